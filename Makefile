@@ -1,0 +1,47 @@
+# Every target works from a fresh clone: it makes .venv and installs Catena there on first use.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+.PHONY: help run test lint slow bench docs-check clean
+.DELETE_ON_ERROR:
+
+help:
+	@echo "make run         a first look: a worked result and a picture"
+	@echo "make test        ruff, mypy, import directions, tests that take seconds"
+	@echo "make slow        the tests that take longer"
+	@echo "make bench       speed side by side with other engines"
+	@echo "make lint        ruff, mypy and import directions only"
+	@echo "make docs-check  run the Python blocks of the documentation"
+	@echo "make clean       remove .venv, caches and build products"
+
+# A failed first creation leaves no working interpreter, so the interpreter itself is what is tested for.
+$(INSTALLED): pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test]"
+	@touch $@
+
+run: $(INSTALLED)
+	$(BIN)/python examples/00_first_look.py
+
+lint: $(INSTALLED)
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m mypy
+	$(BIN)/python tools/check_imports.py
+
+test: lint
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+slow: $(INSTALLED)
+	$(BIN)/python -m pytest -m slow
+
+bench: $(INSTALLED)
+	$(BIN)/python -m benchmarks
+
+docs-check: $(INSTALLED)
+	$(BIN)/python -m pytest tests/docs
+
+clean:
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src -name '*.egg-info' -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Speed side by side with other engines; run `python -m benchmarks`."""

@@ -1,0 +1,23 @@
+"""One line that says on what a benchmark ran: processor, lanes, threads, versions."""
+
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+
+
+def machine_line(lanes: int, threads: int) -> str:
+    """A sentence to print above every table of times."""
+    packages = ("catena", "numpy", "llvmlite", "pin", "mujoco")
+    versions = ", ".join(f"{package} {version(package)}" for package in packages)
+    hardware = f"{_processor()}, {os.cpu_count()} cores, {lanes} lanes, threads used: {threads}"
+    return f"{hardware}; Python {platform.python_version()}, {versions}."
+
+
+def _processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()

@@ -1,0 +1,134 @@
+"""A Catena tree mechanism as MuJoCo's XML (MJCF) and as a compiled MuJoCo model."""
+
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.peers.coordinates import (
+    Block,
+    Coordinates,
+    FlippedBall,
+    FlippedFree,
+    FreeInWorldAxes,
+    JointMap,
+    Same,
+    quaternion,
+    reversed_order,
+)
+from benchmarks.peers.links import Link, damping_and_friction, links
+
+# Nothing may change the inertias, and nothing but the tree's own dynamics should take time.
+HEADER = """<mujoco model={name}>
+<compiler angle="radian" autolimits="false" balanceinertia="false" boundmass="0" boundinertia="0"
+          inertiafromgeom="false" fusestatic="false"/>
+<option gravity="{gravity}"><flag contact="disable" constraint="disable"/></option>
+<worldbody>
+"""
+FOOTER = "</worldbody>\n</mujoco>\n"
+
+
+def to_mjcf(mechanism: Any) -> str:
+    """The mechanism as MJCF text; every body frame is the child-side frame of the joint that moves it.
+
+    Compound joints become several joints of one body, which MuJoCo composes in the order in which they are
+    written, as Catena composes motions. A free joint that does not hang on ground becomes three slides and
+    a ball.
+    """
+    tree = links(mechanism)
+    children: dict[int, list[int]] = {number: [] for number in range(-1, len(tree))}
+    for number, link in enumerate(tree):
+        children[link.parent].append(number)
+    text = [HEADER.format(name=quoteattr(mechanism.name), gravity=_numbers(np.asarray(mechanism.gravity)))]
+    # Links come depth first; a stack in place of recursion lets chains be as deep as they like.
+    pending: list[int | str] = list(reversed(children[-1]))
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            text.append(item)
+            continue
+        text.append(_opening(tree[item]))
+        pending.append("</body>\n")
+        pending.extend(reversed(children[item]))
+    return "".join([*text, FOOTER])
+
+
+def to_mujoco(mechanism: Any) -> tuple[mujoco.MjModel, Coordinates]:
+    """The compiled model, and the translation of coordinates that goes with it."""
+    tree = links(mechanism)
+    model = mujoco.MjModel.from_xml_string(to_mjcf(mechanism))
+    blocks, q, v = [], 0, 0
+    damping, friction = damping_and_friction(tree)
+    for link in tree:
+        blocks.append(
+            Block(
+                q=slice(link.q_start, link.q_start + link.nq),
+                v=slice(link.v_start, link.v_start + link.nv),
+                q_peer=slice(q, q + link.nq),
+                v_peer=slice(v, v + link.nv),
+                map=_map(link),
+            )
+        )
+        q, v = q + link.nq, v + link.nv
+        if _damps_natively(link):
+            damping[link.v_start : link.v_start + link.nv] = 0.0
+    if (q, v) != (model.nq, model.nv):
+        raise ValueError(f"MuJoCo's model has nq, nv = {model.nq}, {model.nv}; the tree has {q}, {v}.")
+    return model, Coordinates(q, v, tuple(blocks), damping, friction)
+
+
+def _map(link: Link) -> JointMap:
+    """MuJoCo's quaternions and ball velocities are Catena's; its free joints count in world axes."""
+    kinds = [motion.kind for motion in link.motions]
+    if kinds == ["free"]:
+        return FreeInWorldAxes(link.placement if link.parent < 0 else np.eye(4))
+    if not link.flipped:
+        return Same()
+    if "ball" not in kinds:
+        return reversed_order(link.nv)
+    return FlippedFree(range(4)) if len(kinds) > 1 else FlippedBall(range(4))
+
+
+def _damps_natively(link: Link) -> bool:
+    """MuJoCo has one coefficient per joint, so a ball or free joint must damp equally all round."""
+    return link.motions[0].kind not in ("ball", "free") or bool(np.ptp(link.damping) == 0.0)
+
+
+def _opening(link: Link) -> str:
+    """The link's body element with its joints and inertia, left open for the children."""
+    lines = [f"<body {_pose(link.placement)}>"]
+    damping_by_joint = link.damping[::-1] if link.flipped else link.damping
+    for (kind, axis), coefficient in zip(_joints(link), damping_by_joint):
+        damping = coefficient if _damps_natively(link) else 0.0
+        lines.append(f'<joint type="{kind}"{axis} damping="{damping:.17g}"/>')
+    if link.mass > 0.0:
+        # Diagonalised here: MuJoCo would do it for a full matrix too, but only to about 1e-12.
+        moments, axes = np.linalg.eigh(link.inertia)
+        axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
+        frame = np.eye(4)
+        frame[:3, :3], frame[:3, 3] = axes, link.com
+        lines.append(f'<inertial {_pose(frame)} mass="{link.mass:.17g}" diaginertia="{_numbers(moments)}"/>')
+    return "\n".join(lines) + "\n"
+
+
+def _joints(link: Link) -> list[tuple[str, str]]:
+    """Type and axis attribute of each MuJoCo joint of a link."""
+    if link.motions[0].kind == "helix":
+        raise ValueError(f"Joint {link.joint!r} is helical, which MuJoCo does not have.")
+    if link.motions[0].kind == "free" and link.parent >= 0:
+        return [("slide", f' axis="{_numbers(unit)}"') for unit in np.eye(3)] + [("ball", "")]
+    with_axis = ("hinge", "slide")
+    return [
+        (motion.kind, f' axis="{_numbers(motion.axis)}"' if motion.kind in with_axis else "")
+        for motion in link.motions
+    ]
+
+
+def _pose(frame: NDArray[np.float64]) -> str:
+    return f'pos="{_numbers(frame[:3, 3])}" quat="{_numbers(quaternion(frame[:3, :3]))}"'
+
+
+def _numbers(values: Any) -> str:
+    return " ".join(f"{value:.17g}" for value in values)

@@ -1,0 +1,67 @@
+"""Catena: the dynamics of mechanisms whose chains branch, close into loops and change their structure while they move.
+
+Describe a `Mechanism`, plan it with `m.system()`, compute with the `System`.
+"""
+
+from catena.errors import (
+    CatenaError,
+    KernelError,
+    LoopError,
+    ModelError,
+    PlanError,
+    SingularDynamicsError,
+    StaleSystemError,
+    StateError,
+    UnknownNameError,
+)
+from catena.joints import (
+    Cylindrical,
+    Fixed,
+    Free,
+    Helical,
+    JointKind,
+    Planar,
+    Prismatic,
+    Revolute,
+    Sdof,
+    Spherical,
+    Universal,
+)
+from catena.kernels import compilations, plain_numbers, set_threads, threads
+from catena.mechanism import Mechanism, register_planner
+from catena.spatial import Pose
+from catena.system import System
+
+__version__ = "0.1.0"
+
+register_planner(System)
+
+__all__ = [
+    "CatenaError",
+    "Cylindrical",
+    "Fixed",
+    "Free",
+    "Helical",
+    "JointKind",
+    "KernelError",
+    "LoopError",
+    "Mechanism",
+    "ModelError",
+    "PlanError",
+    "Planar",
+    "Pose",
+    "Prismatic",
+    "Revolute",
+    "Sdof",
+    "SingularDynamicsError",
+    "Spherical",
+    "StaleSystemError",
+    "StateError",
+    "System",
+    "Universal",
+    "UnknownNameError",
+    "compilations",
+    "plain_numbers",
+    "set_threads",
+    "threads",
+]

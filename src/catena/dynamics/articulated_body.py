@@ -1,0 +1,59 @@
+"""Forward dynamics by articulated bodies: three sweeps, cost O(N). Shao and Yuan, eq. 11, 13 and 14.
+
+IA is the inertia a body shows when everything beyond it is free to move, pA the force it takes to keep it from accelerating.
+"""
+
+from typing import Any
+
+from catena.dynamics.friction import friction_force
+from catena.kernels import POSITION, VELOCITY, Algorithm, base_to_tip, tip_to_base
+from catena.spatial import ArticulatedInertia, Force, Motion, cross, spd_inverse
+from catena.spatial.scalars import array
+
+
+def ground(ground: Any) -> None:
+    """The ground accelerates against gravity, besides whatever it is made to do."""
+    ground.v = Motion.zero()
+    ground.a = ground.a_base + Motion(array([0.0, 0.0, 0.0, *(-ground.gravity)]))
+    ground.IA = ArticulatedInertia.zero()
+    ground.pA = Force.zero()
+
+
+@base_to_tip
+def velocities(body: Any, parent: Any) -> None:
+    """Twists, and each body as if nothing hung on it."""
+    body.X = body.joint.transform(body.q) * body.placement
+    body.S = body.joint.motion_space(body.q)
+    v_joint = body.S * body.qd
+    body.v = body.X * parent.v + v_joint
+    body.c = cross(body.v, v_joint) + body.joint.bias(body.q, body.qd)
+    body.IA = ArticulatedInertia.from_rigid(body.inertia)
+    body.pA = cross(body.v, body.inertia * body.v) - body.f_ext
+
+
+@tip_to_base
+def articulated_inertias(body: Any, parent: Any) -> None:
+    """What the parent feels of a body through a joint that yields (eq. 13 and 14)."""
+    U = body.IA * body.S
+    D_inv = spd_inverse(body.S.T * U)
+    u = body.tau - friction_force(body) - body.S.T * body.pA
+    Ia = body.IA.felt_through(body.S, U, D_inv)
+    pa = body.pA + Ia * body.c + U * (D_inv @ u)
+    parent.IA += body.X.pull(Ia)
+    parent.pA += body.X.pull(pa)
+    body.U, body.D_inv, body.u = U, D_inv, u
+
+
+@base_to_tip
+def accelerations(body: Any, parent: Any) -> None:
+    """Each joint accelerates as its force and its parent's acceleration have it (eq. 11)."""
+    a = body.X * parent.a + body.c
+    body.qdd = body.D_inv @ (body.u - body.U.T * a)
+    body.a = a + body.S * body.qdd
+
+
+articulated_body = Algorithm(
+    "articulated_body", ground, (velocities, articulated_inertias, accelerations),
+    inputs={"q": POSITION, "qd": VELOCITY, "tau": VELOCITY, "f_ext": Force}, outputs={"qdd": VELOCITY},
+    ground_inputs={"a_base": Motion}, optional=frozenset({"tau", "f_ext", "a_base"}),
+)  # fmt: skip

@@ -1,0 +1,70 @@
+"""Kinetic and potential energy, total momentum and total inertia: two sweeps, cost O(N)."""
+
+from typing import Any
+
+from catena.kernels import POSITION, VELOCITY, Algorithm, at_ground, base_to_tip, tip_to_base
+from catena.spatial import Force, Motion, RigidInertia
+
+
+def ground(ground: Any) -> None:
+    """The ground rests and gathers what the bodies have: momentum h, kinetic energy T, inertia I."""
+    ground.v = Motion.zero()
+    ground.h = Force.zero()
+    ground.T = 0.0
+
+
+@base_to_tip
+def move(body: Any, parent: Any) -> None:
+    """Twist, momentum and kinetic energy of each body by itself."""
+    body.X = body.joint.transform(body.q) * body.placement
+    body.v = body.X * parent.v + body.joint.motion_space(body.q) * body.qd
+    body.h = body.inertia * body.v
+    body.T = 0.5 * body.v.dot(body.h)
+
+
+@tip_to_base
+def gather(body: Any, parent: Any) -> None:
+    """Sums over everything beyond a joint, about the parent's origin in the parent's axes."""
+    parent.h += body.X.pull(body.h)
+    parent.T += body.T
+
+
+def massless_ground(ground: Any) -> None:
+    """`Ic` is the inertia of everything from a body outward."""
+    ground.Ic = RigidInertia.from_entries([0.0] * 10)
+
+
+@base_to_tip
+def stand(body: Any, parent: Any) -> None:
+    """Each body where it stands."""
+    body.X = body.joint.transform(body.q) * body.placement
+    body.Ic = body.inertia
+
+
+@tip_to_base
+def gather_inertia(body: Any, parent: Any) -> None:
+    """The inertia of everything beyond a joint."""
+    parent.Ic += body.X.pull(body.Ic)
+
+
+@at_ground
+def fall(ground: Any) -> None:
+    """The work it took to lift the first moment m c against gravity."""
+    ground.V = -(ground.gravity @ ground.Ic.h)
+
+
+kinetic_energy = Algorithm(
+    "kinetic_energy", ground, (move, gather), inputs={"q": POSITION, "qd": VELOCITY}, ground_outputs=("T",)
+)
+
+momentum = Algorithm(
+    "momentum", ground, (move, gather), inputs={"q": POSITION, "qd": VELOCITY}, ground_outputs=("h",)
+)
+
+potential_energy = Algorithm(
+    "potential_energy", massless_ground, (stand, gather_inertia, fall), inputs={"q": POSITION}, ground_outputs=("V",)
+)
+
+total_inertia = Algorithm(
+    "total_inertia", massless_ground, (stand, gather_inertia), inputs={"q": POSITION}, ground_outputs=("Ic",)
+)

@@ -1,0 +1,43 @@
+"""Every error Catena raises on purpose.
+
+A message names who is at fault (body, joint, frame, file), says what was found, and what to do about it.
+"""
+
+
+class CatenaError(Exception):
+    """The root of all errors raised by Catena."""
+
+
+class ModelError(CatenaError, ValueError):
+    """A description that no mechanism can have: a negative mass, a zero axis, a duplicate name."""
+
+
+class UnknownNameError(CatenaError, KeyError):
+    """A body, joint or frame that the mechanism does not have."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class PlanError(CatenaError, ValueError):
+    """A mechanism that cannot be planned: a body that nothing connects, a cut that leaves one behind."""
+
+
+class StateError(CatenaError, ValueError):
+    """A state that does not fit the system: a wrong shape, a NaN, a quaternion that is not of unit length."""
+
+
+class StaleSystemError(CatenaError):
+    """A system whose mechanism was edited after it was planned."""
+
+
+class SingularDynamicsError(CatenaError, ArithmeticError):
+    """Accelerations that are not determined, because some motion moves no mass."""
+
+
+class LoopError(CatenaError):
+    """A request that the loops of the mechanism do not allow."""
+
+
+class KernelError(CatenaError, RuntimeError):
+    """A step that cannot be compiled."""

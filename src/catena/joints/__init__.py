@@ -1,0 +1,35 @@
+"""Kinds of joints: the contract every kind obeys, and one file per kind."""
+
+from catena.joints.axes import axis
+from catena.joints.conformance import check_joint_kind
+from catena.joints.contract import JointKind
+from catena.joints.cylindrical import Cylindrical
+from catena.joints.fixed import Fixed
+from catena.joints.flipped import Flipped
+from catena.joints.free import Free
+from catena.joints.helical import Helical
+from catena.joints.planar import Planar
+from catena.joints.prismatic import Prismatic
+from catena.joints.registry import KINDS
+from catena.joints.revolute import Revolute
+from catena.joints.sdof import Sdof
+from catena.joints.spherical import Spherical
+from catena.joints.universal import Universal
+
+__all__ = [
+    "KINDS",
+    "Cylindrical",
+    "Fixed",
+    "Flipped",
+    "Free",
+    "Helical",
+    "JointKind",
+    "Planar",
+    "Prismatic",
+    "Revolute",
+    "Sdof",
+    "Spherical",
+    "Universal",
+    "axis",
+    "check_joint_kind",
+]

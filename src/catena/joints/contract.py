@@ -1,0 +1,166 @@
+"""The joint contract: everything the rest of Catena knows about a kind of joint.
+
+A kind describes how a child-side joint frame moves in a parent-side joint frame. A kind has to say how many
+coordinates it has and what its transform is; every other method has a default derived from these two, which a
+kind may replace by something better. Arguments are arrays of shape (nq,) and (nv,), of numbers or of CasADi
+symbols, unless a method says "numbers".
+
+To add a kind, subclass `JointKind` in a file of your own, define `nq`, `nv` and `transform` with the
+functions of `catena.spatial.scalars`, and run `catena.joints.check_joint_kind` on an instance. Kinds are
+compared and hashed, so make them frozen dataclasses.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from catena.errors import ModelError, StateError
+from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, is_symbolic, orthogonal_complement
+
+IDENTITY = np.eye(3)
+IDENTITY.flags.writeable = False
+
+
+class JointKind(ABC):
+    """A kind of joint: the motions it allows, and the coordinates that describe them."""
+
+    @property
+    @abstractmethod
+    def nq(self) -> int:
+        """The number of position coordinates."""
+
+    @property
+    @abstractmethod
+    def nv(self) -> int:
+        """The number of velocity coordinates, which is the number of degrees of freedom."""
+
+    @abstractmethod
+    def transform(self, q: np.ndarray) -> Transform:
+        """Return the transform from the parent-side to the child-side frame; identity at `neutral()`."""
+
+    @property
+    def signature(self) -> tuple[Hashable, ...]:
+        """The name of the code this kind needs: two kinds with equal signatures differ only in `params()`.
+
+        By default the class, and its attributes unless `params` declares them to be data.
+        """
+        name = f"{type(self).__module__}.{type(self).__qualname__}"
+        if type(self).params is not JointKind.params:
+            return (name,)
+        return (name, *(f"{key}={value!r}" for key, value in sorted(getattr(self, "__dict__", {}).items())))
+
+    def params(self) -> tuple[float, ...]:
+        """Return the numbers that are data to the compiled code, such as a pitch."""
+        return ()
+
+    def with_params(self, params: Sequence[Any]) -> Self:
+        """Return this kind with the entries of `params()` replaced by these numbers or symbols."""
+        if len(params):
+            raise ModelError(f"{type(self).__name__} has no parameters, but {len(params)} were given.")
+        return self
+
+    def canonical(self) -> tuple[np.ndarray, JointKind]:
+        """Return (R, kind) such that this motion is that of `kind`, with axis z, in axes turned by R (3, 3).
+
+        The pose of the child in the parent is R motion(q) R^T, with the same q and v. R takes canonical
+        coordinates to coordinates of the joint frame.
+        """
+        return IDENTITY, self
+
+    def motion_space(self, q: np.ndarray) -> MotionSpace:
+        """Return S (6 x nv): the twist of the child relative to the parent is S v, in child-side coordinates.
+
+        By default the exact derivative of `transform` along `rate`.
+        """
+        from catena.joints import derivatives
+
+        return derivatives.motion_space(self, q)
+
+    def bias(self, q: np.ndarray, v: np.ndarray) -> Motion:
+        """Return Sdot v, the rate of S v as its child-side coordinates see it while v stays the same.
+
+        By default the exact derivative of `motion_space` along `rate`.
+        """
+        from catena.joints import derivatives
+
+        return derivatives.bias(self, q, v)
+
+    def constraint_space(self, q: np.ndarray) -> ForceSpace:
+        """Return the forces the joint resists, 6 x (6 - nv) of full rank, S^T of which is zero.
+
+        By default an orthonormal complement of `motion_space`, which has full rank even where S has not.
+        """
+        return ForceSpace(orthogonal_complement(self.motion_space(q).array))
+
+    def rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return dq/dt at velocity `v`; by default v itself."""
+        self._plain("rate")
+        return v
+
+    def integrate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return q (+) v, the position reached from q with constant `v` in unit time; by default q + v."""
+        self._plain("integrate")
+        return q + v
+
+    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        """Return the v for which integrate(q0, v) is the position q1; by default q1 - q0."""
+        self._plain("difference")
+        return q1 - q0
+
+    def coordinates(self, X: Transform) -> np.ndarray:
+        """Return the q whose transform is nearest to `X`. Numbers. By default found by Newton iterations."""
+        from catena.joints import nearest
+
+        return nearest.coordinates(self, X)
+
+    def neutral(self) -> np.ndarray:
+        """Return the q at which both joint frames coincide. Numbers."""
+        return np.zeros(self.nq)
+
+    def flip(self) -> JointKind:
+        """Return the same joint seen from its child: the inverse transform for the same q, in the same v."""
+        from catena.joints.flipped import Flipped
+
+        return Flipped(self)
+
+    def check(self, q: np.ndarray, joint: str = "") -> None:
+        """Raise a StateError unless `q` (..., nq) holds positions of the joint called `joint`. Numbers."""
+        who = f"joint {joint!r}" if joint else type(self).__name__
+        if np.shape(q)[-1:] != (self.nq,):
+            raise StateError(f"{who}: q has shape {np.shape(q)}; its last dimension must be {self.nq}.")
+        if not np.isfinite(q).all():
+            raise StateError(f"{who}: q has an entry that is not finite; all must be finite.")
+
+    def _plain(self, method: str) -> None:
+        if self.nq != self.nv:
+            raise NotImplementedError(
+                f"{type(self).__name__} has nq = {self.nq} and nv = {self.nv}, so it must define {method}."
+            )
+
+
+def check_unit_quaternion(q: np.ndarray, who: str) -> None:
+    """Raise a StateError unless the quaternions `q` (..., 4) have length 1 within 1e-6."""
+    length = np.sqrt((np.asarray(q) ** 2).sum(axis=-1))
+    if (np.abs(length - 1.0) > 1e-6).any():
+        worst = float(np.ravel(length)[np.argmax(np.abs(np.ravel(length) - 1.0))])
+        raise StateError(
+            f"{who}: the quaternion (w, x, y, z) in q has length {worst:.9g}; it must have length 1: "
+            "normalise it."
+        )
+
+
+def number(name: str, value: Any, owner: str) -> Any:
+    """Return `value` as a finite float, or unchanged when it is a symbol; otherwise raise a ModelError."""
+    if is_symbolic(value) and not isinstance(value, str):
+        return value
+    try:
+        result = float(value)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{owner}: {name} = {value!r} is not a number.") from error
+    if not np.isfinite(result):
+        raise ModelError(f"{owner}: {name} = {result} is not finite; give a finite number.")
+    return result

@@ -1,0 +1,83 @@
+"""Any joint seen from its other side."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from catena.joints.contract import JointKind
+from catena.spatial import ForceSpace, Motion, MotionSpace, Transform
+
+
+@dataclass(frozen=True)
+class Flipped(JointKind):
+    """The joint `kind` with parent and child exchanged; q and v keep their meaning.
+
+    With X the transform of `kind`, the twist of the parent relative to the child is -S v, seen from the
+    parent it is -X^-1 S v. Its rate is -X^-1 (Sdot v + S v x S v), and the cross product of a twist with
+    itself is zero.
+    """
+
+    kind: JointKind
+
+    @property
+    def nq(self) -> int:
+        return self.kind.nq
+
+    @property
+    def nv(self) -> int:
+        return self.kind.nv
+
+    @property
+    def signature(self) -> tuple[Hashable, ...]:
+        return ("Flipped", *self.kind.signature)
+
+    def params(self) -> tuple[float, ...]:
+        return self.kind.params()
+
+    def with_params(self, params: Sequence[Any]) -> Flipped:
+        return Flipped(self.kind.with_params(params))
+
+    def canonical(self) -> tuple[np.ndarray, JointKind]:
+        R, kind = self.kind.canonical()
+        flipped = kind.flip()
+        if isinstance(flipped, Flipped):
+            return R, flipped
+        further, kind = flipped.canonical()
+        return R @ further, kind
+
+    def transform(self, q: np.ndarray) -> Transform:
+        return self.kind.transform(q).inverse()
+
+    def motion_space(self, q: np.ndarray) -> MotionSpace:
+        return -self.kind.transform(q).pull_motion(self.kind.motion_space(q))
+
+    def bias(self, q: np.ndarray, v: np.ndarray) -> Motion:
+        return -self.kind.transform(q).pull_motion(self.kind.bias(q, v))
+
+    def constraint_space(self, q: np.ndarray) -> ForceSpace:
+        return self.kind.transform(q).pull(self.kind.constraint_space(q))
+
+    def rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return self.kind.rate(q, v)
+
+    def integrate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return self.kind.integrate(q, v)
+
+    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        return self.kind.difference(q0, q1)
+
+    def coordinates(self, X: Transform) -> np.ndarray:
+        return self.kind.coordinates(X.inverse())
+
+    def neutral(self) -> np.ndarray:
+        return self.kind.neutral()
+
+    def flip(self) -> JointKind:
+        return self.kind
+
+    def check(self, q: np.ndarray, joint: str = "") -> None:
+        self.kind.check(q, joint)

@@ -1,0 +1,35 @@
+"""An example of every built-in kind of joint, for tests and for listings."""
+
+from __future__ import annotations
+
+from catena.joints.contract import JointKind
+from catena.joints.cylindrical import Cylindrical
+from catena.joints.fixed import Fixed
+from catena.joints.free import Free
+from catena.joints.helical import Helical
+from catena.joints.planar import Planar
+from catena.joints.prismatic import Prismatic
+from catena.joints.revolute import Revolute
+from catena.joints.sdof import Sdof
+from catena.joints.spherical import Spherical
+from catena.joints.universal import Universal
+
+KINDS: list[JointKind] = [
+    Fixed(),
+    Revolute("z"),
+    Revolute((1.0, -2.0, 3.0)),
+    Prismatic("-y"),
+    Prismatic((0.3, 0.4, -0.5)),
+    Helical("x", pitch=0.2),
+    Helical((1.0, 1.0, 0.0), pitch=-0.05),
+    Cylindrical("y"),
+    Cylindrical((-1.0, 2.0, 2.0)),
+    Universal("x", "y"),
+    Universal((1.0, 0.0, 1.0), (0.0, 1.0, 0.5)),
+    Spherical(),
+    Planar("z"),
+    Planar((1.0, 2.0, -2.0)),
+    Free(),
+    Sdof("ry", "rz", "dx"),
+    Sdof("rz", "ry", "rx", "dx", "dy", "dz"),
+]

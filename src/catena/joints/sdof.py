@@ -1,0 +1,131 @@
+"""The SDOF joint: an ordered choice of elementary motions (van der Merwe, chapter 2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from catena.errors import ModelError
+from catena.joints.axes import NAMED
+from catena.joints.contract import JointKind
+from catena.joints.nearest import angle_about
+from catena.spatial import Motion, MotionSpace, Transform, array, cross
+
+ROTATIONS = ("rx", "ry", "rz")
+MOTIONS = ("rx", "ry", "rz", "dx", "dy", "dz")
+
+
+@dataclass(frozen=True, init=False)
+class Sdof(JointKind):
+    """Elementary motions one after the other, each along an axis of the frame the previous ones have reached.
+
+    `Sdof("ry", "rz", "dx")` turns about y, then about the new z, then slides along the new x. Any ordered
+    subset of rx, ry, rz, dx, dy, dz. q has one angle or displacement per motion, in their order, and v =
+    dq/dt. Where two axes fall together (the middle one of three rotations at 90 degrees) S loses rank;
+    nothing else fails there.
+    """
+
+    motions: tuple[str, ...]
+
+    def __init__(self, *motions: str) -> None:
+        if not motions:
+            raise ModelError(
+                "Sdof: no motion was given; name one or more of rx ry rz dx dy dz, or use Fixed."
+            )
+        for k, motion in enumerate(motions):
+            if motion not in MOTIONS:
+                raise ModelError(f"Sdof: motion {motion!r} is not known; use rx, ry, rz, dx, dy or dz.")
+            if motion in motions[:k]:
+                raise ModelError(f"Sdof: motion {motion!r} is given twice; each motion may appear once.")
+        object.__setattr__(self, "motions", tuple(motions))
+
+    @property
+    def nq(self) -> int:
+        return len(self.motions)
+
+    @property
+    def nv(self) -> int:
+        return len(self.motions)
+
+    @property
+    def signature(self) -> tuple[Hashable, ...]:
+        return ("Sdof", *self.motions)
+
+    def transform(self, q: np.ndarray) -> Transform:
+        X = _elementary(self.motions[0], q[0])
+        for motion, x in zip(self.motions[1:], q[1:], strict=True):
+            X = _elementary(motion, x) * X
+        return X
+
+    def motion_space(self, q: np.ndarray) -> MotionSpace:
+        """Return the axis of each motion, carried through the motions after it."""
+        columns: list[Motion] = []
+        for motion, x in zip(self.motions, q, strict=True):
+            X = _elementary(motion, x)
+            columns = [X * column for column in columns]
+            columns.append(_axis(motion))
+        return MotionSpace.from_columns(columns)
+
+    def bias(self, q: np.ndarray, v: np.ndarray) -> Motion:
+        """Return the sum over the motions of (its twist) x (the twists of the motions after it)."""
+        twists = [column * x for column, x in zip(self.motion_space(q).columns(), v, strict=True)]
+        later, total = twists[-1], Motion.zero()
+        for twist in reversed(twists[:-1]):
+            total = total + cross(twist, later)
+            later = later + twist
+        return total
+
+    def coordinates(self, X: Transform) -> np.ndarray:
+        """Return the angles from the rotation alone, then the displacements by linear least squares."""
+        turns = [motion for motion in self.motions if motion in ROTATIONS]
+        angles = dict(zip(turns, _angles(turns, X), strict=True))
+        R = np.eye(3)
+        slides, directions = [], []
+        for motion in self.motions:
+            if motion in ROTATIONS:
+                R = R @ _elementary(motion, angles[motion]).R.T
+            else:
+                slides.append(motion)
+                directions.append(R @ np.array(NAMED[motion[1]]))
+        if slides:
+            solution = np.linalg.lstsq(np.array(directions).T, np.asarray(X.p, dtype=float), rcond=None)[0]
+            angles.update(zip(slides, solution.tolist(), strict=True))
+        return np.array([angles[motion] for motion in self.motions])
+
+
+def _elementary(motion: str, x: Any) -> Transform:
+    """Return the transform of one rotation or displacement."""
+    if motion in ROTATIONS:
+        return Transform.rotation(NAMED[motion[1]], x)
+    return Transform.translation(array([x if letter == motion[1] else 0.0 for letter in "xyz"]))
+
+
+def _axis(motion: str) -> Motion:
+    """Return the unit twist of one rotation or displacement."""
+    return Motion(np.eye(6)[MOTIONS.index(motion)])
+
+
+def _angles(turns: list[str], X: Transform) -> list[float]:
+    """Return the angles of up to three rotations about different axes nearest to the rotation of X."""
+    if not turns:
+        return []
+    if len(turns) == 1:
+        return [angle_about(NAMED[turns[0][1]], X)]
+    i, j = ROTATIONS.index(turns[0]), ROTATIONS.index(turns[1])
+    k = 3 - i - j
+    R = X.R.T
+    parity = 1.0 if j == (i + 1) % 3 else -1.0
+    if len(turns) == 2:
+        # The second axis is turned by the first angle only.
+        first = math.atan2(parity * R[k, j], R[j, j])
+        return [first, angle_about(NAMED[turns[1][1]], X * _elementary(turns[0], first).inverse())]
+    cosine = math.hypot(R[i, i], R[i, j])
+    middle = math.atan2(parity * R[i, k], cosine)
+    if cosine < 1e-9:
+        # First and last axis coincide; only the sum of their angles is determined.
+        return [math.atan2(parity * R[k, j], R[j, j]), middle, 0.0]
+    return [math.atan2(-parity * R[j, k], R[k, k]), middle, math.atan2(-parity * R[i, j], R[i, i])]

@@ -1,0 +1,47 @@
+"""Tracing of steps, lowering to machine code in lanes, caching and threads. Knows no algorithm."""
+
+from catena.kernels.algorithm import (
+    COLUMNS,
+    MATRIX,
+    POSITION,
+    ROWS,
+    VELOCITY,
+    Algorithm,
+    at_frame,
+    at_ground,
+    base_to_tip,
+    columns_to_base,
+    each_body,
+    tip_to_base,
+)
+from catena.kernels.cpu import target
+from catena.kernels.engine import compilations
+from catena.kernels.plain import is_plain, plain_numbers, play
+from catena.kernels.program import Program
+from catena.kernels.tape import Constants, build_tape
+from catena.kernels.threads import set_threads, threads
+
+__all__ = [
+    "COLUMNS",
+    "MATRIX",
+    "POSITION",
+    "ROWS",
+    "VELOCITY",
+    "Algorithm",
+    "Constants",
+    "Program",
+    "at_frame",
+    "at_ground",
+    "base_to_tip",
+    "build_tape",
+    "columns_to_base",
+    "compilations",
+    "each_body",
+    "is_plain",
+    "plain_numbers",
+    "play",
+    "set_threads",
+    "target",
+    "threads",
+    "tip_to_base",
+]

@@ -1,0 +1,220 @@
+"""An algorithm as data: steps (what one record does given its neighbours) and sweeps (in which order they are called).
+
+A step is a plain Python function over records. Its first parameter is the *owner*, the record whose constants and joint the step may
+use; the others are neighbours. Parameters are recognised by name: `body` and `parent` are bodies, `frame` is the frame asked for,
+and an algorithm may name views of its own. Reading `body.x` gives the field x, writing `body.x = ...` keeps it for later steps;
+nobody declares a workspace. Fields that a neighbour reads or writes must be written by the algorithm's `ground` function, which
+gives them their type and their value on the ground.
+
+What an owner offers besides its own fields:
+  body:   joint (a joint kind), placement (Transform from the parent's frame to the joint), inertia (RigidInertia), damping, friction (n,), and the algorithm's inputs
+  ground: gravity (3,), and the algorithm's ground inputs
+  frame:  placement (Transform from the body's frame to the frame)
+The ground may do further steps at the end, as the owner named `ground`.
+"""
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from catena.kernels.plain import PlainRun
+    from catena.kernels.tape import Layout
+
+Step = Callable[..., None]
+
+
+class Extent(Enum):
+    """How many numbers a field has where that depends on the joint, and how a user's array is cut into them."""
+
+    POSITION = "the nq coordinates of the body's joint"
+    VELOCITY = "the nv velocity components of the body's joint"
+    COLUMNS = "six rows, and a column for each velocity component of the body's joint"
+    ROWS = "a row for each velocity component of the body's joint, and six columns"
+    MATRIX = "a matrix over all velocity components, kept in an area of its own"
+
+
+POSITION, VELOCITY, COLUMNS, ROWS, MATRIX = Extent
+
+
+@dataclass(frozen=True)
+class Calls:
+    """The calls of one sweep in order: who owns each step (-1: not a body) and where its records lie in the workspace."""
+
+    owner: np.ndarray
+    records: tuple[np.ndarray, ...]
+
+
+@dataclass(frozen=True)
+class Sweep(ABC):
+    """A step and the order of its calls."""
+
+    step: Step
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The parameter names of the step; the first one is the owner."""
+        return tuple(inspect.signature(self.step).parameters)
+
+    @abstractmethod
+    def calls(self, layout: "Layout") -> Calls:
+        """The calls on one mechanism, as offsets into the workspace."""
+
+    @abstractmethod
+    def play(self, run: "PlainRun") -> None:
+        """The same calls on plain records."""
+
+
+class BaseToTip(Sweep):
+    """Every body after its parent."""
+
+    def calls(self, layout: "Layout") -> Calls:
+        i = layout.bodies
+        return Calls(i, (layout.records[i], layout.records[layout.parent[i]]))
+
+    def play(self, run: "PlainRun") -> None:
+        for i in run.bodies:
+            self.step(run.records[i], run.records[run.parent[i]])
+
+
+class TipToBase(Sweep):
+    """Every body before its parent."""
+
+    def calls(self, layout: "Layout") -> Calls:
+        i = layout.bodies[::-1]
+        return Calls(i, (layout.records[i], layout.records[layout.parent[i]]))
+
+    def play(self, run: "PlainRun") -> None:
+        for i in run.bodies[::-1]:
+            self.step(run.records[i], run.records[run.parent[i]])
+
+
+class EachBody(Sweep):
+    """Every body by itself."""
+
+    def calls(self, layout: "Layout") -> Calls:
+        return Calls(layout.bodies, (layout.records[layout.bodies],))
+
+    def play(self, run: "PlainRun") -> None:
+        for i in run.bodies:
+            self.step(run.records[i])
+
+
+class AtGround(Sweep):
+    """Once, at the ground."""
+
+    def calls(self, layout: "Layout") -> Calls:
+        return Calls(np.array([0]), (layout.records[[0]],))
+
+    def play(self, run: "PlainRun") -> None:
+        self.step(run.records[0])
+
+
+class AtFrame(Sweep):
+    """Once, at the frame asked for and the body that carries it."""
+
+    def calls(self, layout: "Layout") -> Calls:
+        return Calls(np.array([-1]), (np.array([layout.frame]), layout.records[[layout.target]]))
+
+    def play(self, run: "PlainRun") -> None:
+        self.step(run.frame, run.records[run.target])
+
+
+class ColumnsToBase(Sweep):
+    """For every velocity component c of every body: from that body down to the base, with a `cursor` that starts as column c of the
+    body's field `F` and a `row` that keeps what belongs to component c and each body on the way."""
+
+    def calls(self, layout: "Layout") -> Calls:
+        starts = layout.slots("F")
+        owners: list[np.ndarray] = []
+        cursors: list[np.ndarray] = []
+        rows: list[np.ndarray] = []
+        step = layout.slot_bytes
+        for i in layout.bodies:
+            path = layout.path(i)
+            for k in range(layout.v_size[i]):
+                owners.append(path)
+                cursors.append(np.full(len(path), starts[i] + 6 * k * step))
+                rows.append(layout.area + step * ((layout.v_start[i] + k) * layout.nv + layout.v_start[path]))
+        if not owners:
+            return Calls(np.zeros(0, np.int64), (np.zeros(0, np.int64),) * 3)
+        owner = np.concatenate(owners)
+        return Calls(owner, (layout.records[owner], np.concatenate(cursors), np.concatenate(rows)))
+
+    def play(self, run: "PlainRun") -> None:
+        for i in run.bodies:
+            for k in range(run.v_size[i]):
+                cursor = run.cursor(run.records[i].F, k)
+                for j in run.path(i):
+                    row = run.row()
+                    self.step(run.records[j], cursor, row)
+                    run.keep_row(run.v_start[i] + k, j, row)
+
+
+def base_to_tip(step: Step) -> Sweep:
+    """A step done by every body after its parent."""
+    return BaseToTip(step)
+
+
+def tip_to_base(step: Step) -> Sweep:
+    """A step done by every body before its parent."""
+    return TipToBase(step)
+
+
+def each_body(step: Step) -> Sweep:
+    """A step done by every body by itself."""
+    return EachBody(step)
+
+
+def at_ground(step: Step) -> Sweep:
+    """A step done once, by the ground."""
+    return AtGround(step)
+
+
+def at_frame(step: Step) -> Sweep:
+    """A step done once, by the frame that was asked for and the body that carries it."""
+    return AtFrame(step)
+
+
+def columns_to_base(step: Step) -> Sweep:
+    """A step done for every velocity component, from its body down to the base."""
+    return ColumnsToBase(step)
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """Steps in order, with the names and extents of what goes in and comes out.
+
+    `inputs` and `outputs` map names of body fields to an `Extent` or to a spatial type (one value for each body); `ground_inputs` does so
+    for the ground. `ground_outputs` and `frame_outputs` name fields of the ground and of the frame. An optional input that is not given is zero and costs nothing.
+    `path_only` restricts the sweeps to the bodies between the frame and the ground.
+    """
+
+    name: str
+    ground: Step
+    sweeps: tuple[Sweep, ...]
+    inputs: Mapping[str, Any]
+    outputs: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    ground_inputs: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    ground_outputs: tuple[str, ...] = ()
+    frame_outputs: tuple[str, ...] = ()
+    views: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
+    optional: frozenset[str] = frozenset()
+    path_only: bool = False
+
+    @property
+    def source(self) -> str:
+        """The file the steps are written in."""
+        return inspect.getfile(self.ground)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.source))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other

@@ -1,0 +1,119 @@
+"""Compiled steps: from the disk cache where they are there, traced, lowered and compiled where they are not.
+
+A unit holds all steps that one sort of owner (a joint kind, the frame, the ground) does in one algorithm. Units know nothing of any
+mechanism; a joint kind that was never met is the only reason ever to compile again.
+"""
+
+import inspect
+import json
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from catena.joints.contract import JointKind
+from catena.kernels import cache, driver, engine, tracing
+from catena.kernels.algorithm import Algorithm
+from catena.kernels.cpu import target
+from catena.kernels.lowering import lower, prelude
+
+_lock = threading.RLock()
+_units: dict[tuple[object, ...], "Unit"] = {}
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Addresses of compiled steps by the index of their sweep, and the record they work on: its size and the slots of its fields."""
+
+    steps: dict[int, int]
+    size: int
+    fields: dict[str, list[int]]
+
+
+def body_unit(algorithm: Algorithm, kind: JointKind, absent: frozenset[str]) -> Unit:
+    """The steps done by a body on a joint of this kind."""
+    return _unit(algorithm, absent, ("body", *kind.signature), kind)
+
+
+def frame_unit(algorithm: Algorithm, absent: frozenset[str]) -> Unit:
+    """The steps done by the frame that was asked for."""
+    return _unit(algorithm, absent, ("frame",), None)
+
+
+def ground_unit(algorithm: Algorithm, absent: frozenset[str]) -> Unit:
+    """The ground function, under the index -1."""
+    return _unit(algorithm, absent, ("ground",), None)
+
+
+def driver_address() -> int:
+    """The address of the loop that plays tapes."""
+    with _lock:
+        if ("driver",) not in _units:
+            entry = cache.key("driver")
+            found = cache.read(entry)
+            code = found[0] if found else engine.compile_object(driver.text(target().lanes))
+            if not found:
+                cache.write(entry, code, {})
+            _units["driver",] = Unit({0: engine.load_object("driver", code, ["run"])["run"]}, 0, {})
+        return _units["driver",].steps[0]
+
+
+def _unit(algorithm: Algorithm, absent: frozenset[str], owner: tuple[object, ...], kind: JointKind | None) -> Unit:
+    memory_key = (algorithm.name, algorithm.source, absent, owner, type(kind))
+    if memory_key in _units:
+        return _units[memory_key]
+    with _lock:
+        if memory_key in _units:
+            return _units[memory_key]
+        files = _sources(algorithm, kind)
+        entry = None
+        if files is not None:
+            digests = [cache.digest_file(f) for f in files]
+            entry = cache.key(algorithm.name, *sorted(absent), json.dumps(owner), *digests)
+        found = cache.read(entry) if entry else None
+        if found is None:
+            code, description = _compile(algorithm, absent, owner, kind)
+            if entry:
+                cache.write(entry, code, description)
+        else:
+            code, description = found
+        indices = [int(k) for k in description["steps"]]
+        addresses = engine.load_object(f"{algorithm.name}-{owner}", code, [f"step{k}" for k in indices]) if indices else {}
+        steps = {k - 1: addresses[f"step{k}"] for k in indices}
+        _units[memory_key] = Unit(steps, description["size"], description["fields"])
+        return _units[memory_key]
+
+
+def _compile(
+    algorithm: Algorithm, absent: frozenset[str], owner: tuple[object, ...], kind: JointKind | None
+) -> tuple[bytes, dict[str, object]]:
+    traced = tracing.trace_ground(algorithm, absent)
+    if owner[0] == "body":
+        assert kind is not None
+        traced = tracing.trace_kind(algorithm, kind, absent, traced)
+    elif owner[0] == "frame":
+        traced = tracing.trace_frame(algorithm, absent, traced)
+    lanes = target().lanes
+    # Functions are numbered from 0 for the ground's -1, because names cannot carry a sign.
+    functions = {k + 1: lower(f"step{k + 1}", s.loads, list(s.stores.items()), lanes) for k, s in traced.steps.items()}
+    text = prelude(lanes) + "".join(functions.values())
+    fields = {n: f.offsets() for n, f in traced.layout.fields.items() if all(f.slots)}
+    description = {"steps": list(functions), "size": traced.layout.size, "fields": fields}
+    return (engine.compile_object(text) if functions else b""), description
+
+
+def _sources(algorithm: Algorithm, kind: JointKind | None) -> list[str] | None:
+    """The files that a unit depends on besides the package's own; None when one of them cannot be read (a joint kind typed at a prompt)."""
+    try:
+        files = {algorithm.source}
+        for owner in _classes(kind):
+            files.add(inspect.getfile(owner))
+        return sorted(f for f in files if Path(f).is_file()) if all(Path(f).is_file() for f in files) else None
+    except (TypeError, OSError):
+        return None
+
+
+def _classes(kind: JointKind | None) -> Iterable[type]:
+    while kind is not None:
+        yield from (c for c in type(kind).__mro__ if c.__module__ not in ("builtins", "abc"))
+        kind = getattr(kind, "kind", None)

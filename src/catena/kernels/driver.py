@@ -1,0 +1,177 @@
+"""The compiled loop that plays a tape of step calls over a batch of states.
+
+`run(ptr arguments) -> status` works through the states [first, last) in blocks of W: it packs the inputs of W states into the
+slots of the workspace, plays the tape (call after call of a step on three records and some constants), and unpacks the results.
+Everything that depends on the mechanism is data in the tables it is given, so one compilation serves every mechanism and algorithm.
+
+Arguments, as int64 words:  0 calls in the tape, 1 tape, 2 workspace, 3 constants, 4 number of inputs, 5 input tables,
+6 number of outputs, 7 output tables, 8 first state, 9 last state.
+Tape, five words a call: step address, byte offsets of its three records in the workspace, byte offset of its constants.
+Input and output tables, four words each: data address, doubles from one state to the next, number of columns, column table.
+Column table, two words each: byte offset in a state's row, byte offset of the slot in the workspace.
+Status: bit 0 an input is not finite, bit 1 a result is not finite.
+"""
+
+NOT_FINITE_INPUT, NOT_FINITE_RESULT = 1, 2
+ARGUMENTS = 10
+
+
+def text(lanes: int) -> str:
+    """LLVM text of `run` for `lanes` lanes."""
+    V, align = f"<{lanes} x double>", 8 * lanes
+    last = lanes - 1
+
+    def lane_rows(prefix: str) -> str:
+        """Addresses of the rows of the W states of this block; lanes past the end repeat the last state."""
+        return "\n".join(
+            f"""  %{prefix}i{k} = add i64 %state, {k}
+  %{prefix}c{k} = icmp slt i64 %{prefix}i{k}, %final
+  %{prefix}s{k} = select i1 %{prefix}c{k}, i64 %{prefix}i{k}, i64 %final
+  %{prefix}o{k} = mul i64 %{prefix}s{k}, %{prefix}stride
+  %{prefix}r{k} = getelementptr double, ptr %{prefix}data, i64 %{prefix}o{k}"""
+            for k in range(lanes)
+        )
+
+    gather = "\n".join(
+        f"""  %ga{k} = getelementptr i8, ptr %inr{k}, i64 %incol
+  %gx{k} = load double, ptr %ga{k}, align 8
+  %gv{k} = insertelement {V} {f"%gv{k - 1}" if k else "poison"}, double %gx{k}, i64 {k}"""
+        for k in range(lanes)
+    )
+    scatter = "\n".join(
+        f"""  %sx{k} = extractelement {V} %outv, i64 {k}
+  %sa{k} = getelementptr i8, ptr %outr{k}, i64 %outcol
+  store double %sx{k}, ptr %sa{k}, align 8"""
+        for k in range(lanes)
+    )
+
+    def word(name: str, base: str, k: int, kind: str = "i64") -> str:
+        return (
+            f"  %{name}_p = getelementptr i64, ptr {base}, i64 {k}\n"
+            f"  %{name} = load {kind}, ptr %{name}_p, align 8"
+        )
+
+    arguments = "\n".join(
+        word(name, "%arguments", k, kind)
+        for k, (name, kind) in enumerate(
+            [("calls", "i64"), ("tape", "ptr"), ("work", "ptr"), ("constants", "ptr"), ("n_in", "i64"),
+             ("in", "ptr"), ("n_out", "i64"), ("out", "ptr"), ("first", "i64"), ("end", "i64")]
+        )
+    )  # fmt: skip
+    return f"""
+declare double @llvm.vector.reduce.fadd.v{lanes}f64(double, {V})
+define i64 @run(ptr %arguments) {{
+entry:
+{arguments}
+  %final = sub i64 %end, 1
+  br label %block
+
+block:
+  %state = phi i64 [%first, %entry], [%next_state, %block_done]
+  %status = phi i64 [0, %entry], [%new_status, %block_done]
+  %some = icmp slt i64 %state, %end
+  br i1 %some, label %pack, label %return
+return:
+  ret i64 %status
+
+pack:
+  %k = phi i64 [0, %block], [%k1, %pack_next]
+  %bad = phi {V} [zeroinitializer, %block], [%bad_out, %pack_next]
+  %k_more = icmp slt i64 %k, %n_in
+  br i1 %k_more, label %pack_one, label %play
+pack_one:
+  %in_table = getelementptr [4 x i64], ptr %in, i64 %k
+{word("indata", "%in_table", 0, "ptr")}
+{word("instride", "%in_table", 1)}
+{word("incols", "%in_table", 2)}
+{word("intab", "%in_table", 3, "ptr")}
+{lane_rows("in")}
+  br label %column
+column:
+  %j = phi i64 [0, %pack_one], [%j1, %column_body]
+  %bad_j = phi {V} [%bad, %pack_one], [%bad_j1, %column_body]
+  %j_more = icmp slt i64 %j, %incols
+  br i1 %j_more, label %column_body, label %pack_next
+column_body:
+  %pair = getelementptr [2 x i64], ptr %intab, i64 %j
+{word("incol", "%pair", 0)}
+{word("inslot", "%pair", 1)}
+{gather}
+  %in_address = getelementptr i8, ptr %work, i64 %inslot
+  store {V} %gv{last}, ptr %in_address, align {align}
+  %in_zero = fmul {V} %gv{last}, zeroinitializer
+  %bad_j1 = fadd {V} %bad_j, %in_zero
+  %j1 = add i64 %j, 1
+  br label %column
+pack_next:
+  %bad_out = phi {V} [%bad_j, %column]
+  %k1 = add i64 %k, 1
+  br label %pack
+
+play:
+  %c = phi i64 [0, %pack], [%c1, %play_body]
+  %c_more = icmp slt i64 %c, %calls
+  br i1 %c_more, label %play_body, label %unpack
+play_body:
+  %call = getelementptr [5 x i64], ptr %tape, i64 %c
+{word("step", "%call", 0, "ptr")}
+{word("o0", "%call", 1)}
+{word("o1", "%call", 2)}
+{word("o2", "%call", 3)}
+{word("o3", "%call", 4)}
+  %r0 = getelementptr i8, ptr %work, i64 %o0
+  %r1 = getelementptr i8, ptr %work, i64 %o1
+  %r2 = getelementptr i8, ptr %work, i64 %o2
+  %r3 = getelementptr i8, ptr %constants, i64 %o3
+  call void %step(ptr %r0, ptr %r1, ptr %r2, ptr %r3)
+  %c1 = add i64 %c, 1
+  br label %play
+
+unpack:
+  %m = phi i64 [0, %play], [%m1, %unpack_next]
+  %worse = phi {V} [zeroinitializer, %play], [%worse_out, %unpack_next]
+  %m_more = icmp slt i64 %m, %n_out
+  br i1 %m_more, label %unpack_one, label %block_done
+unpack_one:
+  %out_table = getelementptr [4 x i64], ptr %out, i64 %m
+{word("outdata", "%out_table", 0, "ptr")}
+{word("outstride", "%out_table", 1)}
+{word("outcols", "%out_table", 2)}
+{word("outtab", "%out_table", 3, "ptr")}
+{lane_rows("out")}
+  br label %result
+result:
+  %n = phi i64 [0, %unpack_one], [%n1, %result_body]
+  %worse_n = phi {V} [%worse, %unpack_one], [%worse_n1, %result_body]
+  %n_more = icmp slt i64 %n, %outcols
+  br i1 %n_more, label %result_body, label %unpack_next
+result_body:
+  %out_pair = getelementptr [2 x i64], ptr %outtab, i64 %n
+{word("outcol", "%out_pair", 0)}
+{word("outslot", "%out_pair", 1)}
+  %out_address = getelementptr i8, ptr %work, i64 %outslot
+  %outv = load {V}, ptr %out_address, align {align}
+{scatter}
+  %out_zero = fmul {V} %outv, zeroinitializer
+  %worse_n1 = fadd {V} %worse_n, %out_zero
+  %n1 = add i64 %n, 1
+  br label %result
+unpack_next:
+  %worse_out = phi {V} [%worse_n, %result]
+  %m1 = add i64 %m, 1
+  br label %unpack
+
+block_done:
+  %in_sum = call double @llvm.vector.reduce.fadd.v{lanes}f64(double 0.0, {V} %bad)
+  %in_nan = fcmp une double %in_sum, 0.0
+  %in_bit = zext i1 %in_nan to i64
+  %out_sum = call double @llvm.vector.reduce.fadd.v{lanes}f64(double 0.0, {V} %worse)
+  %out_nan = fcmp une double %out_sum, 0.0
+  %out_one = zext i1 %out_nan to i64
+  %out_bit = shl i64 %out_one, 1
+  %bits = or i64 %in_bit, %out_bit
+  %new_status = or i64 %status, %bits
+  %next_state = add i64 %state, {lanes}
+  br label %block
+}}
+"""

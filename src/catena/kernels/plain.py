@@ -1,0 +1,137 @@
+"""The same steps on plain numbers (or on symbols), one record after another, for a debugger, a derivation or a doubt.
+
+`play` runs an algorithm's Python functions as they are written, with nothing traced or compiled. Given CasADi symbols as inputs it
+unrolls the algorithm over the whole mechanism into one expression.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from catena.kernels.algorithm import COLUMNS, MATRIX, POSITION, ROWS, VELOCITY, Algorithm
+from catena.kernels.fields import flatten
+from catena.kernels.tape import output_shape
+from catena.kernels.tracing import sample
+from catena.spatial import Force, Pose, RigidInertia, Transform
+from catena.spatial.scalars import array
+from catena.structure import Plan
+
+_plain = os.environ.get("CATENA_PLAIN", "") not in ("", "0")
+
+
+def is_plain() -> bool:
+    """Whether everything runs on plain numbers: inside `plain_numbers()`, or with CATENA_PLAIN=1 in the environment."""
+    return _plain
+
+
+@contextlib.contextmanager
+def plain_numbers(on: bool = True) -> Iterator[None]:
+    """Run the steps as plain Python inside this block, so that a debugger can follow them. Slow, and the same numbers."""
+    global _plain
+    before, _plain = _plain, on
+    try:
+        yield
+    finally:
+        _plain = before
+
+
+class PlainRun:
+    """The records of one state, as simple objects."""
+
+    def __init__(self, algorithm: Algorithm, plan: Plan, gravity: Any, inputs: Mapping[str, Any], frame: tuple[int, Pose] | None) -> None:
+        self.plan, self.parent = plan, plan.parent
+        self.v_start, self.v_size = plan.v_start, plan.v_size
+        self.target = frame[0] if frame else 0
+        ground = SimpleNamespace(gravity=np.asarray(gravity))
+        for name, extent in algorithm.ground_inputs.items():
+            given = inputs.get(name)
+            setattr(ground, name, sample(extent, 0, 0) if given is None else extent.from_entries(list(given)))
+        self.records = [ground, *(self._body(algorithm, i, inputs) for i in range(1, len(plan.parent)))]
+        self.bodies = self.path(self.target)[::-1] if algorithm.path_only else list(range(1, len(plan.parent)))
+        self.frame = SimpleNamespace(placement=Transform.from_pose(frame[1])) if frame else None
+        self.rows: dict[tuple[int, int], Any] = {}
+
+    def _body(self, algorithm: Algorithm, i: int, inputs: Mapping[str, Any]) -> SimpleNamespace:
+        plan = self.plan
+        v = slice(plan.v_start[i], plan.v_start[i] + plan.v_size[i])
+        q = slice(plan.q_start[i], plan.q_start[i] + plan.q_size[i])
+        record = SimpleNamespace(
+            joint=plan.kind[i], placement=Transform(plan.placement_R[i], plan.placement_p[i]),
+            inertia=RigidInertia.from_entries(list(plan.inertia[i])), damping=plan.damping[v], friction=plan.friction[v],
+        )  # fmt: skip
+        for name, extent in algorithm.inputs.items():
+            given = inputs.get(name)
+            if given is None:
+                value = sample(extent, plan.q_size[i], plan.v_size[i])
+            elif extent in (POSITION, VELOCITY):
+                value = given[q if extent is POSITION else v]
+            else:
+                value = extent.from_entries(list(given[extent.size * i : extent.size * (i + 1)]))
+            setattr(record, name, value)
+        return record
+
+    def path(self, i: int) -> list[int]:
+        """The nodes from i down to the base, without the ground."""
+        nodes = []
+        while i > 0:
+            nodes.append(i)
+            i = int(self.parent[i])
+        return nodes
+
+    def cursor(self, columns: Any, k: int) -> SimpleNamespace:
+        """A cursor that starts as column k."""
+        return SimpleNamespace(F=Force(columns.array[:, k]))
+
+    def row(self) -> SimpleNamespace:
+        """An empty row."""
+        return SimpleNamespace()
+
+    def keep_row(self, component: int, node: int, row: SimpleNamespace) -> None:
+        """Keep what belongs to a velocity component and a node."""
+        for k, value in enumerate(row.h):
+            c = int(self.v_start[node]) + k
+            self.rows[component, c] = self.rows[c, component] = value
+
+
+def play(
+    algorithm: Algorithm, plan: Plan, gravity: Any, inputs: Mapping[str, Any], frame: tuple[int, Pose] | None = None
+) -> dict[str, np.ndarray]:
+    """Run an algorithm on one state: inputs and outputs by name, each a flat array of numbers or symbols (outputs in the shapes of the compiled path)."""
+    run = PlainRun(algorithm, plan, gravity, inputs, frame)
+    algorithm.ground(run.records[0])
+    for sweep in algorithm.sweeps:
+        sweep.play(run)
+    outputs = {}
+    for name, extent in algorithm.outputs.items():
+        outputs[name] = _collect(run, name, extent)
+    for name in algorithm.frame_outputs:
+        outputs[name] = array(flatten(getattr(run.frame, name))[0])
+    for name in algorithm.ground_outputs:
+        outputs[name] = array(flatten(getattr(run.records[0], name))[0])
+    return outputs
+
+
+def _collect(run: PlainRun, name: str, extent: Any) -> np.ndarray:
+    plan = run.plan
+    if extent is MATRIX:
+        return array([run.rows.get((i, j), 0.0) for i in range(plan.nv) for j in range(plan.nv)]).reshape(plan.nv, plan.nv)
+    shape = output_shape(extent, plan)
+    result = np.zeros(shape, dtype=object)
+    for i in run.bodies:
+        value = getattr(run.records[i], name)
+        v = slice(plan.v_start[i], plan.v_start[i] + plan.v_size[i])
+        if extent is POSITION:
+            result[plan.q_start[i] : plan.q_start[i] + plan.q_size[i]] = value
+        elif extent is VELOCITY:
+            result[v] = value
+        elif extent is ROWS:
+            result[v, :] = value
+        elif extent is COLUMNS:
+            result[:, v] = value.array
+        else:
+            result[i] = flatten(value)[0]
+    return array(list(result.ravel())).reshape(shape)

@@ -1,0 +1,235 @@
+"""A mechanism's plan as tables for the driver: the tape of calls, the constants, and where inputs and results lie.
+
+Everything here is arithmetic on flat arrays; nothing is traced or compiled unless a joint kind is new to this computer.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from catena.kernels.algorithm import COLUMNS, MATRIX, POSITION, ROWS, VELOCITY, Algorithm
+from catena.kernels.code import Unit, body_unit, frame_unit, ground_unit
+from catena.kernels.cpu import target
+from catena.spatial import Pose, Transform
+from catena.structure import Plan
+
+WORD = 8
+
+
+@dataclass(frozen=True)
+class Constants:
+    """The constants of every node of a plan in one array, and where each node's begin (in bytes)."""
+
+    values: np.ndarray
+    start: np.ndarray
+
+    @staticmethod
+    def of(plan: Plan, gravity: Sequence[float]) -> "Constants":
+        """Ground: gravity. Body: placement (12), inertia (10), damping, friction, joint parameters."""
+        n = len(plan.parent)
+        params = np.array([len(p) for p in plan.params], dtype=np.int64)
+        sizes = 22 + 2 * plan.v_size + params
+        sizes[0] = 3
+        start = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        values = np.zeros(int(sizes.sum()))
+        values[:3] = gravity
+        if n > 1:
+            s = start[1:, None]
+            values[s + np.arange(9)] = plan.placement_R[1:].reshape(-1, 9)
+            values[s + np.arange(9, 12)] = plan.placement_p[1:]
+            values[s + np.arange(12, 22)] = plan.inertia[1:]
+            counts = plan.v_size[1:]
+            into = np.repeat(start[1:] + 22 - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
+            source = np.repeat(plan.v_start[1:] - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
+            values[into] = plan.damping[source]
+            values[into + np.repeat(counts, counts)] = plan.friction[source]
+            for i in np.flatnonzero(params):
+                at = start[i] + 22 + 2 * plan.v_size[i]
+                values[at : at + params[i]] = plan.params[i]
+        return Constants(values, start * WORD)
+
+
+@dataclass
+class Layout:
+    """The workspace of one algorithm on one plan: byte offsets of the records of all nodes, of the frame, and of the area for a matrix."""
+
+    plan: Plan
+    units: list[Unit]
+    unit_of: np.ndarray
+    bodies: np.ndarray
+    target: int
+    frame_size: int
+    ground_size: int
+    matrix: bool
+    slot_bytes: int = field(default_factory=lambda: WORD * target().lanes)
+
+    def __post_init__(self) -> None:
+        self.parent, self.nv = self.plan.parent, self.plan.nv
+        self.v_start, self.v_size = self.plan.v_start, self.plan.v_size
+        sizes = np.array([u.size for u in self.units], dtype=np.int64)[self.unit_of]
+        sizes[0] = self.ground_size
+        ends = np.cumsum(sizes) * self.slot_bytes
+        self.records = np.concatenate([[0], ends[:-1]])
+        self.frame = int(ends[-1])
+        self.area = self.frame + self.frame_size * self.slot_bytes
+        self.bytes = self.area + (self.nv**2 * self.slot_bytes if self.matrix else 0)
+
+    def path(self, i: int) -> np.ndarray:
+        """The nodes from i down to the base, without the ground."""
+        return self.paths[i]
+
+    @cached_property
+    def paths(self) -> list[np.ndarray]:
+        paths: list[np.ndarray] = [np.zeros(0, np.int64)]
+        for i in range(1, len(self.parent)):
+            paths.append(np.concatenate([[i], paths[self.parent[i]]]))
+        return paths
+
+    def slots(self, name: str) -> np.ndarray:
+        """Where the first slot of a private field lies in each node's record."""
+        first = np.array([u.fields[name][0] if u.fields.get(name) else 0 for u in self.units], dtype=np.int64)
+        return self.records + first[self.unit_of] * self.slot_bytes
+
+    def body_table(self, name: str, extent: Any) -> np.ndarray:
+        """Columns of a user's array and slots for a field of every body: pairs of byte offsets, shape (n, 2)."""
+        parts = [np.zeros((0, 2), np.int64)]
+        for k, unit in enumerate(self.units):
+            slots = np.array(unit.fields.get(name, []), dtype=np.int64)
+            nodes = self.bodies[self.unit_of[self.bodies] == k]
+            if len(slots) == 0 or len(nodes) == 0:
+                continue
+            width = np.arange(len(slots))
+            if extent is POSITION:
+                columns = self.plan.q_start[nodes][:, None] + width
+            elif extent is VELOCITY:
+                columns = self.v_start[nodes][:, None] + width
+            elif extent is COLUMNS:
+                columns = (width % 6) * self.nv + self.v_start[nodes][:, None] + width // 6
+            elif extent is ROWS:
+                columns = (self.v_start[nodes][:, None] + width // 6) * 6 + width % 6
+            else:
+                columns = nodes[:, None] * len(slots) + width
+            offsets = self.records[nodes][:, None] + slots * self.slot_bytes
+            parts.append(np.stack([(columns * WORD).ravel(), offsets.ravel()], axis=1))
+        return np.concatenate(parts)
+
+    def matrix_table(self) -> np.ndarray:
+        """Both triangles of a matrix over the velocity components from the rows that were computed."""
+        pairs = []
+        for i in self.bodies:
+            for k in range(self.v_size[i]):
+                row = self.v_start[i] + k
+                for j in self.path(i):
+                    for c in range(self.v_start[j], self.v_start[j] + self.v_size[j]):
+                        slot = self.area + self.slot_bytes * (row * self.nv + c)
+                        pairs.append((WORD * (row * self.nv + c), slot))
+                        if j != i:
+                            pairs.append((WORD * (c * self.nv + row), slot))
+        return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+@dataclass(frozen=True)
+class Tape:
+    """What the driver needs, except the user's arrays."""
+
+    calls: np.ndarray
+    constants: np.ndarray
+    workspace_bytes: int
+    inputs: dict[str, tuple[int, np.ndarray]]
+    outputs: dict[str, tuple[tuple[int, ...], np.ndarray]]
+
+
+def build_tape(
+    algorithm: Algorithm, plan: Plan, constants: Constants, absent: frozenset[str] = frozenset(),
+    frame: tuple[int, Pose] | None = None,
+) -> Tape:  # fmt: skip
+    """Lay out the workspace of an algorithm on a plan and write the tape of calls. `frame` is the node and pose of the frame asked for."""
+    signatures: dict[Any, int] = {}
+    unit_of = np.zeros(len(plan.parent), dtype=np.int64)
+    kinds = []
+    for i, kind in enumerate(plan.kind[1:], start=1):
+        key = (type(kind), kind.signature)
+        if key not in signatures:
+            signatures[key] = len(kinds)
+            kinds.append(kind)
+        unit_of[i] = signatures[key]
+    ground = ground_unit(algorithm, absent)
+    units = [body_unit(algorithm, k, absent) for k in kinds] or [ground]
+    asked = frame_unit(algorithm, absent) if frame else None
+    node = frame[0] if frame else 0
+    bodies = np.arange(1, len(plan.parent))
+    if algorithm.path_only:
+        bodies = _path_to(plan, node)
+    layout = Layout(
+        plan, units, unit_of, bodies, node, asked.size if asked else 0,
+        max(ground.size, units[0].size if not kinds else 0),
+        any(e is MATRIX for e in algorithm.outputs.values()),
+    )  # fmt: skip
+    tape = [np.array([[ground.steps[-1], 0, 0, 0, 0]], dtype=np.int64)]
+    values, start = constants.values, constants.start
+    frame_constants = len(values) * WORD
+    if frame:
+        values = np.concatenate([values, Transform.from_pose(frame[1]).entries()])
+    for index, sweep in enumerate(algorithm.sweeps):
+        calls = sweep.calls(layout)
+        block = np.zeros((len(calls.owner), 5), dtype=np.int64)
+        if sweep.roles[0] == "frame":
+            assert asked is not None
+            block[:, 0], block[:, 4] = asked.steps[index], frame_constants
+        elif sweep.roles[0] == "ground":
+            block[:, 0] = ground.steps[index]
+        elif len(calls.owner):
+            addresses = np.array([u.steps.get(index, 0) for u in units], dtype=np.int64)
+            block[:, 0], block[:, 4] = addresses[unit_of[calls.owner]], start[calls.owner]
+        for k, offsets in enumerate(calls.records):
+            block[:, 1 + k] = offsets
+        tape.append(block)
+    n = len(plan.parent)
+    widths = {POSITION: plan.nq, VELOCITY: plan.nv}
+    inputs: dict[str, tuple[int, np.ndarray]] = {}
+    for name, extent in algorithm.inputs.items():
+        if name not in absent:
+            width = widths.get(extent) if extent in widths else n * extent.size
+            inputs[name] = (int(width or 0), layout.body_table(name, extent))
+    for name, extent in algorithm.ground_inputs.items():
+        if name not in absent:
+            inputs[name] = (extent.size, _record_table(ground.fields.get(name, []), 0, layout.slot_bytes))
+    outputs: dict[str, tuple[tuple[int, ...], np.ndarray]] = {}
+    for name, extent in algorithm.outputs.items():
+        if extent is MATRIX:
+            outputs[name] = (output_shape(extent, plan), layout.matrix_table())
+        else:
+            outputs[name] = (output_shape(extent, plan), layout.body_table(name, extent))
+    for name in algorithm.frame_outputs:
+        assert asked is not None
+        slots = asked.fields[name]
+        outputs[name] = ((len(slots),), _record_table(slots, layout.frame, layout.slot_bytes))
+    for name in algorithm.ground_outputs:
+        slots = ground.fields[name]
+        outputs[name] = ((len(slots),), _record_table(slots, 0, layout.slot_bytes))
+    return Tape(np.ascontiguousarray(np.concatenate(tape)), values, layout.bytes, inputs, outputs)
+
+
+def output_shape(extent: Any, plan: Plan) -> tuple[int, ...]:
+    """The shape of a result of one state."""
+    shapes: dict[Any, tuple[int, ...]] = {
+        POSITION: (plan.nq,), VELOCITY: (plan.nv,), COLUMNS: (6, plan.nv), ROWS: (plan.nv, 6), MATRIX: (plan.nv, plan.nv),
+    }  # fmt: skip
+    return shapes[extent] if extent in shapes else (len(plan.parent), extent.size)
+
+
+def _path_to(plan: Plan, node: int) -> np.ndarray:
+    path = []
+    while node > 0:
+        path.append(node)
+        node = int(plan.parent[node])
+    return np.array(path[::-1], dtype=np.int64)
+
+
+def _record_table(slots: Sequence[int], record: int, slot_bytes: int) -> np.ndarray:
+    """Columns 0, 1, ... of a user's array and consecutive slots of one record."""
+    offsets = record + np.array(slots, dtype=np.int64) * slot_bytes
+    return np.stack([np.arange(len(offsets)) * WORD, offsets], axis=1)

@@ -1,0 +1,72 @@
+"""The parts a mechanism is made of, as plain frozen data: bodies, joints and frames.
+
+A part never changes: editing a mechanism replaces parts, so two mechanisms may share them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from catena.joints import JointKind
+from catena.spatial import Pose
+
+GROUND = "ground"
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A rigid body: its mass [kg], mass centre `com` (3,) [m] and rotational `inertia` (3, 3) [kg m^2].
+
+    The mass centre is given in the body frame; the inertia is about the mass centre, in the axes of the
+    body frame.
+    """
+
+    name: str
+    mass: float
+    com: NDArray[np.float64]
+    inertia: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """A joint of a given kind between two bodies.
+
+    The pose of the child in the parent is `in_parent * motion(q) * inverse(in_child)`. `damping` (nv,) and
+    `friction` (nv,) are the viscous and Coulomb coefficients per velocity coordinate, `limits` (nv, 2) the
+    lowest and highest position (infinite where there is none) or None. `locked_at` (nq,) is the position a
+    locked joint is held at, None for a joint that moves.
+    """
+
+    name: str
+    parent: str
+    child: str
+    kind: JointKind
+    in_parent: Pose
+    in_child: Pose
+    damping: NDArray[np.float64]
+    friction: NDArray[np.float64]
+    limits: NDArray[np.float64] | None
+    actuated: bool
+    locked_at: NDArray[np.float64] | None = None
+
+    @property
+    def locked(self) -> bool:
+        """Whether the joint is held at a position."""
+        return self.locked_at is not None
+
+    @property
+    def dof(self) -> int:
+        """The number of velocity coordinates the joint has now: none when it is locked."""
+        return 0 if self.locked_at is not None else self.kind.nv
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A named frame that moves with a body, placed by its `pose` in the body frame."""
+
+    name: str
+    body: str
+    pose: Pose

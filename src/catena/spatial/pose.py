@@ -1,0 +1,169 @@
+"""Where a frame sits in another frame. Numbers only, checked when made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from catena.errors import ModelError
+from catena.spatial import quaternion
+
+TOLERANCE = 1e-6
+"""How far a given quaternion or rotation matrix may be from a true rotation."""
+
+
+class Pose:
+    """The placement of a frame in a reference frame: its origin `p` and the direction of its axes.
+
+    The axes are given by at most one of `quat` = (w, x, y, z), `rpy` = (roll, pitch, yaw) about the fixed
+    axes x, y, z in that order (as in URDF), or `R`, the 3x3 matrix whose columns are the axes of the placed
+    frame. Poses do not change.
+    """
+
+    __slots__ = ("_R", "_p", "_quat")
+    _p: np.ndarray
+    _R: np.ndarray
+    _quat: np.ndarray | None
+
+    def __init__(
+        self,
+        p: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
+        quat: Sequence[float] | np.ndarray | None = None,
+        rpy: Sequence[float] | np.ndarray | None = None,
+        R: Sequence[Sequence[float]] | np.ndarray | None = None,
+    ) -> None:
+        given = [name for name, value in (("quat", quat), ("rpy", rpy), ("R", R)) if value is not None]
+        if len(given) > 1:
+            raise ModelError(f"Pose: got {' and '.join(given)} together; give the axes one way only.")
+        self._p = _numbers("p", p, (3,))
+        self._quat = None
+        if quat is not None:
+            self._quat = _unit_quaternion(quat)
+            self._R = quaternion.rotation(self._quat)
+            self._quat.flags.writeable = False
+        elif rpy is not None:
+            self._R = _from_rpy(_numbers("rpy", rpy, (3,)))
+        elif R is not None:
+            self._R = _rotation_matrix(R)
+        else:
+            self._R = np.eye(3)
+        self._p.flags.writeable = False
+        self._R.flags.writeable = False
+
+    @classmethod
+    def unchecked(cls, p: np.ndarray, R: np.ndarray) -> Pose:
+        """Return the pose of these float arrays, taken over and made read-only, without any check."""
+        pose = cls.__new__(cls)
+        p.flags.writeable = False
+        R.flags.writeable = False
+        pose._p, pose._R, pose._quat = p, R, None
+        return pose
+
+    @property
+    def p(self) -> np.ndarray:
+        """The origin of the placed frame, (3,), in the reference frame."""
+        return self._p
+
+    @property
+    def R(self) -> np.ndarray:
+        """The axes of the placed frame as columns, (3, 3), in the reference frame."""
+        return self._R
+
+    @property
+    def quat(self) -> np.ndarray:
+        """The unit quaternion (w, x, y, z) from coordinates of the placed frame to the reference frame."""
+        if self._quat is None:
+            self._quat = quaternion.from_rotation(self._R)
+            self._quat.flags.writeable = False
+        return self._quat
+
+    def inverse(self) -> Pose:
+        """Return the pose of the reference frame in the placed frame."""
+        return Pose.unchecked(-(self._R.T @ self._p), np.ascontiguousarray(self._R.T))
+
+    def matrix(self) -> np.ndarray:
+        """Return the homogeneous 4x4 matrix [[R, p], [0, 1]]."""
+        result = np.eye(4)
+        result[:3, :3] = self._R
+        result[:3, 3] = self._p
+        return result
+
+    @overload
+    def __mul__(self, other: Pose) -> Pose: ...
+    @overload
+    def __mul__(self, other: np.ndarray | Sequence[float]) -> np.ndarray: ...
+    def __mul__(self, other: Pose | np.ndarray | Sequence[float]) -> Any:
+        """Return the pose of a frame placed in this one, or a point (3,) of this one in the reference."""
+        if isinstance(other, Pose):
+            return Pose.unchecked(self._p + self._R @ other._p, self._R @ other._R)
+        return self._p + self._R @ _numbers("point", other, (3,))
+
+    def allclose(self, other: Pose, atol: float = 1e-9) -> bool:
+        """Return whether no entry of `p` or `R` differs by more than `atol`."""
+        return bool(np.abs(self._p - other._p).max() <= atol and np.abs(self._R - other._R).max() <= atol)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Pose):
+            return NotImplemented
+        return bool((self._p == other._p).all() and (self._R == other._R).all())
+
+    def __hash__(self) -> int:
+        # Adding zero makes -0.0 and 0.0, which compare equal, hash equal.
+        return hash(((self._p + 0.0).tobytes(), (self._R + 0.0).tobytes()))
+
+    def __repr__(self) -> str:
+        if np.array_equal(self._R, np.eye(3)):
+            return f"Pose(p={tuple(self._p.tolist())})"
+        return f"Pose(p={tuple(self._p.tolist())}, quat={tuple(self.quat.tolist())})"
+
+
+def _numbers(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return `value` as a new float array, or say what is wrong with it."""
+    try:
+        result = np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"Pose: {name} = {value!r} is not made of numbers; give shape {shape}.") from error
+    if result.shape != shape:
+        raise ModelError(f"Pose: {name} has shape {result.shape}; it must have shape {shape}.")
+    if not np.isfinite(result).all():
+        raise ModelError(
+            f"Pose: {name} = {result.tolist()} is not finite; every entry must be a finite number."
+        )
+    return result
+
+
+def _unit_quaternion(quat: Any) -> np.ndarray:
+    q = _numbers("quat", quat, (4,))
+    length = float(np.sqrt(q @ q))
+    if abs(length - 1.0) > TOLERANCE:
+        raise ModelError(
+            f"Pose: quat = {q.tolist()} has length {length:.9g}; a rotation (w, x, y, z) has length 1: "
+            "normalise it."
+        )
+    return q / length
+
+
+def _from_rpy(rpy: np.ndarray) -> np.ndarray:
+    (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
+def _rotation_matrix(matrix: Any) -> np.ndarray:
+    R = _numbers("R", matrix, (3, 3))
+    error = float(np.abs(R.T @ R - np.eye(3)).max())
+    if error > TOLERANCE:
+        raise ModelError(
+            f"Pose: the columns of R are not orthonormal (R^T R differs from the identity by {error:.3g}); "
+            "give the axes of the placed frame as orthonormal columns."
+        )
+    if np.linalg.det(R) < 0:
+        raise ModelError("Pose: R has determinant -1, which is a reflection; give right-handed axes.")
+    return R if error < 1e-14 else quaternion.rotation(quaternion.from_rotation(R))

@@ -1,0 +1,9 @@
+"""Structure: from the graph of a mechanism to a tree, its loops and flat arrays. Graph theory, no physics."""
+
+from catena.structure.canonical import canonical
+from catena.structure.plan import Loop, Placements, Plan
+from catena.structure.planning import plan
+from catena.structure.spanning_tree import Tree, least_dof_tree
+from catena.structure.welding import Welds, weld
+
+__all__ = ["Loop", "Placements", "Plan", "Tree", "Welds", "canonical", "least_dof_tree", "plan", "weld"]

@@ -1,0 +1,216 @@
+"""Flattening: from a chosen tree to the arrays of a plan. Works on stacks of matrices, never joint by
+joint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from catena.joints import Fixed, JointKind
+from catena.mechanism import VIRTUAL_ROOT, Body, Joint, Mechanism
+from catena.spatial import Pose
+from catena.structure.canonical import canonical
+from catena.structure.plan import Loop, Placements, Plan
+from catena.structure.spanning_tree import Tree
+from catena.structure.welding import Welds, motion_when_locked
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What planning decided: the welds, the tree over the groups of welded bodies, and its joints.
+
+    `ends[k]` are the body indices of joint k, parent first; `order` lists the groups node by node; `via[g]`
+    is the tree joint of group g. The virtual joint of a pinned root, if there is one, is the last of
+    `joints`.
+    """
+
+    bodies: Sequence[Body]
+    joints: Sequence[Joint]
+    ends: Sequence[tuple[int, int]]
+    welds: Welds
+    tree: Tree
+    order: Sequence[int]
+    via: Sequence[int]
+
+
+def flatten(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], choice: Choice) -> Plan:
+    """Lay the chosen tree out as arrays."""
+    bodies, joints, ends = choice.bodies, choice.joints, choice.ends
+    welds, tree, order = choice.welds, choice.tree, choice.order
+    n = len(order)
+    node_of_group = [0] * n
+    for node, g in enumerate(order):
+        node_of_group[g] = node
+    parent = [node_of_group[tree.parent[g]] for g in order]
+    body_node = [node_of_group[g] for g in welds.group]
+
+    tree_joints = [choice.via[g] for g in order[1:]]
+    flipped = [body_node[ends[k][0]] != parent[node] for node, k in enumerate(tree_joints, 1)]
+    canon = [canonical(joints[k].kind, f) for k, f in zip(tree_joints, flipped, strict=True)]
+    kinds: list[JointKind | None] = [None]
+    kinds.extend(c[1] for c in canon)
+
+    turn = np.array([c[0] for c in canon]).reshape(n - 1, 3, 3)
+    near = [(ends[k][1], joints[k].in_child) if f else (ends[k][0], joints[k].in_parent)
+            for k, f in zip(tree_joints, flipped, strict=True)]  # fmt: skip
+    far = [(ends[k][0], joints[k].in_parent) if f else (ends[k][1], joints[k].in_child)
+           for k, f in zip(tree_joints, flipped, strict=True)]  # fmt: skip
+    near_R, near_p = _joint_frames(welds, near, turn)
+    far_R, far_p = _joint_frames(welds, far, turn)
+
+    node_R, node_p = np.empty((n, 3, 3)), np.zeros((n, 3))  # node frames in the frames of their groups
+    node_R[0], node_R[1:], node_p[1:] = np.eye(3), far_R, far_p
+    above = np.array(parent, dtype=np.int64)
+    placement_R, placement_p = np.empty((n, 3, 3)), np.zeros((n, 3))
+    placement_R[0] = np.eye(3)
+    placement_R[1:] = near_R.transpose(0, 2, 1) @ node_R[above[1:]]
+    placement_p[1:] = _rotate_back(node_R[above[1:]], near_p - node_p[above[1:]])
+
+    nodes = np.array(body_node, dtype=np.int64)
+    body_R = node_R[nodes].transpose(0, 2, 1) @ welds.R
+    body_p = _rotate_back(node_R[nodes], welds.p - node_p[nodes])
+    q_start, q_size, v_start, v_size, in_order = _coordinates(kinds, tree_joints, joints)
+    body_index = {body.name: i for i, body in enumerate(bodies)}
+    placements = _placements(mechanism, body_index, nodes, body_R, body_p)
+    members: list[list[str]] = [[] for _ in range(n)]
+    for body, node in zip(bodies, body_node, strict=True):
+        members[node].append(body.name)
+
+    in_tree = set(tree_joints)
+    left_out = [k for k in range(len(joints)) if k not in in_tree and k not in welds.used]
+    moving = [joints[k] for k in in_order]
+    nv = sum(j.kind.nv for j in moving)
+    return Plan(
+        name=mechanism.name,
+        revision=mechanism.revision,
+        root=root,
+        cut=cut,
+        gravity=mechanism.gravity,
+        nq=sum(j.kind.nq for j in moving),
+        nv=nv,
+        joints=tuple(j.name for j in moving),
+        loops=tuple(joints[k].name for k in left_out),
+        bodies=tuple(tuple(names) for names in members),
+        parent=above,
+        depth=np.array([tree.depth[g] for g in order], dtype=np.int64),
+        joint=["", *(joints[k].name for k in tree_joints)],
+        kind=kinds,
+        params=[(), *(c[2] for c in canon)],
+        flipped=np.array([False, *flipped]),
+        q_start=q_start,
+        q_size=q_size,
+        v_start=v_start,
+        v_size=v_size,
+        placement_R=placement_R,
+        placement_p=placement_p,
+        inertia=_inertias(bodies, nodes, body_R, body_p, n),
+        damping=np.concatenate([j.damping for j in moving]) if moving else np.zeros(0),
+        friction=np.concatenate([j.friction for j in moving]) if moving else np.zeros(0),
+        actuated=np.repeat(np.array([j.actuated for j in moving], dtype=bool), [j.kind.nv for j in moving]),
+        body_node=dict(zip(body_index, body_node, strict=True)),
+        body_pose=placements,
+        loop_joints=[_loop(joints[k], ends[k], body_node, body_R, body_p) for k in left_out],
+    )
+
+
+def _joint_frames(welds: Welds, sides: Sequence[tuple[int, Pose]], turn: Floats) -> tuple[Floats, Floats]:
+    """Joint frames in the frames of their groups: R (m, 3, 3) turned into canonical axes, and p (m, 3)."""
+    body = np.array([b for b, _ in sides], dtype=np.int64)
+    R = np.array([pose.R for _, pose in sides]).reshape(-1, 3, 3)
+    p = np.array([pose.p for _, pose in sides]).reshape(-1, 3)
+    body_R = welds.R[body]
+    return body_R @ R @ turn, welds.p[body] + (body_R @ p[:, :, None])[:, :, 0]
+
+
+def _rotate_back(R: Floats, p: Floats) -> Floats:
+    """R^T p for stacks of R (m, 3, 3) and p (m, 3)."""
+    rotated: Floats = (p[:, None, :] @ R)[:, 0, :]
+    return rotated
+
+
+def _coordinates(
+    kinds: Sequence[Any], tree_joints: Sequence[int], joints: Sequence[Joint]
+) -> tuple[Any, Any, Any, Any, list[int]]:
+    """Where each node's coordinates start, numbered in the order the joints were added (a pinned root
+    first), and that order."""
+    n = len(kinds)
+    q_start, q_size, v_start, v_size = (np.zeros(n, dtype=np.int64) for _ in range(4))
+    q = v = 0
+    by_addition = sorted(range(1, n), key=lambda node: tree_joints[node - 1])
+    if by_addition and joints[tree_joints[by_addition[-1] - 1]].name.startswith(VIRTUAL_ROOT):
+        by_addition.insert(0, by_addition.pop())
+    for node in by_addition:
+        nq, nv = kinds[node].nq, kinds[node].nv
+        q_start[node], q_size[node], v_start[node], v_size[node] = q, nq, v, nv
+        q += nq
+        v += nv
+    return q_start, q_size, v_start, v_size, [tree_joints[node - 1] for node in by_addition]
+
+
+def _placements(
+    mechanism: Mechanism, body_index: dict[str, int], nodes: NDArray[np.int64], body_R: Floats, body_p: Floats
+) -> Placements:
+    """Bodies first, then frames, each in its node."""
+    index = dict(body_index)
+    if not mechanism.frames:
+        return Placements(index, nodes, body_R, body_p)
+    frames = list(mechanism.frames.values())
+    rows = np.array([body_index[f.body] for f in frames], dtype=np.int64)
+    index.update((f.name, len(body_index) + i) for i, f in enumerate(frames))
+    R = body_R[rows] @ np.array([f.pose.R for f in frames])
+    p = body_p[rows] + (body_R[rows] @ np.array([f.pose.p for f in frames])[:, :, None])[:, :, 0]
+    return Placements(
+        index, np.concatenate([nodes, nodes[rows]]), np.concatenate([body_R, R]), np.concatenate([body_p, p])
+    )
+
+
+def _inertias(bodies: Sequence[Body], nodes: NDArray[np.int64], R: Floats, p: Floats, n: int) -> Floats:
+    """The ten inertia numbers of every node: those of its bodies, turned and shifted to the node frame and
+    added."""
+    m = np.array([body.mass for body in bodies])
+    c = p + (R @ np.array([body.com for body in bodies])[:, :, None])[:, :, 0]
+    I_com = R @ np.array([body.inertia for body in bodies]) @ R.transpose(0, 2, 1)
+    h = m[:, None] * c
+    I = I_com - h[:, :, None] * c[:, None, :]  # noqa: E741
+    I[:, (0, 1, 2), (0, 1, 2)] += (h * c).sum(axis=1)[:, None]
+    rows = np.concatenate([m[:, None], h, I[:, (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]], axis=1)
+    total = np.zeros((n, 10))
+    np.add.at(total, nodes, rows)
+    return total
+
+
+def _loop(
+    joint: Joint, ends: tuple[int, int], body_node: Sequence[int], body_R: Floats, body_p: Floats
+) -> Loop:
+    """A joint left out of the tree, with its canonical frames placed in the nodes on its two sides."""
+    outer, inner = joint.in_parent, joint.in_child
+    parent_R, parent_p = outer.R, outer.p
+    kind: JointKind = joint.kind
+    moves = joint.dof > 0
+    if joint.locked:
+        motion_R, motion_p = motion_when_locked(joint)
+        parent_R, parent_p = parent_R @ motion_R, parent_p + parent_R @ motion_p
+        kind = Fixed()
+    turn, kind, params = canonical(kind, False)
+    a, b = ends
+    return Loop(
+        name=joint.name,
+        kind=kind,
+        parent_node=body_node[a],
+        parent_R=body_R[a] @ parent_R @ turn,
+        parent_p=body_p[a] + body_R[a] @ parent_p,
+        child_node=body_node[b],
+        child_R=body_R[b] @ inner.R @ turn,
+        child_p=body_p[b] + body_R[b] @ inner.p,
+        constraints=6 - joint.dof,
+        params=params,
+        damping=joint.damping if moves else np.zeros(0),
+        friction=joint.friction if moves else np.zeros(0),
+        actuated=joint.actuated and moves,
+    )

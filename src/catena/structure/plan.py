@@ -1,0 +1,132 @@
+"""The plan of a mechanism: a tree and its loops as flat arrays, ready for sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from catena.joints import JointKind
+from catena.spatial import Pose
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Placements(Mapping[str, tuple[int, Pose]]):
+    """Where every body and frame sits: name -> (node, pose in the node frame), kept as arrays and turned
+    into poses on demand.
+
+    `index` maps a name to its row in `node` (m,), `R` (m, 3, 3; columns are the axes of the placed frame)
+    and `p` (m, 3).
+    """
+
+    index: Mapping[str, int]
+    node: Ints
+    R: Floats
+    p: Floats
+
+    def __getitem__(self, name: str) -> tuple[int, Pose]:
+        row = self.index[name]
+        return int(self.node[row]), Pose.unchecked(self.p[row], self.R[row])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.index)
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """A joint that the tree leaves out; it constrains two nodes to each other by 6 - nv conditions.
+
+    `kind` is canonical and seen from parent to child as the joint was described; a locked joint appears as
+    `Fixed`. The canonical joint frame on either side is placed in the node on that side: columns of R are
+    its axes, p its origin.
+    """
+
+    name: str
+    kind: JointKind
+    parent_node: int
+    parent_R: Floats
+    parent_p: Floats
+    child_node: int
+    child_R: Floats
+    child_p: Floats
+    constraints: int
+    params: tuple[float, ...]
+    damping: Floats
+    friction: Floats
+    actuated: bool
+
+    @property
+    def parent_pose(self) -> Pose:
+        """The parent-side canonical joint frame in its node."""
+        return Pose.unchecked(self.parent_p[:], self.parent_R[:])
+
+    @property
+    def child_pose(self) -> Pose:
+        """The child-side canonical joint frame in its node."""
+        return Pose.unchecked(self.child_p[:], self.child_R[:])
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A mechanism as a rooted tree of nodes plus loops. Node 0 is ground, and parent[i] < i.
+
+    A node is a set of bodies that joints of 0 dof weld together (`bodies[i]`); its frame is the child-side
+    canonical frame of its tree joint, and for ground the frame of ground. The pose of node i in its parent
+    is placement, then the motion of `kind[i]`.
+
+    Per node (n,): `parent`, `depth`, `joint` (name, "" for ground), `kind` (canonical; seen from the parent
+    node, so already flipped where `flipped`; None for ground), `params` (of the canonical kind), `q_start`,
+    `q_size`, `v_start`, `v_size`, `inertia` (n, 10) as (mass, first moment, Ixx, Ixy, Ixz, Iyy, Iyz, Izz
+    about the node origin), `placement_R` (n, 3, 3) taking parent-node coordinates to coordinates of the
+    parent-side joint frame, and `placement_p` (n, 3), the origin of that frame in parent-node coordinates.
+    Per velocity coordinate (nv,): `damping`, `friction`, `actuated`. Coordinates follow the order in which
+    joints were added.
+    """
+
+    name: str
+    revision: int
+    root: str | None
+    cut: tuple[str, ...]
+    gravity: Floats
+    nq: int
+    nv: int
+    joints: tuple[str, ...]
+    loops: tuple[str, ...]
+    bodies: tuple[tuple[str, ...], ...]
+    parent: Ints
+    depth: Ints
+    joint: list[str]
+    kind: list[JointKind | None]
+    params: list[tuple[float, ...]]
+    flipped: NDArray[np.bool_]
+    q_start: Ints
+    q_size: Ints
+    v_start: Ints
+    v_size: Ints
+    placement_R: Floats
+    placement_p: Floats
+    inertia: Floats
+    damping: Floats
+    friction: Floats
+    actuated: NDArray[np.bool_]
+    body_node: dict[str, int]
+    body_pose: Placements
+    loop_joints: list[Loop] = field(default_factory=list)
+
+    @property
+    def n(self) -> int:
+        """The number of nodes, ground included."""
+        return len(self.joint)
+
+    @property
+    def total_constraints(self) -> int:
+        """The number of conditions all loops impose together, redundant ones included."""
+        return sum(loop.constraints for loop in self.loop_joints)

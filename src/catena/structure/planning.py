@@ -1,0 +1,90 @@
+"""Planning: from the graph of a mechanism to the flat arrays of a tree and its loops. A pure function;
+compiles nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from catena.errors import PlanError
+from catena.joints import Free
+from catena.mechanism import GROUND, VIRTUAL_ROOT, Body, Joint, Mechanism
+from catena.mechanism.validation import known
+from catena.spatial import Pose
+from catena.structure.flattening import Choice, flatten
+from catena.structure.plan import Plan
+from catena.structure.spanning_tree import VIRTUAL, Tree, least_dof_tree, preorder
+from catena.structure.welding import weld
+
+
+def plan(mechanism: Mechanism, root: str | None = None, cut: Iterable[str] = ()) -> Plan:
+    """Plan a mechanism: weld what cannot move, take the tree of least total dof, leave the other joints as
+    loops.
+
+    `root` pins a body: a virtual `Free` joint named "root:<body>" then leads from ground to it, first in
+    coordinate order, and the joints that connect its part of the mechanism to ground become loops (a `Free`
+    one with 0 constraints). A root that is welded to ground changes nothing. `cut` names joints that must
+    stay out of the tree; a joint of 0 dof may be cut too.
+    """
+    cut = _names(cut)
+    bodies = list(mechanism.bodies.values())
+    joints = list(mechanism.joints.values())
+    for name in cut:
+        known("joint", name, mechanism.joints, "cut")
+    body_index = {body.name: i for i, body in enumerate(bodies)}
+    ends = [(body_index[j.parent], body_index[j.child]) for j in joints]
+    kept = [k for k, j in enumerate(joints) if j.name not in cut] if cut else range(len(joints))
+    dof = [j.dof for j in joints]
+
+    welds = weld(len(bodies), joints, ends, [k for k in kept if dof[k] == 0])
+    group = welds.group
+    edge_joint = [k for k in kept if dof[k] > 0 and group[ends[k][0]] != group[ends[k][1]]]
+    edges = [(group[ends[k][0]], group[ends[k][1]], dof[k]) for k in edge_joint]
+    pinned = None
+    if root is not None:
+        known("body", root, mechanism.bodies, "root")
+        pinned = group[body_index[root]] or None
+    tree = least_dof_tree(welds.count, edges, pinned)
+    _check_connected(tree, bodies, group, joints, cut)
+
+    via = [edge_joint[e] if e != VIRTUAL else len(joints) for e in tree.via]
+    if pinned is not None:
+        joints.append(_virtual_root(str(root)))
+        ends.append((0, body_index[str(root)]))
+    choice = Choice(bodies, joints, ends, welds, tree, preorder(tree), via)
+    return flatten(mechanism, root, cut, choice)
+
+
+def _names(cut: Iterable[str]) -> tuple[str, ...]:
+    return (cut,) if isinstance(cut, str) else tuple(cut)
+
+
+def _virtual_root(body: str) -> Joint:
+    none = np.zeros(6)
+    return Joint(VIRTUAL_ROOT + body, GROUND, body, Free(), Pose(), Pose(), none, none, None, actuated=False)
+
+
+def _check_connected(
+    tree: Tree, bodies: Sequence[Body], group: Sequence[int], joints: Sequence[Joint], cut: Sequence[str]
+) -> None:
+    """Raise with the names of bodies that no chain of joints connects to ground."""
+    if all(d >= 0 for d in tree.depth):
+        return
+    loose = [body.name for body, g in zip(bodies, group, strict=True) if not tree.reached(g)]
+    shown = ", ".join(repr(name) for name in loose[:6]) + (
+        f" and {len(loose) - 6} more" if len(loose) > 6 else ""
+    )
+    verb = "is" if len(loose) == 1 else "are"
+    who = f"body {shown} {verb}" if len(loose) == 1 else f"bodies {shown} {verb}"
+    lost = set(loose)
+    through = [j.name for j in joints if j.name in cut and (j.parent in lost) != (j.child in lost)]
+    if through:
+        names = ", ".join(repr(name) for name in through)
+        raise PlanError(
+            f"{who} connected to ground only through cut joints ({names}): take one of them out of `cut`"
+        )
+    raise PlanError(
+        f"{who} not connected to ground by any joint: add the joint that is missing, "
+        "or a Free joint from ground for what floats"
+    )

@@ -1,0 +1,5 @@
+"""The public face of a planned mechanism."""
+
+from catena.system.system import System
+
+__all__ = ["System"]

@@ -1,0 +1,158 @@
+"""Evaluating an algorithm on a plan: programs are built when first needed, inputs are checked, errors get names."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from catena.errors import SingularDynamicsError, StaleSystemError, StateError
+from catena.kernels import POSITION, VELOCITY, Algorithm, Constants, Program, build_tape, is_plain, play
+from catena.kernels.driver import NOT_FINITE_INPUT
+from catena.mechanism import Mechanism
+from catena.spatial import Pose
+from catena.structure import Plan
+from catena.system import arrays
+
+# The names that users know the inputs by.
+_PUBLIC = {"qd": "v", "qdd": "vdot", "q_next": "q1"}
+
+
+class Evaluator:
+    """Runs algorithms on one plan of one mechanism."""
+
+    def __init__(self, mechanism: Mechanism, plan: Plan) -> None:
+        self.mechanism, self.plan = mechanism, plan
+        self.constants = Constants.of(plan, plan.gravity)
+        self._programs: dict[tuple[Any, ...], Program] = {}
+        self._quaternions = [
+            (plan.joint[i], int(plan.q_start[i] + plan.q_size[i] - 4), int(plan.q_start[i] + plan.q_size[i]))
+            for i in range(1, plan.n) if plan.q_size[i] > plan.v_size[i]
+        ]  # fmt: skip
+
+    def check_current(self) -> None:
+        """Refuse to work for a mechanism that has been edited since."""
+        if self.mechanism.revision != self.plan.revision:
+            raise StaleSystemError(
+                f"The mechanism {self.mechanism.name!r} was edited after this system was planned "
+                f"(revision {self.plan.revision}, now {self.mechanism.revision}). Plan it again with m.system(); "
+                f"coordinates may have changed, so states of the old system may not fit."
+            )
+
+    def program(self, algorithm: Algorithm, absent: frozenset[str], frame: str | None = None) -> Program:
+        """The algorithm on this plan, ready to run. Built once."""
+        key = (algorithm, absent, frame)
+        if key not in self._programs:
+            self._programs[key] = Program(build_tape(algorithm, self.plan, self.constants, absent, self._frame(frame)))
+        return self._programs[key]
+
+    def evaluate(
+        self, algorithm: Algorithm, inputs: Mapping[str, Any], frame: str | None = None
+    ) -> dict[str, np.ndarray]:
+        """Outputs by name, each of shape (*batch, *shape). Inputs that are None are absent; the others are checked."""
+        self.check_current()
+        given: dict[str, np.ndarray] = {}
+        for name, value in inputs.items():
+            if value is not None:
+                given[name] = arrays.as_rows(_PUBLIC.get(name, name), value, *self._width(algorithm, name))
+        absent = frozenset({*algorithm.inputs, *algorithm.ground_inputs} - given.keys())
+        batch = arrays.batch_shape({_PUBLIC.get(n, n): x for n, x in given.items()})
+        for name in ("q", "q_next"):
+            if name in given:
+                self.check_quaternions(_PUBLIC.get(name, name), given[name])
+        states = int(np.prod(batch))
+        rows = {n: arrays.flat(x, batch) for n, x in given.items()}
+        if is_plain():
+            return self._play(algorithm, given, rows, states, batch, frame)
+        status, outputs = self.program(algorithm, absent, frame).run(rows, states)
+        if status:
+            self.complain(algorithm, status, given, outputs)
+        return {n: y.reshape(*batch, *y.shape[1:]) for n, y in outputs.items()}
+
+    def _play(
+        self, algorithm: Algorithm, given: Mapping[str, np.ndarray], rows: Mapping[str, np.ndarray],
+        states: int, batch: tuple[int, ...], frame: str | None,
+    ) -> dict[str, np.ndarray]:  # fmt: skip
+        if not all(np.isfinite(x).all() for x in rows.values()):
+            self.complain(algorithm, NOT_FINITE_INPUT, given, {})
+        results = [
+            play(algorithm, self.plan, self.plan.gravity, {n: x if x.ndim == 1 else x[k] for n, x in rows.items()}, self._frame(frame))
+            for k in range(states)
+        ]
+        if not results:
+            return {n: y.reshape(*batch, *y.shape[1:]) for n, y in self.program(algorithm, frozenset(), frame).run(rows, 0)[1].items()}
+        outputs = {n: np.array([r[n] for r in results], dtype=np.float64) for n in results[0]}
+        if not all(np.isfinite(y).all() for y in outputs.values()):
+            self.complain(algorithm, 0, given, outputs)
+        return {n: y.reshape(*batch, *y.shape[1:]) for n, y in outputs.items()}
+
+    def _frame(self, name: str | None) -> tuple[int, Pose] | None:
+        return None if name is None else self.plan.body_pose[name]
+
+    def _width(self, algorithm: Algorithm, name: str) -> tuple[int, str]:
+        """How many numbers an input has for each state, and what they are."""
+        plan = self.plan
+        if name in algorithm.ground_inputs:
+            return 6, "a spatial acceleration [angular; linear] of the ground"
+        extent = algorithm.inputs[name]
+        if extent is POSITION:
+            return plan.nq, f"the coordinates of the joints {_listed(plan.joints)}"
+        if extent is VELOCITY:
+            return plan.nv, f"one for each velocity component of the joints {_listed(plan.joints)}"
+        return plan.n * extent.size, "a wrench for every body"
+
+    def check_quaternions(self, name: str, q: np.ndarray) -> None:
+        """Refuse quaternions that are not of unit length."""
+        for joint, first, last in self._quaternions:
+            x = q[..., first:last]
+            norm = np.sqrt(np.einsum("...i,...i->...", x, x))
+            # Written so that NaN passes here and is named as such later.
+            if np.any(np.abs(norm - 1.0) > 1e-6):
+                worst = float(np.ravel(norm)[np.argmax(np.abs(np.ravel(norm) - 1.0))])
+                raise StateError(
+                    f"{name}: the quaternion of joint {joint!r} has length {worst:.9g}; it must be 1. "
+                    f"Divide it by its length, or step with s.integrate, which keeps it there."
+                )
+
+    def has_unit_quaternions(self, q: np.ndarray) -> bool:
+        """Whether all quaternions of one state are of unit length, as fast as that can be said."""
+        for _, first, last in self._quaternions:
+            w, x, y, z = q[first:last].tolist()
+            if not -2e-6 < w * w + x * x + y * y + z * z - 1.0 < 2e-6:
+                return False
+        return True
+
+    def complain(
+        self, algorithm: Algorithm, status: int, given: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]
+    ) -> None:
+        """Say which number was not finite."""
+        named = {_PUBLIC.get(n, n): x for n, x in given.items()}
+        if status & NOT_FINITE_INPUT:
+            owners = {_PUBLIC.get(n, n): self._owners(algorithm, n) for n in given}
+            raise StateError(arrays.name_not_finite(named, owners))
+        for y in outputs.values():
+            bad = np.argwhere(~np.isfinite(y.reshape(len(y), -1)))
+            if len(bad):
+                raise SingularDynamicsError(
+                    f"{algorithm.name.replace('_', ' ')} gives a result that is not finite in state {int(bad[0][0])}. "
+                    f"Either some joint moves no inertia in this configuration, or numbers are too large for float64."
+                )
+
+    def _owners(self, algorithm: Algorithm, name: str) -> list[str]:
+        """The joint or body that each column of an input belongs to."""
+        plan, width = self.plan, self._width(algorithm, name)[0]
+        if name in algorithm.ground_inputs:
+            return [f"component {k}" for k in range(width)]
+        extent = algorithm.inputs[name]
+        if extent not in (POSITION, VELOCITY):
+            return [f"body {'/'.join(plan.bodies[k // extent.size])!r}" for k in range(width)]
+        starts, sizes = (plan.q_start, plan.q_size) if extent is POSITION else (plan.v_start, plan.v_size)
+        owners = [""] * width
+        for i in range(1, plan.n):
+            for k in range(sizes[i]):
+                owners[starts[i] + k] = f"joint {plan.joint[i]!r}"
+        return owners
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    shown = ", ".join(names[:8])
+    return shown if len(names) <= 8 else f"{shown}, ... ({len(names)} in all)"

@@ -1,0 +1,285 @@
+"""The public face of a planned mechanism: names in, arrays out.
+
+A `System` holds one plan of one mechanism. It never compiles anything for a structure; programs are tables that are written when first
+needed. Arrays carry leading batch dimensions everywhere; a single state has shape (nq,).
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from catena import dynamics, kinematics
+from catena.dynamics.structurally_recursive import structurally_recursive
+from catena.errors import LoopError, StateError, UnknownNameError
+from catena.kernels import Algorithm, is_plain
+from catena.mechanism import Mechanism
+from catena.mechanism.validation import known
+from catena.spatial import Pose
+from catena.structure import Plan, plan
+from catena.system import reactions as _reactions
+from catena.system import wrenches
+from catena.system.evaluation import Evaluator
+from catena.system.inertia_check import require_inertia
+
+_NOTHING: frozenset[str] = frozenset()
+_NO_WRENCH = frozenset({"f_ext", "a_base"})
+
+
+class System:
+    """A mechanism planned as a tree with loops, ready to compute with. Made by `Mechanism.system()`."""
+
+    def __init__(self, mechanism: Mechanism, root: str | None = None, cut: Iterable[str] = ()) -> None:
+        self._mechanism = mechanism
+        self._plan: Plan = plan(mechanism, root=root, cut=cut)
+        self._evaluator = Evaluator(mechanism, self._plan)
+        self._nodes = {name: i for i, name in enumerate(self._plan.joint) if name}
+        self._revision = self._plan.revision
+        self._fast: dict[str, Any] = {}
+        self._has_inertia = False
+
+    def __repr__(self) -> str:
+        loops = f", loops {list(self.loops)}" if self.loops else ""
+        return f"System({self._mechanism.name!r}, nq={self.nq}, nv={self.nv}, joints {list(self.joints)}{loops})"
+
+    # What was planned.
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism that was planned."""
+        return self._mechanism
+
+    @property
+    def plan(self) -> Plan:
+        """The plan: nodes, tree, loops and constants as flat arrays."""
+        return self._plan
+
+    @property
+    def nq(self) -> int:
+        """The number of coordinates."""
+        return self._plan.nq
+
+    @property
+    def nv(self) -> int:
+        """The number of velocity components."""
+        return self._plan.nv
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The joints of the tree, in the order of the coordinates."""
+        return self._plan.joints
+
+    @property
+    def loops(self) -> tuple[str, ...]:
+        """The joints that the tree leaves out."""
+        return self._plan.loops
+
+    def slice_q(self, joint: str) -> slice:
+        """Where a tree joint's coordinates are in q."""
+        i = self._node(joint)
+        return slice(int(self._plan.q_start[i]), int(self._plan.q_start[i] + self._plan.q_size[i]))
+
+    def slice_v(self, joint: str) -> slice:
+        """Where a tree joint's components are in v, tau and accelerations."""
+        i = self._node(joint)
+        return slice(int(self._plan.v_start[i]), int(self._plan.v_start[i] + self._plan.v_size[i]))
+
+    def neutral(self) -> np.ndarray:
+        """The coordinates at which every joint's motion is the identity, shape (nq,)."""
+        q = np.zeros(self.nq)
+        for i in range(1, self._plan.n):
+            kind = self._plan.kind[i]
+            assert kind is not None
+            q[self._plan.q_start[i] : self._plan.q_start[i] + self._plan.q_size[i]] = kind.neutral()
+        return q
+
+    # Coordinates.
+
+    def integrate(self, q: Any, v: Any, dt: Any = 1.0) -> np.ndarray:
+        """q (+) v dt: the configuration reached with constant joint velocities v after dt. `dt` may have the batch shape."""
+        v = np.asarray(v, dtype=np.float64)
+        return self._run(kinematics.integrate, q=q, qd=v * np.asarray(dt, dtype=np.float64)[..., None])["q_next"]
+
+    def difference(self, q0: Any, q1: Any) -> np.ndarray:
+        """The v with integrate(q0, v, 1) = q1, shape (..., nv)."""
+        return self._run(kinematics.difference, q=q0, q_next=q1)["step"]
+
+    def rate(self, q: Any, v: Any) -> np.ndarray:
+        """dq/dt, shape (..., nq)."""
+        return self._run(kinematics.rate, q=q, qd=v)["rate"]
+
+    # Kinematics.
+
+    def pose(self, q: Any, frame: str) -> Pose | np.ndarray:
+        """The pose of a frame or body in ground: a `Pose` for one state, homogeneous matrices (..., 4, 4) for a batch."""
+        X = self._run(kinematics.frame_pose, self._frame(frame), q=q)["pose_of_frame"]
+        matrices = _homogeneous(X)
+        if matrices.ndim == 2:
+            return Pose(p=matrices[:3, 3], R=matrices[:3, :3])
+        return matrices
+
+    def body_poses(self, q: Any) -> dict[str, np.ndarray]:
+        """The poses of all bodies and frames in ground, {name: (..., 4, 4)}."""
+        nodes = _homogeneous(self._run(kinematics.body_poses, q=q)["pose"])
+        nodes[..., 0, :, :] = np.eye(4)
+        return {name: nodes[..., i, :, :] @ pose.matrix() for name, (i, pose) in self._plan.body_pose.items()}
+
+    def twist(self, q: Any, v: Any, frame: str) -> np.ndarray:
+        """The twist [angular; linear] of a frame in its own axes at its origin, shape (..., 6)."""
+        return self._run(kinematics.frame_twist, self._frame(frame), q=q, qd=v)["twist"]
+
+    def jacobian(self, q: Any, frame: str) -> np.ndarray:
+        """The Jacobian J of a frame, shape (..., 6, nv): twist = J v, in the frame's own axes at its origin."""
+        return self._run(kinematics.jacobian, self._frame(frame), q=q)["J"]
+
+    def bias_acceleration(self, q: Any, v: Any, frame: str) -> np.ndarray:
+        """Jdot v, shape (..., 6): the derivative of the frame's twist when vdot is zero."""
+        return self._run(kinematics.frame_bias_acceleration, self._frame(frame), q=q, qd=v)["acceleration"]
+
+    # Dynamics.
+
+    def forward_dynamics(
+        self, q: Any, v: Any, tau: Any = None, method: str = "auto",
+        f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None,
+    ) -> np.ndarray:  # fmt: skip
+        """The accelerations vdot, shape (..., nv).
+
+        `tau` is what the actuators give (none if None), `f_ext` maps bodies or frames to wrenches [moment; force] in their own axes at
+        their origin, `base_acceleration` is a prescribed acceleration [angular; linear] of the ground. Friction is taken off.
+        `method`: "articulated_body" (O(N), what "auto" takes for trees) or "composite_body" (H^-1 (tau - bias)).
+        """
+        if f_ext is None and base_acceleration is None and method == "auto":
+            result = self._single("forward", dynamics.articulated_body, q, v, tau)
+            if result is not None:
+                return result
+        self._require_tree("forward dynamics")
+        given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
+        if method in ("auto", "articulated_body"):
+            return self._run(dynamics.articulated_body, **given)["qdd"]
+        if method == "composite_body":
+            tau = given.pop("tau")
+            bias = self._run(dynamics.newton_euler, **given)["tau"]
+            H = self.mass_matrix(q)
+            force = -bias if tau is None else np.asarray(tau, dtype=np.float64) - bias
+            return np.linalg.solve(H, force[..., None])[..., 0]
+        raise LoopError(f"There is no forward dynamics method {method!r}; choose auto, articulated_body or composite_body.")
+
+    def inverse_dynamics(
+        self, q: Any, v: Any, vdot: Any, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None
+    ) -> np.ndarray:
+        """The joint forces tau, shape (..., nv), that produce the accelerations `vdot`; friction included."""
+        if f_ext is None and base_acceleration is None:
+            result = self._single("inverse", dynamics.newton_euler, q, v, vdot)
+            if result is not None:
+                return result
+        self._require_tree("inverse dynamics")
+        outside = self._outside(f_ext, base_acceleration)
+        return self._run(dynamics.newton_euler, q=q, qd=v, qdd=vdot, **outside)["tau"]
+
+    def bias_force(self, q: Any, v: Any, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None) -> np.ndarray:
+        """The joint forces, shape (..., nv), at which nothing accelerates: Coriolis, centrifugal, gravity and friction forces."""
+        outside = self._outside(f_ext, base_acceleration)
+        return self._run(dynamics.newton_euler, q=q, qd=v, qdd=None, **outside)["tau"]
+
+    def mass_matrix(self, q: Any, method: str = "composite_body") -> np.ndarray:
+        """The joint-space inertia H of the tree, shape (..., nv, nv). `method`: "composite_body" or "structurally_recursive"."""
+        if method == "composite_body":
+            return self._run(dynamics.composite_body, q=q)["H"]
+        if method == "structurally_recursive":
+            self._evaluator.check_current()
+            return structurally_recursive(self._plan, lambda frame: self.jacobian(q, frame), np.shape(q)[:-1])
+        raise StateError(f"There is no mass matrix method {method!r}; choose composite_body or structurally_recursive.")
+
+    def operational_space(self, q: Any, frame: str) -> tuple[np.ndarray, np.ndarray]:
+        """Lambda^-1 (..., 6, 6) and Omega = H^-1 J^T (..., nv, 6) of a frame, in its own axes at its origin."""
+        self._require_tree("operational-space inertia")
+        result = self._run(dynamics.operational_space, self._frame(frame), q=q)
+        columns = result["Lambda_inv"]
+        return np.swapaxes(columns.reshape(*columns.shape[:-1], 6, 6), -1, -2), result["Omega"]
+
+    def reactions(
+        self, q: Any, v: Any, tau: Any = None, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None
+    ) -> dict[str, np.ndarray]:
+        """The whole wrench [moment; force] that each tree joint passes to its child, {joint: (..., 6)}, at the child-side joint frame's
+        origin in its axes; the child is the one `add_joint` named."""
+        vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
+        outside = self._outside(f_ext, base_acceleration)
+        result = self._run(dynamics.newton_euler_bodies, q=q, qd=v, qdd=vdot, **outside)
+        return _reactions.joint_wrenches(self._mechanism, self._plan, result["f"], result["X_joint"])
+
+    def kinetic_energy(self, q: Any, v: Any) -> np.ndarray:
+        """The kinetic energy, shape (...)."""
+        return self._run(dynamics.kinetic_energy, q=q, qd=v)["T"][..., 0]
+
+    def potential_energy(self, q: Any) -> np.ndarray:
+        """The potential energy of gravity, shape (...), zero with the centre of mass at the ground's origin."""
+        return self._run(dynamics.potential_energy, q=q)["V"][..., 0]
+
+    def momentum(self, q: Any, v: Any) -> np.ndarray:
+        """The total momentum [angular; linear], shape (..., 6), about the ground's origin in ground axes."""
+        return self._run(dynamics.momentum, q=q, qd=v)["h"]
+
+    def center_of_mass(self, q: Any) -> np.ndarray:
+        """The centre of mass in ground, shape (..., 3)."""
+        inertia = self._run(dynamics.total_inertia, q=q)["Ic"]
+        return inertia[..., 1:4] / inertia[..., :1]
+
+    # The edge.
+
+    def _run(self, algorithm: Algorithm, frame: str | None = None, **inputs: Any) -> dict[str, np.ndarray]:
+        return self._evaluator.evaluate(algorithm, inputs, frame)
+
+    def _single(self, name: str, algorithm: Algorithm, q: Any, v: Any, x: Any) -> np.ndarray | None:
+        """The shortest way for one state given as arrays; None when anything is out of the ordinary."""
+        known = self._fast.get(name)
+        if known is None:
+            if is_plain() or not isinstance(q, np.ndarray) or q.ndim != 1:
+                return None
+            self._require_tree(f"{name} dynamics")
+            known = self._fast[name] = self._evaluator.program(algorithm, _NO_WRENCH).single
+        if (
+            type(q) is np.ndarray and type(v) is np.ndarray and type(x) is np.ndarray
+            and q.ndim == 1 and len(q) == self._plan.nq and v.shape == x.shape == (self._plan.nv,)
+            and self._mechanism.revision == self._revision and not is_plain()
+        ):  # fmt: skip
+            if self._evaluator.has_unit_quaternions(q):
+                status, result = known((q, v, x))
+                if status == 0:
+                    return result
+        return None
+
+    def _outside(self, f_ext: Mapping[str, Any] | None, base_acceleration: Any) -> dict[str, Any]:
+        forces = None if f_ext is None else wrenches.on_nodes(self._plan, f_ext, self._frame)
+        return {"f_ext": forces, "a_base": base_acceleration}
+
+    def _node(self, joint: str) -> int:
+        if joint in self._nodes:
+            return self._nodes[joint]
+        if joint in self.loops:
+            raise UnknownNameError(f"Joint {joint!r} closes a loop in this plan and has no coordinates of its own in q.")
+        return self._nodes[known("joint", joint, self._nodes, repr(self._mechanism.name))]
+
+    def _frame(self, name: str) -> str:
+        return known("body or frame", name, self._plan.body_pose, repr(self._mechanism.name))
+
+    def _require_tree(self, what: str) -> None:
+        self._evaluator.check_current()
+        closed = [loop.name for loop in self._plan.loop_joints if loop.constraints]
+        if closed:
+            raise LoopError(
+                f"{what} of {self._mechanism.name!r} is not available yet: the joints {closed} close loops "
+                f"({self._plan.total_constraints} constraints). This version computes the dynamics of trees; "
+                f"kinematics, mass_matrix and bias_force of the tree coordinates do work."
+            )
+        if not self._has_inertia:
+            require_inertia(self._plan)
+            self._has_inertia = True
+
+
+def _homogeneous(X: np.ndarray) -> np.ndarray:
+    """Poses (..., 4, 4) from the entries of transforms (..., 12)."""
+    pose = np.zeros((*X.shape[:-1], 4, 4))
+    pose[..., :3, :3] = np.swapaxes(X[..., :9].reshape(*X.shape[:-1], 3, 3), -1, -2)
+    pose[..., :3, 3] = X[..., 9:]
+    pose[..., 3, 3] = 1.0
+    return pose
