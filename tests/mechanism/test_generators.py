@@ -22,7 +22,7 @@ from catena.spatial import Pose
 
 
 def neutral_poses(m):
-    """Pose of every body in ground with every joint at its neutral position, and the worst gap at any joint."""
+    """Pose of every body in ground with every joint at its neutral position, and the worst gap."""
     poses = {"ground": Pose()}
     while len(poses) < len(m.bodies):
         before = len(poses)

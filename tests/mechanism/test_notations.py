@@ -122,11 +122,8 @@ def test_high_stiffness_chain_reaches_its_tip():
     np.testing.assert_allclose(
         first.p, [-0.5066987, 1, -0.2886751]
     )  # the sliding link's frame is on the gimbal
-    expected = second.p + 0.1 * np.array([np.cos(0.5235988), 0, np.sin(0.5235988)])
-    np.testing.assert_allclose(tip.p, expected, atol=1e-7)
-    length = 1.0874871 * np.cos(1.1669367)
-    np.testing.assert_allclose(second.p[0], -0.5066987 + length * np.cos(0.5235988), atol=1e-7)
-    np.testing.assert_allclose(second.p[1], 1 - 1.0874871 * np.sin(1.1669367), atol=1e-7)
+    np.testing.assert_allclose(tip.p, [-0.05, 0, -0.025], atol=1e-7)  # equation 8.1
+    np.testing.assert_allclose(tip.R[:, 0], [np.cos(0.5235988), 0, np.sin(0.5235988)], atol=1e-7)
 
 
 def test_the_tip_row_turns_and_shifts_the_tip_frame():

@@ -1,4 +1,4 @@
-"""The spanning tree against brute force on small graphs: least total weight, and no swap makes it shallower."""
+"""The spanning tree against brute force on small graphs: least weight, and no swap makes it shallower."""
 
 from itertools import combinations
 
@@ -57,7 +57,7 @@ def test_equal_weights_give_the_breadth_first_tree():
 
 
 def test_an_exchange_lowers_a_tree_that_growing_alone_leaves_deep():
-    """A chain 1-2-3-4 of cheap edges hangs on ground by one of three equally dear edges: the middle is best."""
+    """A chain 1-2-3-4 of cheap edges hangs on ground by one of three dear edges: the middle is best."""
     edges = [(0, 1, 2), (1, 2, 1), (2, 3, 1), (3, 4, 1), (0, 4, 2), (0, 2, 2)]
     tree = least_dof_tree(5, edges)
     assert tree.via[2] == 5 and tree.parent[2] == 0

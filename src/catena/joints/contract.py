@@ -155,7 +155,7 @@ def check_unit_quaternion(q: np.ndarray, who: str) -> None:
 
 def number(name: str, value: Any, owner: str) -> Any:
     """Return `value` as a finite float, or unchanged when it is a symbol; otherwise raise a ModelError."""
-    if is_symbolic(value) and not isinstance(value, str):
+    if is_symbolic(value):
         return value
     try:
         result = float(value)

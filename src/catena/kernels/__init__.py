@@ -1,5 +1,6 @@
 """Tracing of steps, lowering to machine code in lanes, caching and threads. Knows no algorithm."""
 
+from catena.kernels import plain
 from catena.kernels.algorithm import (
     COLUMNS,
     MATRIX,
@@ -38,6 +39,7 @@ __all__ = [
     "compilations",
     "each_body",
     "is_plain",
+    "plain",
     "plain_numbers",
     "play",
     "set_threads",

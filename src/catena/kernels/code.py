@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from catena.joints.contract import JointKind
-from catena.kernels import cache, driver, engine, tracing
+from catena.kernels import cache, driver, engine, shortcut, tracing
 from catena.kernels.algorithm import Algorithm
 from catena.kernels.cpu import target
 from catena.kernels.lowering import lower, prelude
 
 _lock = threading.RLock()
 _units: dict[tuple[object, ...], "Unit"] = {}
+_loops: dict[str, int] = {}
 
 
 @dataclass(frozen=True)
@@ -45,17 +46,17 @@ def ground_unit(algorithm: Algorithm, absent: frozenset[str]) -> Unit:
     return _unit(algorithm, absent, ("ground",), None)
 
 
-def driver_address() -> int:
-    """The address of the loop that plays tapes."""
+def loops() -> dict[str, int]:
+    """The addresses of the compiled loops: `run`, `run_one` and `shortcut`."""
     with _lock:
-        if ("driver",) not in _units:
-            entry = cache.key("driver")
+        if not _loops:
+            entry = cache.key("loops")
             found = cache.read(entry)
-            code = found[0] if found else engine.compile_object(driver.text(target().lanes))
+            code = found[0] if found else engine.compile_object(driver.text(target().lanes) + shortcut.text())
             if not found:
                 cache.write(entry, code, {})
-            _units["driver",] = Unit({0: engine.load_object("driver", code, ["run"])["run"]}, 0, {})
-        return _units["driver",].steps[0]
+            _loops.update(engine.load_object("loops", code, ["run", "run_one", "shortcut"]))
+        return _loops
 
 
 def _unit(algorithm: Algorithm, absent: frozenset[str], owner: tuple[object, ...], kind: JointKind | None) -> Unit:

@@ -10,6 +10,7 @@ Tape, five words a call: step address, byte offsets of its three records in the 
 Input and output tables, four words each: data address, doubles from one state to the next, number of columns, column table.
 Column table, two words each: byte offset in a state's row, byte offset of the slot in the workspace.
 Status: bit 0 an input is not finite, bit 1 a result is not finite.
+`run_one` is the same loop for a single state, which fills all lanes.
 """
 
 NOT_FINITE_INPUT, NOT_FINITE_RESULT = 1, 2
@@ -17,7 +18,13 @@ ARGUMENTS = 10
 
 
 def text(lanes: int) -> str:
-    """LLVM text of `run` for `lanes` lanes."""
+    """LLVM text of `run` and `run_one` for `lanes` lanes."""
+    reduction = f"declare double @llvm.vector.reduce.fadd.v{lanes}f64(double, <{lanes} x double>)\n"
+    return reduction + _loop("run", lanes, lanes) + _loop("run_one", lanes, 1)
+
+
+def _loop(name: str, lanes: int, states: int) -> str:
+    """The loop, with `states` states in a block: as many as there are lanes, or one for all of them."""
     V, align = f"<{lanes} x double>", 8 * lanes
     last = lanes - 1
 
@@ -29,20 +36,24 @@ def text(lanes: int) -> str:
   %{prefix}s{k} = select i1 %{prefix}c{k}, i64 %{prefix}i{k}, i64 %final
   %{prefix}o{k} = mul i64 %{prefix}s{k}, %{prefix}stride
   %{prefix}r{k} = getelementptr double, ptr %{prefix}data, i64 %{prefix}o{k}"""
-            for k in range(lanes)
+            for k in range(states)
         )
 
     gather = "\n".join(
         f"""  %ga{k} = getelementptr i8, ptr %inr{k}, i64 %incol
   %gx{k} = load double, ptr %ga{k}, align 8
   %gv{k} = insertelement {V} {f"%gv{k - 1}" if k else "poison"}, double %gx{k}, i64 {k}"""
-        for k in range(lanes)
+        for k in range(states)
     )
+    if states == 1:
+        spread = f"shufflevector {V} %gv0, {V} poison, <{lanes} x i32> zeroinitializer"
+    else:
+        spread = f"shufflevector {V} %gv{last}, {V} poison, <{lanes} x i32> <{', '.join(f'i32 {k}' for k in range(lanes))}>"
     scatter = "\n".join(
         f"""  %sx{k} = extractelement {V} %outv, i64 {k}
   %sa{k} = getelementptr i8, ptr %outr{k}, i64 %outcol
   store double %sx{k}, ptr %sa{k}, align 8"""
-        for k in range(lanes)
+        for k in range(states)
     )
 
     def word(name: str, base: str, k: int, kind: str = "i64") -> str:
@@ -59,8 +70,7 @@ def text(lanes: int) -> str:
         )
     )  # fmt: skip
     return f"""
-declare double @llvm.vector.reduce.fadd.v{lanes}f64(double, {V})
-define i64 @run(ptr %arguments) {{
+define i64 @{name}(ptr %arguments) {{
 entry:
 {arguments}
   %final = sub i64 %end, 1
@@ -97,9 +107,10 @@ column_body:
 {word("incol", "%pair", 0)}
 {word("inslot", "%pair", 1)}
 {gather}
+  %packed = {spread}
   %in_address = getelementptr i8, ptr %work, i64 %inslot
-  store {V} %gv{last}, ptr %in_address, align {align}
-  %in_zero = fmul {V} %gv{last}, zeroinitializer
+  store {V} %packed, ptr %in_address, align {align}
+  %in_zero = fmul {V} %packed, zeroinitializer
   %bad_j1 = fadd {V} %bad_j, %in_zero
   %j1 = add i64 %j, 1
   br label %column
@@ -171,7 +182,7 @@ block_done:
   %out_bit = shl i64 %out_one, 1
   %bits = or i64 %in_bit, %out_bit
   %new_status = or i64 %status, %bits
-  %next_state = add i64 %state, {lanes}
+  %next_state = add i64 %state, {states}
   br label %block
 }}
 """

@@ -20,23 +20,23 @@ from catena.spatial import Force, Pose, RigidInertia, Transform
 from catena.spatial.scalars import array
 from catena.structure import Plan
 
-_plain = os.environ.get("CATENA_PLAIN", "") not in ("", "0")
+active = os.environ.get("CATENA_PLAIN", "") not in ("", "0")
 
 
 def is_plain() -> bool:
     """Whether everything runs on plain numbers: inside `plain_numbers()`, or with CATENA_PLAIN=1 in the environment."""
-    return _plain
+    return active
 
 
 @contextlib.contextmanager
 def plain_numbers(on: bool = True) -> Iterator[None]:
     """Run the steps as plain Python inside this block, so that a debugger can follow them. Slow, and the same numbers."""
-    global _plain
-    before, _plain = _plain, on
+    global active
+    before, active = active, on
     try:
         yield
     finally:
-        _plain = before
+        active = before
 
 
 class PlainRun:

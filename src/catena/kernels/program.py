@@ -3,15 +3,15 @@
 import ctypes
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from catena.kernels.code import driver_address
+from catena.kernels import shortcut
+from catena.kernels.code import loops
 from catena.kernels.cpu import target
 from catena.kernels.driver import ARGUMENTS
-from catena.kernels.tape import Tape
+from catena.kernels.tape import WORD, Tape
 from catena.kernels.threads import pool, threads
 
 # A thread is worth waking for about this many step calls.
@@ -19,24 +19,13 @@ _CALLS_WORTH_A_THREAD = 2000
 _ALIGN = 64
 
 
-@dataclass(frozen=True)
-class Entry:
-    """The compiled loop as Python calls it: once letting other threads run meanwhile, once holding the lock for the shortest call."""
-
-    free: Any
-    held: Any
+_entry: list[Any] = []
 
 
-_entry: list[Entry] = []
-
-
-def entry() -> Entry:
-    """The compiled loop."""
+def entry() -> Any:
+    """The compiled loop as Python calls it; other threads run meanwhile."""
     if not _entry:
-        address = driver_address()
-        free = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(address)
-        held = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(address)
-        _entry.append(Entry(free, held))
+        _entry.append(ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(loops()["run"]))
     return _entry[0]
 
 
@@ -48,7 +37,7 @@ def aligned(count: int) -> np.ndarray:
 
 
 class Program:
-    """A tape with its tables. `run` takes arrays of shape (states, columns); `single` takes one state and returns as fast as it can."""
+    """A tape with its tables. `run` takes arrays of shape (states, columns); `single` makes a function for one state."""
 
     def __init__(self, tape: Tape) -> None:
         self.tape = tape
@@ -57,7 +46,6 @@ class Program:
         self._tables = {n: np.ascontiguousarray(t) for n, (_, t) in (tape.inputs | tape.outputs).items()}
         self._lock = threading.Lock()
         self._workspaces: list[np.ndarray] = []
-        self._single: tuple[list[np.ndarray], list[np.ndarray], Any, tuple[Any, ...]] | None = None
 
     def run(self, inputs: Mapping[str, np.ndarray], states: int, count: int | None = None) -> tuple[int, dict[str, np.ndarray]]:
         """Play the tape for `states` states. Each input is C-contiguous float64 of shape (states, columns), or (columns,) for one row that all
@@ -88,10 +76,10 @@ class Program:
 
     def _part(self, ins: np.ndarray, outs: np.ndarray, first: int, last: int) -> int:
         with self._lock:
-            workspace = self._workspaces.pop() if self._workspaces else aligned(self.tape.workspace_bytes // 8)
+            workspace = self._workspaces.pop() if self._workspaces else aligned(self.tape.workspace_bytes // WORD)
         words = self._words(workspace, ins, outs, first, last)
         try:
-            return int(entry().free(words.ctypes.data))
+            return int(entry()(words.ctypes.data))
         finally:
             with self._lock:
                 self._workspaces.append(workspace)
@@ -105,29 +93,26 @@ class Program:
         )  # fmt: skip
         return words
 
-    def single(self, rows: Sequence[np.ndarray]) -> tuple[int, np.ndarray]:
-        """One state: a row of shape (columns,) for each input in the order of `input_names`; the status and a copy of the first output."""
-        with self._lock:
-            if self._single is None:
-                self._single = self._prepare_single()
-            buffers, results, call, arguments = self._single
-            for buffer, row in zip(buffers, rows):  # noqa: B905 - the shortest call
-                buffer[:] = row
-            return call(arguments), results[0].copy()
+    def single(self, quaternions: Sequence[int] = ()) -> Any:
+        """A function of one array for each input, in the order of `input_names`, that computes one state the shortest way.
 
-    def _prepare_single(self) -> tuple[list[np.ndarray], list[np.ndarray], Any, Any]:
-        buffers = [np.zeros(width) for width, _ in self.tape.inputs.values()]
-        results = [np.zeros(shape) for shape, _ in self.tape.outputs.values()]
-        tables = self._tables
-        ins = np.array(
-            [[b.ctypes.data, 0, len(tables[n]), tables[n].ctypes.data] for n, b in zip(self.input_names, buffers, strict=True)],
-            dtype=np.int64,
-        ).reshape(-1, 4)
+        It returns the first output, or None when anything is out of the ordinary: an argument that is no plain float64 array of the
+        right length, a quaternion (they begin at these columns of the first input) not of unit length, a number that is not finite.
+        """
+        tape, tables = self.tape, self._tables
+        if not shortcut.is_trustworthy():
+            return lambda *rows: None
+        results = [np.zeros(shape) for shape, _ in tape.outputs.values()]
+        ins = np.array([[0, 0, len(tables[n]), tables[n].ctypes.data] for n in self.input_names], dtype=np.int64).reshape(-1, 4)
         outs = np.array(
             [[r.ctypes.data, 0, len(tables[n]), tables[n].ctypes.data] for n, r in zip(self.output_names, results, strict=True)],
             dtype=np.int64,
         ).reshape(-1, 4)
-        workspace = aligned(self.tape.workspace_bytes // 8)
+        workspace = aligned(tape.workspace_bytes // WORD)
         words = self._words(workspace, ins, outs, 0, 1)
-        self._kept = (ins, outs, workspace, words)
-        return buffers, results, entry().held, ctypes.c_void_p(words.ctypes.data)
+        lengths = np.array([width for width, _ in tape.inputs.values()], dtype=np.int64)
+        offsets = np.array(quaternions, dtype=np.int64) * WORD
+        addresses = loops()
+        function = shortcut.make(addresses["shortcut"], addresses["run_one"], words, ins, results[0], lengths, offsets)
+        self._kept = (ins, outs, workspace, words, results, lengths, offsets)
+        return function

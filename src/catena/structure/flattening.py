@@ -57,10 +57,10 @@ def flatten(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], choice
     kinds.extend(c[1] for c in canon)
 
     turn = np.array([c[0] for c in canon]).reshape(n - 1, 3, 3)
-    near = [(ends[k][1], joints[k].in_child) if f else (ends[k][0], joints[k].in_parent)
-            for k, f in zip(tree_joints, flipped, strict=True)]  # fmt: skip
-    far = [(ends[k][0], joints[k].in_parent) if f else (ends[k][1], joints[k].in_child)
-           for k, f in zip(tree_joints, flipped, strict=True)]  # fmt: skip
+    outer = [(ends[k][0], joints[k].in_parent) for k in tree_joints]
+    inner = [(ends[k][1], joints[k].in_child) for k in tree_joints]
+    near = [i if f else o for o, i, f in zip(outer, inner, flipped, strict=True)]
+    far = [o if f else i for o, i, f in zip(outer, inner, flipped, strict=True)]
     near_R, near_p = _joint_frames(welds, near, turn)
     far_R, far_p = _joint_frames(welds, far, turn)
 

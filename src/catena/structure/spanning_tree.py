@@ -44,11 +44,11 @@ def least_dof_tree(count: int, edges: Sequence[Edge], pinned: int | None = None)
         touching[a].append(index)
         touching[b].append(index)
     tree.parent[0], tree.depth[0] = 0, 0
-    usable = range(len(edges))
+    usable: Sequence[int] = range(len(edges))
     if pinned is not None and pinned != 0:
         tree.parent[pinned], tree.depth[pinned] = 0, 1
         _grow(tree, pinned, edges, touching)
-        usable = [k for k in usable if not _bypasses_pinned(tree, edges[k])]  # type: ignore[assignment]
+        usable = [k for k in usable if not _bypasses_pinned(tree, edges[k])]
     _grow(tree, 0, edges, touching)
     if len(edges) >= count:  # fewer edges than nodes cannot close a cycle unless a node is left unreached
         _lower(tree, edges, usable)

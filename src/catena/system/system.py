@@ -4,7 +4,7 @@ A `System` holds one plan of one mechanism. It never compiles anything for a str
 needed. Arrays carry leading batch dimensions everywhere; a single state has shape (nq,).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from catena import dynamics, kinematics
 from catena.dynamics.structurally_recursive import structurally_recursive
 from catena.errors import LoopError, StateError, UnknownNameError
-from catena.kernels import Algorithm, is_plain
+from catena.kernels import Algorithm, plain
 from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose
@@ -35,7 +35,8 @@ class System:
         self._evaluator = Evaluator(mechanism, self._plan)
         self._nodes = {name: i for i, name in enumerate(self._plan.joint) if name}
         self._revision = self._plan.revision
-        self._fast: dict[str, Any] = {}
+        self._forward: Callable[..., np.ndarray | None] | None = None
+        self._inverse: Callable[..., np.ndarray | None] | None = None
         self._has_inertia = False
 
     def __repr__(self) -> str:
@@ -149,9 +150,12 @@ class System:
         `method`: "articulated_body" (O(N), what "auto" takes for trees) or "composite_body" (H^-1 (tau - bias)).
         """
         if f_ext is None and base_acceleration is None and method == "auto":
-            result = self._single("forward", dynamics.articulated_body, q, v, tau)
-            if result is not None:
-                return result
+            if self._mechanism.revision == self._revision and not plain.active:
+                if self._forward is None:
+                    self._forward = self._shortest(dynamics.articulated_body)
+                result = self._forward(q, v, tau)
+                if result is not None:
+                    return result
         self._require_tree("forward dynamics")
         given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
         if method in ("auto", "articulated_body"):
@@ -169,9 +173,12 @@ class System:
     ) -> np.ndarray:
         """The joint forces tau, shape (..., nv), that produce the accelerations `vdot`; friction included."""
         if f_ext is None and base_acceleration is None:
-            result = self._single("inverse", dynamics.newton_euler, q, v, vdot)
-            if result is not None:
-                return result
+            if self._mechanism.revision == self._revision and not plain.active:
+                if self._inverse is None:
+                    self._inverse = self._shortest(dynamics.newton_euler)
+                result = self._inverse(q, v, vdot)
+                if result is not None:
+                    return result
         self._require_tree("inverse dynamics")
         outside = self._outside(f_ext, base_acceleration)
         return self._run(dynamics.newton_euler, q=q, qd=v, qdd=vdot, **outside)["tau"]
@@ -229,24 +236,10 @@ class System:
     def _run(self, algorithm: Algorithm, frame: str | None = None, **inputs: Any) -> dict[str, np.ndarray]:
         return self._evaluator.evaluate(algorithm, inputs, frame)
 
-    def _single(self, name: str, algorithm: Algorithm, q: Any, v: Any, x: Any) -> np.ndarray | None:
-        """The shortest way for one state given as arrays; None when anything is out of the ordinary."""
-        known = self._fast.get(name)
-        if known is None:
-            if is_plain() or not isinstance(q, np.ndarray) or q.ndim != 1:
-                return None
-            self._require_tree(f"{name} dynamics")
-            known = self._fast[name] = self._evaluator.program(algorithm, _NO_WRENCH).single
-        if (
-            type(q) is np.ndarray and type(v) is np.ndarray and type(x) is np.ndarray
-            and q.ndim == 1 and len(q) == self._plan.nq and v.shape == x.shape == (self._plan.nv,)
-            and self._mechanism.revision == self._revision and not is_plain()
-        ):  # fmt: skip
-            if self._evaluator.has_unit_quaternions(q):
-                status, result = known((q, v, x))
-                if status == 0:
-                    return result
-        return None
+    def _shortest(self, algorithm: Algorithm) -> Callable[..., np.ndarray | None]:
+        """The function that computes one ordinary state the shortest way, and declines (None) everything else."""
+        self._require_tree(algorithm.name.replace("_", " "))
+        return self._evaluator.shortest(algorithm, _NO_WRENCH)
 
     def _outside(self, f_ext: Mapping[str, Any] | None, base_acceleration: Any) -> dict[str, Any]:
         forces = None if f_ext is None else wrenches.on_nodes(self._plan, f_ext, self._frame)

@@ -17,8 +17,9 @@ OBJECT_RADIUS = 0.25
 
 
 def arms_on_object(m: int, dof: int = 6, grip: JointKind | None = None) -> Mechanism:
-    """m arms that hold one object: m dof joints, m - 1 loops; with the default welded grip the object moves
-    with 6 dof and each arm has dof - 6 more.
+    """m arms of `dof` joints each that hold one object, which closes m - 1 loops.
+
+    With the default welded grip and dof >= 6 the object moves with 6 dof and each arm has dof - 6 more.
 
     Arm k = 1..m has bodies "arm{k}/link{i}", joints "arm{k}/joint{i}" and frame "arm{k}/tool" (arm6 for dof
     = 6, arm7 for 7, else a plain chain); its base stands on a circle and faces the centre. Joint "grip{k}"

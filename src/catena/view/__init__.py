@@ -1,0 +1,7 @@
+"""Pictures of mechanisms. Needs matplotlib (`pip install "catena[plot]"`), imported when something is drawn."""
+
+from catena.view.drawing import draw
+from catena.view.scene import Part, Scene, scene
+from catena.view.structure_diagram import structure_diagram
+
+__all__ = ["Part", "Scene", "draw", "scene", "structure_diagram"]

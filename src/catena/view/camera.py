@@ -1,0 +1,95 @@
+"""From where a mechanism is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from catena.joints import Fixed, Planar, Prismatic, Revolute
+from catena.view.sites import Site
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Camera:
+    """A direction of view: `towards` (3,) points from the mechanism to the eye, `up` (3,) is vertical.
+
+    `elevation` and `azimuth` are degrees as matplotlib counts them about the axis `vertical`; `is_planar`
+    tells that the mechanism moves in the plane of the picture.
+    """
+
+    elevation: float
+    azimuth: float
+    roll: float
+    vertical: str
+    up: Floats
+    towards: Floats
+    is_planar: bool
+
+    @property
+    def right(self) -> Floats:
+        """The direction (3,) to the right in the picture."""
+        right = np.cross(self.up, self.towards)
+        if np.linalg.norm(right) < 1e-6:  # seen from straight above
+            right = np.cross(np.roll(self.up, -1), self.towards)
+        return right / np.linalg.norm(right)
+
+
+def upward(gravity: Floats) -> Floats:
+    """The coordinate direction (3,) nearest to the one against gravity; z without gravity."""
+    if not np.any(gravity):
+        return np.array([0.0, 0.0, 1.0])
+    k = int(np.argmax(np.abs(gravity)))
+    up = np.zeros(3)
+    up[k] = -np.sign(gravity[k])
+    return up
+
+
+def normal_of_motion(sites: Iterable[Site]) -> Floats | None:
+    """The unit normal of the plane in which all joints move, or None if there is no such plane."""
+    turning, sliding = [], []
+    for site in sites:
+        kind = site.joint.kind
+        if isinstance(kind, Fixed) or site.joint.locked:
+            continue
+        if isinstance(kind, Revolute):
+            turning.append(site.on_parent[:3, :3] @ kind.axis)
+        elif isinstance(kind, Planar):
+            turning.append(site.on_parent[:3, :3] @ kind.normal)
+        elif isinstance(kind, Prismatic):
+            sliding.append(site.on_parent[:3, :3] @ kind.axis)
+        else:
+            return None
+    if not turning:
+        return None
+    normal = turning[0]
+    parallel = all(np.linalg.norm(np.cross(normal, axis)) < 1e-6 for axis in turning)
+    return normal if parallel and all(abs(normal @ axis) < 1e-6 for axis in sliding) else None
+
+
+def camera(gravity: Floats, sites: Iterable[Site]) -> Camera:
+    """Face-on for a mechanism that moves in a plane, otherwise from the front, above and to the side."""
+    up = upward(gravity)
+    vertical = int(np.argmax(np.abs(up)))
+    normal = normal_of_motion(sites)
+    if normal is None or abs(normal[vertical]) > 1e-6 and abs(normal @ up) < 1.0 - 1e-6:
+        elevation, azimuth = 20.0, -58.0
+    else:
+        # Seen so that the first horizontal axis points to the right, as on a sheet of paper.
+        a, b = normal[(vertical + 1) % 3], normal[(vertical + 2) % 3]
+        if abs(normal @ up) > 0.5:
+            elevation, azimuth = 90.0, -90.0
+        else:
+            if b > 1e-6 or (abs(b) <= 1e-6 and a < 0.0):
+                a, b = -a, -b
+            elevation, azimuth = 0.0, float(np.degrees(np.arctan2(b, a)))
+    e, z = np.radians(elevation), np.radians(azimuth)
+    towards = np.roll([np.cos(e) * np.cos(z), np.cos(e) * np.sin(z), np.sin(e)], vertical - 2)
+    roll = 180.0 if up[vertical] < 0.0 else 0.0
+    if roll:
+        towards = np.array(towards)
+    return Camera(elevation, azimuth, roll, "xyz"[vertical], up, towards, normal is not None and elevation != 20.0)

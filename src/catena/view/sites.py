@@ -1,0 +1,82 @@
+"""Where joints are seen: a point and two frames for each joint of a mechanism in one configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from catena.joints import Cylindrical, Free, Helical, Planar, Prismatic
+from catena.mechanism import GROUND, Joint, Mechanism
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """A joint in ground coordinates: its frames (4, 4) on both bodies, and the point (3,) it is drawn at.
+
+    `gap` is how far the two sides of a loop joint are from fitting together [m]; 0 for joints of the tree.
+    """
+
+    joint: Joint
+    on_parent: Floats
+    on_child: Floats
+    point: Floats
+    is_loop: bool
+    gap: float
+
+
+def joint_sites(
+    mechanism: Mechanism, poses: Mapping[str, Floats], loops: tuple[str, ...]
+) -> dict[str, Site]:
+    """The sites of all joints, given the poses (4, 4) of all bodies and the names of the loop joints."""
+    sites = {}
+    for name, joint in mechanism.joints.items():
+        on_parent = poses[joint.parent] @ joint.in_parent.matrix()
+        on_child = poses[joint.child] @ joint.in_child.matrix()
+        point = _point(mechanism, joint, poses, on_parent, on_child)
+        is_loop = name in loops
+        gap = _gap(joint, on_parent, on_child) if is_loop else 0.0
+        sites[name] = Site(joint, on_parent, on_child, point, is_loop, gap)
+    return sites
+
+
+def _point(
+    mechanism: Mechanism, joint: Joint, poses: Mapping[str, Floats], on_parent: Floats, on_child: Floats
+) -> Floats:
+    """The point to draw a joint at.
+
+    A slide has no place of its own along its axis; it is drawn between the mass centres of its bodies, which
+    is where the parts overlap in a real machine.
+    """
+    if isinstance(joint.kind, Prismatic | Cylindrical | Helical):
+        axis = on_parent[:3, :3] @ np.asarray(joint.kind.axis, dtype=np.float64)
+        origin: Floats = on_child[:3, 3]
+        centres = []
+        for name in (joint.parent, joint.child):
+            body = mechanism.bodies[name]
+            if name != GROUND and body.mass > 0.0:
+                centres.append((poses[name][:3, :3] @ body.com + poses[name][:3, 3] - origin) @ axis)
+        if GROUND in (joint.parent, joint.child):
+            return np.array(on_parent[:3, 3])
+        return origin + axis * (np.mean(centres) if centres else 0.0)
+    if isinstance(joint.kind, Planar | Free):
+        return np.array(on_child[:3, 3])
+    return np.array(on_parent[:3, 3])
+
+
+def _gap(joint: Joint, on_parent: Floats, on_child: Floats) -> float:
+    """How far the child-side origin is from where the joint could bring it."""
+    from catena.spatial import Pose, Transform
+
+    relative = np.linalg.inv(on_parent) @ on_child
+    pose = Pose.unchecked(relative[:3, 3], relative[:3, :3])
+    reached = pose
+    if joint.locked_at is not None:
+        reached = joint.kind.transform(joint.locked_at).pose()
+    else:
+        reached = joint.kind.transform(joint.kind.coordinates(Transform.from_pose(pose))).pose()
+    return float(np.linalg.norm(reached.p - pose.p))

@@ -1,0 +1,16 @@
+"""Colours of the light theme, and which part of a mechanism wears which."""
+
+from __future__ import annotations
+
+Colour = str
+
+BODIES: tuple[Colour, Colour] = ("#7fa3cc", "#a9c1dc")  # neighbours along a chain alternate
+JOINT: Colour = "#3d4a5c"
+LOOP: Colour = "#e07b2e"
+LOCKED: Colour = "#9aa3ad"
+GROUND: Colour = "#b9bec5"
+FLOOR: Colour = "#f3f4f6"
+SHADOW: Colour = "#e1e4e9"
+INK: Colour = "#1f2933"
+FAINT_INK: Colour = "#6b7683"
+PAPER: Colour = "#ffffff"

@@ -1,0 +1,61 @@
+"""What all tests share: one cache of compiled code, random mechanisms of bounded variety, and a comparison."""
+
+import os
+
+import numpy as np
+import pytest
+
+from catena.joints import Sdof
+from catena.mechanism.generators import random_mechanism
+
+# Every ordered subset of motions is a joint kind of its own to the compiler; three of them stand for all.
+SDOF = [Sdof("ry", "rz", "dx"), Sdof("dz", "rx"), Sdof("rz", "ry", "rx", "dx", "dy", "dz")]
+KINDS = [
+    "Fixed", "Revolute", "Prismatic", "Helical", "Cylindrical", "Universal", "Spherical", "Planar", "Free", *SDOF,
+]  # fmt: skip
+
+
+def pytest_configure(config):
+    """Keep compiled code with pytest's own cache rather than in the user's home."""
+    if "CATENA_CACHE" not in os.environ and hasattr(config, "cache") and config.cache is not None:
+        os.environ["CATENA_CACHE"] = str(config.cache.mkdir("catena"))
+
+
+def mixed_mechanism(seed, bodies=9, kinds=KINDS, **options):
+    """A random tree over all joint kinds in both directions, under a random gravity; odd seeds float."""
+    mechanism = random_mechanism(seed, bodies, kinds, **({"floating": bool(seed % 2)} | options))
+    mechanism.gravity = np.random.default_rng(seed).normal(size=3) * 6.0
+    return mechanism
+
+
+def assert_agree(ours, theirs, tolerance, scale=0.0):
+    """The largest difference is at most `tolerance` times the largest entry of `theirs`, or times `scale` if more."""
+    ours, theirs = np.asarray(ours), np.asarray(theirs)
+    assert ours.shape == theirs.shape
+    error = np.max(np.abs(ours - theirs), initial=0.0)
+    size = max(np.max(np.abs(theirs), initial=0.0), scale)
+    assert error <= tolerance * size, f"difference {error:.3g} on {size:.3g}: {error / (size or 1.0):.3g} > {tolerance:.3g}"
+
+
+def derivative_at_zero(f, h=4e-3):
+    """The derivative of a smooth function of one number at zero by differences of sixth order."""
+    difference = [f(k * h) - f(-k * h) for k in (1, 2, 3)]
+    return (45.0 * difference[0] - 9.0 * difference[1] + difference[2]) / (60.0 * h)
+
+
+@pytest.fixture(scope="session")
+def mixed():
+    """`mixed_mechanism`, as a function of the seed."""
+    return mixed_mechanism
+
+
+@pytest.fixture(scope="session")
+def agree():
+    """`assert_agree`."""
+    return assert_agree
+
+
+@pytest.fixture(scope="session")
+def derivative():
+    """`derivative_at_zero`."""
+    return derivative_at_zero
