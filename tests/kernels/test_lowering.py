@@ -1,5 +1,6 @@
 """Every operation that can be lowered, computed in lanes, against the same operation in NumPy."""
 
+import ctypes
 import math
 
 import casadi
@@ -7,7 +8,9 @@ import numpy as np
 import pytest
 
 from catena.errors import KernelError
-from catena.kernels import lowering
+from catena.kernels import lowering, target
+from catena.kernels.engine import compile_object, load_object
+from catena.kernels.program import aligned
 
 RANDOM = np.random.default_rng(11)
 REAL = np.concatenate([RANDOM.normal(size=37) * 3.0, [0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5]])
@@ -112,8 +115,8 @@ def test_a_branch_that_is_not_taken_may_be_infinite(compile_expressions):
 
 def test_nan_passes_through_arithmetic(compile_expressions):
     x = casadi.SX.sym("x")
-    ours = compile_expressions([(x - x) * 0.0 + 1.0, x * x + 1.0], [x])(np.array([np.nan, 1.0]))
-    assert np.isnan(ours[1, 0]) and ours[1, 1] == 2.0
+    ours = compile_expressions([x * x + 1.0], [x])(np.array([np.nan, 1.0]))[0]
+    assert np.isnan(ours[0]) and ours[1] == 2.0
 
 
 def test_constants_come_out_to_the_last_bit(compile_expressions):
@@ -130,14 +133,8 @@ def test_an_operation_without_lanes_is_refused_by_name():
         lowering.lower("f", [(slot, x)], [(slot, casadi.erfinv(x))], 4)
 
 
-def test_a_slot_that_is_read_and_written_is_read_first(compile_expressions):
+def test_a_slot_that_is_read_and_written_is_read_first():
     """Exchange of two slots in place; each result needs the other's old value."""
-    import ctypes
-
-    from catena.kernels import target
-    from catena.kernels.engine import compile_object, load_object
-    from catena.kernels.program import aligned
-
     lanes = target().lanes
     a, b = casadi.SX.sym("a"), casadi.SX.sym("b")
     slots = [lowering.Slot(0, 0), lowering.Slot(0, 1)]

@@ -91,7 +91,7 @@ def test_sine_and_cosine_are_within_two_units_in_the_last_place(sincos, name):
 def test_the_reference_is_right_where_the_answer_is_known():
     """sin and cos at pi/6 and at a famous hard case: 6381956970095103 * 2^797 is closest to a multiple of pi/2."""
     s, c = reference(pi / 6)
-    assert abs(float(s) - 0.5) < 1e-16 and abs(float(c) - 3**0.5 / 2) < 1e-16
+    assert abs(float(s) - 0.5) < 2e-16 and abs(float(c) - 3**0.5 / 2) < 2e-16
     s, c = reference(6381956970095103.0 * 2.0**797)
     assert float(c) == pytest.approx(-4.6871659242546277e-19, rel=1e-15)
     assert abs(float(s)) == 1.0

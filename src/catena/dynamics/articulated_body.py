@@ -21,33 +21,34 @@ def ground(ground: Any) -> None:
 
 @base_to_tip
 def velocities(body: Any, parent: Any) -> None:
-    """Twists, and each body as if nothing hung on it."""
-    body.X = body.joint.transform(body.q) * body.placement
+    """Twists, and the force p that each body by itself would need."""
+    body.X_joint = body.joint.transform(body.q)
     body.S = body.joint.motion_space(body.q)
     v_joint = body.S * body.qd
-    body.v = body.X * parent.v + v_joint
+    body.v = body.X_joint * body.placement * parent.v + v_joint
     body.c = cross(body.v, v_joint) + body.joint.bias(body.q, body.qd)
-    body.IA = ArticulatedInertia.from_rigid(body.inertia)
-    body.pA = cross(body.v, body.inertia * body.v) - body.f_ext
+    body.p = cross(body.v, body.inertia * body.v) - body.f_ext
 
 
 @tip_to_base
 def articulated_inertias(body: Any, parent: Any) -> None:
     """What the parent feels of a body through a joint that yields (eq. 13 and 14)."""
-    U = body.IA * body.S
+    X = body.X_joint * body.placement
+    IA, pA = body.IA + body.inertia, body.pA + body.p
+    U = IA * body.S
     D_inv = spd_inverse(body.S.T * U)
-    u = body.tau - friction_force(body) - body.S.T * body.pA
-    Ia = body.IA.felt_through(body.S, U, D_inv)
-    pa = body.pA + Ia * body.c + U * (D_inv @ u)
-    parent.IA += body.X.pull(Ia)
-    parent.pA += body.X.pull(pa)
+    u = body.tau - friction_force(body) - body.S.T * pA
+    Ia = IA.felt_through(body.S, U, D_inv)
+    pa = pA + Ia * body.c + U * (D_inv @ u)
+    parent.IA += X.pull(Ia)
+    parent.pA += X.pull(pa)
     body.U, body.D_inv, body.u = U, D_inv, u
 
 
 @base_to_tip
 def accelerations(body: Any, parent: Any) -> None:
     """Each joint accelerates as its force and its parent's acceleration have it (eq. 11)."""
-    a = body.X * parent.a + body.c
+    a = body.X_joint * body.placement * parent.a + body.c
     body.qdd = body.D_inv @ (body.u - body.U.T * a)
     body.a = a + body.S * body.qdd
 

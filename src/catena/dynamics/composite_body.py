@@ -8,7 +8,7 @@ from catena.spatial import Force, RigidInertia
 
 def ground(ground: Any) -> None:
     """`Ic` is the inertia of everything from a body outward."""
-    ground.Ic = RigidInertia.from_entries([0.0] * 10)
+    ground.Ic = RigidInertia.zero()
 
 
 @base_to_tip
@@ -16,14 +16,14 @@ def place(body: Any, parent: Any) -> None:
     """Where each joint stands and how it can move."""
     body.X = body.joint.transform(body.q) * body.placement
     body.S = body.joint.motion_space(body.q)
-    body.Ic = body.inertia
 
 
 @tip_to_base
 def compose(body: Any, parent: Any) -> None:
     """The force F that a unit acceleration of the joint takes, and the composite inertia."""
-    body.F = body.Ic * body.S
-    parent.Ic += body.X.pull(body.Ic)
+    Ic = body.Ic + body.inertia
+    body.F = Ic * body.S
+    parent.Ic += body.X.pull(Ic)
 
 
 @columns_to_base

@@ -18,33 +18,32 @@ def move(body: Any, parent: Any) -> None:
     """Twist, momentum and kinetic energy of each body by itself."""
     body.X = body.joint.transform(body.q) * body.placement
     body.v = body.X * parent.v + body.joint.motion_space(body.q) * body.qd
-    body.h = body.inertia * body.v
-    body.T = 0.5 * body.v.dot(body.h)
+    body.own_h = body.inertia * body.v
+    body.own_T = 0.5 * body.v.dot(body.own_h)
 
 
 @tip_to_base
 def gather(body: Any, parent: Any) -> None:
     """Sums over everything beyond a joint, about the parent's origin in the parent's axes."""
-    parent.h += body.X.pull(body.h)
-    parent.T += body.T
+    parent.h += body.X.pull(body.h + body.own_h)
+    parent.T += body.T + body.own_T
 
 
 def massless_ground(ground: Any) -> None:
     """`Ic` is the inertia of everything from a body outward."""
-    ground.Ic = RigidInertia.from_entries([0.0] * 10)
+    ground.Ic = RigidInertia.zero()
 
 
 @base_to_tip
 def stand(body: Any, parent: Any) -> None:
     """Each body where it stands."""
     body.X = body.joint.transform(body.q) * body.placement
-    body.Ic = body.inertia
 
 
 @tip_to_base
 def gather_inertia(body: Any, parent: Any) -> None:
     """The inertia of everything beyond a joint."""
-    parent.Ic += body.X.pull(body.Ic)
+    parent.Ic += body.X.pull(body.Ic + body.inertia)
 
 
 @at_ground

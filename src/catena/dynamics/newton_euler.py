@@ -21,23 +21,21 @@ def ground(ground: Any) -> None:
 
 @base_to_tip
 def motions(body: Any, parent: Any) -> None:
-    """Twist, acceleration, and the force that this motion takes."""
+    """Twist, acceleration, and the force F that this motion takes."""
     body.X_joint = body.joint.transform(body.q)
-    body.X = body.X_joint * body.placement
     body.S = body.joint.motion_space(body.q)
-    v_joint = body.S * body.qd
-    body.v = body.X * parent.v + v_joint
-    body.a = (
-        body.X * parent.a + body.S * body.qdd + cross(body.v, v_joint) + body.joint.bias(body.q, body.qd)
-    )
-    body.f = body.inertia * body.a + cross(body.v, body.inertia * body.v) - body.f_ext
+    X, v_joint = body.X_joint * body.placement, body.S * body.qd
+    body.v = X * parent.v + v_joint
+    body.a = X * parent.a + body.S * body.qdd + cross(body.v, v_joint) + body.joint.bias(body.q, body.qd)
+    body.F = body.inertia * body.a + cross(body.v, body.inertia * body.v) - body.f_ext
 
 
 @tip_to_base
 def forces(body: Any, parent: Any) -> None:
     """What passes through the joint, and the part of it that the joint must exert by itself."""
+    body.f += body.F
     body.tau = body.S.T * body.f + friction_force(body)
-    parent.f += body.X.pull(body.f)
+    parent.f += (body.X_joint * body.placement).pull(body.f)
 
 
 _inputs = {"q": POSITION, "qd": VELOCITY, "qdd": VELOCITY, "f_ext": Force}

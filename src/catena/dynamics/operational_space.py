@@ -21,26 +21,26 @@ def ground(ground: Any) -> None:
 
 @base_to_tip
 def place(body: Any, parent: Any) -> None:
-    """Where each joint stands and how it can move; no wrench acts yet."""
+    """Where each joint stands and how it can move."""
     body.X = body.joint.transform(body.q) * body.placement
     body.S = body.joint.motion_space(body.q)
-    body.IA = ArticulatedInertia.from_rigid(body.inertia)
-    body.F = ForceSpace.zero(6)
 
 
 @at_frame
 def push(frame: Any, body: Any) -> None:
     """Six unit wrenches on the frame."""
+    body.IA = ArticulatedInertia.zero()
     body.F = frame.placement.pull(ForceSpace(np.eye(6)))
 
 
 @tip_to_base
 def propagate(body: Any, parent: Any) -> None:
     """What the parent feels of inertia and wrenches."""
-    U = body.IA * body.S
+    IA = body.IA + body.inertia
+    U = IA * body.S
     D_inv = spd_inverse(body.S.T * U)
     e = D_inv @ (body.S.T * body.F)
-    parent.IA += body.X.pull(body.IA.felt_through(body.S, U, D_inv))
+    parent.IA += body.X.pull(IA.felt_through(body.S, U, D_inv))
     parent.F += body.X.pull(body.F - U * e)
     body.W, body.e = U * D_inv, e
 

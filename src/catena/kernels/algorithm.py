@@ -1,16 +1,21 @@
 """An algorithm as data: steps (what one record does given its neighbours) and sweeps (in which order they are called).
 
 A step is a plain Python function over records. Its first parameter is the *owner*, the record whose constants and joint the step may
-use; the others are neighbours. Parameters are recognised by name: `body` and `parent` are bodies, `frame` is the frame asked for,
-and an algorithm may name views of its own. Reading `body.x` gives the field x, writing `body.x = ...` keeps it for later steps;
-nobody declares a workspace. Fields that a neighbour reads or writes must be written by the algorithm's `ground` function, which
-gives them their type and their value on the ground.
+use; the others are neighbours. Parameters are recognised by name: `body` and `parent` are bodies, `frame` is the frame asked for, `ground` the
+ground, and an algorithm may name views of its own. Reading `body.x` gives the field x, writing `body.x = ...` keeps it; nobody
+declares a workspace. There are two sorts of fields:
+
+* *flows* pass between neighbours within one sweep. They are the fields that the algorithm's `ground` function writes, which gives them their
+  type and their value on the ground. Base to tip, a body writes its flows and its children read them as `parent.x`; tip to base, children add
+  to `parent.x` (from zero), and the body finds the sum in its own `body.x`. When the sweep is over they are gone.
+* everything else is *private* to its body and stays until the end.
 
 What an owner offers besides its own fields:
-  body:   joint (a joint kind), placement (Transform from the parent's frame to the joint), inertia (RigidInertia), damping, friction (n,), and the algorithm's inputs
+  body:   joint (a joint kind), placement (Transform from the parent's frame to the joint), inertia (RigidInertia), damping, friction (nv,),
+          and the algorithm's inputs
   ground: gravity (3,), and the algorithm's ground inputs
   frame:  placement (Transform from the body's frame to the frame)
-The ground may do further steps at the end, as the owner named `ground`.
+A frame step may read the flows of its body after a sweep to the tip, and must write them before a sweep to the base.
 """
 
 import inspect
@@ -19,7 +24,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -45,10 +50,20 @@ POSITION, VELOCITY, COLUMNS, ROWS, MATRIX = Extent
 
 @dataclass(frozen=True)
 class Calls:
-    """The calls of one sweep in order: who owns each step (-1: not a body) and where its records lie in the workspace."""
+    """The calls of one sweep in order: the node that owns each step (-1: none), which variant of the step it is, and where its
+    records lie in the workspace. `CLEAR` zeroes the flows at its second record instead."""
 
     owner: np.ndarray
+    variant: np.ndarray
     records: tuple[np.ndarray, ...]
+
+    @staticmethod
+    def plain(owner: np.ndarray, *records: np.ndarray) -> "Calls":
+        """Calls that are all of the first variant."""
+        return Calls(owner, np.zeros(len(owner), dtype=np.int64), records)
+
+
+ADD, ASSIGN, CLEAR = 0, 1, 2
 
 
 @dataclass(frozen=True)
@@ -56,6 +71,7 @@ class Sweep(ABC):
     """A step and the order of its calls."""
 
     step: Step
+    variants: ClassVar[tuple[int, ...]] = (ADD,)
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -75,8 +91,8 @@ class BaseToTip(Sweep):
     """Every body after its parent."""
 
     def calls(self, layout: "Layout") -> Calls:
-        i = layout.bodies
-        return Calls(i, (layout.records[i], layout.records[layout.parent[i]]))
+        i, flows = layout.bodies, layout.flows_to_tip
+        return Calls.plain(i, layout.records[i], flows[i], flows[layout.parent[i]])
 
     def play(self, run: "PlainRun") -> None:
         for i in run.bodies:
@@ -84,13 +100,16 @@ class BaseToTip(Sweep):
 
 
 class TipToBase(Sweep):
-    """Every body before its parent."""
+    """Every body before its parent. The first child of a parent assigns what the others add to."""
+
+    variants = (ADD, ASSIGN)
 
     def calls(self, layout: "Layout") -> Calls:
-        i = layout.bodies[::-1]
-        return Calls(i, (layout.records[i], layout.records[layout.parent[i]]))
+        owner, variant, own, parent = layout.flows_to_base
+        return Calls(owner, variant, (layout.records[owner], own, parent))
 
     def play(self, run: "PlainRun") -> None:
+        run.clear_flows()
         for i in run.bodies[::-1]:
             self.step(run.records[i], run.records[run.parent[i]])
 
@@ -99,7 +118,7 @@ class EachBody(Sweep):
     """Every body by itself."""
 
     def calls(self, layout: "Layout") -> Calls:
-        return Calls(layout.bodies, (layout.records[layout.bodies],))
+        return Calls.plain(layout.bodies, layout.records[layout.bodies])
 
     def play(self, run: "PlainRun") -> None:
         for i in run.bodies:
@@ -110,7 +129,7 @@ class AtGround(Sweep):
     """Once, at the ground."""
 
     def calls(self, layout: "Layout") -> Calls:
-        return Calls(np.array([0]), (layout.records[[0]],))
+        return Calls.plain(np.array([0]), layout.records[[0]])
 
     def play(self, run: "PlainRun") -> None:
         self.step(run.records[0])
@@ -120,7 +139,7 @@ class AtFrame(Sweep):
     """Once, at the frame asked for and the body that carries it."""
 
     def calls(self, layout: "Layout") -> Calls:
-        return Calls(np.array([-1]), (np.array([layout.frame]), layout.records[[layout.target]]))
+        return Calls.plain(np.array([-1]), np.array([layout.frame]), np.array([layout.target_flows]))
 
     def play(self, run: "PlainRun") -> None:
         self.step(run.frame, run.records[run.target])
@@ -143,9 +162,9 @@ class ColumnsToBase(Sweep):
                 cursors.append(np.full(len(path), starts[i] + 6 * k * step))
                 rows.append(layout.area + step * ((layout.v_start[i] + k) * layout.nv + layout.v_start[path]))
         if not owners:
-            return Calls(np.zeros(0, np.int64), (np.zeros(0, np.int64),) * 3)
+            return Calls.plain(np.zeros(0, np.int64))
         owner = np.concatenate(owners)
-        return Calls(owner, (layout.records[owner], np.concatenate(cursors), np.concatenate(rows)))
+        return Calls.plain(owner, layout.records[owner], np.concatenate(cursors), np.concatenate(rows))
 
     def play(self, run: "PlainRun") -> None:
         for i in run.bodies:

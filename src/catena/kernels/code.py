@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from catena.joints.contract import JointKind
 from catena.kernels import cache, driver, engine, shortcut, tracing
@@ -24,11 +25,12 @@ _loops: dict[str, int] = {}
 
 @dataclass(frozen=True)
 class Unit:
-    """Addresses of compiled steps by the index of their sweep, and the record they work on: its size and the slots of its fields."""
+    """Addresses of compiled steps by sweep and variant, the size of the record they work on, the slots of its fields, and the size of the flows."""
 
-    steps: dict[int, int]
+    steps: dict[tuple[int, int], int]
     size: int
     fields: dict[str, list[int]]
+    flow_size: int
 
 
 def body_unit(algorithm: Algorithm, kind: JointKind, absent: frozenset[str]) -> Unit:
@@ -42,7 +44,7 @@ def frame_unit(algorithm: Algorithm, absent: frozenset[str]) -> Unit:
 
 
 def ground_unit(algorithm: Algorithm, absent: frozenset[str]) -> Unit:
-    """The ground function, under the index -1."""
+    """The ground function, the clearing of flows, and whatever else the ground does."""
     return _unit(algorithm, absent, ("ground",), None)
 
 
@@ -78,16 +80,16 @@ def _unit(algorithm: Algorithm, absent: frozenset[str], owner: tuple[object, ...
                 cache.write(entry, code, description)
         else:
             code, description = found
-        indices = [int(k) for k in description["steps"]]
-        addresses = engine.load_object(f"{algorithm.name}-{owner}", code, [f"step{k}" for k in indices]) if indices else {}
-        steps = {k - 1: addresses[f"step{k}"] for k in indices}
-        _units[memory_key] = Unit(steps, description["size"], description["fields"])
+        names = {(index, variant): name for index, variant, name in description["steps"]}
+        addresses = engine.load_object(f"{algorithm.name}-{owner}", code, list(names.values())) if names else {}
+        steps = {key: addresses[name] for key, name in names.items()}
+        _units[memory_key] = Unit(steps, description["size"], description["fields"], description["flow_size"])
         return _units[memory_key]
 
 
 def _compile(
     algorithm: Algorithm, absent: frozenset[str], owner: tuple[object, ...], kind: JointKind | None
-) -> tuple[bytes, dict[str, object]]:
+) -> tuple[bytes, dict[str, Any]]:
     traced = tracing.trace_ground(algorithm, absent)
     if owner[0] == "body":
         assert kind is not None
@@ -95,12 +97,16 @@ def _compile(
     elif owner[0] == "frame":
         traced = tracing.trace_frame(algorithm, absent, traced)
     lanes = target().lanes
-    # Functions are numbered from 0 for the ground's -1, because names cannot carry a sign.
-    functions = {k + 1: lower(f"step{k + 1}", s.loads, list(s.stores.items()), lanes) for k, s in traced.steps.items()}
-    text = prelude(lanes) + "".join(functions.values())
+    names = {key: f"step_{number}" for number, key in enumerate(traced.steps)}
+    functions = [
+        lower(names[key], list(step.loads.items()), list(step.stores.items()), lanes) for key, step in traced.steps.items()
+    ]
     fields = {n: f.offsets() for n, f in traced.layout.fields.items() if all(f.slots)}
-    description = {"steps": list(functions), "size": traced.layout.size, "fields": fields}
-    return (engine.compile_object(text) if functions else b""), description
+    description = {
+        "steps": [[*key, name] for key, name in names.items()], "size": traced.layout.size, "fields": fields,
+        "flow_size": traced.flows.size,
+    }  # fmt: skip
+    return (engine.compile_object(prelude(lanes) + "".join(functions)) if functions else b""), description
 
 
 def _sources(algorithm: Algorithm, kind: JointKind | None) -> list[str] | None:

@@ -54,6 +54,7 @@ class PlainRun:
         self.bodies = self.path(self.target)[::-1] if algorithm.path_only else list(range(1, len(plan.parent)))
         self.frame = SimpleNamespace(placement=Transform.from_pose(frame[1])) if frame else None
         self.rows: dict[tuple[int, int], Any] = {}
+        self.flow_names: list[str] = []
 
     def _body(self, algorithm: Algorithm, i: int, inputs: Mapping[str, Any]) -> SimpleNamespace:
         plan = self.plan
@@ -73,6 +74,14 @@ class PlainRun:
                 value = extent.from_entries(list(given[extent.size * i : extent.size * (i + 1)]))
             setattr(record, name, value)
         return record
+
+    def clear_flows(self) -> None:
+        """Before a sweep to the base: flows begin at zero, except where a frame step has written them."""
+        for i in self.bodies:
+            if i != self.target:
+                for name in self.flow_names:
+                    entries, rebuild = flatten(getattr(self.records[0], name))
+                    setattr(self.records[i], name, rebuild([0.0] * len(entries)))
 
     def path(self, i: int) -> list[int]:
         """The nodes from i down to the base, without the ground."""
@@ -102,7 +111,9 @@ def play(
 ) -> dict[str, np.ndarray]:
     """Run an algorithm on one state: inputs and outputs by name, each a flat array of numbers or symbols (outputs in the shapes of the compiled path)."""
     run = PlainRun(algorithm, plan, gravity, inputs, frame)
+    before = set(vars(run.records[0]))
     algorithm.ground(run.records[0])
+    run.flow_names = sorted(set(vars(run.records[0])) - before)
     for sweep in algorithm.sweeps:
         sweep.play(run)
     outputs = {}

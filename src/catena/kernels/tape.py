@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from catena.kernels.algorithm import COLUMNS, MATRIX, POSITION, ROWS, VELOCITY, Algorithm
+from catena.kernels.algorithm import ADD, ASSIGN, CLEAR, COLUMNS, MATRIX, POSITION, ROWS, VELOCITY, Algorithm
 from catena.kernels.code import Unit, body_unit, frame_unit, ground_unit
 from catena.kernels.cpu import target
+from catena.kernels.tracing import CLEARING, GROUND
 from catena.spatial import Pose, Transform
 from catena.structure import Plan
 
@@ -54,7 +55,7 @@ class Constants:
 
 @dataclass
 class Layout:
-    """The workspace of one algorithm on one plan: byte offsets of the records of all nodes, of the frame, and of the area for a matrix."""
+    """The workspace of one algorithm on one plan: byte offsets of the records of all nodes, of the flows, of the frame, and of the area for a matrix."""
 
     plan: Plan
     units: list[Unit]
@@ -63,6 +64,7 @@ class Layout:
     target: int
     frame_size: int
     ground_size: int
+    flow_size: int
     matrix: bool
     slot_bytes: int = field(default_factory=lambda: WORD * target().lanes)
 
@@ -74,8 +76,77 @@ class Layout:
         ends = np.cumsum(sizes) * self.slot_bytes
         self.records = np.concatenate([[0], ends[:-1]])
         self.frame = int(ends[-1])
-        self.area = self.frame + self.frame_size * self.slot_bytes
+        self.target_flows = self.frame + self.frame_size * self.slot_bytes if self.target else 0
+        self.flows = self.frame + (self.frame_size + self.flow_size) * self.slot_bytes
+        flow_count = max(self._to_tip[1], self._to_base[1])
+        self.area = self.flows + flow_count * self.flow_size * self.slot_bytes
         self.bytes = self.area + (self.nv**2 * self.slot_bytes if self.matrix else 0)
+
+    @property
+    def flows_to_tip(self) -> np.ndarray:
+        """Where the flows of each node lie in a sweep to the tip."""
+        return self._to_tip[0]
+
+    @property
+    def flows_to_base(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The calls of a sweep to the base: owners, variants, and where the flows of the owner and of its parent lie."""
+        return self._to_base[0]
+
+    def _flow(self, k: int) -> int:
+        return self.flows + k * self.flow_size * self.slot_bytes
+
+    @cached_property
+    def _to_tip(self) -> tuple[np.ndarray, int]:
+        """A body's flows are needed until its last child has read them; then their place is free for another body."""
+        where = np.zeros(len(self.parent), dtype=np.int64)
+        where[self.target] = self.target_flows
+        parent = self.parent.tolist()
+        children = np.bincount(self.parent[self.bodies], minlength=len(parent)).tolist()
+        places, free, count = {}, [], 0
+        for i in self.bodies.tolist():
+            if i != self.target:
+                if not free:
+                    free.append(count)
+                    count += 1
+                places[i] = free.pop()
+                where[i] = self._flow(places[i])
+                if children[i] == 0:
+                    free.append(places[i])
+            p = parent[i]
+            children[p] -= 1
+            if children[p] == 0 and p in places:
+                free.append(places[p])
+        return where, count
+
+    @cached_property
+    def _to_base(self) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], int]:
+        """A body's flows begin with its first child, or are cleared for a body without children, and end when the body has read them."""
+        parent = self.parent.tolist()
+        places: dict[int, int] = {}
+        free: list[int] = []
+        count = 0
+        calls: list[tuple[int, int, int, int]] = []
+        pinned = {0: 0, self.target: self.target_flows}
+        for i in self.bodies.tolist()[::-1]:
+            p = parent[i]
+            variants = []
+            for node in (i, p):
+                new = node not in places and node not in pinned
+                if new:
+                    if not free:
+                        free.append(count)
+                        count += 1
+                    places[node] = free.pop()
+                variants.append(new)
+            own = pinned[i] if i in pinned else self._flow(places[i])
+            above = pinned[p] if p in pinned else self._flow(places[p])
+            if variants[0]:
+                calls.append((i, CLEAR, own, own))
+            calls.append((i, ASSIGN if variants[1] else ADD, own, above))
+            if i in places:
+                free.append(places[i])
+        table = np.array(calls, dtype=np.int64).reshape(-1, 4)
+        return (table[:, 0], table[:, 1], table[:, 2], table[:, 3]), count
 
     def path(self, i: int) -> np.ndarray:
         """The nodes from i down to the base, without the ground."""
@@ -97,7 +168,7 @@ class Layout:
         """Columns of a user's array and slots for a field of every body: pairs of byte offsets, shape (n, 2)."""
         parts = [np.zeros((0, 2), np.int64)]
         for k, unit in enumerate(self.units):
-            slots = np.array(unit.fields.get(name, []), dtype=np.int64)
+            slots = np.array(unit.fields.get(f"{name} as result") or unit.fields.get(name, []), dtype=np.int64)
             nodes = self.bodies[self.unit_of[self.bodies] == k]
             if len(slots) == 0 or len(nodes) == 0:
                 continue
@@ -164,11 +235,10 @@ def build_tape(
     if algorithm.path_only:
         bodies = _path_to(plan, node)
     layout = Layout(
-        plan, units, unit_of, bodies, node, asked.size if asked else 0,
-        max(ground.size, units[0].size if not kinds else 0),
+        plan, units, unit_of, bodies, node, asked.size if asked else 0, ground.size, ground.flow_size,
         any(e is MATRIX for e in algorithm.outputs.values()),
     )  # fmt: skip
-    tape = [np.array([[ground.steps[-1], 0, 0, 0, 0]], dtype=np.int64)]
+    tape = [np.array([[ground.steps[GROUND], 0, 0, 0, 0]], dtype=np.int64)]
     values, start = constants.values, constants.start
     frame_constants = len(values) * WORD
     if frame:
@@ -178,12 +248,15 @@ def build_tape(
         block = np.zeros((len(calls.owner), 5), dtype=np.int64)
         if sweep.roles[0] == "frame":
             assert asked is not None
-            block[:, 0], block[:, 4] = asked.steps[index], frame_constants
+            block[:, 0], block[:, 4] = asked.steps[index, ADD], frame_constants
         elif sweep.roles[0] == "ground":
-            block[:, 0] = ground.steps[index]
+            block[:, 0] = ground.steps[index, ADD]
         elif len(calls.owner):
-            addresses = np.array([u.steps.get(index, 0) for u in units], dtype=np.int64)
-            block[:, 0], block[:, 4] = addresses[unit_of[calls.owner]], start[calls.owner]
+            clear = ground.steps[CLEARING]
+            addresses = np.array(
+                [[u.steps.get((index, ADD), 0), u.steps.get((index, ASSIGN), 0), clear] for u in units], dtype=np.int64
+            )
+            block[:, 0], block[:, 4] = addresses[unit_of[calls.owner], calls.variant], start[calls.owner]
         for k, offsets in enumerate(calls.records):
             block[:, 1 + k] = offsets
         tape.append(block)

@@ -1,23 +1,38 @@
 """Running a step on symbols, once for each joint kind, to learn what it reads, computes and writes.
 
 The records handed to the step hand out symbols for what they hold and collect what is written to them. Which slots a field takes is
-decided here: fields shared with neighbours lie at the start of every record in the order the `ground` function writes them;
-private fields follow, and only their entries that are not known numbers take a slot (the motion space of a revolute joint takes none).
+decided here. Flows lie in the order the `ground` function writes them. Of a private field only those entries take a slot that are not
+known numbers (the motion space of a revolute joint takes none) and not equal to another one; and a slot whose content
+no later step reads is used again, because the workspace of a long chain must not outgrow the cache.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from catena.errors import KernelError
 from catena.joints.contract import JointKind
-from catena.kernels.algorithm import POSITION, VELOCITY, Algorithm, Extent, Sweep
+from catena.kernels.algorithm import (
+    ADD,
+    ASSIGN,
+    CLEAR,
+    POSITION,
+    VELOCITY,
+    Algorithm,
+    BaseToTip,
+    Extent,
+    Sweep,
+    TipToBase,
+)
 from catena.kernels.fields import Rebuild, as_number, flatten
 from catena.kernels.lowering import CONSTANTS, Slot
 from catena.spatial import RigidInertia, Transform
 from catena.spatial.scalars import array
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass
@@ -37,54 +52,64 @@ class Field:
 class TracedStep:
     """What a step does: the slots it loads with their symbols, and the slots it stores with their expressions."""
 
-    loads: list[tuple[Slot, Any]] = field(default_factory=list)
+    loads: dict[Slot, Any] = field(default_factory=dict)
     stores: dict[Slot, Any] = field(default_factory=dict)
-    symbols: dict[Slot, Any] = field(default_factory=dict)
 
     def load(self, slot: Slot) -> Any:
         """The symbol that stands for a slot."""
-        if slot not in self.symbols:
+        if slot not in self.loads:
             import casadi
 
-            self.symbols[slot] = casadi.SX.sym(f"r{slot.record}_{slot.index}")
-            self.loads.append((slot, self.symbols[slot]))
-        return self.symbols[slot]
+            self.loads[slot] = casadi.SX.sym(f"r{slot.record}_{slot.index}")
+        return self.loads[slot]
 
 
 class RecordLayout:
     """The fields of one sort of record and the slots they take, growing as steps write to it."""
 
-    def __init__(self, shared: "RecordLayout | None" = None, dense: frozenset[str] = frozenset()) -> None:
-        self.fields: dict[str, Field] = dict(shared.fields) if shared else {}
-        self.shared = tuple(self.fields)
-        self.size = shared.size if shared else 0
+    def __init__(self, dense: frozenset[str] = frozenset()) -> None:
+        self.fields: dict[str, Field] = {}
+        self.size = 0
         self.dense = dense
 
     def place(self, name: str, value: Any, *, dense: bool = False) -> Field:
-        """Slots for a field. An entry that is a known number takes none unless the field must be dense."""
+        """Slots for a field. Unless it must be dense, an entry that is a known number takes none, and equal entries share one."""
         entries, rebuild = flatten(value)
         dense = dense or name in self.dense
         where: list[int | float] = []
         slots: list[bool] = []
+        seen: dict[int, int] = {}
         for entry in entries:
             number = None if dense else as_number(entry)
+            if number is not None:
+                where.append(number)
+            elif not dense and entry.element_hash() in seen:
+                where.append(seen[entry.element_hash()])
+            else:
+                if not dense:
+                    seen[entry.element_hash()] = self.size
+                where.append(self.size)
+                self.size += 1
             slots.append(number is None)
-            where.append(self.size if number is None else number)
-            self.size += number is None
         self.fields[name] = Field(where, slots, rebuild)
         return self.fields[name]
 
 
 class TracedRecord:
-    """A record as a step sees it while it is traced: attribute reads give symbols, attribute writes are collected."""
+    """A record as a step sees it while it is traced: attribute reads give symbols, attribute writes are collected.
+
+    Private fields lie at the first position, flows at the second. `flow_reads` and `flow_writes` say what becomes of the owner's own flows.
+    """
 
     def __init__(
-        self, step: TracedStep, position: int, layout: RecordLayout, constants: Mapping[str, Any], who: str,
-        inputs: Mapping[str, Any] | None = None, closed: bool = False,
+        self, step: TracedStep, layout: RecordLayout, who: str, *, position: int = 0, constants: Mapping[str, Any] = _NONE,
+        inputs: Mapping[str, Any] = _NONE, flows: RecordLayout | None = None, flow_position: int = 1,
+        flow_reads: bool = True, flow_writes: bool = True, copies: Mapping[str, str] = _NONE, zero_reads: bool = False,
     ) -> None:  # fmt: skip
         self.__dict__.update(
-            _step=step, _position=position, _layout=layout, _constants=constants, _who=who,
-            _inputs=inputs or {}, _closed=closed, _values={},
+            _step=step, _layout=layout, _who=who, _position=position, _constants=constants, _inputs=inputs, _flows=flows,
+            _flow_position=flow_position, _flow_reads=flow_reads, _flow_writes=flow_writes, _copies=copies,
+            _zero_reads=zero_reads, _values={},
         )  # fmt: skip
 
     def __getattr__(self, name: str) -> Any:
@@ -92,47 +117,65 @@ class TracedRecord:
             return self._values[name]
         if name in self._constants:
             return self._constants[name]
-        layout: RecordLayout = self._layout
-        if name not in layout.fields:
-            if name not in self._inputs:
+        if self._flows is not None and name in self._flows.fields:
+            where, position = self._flows.fields[name], self._flow_position
+            if not self._flow_reads:
                 raise KernelError(
-                    f"A step reads {self._who}.{name}, which no earlier step wrote. Fields that neighbours use are "
-                    f"written first by the ground function; inputs are declared by the algorithm."
+                    f"A step reads the flow {self._who}.{name} before it wrote it; flows do not outlive a sweep. "
+                    f"Keep what is needed later in a field of another name."
                 )
+        elif name in self._layout.fields:
+            where, position = self._layout.fields[name], self._position
+        elif name in self._inputs:
             value = self._inputs[name]
-            if value is None:
-                raise KernelError(f"The input {name} has no value.")
             if isinstance(value, Absent):
                 return value.zero
-            layout.place(name, value, dense=True)
-        where = layout.fields[name]
-        entries = [
-            self._step.load(Slot(self._position, int(e))) if slot else e
-            for e, slot in zip(where.entries, where.slots, strict=True)
-        ]
+            where, position = self._layout.place(name, value, dense=True), self._position
+        else:
+            raise KernelError(
+                f"A step reads {self._who}.{name}, which no earlier step wrote. Flows between neighbours are written "
+                f"first by the ground function; inputs are declared by the algorithm."
+            )
+        if self._zero_reads:
+            entries = [0.0] * len(where.entries)
+        else:
+            entries = [
+                self._step.load(Slot(position, int(e))) if slot else e
+                for e, slot in zip(where.entries, where.slots, strict=True)
+            ]
         self._values[name] = where.rebuild(entries)
         return self._values[name]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        layout: RecordLayout = self._layout
-        if name in layout.fields:
-            where = layout.fields[name]
-        elif self._closed:
+        if self._flows is not None and name in self._flows.fields:
+            if self._flow_writes:
+                self._store(name, self._flows.fields[name], self._flow_position, value)
+        elif self._layout is _CLOSED:
             raise KernelError(
-                f"A step writes {self._who}.{name}, but only fields that the ground function writes can be "
-                f"written from outside the record."
+                f"A step writes {self._who}.{name}, but from outside a record only flows can be written: fields that the "
+                f"ground function writes."
             )
         else:
-            where = layout.place(name, value)
+            where = self._layout.fields.get(name) or self._layout.place(name, value)
+            self._store(name, where, self._position, value)
+        if name in self._copies:
+            copy = self._copies[name]
+            where = self._layout.fields.get(copy) or self._layout.place(copy, value, dense=True)
+            self._store(copy, where, self._position, value)
+        self._values[name] = value
+
+    def _store(self, name: str, where: Field, position: int, value: Any) -> None:
         entries, _ = flatten(value)
         if len(entries) != len(where.entries):
             raise KernelError(f"The field {self._who}.{name} changed its size from {len(where.entries)} to {len(entries)}.")
         for e, slot, entry in zip(where.entries, where.slots, entries, strict=True):
             if slot:
-                self._step.stores[Slot(self._position, int(e))] = entry
+                self._step.stores[Slot(position, int(e))] = entry
             elif as_number(entry) != e:
                 raise KernelError(f"The private field {self._who}.{name} was a known number and is written again.")
-        self._values[name] = value
+
+
+_CLOSED = RecordLayout()
 
 
 @dataclass(frozen=True)
@@ -144,10 +187,11 @@ class Absent:
 
 @dataclass
 class Traced:
-    """All steps of an algorithm that one sort of owner does, and the layout of that owner's record."""
+    """All steps of an algorithm that one sort of owner does, by sweep and variant, and the layout of that owner's record."""
 
-    steps: dict[int, TracedStep]
+    steps: dict[tuple[int, int], TracedStep]
     layout: RecordLayout
+    flows: RecordLayout
 
 
 def sample(extent: Any, nq: int, nv: int) -> Any:
@@ -162,25 +206,32 @@ def sample(extent: Any, nq: int, nv: int) -> Any:
 
 
 def trace_ground(algorithm: Algorithm, absent: frozenset[str]) -> Traced:
-    """The ground function, which also fixes the layout of the shared fields, and the other steps of the ground."""
-    step, layout = TracedStep(), RecordLayout()
-    gravity = array([step.load(Slot(CONSTANTS, k)) for k in range(3)])
+    """The ground function, which also fixes the layout of the flows, the other steps of the ground, and the clearing of flows.
+
+    The record of the ground begins with its flows.
+    """
+    step, flows = TracedStep(), RecordLayout()
     inputs = _inputs(algorithm.ground_inputs, absent, 0, 0)
-    shared = _SharedRecord(step, 0, layout, {"gravity": gravity}, "ground", inputs)
-    algorithm.ground(shared)
-    steps = {-1: step}
-    layout.dense = frozenset(algorithm.ground_outputs)
-    own = RecordLayout(layout, dense=layout.dense)
+    algorithm.ground(_Ground(step, flows, "ground", constants=_ground_constants(step), inputs=inputs))
+    layout = RecordLayout(frozenset(algorithm.ground_outputs))
+    layout.fields, layout.size = dict(flows.fields), flows.size
+    flows.fields = {n: f for n, f in flows.fields.items() if n not in algorithm.ground_inputs}
+    steps = {GROUND: step, CLEARING: TracedStep()}
+    for flow in flows.fields.values():
+        for slot in flow.offsets():
+            steps[CLEARING].stores[Slot(1, slot)] = 0.0
     for index, sweep in enumerate(algorithm.sweeps):
         if sweep.roles[0] == "ground":
-            step = steps[index] = TracedStep()
-            gravity = array([step.load(Slot(CONSTANTS, k)) for k in range(3)])
-            sweep.step(TracedRecord(step, 0, own, {"gravity": gravity}, "ground", inputs))
-    return Traced(steps, own)
+            step = steps[index, ADD] = TracedStep()
+            sweep.step(TracedRecord(step, layout, "ground", constants=_ground_constants(step), inputs=inputs))
+    return Traced(steps, layout, flows)
 
 
-class _SharedRecord(TracedRecord):
-    """The ground while it is traced: what it writes becomes a shared field, every entry of it in a slot."""
+GROUND, CLEARING = (-1, ADD), (-1, CLEAR)
+
+
+class _Ground(TracedRecord):
+    """The ground while it is traced: every entry of what it writes takes a slot."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self._layout.fields:
@@ -188,44 +239,88 @@ class _SharedRecord(TracedRecord):
         super().__setattr__(name, value)
 
 
+def _ground_constants(step: TracedStep) -> dict[str, Any]:
+    return _Lazy({"gravity": lambda: array([step.load(Slot(CONSTANTS, k)) for k in range(3)])})
+
+
 def trace_kind(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], ground: Traced) -> Traced:
     """The steps of an algorithm that a body on a joint of this kind does."""
-    shared = shared_layout(algorithm, ground)
-    outputs = frozenset(n for n, e in algorithm.outputs.items() if n not in shared.fields)
-    layout = RecordLayout(shared, dense=outputs | ({"F"} if "cursor" in algorithm.views else set()))
-    steps: dict[int, TracedStep] = {}
+    flows = ground.flows
+    # A flow that is asked for as a result is copied to a private field as it passes.
+    copies = {n: f"{n} as result" for n in algorithm.outputs if n in flows.fields}
+    layout = RecordLayout(frozenset({*algorithm.outputs, *copies.values(), *(("F",) if "cursor" in algorithm.views else ())}))
+    steps: dict[tuple[int, int], TracedStep] = {}
     inputs = _inputs(algorithm.inputs, absent, kind.nq, kind.nv)
     for index, sweep in enumerate(algorithm.sweeps):
         if sweep.roles[0] != "body":
             continue
-        step = steps[index] = TracedStep()
-        constants = _body_constants(kind, step)
-        owner = TracedRecord(step, 0, layout, constants, "body", inputs)
-        sweep.step(owner, *_neighbours(algorithm, sweep, step, shared, kind))
-    return Traced(steps, layout)
+        to_base = isinstance(sweep, TipToBase)
+        for variant in sweep.variants:
+            step = steps[index, variant] = TracedStep()
+            owner = TracedRecord(
+                step, layout, "body", constants=_body_constants(kind, step), inputs=inputs, flows=flows,
+                flow_reads=to_base, flow_writes=not to_base, copies=copies,
+            )  # fmt: skip
+            sweep.step(owner, *_neighbours(algorithm, sweep, step, flows, kind, variant))
+    final = frozenset({*algorithm.outputs, *copies.values(), *(("F",) if "cursor" in algorithm.views else ())})
+    _reuse_slots(steps, layout, final, frozenset(algorithm.inputs))
+    return Traced(steps, layout, flows)
 
 
 def trace_frame(algorithm: Algorithm, absent: frozenset[str], ground: Traced) -> Traced:
     """The steps of an algorithm that the frame does."""
-    shared = shared_layout(algorithm, ground)
-    layout = RecordLayout(dense=frozenset(algorithm.frame_outputs))
-    steps: dict[int, TracedStep] = {}
+    layout = RecordLayout(frozenset(algorithm.frame_outputs))
+    steps: dict[tuple[int, int], TracedStep] = {}
     for index, sweep in enumerate(algorithm.sweeps):
-        if sweep.roles[0] != "frame":
-            continue
-        step = steps[index] = TracedStep()
-        placement = Transform.from_entries([step.load(Slot(CONSTANTS, k)) for k in range(12)])
-        owner = TracedRecord(step, 0, layout, {"placement": placement}, "frame")
-        sweep.step(owner, *_neighbours(algorithm, sweep, step, shared, None))
-    return Traced(steps, layout)
+        if sweep.roles[0] == "frame":
+            step = steps[index, ADD] = TracedStep()
+            placement = Transform.from_entries([step.load(Slot(CONSTANTS, k)) for k in range(12)])
+            owner = TracedRecord(step, layout, "frame", constants={"placement": placement})
+            sweep.step(owner, *_neighbours(algorithm, sweep, step, ground.flows, None, ADD))
+    return Traced(steps, layout, ground.flows)
 
 
-def shared_layout(algorithm: Algorithm, ground: Traced) -> RecordLayout:
-    """The fields every body shares with its neighbours: those the ground wrote, without the ground's inputs."""
-    layout = RecordLayout()
-    layout.fields = {n: ground.layout.fields[n] for n in ground.layout.shared if n not in algorithm.ground_inputs}
-    layout.size = 1 + max((max(f.offsets(), default=-1) for f in layout.fields.values()), default=-1)
-    return layout
+def _reuse_slots(
+    steps: dict[tuple[int, int], TracedStep], layout: RecordLayout, final: frozenset[str], inputs: frozenset[str]
+) -> None:
+    """Give private slots whose lives do not overlap the same place. Inputs live from the start, results until the end."""
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for (index, _), step in steps.items():
+        for slot in [*step.loads, *step.stores]:
+            if slot.record == 0:
+                first[slot.index] = min(first.get(slot.index, index), index)
+                last[slot.index] = max(last.get(slot.index, index), index)
+    for name, where in layout.fields.items():
+        for e, in_slot in zip(where.entries, where.slots, strict=True):
+            if in_slot and name in inputs:
+                first[int(e)] = -1
+            if in_slot and name in final:
+                last[int(e)] = len(steps)
+    place: dict[int, int] = {}
+    free: list[tuple[int, int]] = []  # (last use, place)
+    size = 0
+    for slot_index in sorted(first, key=lambda k: (first[k], k)):
+        for k, (end, where_free) in enumerate(free):
+            # A step reads a slot before it writes it, so the same step may end one life and begin another.
+            if end <= first[slot_index] and end < last[slot_index]:
+                place[slot_index] = where_free
+                free[k] = (last[slot_index], where_free)
+                break
+        else:
+            place[slot_index] = size
+            free.append((last[slot_index], size))
+            size += 1
+    layout.size = size
+    for where in layout.fields.values():
+        where.entries = [place.get(int(e), 0) if s else e for e, s in zip(where.entries, where.slots, strict=True)]
+    for step in steps.values():
+        step.loads = {_moved(s, place): x for s, x in step.loads.items()}
+        step.stores = {_moved(s, place): x for s, x in step.stores.items()}
+
+
+def _moved(slot: Slot, place: Mapping[int, int]) -> Slot:
+    return Slot(0, place[slot.index]) if slot.record == 0 else slot
 
 
 def constant_count(kind: JointKind) -> int:
@@ -265,15 +360,18 @@ def _inputs(declared: Mapping[str, Any], absent: frozenset[str], nq: int, nv: in
 
 
 def _neighbours(
-    algorithm: Algorithm, sweep: Sweep, step: TracedStep, shared: RecordLayout, kind: JointKind | None
+    algorithm: Algorithm, sweep: Sweep, step: TracedStep, flows: RecordLayout, kind: JointKind | None, variant: int
 ) -> Sequence[TracedRecord]:
     records = []
-    for position, role in enumerate(sweep.roles[1:], start=1):
+    # A body that passes flows on has them at the second position, so its parent comes third.
+    start = 2 if isinstance(sweep, (BaseToTip, TipToBase)) else 1
+    for position, role in enumerate(sweep.roles[1:], start=start):
         if role in algorithm.views:
             layout = RecordLayout()
             for name, extent in algorithm.views[role].items():
                 layout.place(name, sample(extent, kind.nq if kind else 0, kind.nv if kind else 0), dense=True)
+            records.append(TracedRecord(step, layout, role, position=position))
         else:
-            layout = shared
-        records.append(TracedRecord(step, position, layout, {}, role, closed=True))
+            record = TracedRecord(step, _CLOSED, role, flows=flows, flow_position=position, zero_reads=variant == ASSIGN)
+            records.append(record)
     return records

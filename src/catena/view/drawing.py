@@ -87,26 +87,22 @@ def _paint_solids(ax: Any, picture: Scene) -> None:
     camera = picture.camera
     light = 0.55 * camera.towards + 0.75 * camera.up - 0.35 * camera.right
     light = light / np.linalg.norm(light)
-    polygons, colours = [], []
-    for part in picture.parts:
-        base = np.array(to_rgb(part.colour))
-        for polygon in part.polygons:
-            polygons.append(polygon)
-            colours.append(_shaded(base, polygon, light))
-    solids = Poly3DCollection(polygons, facecolors=colours, edgecolors=colours, linewidths=0.25, zorder=4)
+    polygons = [polygon for part in picture.parts for polygon in part.polygons]
+    base = np.array([to_rgb(part.colour) for part in picture.parts for _ in part.polygons])
+    colours = _shaded(base, polygons, light)
+    solids = Poly3DCollection(polygons, facecolors=colours, edgecolors=colours, linewidths=0.5, zorder=4)
     solids.set_gid("solids")
     ax.add_collection3d(solids, autolim=False)
 
 
-def _shaded(base: Floats, polygon: Floats, light: Floats) -> Floats:
-    """The colour of a face in the light: darker when turned away, brighter when turned towards it."""
-    normal = np.cross(polygon[2] - polygon[0], polygon[-1] - polygon[1])
-    length = np.linalg.norm(normal)
-    brightness = float(normal @ light / length) if length > 0.0 else 0.0
-    if brightness < 0.0:
-        return base * (0.72 + 0.20 * brightness)
-    shade = base * (0.72 + 0.28 * min(1.0, brightness / 0.7))
-    return shade + (1.0 - shade) * 0.45 * max(0.0, brightness - 0.6) / 0.4
+def _shaded(base: Floats, polygons: list[Floats], light: Floats) -> Floats:
+    """The colours (n, 3) of faces in the light: darker when turned away, brighter when turned towards it."""
+    corners = np.array([polygon[[0, 1, 2, -1]] for polygon in polygons])
+    normals = np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1])
+    brightness = (normals @ light / np.maximum(np.linalg.norm(normals, axis=1), 1e-300))[:, None]
+    lit = np.where(brightness < 0.0, 0.20 * brightness, 0.28 * np.minimum(1.0, brightness / 0.7))
+    shade = base * (0.72 + lit)
+    return shade + (1.0 - shade) * 0.45 * np.maximum(0.0, brightness - 0.6) / 0.4
 
 
 def _paint_lines(ax: Any, picture: Scene) -> None:

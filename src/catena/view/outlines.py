@@ -67,12 +67,24 @@ def body_outline(
     if len(ends) < 2:
         return ball(ends[0] if ends else centre, 2.2 * r)
     cloud = np.array(ends)
+    if body.mass > 0.0 and _distance_to_bars(cloud, centre) > 1.5 * r:
+        cloud = np.vstack([cloud, centre])
     spread = np.linalg.svd(cloud - cloud.mean(axis=0), compute_uv=False)
-    if len(ends) == 2 or spread[1] < 0.5 * r:
+    if len(cloud) == 2 or spread[1] < 0.5 * r:
         far = int(np.argmax(np.linalg.norm(cloud - cloud[0], axis=1)))
         other = int(np.argmax(np.linalg.norm(cloud - cloud[far], axis=1)))
         return tapered_bar(cloud[other], cloud[far], 1.1 * r, 0.8 * r)
     return rounded_hull(cloud, 0.8 * r)
+
+
+def _distance_to_bars(points: Floats, p: Floats) -> float:
+    """How far a point is from the nearest line between two of the points (n, 3)."""
+    nearest = np.inf
+    for i, a in enumerate(points):
+        for b in points[i + 1 :]:
+            along = float(np.clip((p - a) @ (b - a) / ((b - a) @ (b - a)), 0.0, 1.0))
+            nearest = min(nearest, float(np.linalg.norm(p - a - along * (b - a))))
+    return nearest
 
 
 def _wheel(body: Body, pose: Floats, centre: Floats, axis: Floats, r: float) -> Polygons:

@@ -76,7 +76,7 @@ def scene(system: System, q: Any, scale: float = 1.0) -> Scene:
     levels = _levels(mechanism, sites)
     for name, body in bodies.items():
         own = [site for site in sites.values() if name in (site.joint.parent, site.joint.child)]
-        weight = float(np.clip((body.mass / typical) ** (1.0 / 3.0), 0.75, 1.45)) if typical else 1.0
+        weight = float(np.clip((body.mass / typical) ** (1.0 / 3.0), 0.75, 2.2)) if typical else 1.0
         faces = body_outline(body, poses[name], reached[name], own, r * weight)
         parts.append(Part(name, "body", theme.BODIES[levels.get(name, 0) % 2], faces, []))
     for name, site in sites.items():

@@ -1,2 +1,220 @@
-"""placeholder"""
-def structure_diagram(): ...
+"""The graph of a mechanism: bodies as boxes, joints as lines, the tree from left to right, loops in orange."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from catena.joints import Fixed, JointKind, Sdof
+from catena.mechanism import GROUND, VIRTUAL_ROOT, Joint
+from catena.system import System
+from catena.view import theme
+from catena.view.plotting import require_matplotlib
+
+LETTERS = {
+    "Revolute": "R",
+    "Prismatic": "P",
+    "Helical": "H",
+    "Cylindrical": "C",
+    "Universal": "U",
+    "Spherical": "S",
+    "Planar": "E",
+    "Free": "F",
+    "Fixed": "weld",
+}
+WORDS = {
+    "Revolute": "revolute",
+    "Prismatic": "prismatic",
+    "Helical": "helical",
+    "Cylindrical": "cylindrical",
+    "Universal": "universal",
+    "Spherical": "spherical",
+    "Planar": "planar",
+    "Free": "free (6 dof)",
+    "Fixed": "welded",
+}
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A joint between two bodies as the diagram shows it."""
+
+    joint: str
+    near: str
+    far: str
+    letters: str
+    word: str
+    is_loop: bool
+    constraints: int
+
+
+def structure_diagram(system: System, ax: Any = None, *, joint_names: bool = False, title: bool = True) -> Any:
+    """Draw the planned graph of a system and return the axes.
+
+    Each body is a box, ground the grey one on the left; each joint is a line with the letters of its kind
+    (and its name, with `joint_names`). Solid lines are the tree that carries the coordinates, dashed orange
+    ones the joints that close loops, with the number of constraints each imposes.
+    """
+    pyplot = require_matplotlib()
+    from matplotlib.patches import FancyArrowPatch
+
+    edges = graph_edges(system)
+    place = tree_layout([edge for edge in edges if not edge.is_loop], list(system.mechanism.bodies))
+    depth = max(x for x, _ in place.values())
+    breadth = max(y for _, y in place.values()) - min(y for _, y in place.values())
+    longest = max(len(name) for name in place)
+    if ax is None:
+        # Room for a name and a line in every column, but never larger than a screen.
+        size = (min(16.0, 1.2 + (0.085 * longest + 0.85) * (depth + 1)), min(10.0, 1.6 + 0.5 * (breadth + 1)))
+        ax = pyplot.figure(figsize=size, layout="constrained").add_subplot()
+    ax.set_axis_off()
+    ax.set_xlim(-0.55, depth + 0.55)
+    low, high = min(y for _, y in place.values()), max(y for _, y in place.values())
+    has_loops = any(edge.is_loop for edge in edges)
+    # Room at the bottom for the legend, and at the top for arcs of loops.
+    ax.set_ylim(low - 1.25, high + (1.1 if has_loops else 0.7))
+
+    width_of_column = _points_per_unit(ax)[0]
+    fontsize = max(4.0, min(8.5, 0.62 * width_of_column / (0.60 * max(longest, 4))))
+    small = max(4.0, 0.9 * fontsize)
+    has_text = len(place) <= 150
+
+    for k, edge in enumerate(edges):
+        a, b = place[edge.near], place[edge.far]
+        colour = theme.LOOP if edge.is_loop else theme.JOINT
+        bend = 0.0
+        if edge.is_loop:
+            bend = 0.22 if a[0] != b[0] else 0.35
+            bend = bend if k % 2 else -bend
+        line = FancyArrowPatch(
+            a, b, arrowstyle="-", connectionstyle=f"arc3,rad={bend}", color=colour, shrinkA=0, shrinkB=0,
+            linewidth=1.3, linestyle="--" if edge.is_loop else "-", zorder=1 if edge.is_loop else 2,
+            mutation_scale=1.0,
+        )  # fmt: skip
+        line.set_gid(f"{'loop' if edge.is_loop else 'tree'}:{edge.joint}")
+        ax.add_patch(line)
+        if has_text:
+            middle = _middle(a, b, bend)
+            text = edge.letters
+            if joint_names:
+                text = f"{edge.joint}\n{edge.letters}"
+            if edge.is_loop and edge.constraints:
+                text += f" −{edge.constraints}"
+            label = ax.text(
+                *middle, text, ha="center", va="center", fontsize=small, color=colour, zorder=3,
+                bbox={"boxstyle": "round,pad=0.18", "facecolor": theme.PAPER, "edgecolor": "none"},
+            )  # fmt: skip
+            label.set_gid(f"kind:{edge.joint}")
+    for name, (x, y) in place.items():
+        is_ground = name == GROUND
+        box = ax.text(
+            x, y, name if has_text else " ", ha="center", va="center", fontsize=fontsize, color=theme.INK, zorder=4,
+            bbox={
+                "boxstyle": "round,pad=0.35,rounding_size=0.5",
+                "facecolor": "#dfe2e6" if is_ground else "#dce7f3",
+                "edgecolor": theme.FAINT_INK if is_ground else theme.BODIES[0],
+                "linewidth": 1.0,
+            },
+        )  # fmt: skip
+        box.set_gid(f"body:{name}")
+    _legend(ax, edges)
+    if title:
+        plural = "" if len(system.loops) == 1 else "s"
+        ax.set_title(
+            f"{system.mechanism.name}: {len(place) - 1} bodies, {len(edges)} joints, "
+            f"{system.nv} velocity coordinates, {len(system.loops)} loop joint{plural}",
+            fontsize=10, color=theme.INK,
+        )  # fmt: skip
+    return ax
+
+
+def graph_edges(system: System) -> list[Edge]:
+    """The joints of the mechanism as edges; the tree's virtual root joint too, if the plan has one."""
+    constraints = {loop.name: loop.constraints for loop in system.plan.loop_joints}
+    edges = []
+    for name, joint in system.mechanism.joints.items():
+        is_loop = name in constraints
+        edges.append(
+            Edge(name, joint.parent, joint.child, *_kind_text(joint), is_loop, constraints.get(name, 0))
+        )
+    for name in system.joints:
+        if name.startswith(VIRTUAL_ROOT):
+            edges.append(Edge(name, GROUND, name.removeprefix(VIRTUAL_ROOT), "F", WORDS["Free"], False, 0))
+    return edges
+
+
+def tree_layout(edges: list[Edge], bodies: list[str]) -> dict[str, tuple[float, float]]:
+    """A place (column, row) for every body: the column counts joints from ground, and a body stands in the
+    middle of the rows of those it carries."""
+    neighbours: dict[str, list[str]] = {name: [] for name in bodies}
+    for edge in edges:
+        neighbours[edge.near].append(edge.far)
+        neighbours[edge.far].append(edge.near)
+    place: dict[str, tuple[float, float]] = {}
+    carried: dict[str, list[str]] = {}
+    depth = {GROUND: 0}
+    order = [GROUND]
+    for name in order:
+        carried[name] = [other for other in neighbours[name] if other not in depth]
+        for other in carried[name]:
+            if other not in depth:
+                depth[other] = depth[name] + 1
+                order.append(other)
+    row = 0.0
+    waiting = [GROUND]
+    rows: dict[str, float] = {}
+    # Leaves get rows in the order a walk along the branches meets them; a walk with a list has no depth limit.
+    while waiting:
+        name = waiting.pop()
+        if not carried[name]:
+            rows[name] = row
+            row -= 1.0
+        waiting += reversed(carried[name])
+    for name in reversed(order):
+        if carried[name]:
+            rows[name] = sum(rows[other] for other in carried[name]) / len(carried[name])
+    for name in order:
+        place[name] = (float(depth[name]), rows[name])
+    return place
+
+
+def _kind_text(joint: Joint) -> tuple[str, str]:
+    """The letters on the line and the words in the legend for a joint."""
+    kind: JointKind = joint.kind
+    name = type(kind).__name__
+    if joint.locked:
+        return "locked", ""
+    if isinstance(kind, Sdof):
+        letters = "".join("R" if motion[0] == "r" else "P" for motion in kind.motions)
+        return letters, "turns (R) and slides (P) in this order" if len(letters) > 1 else WORDS[
+            "Revolute" if letters == "R" else "Prismatic"
+        ]
+    if isinstance(kind, Fixed):
+        return "weld", ""
+    return LETTERS.get(name, name), WORDS.get(name, "")
+
+
+def _middle(a: tuple[float, float], b: tuple[float, float], bend: float) -> tuple[float, float]:
+    """The middle of the arc that matplotlib's arc3 draws between two points."""
+    dx, dy = b[0] - a[0], b[1] - a[1]
+    return 0.5 * (a[0] + b[0]) + 0.5 * bend * dy, 0.5 * (a[1] + b[1]) - 0.5 * bend * dx
+
+
+def _points_per_unit(ax: Any) -> tuple[float, float]:
+    box = ax.get_window_extent()
+    per = 72.0 / ax.figure.dpi
+    (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
+    return per * box.width / (x1 - x0), per * box.height / (y1 - y0)
+
+
+def _legend(ax: Any, edges: list[Edge]) -> None:
+    """One line below the graph that explains the letters and the dashes."""
+    words = {edge.letters: edge.word for edge in edges if edge.word}
+    entries = [f"{letters}  {word}" for letters, word in words.items()]
+    if any(edge.is_loop for edge in edges):
+        entries.append("dashed  closes a loop, −n: takes away n degrees of freedom")
+    text = ax.text(
+        0.5, 0.0, "      ".join(entries), transform=ax.transAxes, ha="center", va="bottom", fontsize=8,
+        color=theme.FAINT_INK,
+    )  # fmt: skip
+    text.set_gid("legend")

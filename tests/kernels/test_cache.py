@@ -1,0 +1,92 @@
+"""Compiled code on disk: a second process compiles nothing, and nothing that happens to the folder changes results."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+COMPUTE = """
+import json, sys
+import numpy as np
+import catena as ct
+from catena.mechanism.generators import random_mechanism
+imported = ct.compilations(), [m for m in ("casadi", "llvmlite", "scipy", "matplotlib") if m in sys.modules]
+s = random_mechanism(5, 4, ["Revolute", "Spherical"]).system()
+planned = ct.compilations()
+q = s.integrate(s.neutral(), np.linspace(-1, 1, s.nv))
+a = s.forward_dynamics(q, np.linspace(1, 2, s.nv), np.ones(s.nv))
+print(json.dumps(dict(
+    imported=imported, planned=planned, compiled=ct.compilations(), casadi="casadi" in sys.modules, a=[x.hex() for x in a.tolist()],
+)))
+"""
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory, fresh_process):
+    """A folder filled by one process, and what that process computed."""
+    folder = tmp_path_factory.mktemp("cache")
+    return folder, fresh_process(COMPUTE, CATENA_CACHE=str(folder))
+
+
+def copy_of(folder, tmp_path):
+    for file in folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    return tmp_path
+
+
+def test_importing_and_planning_compile_nothing_and_import_no_compiler(filled):
+    _, first = filled
+    assert first["imported"] == [0, []]
+    assert first["planned"] == 0
+    assert first["compiled"] > 0 and first["casadi"]
+
+
+def test_a_second_process_compiles_nothing_and_needs_no_casadi(filled, fresh_process):
+    folder, first = filled
+    second = fresh_process(COMPUTE, CATENA_CACHE=str(folder))
+    assert second["compiled"] == 0
+    assert not second["casadi"]
+    assert second["a"] == first["a"]
+
+
+@pytest.mark.parametrize("damage", ["emptied", "cut short", "one bit flipped", "not ours"])
+def test_a_damaged_entry_is_compiled_again(filled, tmp_path, fresh_process, damage):
+    folder, first = filled[0], filled[1]
+    folder = copy_of(folder, tmp_path)
+    victim = max(folder.glob("*.bin"), key=lambda file: file.stat().st_size)
+    raw = bytearray(victim.read_bytes())
+    if damage == "emptied":
+        raw = b""
+    elif damage == "cut short":
+        raw = raw[: len(raw) // 2]
+    elif damage == "one bit flipped":
+        raw[-100] ^= 4
+    else:
+        raw = b"something else entirely\n" * 100
+    victim.write_bytes(raw)
+    second = fresh_process(COMPUTE, CATENA_CACHE=str(folder))
+    assert (second["compiled"], second["a"]) == (1, first["a"])
+    third = fresh_process(COMPUTE, CATENA_CACHE=str(folder))
+    assert third["compiled"] == 0
+
+
+def test_a_folder_that_cannot_be_written_only_costs_time(filled, tmp_path, fresh_process):
+    """A file stands where the folder should be made; permissions would not stop a superuser."""
+    (tmp_path / "file").write_text("")
+    result = fresh_process(COMPUTE, CATENA_CACHE=str(tmp_path / "file" / "cache"))
+    assert result["compiled"] == filled[1]["compiled"]
+    assert result["a"] == filled[1]["a"]
+
+
+def test_entries_appear_whole_and_leave_no_rubbish(filled):
+    assert {file.suffix for file in filled[0].iterdir()} == {".bin"}
+
+
+def test_without_a_chosen_folder_the_users_cache_folder_is_taken(filled, tmp_path, fresh_process):
+    environment = {k: v for k, v in os.environ.items() if k != "CATENA_CACHE"}
+    assert "CATENA_CACHE" not in environment
+    where = fresh_process(
+        "import json; from catena.kernels.cache import folder; print(json.dumps(str(folder())))",
+        CATENA_CACHE="", XDG_CACHE_HOME=str(tmp_path), HOME=str(tmp_path), LOCALAPPDATA=str(tmp_path),
+    )  # fmt: skip
+    assert Path(where).is_relative_to(tmp_path) and "catena" in where
