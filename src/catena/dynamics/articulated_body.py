@@ -1,6 +1,7 @@
 """Forward dynamics by articulated bodies: three sweeps, cost O(N). Shao and Yuan, eq. 11, 13 and 14.
 
-IA is the inertia a body shows when everything beyond it is free to move, pA the force it takes to keep it from accelerating.
+IA is the inertia a body shows when everything beyond it is free to move, pA the force it takes to keep it
+from accelerating.
 """
 
 from typing import Any

@@ -1,4 +1,5 @@
-"""The joint-space inertia H by composite bodies: everything beyond a joint moves as one body with it. Cost O(N d), d the depth of the tree."""
+"""The joint-space inertia H by composite bodies: everything beyond a joint moves as one body with it. Cost
+O(N d), d the depth of the tree."""
 
 from typing import Any
 

@@ -61,7 +61,11 @@ momentum = Algorithm(
 )
 
 potential_energy = Algorithm(
-    "potential_energy", massless_ground, (stand, gather_inertia, fall), inputs={"q": POSITION}, ground_outputs=("V",)
+    "potential_energy",
+    massless_ground,
+    (stand, gather_inertia, fall),
+    inputs={"q": POSITION},
+    ground_outputs=("V",),
 )
 
 total_inertia = Algorithm(

@@ -6,5 +6,6 @@ from catena.spatial.scalars import array, sign
 
 
 def friction_force(body: Any) -> Any:
-    """The joint force, shape (nv,), that overcomes friction: damping v + friction sign(v). At rest Coulomb friction takes nothing."""
+    """The joint force, shape (nv,), that overcomes friction: damping v + friction sign(v). At rest Coulomb
+    friction takes nothing."""
     return body.damping * body.qd + body.friction * array([sign(x) for x in body.qd])

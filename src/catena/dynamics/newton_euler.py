@@ -1,7 +1,8 @@
-"""Inverse dynamics by Newton and Euler: two sweeps, cost O(N). Van der Merwe, eq. 4.27 to 4.31 with the corrections in docs/notation.md.
+"""Inverse dynamics by Newton and Euler: two sweeps, cost O(N). Van der Merwe, eq. 4.27 to 4.31 with the
+corrections in docs/notation.md.
 
-Base to tip the twists and accelerations, tip to base the forces: F = I a + v x I v, f = F - f_ext + sum of X^T f of the children,
-tau = phi^T f + friction. Gravity is an upward acceleration of the ground.
+Base to tip the twists and accelerations, tip to base the forces: F = I a + v x I v, f = F - f_ext + sum of
+X^T f of the children, tau = phi^T f + friction. Gravity is an upward acceleration of the ground.
 """
 
 from typing import Any
@@ -47,6 +48,7 @@ newton_euler = Algorithm(
 )  # fmt: skip
 
 newton_euler_bodies = Algorithm(
-    "newton_euler_bodies", ground, (motions, forces), _inputs, outputs={"v": Motion, "a": Motion, "f": Force, "X_joint": Transform},
+    "newton_euler_bodies", ground, (motions, forces), _inputs,
+    outputs={"v": Motion, "a": Motion, "f": Force, "X_joint": Transform},
     ground_inputs={"a_base": Motion}, optional=_optional,
 )  # fmt: skip

@@ -1,21 +1,27 @@
-"""An algorithm as data: steps (what one record does given its neighbours) and sweeps (in which order they are called).
+"""An algorithm as data: steps (what one record does given its neighbours) and sweeps (in which order they are
+called).
 
-A step is a plain Python function over records. Its first parameter is the *owner*, the record whose constants and joint the step may
-use; the others are neighbours. Parameters are recognised by name: `body` and `parent` are bodies, `frame` is the frame asked for, `ground` the
-ground, and an algorithm may name views of its own. Reading `body.x` gives the field x, writing `body.x = ...` keeps it; nobody
-declares a workspace. There are two sorts of fields:
+A step is a plain Python function over records. Its first parameter is the *owner*, the record whose constants
+and joint the step may use; the others are neighbours. Parameters are recognised by name: `body` and `parent`
+are bodies, `frame` is the frame asked for, `ground` the ground, and an algorithm may name views of its own.
+Reading `body.x` gives the field x, writing `body.x = ...` keeps it; nobody declares a workspace. There are
+two sorts of fields:
 
-* *flows* pass between neighbours within one sweep. They are the fields that the algorithm's `ground` function writes, which gives them their
-  type and their value on the ground. Base to tip, a body writes its flows and its children read them as `parent.x`; tip to base, children add
-  to `parent.x` (from zero), and the body finds the sum in its own `body.x`. When the sweep is over they are gone.
+* *flows* pass between neighbours within one sweep. They are the fields that the algorithm's `ground` function
+writes, which gives them their
+  type and their value on the ground. Base to tip, a body writes its flows and its children read them as
+  `parent.x`; tip to base, children add to `parent.x` (from zero), and the body finds the sum in its own
+  `body.x`. When the sweep is over they are gone.
 * everything else is *private* to its body and stays until the end.
 
 What an owner offers besides its own fields:
-  body:   joint (a joint kind), placement (Transform from the parent's frame to the joint), inertia (RigidInertia), damping, friction (nv,),
+  body:   joint (a joint kind), placement (Transform from the parent's frame to the joint), inertia
+  (RigidInertia), damping, friction (nv,),
           and the algorithm's inputs
   ground: gravity (3,), and the algorithm's ground inputs
   frame:  placement (Transform from the body's frame to the frame)
-A frame step may read the flows of its body after a sweep to the tip, and must write them before a sweep to the base.
+A frame step may read the flows of its body after a sweep to the tip, and must write them before a sweep to
+the base.
 """
 
 import inspect
@@ -36,7 +42,8 @@ Step = Callable[..., None]
 
 
 class Extent(Enum):
-    """How many numbers a field has where that depends on the joint, and how a user's array is cut into them."""
+    """How many numbers a field has where that depends on the joint, and how a user's array is cut into
+    them."""
 
     POSITION = "the nq coordinates of the body's joint"
     VELOCITY = "the nv velocity components of the body's joint"
@@ -50,8 +57,8 @@ POSITION, VELOCITY, COLUMNS, ROWS, MATRIX = Extent
 
 @dataclass(frozen=True)
 class Calls:
-    """The calls of one sweep in order: the node that owns each step (-1: none), which variant of the step it is, and where its
-    records lie in the workspace. `CLEAR` zeroes the flows at its second record instead."""
+    """The calls of one sweep in order: the node that owns each step (-1: none), which variant of the step it
+    is, and where its records lie in the workspace. `CLEAR` zeroes the flows at its second record instead."""
 
     owner: np.ndarray
     variant: np.ndarray
@@ -146,8 +153,9 @@ class AtFrame(Sweep):
 
 
 class ColumnsToBase(Sweep):
-    """For every velocity component c of every body: from that body down to the base, with a `cursor` that starts as column c of the
-    body's field `F` and a `row` that keeps what belongs to component c and each body on the way."""
+    """For every velocity component c of every body: from that body down to the base, with a `cursor` that
+    starts as column c of the body's field `F` and a `row` that keeps what belongs to component c and each
+    body on the way."""
 
     def calls(self, layout: "Layout") -> Calls:
         starts = layout.slots("F")
@@ -210,9 +218,10 @@ def columns_to_base(step: Step) -> Sweep:
 class Algorithm:
     """Steps in order, with the names and extents of what goes in and comes out.
 
-    `inputs` and `outputs` map names of body fields to an `Extent` or to a spatial type (one value for each body); `ground_inputs` does so
-    for the ground. `ground_outputs` and `frame_outputs` name fields of the ground and of the frame. An optional input that is not given is zero and costs nothing.
-    `path_only` restricts the sweeps to the bodies between the frame and the ground.
+    `inputs` and `outputs` map names of body fields to an `Extent` or to a spatial type (one value for each
+    body); `ground_inputs` does so for the ground. `ground_outputs` and `frame_outputs` name fields of the
+    ground and of the frame. An optional input that is not given is zero and costs nothing. `path_only`
+    restricts the sweeps to the bodies between the frame and the ground.
     """
 
     name: str
@@ -233,7 +242,7 @@ class Algorithm:
         return inspect.getfile(self.ground)
 
     def __hash__(self) -> int:
-        return hash((self.name, self.source))
+        return hash(self.name)
 
     def __eq__(self, other: object) -> bool:
         return self is other

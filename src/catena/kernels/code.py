@@ -1,7 +1,7 @@
 """Compiled steps: from the disk cache where they are there, traced, lowered and compiled where they are not.
 
-A unit holds all steps that one sort of owner (a joint kind, the frame, the ground) does in one algorithm. Units know nothing of any
-mechanism; a joint kind that was never met is the only reason ever to compile again.
+A unit holds all steps that one sort of owner (a joint kind, the frame, the ground) does in one algorithm.
+Units know nothing of any mechanism; a joint kind that was never met is the only reason ever to compile again.
 """
 
 import inspect
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from catena.joints.contract import JointKind
-from catena.kernels import cache, driver, engine, shortcut, tracing
+from catena.kernels import cache, crew, driver, engine, shortcut, tracing
 from catena.kernels.algorithm import Algorithm
 from catena.kernels.cpu import target
 from catena.kernels.lowering import lower, prelude
@@ -25,7 +25,8 @@ _loops: dict[str, int] = {}
 
 @dataclass(frozen=True)
 class Unit:
-    """Addresses of compiled steps by sweep and variant, the size of the record they work on, the slots of its fields, and the size of the flows."""
+    """Addresses of compiled steps by sweep and variant, the size of the record they work on, the slots of its
+    fields, and the size of the flows."""
 
     steps: dict[tuple[int, int], int]
     size: int
@@ -49,19 +50,27 @@ def ground_unit(algorithm: Algorithm, absent: frozenset[str]) -> Unit:
 
 
 def loops() -> dict[str, int]:
-    """The addresses of the compiled loops: `run`, `run_one` and `shortcut`."""
+    """The addresses of the compiled loops: `run`, `run_one`, `shortcut`, `serve` and `offer_and_run`."""
     with _lock:
         if not _loops:
             entry = cache.key("loops")
             found = cache.read(entry)
-            code = found[0] if found else engine.compile_object(driver.text(target().lanes) + shortcut.text())
+            code = (
+                found[0]
+                if found
+                else engine.compile_object(driver.text(target().lanes) + shortcut.text() + crew.text())
+            )
             if not found:
                 cache.write(entry, code, {})
-            _loops.update(engine.load_object("loops", code, ["run", "run_one", "shortcut"]))
+            _loops.update(
+                engine.load_object("loops", code, ["run", "run_one", "shortcut", "serve", "offer_and_run"])
+            )
         return _loops
 
 
-def _unit(algorithm: Algorithm, absent: frozenset[str], owner: tuple[object, ...], kind: JointKind | None) -> Unit:
+def _unit(
+    algorithm: Algorithm, absent: frozenset[str], owner: tuple[object, ...], kind: JointKind | None
+) -> Unit:
     memory_key = (algorithm.name, algorithm.source, absent, owner, type(kind))
     if memory_key in _units:
         return _units[memory_key]
@@ -81,7 +90,9 @@ def _unit(algorithm: Algorithm, absent: frozenset[str], owner: tuple[object, ...
         else:
             code, description = found
         names = {(index, variant): name for index, variant, name in description["steps"]}
-        addresses = engine.load_object(f"{algorithm.name}-{owner}", code, list(names.values())) if names else {}
+        addresses = (
+            engine.load_object(f"{algorithm.name}-{owner}", code, list(names.values())) if names else {}
+        )
         steps = {key: addresses[name] for key, name in names.items()}
         _units[memory_key] = Unit(steps, description["size"], description["fields"], description["flow_size"])
         return _units[memory_key]
@@ -99,7 +110,8 @@ def _compile(
     lanes = target().lanes
     names = {key: f"step_{number}" for number, key in enumerate(traced.steps)}
     functions = [
-        lower(names[key], list(step.loads.items()), list(step.stores.items()), lanes) for key, step in traced.steps.items()
+        lower(names[key], list(step.loads.items()), list(step.stores.items()), lanes)
+        for key, step in traced.steps.items()
     ]
     fields = {n: f.offsets() for n, f in traced.layout.fields.items() if all(f.slots)}
     description = {
@@ -110,12 +122,15 @@ def _compile(
 
 
 def _sources(algorithm: Algorithm, kind: JointKind | None) -> list[str] | None:
-    """The files that a unit depends on besides the package's own; None when one of them cannot be read (a joint kind typed at a prompt)."""
+    """The files that a unit depends on besides the package's own; None when one of them cannot be read (a
+    joint kind typed at a prompt)."""
     try:
         files = {algorithm.source}
         for owner in _classes(kind):
             files.add(inspect.getfile(owner))
-        return sorted(f for f in files if Path(f).is_file()) if all(Path(f).is_file() for f in files) else None
+        return (
+            sorted(f for f in files if Path(f).is_file()) if all(Path(f).is_file() for f in files) else None
+        )
     except (TypeError, OSError):
         return None
 

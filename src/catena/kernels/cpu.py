@@ -1,4 +1,5 @@
-"""What the processor offers: how many float64 lanes one vector register holds, and the name to compile for."""
+"""What the processor offers: how many float64 lanes one vector register holds, and the name to compile
+for."""
 
 import os
 from dataclasses import dataclass

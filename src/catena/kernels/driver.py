@@ -1,20 +1,21 @@
 """The compiled loop that plays a tape of step calls over a batch of states.
 
-`run(ptr arguments) -> status` works through the states [first, last) in blocks of W: it packs the inputs of W states into the
-slots of the workspace, plays the tape (call after call of a step on three records and some constants), and unpacks the results.
-Everything that depends on the mechanism is data in the tables it is given, so one compilation serves every mechanism and algorithm.
+`run(ptr arguments) -> status` works through the states in blocks of W: it packs the inputs of W states into
+the slots of the workspace, plays the tape (call after call of a step on three records and some constants),
+and unpacks the results. Everything that depends on the mechanism is data in the tables it is given, so one
+compilation serves every mechanism and algorithm.
 
-Arguments, as int64 words:  0 calls in the tape, 1 tape, 2 workspace, 3 constants, 4 number of inputs, 5 input tables,
-6 number of outputs, 7 output tables, 8 first state, 9 last state.
-Tape, five words a call: step address, byte offsets of its three records in the workspace, byte offset of its constants.
-Input and output tables, four words each: data address, doubles from one state to the next, number of columns, column table.
-Column table, two words each: byte offset in a state's row, byte offset of the slot in the workspace.
-Status: bit 0 an input is not finite, bit 1 a result is not finite.
+Arguments, as int64 words:  0 calls in the tape, 1 tape, 2 workspace, 3 constants, 4 number of inputs, 5 input
+tables, 6 number of outputs, 7 output tables, 8 number of states, 9 address of a counter, 10 states to take at
+a time. Threads that share a batch share the counter, and each takes the next few states from it until none
+are left. Tape, five words a call: step address, byte offsets of its three records in the workspace, byte
+offset of its constants. Input and output tables, four words each: data address, doubles from one state to the
+next, number of columns, column table. Column table, two words each: byte offset in a state's row, byte offset
+of the slot in the workspace. Status: bit 0 an input is not finite, bit 1 a result is not finite.
 `run_one` is the same loop for a single state, which fills all lanes.
 """
 
 NOT_FINITE_INPUT, NOT_FINITE_RESULT = 1, 2
-ARGUMENTS = 10
 
 
 def text(lanes: int) -> str:
@@ -48,7 +49,8 @@ def _loop(name: str, lanes: int, states: int) -> str:
     if states == 1:
         spread = f"shufflevector {V} %gv0, {V} poison, <{lanes} x i32> zeroinitializer"
     else:
-        spread = f"shufflevector {V} %gv{last}, {V} poison, <{lanes} x i32> <{', '.join(f'i32 {k}' for k in range(lanes))}>"
+        same = ", ".join(f"i32 {k}" for k in range(lanes))
+        spread = f"shufflevector {V} %gv{last}, {V} poison, <{lanes} x i32> <{same}>"
     scatter = "\n".join(
         f"""  %sx{k} = extractelement {V} %outv, i64 {k}
   %sa{k} = getelementptr i8, ptr %outr{k}, i64 %outcol
@@ -66,23 +68,39 @@ def _loop(name: str, lanes: int, states: int) -> str:
         word(name, "%arguments", k, kind)
         for k, (name, kind) in enumerate(
             [("calls", "i64"), ("tape", "ptr"), ("work", "ptr"), ("constants", "ptr"), ("n_in", "i64"),
-             ("in", "ptr"), ("n_out", "i64"), ("out", "ptr"), ("first", "i64"), ("end", "i64")]
+             ("in", "ptr"), ("n_out", "i64"), ("out", "ptr"), ("states", "i64"), ("counter", "ptr"), ("portion", "i64")]
         )
     )  # fmt: skip
+    finish = "finish:\n  ret i64 %status\n" if states == 1 else ""
+    if states == 1:
+        take = "  %first = add i64 0, 0"
+        again = "finish"
+    else:
+        take = "  %first = atomicrmw add ptr %counter, i64 %portion monotonic"
+        again = "take"
     return f"""
 define i64 @{name}(ptr %arguments) {{
 entry:
 {arguments}
-  %final = sub i64 %end, 1
-  br label %block
+  %final = sub i64 %states, 1
+  br label %take
 
-block:
-  %state = phi i64 [%first, %entry], [%next_state, %block_done]
-  %status = phi i64 [0, %entry], [%new_status, %block_done]
-  %some = icmp slt i64 %state, %end
-  br i1 %some, label %pack, label %return
+take:
+  %status_so_far = phi i64 [0, %entry]{", [%status, %block]" if states > 1 else ""}
+{take}
+  %taken_end = add i64 %first, %portion
+  %short = icmp slt i64 %taken_end, %states
+  %end = select i1 %short, i64 %taken_end, i64 %states
+  %any = icmp slt i64 %first, %states
+  br i1 %any, label %block, label %return
 return:
-  ret i64 %status
+  ret i64 %status_so_far
+{finish}
+block:
+  %state = phi i64 [%first, %take], [%next_state, %block_done]
+  %status = phi i64 [%status_so_far, %take], [%new_status, %block_done]
+  %some = icmp slt i64 %state, %end
+  br i1 %some, label %pack, label %{again}
 
 pack:
   %k = phi i64 [0, %block], [%k1, %pack_next]

@@ -1,7 +1,7 @@
 """Compilation of LLVM text to machine code, and its loading from memory.
 
-`compile_object` is the only place where anything is compiled; `compilations()` counts its calls, so that a program can show
-that a changed mechanism needed none.
+`compile_object` is the only place where anything is compiled; `compilations()` counts its calls, so that a
+program can show that a changed mechanism needed none.
 """
 
 import threading
@@ -17,7 +17,8 @@ _loaded: list[Any] = []
 
 
 def compilations() -> int:
-    """How many pieces of machine code this process has compiled so far (loading from the cache does not count)."""
+    """How many pieces of machine code this process has compiled so far (loading from the cache does not
+    count)."""
     return _count
 
 
@@ -52,7 +53,9 @@ def compile_object(text: str) -> bytes:
             module = llvm.parse_assembly(text)
             module.verify()
         except RuntimeError as error:
-            raise KernelError(f"LLVM refuses a generated step: {error}. This is a bug in Catena's lowering.") from error
+            raise KernelError(
+                f"LLVM refuses a generated step: {error}. This is a bug in Catena's lowering."
+            ) from error
         tuning = llvm.create_pipeline_tuning_options(speed_level=2)
         tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
         builder = llvm.create_pass_builder(machine, tuning)

@@ -1,7 +1,7 @@
 """From an expression graph to LLVM text that works on W states at once.
 
-`lower` takes a CasADi `SX` function whose scalar inputs stand for slots of records (a vector of W lanes) or for
-constants (one number, broadcast to all lanes) and whose scalar outputs go to slots of records, and writes
+`lower` takes a CasADi `SX` function whose scalar inputs stand for slots of records (a vector of W lanes) or
+for constants (one number, broadcast to all lanes) and whose scalar outputs go to slots of records, and writes
 one LLVM function `void name(ptr r0, ptr r1, ptr r2, ptr constants)`.
 """
 
@@ -31,12 +31,12 @@ class Slot:
 def prelude(lanes: int) -> str:
     """The declarations that lowered functions of one module share."""
     V = f"<{lanes} x double>"
-    intrinsics = "".join(
-        f"declare {V} @llvm.{name}.v{lanes}f64({V})\n" for name in ("sqrt", "floor", "ceil")
-    )
+    intrinsics = "".join(f"declare {V} @llvm.{name}.v{lanes}f64({V})\n" for name in ("sqrt", "floor", "ceil"))
     scalars = "".join(f"declare double @{name}(double)\n" for name in _UNARY_CALLS.values())
     pairs = "".join(f"declare double @{name}(double, double)\n" for name in _BINARY_CALLS.values())
-    minmax = "".join(f"declare {V} @llvm.{name}.v{lanes}f64({V}, {V})\n" for name in ("minnum", "maxnum", "copysign"))
+    minmax = "".join(
+        f"declare {V} @llvm.{name}.v{lanes}f64({V}, {V})\n" for name in ("minnum", "maxnum", "copysign")
+    )
     return sincos.declare(lanes) + intrinsics + scalars + pairs + minmax + "!1 = !{}\n"
 
 
@@ -51,12 +51,17 @@ _ARITHMETIC = {"OP_ADD": "fadd", "OP_SUB": "fsub", "OP_MUL": "fmul", "OP_DIV": "
 _COMPARISONS = {"OP_LT": "olt", "OP_LE": "ole", "OP_EQ": "oeq", "OP_NE": "une"}
 
 
-def lower(name: str, loads: Sequence[tuple[Slot, Any]], stores: Sequence[tuple[Slot, Any]], lanes: int) -> str:
-    """LLVM text of a step: `loads` pairs slots with the symbols that stand for them, `stores` slots with results."""
+def lower(
+    name: str, loads: Sequence[tuple[Slot, Any]], stores: Sequence[tuple[Slot, Any]], lanes: int
+) -> str:
+    """LLVM text of a step: `loads` pairs slots with the symbols that stand for them, `stores` slots with
+    results."""
     import casadi
 
     symbols = casadi.vertcat(*(s for _, s in loads)) if loads else casadi.SX(0, 1)
-    results = casadi.densify(casadi.vertcat(*(casadi.SX(e) for _, e in stores))) if stores else casadi.SX(0, 1)
+    results = (
+        casadi.densify(casadi.vertcat(*(casadi.SX(e) for _, e in stores))) if stores else casadi.SX(0, 1)
+    )
     results = casadi.cse(results)
     function = casadi.Function("step", [symbols], [results])
     writer = _Writer(lanes, [slot for slot, _ in loads], [slot for slot, _ in stores])
@@ -178,7 +183,9 @@ class _Writer:
         if op in _INTRINSICS:
             return self.emit(f"call {V} @llvm.{_INTRINSICS[op]}.v{lanes}f64({V} {x})")
         if op in ("OP_FMIN", "OP_FMAX"):
-            return self.emit(f"call {V} @llvm.{'minnum' if op == 'OP_FMIN' else 'maxnum'}.v{lanes}f64({V} {x}, {V} {y})")
+            return self.emit(
+                f"call {V} @llvm.{'minnum' if op == 'OP_FMIN' else 'maxnum'}.v{lanes}f64({V} {x}, {V} {y})"
+            )
         if op == "OP_COPYSIGN":
             return self.emit(f"call {V} @llvm.copysign.v{lanes}f64({V} {x}, {V} {y})")
         if op == "OP_SIGN":

@@ -1,7 +1,8 @@
-"""The same steps on plain numbers (or on symbols), one record after another, for a debugger, a derivation or a doubt.
+"""The same steps on plain numbers (or on symbols), one record after another, for a debugger, a derivation or
+a doubt.
 
-`play` runs an algorithm's Python functions as they are written, with nothing traced or compiled. Given CasADi symbols as inputs it
-unrolls the algorithm over the whole mechanism into one expression.
+`play` runs an algorithm's Python functions as they are written, with nothing traced or compiled. Given CasADi
+symbols as inputs it unrolls the algorithm over the whole mechanism into one expression.
 """
 
 import contextlib
@@ -24,13 +25,15 @@ active = os.environ.get("CATENA_PLAIN", "") not in ("", "0")
 
 
 def is_plain() -> bool:
-    """Whether everything runs on plain numbers: inside `plain_numbers()`, or with CATENA_PLAIN=1 in the environment."""
+    """Whether everything runs on plain numbers: inside `plain_numbers()`, or with CATENA_PLAIN=1 in the
+    environment."""
     return active
 
 
 @contextlib.contextmanager
 def plain_numbers(on: bool = True) -> Iterator[None]:
-    """Run the steps as plain Python inside this block, so that a debugger can follow them. Slow, and the same numbers."""
+    """Run the steps as plain Python inside this block, so that a debugger can follow them. Slow, and the same
+    numbers."""
     global active
     before, active = active, on
     try:
@@ -42,7 +45,14 @@ def plain_numbers(on: bool = True) -> Iterator[None]:
 class PlainRun:
     """The records of one state, as simple objects."""
 
-    def __init__(self, algorithm: Algorithm, plan: Plan, gravity: Any, inputs: Mapping[str, Any], frame: tuple[int, Pose] | None) -> None:
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        plan: Plan,
+        gravity: Any,
+        inputs: Mapping[str, Any],
+        frame: tuple[int, Pose] | None,
+    ) -> None:
         self.plan, self.parent = plan, plan.parent
         self.v_start, self.v_size = plan.v_start, plan.v_size
         self.target = frame[0] if frame else 0
@@ -51,7 +61,9 @@ class PlainRun:
             given = inputs.get(name)
             setattr(ground, name, sample(extent, 0, 0) if given is None else extent.from_entries(list(given)))
         self.records = [ground, *(self._body(algorithm, i, inputs) for i in range(1, len(plan.parent)))]
-        self.bodies = self.path(self.target)[::-1] if algorithm.path_only else list(range(1, len(plan.parent)))
+        self.bodies = (
+            self.path(self.target)[::-1] if algorithm.path_only else list(range(1, len(plan.parent)))
+        )
         self.frame = SimpleNamespace(placement=Transform.from_pose(frame[1])) if frame else None
         self.rows: dict[tuple[int, int], Any] = {}
         self.flow_names: list[str] = []
@@ -62,7 +74,8 @@ class PlainRun:
         q = slice(plan.q_start[i], plan.q_start[i] + plan.q_size[i])
         record = SimpleNamespace(
             joint=plan.kind[i], placement=Transform(plan.placement_R[i], plan.placement_p[i]),
-            inertia=RigidInertia.from_entries(list(plan.inertia[i])), damping=plan.damping[v], friction=plan.friction[v],
+            inertia=RigidInertia.from_entries(list(plan.inertia[i])),
+            damping=plan.damping[v], friction=plan.friction[v],
         )  # fmt: skip
         for name, extent in algorithm.inputs.items():
             given = inputs.get(name)
@@ -107,9 +120,14 @@ class PlainRun:
 
 
 def play(
-    algorithm: Algorithm, plan: Plan, gravity: Any, inputs: Mapping[str, Any], frame: tuple[int, Pose] | None = None
+    algorithm: Algorithm,
+    plan: Plan,
+    gravity: Any,
+    inputs: Mapping[str, Any],
+    frame: tuple[int, Pose] | None = None,
 ) -> dict[str, np.ndarray]:
-    """Run an algorithm on one state: inputs and outputs by name, each a flat array of numbers or symbols (outputs in the shapes of the compiled path)."""
+    """Run an algorithm on one state: inputs and outputs by name, each a flat array of numbers or symbols
+    (outputs in the shapes of the compiled path)."""
     run = PlainRun(algorithm, plan, gravity, inputs, frame)
     before = set(vars(run.records[0]))
     algorithm.ground(run.records[0])
@@ -129,7 +147,9 @@ def play(
 def _collect(run: PlainRun, name: str, extent: Any) -> np.ndarray:
     plan = run.plan
     if extent is MATRIX:
-        return array([run.rows.get((i, j), 0.0) for i in range(plan.nv) for j in range(plan.nv)]).reshape(plan.nv, plan.nv)
+        return array([run.rows.get((i, j), 0.0) for i in range(plan.nv) for j in range(plan.nv)]).reshape(
+            plan.nv, plan.nv
+        )
     shape = output_shape(extent, plan)
     result = np.zeros(shape, dtype=object)
     for i in run.bodies:

@@ -1,11 +1,13 @@
 """The shortest way from Python to a kernel for one state: a built-in function written in LLVM.
 
-Converting three arrays through ctypes costs more than the dynamics of an arm. `shortcut` has the calling convention of a CPython built-in
-(METH_FASTCALL): it looks at the arrays itself, and if each is a plain one-dimensional float64 array of the right length and every quaternion
-is of unit length, it plays the tape and returns a copy of the result. In every other case it returns None and the caller takes the
-ordinary way, which also knows how to complain.
+Converting three arrays through ctypes costs more than the dynamics of an arm. `shortcut` has the calling
+convention of a CPython built-in (METH_FASTCALL): it looks at the arrays itself, and if each is a plain
+one-dimensional float64 array of the right length and every quaternion is of unit length, it plays the tape
+and returns a copy of the result. In every other case it returns None and the caller takes the ordinary way,
+which also knows how to complain.
 
-It reads the head of NumPy's array object, whose layout is part of NumPy's stable binary interface; `is_trustworthy` makes sure of it once.
+It reads the head of NumPy's array object, whose layout is part of NumPy's stable binary interface;
+`is_trustworthy` makes sure of it once.
 """
 
 import ctypes
@@ -17,14 +19,15 @@ from typing import Any
 import numpy as np
 
 # Offsets in bytes in CPython's object head and NumPy's array object.
-_TYPE, _DATA, _NDIM, _SHAPE, _STRIDES, _DTYPE = 8, 16, 24, 32, 40, 56
+_TYPE, DATA, _NDIM, _SHAPE, _STRIDES, _DTYPE = 8, 16, 24, 32, 40, 56
 
 
 def text() -> str:
     """LLVM text of `shortcut`.
 
-    Its `self` is an int64 array: 0 number of inputs, 1 array type, 2 float64 type object, 3 None, 4 arguments of the loop, 5 loop, 6 result's copy
-    method, 7 input tables, 8 number of quaternions, 9 their byte offsets in the first input, 10 lengths of the inputs, 11 PyObject_CallNoArgs, 12 Py_IncRef.
+    Its `self` is an int64 array: 0 number of inputs, 1 array type, 2 float64 type object, 3 None, 4 arguments
+    of the loop, 5 loop, 6 result's copy method, 7 input tables, 8 number of quaternions, 9 their byte offsets
+    in the first input, 10 lengths of the inputs, 11 PyObject_CallNoArgs, 12 Py_IncRef.
     """
 
     def word(name: str, k: int, kind: str = "i64") -> str:
@@ -36,7 +39,7 @@ def text() -> str:
     return f"""
 define ptr @shortcut(ptr %self, ptr %args, i64 %nargs) {{
 entry:
-{member("w", "%self", _DATA, "ptr")}
+{member("w", "%self", DATA, "ptr")}
 {word("n", 0)}
 {word("array_type", 1, "ptr")}
 {word("float64", 2, "ptr")}
@@ -78,7 +81,7 @@ check_rest:
   %dense = icmp eq i64 %stride, 8
 {member("dtype", "%arg", _DTYPE, "ptr")}
   %is_float64 = icmp eq ptr %dtype, %float64
-{member("data", "%arg", _DATA, "i64")}
+{member("data", "%arg", DATA, "i64")}
   %low_bits = and i64 %data, 7
   %is_aligned = icmp eq i64 %low_bits, 0
   %ok1 = and i1 %fits, %dense
@@ -128,7 +131,8 @@ declare double @llvm.vector.reduce.fadd.v4f64(double, <4 x double>)
 
 @lru_cache(maxsize=1)
 def is_trustworthy() -> bool:
-    """Whether arrays are laid out as `shortcut` reads them: CPython with its lock, and a NumPy that passes the test."""
+    """Whether arrays are laid out as `shortcut` reads them: CPython with its lock, and a NumPy that passes
+    the test."""
     if platform.python_implementation() != "CPython" or ctypes.sizeof(ctypes.c_void_p) != 8:
         return False
     if not getattr(sys, "_is_gil_enabled", lambda: True)() or sys.byteorder != "little":
@@ -139,7 +143,7 @@ def is_trustworthy() -> bool:
         return int(kind.from_address(id(a) + offset).value)
 
     return (
-        read(_TYPE) == id(np.ndarray) and read(_DATA) == a.ctypes.data and read(_NDIM, ctypes.c_int32) == 1
+        read(_TYPE) == id(np.ndarray) and read(DATA) == a.ctypes.data and read(_NDIM, ctypes.c_int32) == 1
         and ctypes.c_int64.from_address(read(_SHAPE)).value == 2
         and ctypes.c_int64.from_address(read(_STRIDES)).value == 24
         and read(_DTYPE) == id(np.dtype(np.float64))
@@ -157,19 +161,27 @@ _kept: list[Any] = []
 
 
 def make(
-    address: int, loop: int, words: np.ndarray, tables: np.ndarray, result: np.ndarray, lengths: np.ndarray, quaternions: np.ndarray
+    address: int,
+    loop: int,
+    words: np.ndarray,
+    tables: np.ndarray,
+    result: np.ndarray,
+    lengths: np.ndarray,
+    quaternions: np.ndarray,
 ) -> Any:
-    """A built-in function of as many arrays as there are input `tables`; everything it points to stays alive with it."""
+    """A built-in function of as many arrays as there are input `tables`; everything it points to stays alive
+    with it."""
     api = ctypes.pythonapi
     copy = result.copy
     own = np.array(
-        [len(tables), id(np.ndarray), id(np.dtype(np.float64)), id(None), words.ctypes.data, loop, id(copy), tables.ctypes.data,
-         len(quaternions), quaternions.ctypes.data, lengths.ctypes.data,
-         ctypes.cast(api.PyObject_CallNoArgs, ctypes.c_void_p).value, ctypes.cast(api.Py_IncRef, ctypes.c_void_p).value],
+        [len(tables), id(np.ndarray), id(np.dtype(np.float64)), id(None), words.ctypes.data, loop,
+         id(copy), tables.ctypes.data,         len(quaternions), quaternions.ctypes.data, lengths.ctypes.data,
+         *(ctypes.cast(f, ctypes.c_void_p).value for f in (api.PyObject_CallNoArgs, api.Py_IncRef))],
         dtype=np.int64,
     )  # fmt: skip
     definition = _MethodDef(b"shortcut", address, _METH_FASTCALL, None)
-    # The function keeps `own` alive; the rest is kept for as long as the process lives, as modules keep their methods.
+    # The function keeps `own` alive; the rest is kept for as long as the process lives, as modules keep their
+    # methods.
     _kept.append((definition, own, words, tables, result, copy, lengths, quaternions))
     new = api.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]

@@ -7,17 +7,29 @@ precision next to the zeros of sine and cosine. Two minimax polynomials of degre
 """
 
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
-_SINE = (1.58969099521155010221e-10, -2.50507602534068634195e-08, 2.75573137070700676789e-06,
-         -1.98412698298579493134e-04, 8.33333333332248946124e-03)
+_SINE = (
+    1.58969099521155010221e-10,
+    -2.50507602534068634195e-08,
+    2.75573137070700676789e-06,
+    -1.98412698298579493134e-04,
+    8.33333333332248946124e-03,
+)
 _SINE_1 = -1.66666666666666324348e-01
-_COSINE = (-1.13596475577881948265e-11, 2.08757232129817482790e-09, -2.75573143513906633035e-07,
-           2.48015872894767294178e-05, -1.38888888888741095749e-03, 4.16666666666666019037e-02)
+_COSINE = (
+    -1.13596475577881948265e-11,
+    2.08757232129817482790e-09,
+    -2.75573143513906633035e-07,
+    2.48015872894767294178e-05,
+    -1.38888888888741095749e-03,
+    4.16666666666666019037e-02,
+)
 _ROUND = 6755399441055744.0  # 1.5 * 2^52: adding it leaves the nearest integer in the low bits
 _LARGEST = 2.0**30
 
 
 def declare(lanes: int) -> str:
-    """The LLVM functions `@sincos` (inlined) and `@sincos_huge` (a lane at a time) for vectors of `lanes` doubles."""
+    """The LLVM functions `@sincos` (inlined) and `@sincos_huge` (a lane at a time) for vectors of `lanes`
+    doubles."""
     V, L = f"<{lanes} x double>", f"<{lanes} x i64>"
     lines: list[str] = []
     count = 0

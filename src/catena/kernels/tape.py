@@ -1,6 +1,8 @@
-"""A mechanism's plan as tables for the driver: the tape of calls, the constants, and where inputs and results lie.
+"""A mechanism's plan as tables for the driver: the tape of calls, the constants, and where inputs and results
+lie.
 
-Everything here is arithmetic on flat arrays; nothing is traced or compiled unless a joint kind is new to this computer.
+Everything here is arithmetic on flat arrays; nothing is traced or compiled unless a joint kind is new to this
+computer.
 """
 
 from collections.abc import Sequence
@@ -10,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.joints.contract import JointKind
 from catena.kernels.algorithm import ADD, ASSIGN, CLEAR, COLUMNS, MATRIX, POSITION, ROWS, VELOCITY, Algorithm
 from catena.kernels.code import Unit, body_unit, frame_unit, ground_unit
 from catena.kernels.cpu import target
@@ -28,7 +31,7 @@ class Constants:
     start: np.ndarray
 
     @staticmethod
-    def of(plan: Plan, gravity: Sequence[float]) -> "Constants":
+    def of(plan: Plan, gravity: np.ndarray) -> "Constants":
         """Ground: gravity. Body: placement (12), inertia (10), damping, friction, joint parameters."""
         n = len(plan.parent)
         params = np.array([len(p) for p in plan.params], dtype=np.int64)
@@ -44,7 +47,9 @@ class Constants:
             values[s + np.arange(12, 22)] = plan.inertia[1:]
             counts = plan.v_size[1:]
             into = np.repeat(start[1:] + 22 - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
-            source = np.repeat(plan.v_start[1:] - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
+            source = np.repeat(plan.v_start[1:] - (np.cumsum(counts) - counts), counts) + np.arange(
+                counts.sum()
+            )
             values[into] = plan.damping[source]
             values[into + np.repeat(counts, counts)] = plan.friction[source]
             for i in np.flatnonzero(params):
@@ -55,7 +60,8 @@ class Constants:
 
 @dataclass
 class Layout:
-    """The workspace of one algorithm on one plan: byte offsets of the records of all nodes, of the flows, of the frame, and of the area for a matrix."""
+    """The workspace of one algorithm on one plan: byte offsets of the records of all nodes, of the flows, of
+    the frame, and of the area for a matrix."""
 
     plan: Plan
     units: list[Unit]
@@ -89,7 +95,8 @@ class Layout:
 
     @property
     def flows_to_base(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The calls of a sweep to the base: owners, variants, and where the flows of the owner and of its parent lie."""
+        """The calls of a sweep to the base: owners, variants, and where the flows of the owner and of its
+        parent lie."""
         return self._to_base[0]
 
     def _flow(self, k: int) -> int:
@@ -97,12 +104,15 @@ class Layout:
 
     @cached_property
     def _to_tip(self) -> tuple[np.ndarray, int]:
-        """A body's flows are needed until its last child has read them; then their place is free for another body."""
+        """A body's flows are needed until its last child has read them; then their place is free for another
+        body."""
         where = np.zeros(len(self.parent), dtype=np.int64)
         where[self.target] = self.target_flows
         parent = self.parent.tolist()
         children = np.bincount(self.parent[self.bodies], minlength=len(parent)).tolist()
-        places, free, count = {}, [], 0
+        places: dict[int, int] = {}
+        free: list[int] = []
+        count = 0
         for i in self.bodies.tolist():
             if i != self.target:
                 if not free:
@@ -120,7 +130,8 @@ class Layout:
 
     @cached_property
     def _to_base(self) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], int]:
-        """A body's flows begin with its first child, or are cleared for a body without children, and end when the body has read them."""
+        """A body's flows begin with its first child, or are cleared for a body without children, and end when
+        the body has read them."""
         parent = self.parent.tolist()
         places: dict[int, int] = {}
         free: list[int] = []
@@ -165,10 +176,13 @@ class Layout:
         return self.records + first[self.unit_of] * self.slot_bytes
 
     def body_table(self, name: str, extent: Any) -> np.ndarray:
-        """Columns of a user's array and slots for a field of every body: pairs of byte offsets, shape (n, 2)."""
+        """Columns of a user's array and slots for a field of every body: pairs of byte offsets, shape (n,
+        2)."""
         parts = [np.zeros((0, 2), np.int64)]
         for k, unit in enumerate(self.units):
-            slots = np.array(unit.fields.get(f"{name} as result") or unit.fields.get(name, []), dtype=np.int64)
+            slots = np.array(
+                unit.fields.get(f"{name} as result") or unit.fields.get(name, []), dtype=np.int64
+            )
             nodes = self.bodies[self.unit_of[self.bodies] == k]
             if len(slots) == 0 or len(nodes) == 0:
                 continue
@@ -217,11 +231,13 @@ def build_tape(
     algorithm: Algorithm, plan: Plan, constants: Constants, absent: frozenset[str] = frozenset(),
     frame: tuple[int, Pose] | None = None,
 ) -> Tape:  # fmt: skip
-    """Lay out the workspace of an algorithm on a plan and write the tape of calls. `frame` is the node and pose of the frame asked for."""
+    """Lay out the workspace of an algorithm on a plan and write the tape of calls. `frame` is the node and
+    pose of the frame asked for."""
     signatures: dict[Any, int] = {}
     unit_of = np.zeros(len(plan.parent), dtype=np.int64)
-    kinds = []
+    kinds: list[JointKind] = []
     for i, kind in enumerate(plan.kind[1:], start=1):
+        assert kind is not None
         key = (type(kind), kind.signature)
         if key not in signatures:
             signatures[key] = len(kinds)
@@ -254,7 +270,8 @@ def build_tape(
         elif len(calls.owner):
             clear = ground.steps[CLEARING]
             addresses = np.array(
-                [[u.steps.get((index, ADD), 0), u.steps.get((index, ASSIGN), 0), clear] for u in units], dtype=np.int64
+                [[u.steps.get((index, ADD), 0), u.steps.get((index, ASSIGN), 0), clear] for u in units],
+                dtype=np.int64,
             )
             block[:, 0], block[:, 4] = addresses[unit_of[calls.owner], calls.variant], start[calls.owner]
         for k, offsets in enumerate(calls.records):
@@ -289,8 +306,12 @@ def build_tape(
 def output_shape(extent: Any, plan: Plan) -> tuple[int, ...]:
     """The shape of a result of one state."""
     shapes: dict[Any, tuple[int, ...]] = {
-        POSITION: (plan.nq,), VELOCITY: (plan.nv,), COLUMNS: (6, plan.nv), ROWS: (plan.nv, 6), MATRIX: (plan.nv, plan.nv),
-    }  # fmt: skip
+        POSITION: (plan.nq,),
+        VELOCITY: (plan.nv,),
+        COLUMNS: (6, plan.nv),
+        ROWS: (plan.nv, 6),
+        MATRIX: (plan.nv, plan.nv),
+    }
     return shapes[extent] if extent in shapes else (len(plan.parent), extent.size)
 
 

@@ -1,21 +1,22 @@
 """How many threads share a batch. The compiled loop releases Python's lock, so plain threads are enough."""
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 
 from catena.errors import KernelError
 
-_pools: dict[int, ThreadPoolExecutor] = {}
 _count: int | None = None
 
 
 def threads() -> int:
-    """The number of threads that a batch is split over: what `set_threads` said, else $CATENA_THREADS, else one for each core."""
+    """The number of threads that a batch is split over: what `set_threads` said, else $CATENA_THREADS, else
+    one for each core."""
     global _count
     if _count is None:
         asked = os.environ.get("CATENA_THREADS", "")
         if asked and not asked.isdigit():
-            raise KernelError(f"CATENA_THREADS is {asked!r}; set it to a positive whole number, or leave it unset.")
+            raise KernelError(
+                f"CATENA_THREADS is {asked!r}; set it to a positive whole number, or leave it unset."
+            )
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         set_threads(int(asked) if asked else cores)
         assert _count is not None
@@ -28,10 +29,3 @@ def set_threads(count: int) -> None:
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise KernelError(f"A number of threads must be a positive whole number; found {count!r}.")
     _count = count
-
-
-def pool(count: int) -> ThreadPoolExecutor:
-    """The pool that works beside the calling thread."""
-    if count not in _pools:
-        _pools[count] = ThreadPoolExecutor(count, thread_name_prefix="catena")
-    return _pools[count]

@@ -1,9 +1,10 @@
 """Running a step on symbols, once for each joint kind, to learn what it reads, computes and writes.
 
-The records handed to the step hand out symbols for what they hold and collect what is written to them. Which slots a field takes is
-decided here. Flows lie in the order the `ground` function writes them. Of a private field only those entries take a slot that are not
-known numbers (the motion space of a revolute joint takes none) and not equal to another one; and a slot whose content
-no later step reads is used again, because the workspace of a long chain must not outgrow the cache.
+The records handed to the step hand out symbols for what they hold and collect what is written to them. Which
+slots a field takes is decided here. Flows lie in the order the `ground` function writes them. Of a private
+field only those entries take a slot that are not known numbers (the motion space of a revolute joint takes
+none) and not equal to another one; and a slot whose content no later step reads is used again, because the
+workspace of a long chain must not outgrow the cache.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,7 +51,8 @@ class Field:
 
 @dataclass
 class TracedStep:
-    """What a step does: the slots it loads with their symbols, and the slots it stores with their expressions."""
+    """What a step does: the slots it loads with their symbols, and the slots it stores with their
+    expressions."""
 
     loads: dict[Slot, Any] = field(default_factory=dict)
     stores: dict[Slot, Any] = field(default_factory=dict)
@@ -73,7 +75,8 @@ class RecordLayout:
         self.dense = dense
 
     def place(self, name: str, value: Any, *, dense: bool = False) -> Field:
-        """Slots for a field. Unless it must be dense, an entry that is a known number takes none, and equal entries share one."""
+        """Slots for a field. Unless it must be dense, an entry that is a known number takes none, and equal
+        entries share one."""
         entries, rebuild = flatten(value)
         dense = dense or name in self.dense
         where: list[int | float] = []
@@ -96,19 +99,21 @@ class RecordLayout:
 
 
 class TracedRecord:
-    """A record as a step sees it while it is traced: attribute reads give symbols, attribute writes are collected.
+    """A record as a step sees it while it is traced: attribute reads give symbols, attribute writes are
+    collected.
 
-    Private fields lie at the first position, flows at the second. `flow_reads` and `flow_writes` say what becomes of the owner's own flows.
+    Private fields lie at the first position, flows at the second. `flow_reads` and `flow_writes` say what
+    becomes of the owner's own flows.
     """
 
     def __init__(
-        self, step: TracedStep, layout: RecordLayout, who: str, *, position: int = 0, constants: Mapping[str, Any] = _NONE,
-        inputs: Mapping[str, Any] = _NONE, flows: RecordLayout | None = None, flow_position: int = 1,
+        self, step: TracedStep, layout: RecordLayout, who: str, *, position: int = 0,
+        constants: Mapping[str, Any] = _NONE,        inputs: Mapping[str, Any] = _NONE, flows: RecordLayout | None = None, flow_position: int = 1,
         flow_reads: bool = True, flow_writes: bool = True, copies: Mapping[str, str] = _NONE, zero_reads: bool = False,
     ) -> None:  # fmt: skip
         self.__dict__.update(
-            _step=step, _layout=layout, _who=who, _position=position, _constants=constants, _inputs=inputs, _flows=flows,
-            _flow_position=flow_position, _flow_reads=flow_reads, _flow_writes=flow_writes, _copies=copies,
+            _step=step, _layout=layout, _who=who, _position=position, _constants=constants,
+            _inputs=inputs, _flows=flows,            _flow_position=flow_position, _flow_reads=flow_reads, _flow_writes=flow_writes, _copies=copies,
             _zero_reads=zero_reads, _values={},
         )  # fmt: skip
 
@@ -152,8 +157,8 @@ class TracedRecord:
                 self._store(name, self._flows.fields[name], self._flow_position, value)
         elif self._layout is _CLOSED:
             raise KernelError(
-                f"A step writes {self._who}.{name}, but from outside a record only flows can be written: fields that the "
-                f"ground function writes."
+                f"A step writes {self._who}.{name}, but from outside a record only flows can be written: "
+                f"fields that the ground function writes."
             )
         else:
             where = self._layout.fields.get(name) or self._layout.place(name, value)
@@ -167,12 +172,16 @@ class TracedRecord:
     def _store(self, name: str, where: Field, position: int, value: Any) -> None:
         entries, _ = flatten(value)
         if len(entries) != len(where.entries):
-            raise KernelError(f"The field {self._who}.{name} changed its size from {len(where.entries)} to {len(entries)}.")
+            raise KernelError(
+                f"The field {self._who}.{name} changed its size from {len(where.entries)} to {len(entries)}."
+            )
         for e, slot, entry in zip(where.entries, where.slots, entries, strict=True):
             if slot:
                 self._step.stores[Slot(position, int(e))] = entry
             elif as_number(entry) != e:
-                raise KernelError(f"The private field {self._who}.{name} was a known number and is written again.")
+                raise KernelError(
+                    f"The private field {self._who}.{name} was a known number and is written again."
+                )
 
 
 _CLOSED = RecordLayout()
@@ -187,7 +196,8 @@ class Absent:
 
 @dataclass
 class Traced:
-    """All steps of an algorithm that one sort of owner does, by sweep and variant, and the layout of that owner's record."""
+    """All steps of an algorithm that one sort of owner does, by sweep and variant, and the layout of that
+    owner's record."""
 
     steps: dict[tuple[int, int], TracedStep]
     layout: RecordLayout
@@ -206,7 +216,8 @@ def sample(extent: Any, nq: int, nv: int) -> Any:
 
 
 def trace_ground(algorithm: Algorithm, absent: frozenset[str]) -> Traced:
-    """The ground function, which also fixes the layout of the flows, the other steps of the ground, and the clearing of flows.
+    """The ground function, which also fixes the layout of the flows, the other steps of the ground, and the
+    clearing of flows.
 
     The record of the ground begins with its flows.
     """
@@ -248,7 +259,9 @@ def trace_kind(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], gr
     flows = ground.flows
     # A flow that is asked for as a result is copied to a private field as it passes.
     copies = {n: f"{n} as result" for n in algorithm.outputs if n in flows.fields}
-    layout = RecordLayout(frozenset({*algorithm.outputs, *copies.values(), *(("F",) if "cursor" in algorithm.views else ())}))
+    layout = RecordLayout(
+        frozenset({*algorithm.outputs, *copies.values(), *(("F",) if "cursor" in algorithm.views else ())})
+    )
     steps: dict[tuple[int, int], TracedStep] = {}
     inputs = _inputs(algorithm.inputs, absent, kind.nq, kind.nv)
     for index, sweep in enumerate(algorithm.sweeps):
@@ -262,7 +275,9 @@ def trace_kind(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], gr
                 flow_reads=to_base, flow_writes=not to_base, copies=copies,
             )  # fmt: skip
             sweep.step(owner, *_neighbours(algorithm, sweep, step, flows, kind, variant))
-    final = frozenset({*algorithm.outputs, *copies.values(), *(("F",) if "cursor" in algorithm.views else ())})
+    final = frozenset(
+        {*algorithm.outputs, *copies.values(), *(("F",) if "cursor" in algorithm.views else ())}
+    )
     _reuse_slots(steps, layout, final, frozenset(algorithm.inputs))
     return Traced(steps, layout, flows)
 
@@ -281,9 +296,13 @@ def trace_frame(algorithm: Algorithm, absent: frozenset[str], ground: Traced) ->
 
 
 def _reuse_slots(
-    steps: dict[tuple[int, int], TracedStep], layout: RecordLayout, final: frozenset[str], inputs: frozenset[str]
+    steps: dict[tuple[int, int], TracedStep],
+    layout: RecordLayout,
+    final: frozenset[str],
+    inputs: frozenset[str],
 ) -> None:
-    """Give private slots whose lives do not overlap the same place. Inputs live from the start, results until the end."""
+    """Give private slots whose lives do not overlap the same place. Inputs live from the start, results until
+    the end."""
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     for (index, _), step in steps.items():
@@ -313,7 +332,9 @@ def _reuse_slots(
             size += 1
     layout.size = size
     for where in layout.fields.values():
-        where.entries = [place.get(int(e), 0) if s else e for e, s in zip(where.entries, where.slots, strict=True)]
+        where.entries = [
+            place.get(int(e), 0) if s else e for e, s in zip(where.entries, where.slots, strict=True)
+        ]
     for step in steps.values():
         step.loads = {_moved(s, place): x for s, x in step.loads.items()}
         step.stores = {_moved(s, place): x for s, x in step.stores.items()}
@@ -329,7 +350,8 @@ def constant_count(kind: JointKind) -> int:
 
 
 def _body_constants(kind: JointKind, step: TracedStep) -> dict[str, Any]:
-    """Placement (12), inertia (10), damping and friction (nv each), joint parameters: symbols loaded where used."""
+    """Placement (12), inertia (10), damping and friction (nv each), joint parameters: symbols loaded where
+    used."""
 
     def lazily(start: int, count: int) -> list[Any]:
         return [step.load(Slot(CONSTANTS, start + k)) for k in range(count)]
@@ -360,7 +382,12 @@ def _inputs(declared: Mapping[str, Any], absent: frozenset[str], nq: int, nv: in
 
 
 def _neighbours(
-    algorithm: Algorithm, sweep: Sweep, step: TracedStep, flows: RecordLayout, kind: JointKind | None, variant: int
+    algorithm: Algorithm,
+    sweep: Sweep,
+    step: TracedStep,
+    flows: RecordLayout,
+    kind: JointKind | None,
+    variant: int,
 ) -> Sequence[TracedRecord]:
     records = []
     # A body that passes flows on has them at the second position, so its parent comes third.
@@ -372,6 +399,8 @@ def _neighbours(
                 layout.place(name, sample(extent, kind.nq if kind else 0, kind.nv if kind else 0), dense=True)
             records.append(TracedRecord(step, layout, role, position=position))
         else:
-            record = TracedRecord(step, _CLOSED, role, flows=flows, flow_position=position, zero_reads=variant == ASSIGN)
+            record = TracedRecord(
+                step, _CLOSED, role, flows=flows, flow_position=position, zero_reads=variant == ASSIGN
+            )
             records.append(record)
     return records

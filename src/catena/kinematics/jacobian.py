@@ -1,4 +1,5 @@
-"""The Jacobian of a frame: from the joint velocities to the frame's twist in its own axes. Two sweeps over the path, cost O(N).
+"""The Jacobian of a frame: from the joint velocities to the frame's twist in its own axes. Two sweeps over
+the path, cost O(N).
 
 Column block i is X phi_i, with X from body i to the frame (van der Merwe, eq. 5.38).
 """
@@ -35,5 +36,10 @@ def collect(body: Any, parent: Any) -> None:
 
 
 jacobian = Algorithm(
-    "jacobian", ground, (place, start, collect), inputs={"q": POSITION}, outputs={"J": COLUMNS}, path_only=True
+    "jacobian",
+    ground,
+    (place, start, collect),
+    inputs={"q": POSITION},
+    outputs={"J": COLUMNS},
+    path_only=True,
 )

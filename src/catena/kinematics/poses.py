@@ -29,5 +29,10 @@ def carry(frame: Any, body: Any) -> None:
 body_poses = Algorithm("body_poses", ground, (stand,), inputs={"q": POSITION}, outputs={"pose": Transform})
 
 frame_pose = Algorithm(
-    "frame_pose", ground, (stand, carry), inputs={"q": POSITION}, frame_outputs=("pose_of_frame",), path_only=True
+    "frame_pose",
+    ground,
+    (stand, carry),
+    inputs={"q": POSITION},
+    frame_outputs=("pose_of_frame",),
+    path_only=True,
 )

@@ -1,4 +1,5 @@
-"""Twists of bodies and frames, and the part of their acceleration that needs no joint acceleration. One sweep, cost O(N).
+"""Twists of bodies and frames, and the part of their acceleration that needs no joint acceleration. One
+sweep, cost O(N).
 
 Van der Merwe, eq. 4.27 and 4.28: v_i = X v_(i-1) + phi q', a_i = X a_(i-1) + v_i x phi q' + phi' q'.
 """
@@ -33,7 +34,9 @@ def carry(frame: Any, body: Any) -> None:
 
 _inputs = {"q": POSITION, "qd": VELOCITY}
 
-frame_twist = Algorithm("frame_twist", ground, (move, carry), _inputs, frame_outputs=("twist",), path_only=True)
+frame_twist = Algorithm(
+    "frame_twist", ground, (move, carry), _inputs, frame_outputs=("twist",), path_only=True
+)
 
 frame_bias_acceleration = Algorithm(
     "frame_bias_acceleration", ground, (move, carry), _inputs, frame_outputs=("acceleration",), path_only=True

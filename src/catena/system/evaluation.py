@@ -1,11 +1,16 @@
-"""Evaluating an algorithm on a plan: programs are built when first needed, inputs are checked, errors get names."""
+"""Evaluating an algorithm on a plan: programs are built when first needed, inputs are checked, errors get
+names."""
 
 from collections.abc import Mapping
+from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from catena.errors import SingularDynamicsError, StaleSystemError, StateError
+from catena.joints import Free, JointKind, Spherical
+from catena.joints.flipped import Flipped
 from catena.kernels import POSITION, VELOCITY, Algorithm, Constants, Program, build_tape, is_plain, play
 from catena.kernels.driver import NOT_FINITE_INPUT
 from catena.mechanism import Mechanism
@@ -26,7 +31,13 @@ class Evaluator:
         self._programs: dict[tuple[Any, ...], Program] = {}
         self._quaternions = [
             (plan.joint[i], int(plan.q_start[i] + plan.q_size[i] - 4), int(plan.q_start[i] + plan.q_size[i]))
-            for i in range(1, plan.n) if plan.q_size[i] > plan.v_size[i]
+            for i in range(1, plan.n) if isinstance(_described(plan.kind[i]), (Spherical, Free))
+        ]  # fmt: skip
+        # Positions of a user's kind are checked by the kind itself, where it has something to say.
+        self._checked = [
+            (plan.joint[i], slice(int(plan.q_start[i]), int(plan.q_start[i] + plan.q_size[i])), kind)
+            for i in range(1, plan.n) for kind in (_described(plan.kind[i]),)
+            if kind is not None and not isinstance(kind, (Spherical, Free)) and type(kind).check is not JointKind.check
         ]  # fmt: skip
 
     def check_current(self) -> None:
@@ -42,24 +53,30 @@ class Evaluator:
         """The algorithm on this plan, ready to run. Built once."""
         key = (algorithm, absent, frame)
         if key not in self._programs:
-            self._programs[key] = Program(build_tape(algorithm, self.plan, self.constants, absent, self._frame(frame)))
+            self._programs[key] = Program(
+                build_tape(algorithm, self.plan, self.constants, absent, self._frame(frame))
+            )
         return self._programs[key]
 
     def evaluate(
         self, algorithm: Algorithm, inputs: Mapping[str, Any], frame: str | None = None
     ) -> dict[str, np.ndarray]:
-        """Outputs by name, each of shape (*batch, *shape). Inputs that are None are absent; the others are checked."""
+        """Outputs by name, each of shape (*batch, *shape). Inputs that are None are absent; the others are
+        checked."""
         self.check_current()
         given: dict[str, np.ndarray] = {}
         for name, value in inputs.items():
             if value is not None:
-                given[name] = arrays.as_rows(_PUBLIC.get(name, name), value, *self._width(algorithm, name))
+                width = self._width(algorithm, name)
+                given[name] = arrays.as_rows(
+                    _PUBLIC.get(name, name), value, width, partial(self._meaning, algorithm, name)
+                )
         absent = frozenset({*algorithm.inputs, *algorithm.ground_inputs} - given.keys())
         batch = arrays.batch_shape({_PUBLIC.get(n, n): x for n, x in given.items()})
         for name in ("q", "q_next"):
             if name in given:
-                self.check_quaternions(_PUBLIC.get(name, name), given[name])
-        states = int(np.prod(batch))
+                self.check_positions(_PUBLIC.get(name, name), given[name])
+        states = prod(batch)
         rows = {n: arrays.flat(x, batch) for n, x in given.items()}
         if is_plain():
             return self._play(algorithm, given, rows, states, batch, frame)
@@ -75,11 +92,20 @@ class Evaluator:
         if not all(np.isfinite(x).all() for x in rows.values()):
             self.complain(algorithm, NOT_FINITE_INPUT, given, {})
         results = [
-            play(algorithm, self.plan, self.plan.gravity, {n: x if x.ndim == 1 else x[k] for n, x in rows.items()}, self._frame(frame))
+            play(
+                algorithm,
+                self.plan,
+                self.plan.gravity,
+                {n: x if x.ndim == 1 else x[k] for n, x in rows.items()},
+                self._frame(frame),
+            )
             for k in range(states)
         ]
         if not results:
-            return {n: y.reshape(*batch, *y.shape[1:]) for n, y in self.program(algorithm, frozenset(), frame).run(rows, 0)[1].items()}
+            return {
+                n: y.reshape(*batch, *y.shape[1:])
+                for n, y in self.program(algorithm, frozenset(), frame).run(rows, 0)[1].items()
+            }
         outputs = {n: np.array([r[n] for r in results], dtype=np.float64) for n in results[0]}
         if not all(np.isfinite(y).all() for y in outputs.values()):
             self.complain(algorithm, 0, given, outputs)
@@ -88,20 +114,30 @@ class Evaluator:
     def _frame(self, name: str | None) -> tuple[int, Pose] | None:
         return None if name is None else self.plan.body_pose[name]
 
-    def _width(self, algorithm: Algorithm, name: str) -> tuple[int, str]:
-        """How many numbers an input has for each state, and what they are."""
-        plan = self.plan
+    def _width(self, algorithm: Algorithm, name: str) -> int:
+        """How many numbers an input has for each state."""
         if name in algorithm.ground_inputs:
-            return 6, "a spatial acceleration [angular; linear] of the ground"
+            return 6
         extent = algorithm.inputs[name]
         if extent is POSITION:
-            return plan.nq, f"the coordinates of the joints {_listed(plan.joints)}"
-        if extent is VELOCITY:
-            return plan.nv, f"one for each velocity component of the joints {_listed(plan.joints)}"
-        return plan.n * extent.size, "a wrench for every body"
+            return self.plan.nq
+        return self.plan.nv if extent is VELOCITY else self.plan.n * int(extent.size)
 
-    def check_quaternions(self, name: str, q: np.ndarray) -> None:
-        """Refuse quaternions that are not of unit length."""
+    def _meaning(self, algorithm: Algorithm, name: str) -> str:
+        """What the numbers of an input are."""
+        if name in algorithm.ground_inputs:
+            return "a spatial acceleration [angular; linear] of the ground"
+        extent = algorithm.inputs[name]
+        if extent is POSITION:
+            return f"the coordinates of the joints {_listed(self.plan.joints)}"
+        if extent is VELOCITY:
+            return f"one for each velocity component of the joints {_listed(self.plan.joints)}"
+        return "a wrench for every body"
+
+    def check_positions(self, name: str, q: np.ndarray) -> None:
+        """Refuse quaternions that are not of unit length, and what a user's kind refuses."""
+        for joint, where, kind in self._checked:
+            kind.check(q[..., where], joint)
         for joint, first, last in self._quaternions:
             x = q[..., first:last]
             norm = np.sqrt(np.einsum("...i,...i->...", x, x))
@@ -114,11 +150,18 @@ class Evaluator:
                 )
 
     def shortest(self, algorithm: Algorithm, absent: frozenset[str]) -> Any:
-        """A function of arrays for one state that returns the first output, or None for anything out of the ordinary."""
+        """A function of arrays for one state that returns the first output, or None for anything out of the
+        ordinary."""
+        if self._checked:
+            return lambda *rows: None
         return self.program(algorithm, absent).single([first for _, first, _ in self._quaternions])
 
     def complain(
-        self, algorithm: Algorithm, status: int, given: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]
+        self,
+        algorithm: Algorithm,
+        status: int,
+        given: Mapping[str, np.ndarray],
+        outputs: Mapping[str, np.ndarray],
     ) -> None:
         """Say which number was not finite."""
         named = {_PUBLIC.get(n, n): x for n, x in given.items()}
@@ -135,7 +178,7 @@ class Evaluator:
 
     def _owners(self, algorithm: Algorithm, name: str) -> list[str]:
         """The joint or body that each column of an input belongs to."""
-        plan, width = self.plan, self._width(algorithm, name)[0]
+        plan, width = self.plan, self._width(algorithm, name)
         if name in algorithm.ground_inputs:
             return [f"component {k}" for k in range(width)]
         extent = algorithm.inputs[name]
@@ -147,6 +190,11 @@ class Evaluator:
             for k in range(sizes[i]):
                 owners[starts[i] + k] = f"joint {plan.joint[i]!r}"
         return owners
+
+
+def _described(kind: JointKind | None) -> JointKind | None:
+    """A kind as its joint was described, whichever side the plan sees it from."""
+    return kind.kind if isinstance(kind, Flipped) else kind
 
 
 def _listed(names: tuple[str, ...]) -> str:

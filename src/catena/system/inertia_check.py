@@ -1,7 +1,8 @@
 """Whether every joint moves some inertia, so that accelerations are determined.
 
-If every node has mass and a positive definite inertia, so has every articulated body. Only mechanisms with massless or thin
-bodies need the articulated inertias of the neutral configuration, which are computed here with plain numbers.
+If every node has mass and a positive definite inertia, so has every articulated body. Only mechanisms with
+massless or thin bodies need the articulated inertias of the neutral configuration, which are computed here
+with plain numbers.
 """
 
 import numpy as np
@@ -16,7 +17,9 @@ def require_inertia(plan: Plan) -> None:
     if plan.n <= 1 or _all_solid(plan.inertia[1:]):
         return
     kinds = plan.kind
-    articulated = [ArticulatedInertia.from_rigid(RigidInertia.from_entries(list(row))) for row in plan.inertia]
+    articulated = [
+        ArticulatedInertia.from_rigid(RigidInertia.from_entries(list(row))) for row in plan.inertia
+    ]
     for i in range(plan.n - 1, 0, -1):
         kind = kinds[i]
         assert kind is not None
@@ -24,13 +27,17 @@ def require_inertia(plan: Plan) -> None:
         S = kind.motion_space(q)
         U = articulated[i] * S
         D = np.array(S.T * U, dtype=float)
-        # Rotational and translational directions have different units: compare each with the inertia that a body has in it by itself.
-        scale = np.sqrt(np.maximum(np.einsum("ij,ij->j", S.array, np.abs(articulated[i].matrix()) @ np.abs(S.array)), 0.0))
+        # Rotational and translational directions have different units: compare each with the inertia that a
+        # body has in it by itself.
+        scale = np.sqrt(
+            np.maximum(np.einsum("ij,ij->j", S.array, np.abs(articulated[i].matrix()) @ np.abs(S.array)), 0.0)
+        )
         if np.any(scale == 0.0) or np.linalg.eigvalsh(D / np.outer(scale, scale))[0] < 1e-12:
             bodies = ", ".join(repr(b) for b in plan.bodies[i])
             raise SingularDynamicsError(
-                f"Joint {plan.joint[i]!r} can move without moving any inertia: the body {bodies} and what hangs on it have no mass or no "
-                f"rotational inertia in that direction, so its acceleration is not determined. Give the body mass and inertia, or lock the joint."
+                f"Joint {plan.joint[i]!r} can move without moving any inertia: the body {bodies} and what hangs on it "
+                f"have no mass or no rotational inertia in that direction, so its acceleration is not determined. "
+                f"Give the body mass and inertia, or lock the joint."
             )
         X = kind.transform(q) * Transform(plan.placement_R[i], plan.placement_p[i])
         parent = int(plan.parent[i])
@@ -38,12 +45,15 @@ def require_inertia(plan: Plan) -> None:
 
 
 def _all_solid(inertia: np.ndarray) -> bool:
-    """Whether all inertias (n, 10) have mass and a positive definite rotational inertia about the mass centre."""
+    """Whether all inertias (n, 10) have mass and a positive definite rotational inertia about the mass
+    centre."""
     mass = inertia[:, 0]
     if not np.all(mass > 0):
         return False
     c = inertia[:, 1:4] / mass[:, None]
     rotational = inertia[:, [4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(-1, 3, 3)
-    shift = np.einsum("i,ij,ik->ijk", mass, c, c) - np.einsum("i,ij,ij->i", mass, c, c)[:, None, None] * np.eye(3)
+    shift = np.einsum("i,ij,ik->ijk", mass, c, c) - np.einsum("i,ij,ij->i", mass, c, c)[
+        :, None, None
+    ] * np.eye(3)
     values = np.linalg.eigvalsh(rotational + shift)
     return bool(np.all(values[:, 0] > 1e-9 * values[:, 2]))

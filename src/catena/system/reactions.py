@@ -1,4 +1,5 @@
-"""Joint reactions as users see them: on the child that `add_joint` named, in the joint frame that it described."""
+"""Joint reactions as users see them: on the child that `add_joint` named, in the joint frame that it
+described."""
 
 import numpy as np
 
@@ -7,12 +8,14 @@ from catena.structure import Plan
 from catena.structure.canonical import canonical
 
 
-def joint_wrenches(mechanism: Mechanism, plan: Plan, f: np.ndarray, X_joint: np.ndarray) -> dict[str, np.ndarray]:
-    """{joint: wrench (..., 6)} from the wrenches f (..., n, 6) that joints pass to their nodes, in node frames, and the joints' transforms
-    (..., n, 12).
+def joint_wrenches(
+    mechanism: Mechanism, plan: Plan, f: np.ndarray, X_joint: np.ndarray
+) -> dict[str, np.ndarray]:
+    """{joint: wrench (..., 6)} from the wrenches f (..., n, 6) that joints pass to their nodes, in node
+    frames, and the joints' transforms (..., n, 12).
 
-    Where the plan walks a joint from child to parent, the node is the described parent: the child gets the opposite wrench, taken
-    through the joint to the child's side.
+    Where the plan walks a joint from child to parent, the node is the described parent: the child gets the
+    opposite wrench, taken through the joint to the child's side.
     """
     result = {}
     for i in range(1, plan.n):

@@ -1,7 +1,8 @@
 """The public face of a planned mechanism: names in, arrays out.
 
-A `System` holds one plan of one mechanism. It never compiles anything for a structure; programs are tables that are written when first
-needed. Arrays carry leading batch dimensions everywhere; a single state has shape (nq,).
+A `System` holds one plan of one mechanism. It never compiles anything for a structure; programs are tables
+that are written when first needed. Arrays carry leading batch dimensions everywhere; a single state has shape
+(nq,).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -41,7 +42,9 @@ class System:
 
     def __repr__(self) -> str:
         loops = f", loops {list(self.loops)}" if self.loops else ""
-        return f"System({self._mechanism.name!r}, nq={self.nq}, nv={self.nv}, joints {list(self.joints)}{loops})"
+        return (
+            f"System({self._mechanism.name!r}, nq={self.nq}, nv={self.nv}, joints {list(self.joints)}{loops})"
+        )
 
     # What was planned.
 
@@ -97,9 +100,12 @@ class System:
     # Coordinates.
 
     def integrate(self, q: Any, v: Any, dt: Any = 1.0) -> np.ndarray:
-        """q (+) v dt: the configuration reached with constant joint velocities v after dt. `dt` may have the batch shape."""
+        """q (+) v dt: the configuration reached with constant joint velocities v after dt. `dt` may have the
+        batch shape."""
         v = np.asarray(v, dtype=np.float64)
-        return self._run(kinematics.integrate, q=q, qd=v * np.asarray(dt, dtype=np.float64)[..., None])["q_next"]
+        return self._run(kinematics.integrate, q=q, qd=v * np.asarray(dt, dtype=np.float64)[..., None])[
+            "q_next"
+        ]
 
     def difference(self, q0: Any, q1: Any) -> np.ndarray:
         """The v with integrate(q0, v, 1) = q1, shape (..., nv)."""
@@ -112,7 +118,8 @@ class System:
     # Kinematics.
 
     def pose(self, q: Any, frame: str) -> Pose | np.ndarray:
-        """The pose of a frame or body in ground: a `Pose` for one state, homogeneous matrices (..., 4, 4) for a batch."""
+        """The pose of a frame or body in ground: a `Pose` for one state, homogeneous matrices (..., 4, 4) for
+        a batch."""
         X = self._run(kinematics.frame_pose, self._frame(frame), q=q)["pose_of_frame"]
         matrices = _homogeneous(X)
         if matrices.ndim == 2:
@@ -130,7 +137,8 @@ class System:
         return self._run(kinematics.frame_twist, self._frame(frame), q=q, qd=v)["twist"]
 
     def jacobian(self, q: Any, frame: str) -> np.ndarray:
-        """The Jacobian J of a frame, shape (..., 6, nv): twist = J v, in the frame's own axes at its origin."""
+        """The Jacobian J of a frame, shape (..., 6, nv): twist = J v, in the frame's own axes at its
+        origin."""
         return self._run(kinematics.jacobian, self._frame(frame), q=q)["J"]
 
     def bias_acceleration(self, q: Any, v: Any, frame: str) -> np.ndarray:
@@ -145,9 +153,10 @@ class System:
     ) -> np.ndarray:  # fmt: skip
         """The accelerations vdot, shape (..., nv).
 
-        `tau` is what the actuators give (none if None), `f_ext` maps bodies or frames to wrenches [moment; force] in their own axes at
-        their origin, `base_acceleration` is a prescribed acceleration [angular; linear] of the ground. Friction is taken off.
-        `method`: "articulated_body" (O(N), what "auto" takes for trees) or "composite_body" (H^-1 (tau - bias)).
+        `tau` is what the actuators give (none if None), `f_ext` maps bodies or frames to wrenches [moment;
+        force] in their own axes at their origin, `base_acceleration` is a prescribed acceleration [angular;
+        linear] of the ground. Friction is taken off. `method`: "articulated_body" (O(N), what "auto" takes
+        for trees) or "composite_body" (H^-1 (tau - bias)).
         """
         if f_ext is None and base_acceleration is None and method == "auto":
             if self._mechanism.revision == self._revision and not plain.active:
@@ -166,7 +175,9 @@ class System:
             H = self.mass_matrix(q)
             force = -bias if tau is None else np.asarray(tau, dtype=np.float64) - bias
             return np.linalg.solve(H, force[..., None])[..., 0]
-        raise LoopError(f"There is no forward dynamics method {method!r}; choose auto, articulated_body or composite_body.")
+        raise LoopError(
+            f"There is no forward dynamics method {method!r}; choose auto, articulated_body or composite_body."
+        )
 
     def inverse_dynamics(
         self, q: Any, v: Any, vdot: Any, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None
@@ -183,32 +194,44 @@ class System:
         outside = self._outside(f_ext, base_acceleration)
         return self._run(dynamics.newton_euler, q=q, qd=v, qdd=vdot, **outside)["tau"]
 
-    def bias_force(self, q: Any, v: Any, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None) -> np.ndarray:
-        """The joint forces, shape (..., nv), at which nothing accelerates: Coriolis, centrifugal, gravity and friction forces."""
+    def bias_force(
+        self, q: Any, v: Any, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None
+    ) -> np.ndarray:
+        """The joint forces, shape (..., nv), at which nothing accelerates: Coriolis, centrifugal, gravity and
+        friction forces."""
         outside = self._outside(f_ext, base_acceleration)
         return self._run(dynamics.newton_euler, q=q, qd=v, qdd=None, **outside)["tau"]
 
     def mass_matrix(self, q: Any, method: str = "composite_body") -> np.ndarray:
-        """The joint-space inertia H of the tree, shape (..., nv, nv). `method`: "composite_body" or "structurally_recursive"."""
+        """The joint-space inertia H of the tree, shape (..., nv, nv). `method`: "composite_body" or
+        "structurally_recursive"."""
         if method == "composite_body":
             return self._run(dynamics.composite_body, q=q)["H"]
         if method == "structurally_recursive":
             self._evaluator.check_current()
             return structurally_recursive(self._plan, lambda frame: self.jacobian(q, frame), np.shape(q)[:-1])
-        raise StateError(f"There is no mass matrix method {method!r}; choose composite_body or structurally_recursive.")
+        raise StateError(
+            f"There is no mass matrix method {method!r}; choose composite_body or structurally_recursive."
+        )
 
     def operational_space(self, q: Any, frame: str) -> tuple[np.ndarray, np.ndarray]:
-        """Lambda^-1 (..., 6, 6) and Omega = H^-1 J^T (..., nv, 6) of a frame, in its own axes at its origin."""
+        """Lambda^-1 (..., 6, 6) and Omega = H^-1 J^T (..., nv, 6) of a frame, in its own axes at its
+        origin."""
         self._require_tree("operational-space inertia")
         result = self._run(dynamics.operational_space, self._frame(frame), q=q)
         columns = result["Lambda_inv"]
         return np.swapaxes(columns.reshape(*columns.shape[:-1], 6, 6), -1, -2), result["Omega"]
 
     def reactions(
-        self, q: Any, v: Any, tau: Any = None, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None
+        self,
+        q: Any,
+        v: Any,
+        tau: Any = None,
+        f_ext: Mapping[str, Any] | None = None,
+        base_acceleration: Any = None,
     ) -> dict[str, np.ndarray]:
-        """The whole wrench [moment; force] that each tree joint passes to its child, {joint: (..., 6)}, at the child-side joint frame's
-        origin in its axes; the child is the one `add_joint` named."""
+        """The whole wrench [moment; force] that each tree joint passes to its child, {joint: (..., 6)}, at
+        the child-side joint frame's origin in its axes; the child is the one `add_joint` named."""
         vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
         outside = self._outside(f_ext, base_acceleration)
         result = self._run(dynamics.newton_euler_bodies, q=q, qd=v, qdd=vdot, **outside)
@@ -219,7 +242,8 @@ class System:
         return self._run(dynamics.kinetic_energy, q=q, qd=v)["T"][..., 0]
 
     def potential_energy(self, q: Any) -> np.ndarray:
-        """The potential energy of gravity, shape (...), zero with the centre of mass at the ground's origin."""
+        """The potential energy of gravity, shape (...), zero with the centre of mass at the ground's
+        origin."""
         return self._run(dynamics.potential_energy, q=q)["V"][..., 0]
 
     def momentum(self, q: Any, v: Any) -> np.ndarray:
@@ -237,7 +261,8 @@ class System:
         return self._evaluator.evaluate(algorithm, inputs, frame)
 
     def _shortest(self, algorithm: Algorithm) -> Callable[..., np.ndarray | None]:
-        """The function that computes one ordinary state the shortest way, and declines (None) everything else."""
+        """The function that computes one ordinary state the shortest way, and declines (None) everything
+        else."""
         self._require_tree(algorithm.name.replace("_", " "))
         return self._evaluator.shortest(algorithm, _NO_WRENCH)
 
@@ -249,7 +274,9 @@ class System:
         if joint in self._nodes:
             return self._nodes[joint]
         if joint in self.loops:
-            raise UnknownNameError(f"Joint {joint!r} closes a loop in this plan and has no coordinates of its own in q.")
+            raise UnknownNameError(
+                f"Joint {joint!r} closes a loop in this plan and has no coordinates of its own in q."
+            )
         return self._nodes[known("joint", joint, self._nodes, repr(self._mechanism.name))]
 
     def _frame(self, name: str) -> str:

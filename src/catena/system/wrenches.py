@@ -11,13 +11,14 @@ from catena.system import arrays
 
 
 def on_nodes(plan: Plan, f_ext: Mapping[str, Any], known: Callable[[str], str]) -> np.ndarray:
-    """Wrenches on all nodes, shape (..., 6 n), from {body or frame: wrench (..., 6)} in the body's or frame's own axes at its origin."""
+    """Wrenches on all nodes, shape (..., 6 n), from {body or frame: wrench (..., 6)} in the body's or frame's
+    own axes at its origin."""
     if not isinstance(f_ext, Mapping):
         raise StateError(
             f"f_ext is a {type(f_ext).__name__}; give a mapping from bodies or frames to wrenches [moment; force]."
         )
     given = {
-        known(name): arrays.as_rows(f"f_ext[{name!r}]", wrench, 6, "a wrench [moment; force]")
+        known(name): arrays.as_rows(f"f_ext[{name!r}]", wrench, 6, lambda: "a wrench [moment; force]")
         for name, wrench in f_ext.items()
     }
     batch = arrays.batch_shape(given) if given else ()
@@ -25,7 +26,9 @@ def on_nodes(plan: Plan, f_ext: Mapping[str, Any], known: Callable[[str], str]) 
     for name, wrench in given.items():
         bad = ~np.isfinite(wrench)
         if bad.any():
-            raise StateError(f"f_ext[{name!r}] has an entry that is {wrench[bad][0]}; every entry must be a finite number.")
+            raise StateError(
+                f"f_ext[{name!r}] has an entry that is {wrench[bad][0]}; every entry must be a finite number."
+            )
         node, pose = plan.body_pose[name]
         force = wrench[..., 3:] @ pose.R.T
         total[..., node, :3] += wrench[..., :3] @ pose.R.T + np.cross(pose.p, force)

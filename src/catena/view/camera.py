@@ -71,25 +71,36 @@ def normal_of_motion(sites: Iterable[Site]) -> Floats | None:
     return normal if parallel and all(abs(normal @ axis) < 1e-6 for axis in sliding) else None
 
 
-def camera(gravity: Floats, sites: Iterable[Site]) -> Camera:
-    """Face-on for a mechanism that moves in a plane, otherwise from the front, above and to the side."""
+def camera(gravity: Floats, sites: Iterable[Site], view: tuple[float, float] | None = None) -> Camera:
+    """Face-on for a mechanism that moves in a plane, otherwise from the front, above and to the side.
+
+    `view` = (elevation, azimuth) in degrees asks for another direction.
+    """
     up = upward(gravity)
     vertical = int(np.argmax(np.abs(up)))
-    normal = normal_of_motion(sites)
-    if normal is None or abs(normal[vertical]) > 1e-6 and abs(normal @ up) < 1.0 - 1e-6:
-        elevation, azimuth = 20.0, -58.0
-    else:
-        # Seen so that the first horizontal axis points to the right, as on a sheet of paper.
-        a, b = normal[(vertical + 1) % 3], normal[(vertical + 2) % 3]
-        if abs(normal @ up) > 0.5:
-            elevation, azimuth = 90.0, -90.0
-        else:
-            if b > 1e-6 or (abs(b) <= 1e-6 and a < 0.0):
-                a, b = -a, -b
-            elevation, azimuth = 0.0, float(np.degrees(np.arctan2(b, a)))
-    e, z = np.radians(elevation), np.radians(azimuth)
-    towards = np.roll([np.cos(e) * np.cos(z), np.cos(e) * np.sin(z), np.sin(e)], vertical - 2)
-    roll = 180.0 if up[vertical] < 0.0 else 0.0
-    if roll:
-        towards = np.array(towards)
-    return Camera(elevation, azimuth, roll, "xyz"[vertical], up, towards, normal is not None and elevation != 20.0)
+    upright = bool(up[vertical] > 0.0)
+    facing = None if view is not None else _facing(normal_of_motion(sites), vertical)
+    oblique = (20.0 if upright else -20.0, -58.0)
+    elevation, azimuth = view or facing or oblique
+    e, a = np.radians(elevation), np.radians(azimuth)
+    # Matplotlib counts both angles in axes turned so that the vertical one comes last.
+    towards = np.roll([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)], vertical - 2)
+    roll = 0.0 if upright else 180.0
+    return Camera(elevation, azimuth, roll, "xyz"[vertical], up, towards, facing is not None)
+
+
+def _facing(normal: Floats | None, vertical: int) -> tuple[float, float] | None:
+    """Elevation and azimuth that look along a horizontal or vertical normal; None for any other.
+
+    Of the two sides it is the one from which the first horizontal axis points to the right, as on paper.
+    """
+    if normal is None:
+        return None
+    if abs(normal[vertical]) > 1.0 - 1e-6:
+        return 90.0, -90.0
+    if abs(normal[vertical]) > 1e-6:
+        return None
+    a, b = normal[(vertical + 1) % 3], normal[(vertical + 2) % 3]
+    if b > 1e-6 or (abs(b) <= 1e-6 and a < 0.0):
+        a, b = -a, -b
+    return 0.0, float(np.degrees(np.arctan2(b, a)))

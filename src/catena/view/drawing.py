@@ -46,21 +46,20 @@ def draw(
     q = system.neutral() if q is None else np.asarray(q, dtype=np.float64)
     if q.shape != (system.nq,):
         raise StateError(f"draw shows one configuration: q has shape {q.shape}, give ({system.nq},).")
-    picture = scene(system, q, scale)
+    picture = scene(system, q, scale, view)
     if floor is None:
         floor = picture.has_gravity and not picture.camera.is_planar
 
     camera = picture.camera
-    elevation, azimuth = view if view is not None else (camera.elevation, camera.azimuth)
     ax.set_proj_type("ortho")
-    ax.view_init(elevation, azimuth, camera.roll, vertical_axis=camera.vertical)
+    ax.view_init(camera.elevation, camera.azimuth, camera.roll, vertical_axis=camera.vertical)
     ax.set_axis_off()
     ax.computed_zorder = False
 
     seen = picture.points()
     if floor:
         seen = np.concatenate([seen, _paint_floor(ax, picture, seen)])
-    _fit(ax, seen)
+    _fit(ax, seen, 0.84 if labels else 0.97)
     _paint_solids(ax, picture)
     _paint_lines(ax, picture)
     if mass_centres:
@@ -68,12 +67,17 @@ def draw(
     if labels:
         from catena.view.labels import place_labels
 
-        avoid = picture.points()[::7]
+        avoid = picture.points()[::3]
+        per_metre = _points_per_metre(ax)
         taken: list[Floats] = []
         if labels in ("joints", "all", True):
-            place_labels(ax, picture.joint_anchors, avoid, theme.INK, taken)
+            place_labels(
+                ax, picture.joint_anchors, 4.0 + 1.6 * picture.bar_radius * per_metre, avoid, theme.INK, taken
+            )
         if labels in ("bodies", "all", True):
-            place_labels(ax, picture.body_anchors, avoid, "#35618f", taken)
+            place_labels(
+                ax, picture.body_anchors, 6.0 + picture.bar_radius * per_metre, avoid, "#35618f", taken
+            )
     if title:
         ax.set_title(title, color=theme.INK, fontsize=11, pad=2)
     return ax
@@ -90,7 +94,7 @@ def _paint_solids(ax: Any, picture: Scene) -> None:
     polygons = [polygon for part in picture.parts for polygon in part.polygons]
     base = np.array([to_rgb(part.colour) for part in picture.parts for _ in part.polygons])
     colours = _shaded(base, polygons, light)
-    solids = Poly3DCollection(polygons, facecolors=colours, edgecolors=colours, linewidths=0.5, zorder=4)
+    solids = Poly3DCollection(polygons, facecolors=colours, edgecolors=colours, linewidths=0.9, zorder=4)
     solids.set_gid("solids")
     ax.add_collection3d(solids, autolim=False)
 
@@ -122,27 +126,66 @@ def _paint_lines(ax: Any, picture: Scene) -> None:
 
 
 def _paint_mass_centres(ax: Any, picture: Scene) -> None:
-    """Quartered discs whose area grows with mass^(2/3), like the face of a ball of that mass."""
+    """Quartered discs whose area grows with mass^(2/3), like the face of a ball of that mass.
+
+    Those behind another part are hidden, and where two would cover each other the lighter one is left out.
+    """
     from matplotlib.path import Path
 
     if not picture.masses:
         return
-    masses = np.array([mass for mass, _ in picture.masses.values()])
-    centres = np.array([centre for _, centre in picture.masses.values()])
+    order = sorted(picture.masses, key=lambda name: -picture.masses[name][0])
+    masses = np.array([picture.masses[name][0] for name in order])
+    centres = np.array([picture.masses[name][1] for name in order])
     relative = np.clip((masses / np.median(masses)) ** (1.0 / 3.0), 0.6, 1.8)
-    box = ax.get_window_extent()
-    per_metre = 72.0 / ax.figure.dpi * min(box.width, box.height) / _width(ax)
+    per_metre = _points_per_metre(ax)
     # At least 4.5 points across, so that the quarters can be told apart in small pictures.
     diameters = np.maximum(1.5 * picture.bar_radius * relative * per_metre, 4.5)
-    quarters = Path.make_compound_path(
-        *(Path.wedge(start, start + 90.0) for start in (0.0, 180.0))
-    )
+    seen = _in_front(picture, order)
+    kept = [i for i in _apart(centres, diameters / per_metre, picture) if seen[i]]
+    centres, diameters = centres[kept], diameters[kept]
+    quarters = Path.make_compound_path(*(Path.wedge(start, start + 90.0) for start in (0.0, 180.0)))
     for marker, face, gid in (("o", theme.PAPER, "mass centres"), (quarters, theme.INK, "mass quarters")):
         artist = ax.scatter(
             *centres.T, s=diameters**2, marker=marker, c=face, edgecolors=theme.INK,
             linewidths=0.6 if marker == "o" else 0.0, depthshade=False, zorder=7,
         )  # fmt: skip
         artist.set_gid(gid)
+
+
+def _in_front(picture: Scene, bodies: list[str]) -> list[bool]:
+    """Whether each body is the nearest thing to the eye where its mass centre is seen."""
+    towards, right = picture.camera.towards, picture.camera.right
+    axes = np.array([right, np.cross(towards, right), towards])
+    owners = np.array(
+        [part.name if part.role == "body" else "" for part in picture.parts for _ in part.polygons]
+    )
+    corners = np.array([p[[0, 1, 2, -1]] for part in picture.parts for p in part.polygons]) @ axes.T
+    seen = []
+    for name in bodies:
+        centre = axes @ picture.masses[name][1]
+        edges = np.roll(corners, -1, axis=1) - corners
+        to_centre = centre - corners
+        side = edges[:, :, 0] * to_centre[:, :, 1] - edges[:, :, 1] * to_centre[:, :, 0]
+        covers = np.all(side >= 0.0, axis=1) | np.all(side <= 0.0, axis=1)
+        covers &= np.any(side != 0.0, axis=1)
+        depth = corners[:, :, 2].mean(axis=1)
+        own = depth[covers & (owners == name)]
+        other = depth[covers & (owners != name)]
+        seen.append(other.size == 0 or (own.size > 0 and own.max() >= other.max()))
+    return seen
+
+
+def _apart(centres: Floats, sizes: Floats, picture: Scene) -> list[int]:
+    """The indices of the centres (n, 3) that are seen apart from all kept before them."""
+    camera = picture.camera
+    upright = np.cross(camera.towards, camera.right)
+    seen = np.column_stack([centres @ camera.right, centres @ upright])
+    kept: list[int] = []
+    for i, place in enumerate(seen):
+        if all(np.linalg.norm(place - seen[k]) > 0.65 * (sizes[i] + sizes[k]) for k in kept):
+            kept.append(i)
+    return kept
 
 
 def _paint_floor(ax: Any, picture: Scene, points: Floats) -> Floats:
@@ -173,8 +216,8 @@ def _paint_floor(ax: Any, picture: Scene, points: Floats) -> Floats:
     return rim
 
 
-def _fit(ax: Any, points: Floats) -> None:
-    """Set equal limits so that the picture of the points (n, 3) is centred and fills the axes."""
+def _fit(ax: Any, points: Floats, part: float) -> None:
+    """Set equal limits so that the picture of the points (n, 3) is centred and fills that part of the axes."""
     from mpl_toolkits.mplot3d import proj3d
 
     ax.set_box_aspect((1.0, 1.0, 1.0))
@@ -192,7 +235,7 @@ def _fit(ax: Any, points: Floats) -> None:
         slope = (np.array(columns, dtype=np.float64) - origin).T / half
         middle_of_axes = np.array([ax.viewLim.x0 + ax.viewLim.x1, ax.viewLim.y0 + ax.viewLim.y1]) / 2.0
         centre = centre + np.linalg.lstsq(slope, 0.5 * (low + high) - middle_of_axes, rcond=None)[0]
-        half *= float(np.max(0.5 * (high - low) / window)) / 0.97
+        half *= float(np.max(0.5 * (high - low) / window)) / part
     _set_limits(ax, centre, half)
 
 
@@ -201,12 +244,14 @@ def _set_limits(ax: Any, centre: Floats, half: float) -> None:
         setter(c - half, c + half)
 
 
-def _width(ax: Any) -> float:
-    """How many metres the width of the axes shows."""
+def _points_per_metre(ax: Any) -> float:
+    """The scale of the picture: printer's points on paper for a metre of the mechanism."""
     from mpl_toolkits.mplot3d import proj3d
 
     matrix = ax.get_proj()
-    corner = np.array([limits[0] for limits in (ax.get_xlim3d(), ax.get_ylim3d(), ax.get_zlim3d())])
-    seen = [np.array(proj3d.proj_transform(*(corner + e), matrix)[:2], dtype=np.float64) for e in (*np.eye(3), np.zeros(3))]
-    slope = np.array([s - seen[3] for s in seen[:3]])
-    return float(ax.viewLim.width / np.linalg.svd(slope, compute_uv=False)[0])
+    corner = np.array([ax.get_xlim3d()[0], ax.get_ylim3d()[0], ax.get_zlim3d()[0]])
+    origin = np.array(proj3d.proj_transform(*corner, matrix)[:2], dtype=np.float64)
+    ends = [np.array(proj3d.proj_transform(*(corner + e), matrix)[:2], dtype=np.float64) for e in np.eye(3)]
+    slope = np.linalg.svd(np.array(ends) - origin, compute_uv=False)[0]
+    box = ax.get_window_extent()
+    return float(72.0 / ax.figure.dpi * min(box.width, box.height) * slope / ax.viewLim.width)

@@ -39,4 +39,6 @@ def hatching(site: Site, up: Floats, across: Floats, child_centre: Floats, exten
     else:
         edge = site.point + side * 2.55 * r * up
     starts = np.linspace(-2.4, 3.2, 6)
-    return np.array([[edge + s * r * across, edge + (s - 1.1) * r * across + side * 1.1 * r * up] for s in starts])
+    return np.array(
+        [[edge + s * r * across, edge + (s - 1.1) * r * across + side * 1.1 * r * up] for s in starts]
+    )

@@ -17,6 +17,8 @@ Floats = NDArray[np.float64]
 
 DIRECTIONS = ((1, 0.6), (-1, 0.6), (1, -0.6), (-1, -0.6), (0, 1.1), (0, -1.1), (1.3, 0), (-1.3, 0))
 
+LEADER = {"arrowstyle": "-", "lw": 0.6, "shrinkA": 1, "alpha": 0.6}
+
 
 class PointLabel(Annotation):
     """A text at a fixed offset from a point (3,) in space, which it follows when the view is turned."""
@@ -33,10 +35,11 @@ class PointLabel(Annotation):
 
 
 def place_labels(
-    ax: Any, points: Mapping[str, Floats], avoid: Floats, colour: str, taken: list[Floats], size: float = 9.0
-) -> None:
-    """Add a label for each point; of eight places around it the one that hides the least of `avoid` (n, 3)
-    and of the rectangles already `taken` (grown by the labels placed) is chosen."""
+    ax: Any, points: Mapping[str, Floats], clearance: float, avoid: Floats, colour: str, taken: list[Floats],
+    size: float = 9.0,
+) -> None:  # fmt: skip
+    """Add a label for each point, `clearance` [pt] away from it; of the places around it the one that hides the
+    least of `avoid` (n, 3) and of the rectangles already `taken` (grown by the labels placed) is chosen."""
     matrix = ax.get_proj()
     to_screen = ax.transData
     pixels = ax.figure.dpi / 72.0
@@ -52,21 +55,28 @@ def place_labels(
         best, best_cost = None, np.inf
         for reach in (1.0, 1.8, 2.8):
             for dx, dy in DIRECTIONS:
-                offset = np.array([dx, dy]) * size * 1.3 * reach
-                low = at + offset + np.array([{1: 0.0, 0: -0.5, -1: -1.0}[int(np.sign(dx))] * width, -0.5 * height])
+                offset = np.array([dx, dy]) * (clearance + size * (reach - 0.6))
+                low = (
+                    at
+                    + offset
+                    + np.array([{1: 0.0, 0: -0.5, -1: -1.0}[int(np.sign(dx))] * width, -0.5 * height])
+                )
                 rectangle = np.array([low, low + (width, height)])
-                cost = 0.6 * reach + np.sum(np.all((things > low - 1) & (things < rectangle[1] + 1), axis=1)) * 0.05
+                cost = (
+                    0.6 * reach
+                    + np.sum(np.all((things > low - 1) & (things < rectangle[1] + 1), axis=1)) * 0.03
+                )
                 cost += sum(20.0 for other in taken if _overlap(rectangle, other))
                 if cost < best_cost:
-                    best, best_cost = (offset, rectangle, dx), cost
+                    best, best_cost = (offset, rectangle, dx, reach), cost
         assert best is not None
-        offset, rectangle, dx = best
+        offset, rectangle, dx, reach = best
         taken.append(rectangle)
         side = {1: "left", 0: "center", -1: "right"}[int(np.sign(dx))]
         label = PointLabel(
             name, point, (float(offset[0]), float(offset[1])), ha=side, va="center", fontsize=size, color=colour,
             zorder=10, annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.6, "shrinkA": 1, "shrinkB": 2, "alpha": 0.6},
+            arrowprops=None if reach == 1.0 else LEADER | {"color": colour, "shrinkB": 0.8 * clearance},
         )  # fmt: skip
         label.set_path_effects([patheffects.withStroke(linewidth=2.5, foreground=theme.PAPER)])
         label.set_gid(f"label:{name}")

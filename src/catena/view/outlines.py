@@ -48,33 +48,72 @@ def distinct(points: Sequence[Floats], closest: float) -> list[Floats]:
 def body_outline(
     body: Body, pose: Floats, points: Sequence[Floats], sites: Sequence[Site], r: float
 ) -> Polygons:
-    """The polygons of a body: a bar between two points, a rounded block around more, a disc for a wheel.
+    """The polygons of a body: a bar of radius `r` between two joints, otherwise a block with bars to its joints.
 
-    A body that only one joint holds reaches to its mass centre; `r` is the radius of its bars.
+    The block is the uniform box with the mass and inertia of the body, where that is of a likely size: so a
+    rod has its full length, and a platform or torso its bulk. Otherwise it is the hull of what the body
+    carries. A body on one hinge that spins about its own axis is a disc.
     """
     centre = pose[:3, :3] @ body.com + pose[:3, 3]
     ends = distinct(points, 0.8 * r)
-    if len(ends) < 2:
-        own = [site for site in sites if not isinstance(site.joint.kind, Free)]
-        if len(own) == 1 and isinstance(own[0].joint.kind, Revolute) and body.mass > 0.0:
-            axis = own[0].on_parent[:3, :3] @ own[0].joint.kind.axis
-            away = centre - own[0].point
-            if np.linalg.norm(away - axis * (away @ axis)) < 0.5 * r:
-                wheel = _wheel(body, pose, centre, axis, r)
-                if wheel:
-                    return wheel
+    holding = [site for site in sites if not isinstance(site.joint.kind, Free)]
+    if len(holding) == 1 and len(ends) < 2 and isinstance(holding[0].joint.kind, Revolute):
+        axis = holding[0].on_parent[:3, :3] @ holding[0].joint.kind.axis
+        wheel = _wheel(body, pose, centre, holding[0].point, axis, r)
+        if wheel:
+            return wheel
+    if len(ends) == 2 and len(holding) > 1 and _distance_to_bars(np.array(ends), centre) < 2.0 * r:
+        return tapered_bar(ends[0], ends[1], 1.1 * r, 0.85 * r)
+    if body.mass > 0.0 and (len(ends) < 2 or _distance_to_bars(np.array(ends), centre) > 1.5 * r):
         ends = distinct([*ends, centre], 0.8 * r)
-    if len(ends) < 2:
-        return ball(ends[0] if ends else centre, 2.2 * r)
-    cloud = np.array(ends)
-    if body.mass > 0.0 and _distance_to_bars(cloud, centre) > 1.5 * r:
-        cloud = np.vstack([cloud, centre])
+    block = _likely_box(body, pose, centre, ends, r)
+    if len(block):
+        faces = rounded_hull(block, 0.7 * r)
+        for end in ends:
+            nearest = _nearest_in_box(end, block)
+            if np.linalg.norm(end - nearest) > 1.2 * r:
+                faces += tapered_bar(nearest, end, r, 0.85 * r)
+        return faces
+    cloud = np.array(ends) if ends else np.array([centre])
+    if len(cloud) == 1:
+        return ball(cloud[0], 2.2 * r)
     spread = np.linalg.svd(cloud - cloud.mean(axis=0), compute_uv=False)
     if len(cloud) == 2 or spread[1] < 0.5 * r:
         far = int(np.argmax(np.linalg.norm(cloud - cloud[0], axis=1)))
         other = int(np.argmax(np.linalg.norm(cloud - cloud[far], axis=1)))
-        return tapered_bar(cloud[other], cloud[far], 1.1 * r, 0.8 * r)
-    return rounded_hull(cloud, 0.8 * r)
+        return tapered_bar(cloud[other], cloud[far], 1.1 * r, 0.85 * r)
+    return rounded_hull(cloud, 0.7 * r)
+
+
+def _likely_box(body: Body, pose: Floats, centre: Floats, ends: Sequence[Floats], r: float) -> Floats:
+    """The corners (8, 3) of the uniform box with the mass and inertia of a body, drawn in by the rounding.
+
+    Nothing (0, 3) for a body without mass, and where the box is much larger than what the body carries, which
+    means that the inertia is not that of a solid of this size.
+    """
+    none = np.zeros((0, 3))
+    if body.mass == 0.0:
+        return none
+    moments, axes = np.linalg.eigh(body.inertia)
+    squared = 6.0 * (moments.sum() - 2.0 * moments) / body.mass
+    size = np.sqrt(np.maximum(squared, 0.0))
+    span = float(np.linalg.norm(np.ptp(np.array(ends), axis=0))) if len(ends) > 1 else 0.0
+    if span > 0.0 and np.linalg.norm(size) > 3.0 * span or not np.any(size > r):
+        return none
+    half = np.maximum(0.5 * size - 0.7 * r, 0.0)
+    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)
+    return centre + (signs * half) @ (pose[:3, :3] @ axes).T
+
+
+def _nearest_in_box(p: Floats, corners: Floats) -> Floats:
+    """The point nearest to p (3,) in the box with these corners (8, 3)."""
+    nearest = corners.mean(axis=0)
+    middle = nearest
+    for edge in (corners[4] - corners[0], corners[2] - corners[0], corners[1] - corners[0]):
+        squared = float(edge @ edge)
+        if squared > 0.0:
+            nearest = nearest + edge * np.clip((p - middle) @ edge / squared, -0.5, 0.5)
+    return nearest
 
 
 def _distance_to_bars(points: Floats, p: Floats) -> float:
@@ -87,14 +126,16 @@ def _distance_to_bars(points: Floats, p: Floats) -> float:
     return nearest
 
 
-def _wheel(body: Body, pose: Floats, centre: Floats, axis: Floats, r: float) -> Polygons:
-    """A uniform disc with the inertia of the body, if it is one that spins about its own axis."""
+def _wheel(body: Body, pose: Floats, centre: Floats, hinge: Floats, axis: Floats, r: float) -> Polygons:
+    """A uniform disc with the mass and inertia of the body, if that is flat and spins about its own axis."""
+    away = centre - hinge
+    if body.mass == 0.0 or np.linalg.norm(away - axis * (away @ axis)) > 0.5 * r:
+        return []
     inertia = pose[:3, :3] @ body.inertia @ pose[:3, :3].T
     along = float(axis @ inertia @ axis)
     radius = float(np.sqrt(2.0 * along / body.mass))
     across = 0.5 * (float(np.trace(inertia)) - along)
-    squared = 12.0 * (across - 0.5 * along) / body.mass
-    thickness = float(np.sqrt(max(squared, 0.0)))
+    thickness = float(np.sqrt(max(12.0 * (across - 0.5 * along) / body.mass, 0.0)))
     if radius < 2.0 * r or thickness > radius:
         return []
     return cylinder(centre, axis, radius, max(thickness, 0.6 * r))

@@ -59,41 +59,48 @@ class Scene:
         return np.concatenate(corners) if corners else np.zeros((1, 3))
 
 
-def scene(system: System, q: Any, scale: float = 1.0) -> Scene:
-    """The scene of a system at one configuration q (nq,); `scale` makes bars and joints thicker or thinner."""
+def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] | None = None) -> Scene:
+    """The scene of a system at one configuration q (nq,).
+
+    `scale` makes bars and joints thicker or thinner; `view` is the elevation and azimuth [degrees] of the eye,
+    chosen from the mechanism when left out.
+    """
     mechanism = system.mechanism
-    poses = {name: np.asarray(pose) for name, pose in system.body_poses(np.asarray(q, dtype=np.float64)).items()}
+    poses = {
+        name: np.asarray(pose) for name, pose in system.body_poses(np.asarray(q, dtype=np.float64)).items()
+    }
     sites = joint_sites(mechanism, poses, system.loops)
     bodies = {name: body for name, body in mechanism.bodies.items() if name != GROUND}
     centres = {name: poses[name][:3, :3] @ body.com + poses[name][:3, 3] for name, body in bodies.items()}
     reached = {name: carried_points(mechanism, name, poses, sites) for name in bodies}
     extent, r = _sizes(reached, centres)
     r *= scale
-    view = camera(mechanism.gravity, sites.values())
+    looking = camera(mechanism.gravity, sites.values(), view)
     typical = _typical_mass(bodies)
+
+    thickness = {name: r * _relative_size(body.mass, typical, 1.6) for name, body in bodies.items()}
 
     parts = []
     levels = _levels(mechanism, sites)
     for name, body in bodies.items():
         own = [site for site in sites.values() if name in (site.joint.parent, site.joint.child)]
-        weight = float(np.clip((body.mass / typical) ** (1.0 / 3.0), 0.75, 2.2)) if typical else 1.0
-        faces = body_outline(body, poses[name], reached[name], own, r * weight)
+        faces = body_outline(body, poses[name], reached[name], own, thickness[name])
         parts.append(Part(name, "body", theme.BODIES[levels.get(name, 0) % 2], faces, []))
     for name, site in sites.items():
-        parts += _joint_parts(name, site, r)
+        # A joint is a little thicker than the bars it connects, so that they end inside it.
+        joined = [thickness[end] for end in (site.joint.parent, site.joint.child) if end != GROUND]
+        parts += _joint_parts(name, site, min(max(joined), 1.3 * min(joined)))
         if GROUND in (site.joint.parent, site.joint.child) and not isinstance(site.joint.kind, Free):
             child = site.joint.child if site.joint.parent == GROUND else site.joint.parent
-            faces = pedestal_or_pad(site, view.up, centres[child], extent, r)
+            faces = pedestal_or_pad(site, looking.up, centres[child], extent, r)
             parts.append(Part(name, "ground", theme.GROUND, faces, []))
-            if view.is_planar and abs(view.towards @ view.up) < 0.5:
-                strokes = hatching(site, view.up, view.right, centres[child], extent, r)
+            if looking.is_planar and abs(looking.towards @ looking.up) < 0.5:
+                strokes = hatching(site, looking.up, looking.right, centres[child], extent, r)
                 parts.append(Part(name, "hatching", theme.FAINT_INK, [], list(strokes)))
     masses = {name: (body.mass, centres[name]) for name, body in bodies.items() if body.mass > 0.0}
     body_anchors = {name: _middle(reached[name], centres[name]) for name in bodies}
     joint_anchors = {name: site.point for name, site in sites.items()}
-    return Scene(
-        tuple(parts), masses, body_anchors, joint_anchors, view, r, bool(np.any(mechanism.gravity))
-    )
+    return Scene(tuple(parts), masses, body_anchors, joint_anchors, looking, r, bool(np.any(mechanism.gravity)))
 
 
 def _joint_parts(name: str, site: Site, r: float) -> list[Part]:
@@ -116,12 +123,19 @@ def _sizes(reached: Mapping[str, list[Floats]], centres: Mapping[str, Floats]) -
     """The size of the mechanism [m], and a radius for its bars that suits both its links and the whole."""
     points = np.array([p for own in reached.values() for p in own] + list(centres.values()) or [np.zeros(3)])
     extent = float(np.linalg.norm(np.ptp(points, axis=0)))
-    lengths = [float(np.linalg.norm(np.ptp(np.array(own), axis=0))) for own in reached.values() if len(own) > 1]
+    lengths = [
+        float(np.linalg.norm(np.ptp(np.array(own), axis=0))) for own in reached.values() if len(own) > 1
+    ]
     lengths = [length for length in lengths if length > 1e-3 * extent]
     if extent == 0.0:
         return 1.0, 0.05
     link = float(np.median(lengths)) if lengths else extent
-    return extent, float(np.clip(0.12 * link, 0.008 * extent, 0.022 * extent))
+    return extent, float(np.clip(0.14 * link, 0.0105 * extent, 0.022 * extent))
+
+
+def _relative_size(mass: float, typical: float, largest: float) -> float:
+    """How much thicker a body is drawn than one of the typical mass: like balls of these masses."""
+    return float(np.clip((mass / typical) ** (1.0 / 3.0), 0.8, largest)) if typical else 1.0
 
 
 def _typical_mass(bodies: Mapping[str, Body]) -> float:

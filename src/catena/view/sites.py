@@ -29,9 +29,7 @@ class Site:
     gap: float
 
 
-def joint_sites(
-    mechanism: Mechanism, poses: Mapping[str, Floats], loops: tuple[str, ...]
-) -> dict[str, Site]:
+def joint_sites(mechanism: Mechanism, poses: Mapping[str, Floats], loops: tuple[str, ...]) -> dict[str, Site]:
     """The sites of all joints, given the poses (4, 4) of all bodies and the names of the loop joints."""
     sites = {}
     for name, joint in mechanism.joints.items():

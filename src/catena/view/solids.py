@@ -76,18 +76,22 @@ def ball(centre: ArrayLike, radius: float) -> Polygons:
 
 
 def box(centre: ArrayLike, R: Floats, size: ArrayLike) -> Polygons:
-    """A box with edges of the given lengths (3,) along the columns of R (3, 3)."""
+    """A box with edges of the given lengths (3,) along the columns of R (3, 3), its faces cut into tiles."""
     half = 0.5 * np.asarray(size, dtype=np.float64)
     c = np.asarray(centre, dtype=np.float64)
+    count = np.clip(np.round(3.0 * half / np.min(half)), 2, 8).astype(int)
     faces = []
     for axis in range(3):
         u, v = (axis + 1) % 3, (axis + 2) % 3
+        us, vs = (np.linspace(-half[k], half[k], count[k] + 1) for k in (u, v))
         for side in (-1.0, 1.0):
-            corners = np.zeros((4, 3))
-            corners[:, axis] = side * half[axis]
-            corners[:, u] = half[u] * np.array([-1.0, 1.0, 1.0, -1.0]) * side
-            corners[:, v] = half[v] * np.array([-1.0, -1.0, 1.0, 1.0])
-            faces.append(c + corners @ R.T)
+            for i in range(count[u]):
+                for j in range(count[v]):
+                    corners = np.zeros((4, 3))
+                    corners[:, axis] = side * half[axis]
+                    corners[:, u] = [us[i], us[i + 1], us[i + 1], us[i]]
+                    corners[:, v] = [vs[j], vs[j], vs[j + 1], vs[j + 1]]
+                    faces.append(c + corners[:: int(side)] @ R.T)
     return faces
 
 
@@ -97,15 +101,19 @@ def rounded_hull(points: Floats, radius: float) -> Polygons:
 
     z = np.linspace(-1.0, 1.0, 7)
     angle = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
-    sphere = np.array([[np.sqrt(1 - h * h) * np.cos(a), np.sqrt(1 - h * h) * np.sin(a), h] for h in z for a in angle])
+    sphere = np.array(
+        [[np.sqrt(1 - h * h) * np.cos(a), np.sqrt(1 - h * h) * np.sin(a), h] for h in z for a in angle]
+    )
     corners = np.unique(np.round(sphere, 12), axis=0) * radius
     cloud = (points[:, None, :] + corners).reshape(-1, 3)
     hull = ConvexHull(cloud)
     triangles = []
     for simplex, plane in zip(hull.simplices, hull.equations, strict=True):
         a, b, c = cloud[simplex]
-        outward = np.cross(b - a, c - a) @ plane[:3] > 0
-        triangles.append(np.array([a, b, c] if outward else [a, c, b]))
+        doubled_area = np.cross(b - a, c - a) @ plane[:3]
+        # Slivers between points of one plane would show as scratches, because their normals are arbitrary.
+        if abs(doubled_area) > 1e-3 * radius**2:
+            triangles.append(np.array([a, b, c] if doubled_area > 0.0 else [a, c, b]))
     return _divided(triangles, 4.0 * radius)
 
 

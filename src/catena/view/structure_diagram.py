@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from catena.joints import Fixed, JointKind, Sdof
+from catena.joints import JointKind, Sdof
 from catena.mechanism import GROUND, VIRTUAL_ROOT, Joint
 from catena.system import System
 from catena.view import theme
 from catena.view.plotting import require_matplotlib
+
+Place = tuple[float, float]
 
 LETTERS = {
     "Revolute": "R",
@@ -31,7 +33,7 @@ WORDS = {
     "Spherical": "spherical",
     "Planar": "planar",
     "Free": "free (6 dof)",
-    "Fixed": "welded",
+    "Fixed": "fixed together",
 }
 
 
@@ -48,7 +50,9 @@ class Edge:
     constraints: int
 
 
-def structure_diagram(system: System, ax: Any = None, *, joint_names: bool = False, title: bool = True) -> Any:
+def structure_diagram(
+    system: System, ax: Any = None, *, joint_names: bool = False, title: bool = True
+) -> Any:
     """Draw the planned graph of a system and return the axes.
 
     Each body is a box, ground the grey one on the left; each joint is a line with the letters of its kind
@@ -56,7 +60,8 @@ def structure_diagram(system: System, ax: Any = None, *, joint_names: bool = Fal
     ones the joints that close loops, with the number of constraints each imposes.
     """
     pyplot = require_matplotlib()
-    from matplotlib.patches import FancyArrowPatch
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
 
     edges = graph_edges(system)
     place = tree_layout([edge for edge in edges if not edge.is_loop], list(system.mechanism.bodies))
@@ -70,38 +75,30 @@ def structure_diagram(system: System, ax: Any = None, *, joint_names: bool = Fal
     ax.set_axis_off()
     ax.set_xlim(-0.55, depth + 0.55)
     low, high = min(y for _, y in place.values()), max(y for _, y in place.values())
-    has_loops = any(edge.is_loop for edge in edges)
-    # Room at the bottom for the legend, and at the top for arcs of loops.
-    ax.set_ylim(low - 1.25, high + (1.1 if has_loops else 0.7))
+    # Room at the bottom for the legend.
+    ax.set_ylim(low - 1.1, high + 0.7)
 
     width_of_column = _points_per_unit(ax)[0]
     fontsize = max(4.0, min(8.5, 0.62 * width_of_column / (0.60 * max(longest, 4))))
     small = max(4.0, 0.9 * fontsize)
     has_text = len(place) <= 150
 
-    for k, edge in enumerate(edges):
-        a, b = place[edge.near], place[edge.far]
+    for edge in edges:
+        curve = _curve(place[edge.near], place[edge.far], edge.is_loop)
         colour = theme.LOOP if edge.is_loop else theme.JOINT
-        bend = 0.0
-        if edge.is_loop:
-            bend = 0.22 if a[0] != b[0] else 0.35
-            bend = bend if k % 2 else -bend
-        line = FancyArrowPatch(
-            a, b, arrowstyle="-", connectionstyle=f"arc3,rad={bend}", color=colour, shrinkA=0, shrinkB=0,
-            linewidth=1.3, linestyle="--" if edge.is_loop else "-", zorder=1 if edge.is_loop else 2,
-            mutation_scale=1.0,
+        line = PathPatch(
+            Path(curve, [Path.MOVETO, Path.CURVE3, Path.CURVE3]), fill=False, edgecolor=colour, linewidth=1.3,
+            linestyle="--" if edge.is_loop else "-", zorder=2 if edge.is_loop else 1,
         )  # fmt: skip
         line.set_gid(f"{'loop' if edge.is_loop else 'tree'}:{edge.joint}")
         ax.add_patch(line)
         if has_text:
-            middle = _middle(a, b, bend)
-            text = edge.letters
-            if joint_names:
-                text = f"{edge.joint}\n{edge.letters}"
+            text = f"{edge.joint}\n{edge.letters}" if joint_names else edge.letters
             if edge.is_loop and edge.constraints:
                 text += f" −{edge.constraints}"
             label = ax.text(
-                *middle, text, ha="center", va="center", fontsize=small, color=colour, zorder=3,
+                *_on_curve(curve, 0.4 if edge.is_loop else 0.5), text, ha="center", va="center", fontsize=small,
+                color=colour, zorder=3,
                 bbox={"boxstyle": "round,pad=0.18", "facecolor": theme.PAPER, "edgecolor": "none"},
             )  # fmt: skip
             label.set_gid(f"kind:{edge.joint}")
@@ -143,14 +140,14 @@ def graph_edges(system: System) -> list[Edge]:
     return edges
 
 
-def tree_layout(edges: list[Edge], bodies: list[str]) -> dict[str, tuple[float, float]]:
+def tree_layout(edges: list[Edge], bodies: list[str]) -> dict[str, Place]:
     """A place (column, row) for every body: the column counts joints from ground, and a body stands in the
     middle of the rows of those it carries."""
     neighbours: dict[str, list[str]] = {name: [] for name in bodies}
     for edge in edges:
         neighbours[edge.near].append(edge.far)
         neighbours[edge.far].append(edge.near)
-    place: dict[str, tuple[float, float]] = {}
+    place: dict[str, Place] = {}
     carried: dict[str, list[str]] = {}
     depth = {GROUND: 0}
     order = [GROUND]
@@ -183,21 +180,36 @@ def _kind_text(joint: Joint) -> tuple[str, str]:
     kind: JointKind = joint.kind
     name = type(kind).__name__
     if joint.locked:
-        return "locked", ""
+        return "locked", "held at a position"
     if isinstance(kind, Sdof):
         letters = "".join("R" if motion[0] == "r" else "P" for motion in kind.motions)
         return letters, "turns (R) and slides (P) in this order" if len(letters) > 1 else WORDS[
             "Revolute" if letters == "R" else "Prismatic"
         ]
-    if isinstance(kind, Fixed):
-        return "weld", ""
     return LETTERS.get(name, name), WORDS.get(name, "")
 
 
-def _middle(a: tuple[float, float], b: tuple[float, float], bend: float) -> tuple[float, float]:
-    """The middle of the arc that matplotlib's arc3 draws between two points."""
-    dx, dy = b[0] - a[0], b[1] - a[1]
-    return 0.5 * (a[0] + b[0]) + 0.5 * bend * dy, 0.5 * (a[1] + b[1]) - 0.5 * bend * dx
+def _curve(near: Place, far: Place, is_loop: bool) -> list[Place]:
+    """The three points of a quadratic Bezier curve: straight for the tree; a loop leaves its shallower body
+    level and rises late, so that it passes between the boxes of the tree."""
+    if not is_loop:
+        return [near, (0.5 * (near[0] + far[0]), 0.5 * (near[1] + far[1])), far]
+    if near[0] > far[0]:
+        near, far = far, near
+    dx, dy = far[0] - near[0], far[1] - near[1]
+    if dx == 0.0:
+        return [near, (near[0] + 0.9, near[1] + 0.5 * dy), far]
+    if dy == 0.0:
+        return [near, (near[0] + 0.5 * dx, near[1] + 0.9), far]
+    return [near, (near[0] + 0.6 * dx, near[1] + 0.15 * dy), far]
+
+
+def _on_curve(curve: list[Place], t: float) -> Place:
+    a, b, c = (1.0 - t) ** 2, 2.0 * t * (1.0 - t), t**2
+    return (
+        a * curve[0][0] + b * curve[1][0] + c * curve[2][0],
+        a * curve[0][1] + b * curve[1][1] + c * curve[2][1],
+    )
 
 
 def _points_per_unit(ax: Any) -> tuple[float, float]:
