@@ -34,7 +34,9 @@ def assert_agree(ours, theirs, tolerance, scale=0.0):
     assert ours.shape == theirs.shape
     error = np.max(np.abs(ours - theirs), initial=0.0)
     size = max(np.max(np.abs(theirs), initial=0.0), scale)
-    assert error <= tolerance * size, f"difference {error:.3g} on {size:.3g}: {error / (size or 1.0):.3g} > {tolerance:.3g}"
+    assert error <= tolerance * size, (
+        f"difference {error:.3g} on {size:.3g}: {error / (size or 1.0):.3g} > {tolerance:.3g}"
+    )
 
 
 def derivative_at_zero(f, h=4e-3):

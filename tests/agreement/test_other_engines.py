@@ -1,22 +1,32 @@
-"""Catena against Pinocchio and MuJoCo: forward and inverse dynamics of random trees over the kinds they
-share.
+"""Catena against Pinocchio and MuJoCo: forward and inverse dynamics, mass matrices and poses of random trees over
+the kinds they share.
 
 Joints are declared in both directions, bases are fixed or free, and two thirds of the trees have viscous
 and Coulomb friction. That the two engines agree with each other is tested in test_peers_agree.py.
 """
 
+import mujoco
 import numpy as np
+import pinocchio as pin
 import pytest
 
 from benchmarks.peers import mujoco_calls, pinocchio_calls
+from benchmarks.peers.links import links
 from benchmarks.peers.mujoco_model import to_mujoco
 from benchmarks.peers.pinocchio_model import to_pinocchio
 from benchmarks.states import random_states
+from catena.joints import Sdof
 from catena.mechanism.generators import arm7, humanoid, random_mechanism
 
-MUJOCO = ["Fixed", "Revolute", "Prismatic", "Cylindrical", "Universal", "Spherical", "Planar", "Free", "Sdof"]
-PINOCCHIO = [*MUJOCO, "Helical"]
+# Each ordered choice of motions is a kind of its own to the compiler; some of every length stand for all.
+SDOF = [
+    Sdof("rx"), Sdof("dy", "rz"), Sdof("ry", "rz", "dx"), Sdof("rz", "rx", "dz", "ry"),
+    Sdof("rz", "ry", "rx", "dx", "dy", "dz"),
+]  # fmt: skip
+MUJOCO = ["Fixed", "Revolute", "Prismatic", "Cylindrical", "Universal", "Spherical", "Planar", "Free", *SDOF]
+PINOCCHIO = ["Helical", *MUJOCO]
 BATCH = 5
+TREES = 60
 
 
 def random_tree(seed, kinds):
@@ -27,29 +37,75 @@ def random_tree(seed, kinds):
     return random_mechanism(seed, 10, chosen, floating=bool(seed % 2), friction=bool(seed % 3))
 
 
-def relative_error(ours, theirs):
-    return np.max(np.abs(ours - theirs)) / np.max(np.abs(theirs))
+def assert_close(ours, theirs):
+    """Relative error below 1e-10."""
+    assert np.max(np.abs(ours - theirs)) < 1e-10 * np.max(np.abs(theirs))
 
 
-@pytest.mark.parametrize("seed", range(60))
+def link_poses(mechanism, system, q):
+    """Poses (4, 4) of the frames that the peers' links have: the far side of the joint that moves the link."""
+    poses = system.body_poses(q)
+    for link in links(mechanism):
+        joint = mechanism.joints[link.joint]
+        body, side = (joint.parent, joint.in_parent) if link.flipped else (joint.child, joint.in_child)
+        yield link, poses[body] @ side.matrix()
+
+
+@pytest.mark.parametrize("seed", range(TREES))
 def test_pinocchio_forward_and_inverse_dynamics(seed):
     mechanism = random_tree(seed, PINOCCHIO)
     system = mechanism.system()
     q, v, tau, vdot = random_states(system, BATCH, seed)
     _, to = to_pinocchio(mechanism)
     theirs = to.catena_acceleration(q, v, pinocchio_calls.forward_batch(mechanism, q, v, tau)().T)
-    assert relative_error(system.forward_dynamics(q, v, tau), theirs) < 1e-10
+    assert_close(system.forward_dynamics(q, v, tau), theirs)
     theirs = to.catena_effort(q, v, pinocchio_calls.inverse_batch(mechanism, q, v, vdot)().T)
-    assert relative_error(system.inverse_dynamics(q, v, vdot), theirs) < 1e-10
+    assert_close(system.inverse_dynamics(q, v, vdot), theirs)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(TREES))
+def test_pinocchio_mass_matrix_and_poses(seed):
+    mechanism = random_tree(seed, PINOCCHIO)
+    system = mechanism.system()
+    q = random_states(system, 1, seed).first().q
+    model, to = to_pinocchio(mechanism)
+    data = model.createData()
+    M = pin.crba(model, data, to.configuration(q))
+    M = np.triu(M) + np.triu(M, 1).T
+    T = to.velocity(q, np.eye(system.nv))
+    assert_close(system.mass_matrix(q), T @ M @ T.T)
+    pin.forwardKinematics(model, data, to.configuration(q))
+    for link, pose in link_poses(mechanism, system, q):
+        assert_close(pose, data.oMi[model.getJointId(link.joint)].homogeneous)
+
+
+@pytest.mark.parametrize("seed", range(TREES))
 def test_mujoco_forward_and_inverse_dynamics(seed):
     mechanism = random_tree(seed, MUJOCO)
     system = mechanism.system()
     q, v, tau, vdot = random_states(system, BATCH, seed)
     _, to = to_mujoco(mechanism)
     theirs = to.catena_acceleration(q, v, mujoco_calls.forward_batch(mechanism, q, v, tau)())
-    assert relative_error(system.forward_dynamics(q, v, tau), theirs) < 1e-10
+    assert_close(system.forward_dynamics(q, v, tau), theirs)
     theirs = to.catena_effort(q, v, mujoco_calls.inverse_batch(mechanism, q, v, vdot)())
-    assert relative_error(system.inverse_dynamics(q, v, vdot), theirs) < 1e-10
+    assert_close(system.inverse_dynamics(q, v, vdot), theirs)
+
+
+@pytest.mark.parametrize("seed", range(TREES))
+def test_mujoco_mass_matrix_and_poses(seed):
+    mechanism = random_tree(seed, MUJOCO)
+    system = mechanism.system()
+    q = random_states(system, 1, seed).first().q
+    model, to = to_mujoco(mechanism)
+    data = mujoco.MjData(model)
+    data.qpos[:] = to.configuration(q)
+    mujoco.mj_forward(model, data)
+    M = np.zeros((model.nv, model.nv))
+    for column, unit in zip(M, np.eye(model.nv)):
+        mujoco.mj_mulM(model, data, column, unit)
+    T = to.velocity(q, np.eye(system.nv))
+    assert_close(system.mass_matrix(q), T @ M @ T.T)
+    for number, (_, pose) in enumerate(link_poses(mechanism, system, q), start=1):
+        theirs = np.eye(4)
+        theirs[:3, :3], theirs[:3, 3] = data.xmat[number].reshape(3, 3), data.xpos[number]
+        assert_close(pose, theirs)

@@ -1,4 +1,4 @@
-"""Inverse dynamics against other ways to the same forces: H a + bias, outside wrenches through Jacobians, a moving base."""
+"""Inverse dynamics against other ways to the same forces: H a + bias, J^T w, a carrier that moves, friction."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,12 @@ def test_inverse_dynamics_is_mass_matrix_times_acceleration_plus_bias(mixed, agr
     system = mixed(seed, friction=bool(seed % 3)).system()
     q, v, _, vdot = random_states(system, 3, seed)
     H, bias = system.mass_matrix(q), system.bias_force(q, v)
-    agree(np.einsum("bij,bj->bi", H, vdot) + bias, system.inverse_dynamics(q, v, vdot), 1e-14, np.abs(bias).max())
+    agree(
+        np.einsum("bij,bj->bi", H, vdot) + bias,
+        system.inverse_dynamics(q, v, vdot),
+        1e-14,
+        np.abs(bias).max(),
+    )
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -12,20 +12,20 @@ import pytest
 
 from catena.kernels import target
 from catena.kernels.engine import compile_object, load_object
-from catena.kernels.lowering import Slot, lower, prelude
+from catena.kernels.lowering import RECORDS, Slot, lower, prelude
 from catena.kernels.program import aligned
 
 _numbers = count()
 
 
 def compiled(expressions, symbols):
-    """Scalar expressions of scalar symbols as a function of arrays (n,), computed in lanes; returns (len, n)."""
+    """Scalar expressions of scalar symbols as a function of arrays (n,), computed in lanes."""
     lanes = target().lanes
     loads = [(Slot(0, k), s) for k, s in enumerate(symbols)]
     stores = [(Slot(1, k), e) for k, e in enumerate(expressions)]
     code = compile_object(prelude(lanes) + lower("f", loads, stores, lanes))
     address = load_object(f"test{next(_numbers)}", code, ["f"])["f"]
-    call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(address)
+    call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (RECORDS + 1))(address)
 
     def run(*arguments):
         n = len(arguments[0])
@@ -36,7 +36,7 @@ def compiled(expressions, symbols):
             padded = np.concatenate([x, np.repeat(x[-1:], blocks * lanes - n)])
             ins[:, k] = padded.reshape(blocks, lanes)
         for i in range(blocks):
-            call(ins[i].ctypes.data, outs[i].ctypes.data, outs[i].ctypes.data, ins[i].ctypes.data)
+            call(ins[i].ctypes.data, *[outs[i].ctypes.data] * RECORDS)
         return np.swapaxes(outs, 0, 1).reshape(len(expressions), -1)[:, :n].copy()
 
     return run
@@ -45,7 +45,11 @@ def compiled(expressions, symbols):
 def in_fresh_process(program, **environment):
     """Run a Python program that prints one JSON value last; return that value."""
     done = subprocess.run(
-        [sys.executable, "-c", program], env=os.environ | environment, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", program],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])

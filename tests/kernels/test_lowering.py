@@ -100,9 +100,8 @@ def test_an_operation_on_two_numbers(name, compile_expressions):
 
 
 def test_every_operation_that_has_a_table_entry_is_tested():
-    tables = (
-        lowering._UNARY_CALLS, lowering._BINARY_CALLS, lowering._INTRINSICS, lowering._ARITHMETIC, lowering._COMPARISONS,
-    )  # fmt: skip
+    calls = lowering._UNARY_CALLS, lowering._BINARY_CALLS, lowering._INTRINSICS
+    tables = *calls, lowering._ARITHMETIC, lowering._COMPARISONS
     assert {name for table in tables for name in table} <= {*UNARY, *BINARY}
 
 
@@ -142,5 +141,6 @@ def test_a_slot_that_is_read_and_written_is_read_first():
     address = load_object("test swap", compile_object(lowering.prelude(lanes) + text), ["swap"])["swap"]
     record = aligned(2 * lanes)
     record[:lanes], record[lanes:] = 5.0, 7.0
-    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(address)(*[record.ctypes.data] * 4)
+    pointers = lowering.RECORDS + 1
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * pointers)(address)(*[record.ctypes.data] * pointers)
     assert record.tolist() == [8.0] * lanes + [4.0] * lanes

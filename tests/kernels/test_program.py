@@ -1,5 +1,8 @@
 """Batches: any number of states, any leading shape, any number of threads give what single states give."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -98,25 +101,51 @@ def test_inputs_are_left_alone_and_results_are_the_callers_own(arm):
 
 
 def test_several_threads_give_the_same_bits_as_one(one_thread, mixed):
+    """Batches large enough to be shared out."""
     system = mixed(1).system()
-    q, v, tau, _ = random_states(system, 1003, seed=5)
-    alone = system.forward_dynamics(q, v, tau), system.mass_matrix(q), system.momentum(q, v)
+    q, v, tau, _ = random_states(system, 10003, seed=5)
+    alone = system.forward_dynamics(q, v, tau), system.mass_matrix(q[:3001]), system.momentum(q, v)
     for count in (2, 3, 5):
         ct.set_threads(count)
-        shared = system.forward_dynamics(q, v, tau), system.mass_matrix(q), system.momentum(q, v)
+        shared = system.forward_dynamics(q, v, tau), system.mass_matrix(q[:3001]), system.momentum(q, v)
         assert all(np.array_equal(a, b) for a, b in zip(alone, shared))
 
 
 def test_a_system_may_be_used_from_several_threads_at_once(arm):
-    from concurrent.futures import ThreadPoolExecutor
-
-    q, v, tau, _ = random_states(arm, 40, seed=6)
+    """Single states, small batches, and batches that are shared out among threads themselves."""
+    q, v, tau, _ = random_states(arm, 4000, seed=6)
     expected = arm.forward_dynamics(q, v, tau)
+
+    def one(k):
+        return np.array_equal(arm.forward_dynamics(q[k], v[k], tau[k]), expected[k])
+
+    def batch(n):
+        return np.array_equal(arm.forward_dynamics(q[:n], v[:n], tau[:n]), expected[:n])
+
     with ThreadPoolExecutor(4) as workers:
-        singles = list(workers.map(lambda k: arm.forward_dynamics(q[k], v[k], tau[k]), list(range(40)) * 20))
-        batches = list(workers.map(lambda _: arm.forward_dynamics(q, v, tau), range(20)))
-    assert all(np.array_equal(single, expected[k % 40]) for k, single in enumerate(singles))
-    assert all(np.array_equal(batch, expected) for batch in batches)
+        assert all(workers.map(one, range(800)))
+        assert all(workers.map(batch, [40] * 1000))
+        assert all(workers.map(batch, [4000, 40, 9] * 20))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
+def test_a_forked_process_goes_on(fresh_process):
+    """Helping threads do not come along into a child; batches must not wait for them."""
+    program = """
+import json, os
+import numpy as np
+import catena as ct
+from catena.mechanism.generators import arm7
+ct.set_threads(2)
+s = arm7().system()
+x = np.random.default_rng(0).normal(size=(4000, 7))
+a = s.forward_dynamics(x, x, x)
+child = os.fork()
+if child == 0:
+    os._exit(0 if np.array_equal(s.forward_dynamics(x, x, x), a) else 1)
+print(json.dumps(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])))
+"""
+    assert fresh_process(program) == 0
 
 
 @pytest.mark.parametrize("count", [0, -1, 1.5, True, "2"])
@@ -125,9 +154,22 @@ def test_a_number_of_threads_must_be_positive_and_whole(count):
         ct.set_threads(count)
 
 
+@pytest.mark.parametrize("value", ["two", "-1", "0"])
+def test_the_environment_cannot_ask_for_no_threads(fresh_process, value):
+    program = """
+import json
+import catena as ct
+try:
+    ct.threads()
+except ct.KernelError as error:
+    print(json.dumps(str(error)))
+"""
+    assert "positive whole number" in fresh_process(program, CATENA_THREADS=value)
+
+
 def test_one_state_that_is_not_finite_is_found_in_any_lane_and_thread(arm):
-    q, v, tau, _ = random_states(arm, 300, seed=7)
-    for state in (0, 7, 150, 299):
+    q, v, tau, _ = random_states(arm, 5000, seed=7)
+    for state in (0, 7, 2501, 4999):
         spoiled = tau.copy()
         spoiled[state, 3] = np.nan
         with pytest.raises(ct.StateError, match=rf"tau\[3\] \(joint '\w+'\) is nan in state \({state},\)"):

@@ -62,19 +62,27 @@ def near_multiples_of_half_pi(largest, n, random):
     nearest = np.array([float(Fraction(int(i) * HALF_PI, 1 << BITS)) for i in k])
     # Some are pi/2 times a power of two: the closest calls there are.
     nearest[:20] = pi / 2 * 2.0 ** np.arange(-1, 19)
-    return np.concatenate([nearest, np.nextafter(nearest, np.inf), np.nextafter(nearest, 0.0), nearest + 1e-9])
+    return np.concatenate(
+        [nearest, np.nextafter(nearest, np.inf), np.nextafter(nearest, 0.0), nearest + 1e-9]
+    )
 
 
 def samples(name, random):
     if name == "small":
         return np.concatenate([10.0 ** random.uniform(-300, -3, 500), [5e-324, 1e-310, 2.0**-27, 2.0**-26]])
     if name == "ordinary":
-        return np.concatenate([random.uniform(0, 7, 2000), random.uniform(0, 1e4, 1000), random.uniform(0, 1e6, 1000)])
+        return np.concatenate(
+            [random.uniform(0, 7, 2000), random.uniform(0, 1e4, 1000), random.uniform(0, 1e6, 1000)]
+        )
     if name == "near multiples of pi/2":
         return near_multiples_of_half_pi(1e6, 1000, random)
     if name == "up to the slow path":
-        return np.concatenate([random.uniform(1e6, 2.0**30, 2000), near_multiples_of_half_pi(2.0**30, 500, random), [2.0**30]])
-    return np.concatenate([10.0 ** random.uniform(10, 300, 1000), [np.nextafter(2.0**30, np.inf), 2.0**1023, 1.7e308]])
+        return np.concatenate(
+            [random.uniform(1e6, 2.0**30, 2000), near_multiples_of_half_pi(2.0**30, 500, random), [2.0**30]]
+        )
+    return np.concatenate(
+        [10.0 ** random.uniform(10, 300, 1000), [np.nextafter(2.0**30, np.inf), 2.0**1023, 1.7e308]]
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,7 +93,9 @@ def test_sine_and_cosine_are_within_two_units_in_the_last_place(sincos, name):
     x = np.concatenate([x, -x])
     exact = np.array([reference(value) for value in x]).T
     errors = units_in_the_last_place(sincos(x), exact)
-    assert errors.max() < 2.0, f"sin or cos of {x[errors.max(axis=0).argmax()]!r} is off by {errors.max():.2f} ulp"
+    assert errors.max() < 2.0, (
+        f"sin or cos of {x[errors.max(axis=0).argmax()]!r} is off by {errors.max():.2f} ulp"
+    )
 
 
 def test_the_reference_is_right_where_the_answer_is_known():

@@ -75,7 +75,7 @@ def algorithm(name, *sweeps, ground=nothing, outputs=None):
         ),
         (
             algorithm("undeclared", writes_what_the_ground_did_not_declare),
-            "writes parent.found, but only fields that the ground function writes",
+            "writes parent.found, but .*fields that the ground function writes",
         ),
         (
             algorithm("resized", writes_two_numbers, writes_three_numbers),

@@ -29,7 +29,8 @@ def test_twist_is_the_derivative_of_the_pose(mixed, agree, derivative, seed):
         local = np.swapaxes(R, 1, 2) @ rate[:, :3]
         skew = local[:, :, :3]
         twist = np.stack(
-            [skew[:, 2, 1], skew[:, 0, 2], skew[:, 1, 0], local[:, 0, 3], local[:, 1, 3], local[:, 2, 3]], axis=-1
+            [skew[:, 2, 1], skew[:, 0, 2], skew[:, 1, 0], local[:, 0, 3], local[:, 1, 3], local[:, 2, 3]],
+            axis=-1,
         )
         agree(twist, system.twist(q, v, frame), 1e-11)
 
@@ -49,11 +50,11 @@ def test_the_acceleration_of_a_frame_is_the_derivative_of_its_twist(mixed, agree
     system = mixed(seed).system()
     q, v, vdot, _ = random_states(system, 3, seed)
     for frame in FRAMES:
-        rate = derivative(
-            lambda t, frame=frame: system.twist(system.integrate(q, v, t), v + t * vdot, frame)
-        )
+        rate = derivative(lambda t, frame=frame: system.twist(system.integrate(q, v, t), v + t * vdot, frame))
         J = system.jacobian(q, frame)
-        agree(rate, np.einsum("bij,bj->bi", J, vdot) + system.bias_acceleration(q, v, frame), 1e-10, scale=1.0)
+        agree(
+            rate, np.einsum("bij,bj->bi", J, vdot) + system.bias_acceleration(q, v, frame), 1e-10, scale=1.0
+        )
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -69,5 +69,15 @@ def test_the_seeds_of_these_tests_meet_every_kind_in_both_directions(mixed):
         flipped = {plan.joint[i]: bool(plan.flipped[i]) for i in range(1, plan.n)}
         for name, joint in mechanism.joints.items():
             met.add((type(joint.kind).__name__, flipped.get(name)))
-    kinds = "Revolute Prismatic Helical Cylindrical Universal Spherical Planar Free Sdof".split()
+    kinds = [
+        "Revolute",
+        "Prismatic",
+        "Helical",
+        "Cylindrical",
+        "Universal",
+        "Spherical",
+        "Planar",
+        "Free",
+        "Sdof",
+    ]
     assert met >= {(kind, way) for kind in kinds for way in (False, True)} | {("Fixed", None)}

@@ -8,18 +8,23 @@ Reading `body.x` gives the field x, writing `body.x = ...` keeps it; nobody decl
 two sorts of fields:
 
 * *flows* pass between neighbours within one sweep. They are the fields that the algorithm's `ground` function
-writes, which gives them their
-  type and their value on the ground. Base to tip, a body writes its flows and its children read them as
-  `parent.x`; tip to base, children add to `parent.x` (from zero), and the body finds the sum in its own
-  `body.x`. When the sweep is over they are gone.
+  writes, which gives them their type and their value on the ground. Base to tip, a body writes its flows and
+  its children read them as `parent.x`; tip to base, children add to `parent.x` (from zero), and the body finds
+  the sum in its own `body.x`. When the sweep is over they are gone.
 * everything else is *private* to its body and stays until the end.
+
+An algorithm with a `Schedule` calls steps in an order of its own, made for the mechanism. In it flows are
+*lasting*: each body keeps its own until the end, whoever reads or writes them, and nothing is cleared. Loops
+have records too: `loop` as an owner knows the joint that closes it; the fields that steps of other owners use
+are those of the view `multiplier`, which such steps may also own.
 
 What an owner offers besides its own fields:
   body:   joint (a joint kind), placement (Transform from the parent's frame to the joint), inertia
-  (RigidInertia), damping, friction (nv,),
-          and the algorithm's inputs
+          (RigidInertia), damping, friction (nv,), and the algorithm's inputs
   ground: gravity (3,), and the algorithm's ground inputs
   frame:  placement (Transform from the body's frame to the frame)
+  loop:   joint, on_parent and on_child (Transforms from the frames of the two bodies to the joint), damping,
+          friction, scale (the usual angular and linear mobility of a body)
 A frame step may read the flows of its body after a sweep to the tip, and must write them before a sweep to
 the base.
 """
@@ -30,7 +35,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -58,11 +63,13 @@ POSITION, VELOCITY, COLUMNS, ROWS, MATRIX = Extent
 @dataclass(frozen=True)
 class Calls:
     """The calls of one sweep in order: the node that owns each step (-1: none), which variant of the step it
-    is, and where its records lie in the workspace. `CLEAR` zeroes the flows at its second record instead."""
+    is, and where its records lie in the workspace. `CLEAR` zeroes the flows at its second record instead.
+    `sweep` is the index of the sweep whose step is called, where that is another one."""
 
     owner: np.ndarray
     variant: np.ndarray
     records: tuple[np.ndarray, ...]
+    sweep: np.ndarray | None = None
 
     @staticmethod
     def plain(owner: np.ndarray, *records: np.ndarray) -> "Calls":
@@ -71,6 +78,8 @@ class Calls:
 
 
 ADD, ASSIGN, CLEAR = 0, 1, 2
+ADDED_TO = frozenset({"above", "sum"})
+"""Names of neighbours that steps on call add to."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +87,11 @@ class Sweep(ABC):
     """A step and the order of its calls."""
 
     step: Step
-    variants: ClassVar[tuple[int, ...]] = (ADD,)
+
+    @property
+    def variants(self) -> tuple[int, ...]:
+        """The variants of the step that there is a use for: one that adds to a sum, and one that begins it."""
+        return (ADD, ASSIGN) if ADDED_TO & set(self.roles) else (ADD,)
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -109,7 +122,9 @@ class BaseToTip(Sweep):
 class TipToBase(Sweep):
     """Every body before its parent. The first child of a parent assigns what the others add to."""
 
-    variants = (ADD, ASSIGN)
+    @property
+    def variants(self) -> tuple[int, ...]:
+        return (ADD, ASSIGN)
 
     def calls(self, layout: "Layout") -> Calls:
         owner, variant, own, parent = layout.flows_to_base
@@ -121,11 +136,65 @@ class TipToBase(Sweep):
             self.step(run.records[i], run.records[run.parent[i]])
 
 
+@dataclass(frozen=True)
+class Entry:
+    """A call in a schedule: the step, the index of its owner, the variant, and the places of its records in
+    the order of the step's parameters; a body's own flows come right after the body where the step has no
+    other neighbour than its parent."""
+
+    sweep: "OnCall"
+    owner: int
+    places: tuple[Any, ...]
+    variant: int = ADD
+
+
+class OnCall(Sweep):
+    """A step that schedules call."""
+
+    def calls(self, layout: "Layout") -> Calls:
+        return Calls.plain(np.zeros(0, np.int64))
+
+    def play(self, run: "PlainRun") -> None:
+        """Nothing: the schedule plays it."""
+
+
+class Schedule(Sweep):
+    """Calls of other steps in an order made for the mechanism. `step(places)` returns the entries; `places`
+    says where records are: body(i), flows(i), multiplier(l), ends(l), link(l, i), pair(l, k), and the plan."""
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        return ("schedule",)
+
+    def calls(self, layout: "Layout") -> Calls:
+        entries: Any = self.step(layout.places)
+        table = np.zeros((len(entries), 4), dtype=np.int64)
+        for row, entry in zip(table, entries, strict=True):
+            row[: len(entry.places)] = entry.places
+        return Calls(
+            np.array([e.owner for e in entries], dtype=np.int64),
+            np.array([e.variant for e in entries], dtype=np.int64),
+            tuple(table.T),
+            np.array([layout.sweep_index[id(e.sweep)] for e in entries], dtype=np.int64),
+        )
+
+    def play(self, run: "PlainRun") -> None:
+        entries: Any = self.step(run.places)
+        for entry in entries:
+            run.call(entry)
+
+
+def has_own_flows(roles: tuple[str, ...]) -> bool:
+    """Whether a step gets the flows of its owner, a body, at the second place."""
+    return roles[0] == "body" and (len(roles) == 1 or roles[1] == "parent")
+
+
 class EachBody(Sweep):
     """Every body by itself."""
 
     def calls(self, layout: "Layout") -> Calls:
-        return Calls.plain(layout.bodies, layout.records[layout.bodies])
+        i = layout.bodies
+        return Calls.plain(i, layout.records[i], layout.flows_to_tip[i])
 
     def play(self, run: "PlainRun") -> None:
         for i in run.bodies:
@@ -199,6 +268,11 @@ def each_body(step: Step) -> Sweep:
     return EachBody(step)
 
 
+def on_call(step: Step) -> OnCall:
+    """A step that schedules call."""
+    return OnCall(step)
+
+
 def at_ground(step: Step) -> Sweep:
     """A step done once, by the ground."""
     return AtGround(step)
@@ -220,8 +294,8 @@ class Algorithm:
 
     `inputs` and `outputs` map names of body fields to an `Extent` or to a spatial type (one value for each
     body); `ground_inputs` does so for the ground. `ground_outputs` and `frame_outputs` name fields of the
-    ground and of the frame. An optional input that is not given is zero and costs nothing. `path_only`
-    restricts the sweeps to the bodies between the frame and the ground.
+    ground and of the frame. An optional input that is not given is zero and costs nothing. `rewritten`
+    names private fields that more than one step writes. `path_only` restricts the sweeps to the bodies between the frame and the ground.
     """
 
     name: str
@@ -234,7 +308,14 @@ class Algorithm:
     frame_outputs: tuple[str, ...] = ()
     views: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
     optional: frozenset[str] = frozenset()
+    rewritten: frozenset[str] = frozenset()
+    multiplier_outputs: tuple[str, ...] = ()
     path_only: bool = False
+
+    @property
+    def is_scheduled(self) -> bool:
+        """Whether steps are called in an order of the algorithm's own, so that flows last."""
+        return any(isinstance(s, Schedule) for s in self.sweeps)
 
     @property
     def source(self) -> str:

@@ -44,6 +44,16 @@ def frame_unit(algorithm: Algorithm, absent: frozenset[str]) -> Unit:
     return _unit(algorithm, absent, ("frame",), None)
 
 
+def loop_unit(algorithm: Algorithm, kind: JointKind, absent: frozenset[str]) -> Unit:
+    """The steps done by a loop that a joint of this kind closes."""
+    return _unit(algorithm, absent, ("loop", *kind.signature), kind)
+
+
+def multiplier_unit(algorithm: Algorithm, absent: frozenset[str]) -> Unit:
+    """The steps done by the multiplier of any loop."""
+    return _unit(algorithm, absent, ("multiplier",), None)
+
+
 def ground_unit(algorithm: Algorithm, absent: frozenset[str]) -> Unit:
     """The ground function, the clearing of flows, and whatever else the ground does."""
     return _unit(algorithm, absent, ("ground",), None)
@@ -105,6 +115,11 @@ def _compile(
     if owner[0] == "body":
         assert kind is not None
         traced = tracing.trace_kind(algorithm, kind, absent, traced)
+    elif owner[0] == "loop":
+        assert kind is not None
+        traced = tracing.trace_loop(algorithm, kind, traced)
+    elif owner[0] == "multiplier":
+        traced = tracing.trace_multiplier(algorithm, traced)
     elif owner[0] == "frame":
         traced = tracing.trace_frame(algorithm, absent, traced)
     lanes = target().lanes

@@ -1,14 +1,14 @@
 """The compiled loop that plays a tape of step calls over a batch of states.
 
 `run(ptr arguments) -> status` works through the states in blocks of W: it packs the inputs of W states into
-the slots of the workspace, plays the tape (call after call of a step on three records and some constants),
+the slots of the workspace, plays the tape (call after call of a step on four records and some constants),
 and unpacks the results. Everything that depends on the mechanism is data in the tables it is given, so one
 compilation serves every mechanism and algorithm.
 
 Arguments, as int64 words:  0 calls in the tape, 1 tape, 2 workspace, 3 constants, 4 number of inputs, 5 input
 tables, 6 number of outputs, 7 output tables, 8 number of states, 9 address of a counter, 10 states to take at
 a time. Threads that share a batch share the counter, and each takes the next few states from it until none
-are left. Tape, five words a call: step address, byte offsets of its three records in the workspace, byte
+are left. Tape, six words a call: step address, byte offsets of its four records in the workspace, byte
 offset of its constants. Input and output tables, four words each: data address, doubles from one state to the
 next, number of columns, column table. Column table, two words each: byte offset in a state's row, byte offset
 of the slot in the workspace. Status: bit 0 an input is not finite, bit 1 a result is not finite.
@@ -142,17 +142,19 @@ play:
   %c_more = icmp slt i64 %c, %calls
   br i1 %c_more, label %play_body, label %unpack
 play_body:
-  %call = getelementptr [5 x i64], ptr %tape, i64 %c
+  %call = getelementptr [6 x i64], ptr %tape, i64 %c
 {word("step", "%call", 0, "ptr")}
 {word("o0", "%call", 1)}
 {word("o1", "%call", 2)}
 {word("o2", "%call", 3)}
 {word("o3", "%call", 4)}
+{word("o4", "%call", 5)}
   %r0 = getelementptr i8, ptr %work, i64 %o0
   %r1 = getelementptr i8, ptr %work, i64 %o1
   %r2 = getelementptr i8, ptr %work, i64 %o2
-  %r3 = getelementptr i8, ptr %constants, i64 %o3
-  call void %step(ptr %r0, ptr %r1, ptr %r2, ptr %r3)
+  %r3 = getelementptr i8, ptr %work, i64 %o3
+  %r4 = getelementptr i8, ptr %constants, i64 %o4
+  call void %step(ptr %r0, ptr %r1, ptr %r2, ptr %r3, ptr %r4)
   %c1 = add i64 %c, 1
   br label %play
 

@@ -2,7 +2,7 @@
 
 `lower` takes a CasADi `SX` function whose scalar inputs stand for slots of records (a vector of W lanes) or
 for constants (one number, broadcast to all lanes) and whose scalar outputs go to slots of records, and writes
-one LLVM function `void name(ptr r0, ptr r1, ptr r2, ptr constants)`.
+one LLVM function `void name(ptr r0, ptr r1, ptr r2, ptr r3, ptr constants)`.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from catena.errors import KernelError
 from catena.kernels import sincos
 from catena.kernels.sincos import float_literal
 
-RECORDS = 3
+RECORDS = 4
 CONSTANTS = RECORDS
 # Reassociation and contraction into fused multiply-adds are welcome; NaN and infinity keep their meaning,
 # because the checks on inputs and results rely on them.

@@ -13,11 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from catena.kernels.algorithm import COLUMNS, MATRIX, POSITION, ROWS, VELOCITY, Algorithm
+from catena.kernels.algorithm import (
+    ADDED_TO,
+    ASSIGN,
+    COLUMNS,
+    MATRIX,
+    POSITION,
+    ROWS,
+    VELOCITY,
+    Algorithm,
+    Entry,
+    has_own_flows,
+)
 from catena.kernels.fields import flatten
-from catena.kernels.tape import output_shape
+from catena.kernels.tape import mobility_scale, output_shape
 from catena.kernels.tracing import sample
-from catena.spatial import Force, Pose, RigidInertia, Transform
+from catena.spatial import Force, ForceSpace, Pose, RigidInertia, Transform
 from catena.spatial.scalars import array
 from catena.structure import Plan
 
@@ -67,6 +78,7 @@ class PlainRun:
         self.frame = SimpleNamespace(placement=Transform.from_pose(frame[1])) if frame else None
         self.rows: dict[tuple[int, int], Any] = {}
         self.flow_names: list[str] = []
+        self.places = PlainPlaces(self)
 
     def _body(self, algorithm: Algorithm, i: int, inputs: Mapping[str, Any]) -> SimpleNamespace:
         plan = self.plan
@@ -87,6 +99,16 @@ class PlainRun:
                 value = extent.from_entries(list(given[extent.size * i : extent.size * (i + 1)]))
             setattr(record, name, value)
         return record
+
+    def call(self, entry: Entry) -> None:
+        """A call of a schedule, on plain records."""
+        records = list(entry.places)
+        if has_own_flows(entry.sweep.roles):
+            del records[1]
+        for role, record in zip(entry.sweep.roles, records, strict=True):
+            if role in ADDED_TO and entry.variant == ASSIGN:
+                record.K = ForceSpace.zero(6)
+        entry.sweep.step(*records)
 
     def clear_flows(self) -> None:
         """Before a sweep to the base: flows begin at zero, except where a frame step has written them."""
@@ -119,6 +141,56 @@ class PlainRun:
             self.rows[component, c] = self.rows[c, component] = value
 
 
+class PlainPlaces:
+    """Where a schedule finds plain records; they come into being when first asked for."""
+
+    def __init__(self, run: PlainRun) -> None:
+        self._run, self.plan = run, run.plan
+        self._loops: dict[int, SimpleNamespace] = {}
+        self._links: dict[tuple[int, int], SimpleNamespace] = {}
+        self._pairs: dict[tuple[int, int], SimpleNamespace] = {}
+
+    def body(self, i: int) -> SimpleNamespace:
+        """The record of a body."""
+        return self._run.records[i]
+
+    flows = body
+
+    def multiplier(self, loop: int) -> SimpleNamespace:
+        """The record of a loop."""
+        if loop not in self._loops:
+            joint = self.plan.loop_joints[loop]
+            self._loops[loop] = SimpleNamespace(
+                joint=joint.kind, on_parent=Transform.from_pose(joint.parent_pose), damping=joint.damping,
+                on_child=Transform.from_pose(joint.child_pose), friction=joint.friction,
+                scale=np.array(mobility_scale(self.plan)),
+            )  # fmt: skip
+        return self._loops[loop]
+
+    def ends(self, loop: int) -> "_Ends":
+        """The links of a loop to its child and to its parent."""
+        joint = self.plan.loop_joints[loop]
+        return _Ends(self.link(loop, joint.child_node), self.link(loop, joint.parent_node))
+
+    def link(self, loop: int, i: int) -> SimpleNamespace:
+        """How a loop holds a body."""
+        return self._links.setdefault((loop, i), SimpleNamespace())
+
+    def pair(self, loop: int, other: int) -> SimpleNamespace:
+        """How two loops act on each other."""
+        return self._pairs.setdefault((loop, other), SimpleNamespace())
+
+
+class _Ends:
+    """Two links under the names that a loop knows them by."""
+
+    def __init__(self, child: SimpleNamespace, parent: SimpleNamespace) -> None:
+        self.__dict__.update(_child=child, _parent=parent)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        (self._child if name == "K_child" else self._parent).K = value
+
+
 def play(
     algorithm: Algorithm,
     plan: Plan,
@@ -139,6 +211,9 @@ def play(
         outputs[name] = _collect(run, name, extent)
     for name in algorithm.frame_outputs:
         outputs[name] = array(flatten(getattr(run.frame, name))[0])
+    for name in algorithm.multiplier_outputs:
+        loops = [run.places.multiplier(k) for k in range(len(plan.loop_joints))]
+        outputs[name] = array([flatten(getattr(r, name, np.zeros(6)))[0] for r in loops])
     for name in algorithm.ground_outputs:
         outputs[name] = array(flatten(getattr(run.records[0], name))[0])
     return outputs

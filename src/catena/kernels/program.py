@@ -99,7 +99,9 @@ class Program:
                 finally:
                     helpers.busy.release()
         workspace = self._borrow()
-        words = self._words(workspace[1], ins, outs, states, np.zeros(1, dtype=np.int64), blocks * lanes)
+        # Named, so that it lives as long as the compiled code counts in it.
+        counter = np.zeros(1, dtype=np.int64)
+        words = self._words(workspace[1], ins, outs, states, counter, blocks * lanes)
         try:
             return entry()(address(words)), outputs
         finally:

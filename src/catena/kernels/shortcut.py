@@ -105,7 +105,12 @@ quaternion:
   %quaternion_p = getelementptr i8, ptr %first, i64 %offset
   %q = load <4 x double>, ptr %quaternion_p, align 8
   %qq = fmul <4 x double> %q, %q
-  %square = call reassoc double @llvm.vector.reduce.fadd.v4f64(double -1.0, <4 x double> %qq)
+  %qq_swapped = shufflevector <4 x double> %qq, <4 x double> poison, <4 x i32> <i32 2, i32 3, i32 0, i32 1>
+  %pairs = fadd <4 x double> %qq, %qq_swapped
+  %pair0 = extractelement <4 x double> %pairs, i64 0
+  %pair1 = extractelement <4 x double> %pairs, i64 1
+  %sum = fadd double %pair0, %pair1
+  %square = fadd double %sum, -1.0
   %error = call double @llvm.fabs.f64(double %square)
   %unit = fcmp olt double %error, 0x3EC0C6F7A0B5ED8D
   br i1 %unit, label %is_unit, label %decline
@@ -125,7 +130,6 @@ decline:
   ret ptr %none
 }}
 declare double @llvm.fabs.f64(double)
-declare double @llvm.vector.reduce.fadd.v4f64(double, <4 x double>)
 """
 
 

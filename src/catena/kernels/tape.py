@@ -14,7 +14,7 @@ import numpy as np
 
 from catena.joints.contract import JointKind
 from catena.kernels.algorithm import ADD, ASSIGN, CLEAR, COLUMNS, MATRIX, POSITION, ROWS, VELOCITY, Algorithm
-from catena.kernels.code import Unit, body_unit, frame_unit, ground_unit
+from catena.kernels.code import Unit, body_unit, frame_unit, ground_unit, loop_unit, multiplier_unit
 from catena.kernels.cpu import target
 from catena.kernels.tracing import CLEARING, GROUND
 from catena.spatial import Pose, Transform
@@ -72,6 +72,9 @@ class Layout:
     ground_size: int
     flow_size: int
     matrix: bool
+    lasting: bool = False
+    loop_sizes: tuple[int, ...] = ()
+    sweep_index: dict[int, int] = field(default_factory=dict)
     slot_bytes: int = field(default_factory=lambda: WORD * target().lanes)
 
     def __post_init__(self) -> None:
@@ -84,9 +87,16 @@ class Layout:
         self.frame = int(ends[-1])
         self.target_flows = self.frame + self.frame_size * self.slot_bytes if self.target else 0
         self.flows = self.frame + (self.frame_size + self.flow_size) * self.slot_bytes
-        flow_count = max(self._to_tip[1], self._to_base[1])
+        flow_count = len(self.parent) if self.lasting else max(self._to_tip[1], self._to_base[1])
         self.area = self.flows + flow_count * self.flow_size * self.slot_bytes
         self.bytes = self.area + (self.nv**2 * self.slot_bytes if self.matrix else 0)
+        self.loops = [self.reserve(size) for size in self.loop_sizes]
+        self.places = Places(self)
+
+    def reserve(self, slots: int) -> int:
+        """A new place at the end of the workspace."""
+        start, self.bytes = self.bytes, self.bytes + slots * self.slot_bytes
+        return start
 
     @property
     def flows_to_tip(self) -> np.ndarray:
@@ -107,6 +117,9 @@ class Layout:
         """A body's flows are needed until its last child has read them; then their place is free for another
         body."""
         where = np.zeros(len(self.parent), dtype=np.int64)
+        if self.lasting:
+            where[1:] = [self._flow(i) for i in range(1, len(where))]
+            return where, len(where)
         where[self.target] = self.target_flows
         parent = self.parent.tolist()
         children = np.bincount(self.parent[self.bodies], minlength=len(parent)).tolist()
@@ -216,6 +229,53 @@ class Layout:
         return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
+class Places:
+    """Where a schedule finds the records of bodies and loops. Links and pairs come into being when first asked
+    for."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._links: dict[tuple[int, int], int] = {}
+        self._pairs: dict[tuple[int, int], int] = {}
+        self.plan = layout.plan
+
+    def body(self, i: int) -> int:
+        """The record of a body."""
+        return int(self._layout.records[i])
+
+    def flows(self, i: int) -> int:
+        """The flows of a body, or of the ground."""
+        return int(self._layout.flows_to_tip[i]) if i else 0
+
+    def multiplier(self, loop: int) -> int:
+        """The record of a loop."""
+        return self._layout.loops[loop]
+
+    def ends(self, loop: int) -> int:
+        """The links of a loop to its child and to its parent, one after the other."""
+        joint = self.plan.loop_joints[loop]
+        first = (loop, joint.child_node)
+        if first not in self._links:
+            self._links[first] = self._layout.reserve(2 * LINK)
+            self._links[loop, joint.parent_node] = self._links[first] + LINK * self._layout.slot_bytes
+        return self._links[first]
+
+    def link(self, loop: int, i: int) -> int:
+        """How a loop holds a body: a 6 x 6 block."""
+        if (loop, i) not in self._links:
+            self._links[loop, i] = self._layout.reserve(LINK)
+        return self._links[loop, i]
+
+    def pair(self, loop: int, other: int) -> int:
+        """How two loops act on each other: a 6 x 6 block."""
+        if (loop, other) not in self._pairs:
+            self._pairs[loop, other] = self._layout.reserve(LINK)
+        return self._pairs[loop, other]
+
+
+LINK = 36
+
+
 @dataclass(frozen=True)
 class Tape:
     """What the driver needs, except the user's arrays."""
@@ -250,21 +310,42 @@ def build_tape(
     bodies = np.arange(1, len(plan.parent))
     if algorithm.path_only:
         bodies = _path_to(plan, node)
+    loop_units: list[Unit] = []
+    multipliers = None
+    if algorithm.is_scheduled:
+        loop_units = [loop_unit(algorithm, loop.kind, absent) for loop in plan.loop_joints]
+        multipliers = multiplier_unit(algorithm, absent)
     layout = Layout(
         plan, units, unit_of, bodies, node, asked.size if asked else 0, ground.size, ground.flow_size,
-        any(e is MATRIX for e in algorithm.outputs.values()),
+        any(e is MATRIX for e in algorithm.outputs.values()), algorithm.is_scheduled,
+        tuple(u.size for u in loop_units), {id(s): k for k, s in enumerate(algorithm.sweeps)},
     )  # fmt: skip
-    tape = [np.array([[ground.steps[GROUND], 0, 0, 0, 0]], dtype=np.int64)]
+    tape = [np.array([[ground.steps[GROUND], 0, 0, 0, 0, 0]], dtype=np.int64)]
     values, start = constants.values, constants.start
+    loop_values, loop_start = loop_constants(plan) if algorithm.is_scheduled else (np.zeros(0), np.zeros(0, np.int64))
+    loop_start = loop_start + len(values) * WORD
+    values = np.concatenate([values, loop_values])
     frame_constants = len(values) * WORD
     if frame:
         values = np.concatenate([values, Transform.from_pose(frame[1]).entries()])
     for index, sweep in enumerate(algorithm.sweeps):
         calls = sweep.calls(layout)
-        block = np.zeros((len(calls.owner), 5), dtype=np.int64)
-        if sweep.roles[0] == "frame":
+        block = np.zeros((len(calls.owner), 6), dtype=np.int64)
+        if calls.sweep is not None:
+            for row, owner, variant, which in zip(
+                block, calls.owner.tolist(), calls.variant.tolist(), calls.sweep.tolist(), strict=True
+            ):
+                role = algorithm.sweeps[which].roles[0]
+                if role == "body":
+                    row[0], row[5] = units[unit_of[owner]].steps[which, variant], start[owner]
+                elif role == "loop":
+                    row[0], row[5] = loop_units[owner].steps[which, variant], loop_start[owner]
+                else:
+                    assert multipliers is not None
+                    row[0] = multipliers.steps[which, variant]
+        elif sweep.roles[0] == "frame":
             assert asked is not None
-            block[:, 0], block[:, 4] = asked.steps[index, ADD], frame_constants
+            block[:, 0], block[:, 5] = asked.steps[index, ADD], frame_constants
         elif sweep.roles[0] == "ground":
             block[:, 0] = ground.steps[index, ADD]
         elif len(calls.owner):
@@ -273,7 +354,7 @@ def build_tape(
                 [[u.steps.get((index, ADD), 0), u.steps.get((index, ASSIGN), 0), clear] for u in units],
                 dtype=np.int64,
             )
-            block[:, 0], block[:, 4] = addresses[unit_of[calls.owner], calls.variant], start[calls.owner]
+            block[:, 0], block[:, 5] = addresses[unit_of[calls.owner], calls.variant], start[calls.owner]
         for k, offsets in enumerate(calls.records):
             block[:, 1 + k] = offsets
         tape.append(block)
@@ -297,10 +378,36 @@ def build_tape(
         assert asked is not None
         slots = asked.fields[name]
         outputs[name] = ((len(slots),), _record_table(slots, layout.frame, layout.slot_bytes))
+    for name in algorithm.multiplier_outputs:
+        assert multipliers is not None
+        slots = multipliers.fields[name]
+        tables = [_record_table(slots, record, layout.slot_bytes) for record in layout.loops]
+        for k, table in enumerate(tables):
+            table[:, 0] += k * len(slots) * WORD
+        outputs[name] = ((len(tables), len(slots)), np.concatenate([np.zeros((0, 2), np.int64), *tables]))
     for name in algorithm.ground_outputs:
         slots = ground.fields[name]
         outputs[name] = ((len(slots),), _record_table(slots, 0, layout.slot_bytes))
     return Tape(np.ascontiguousarray(np.concatenate(tape)), values, layout.bytes, inputs, outputs)
+
+
+def loop_constants(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
+    """The constants of every loop in one array, and where each loop's begin (in bytes)."""
+    scale = mobility_scale(plan)
+    rows = [
+        [*Transform.from_pose(loop.parent_pose).entries(), *Transform.from_pose(loop.child_pose).entries(),
+         *loop.damping, *loop.friction, *scale, *loop.params]
+        for loop in plan.loop_joints
+    ]  # fmt: skip
+    start = np.cumsum([0, *(len(row) for row in rows)], dtype=np.int64)[:-1] * WORD
+    return np.array([x for row in rows for x in row], dtype=np.float64), start
+
+
+def mobility_scale(plan: Plan) -> tuple[float, float]:
+    """How much a usual body of this mechanism yields to a unit moment and to a unit force: 1 / (kg m^2) and 1 / kg."""
+    mass = float(plan.inertia[1:, 0].mean()) if plan.n > 1 else 1.0
+    inertia = float(plan.inertia[1:, [4, 7, 9]].mean()) if plan.n > 1 else 1.0
+    return (1.0 / inertia if inertia > 0 else 1.0), (1.0 / mass if mass > 0 else 1.0)
 
 
 def output_shape(extent: Any, plan: Plan) -> tuple[int, ...]:

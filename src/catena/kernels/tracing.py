@@ -18,15 +18,16 @@ from catena.errors import KernelError
 from catena.joints.contract import JointKind
 from catena.kernels.algorithm import (
     ADD,
+    ADDED_TO,
     ASSIGN,
     CLEAR,
     POSITION,
     VELOCITY,
     Algorithm,
-    BaseToTip,
     Extent,
     Sweep,
     TipToBase,
+    has_own_flows,
 )
 from catena.kernels.fields import Rebuild, as_number, flatten
 from catena.kernels.lowering import CONSTANTS, Slot
@@ -108,12 +109,14 @@ class TracedRecord:
 
     def __init__(
         self, step: TracedStep, layout: RecordLayout, who: str, *, position: int = 0,
-        constants: Mapping[str, Any] = _NONE,        inputs: Mapping[str, Any] = _NONE, flows: RecordLayout | None = None, flow_position: int = 1,
+        constants: Mapping[str, Any] = _NONE, inputs: Mapping[str, Any] = _NONE,
+        flows: RecordLayout | None = None, flow_position: int = 1,
         flow_reads: bool = True, flow_writes: bool = True, copies: Mapping[str, str] = _NONE, zero_reads: bool = False,
     ) -> None:  # fmt: skip
         self.__dict__.update(
             _step=step, _layout=layout, _who=who, _position=position, _constants=constants,
-            _inputs=inputs, _flows=flows,            _flow_position=flow_position, _flow_reads=flow_reads, _flow_writes=flow_writes, _copies=copies,
+            _inputs=inputs, _flows=flows, _flow_position=flow_position, _flow_reads=flow_reads,
+            _flow_writes=flow_writes, _copies=copies,
             _zero_reads=zero_reads, _values={},
         )  # fmt: skip
 
@@ -177,11 +180,18 @@ class TracedRecord:
             )
         for e, slot, entry in zip(where.entries, where.slots, entries, strict=True):
             if slot:
-                self._step.stores[Slot(position, int(e))] = entry
+                place = Slot(position, int(e))
+                if where.entries.count(e) > 1 and not _same(self._step.stores.get(place, entry), entry):
+                    raise KernelError(f"Equal entries of {self._who}.{name} are written with different values.")
+                self._step.stores[place] = entry
             elif as_number(entry) != e:
                 raise KernelError(
                     f"The private field {self._who}.{name} was a known number and is written again."
                 )
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (hasattr(a, "element_hash") and hasattr(b, "element_hash") and a.element_hash() == b.element_hash())
 
 
 _CLOSED = RecordLayout()
@@ -259,9 +269,8 @@ def trace_kind(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], gr
     flows = ground.flows
     # A flow that is asked for as a result is copied to a private field as it passes.
     copies = {n: f"{n} as result" for n in algorithm.outputs if n in flows.fields}
-    layout = RecordLayout(
-        frozenset({*algorithm.outputs, *copies.values(), *(("F",) if "cursor" in algorithm.views else ())})
-    )
+    final = frozenset({*algorithm.outputs, *copies.values(), *(("F",) if "cursor" in algorithm.views else ())})
+    layout = RecordLayout(final | algorithm.rewritten)
     steps: dict[tuple[int, int], TracedStep] = {}
     inputs = _inputs(algorithm.inputs, absent, kind.nq, kind.nv)
     for index, sweep in enumerate(algorithm.sweeps):
@@ -272,14 +281,57 @@ def trace_kind(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], gr
             step = steps[index, variant] = TracedStep()
             owner = TracedRecord(
                 step, layout, "body", constants=_body_constants(kind, step), inputs=inputs, flows=flows,
-                flow_reads=to_base, flow_writes=not to_base, copies=copies,
+                flow_reads=to_base or algorithm.is_scheduled, flow_writes=not to_base or algorithm.is_scheduled,
+                copies=copies,
             )  # fmt: skip
             sweep.step(owner, *_neighbours(algorithm, sweep, step, flows, kind, variant))
-    final = frozenset(
-        {*algorithm.outputs, *copies.values(), *(("F",) if "cursor" in algorithm.views else ())}
-    )
-    _reuse_slots(steps, layout, final, frozenset(algorithm.inputs))
+    if not algorithm.is_scheduled:
+        _reuse_slots(steps, layout, final, frozenset(algorithm.inputs))
     return Traced(steps, layout, flows)
+
+
+def trace_loop(algorithm: Algorithm, kind: JointKind, ground: Traced) -> Traced:
+    """The steps of an algorithm that a loop closed by a joint of this kind does. Its record begins with the
+    view `multiplier`."""
+    layout = _view(algorithm, "multiplier", None)
+    steps: dict[tuple[int, int], TracedStep] = {}
+    for index, sweep in enumerate(algorithm.sweeps):
+        if sweep.roles[0] == "loop":
+            step = steps[index, ADD] = TracedStep()
+            owner = TracedRecord(step, layout, "loop", constants=_loop_constants(kind, step))
+            sweep.step(owner, *_neighbours(algorithm, sweep, step, ground.flows, kind, ADD))
+    return Traced(steps, layout, ground.flows)
+
+
+def trace_multiplier(algorithm: Algorithm, ground: Traced) -> Traced:
+    """The steps of an algorithm that the multiplier of any loop does."""
+    layout = _view(algorithm, "multiplier", None)
+    steps: dict[tuple[int, int], TracedStep] = {}
+    for index, sweep in enumerate(algorithm.sweeps):
+        if sweep.roles[0] == "multiplier":
+            for variant in sweep.variants:
+                step = steps[index, variant] = TracedStep()
+                owner = TracedRecord(step, layout, "multiplier")
+                sweep.step(owner, *_neighbours(algorithm, sweep, step, ground.flows, None, variant))
+    return Traced(steps, layout, ground.flows)
+
+
+def _loop_constants(kind: JointKind, step: TracedStep) -> dict[str, Any]:
+    """Placements on the parent's and on the child's side (12 each), damping and friction (nv each), the usual
+    angular and linear mobility (2), joint parameters."""
+
+    def load(start: int, count: int) -> list[Any]:
+        return [step.load(Slot(CONSTANTS, start + k)) for k in range(count)]
+
+    nv = kind.nv
+    return _Lazy({
+        "on_parent": lambda: Transform.from_entries(load(0, 12)),
+        "on_child": lambda: Transform.from_entries(load(12, 12)),
+        "damping": lambda: array(load(24, nv)),
+        "friction": lambda: array(load(24 + nv, nv)),
+        "scale": lambda: array(load(24 + 2 * nv, 2)),
+        "joint": lambda: kind.with_params(load(26 + 2 * nv, len(kind.params()))) if kind.params() else kind,
+    })  # fmt: skip
 
 
 def trace_frame(algorithm: Algorithm, absent: frozenset[str], ground: Traced) -> Traced:
@@ -293,6 +345,9 @@ def trace_frame(algorithm: Algorithm, absent: frozenset[str], ground: Traced) ->
             owner = TracedRecord(step, layout, "frame", constants={"placement": placement})
             sweep.step(owner, *_neighbours(algorithm, sweep, step, ground.flows, None, ADD))
     return Traced(steps, layout, ground.flows)
+
+
+_FOR_EVER = 1_000_000
 
 
 def _reuse_slots(
@@ -315,7 +370,7 @@ def _reuse_slots(
             if in_slot and name in inputs:
                 first[int(e)] = -1
             if in_slot and name in final:
-                last[int(e)] = len(steps)
+                last[int(e)] = _FOR_EVER
     place: dict[int, int] = {}
     free: list[tuple[int, int]] = []  # (last use, place)
     size = 0
@@ -382,25 +437,29 @@ def _inputs(declared: Mapping[str, Any], absent: frozenset[str], nq: int, nv: in
 
 
 def _neighbours(
-    algorithm: Algorithm,
-    sweep: Sweep,
-    step: TracedStep,
-    flows: RecordLayout,
-    kind: JointKind | None,
-    variant: int,
-) -> Sequence[TracedRecord]:
+    algorithm: Algorithm, sweep: Sweep, step: TracedStep, flows: RecordLayout, kind: JointKind | None, variant: int
+) -> Sequence[TracedRecord]:  # fmt: skip
     records = []
-    # A body that passes flows on has them at the second position, so its parent comes third.
-    start = 2 if isinstance(sweep, (BaseToTip, TipToBase)) else 1
-    for position, role in enumerate(sweep.roles[1:], start=start):
-        if role in algorithm.views:
-            layout = RecordLayout()
-            for name, extent in algorithm.views[role].items():
-                layout.place(name, sample(extent, kind.nq if kind else 0, kind.nv if kind else 0), dense=True)
-            records.append(TracedRecord(step, layout, role, position=position))
+    for position, role in enumerate(sweep.roles[1:], start=2 if has_own_flows(sweep.roles) else 1):
+        if role in algorithm.views or role in _SECOND_NAMES:
+            layout = _view(algorithm, _SECOND_NAMES.get(role, role), kind)
+            # The variant that assigns begins from zero what the step would add to.
+            zero = variant == ASSIGN and role in ADDED_TO
+            records.append(TracedRecord(step, layout, role, position=position, zero_reads=zero))
         else:
-            record = TracedRecord(
-                step, _CLOSED, role, flows=flows, flow_position=position, zero_reads=variant == ASSIGN
+            zero = variant == ASSIGN and not algorithm.is_scheduled
+            records.append(
+                TracedRecord(step, _CLOSED, role, flows=flows, flow_position=position, zero_reads=zero)
             )
-            records.append(record)
     return records
+
+
+# Where a step needs two records of one sort, the second has another name.
+_SECOND_NAMES = {"above": "link", "other_link": "link", "other": "multiplier", "other_pair": "pair", "sum": "pair"}
+
+
+def _view(algorithm: Algorithm, role: str, kind: JointKind | None) -> RecordLayout:
+    layout = RecordLayout()
+    for name, extent in algorithm.views[role].items():
+        layout.place(name, sample(extent, kind.nq if kind else 0, kind.nv if kind else 0), dense=True)
+    return layout

@@ -1,9 +1,10 @@
 """Structure: from the graph of a mechanism to a tree, its loops and flat arrays. Graph theory, no physics."""
 
 from catena.structure.canonical import canonical
+from catena.structure.elimination import BodyGoes, LoopGoes, elimination_order
 from catena.structure.plan import Loop, Placements, Plan
 from catena.structure.planning import plan
 from catena.structure.spanning_tree import Tree, least_dof_tree
 from catena.structure.welding import Welds, weld
 
-__all__ = ["Loop", "Placements", "Plan", "Tree", "Welds", "canonical", "least_dof_tree", "plan", "weld"]
+__all__ = ["BodyGoes", "Loop", "LoopGoes", "Placements", "Plan", "Tree", "Welds", "canonical", "elimination_order", "least_dof_tree", "plan", "weld"]

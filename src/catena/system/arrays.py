@@ -10,6 +10,8 @@ from catena.errors import StateError
 
 def as_rows(name: str, value: Any, width: int, what: Callable[[], str]) -> np.ndarray:
     """`value` as float64 with last dimension `width`; `what()` says what the numbers are."""
+    if np.iscomplexobj(value):
+        raise StateError(f"{name} is complex; give real numbers.")
     try:
         x = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:

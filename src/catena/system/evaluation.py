@@ -19,7 +19,7 @@ from catena.structure import Plan
 from catena.system import arrays
 
 # The names that users know the inputs by.
-_PUBLIC = {"qd": "v", "qdd": "vdot", "q_next": "q1"}
+_PUBLIC = {"qd": "v", "qdd": "vdot", "q_next": "q1", "a_base": "base_acceleration"}
 
 
 class Evaluator:
@@ -67,10 +67,9 @@ class Evaluator:
         given: dict[str, np.ndarray] = {}
         for name, value in inputs.items():
             if value is not None:
-                width = self._width(algorithm, name)
-                given[name] = arrays.as_rows(
-                    _PUBLIC.get(name, name), value, width, partial(self._meaning, algorithm, name)
-                )
+                given[name] = self._as_rows(algorithm, name, value)
+            elif name not in algorithm.optional:
+                raise StateError(f"{_PUBLIC.get(name, name)} is None; give {self._meaning(algorithm, name)}.")
         absent = frozenset({*algorithm.inputs, *algorithm.ground_inputs} - given.keys())
         batch = arrays.batch_shape({_PUBLIC.get(n, n): x for n, x in given.items()})
         for name in ("q", "q_next"):
@@ -133,6 +132,18 @@ class Evaluator:
         if extent is VELOCITY:
             return f"one for each velocity component of the joints {_listed(self.plan.joints)}"
         return "a wrench for every body"
+
+    def _as_rows(self, algorithm: Algorithm, name: str, value: Any) -> np.ndarray:
+        width = self._width(algorithm, name)
+        return arrays.as_rows(_PUBLIC.get(name, name), value, width, partial(self._meaning, algorithm, name))
+
+    def checked(self, algorithm: Algorithm, name: str, value: Any) -> np.ndarray:
+        """An input that is used outside the compiled code: an array of the right width whose entries are
+        finite."""
+        x = self._as_rows(algorithm, name, value)
+        if not np.isfinite(x).all():
+            self.complain(algorithm, NOT_FINITE_INPUT, {name: x}, {})
+        return x
 
     def check_positions(self, name: str, q: np.ndarray) -> None:
         """Refuse quaternions that are not of unit length, and what a user's kind refuses."""

@@ -12,14 +12,14 @@ import numpy as np
 
 from catena import dynamics, kinematics
 from catena.dynamics.structurally_recursive import structurally_recursive
-from catena.errors import LoopError, StateError, UnknownNameError
+from catena.errors import LoopError, SingularDynamicsError, StateError, UnknownNameError
 from catena.kernels import Algorithm, plain
 from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.structure import Plan, plan
+from catena.system import arrays, wrenches
 from catena.system import reactions as _reactions
-from catena.system import wrenches
 from catena.system.evaluation import Evaluator
 from catena.system.inertia_check import require_inertia
 
@@ -102,10 +102,11 @@ class System:
     def integrate(self, q: Any, v: Any, dt: Any = 1.0) -> np.ndarray:
         """q (+) v dt: the configuration reached with constant joint velocities v after dt. `dt` may have the
         batch shape."""
-        v = np.asarray(v, dtype=np.float64)
-        return self._run(kinematics.integrate, q=q, qd=v * np.asarray(dt, dtype=np.float64)[..., None])[
-            "q_next"
-        ]
+        v = self._evaluator.checked(kinematics.integrate, "qd", v)
+        dt = arrays.as_rows("dt", np.asarray(dt)[..., None], 1, lambda: "the duration of each step")
+        if not np.isfinite(dt).all():
+            raise StateError(f"dt is {dt[~np.isfinite(dt)][0]}; a step must take a finite time.")
+        return self._run(kinematics.integrate, q=q, qd=v * dt)["q_next"]
 
     def difference(self, q0: Any, q1: Any) -> np.ndarray:
         """The v with integrate(q0, v, 1) = q1, shape (..., nv)."""
@@ -161,7 +162,7 @@ class System:
         if f_ext is None and base_acceleration is None and method == "auto":
             if self._mechanism.revision == self._revision and not plain.active:
                 if self._forward is None:
-                    self._forward = self._shortest(dynamics.articulated_body)
+                    self._forward = self._shortest(dynamics.articulated_body, "forward dynamics")
                 result = self._forward(q, v, tau)
                 if result is not None:
                     return result
@@ -173,9 +174,11 @@ class System:
             tau = given.pop("tau")
             bias = self._run(dynamics.newton_euler, **given)["tau"]
             H = self.mass_matrix(q)
-            force = -bias if tau is None else np.asarray(tau, dtype=np.float64) - bias
-            return np.linalg.solve(H, force[..., None])[..., 0]
-        raise LoopError(
+            given_force = (
+                0.0 if tau is None else self._evaluator.checked(dynamics.articulated_body, "tau", tau)
+            )
+            return np.linalg.solve(H, (given_force - bias)[..., None])[..., 0]
+        raise StateError(
             f"There is no forward dynamics method {method!r}; choose auto, articulated_body or composite_body."
         )
 
@@ -186,7 +189,7 @@ class System:
         if f_ext is None and base_acceleration is None:
             if self._mechanism.revision == self._revision and not plain.active:
                 if self._inverse is None:
-                    self._inverse = self._shortest(dynamics.newton_euler)
+                    self._inverse = self._shortest(dynamics.newton_euler, "inverse dynamics")
                 result = self._inverse(q, v, vdot)
                 if result is not None:
                     return result
@@ -253,6 +256,10 @@ class System:
     def center_of_mass(self, q: Any) -> np.ndarray:
         """The centre of mass in ground, shape (..., 3)."""
         inertia = self._run(dynamics.total_inertia, q=q)["Ic"]
+        if self._plan.inertia[1:, 0].sum() == 0.0:
+            raise SingularDynamicsError(
+                f"{self._mechanism.name!r} has no moving mass and so no centre of mass: give a body mass."
+            )
         return inertia[..., 1:4] / inertia[..., :1]
 
     # The edge.
@@ -260,10 +267,10 @@ class System:
     def _run(self, algorithm: Algorithm, frame: str | None = None, **inputs: Any) -> dict[str, np.ndarray]:
         return self._evaluator.evaluate(algorithm, inputs, frame)
 
-    def _shortest(self, algorithm: Algorithm) -> Callable[..., np.ndarray | None]:
+    def _shortest(self, algorithm: Algorithm, what: str) -> Callable[..., np.ndarray | None]:
         """The function that computes one ordinary state the shortest way, and declines (None) everything
         else."""
-        self._require_tree(algorithm.name.replace("_", " "))
+        self._require_tree(what)
         return self._evaluator.shortest(algorithm, _NO_WRENCH)
 
     def _outside(self, f_ext: Mapping[str, Any] | None, base_acceleration: Any) -> dict[str, Any]:
@@ -291,7 +298,8 @@ class System:
                 f"({self._plan.total_constraints} constraints). This version computes the dynamics of trees; "
                 f"kinematics, mass_matrix and bias_force of the tree coordinates do work."
             )
-        if not self._has_inertia:
+        # Inverse dynamics asks for forces, which massless bodies have too.
+        if not self._has_inertia and what != "inverse dynamics":
             require_inertia(self._plan)
             self._has_inertia = True
 

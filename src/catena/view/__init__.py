@@ -1,4 +1,4 @@
-"""Pictures of mechanisms. Needs matplotlib (`pip install "catena[plot]"`), imported when something is drawn."""
+"""Pictures of mechanisms. Needs matplotlib (`pip install "catena[plot]"`), imported only to draw."""
 
 from catena.view.drawing import draw
 from catena.view.scene import Part, Scene, scene

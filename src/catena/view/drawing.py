@@ -40,7 +40,7 @@ def draw(
     """
     pyplot = require_matplotlib()
     if ax is None:
-        ax = pyplot.figure(figsize=(6.0, 6.0), layout="constrained").add_subplot(projection="3d")
+        ax = pyplot.figure(figsize=(6.0, 6.0)).add_axes((0.0, 0.0, 1.0, 0.95), projection="3d")
     if getattr(ax, "name", "") != "3d":
         raise StateError('draw needs 3-D axes: make them with figure.add_subplot(projection="3d").')
     q = system.neutral() if q is None else np.asarray(q, dtype=np.float64)
@@ -217,7 +217,7 @@ def _paint_floor(ax: Any, picture: Scene, points: Floats) -> Floats:
 
 
 def _fit(ax: Any, points: Floats, part: float) -> None:
-    """Set equal limits so that the picture of the points (n, 3) is centred and fills that part of the axes."""
+    """Set equal limits so that the picture of the points (n, 3) is centred and fills a part of the axes."""
     from mpl_toolkits.mplot3d import proj3d
 
     ax.set_box_aspect((1.0, 1.0, 1.0))

@@ -17,15 +17,20 @@ from catena.view.solids import Polygons, ball, box, cylinder, frame_along
 Floats = NDArray[np.float64]
 
 
-def joint_glyph(site: Site, r: float) -> Polygons:
-    """The polygons of a joint, sized for bars of radius `r`; a `Free` joint has none."""
+def joint_glyph(site: Site, r: float, rank: int = 0) -> Polygons:
+    """The polygons of a joint, sized for bars of radius `r`; a `Free` joint has none.
+
+    `rank` counts the joints drawn before at the same point: later ones are wider, hinges shorter as well, so
+    that all of them can be seen.
+    """
+    r *= 1.0 + 0.22 * rank
     kind, p, R = site.joint.kind, site.point, site.on_parent[:3, :3]
     if isinstance(kind, Free):
         return []
     if isinstance(kind, Fixed) or site.joint.locked:
-        return box(p, site.on_child[:3, :3], (1.9 * r, 1.9 * r, 1.9 * r))
+        return box(p, site.on_child[:3, :3], (2.5 * r, 2.5 * r, 2.5 * r))
     if isinstance(kind, Revolute):
-        return _turn(p, R @ kind.axis, r)
+        return cylinder(p, R @ kind.axis, 1.5 * r, 3.0 * r * 0.5**rank)
     if isinstance(kind, Prismatic):
         return _slide(p, R @ kind.axis, r)
     if isinstance(kind, Cylindrical):
@@ -57,7 +62,7 @@ def _arm(p: Floats, axis: Floats, r: float) -> Polygons:
 
 
 def _by_motions(site: Site, r: float) -> Polygons:
-    """One cylinder or sleeve for each motion, along the columns of the motion space in the present position."""
+    """One cylinder or sleeve for each motion, along the columns of the motion space as they are now."""
     kind = site.joint.kind
     relative = np.linalg.inv(site.on_parent) @ site.on_child
     q = kind.coordinates(Transform.from_pose(Pose.unchecked(relative[:3, 3], relative[:3, :3])))

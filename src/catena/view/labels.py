@@ -38,8 +38,11 @@ def place_labels(
     ax: Any, points: Mapping[str, Floats], clearance: float, avoid: Floats, colour: str, taken: list[Floats],
     size: float = 9.0,
 ) -> None:  # fmt: skip
-    """Add a label for each point, `clearance` [pt] away from it; of the places around it the one that hides the
-    least of `avoid` (n, 3) and of the rectangles already `taken` (grown by the labels placed) is chosen."""
+    """Add a label for each point, `clearance` [pt] away from it.
+
+    Of the places around it the one is chosen that hides the least of `avoid` (n, 3) and of the rectangles
+    already `taken`, to which the new ones are added.
+    """
     matrix = ax.get_proj()
     to_screen = ax.transData
     pixels = ax.figure.dpi / 72.0
@@ -74,12 +77,13 @@ def place_labels(
         taken.append(rectangle)
         side = {1: "left", 0: "center", -1: "right"}[int(np.sign(dx))]
         label = PointLabel(
-            name, point, (float(offset[0]), float(offset[1])), ha=side, va="center", fontsize=size, color=colour,
-            zorder=10, annotation_clip=False,
+            name, point, (float(offset[0]), float(offset[1])), ha=side, va="center", fontsize=size,
+            color=colour,             zorder=10, annotation_clip=False,
             arrowprops=None if reach == 1.0 else LEADER | {"color": colour, "shrinkB": 0.8 * clearance},
         )  # fmt: skip
         label.set_path_effects([patheffects.withStroke(linewidth=2.5, foreground=theme.PAPER)])
         label.set_gid(f"label:{name}")
+        label.set_in_layout(False)  # the places were chosen for the axes as they are
         ax.add_artist(label)
 
 

@@ -28,7 +28,8 @@ def carried_points(
     for site in own:
         if isinstance(site.joint.kind, Free):
             continue
-        points.append(site.point)
+        is_open_here = site.gap > 0.0 and site.joint.child == body
+        points.append(site.on_child[:3, 3] if is_open_here else site.point)
         # A slide that is pulled out shows how far: the child reaches to its side of the joint as well.
         if site.joint.child == body and site.joint.kind.nv > 1:
             points.append(site.on_child[:3, 3])
@@ -48,7 +49,7 @@ def distinct(points: Sequence[Floats], closest: float) -> list[Floats]:
 def body_outline(
     body: Body, pose: Floats, points: Sequence[Floats], sites: Sequence[Site], r: float
 ) -> Polygons:
-    """The polygons of a body: a bar of radius `r` between two joints, otherwise a block with bars to its joints.
+    """The polygons of a body: a bar of radius `r` between two joints, else a block with bars to its joints.
 
     The block is the uniform box with the mass and inertia of the body, where that is of a likely size: so a
     rod has its full length, and a platform or torso its bulk. Otherwise it is the hull of what the body

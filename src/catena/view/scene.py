@@ -62,8 +62,8 @@ class Scene:
 def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] | None = None) -> Scene:
     """The scene of a system at one configuration q (nq,).
 
-    `scale` makes bars and joints thicker or thinner; `view` is the elevation and azimuth [degrees] of the eye,
-    chosen from the mechanism when left out.
+    `scale` makes bars and joints thicker or thinner; `view` is the elevation and azimuth of the eye
+    [degrees], chosen from the mechanism when left out.
     """
     mechanism = system.mechanism
     poses = {
@@ -86,10 +86,13 @@ def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] 
         own = [site for site in sites.values() if name in (site.joint.parent, site.joint.child)]
         faces = body_outline(body, poses[name], reached[name], own, thickness[name])
         parts.append(Part(name, "body", theme.BODIES[levels.get(name, 0) % 2], faces, []))
+    drawn: list[Floats] = []
     for name, site in sites.items():
         # A joint is a little thicker than the bars it connects, so that they end inside it.
         joined = [thickness[end] for end in (site.joint.parent, site.joint.child) if end != GROUND]
-        parts += _joint_parts(name, site, min(max(joined), 1.3 * min(joined)))
+        rank = sum(1 for p in drawn if np.linalg.norm(p - site.point) < 0.1 * r)
+        drawn.append(site.point)
+        parts += _joint_parts(name, site, min(max(joined), 1.3 * min(joined)), rank)
         if GROUND in (site.joint.parent, site.joint.child) and not isinstance(site.joint.kind, Free):
             child = site.joint.child if site.joint.parent == GROUND else site.joint.parent
             faces = pedestal_or_pad(site, looking.up, centres[child], extent, r)
@@ -100,10 +103,12 @@ def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] 
     masses = {name: (body.mass, centres[name]) for name, body in bodies.items() if body.mass > 0.0}
     body_anchors = {name: _middle(reached[name], centres[name]) for name in bodies}
     joint_anchors = {name: site.point for name, site in sites.items()}
-    return Scene(tuple(parts), masses, body_anchors, joint_anchors, looking, r, bool(np.any(mechanism.gravity)))
+    return Scene(
+        tuple(parts), masses, body_anchors, joint_anchors, looking, r, bool(np.any(mechanism.gravity))
+    )
 
 
-def _joint_parts(name: str, site: Site, r: float) -> list[Part]:
+def _joint_parts(name: str, site: Site, r: float, rank: int) -> list[Part]:
     parts = []
     if isinstance(site.joint.kind, Free):
         start, end = site.on_parent[:3, 3], site.on_child[:3, 3]
@@ -112,7 +117,7 @@ def _joint_parts(name: str, site: Site, r: float) -> list[Part]:
         return parts
     role = "locked" if site.joint.locked else "loop" if site.is_loop else "joint"
     colour = {"locked": theme.LOCKED, "loop": theme.LOOP, "joint": theme.JOINT}[role]
-    parts.append(Part(name, role, colour, joint_glyph(site, r), []))
+    parts.append(Part(name, role, colour, joint_glyph(site, r, rank), []))
     if site.gap > 0.05 * r:
         line = np.array([site.on_parent[:3, 3], site.on_child[:3, 3]])
         parts.append(Part(name, "gap", theme.LOOP, [], [line]))

@@ -72,9 +72,9 @@ def _gap(joint: Joint, on_parent: Floats, on_child: Floats) -> float:
 
     relative = np.linalg.inv(on_parent) @ on_child
     pose = Pose.unchecked(relative[:3, 3], relative[:3, :3])
-    reached = pose
     if joint.locked_at is not None:
         reached = joint.kind.transform(joint.locked_at).pose()
     else:
         reached = joint.kind.transform(joint.kind.coordinates(Transform.from_pose(pose))).pose()
-    return float(np.linalg.norm(reached.p - pose.p))
+    distance = float(np.linalg.norm(reached.p - pose.p))
+    return distance if distance > 1e-9 * (1.0 + float(np.linalg.norm(pose.p))) else 0.0

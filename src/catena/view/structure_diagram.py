@@ -1,9 +1,11 @@
-"""The graph of a mechanism: bodies as boxes, joints as lines, the tree from left to right, loops in orange."""
+"""The graph of a mechanism: bodies are boxes, joints lines, the tree grows to the right, loops are orange."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from catena.joints import JointKind, Sdof
 from catena.mechanism import GROUND, VIRTUAL_ROOT, Joint
@@ -70,13 +72,14 @@ def structure_diagram(
     longest = max(len(name) for name in place)
     if ax is None:
         # Room for a name and a line in every column, but never larger than a screen.
-        size = (min(16.0, 1.2 + (0.085 * longest + 0.85) * (depth + 1)), min(10.0, 1.6 + 0.5 * (breadth + 1)))
-        ax = pyplot.figure(figsize=size, layout="constrained").add_subplot()
+        wide = float(np.clip(1.2 + (0.085 * longest + 0.85) * (depth + 1), 6.5, 16.0))
+        high = float(np.clip(1.6 + 0.5 * (breadth + 1), 2.4, 10.0))
+        ax = pyplot.figure(figsize=(wide, high)).add_axes((0.01, 0.02, 0.98, 1.0 - 0.4 / high))
     ax.set_axis_off()
     ax.set_xlim(-0.55, depth + 0.55)
-    low, high = min(y for _, y in place.values()), max(y for _, y in place.values())
+    rows = [y for _, y in place.values()]
     # Room at the bottom for the legend.
-    ax.set_ylim(low - 1.1, high + 0.7)
+    ax.set_ylim(min(rows) - 1.1, max(rows) + 0.7)
 
     width_of_column = _points_per_unit(ax)[0]
     fontsize = max(4.0, min(8.5, 0.62 * width_of_column / (0.60 * max(longest, 4))))
@@ -97,15 +100,16 @@ def structure_diagram(
             if edge.is_loop and edge.constraints:
                 text += f" −{edge.constraints}"
             label = ax.text(
-                *_on_curve(curve, 0.4 if edge.is_loop else 0.5), text, ha="center", va="center", fontsize=small,
-                color=colour, zorder=3,
+                *_on_curve(curve, 0.4 if edge.is_loop else 0.5), text, ha="center", va="center",
+                fontsize=small, color=colour, zorder=3,
                 bbox={"boxstyle": "round,pad=0.18", "facecolor": theme.PAPER, "edgecolor": "none"},
             )  # fmt: skip
             label.set_gid(f"kind:{edge.joint}")
     for name, (x, y) in place.items():
         is_ground = name == GROUND
         box = ax.text(
-            x, y, name if has_text else " ", ha="center", va="center", fontsize=fontsize, color=theme.INK, zorder=4,
+            x, y, name if has_text else " ", ha="center", va="center", fontsize=fontsize,
+            color=theme.INK, zorder=4,
             bbox={
                 "boxstyle": "round,pad=0.35,rounding_size=0.5",
                 "facecolor": "#dfe2e6" if is_ground else "#dce7f3",
@@ -160,7 +164,7 @@ def tree_layout(edges: list[Edge], bodies: list[str]) -> dict[str, Place]:
     row = 0.0
     waiting = [GROUND]
     rows: dict[str, float] = {}
-    # Leaves get rows in the order a walk along the branches meets them; a walk with a list has no depth limit.
+    # Leaves get rows in the order a walk along the branches meets them; a list has no depth limit.
     while waiting:
         name = waiting.pop()
         if not carried[name]:
@@ -230,3 +234,4 @@ def _legend(ax: Any, edges: list[Edge]) -> None:
         color=theme.FAINT_INK,
     )  # fmt: skip
     text.set_gid("legend")
+    text.set_in_layout(False)

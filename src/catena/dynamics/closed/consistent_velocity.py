@@ -1,0 +1,107 @@
+"""The velocity of the closed mechanism in which given joints move as told.
+
+Among all velocities with J v = 0 in which the given joints, of the tree or of a loop, have the given velocities,
+the one of least kinetic energy: it does not depend on how the mechanism was planned. If what is given
+over-determines the motion, but opens no loop faster than `slack`, the given values change by the least amount
+that keeps the loops closed; where the loops would then hardly move at all, because their dimensions are off by
+a little, what is given stays.
+
+Everything is solved in the square-root form y = L^T v with H = L L^T, where the kinetic energy is y.y / 2.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from catena.dynamics.closed.problem import LoopProblem
+from catena.errors import LoopError
+from catena.kinematics.held import Held
+from catena.kinematics.stacks import transposed
+
+# Opening velocities below this part of the given ones are rounding.
+NEGLIGIBLE = 1e-10
+# Given values may change by this many times the slack.
+YIELD = 100.0
+
+
+def consistent_velocity(problem: LoopProblem, held: Sequence[Held], slack: float) -> np.ndarray:
+    """The velocities v (states, nv) at the positions of the problem; its v plays no part.
+
+    The values of `held` have shape (states, nv_joint) or (nv_joint,). Raises a LoopError with what is left of
+    each loop when the loops do not allow what is given.
+    """
+    L = problem.equations[0]
+    rows, wanted = _held_rows(problem, held)
+    root = transposed(np.linalg.solve(L, transposed(rows)))
+    y = np.zeros((problem.states, problem.plan.nv))
+    for k in range(problem.states):
+        y[k] = _one_state(problem, k, root[k], wanted[k], slack, held)
+    return np.linalg.solve(transposed(L), y[..., None])[..., 0]
+
+
+def _one_state(
+    problem: LoopProblem, k: int, A: np.ndarray, b: np.ndarray, slack: float, held: Sequence[Held]
+) -> np.ndarray:
+    J, scale = problem.scaled[k], problem.scale[k]
+    size = max(1.0, float(np.abs(b).max(initial=0.0)))
+    # First as given, with the loops opening as little as can be.
+    y = np.linalg.lstsq(A, b, rcond=1e-12)[0]
+    missed = float(np.abs(A @ y - b).max(initial=0.0))
+    free = _null_space(A)
+    y = y - free @ np.linalg.lstsq(J @ free, J @ y, rcond=float(problem.tolerance[k]))[0]
+    opening = float(np.abs((J @ y) * scale).max(initial=0.0))
+    if max(opening, missed) <= NEGLIGIBLE * size:
+        return y
+    # Then with the loops closed, and the given values changed as little as can be.
+    closed = _null_space(J, float(problem.tolerance[k]))
+    z = closed @ np.linalg.lstsq(A @ closed, b, rcond=1e-12)[0]
+    change = float(np.abs(A @ z - b).max(initial=0.0))
+    if opening <= slack * size and change <= YIELD * slack * size:
+        return z
+    if max(opening, missed) <= slack * size:
+        return y
+    raise LoopError(_complaint(problem, k, (J @ y) * scale, change, missed, held))
+
+
+def _held_rows(problem: LoopProblem, held: Sequence[Held]) -> tuple[np.ndarray, np.ndarray]:
+    """Rows (states, k, nv) that give the velocities held, and their values (states, k)."""
+    plan = problem.plan
+    rows, wanted = [np.zeros((problem.states, 0, plan.nv))], [np.zeros((problem.states, 0))]
+    for h in held:
+        if h.node >= 0:
+            start = int(plan.v_start[h.node])
+            row = np.broadcast_to(np.eye(plan.nv)[start : start + h.kind.nv], (problem.states, h.kind.nv, plan.nv))
+        else:
+            state = problem.loops[h.loop]
+            row = np.linalg.pinv(state.S, rcond=1e-10) @ state.J_rel
+        rows.append(row[:, h.mask])
+        wanted.append(np.broadcast_to(h.value, (problem.states, h.kind.nv))[:, h.mask])
+    return np.concatenate(rows, axis=1), np.concatenate(wanted, axis=1)
+
+
+def _null_space(A: np.ndarray, tolerance: float = 1e-12) -> np.ndarray:
+    """An orthonormal basis (nv, k) of what A does not see."""
+    _, s, Vt = np.linalg.svd(A)
+    return Vt[int((s > tolerance * s.max(initial=1e-300)).sum()) :].T
+
+
+def _complaint(
+    problem: LoopProblem, k: int, opening: np.ndarray, change: float, missed: float, held: Sequence[Held]
+) -> str:
+    names = ", ".join(repr(h.name) for h in held)
+    if missed > float(np.abs(opening).max(initial=0.0)):
+        return (
+            f"The joints of {problem.plan.name!r} cannot move as given for {names}: the values contradict each other by "
+            f"{missed:.3g}. Give fewer values."
+        )
+    left, start = [], 0
+    for state in problem.loops:
+        m = state.loop.constraints
+        left.append(f"loop {state.name!r} at {float(np.abs(opening[start : start + m]).max(initial=0.0)):.3g}")
+        start += m
+    where = f" in state {k}" if problem.states > 1 else ""
+    return (
+        f"The loops of {problem.plan.name!r} do not allow the velocities given for {names}{where}: they would open, "
+        f"{', '.join(left)} (m/s or rad/s). The nearest velocity of the closed mechanism differs by {change:.3g}: give "
+        f"fewer values, or values that fit together."
+    )

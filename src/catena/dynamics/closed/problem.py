@@ -1,0 +1,233 @@
+"""What every formulation of closed-chain dynamics starts from, and what it returns.
+
+    H vdot + bias = tau + J^T lambda,      J vdot + gamma = 0
+
+H, bias and tau belong to the coordinates of the tree, J and gamma to its loops. Nothing is computed before it
+is asked for. All arrays have one leading dimension, the states.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from catena.dynamics.composite_body import composite_body
+from catena.dynamics.newton_euler import newton_euler
+from catena.errors import SingularDynamicsError
+from catena.kinematics import stacks
+from catena.kinematics.closure import LoopState, Motions, Runner, loop_kinematics, tree_motions
+from catena.structure import Plan
+
+# A singular value of the scaled constraints below this part of the largest counts as zero. Rounding is near
+# 1e-15 and grows with the depth of the tree; a misalignment of 1e-6 rad is near 1e-6.
+RANK_TOLERANCE = 1e-10
+# A loop that is open by e cannot show a rank below e: its redundant constraints contradict each other by that
+# much.
+CLOSURE_FACTOR = 10.0
+# A loop joint that moves slower than this part of the bodies it joins stands still as far as Coulomb friction
+# goes, because its velocity comes from theirs with rounding.
+STANDSTILL = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class LoopSolution:
+    """Accelerations vdot (states, nv), multipliers (states, m) of all constraints in the order of the loops, the
+    rank (states,) of the constraints, and a sentence about how it was found.
+
+    Where constraints are redundant, multipliers are one choice among many; vdot is unique.
+    """
+
+    vdot: np.ndarray
+    multipliers: np.ndarray
+    rank: np.ndarray
+    note: str = ""
+
+
+@dataclass(eq=False)
+class LoopProblem:
+    """The equations of motion of a plan with loops at a batch of states.
+
+    `q`, `v`, `tau`, `f_ext` (states, 6 n) and `a_base` (states, 6) are given, the last three may be None.
+    """
+
+    runner: Runner
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray | None = None
+    f_ext: np.ndarray | None = None
+    a_base: np.ndarray | None = None
+    batch: tuple[int, ...] = field(default=(), init=False)
+
+    def __post_init__(self) -> None:
+        given = {name: np.asarray(x, dtype=np.float64) for name, x in self._given().items() if x is not None}
+        self.batch = np.broadcast_shapes(*(x.shape[:-1] for x in given.values()))
+        for name, x in given.items():
+            wide = np.broadcast_to(x, (*self.batch, x.shape[-1]))
+            setattr(self, name, np.ascontiguousarray(wide.reshape(prod(self.batch), x.shape[-1])))
+
+    def _given(self) -> Mapping[str, Any]:
+        return {"q": self.q, "v": self.v, "tau": self.tau, "f_ext": self.f_ext, "a_base": self.a_base}
+
+    @property
+    def plan(self) -> Plan:
+        """The plan."""
+        return self.runner.plan
+
+    @property
+    def states(self) -> int:
+        """The number of states."""
+        return len(self.q)
+
+    @cached_property
+    def motions(self) -> Motions:
+        """How the tree joints stand and move."""
+        return tree_motions(self.runner, self.q, self.v)
+
+    @cached_property
+    def loops(self) -> list[LoopState]:
+        """The loop joints."""
+        return loop_kinematics(self.runner, self.q, self.v, self.motions)
+
+    @cached_property
+    def H(self) -> np.ndarray:
+        """The joint-space inertia of the tree, (states, nv, nv)."""
+        return self.runner.evaluate(composite_body, {"q": self.q})["H"]
+
+    @cached_property
+    def bias(self) -> np.ndarray:
+        """The forces of the tree joints at which nothing accelerates, (states, nv); their friction is in it."""
+        inputs = {"q": self.q, "qd": self.v, "qdd": None, "f_ext": self.f_ext, "a_base": self.a_base}
+        return self.runner.evaluate(newton_euler, inputs)["tau"]
+
+    @cached_property
+    def force(self) -> np.ndarray:
+        """tau - bias and the friction of the loop joints, (states, nv)."""
+        force = -self.bias if self.tau is None else self.tau - self.bias
+        for state, wrench in zip(self.loops, self.friction_wrenches, strict=True):
+            if wrench is not None:
+                force = force + stacks.apply(stacks.transposed(state.J_rel), wrench)
+        return force
+
+    @cached_property
+    def friction_wrenches(self) -> list[np.ndarray | None]:
+        """The wrench (states, 6) that each loop joint's friction passes to its child at C, None without friction."""
+        return [_friction_wrench(self.motions, state) for state in self.loops]
+
+    @cached_property
+    def J(self) -> np.ndarray:
+        """The Jacobian of all constraints, (states, m, nv)."""
+        return np.concatenate([s.J for s in self.loops], axis=-2) if self.loops else np.zeros((self.states, 0, self.plan.nv))
+
+    @cached_property
+    def gamma(self) -> np.ndarray:
+        """The accelerations of all constraints when vdot is zero, (states, m)."""
+        return np.concatenate([s.gamma for s in self.loops], axis=-1) if self.loops else np.zeros((self.states, 0))
+
+    @cached_property
+    def length(self) -> float:
+        """The size of the mechanism [m]: how far apart its joints are."""
+        plan = self.plan
+        spans = [np.linalg.norm(plan.placement_p, axis=-1)]
+        spans += [np.array([np.linalg.norm(s.loop.parent_p), np.linalg.norm(s.loop.child_p)]) for s in self.loops]
+        return float(max(np.max(x, initial=0.0) for x in spans)) or 1.0
+
+    @cached_property
+    def closure_error(self) -> np.ndarray:
+        """The largest error of any loop, (states,), as an angle or a part of the mechanism's size."""
+        worst = np.zeros(self.states)
+        for state in self.loops:
+            # Along S a nearest configuration has no error worth the name, so the whole twist may be taken.
+            angular = np.linalg.norm(state.error[:, :3], axis=-1)
+            linear = np.linalg.norm(state.error[:, 3:], axis=-1) / self.length
+            if state.loop.constraints:
+                worst = np.maximum(worst, np.maximum(angular, linear))
+        return worst
+
+    @cached_property
+    def tolerance(self) -> np.ndarray:
+        """What counts as zero among the singular values of the scaled constraints, relative to the largest,
+        (states,)."""
+        return np.maximum(RANK_TOLERANCE, CLOSURE_FACTOR * self.closure_error)
+
+    @cached_property
+    def equations(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(L, H, force): the Cholesky factor L of a positive definite H, and the force that belongs to it.
+
+        Where some motion of the tree moves no inertia, its loops may still move some: there H and force are
+        those of H + w J^T J and force - w J^T gamma, which have the same solution.
+        """
+        try:
+            L = np.linalg.cholesky(self.H)
+            if _sound(L, self.H).all():
+                return L, self.H, self.force
+        except np.linalg.LinAlgError:
+            pass
+        Jt = stacks.transposed(self.J)
+        JtJ = Jt @ self.J
+        trace = np.trace(JtJ, axis1=-2, axis2=-1)
+        w = np.trace(self.H, axis1=-2, axis2=-1) / np.where(trace > 0.0, trace, 1.0)
+        H = self.H + w[:, None, None] * JtJ
+        force = self.force - w[:, None] * stacks.apply(Jt, self.gamma)
+        try:
+            L = np.linalg.cholesky(H)
+            sound = bool(_sound(L, H).all())
+        except np.linalg.LinAlgError:
+            sound = False
+        if not sound:
+            raise SingularDynamicsError(
+                f"{self.plan.name!r} has a motion that its loops allow and that moves no inertia, so its acceleration is "
+                f"not determined. Give the bodies that take part mass and inertia, or lock a joint."
+            )
+        return L, H, force
+
+    @cached_property
+    def scale(self) -> np.ndarray:
+        """The size (states, m) of each constraint's row of J L^-T, taken from the mobility of the two bodies in all
+        directions of its kind, so that it is the same for rotated copies and in all units, and does not vanish
+        for a row that is zero but for rounding."""
+        L = self.equations[0]
+        rows = [row_scale(s.Phi, np.linalg.solve(L, stacks.transposed(s.J_rel)), self.length) for s in self.loops]
+        return np.concatenate(rows, axis=-1) if rows else np.zeros((self.states, 0))
+
+    @cached_property
+    def scaled(self) -> np.ndarray:
+        """The constraints in square-root form, J L^-T with scaled rows, (states, m, nv)."""
+        L = self.equations[0]
+        return stacks.transposed(np.linalg.solve(L, stacks.transposed(self.J))) / self.scale[..., None]
+
+
+def row_scale(Phi: np.ndarray, mobility: np.ndarray, length: float) -> np.ndarray:
+    """The size (..., m) of the rows Phi^T J_rel L^-T, given mobility = L^-1 J_rel^T (..., nv, 6).
+
+    Each row is weighed with the size of all three rotations and all three displacements of the joint, but not
+    with less than a thousandth of what the others would be worth at the size of the mechanism.
+    """
+    angular = np.sqrt(np.sum(mobility[..., :3] ** 2, axis=(-1, -2)))
+    linear = np.sqrt(np.sum(mobility[..., 3:] ** 2, axis=(-1, -2)))
+    a = np.maximum(angular, 1e-3 * linear / length)[..., None]
+    b = np.maximum(linear, 1e-3 * angular * length)[..., None]
+    size = np.sqrt(np.sum(Phi[..., :3, :] ** 2, axis=-2) * a**2 + np.sum(Phi[..., 3:, :] ** 2, axis=-2) * b**2)
+    return np.where(size > 0.0, size, 1.0)
+
+
+def _friction_wrench(motions: Motions, state: LoopState) -> np.ndarray | None:
+    loop = state.loop
+    if not (np.any(loop.damping) or np.any(loop.friction)):
+        return None
+    twist = np.linalg.norm(motions.v[:, [loop.parent_node, loop.child_node], :], axis=(-1, -2))
+    moving = np.abs(state.v) > STANDSTILL * twist[:, None]
+    t = loop.damping * state.v + loop.friction * np.where(moving, np.sign(state.v), 0.0)
+    # The wrench with S^T f = -t and nothing along the constraints.
+    return -stacks.apply(stacks.transposed(np.linalg.pinv(state.S, rcond=1e-10)), t)
+
+
+def _sound(L: np.ndarray, H: np.ndarray) -> np.ndarray:
+    """Whether no pivot has lost all its digits."""
+    pivots = np.diagonal(L, axis1=-2, axis2=-1) ** 2
+    return np.all(pivots > 1e-13 * np.diagonal(H, axis1=-2, axis2=-1), axis=-1)
+
+
+Formulation = Callable[[LoopProblem], LoopSolution]

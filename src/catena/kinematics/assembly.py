@@ -1,0 +1,383 @@
+"""Closing the loops: coordinates at which every loop joint fits, with some of them held.
+
+Newton-Raphson on the closure, C dtheta = -Phi* (Nikravesh et al., eq. 26), with steps on the manifold of q and
+Levenberg-Marquardt damping mu = lambda |error|, which keeps quadratic convergence where constraints are
+redundant or the configuration is singular. The coordinates held are given to tree joints directly and to loop
+joints as further equations.
+
+The branch is that of the guess. If the guess is itself closed, the given values move there from the guess in
+small steps; else the iteration starts at the guess. Only when neither closes the loops are other starts
+tried, near ones first, always in the same order.
+
+If what is given over-determines the loops, but by no more than `slack` (m or rad of any loop), the given values
+move by the least amount that closes them. Loops whose own dimensions leave a gap of no more than `slack` are
+closed as well as they can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from catena.errors import LoopError
+from catena.joints import JointKind
+from catena.kinematics import stacks
+from catena.kinematics.closure import LoopState, Runner, loop_kinematics
+from catena.kinematics.held import Held
+from catena.kinematics.kind_values import kind_values
+from catena.structure import Plan
+
+# Errors in rad, or in fractions of the characteristic length.
+CLOSED = 1e-11
+FINISHED = 2e-15
+ROUGHLY = 1e-6
+# The given values follow the guess in steps of at most this (rad, or fractions of the length).
+STEP = 0.2
+# Given values may move by this many times the slack; beyond, it is the mechanism that does not fit.
+YIELD = 100.0
+STARTS = (1e-3, 1e-2, 0.1, 0.3, 0.3, 1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """A configuration and how well it closes the loops: the largest scaled error, and the states of the loops
+    with the error (6,) of each, measured from the position held where one is."""
+
+    q: np.ndarray
+    worst: float
+    states: list[LoopState]
+    errors: list[np.ndarray]
+
+    @property
+    def closed(self) -> bool:
+        return self.worst <= CLOSED
+
+    @property
+    def residual(self) -> float:
+        """The largest rotation [rad] or translation [m] left in any loop."""
+        return max((float(max(gap(e))) for e in self.errors), default=0.0)
+
+
+def gap(error: np.ndarray) -> tuple[float, float]:
+    """The rotation [rad] and the translation [m] of an error (6,)."""
+    return float(np.linalg.norm(error[:3])), float(np.linalg.norm(error[3:]))
+
+
+def characteristic_length(plan: Plan) -> float:
+    """A length typical of the mechanism [m]: the largest offset of a joint in its node, or 1."""
+    offsets = [np.linalg.norm(plan.placement_p, axis=1).max(initial=0.0)]
+    for loop in plan.loop_joints:
+        offsets += [np.linalg.norm(loop.parent_p), np.linalg.norm(loop.child_p)]
+    return float(max(offsets)) or 1.0
+
+
+def assemble(runner: Runner, held: Sequence[Held], guess: np.ndarray, slack: float) -> np.ndarray:
+    """The coordinates (nq,) near `guess` (nq,) that close the loops and hold what is given.
+
+    Raises a LoopError with the residual of each loop when there are none.
+    """
+    solver = _Solver(runner, held)
+    start = solver.fit(guess, {})
+    fits = []
+    if start.residual <= slack:
+        followed = solver.follow(start.q)
+        if followed is not None:
+            return followed.q
+    fit = solver.descend(solver.put(guess))
+    if fit.closed:
+        return fit.q
+    fits.append(fit)
+    if fit.residual > slack:
+        for other in solver.other_starts(guess):
+            if other.closed:
+                return other.q
+            fits.append(other)
+            if other.residual <= slack:
+                break
+    best = min(fits, key=lambda f: f.worst)
+    if best.residual <= slack:
+        moved = solver.give_way(best.q)
+        if moved is not None and solver.moved(moved) <= YIELD * slack:
+            return moved.q
+        return best.q
+    raise LoopError(_complaint(solver, best, slack))
+
+
+def close(runner: Runner, q: np.ndarray) -> tuple[np.ndarray, bool]:
+    """The coordinates nearest in descent from q (nq,) that close the loops, nothing held, and whether they do."""
+    fit = _Solver(runner, ()).descend(q)
+    return fit.q, fit.closed
+
+
+class _Solver:
+    """The equations of one assembly: the closure of every loop, and the coordinates held."""
+
+    def __init__(self, runner: Runner, held: Sequence[Held]) -> None:
+        self.runner, self.plan = runner, runner.plan
+        self.held = held
+        self.tree = [h for h in held if h.node >= 0]
+        self.length = characteristic_length(self.plan)
+        self.on_loops = {h.loop: h for h in held if h.loop >= 0}
+        self.free = np.ones(self.plan.nv, dtype=bool)
+        for h in self.tree:
+            self.free[int(self.plan.v_start[h.node]) + np.flatnonzero(h.mask)] = False
+        self.given = {h.name: h.value for h in held}
+
+    # The equations.
+
+    def fit(self, q: np.ndarray, values: dict[str, np.ndarray]) -> _Fit:
+        """How well q closes the loops when loop joints are held at these values."""
+        states = loop_kinematics(self.runner, q)
+        errors = [self._error(k, state, values) for k, state in enumerate(states)]
+        e, _ = self._equations(states, errors, bool(values))
+        return _Fit(q, float(np.abs(e).max(initial=0.0)), states, errors)
+
+    def _error(self, k: int, state: LoopState, values: dict[str, np.ndarray]) -> np.ndarray:
+        """The error twist of a loop, measured from the position held."""
+        h = self.on_loops.get(k)
+        if h is None or h.name not in values:
+            return state.error
+        kind = state.loop.kind
+        position = np.where(h.mask, values[h.name], state.q) if kind.nq == kind.nv else values[h.name]
+        put = kind_values(kind, position, np.zeros(kind.nv)).X
+        return stacks.logarithm(state.X @ stacks.inverse(put))
+
+    def _equations(
+        self, states: list[LoopState], errors: list[np.ndarray], hold: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The scaled residuals (m,) of all loops and of the loop joints held, and their Jacobian (m, nv)."""
+        e: list[np.ndarray] = [np.zeros(0)]
+        J: list[np.ndarray] = [np.zeros((0, self.plan.nv))]
+        for k, (state, error) in enumerate(zip(states, errors)):
+            rows = [state.Phi.T]
+            if hold and k in self.on_loops:
+                rows.append(np.linalg.pinv(state.S)[self.on_loops[k].mask])
+            for D in rows:
+                size = np.linalg.norm(D[:, :3], axis=1) + self.length * np.linalg.norm(D[:, 3:], axis=1)
+                D = D / np.where(size > 0.0, size, 1.0)[:, None]
+                e.append(D @ error)
+                J.append(D @ state.J_rel)
+        return np.concatenate(e), np.concatenate(J)
+
+    def _columns(self, q: np.ndarray) -> np.ndarray:
+        """How much of each velocity component (nv,) is about a radian or a characteristic length."""
+        scale = np.ones(self.plan.nv)
+        for i in range(1, self.plan.n):
+            kind = self.plan.kind[i]
+            assert kind is not None
+            S = kind.motion_space(q[self._q(i)]).array
+            size = np.linalg.norm(S[:3], axis=0) + np.linalg.norm(S[3:], axis=0) / self.length
+            scale[self._v(i)] = 1.0 / np.where(size > 0.0, size, 1.0)
+        return scale
+
+    # Steps.
+
+    def descend(
+        self,
+        q: np.ndarray,
+        values: dict[str, np.ndarray] | None = None,
+        hold: bool = True,
+        enough: float = FINISHED,
+    ) -> _Fit:
+        """Damped Newton steps from q until the errors are small `enough` or no longer decrease."""
+        values = (self.given if values is None else values) if hold else {}
+        free = np.flatnonzero(self.free) if hold else np.arange(self.plan.nv)
+        scale = self._columns(q)[free]
+        fit = self.fit(q, values)
+        damping, slow = 1e-2, 0
+        for _ in range(80):
+            e, J = self._equations(fit.states, fit.errors, bool(values))
+            size = float(np.linalg.norm(e))
+            if fit.worst <= enough or slow >= 6 or not len(free):
+                break
+            U, s, Vt = np.linalg.svd(J[:, free] * scale, full_matrices=False)
+            for _ in range(12):
+                y = Vt.T @ (s / (s * s + damping * size) * (U.T @ -e))
+                y *= min(1.0, 0.7 / (float(np.abs(y).max(initial=0.0)) or 1.0))
+                step = np.zeros(self.plan.nv)
+                step[free] = scale * y
+                trial = self.fit(self._move(fit.q, step), values)
+                reached = float(np.linalg.norm(self._equations(trial.states, trial.errors, bool(values))[0]))
+                if reached < size:
+                    break
+                if fit.worst <= CLOSED:
+                    return fit
+                damping *= 6.0
+            else:
+                break
+            slow = slow + 1 if reached > 0.99 * size else 0
+            damping = max(1e-3, 0.3 * damping)
+            fit = trial
+        return fit
+
+    def follow(self, q: np.ndarray) -> _Fit | None:
+        """Lead the held coordinates from where they are at the closed configuration q to where they should
+        be, closing the loops on the way; None where that is not possible."""
+        states = loop_kinematics(self.runner, q)
+        ways = {h.name: self._way(h, q, states) for h in self.held}
+        far = 0.0
+        scale = self._columns(q)
+        for h in self.held:
+            size = scale[self._v(h.node)] if h.node >= 0 else _sizes(states[h.loop].S, self.length)
+            far = max(far, float(np.abs(ways[h.name] / size).max(initial=0.0)))
+        steps = max(1, int(np.ceil(far / STEP)))
+        done, length, last = 0.0, 1.0 / steps, np.zeros(self.plan.nv)
+        while True:
+            to = 1.0 if done + length > 1.0 - 1e-9 else done + length
+            values = {
+                h.name: h.value if to == 1.0 else self._between(h, (1.0 - to) * ways[h.name]) for h in self.held
+            }
+            # Start where the last step leads to when it is taken again.
+            start = self.put(self._move(q, (to - done) * last), values)
+            trial = self.descend(start, values, enough=FINISHED if to == 1.0 else ROUGHLY)
+            near, way = self._near(q, trial.q, 4.0 * STEP)
+            if trial.worst <= (CLOSED if to == 1.0 else ROUGHLY) and near:
+                if to == 1.0:
+                    return trial
+                last = np.where(self.free, way, 0.0) / (to - done)
+                q, done = trial.q, to
+                continue
+            length *= 0.5
+            last *= 0.0
+            if length * steps < 1.0 / 64.0:
+                return None
+
+    def other_starts(self, guess: np.ndarray) -> list[_Fit]:
+        """Descents from starts further and further from the guess, up to the first that closes."""
+        rng = np.random.default_rng(0)
+        scale, fits = self._columns(guess), []
+        for size in STARTS:
+            step = np.where(self.free, size * scale * rng.normal(size=self.plan.nv), 0.0)
+            fits.append(self.descend(self.put(self._move(guess, step))))
+            if fits[-1].closed:
+                break
+        return fits
+
+    def give_way(self, q: np.ndarray) -> _Fit | None:
+        """Close the loops with nothing held, while the given values move by the least amount."""
+        scale = self._columns(q)
+        fit = self.fit(q, {})
+        for _ in range(30):
+            e, J = self._equations(fit.states, fit.errors, False)
+            A, d = self._held_equations(fit)
+            U, s, Vt = np.linalg.svd(J * scale)
+            rank = int((s > 1e-10 * s.max(initial=1e-300)).sum())
+            y = Vt[:rank].T @ (U[:, :rank].T @ -e / s[:rank])
+            N = Vt[rank:].T
+            A = A * scale
+            y = y + N @ np.linalg.lstsq(A @ N, -(d + A @ y), rcond=1e-10)[0]
+            if np.abs(y).max(initial=0.0) > 0.7:
+                return None
+            fit = self.fit(self._move(fit.q, scale * y), {})
+            if np.abs(y).max(initial=0.0) < 1e-13:
+                break
+        return fit if fit.closed else None
+
+    def moved(self, fit: _Fit) -> float:
+        """How far the given values are from those of a configuration."""
+        return float(np.abs(self._held_equations(fit)[1]).max(initial=0.0))
+
+    def _held_equations(self, fit: _Fit) -> tuple[np.ndarray, np.ndarray]:
+        """The Jacobian (k, nv) of the coordinates held, and how far they are from the given values (k,)."""
+        A, d = [np.zeros((0, self.plan.nv))], [np.zeros(0)]
+        for h in self.held:
+            if h.node >= 0:
+                start = int(self.plan.v_start[h.node])
+                rows = np.eye(self.plan.nv)[start : start + h.kind.nv]
+                value = self._whole(h, fit.q[self._q(h.node)])
+                off = np.asarray(h.kind.difference(value, fit.q[self._q(h.node)]), dtype=np.float64)
+            else:
+                across = np.linalg.pinv(fit.states[h.loop].S)
+                rows = across @ fit.states[h.loop].J_rel
+                off = across @ self._error(h.loop, fit.states[h.loop], self.given)
+            A.append(rows[h.mask])
+            d.append(off[h.mask])
+        return np.concatenate(A), np.concatenate(d)
+
+    # Coordinates.
+
+    def put(self, q: np.ndarray, values: dict[str, np.ndarray] | None = None) -> np.ndarray:
+        """q with the held coordinates of tree joints in place."""
+        q = q.copy()
+        for h in self.tree:
+            where = self._q(h.node)
+            value = h.value if values is None else values[h.name]
+            q[where] = np.where(h.mask, value, q[where]) if h.kind.nq == h.kind.nv else value
+        return q
+
+    def _whole(self, h: Held, at: np.ndarray) -> np.ndarray:
+        """The position given, with the entries left free as they are."""
+        return np.where(h.mask, h.value, at) if h.kind.nq == h.kind.nv else h.value
+
+    def _way(self, h: Held, q: np.ndarray, states: list[LoopState]) -> np.ndarray:
+        """The shortest way back (nv_joint,) from the position given to the one at q."""
+        at = q[self._q(h.node)] if h.node >= 0 else states[h.loop].q
+        value = self._whole(h, at)
+        way = np.asarray(h.kind.difference(value, at), dtype=np.float64)
+        if h.kind.nq != h.kind.nv:
+            return way
+        # Whole turns count in coordinates but not on the way.
+        turned = way - 2.0 * np.pi * np.round(way / (2.0 * np.pi))
+        there, here = h.kind.transform(value + turned), h.kind.transform(at)
+        same = np.allclose(there.R, here.R, atol=1e-9) and np.allclose(there.p, here.p, atol=1e-9)
+        return turned if same else way
+
+    def _between(self, h: Held, way: np.ndarray) -> np.ndarray:
+        """The position on the way that is still this far from the one given."""
+        value = np.where(np.isnan(h.value), 0.0, h.value)
+        return np.asarray(h.kind.integrate(value, way), dtype=np.float64)
+
+    def _move(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+        result = q.copy()
+        for i in range(1, self.plan.n):
+            if step[self._v(i)].any():
+                result[self._q(i)] = self._kind(i).integrate(q[self._q(i)], step[self._v(i)])
+        return result
+
+    def _near(self, q0: np.ndarray, q1: np.ndarray, most: float) -> tuple[bool, np.ndarray]:
+        """Whether no joint has moved by more than `most` rad or characteristic lengths, and the way (nv,)."""
+        way = np.zeros(self.plan.nv)
+        for i in range(1, self.plan.n):
+            way[self._v(i)] = self._kind(i).difference(q0[self._q(i)], q1[self._q(i)])
+        far = np.where(self.free, way, 0.0) / self._columns(q0)
+        return bool(np.abs(far).max(initial=0.0) <= most), way
+
+    def _kind(self, i: int) -> JointKind:
+        kind = self.plan.kind[i]
+        assert kind is not None
+        return kind
+
+    def _q(self, i: int) -> slice:
+        return slice(int(self.plan.q_start[i]), int(self.plan.q_start[i] + self.plan.q_size[i]))
+
+    def _v(self, i: int) -> slice:
+        return slice(int(self.plan.v_start[i]), int(self.plan.v_start[i] + self.plan.v_size[i]))
+
+
+def _sizes(S: np.ndarray, length: float) -> np.ndarray:
+    size = np.linalg.norm(S[:3], axis=0) + np.linalg.norm(S[3:], axis=0) / length
+    return 1.0 / np.where(size > 0.0, size, 1.0)
+
+
+def _complaint(solver: _Solver, best: _Fit, slack: float) -> str:
+    """Why the loops do not close: what was given, or the mechanism itself; with what is left of each loop."""
+    left = "; ".join(
+        f"loop {state.name!r} {gap(error)[1]:.3g} m and {gap(error)[0]:.3g} rad"
+        for state, error in zip(best.states, best.errors)
+    )
+    names = ", ".join(repr(h.name) for h in solver.held)
+    if solver.held:
+        free = solver.descend(best.q, hold=False)
+        if free.closed:
+            return (
+                f"The loops of {solver.plan.name!r} do not close with the values given for {names}: {left} are left open, "
+                f"more than the slack of {slack:.3g}. They close when those values change by {solver.moved(free):.3g}: "
+                f"give fewer values, or values that fit together, or a guess nearer to the configuration wanted."
+            )
+    told = f" with or without the values given for {names}" if solver.held else ""
+    return (
+        f"The loops of {solver.plan.name!r} cannot be closed from this guess{told}: {left} are left open, more than the "
+        f"slack of {slack:.3g}. Check the dimensions and poses of the joints of these loops, or give a guess."
+    )

@@ -1,0 +1,167 @@
+"""How far each loop is from closed, how fast it opens, and what keeps it closed.
+
+For a loop joint with frame P on its parent side and C on its child side, X takes motions from P to C. The
+joint's coordinates are those of the configuration nearest to X; what is left is the position error. The twist
+of C relative to P is J_rel v, and the joint resists its components along Phi, the constraint space:
+
+    position residual      Phi^T log(X transform(q)^-1), zero exactly when the loop is closed
+    velocity residual      Phi^T J_rel v = J v
+    acceleration           J vdot + gamma = 0
+
+with gamma = Phi^T (a_C - X a_P - v_C x v_rel - S' v_joint) for vdot = 0, the same recursion as in the tree
+(Lilly and Orin, eq. 22 to 30; Nikravesh et al., eq. 11 to 15, C = J). Only joints below the last common ancestor
+of the two sides take part, so what moves both sides alike cancels exactly.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from catena.kernels import Algorithm
+from catena.kinematics import stacks
+from catena.kinematics.joint_motions import joint_motions
+from catena.kinematics.kind_values import kind_values, nearest_coordinates
+from catena.structure import Plan
+from catena.structure.plan import Loop
+
+
+class Runner(Protocol):
+    """Whatever runs an algorithm on a plan."""
+
+    @property
+    def plan(self) -> Plan:
+        """The plan."""
+
+    def evaluate(
+        self, algorithm: Algorithm, inputs: Mapping[str, Any], frame: str | None = None
+    ) -> dict[str, np.ndarray]:
+        """Outputs by name for inputs by name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Motions:
+    """How all tree joints stand and move: X (..., n, 6, 6) from each node's parent, S_rows (..., nv, 6), twists v
+    (..., n, 6) and velocity-dependent accelerations c (..., n, 6) relative to the parent; ground's are zero."""
+
+    X: np.ndarray
+    S_rows: np.ndarray
+    v: np.ndarray
+    c: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class LoopState:
+    """A loop joint in a batch of states. m = 6 - nv_joint constraints; everything at the child-side frame C.
+
+    `X` (..., 6, 6) takes motions from P to C, `q` (..., nq_joint) and `v` (..., nv_joint) are the joint's own
+    coordinates and velocities, `S` (..., 6, nv_joint), `Phi` (..., 6, m), `J_rel` (..., 6, nv), `J` = Phi^T J_rel
+    (..., m, nv), `v_rel` (..., 6), `gamma` (..., m), `position` and `velocity` (..., m) the residuals; `error`
+    (..., 6) is the whole position error as a twist, `drift` (..., 6) the acceleration of C relative to P, less
+    what the joint itself allows for, when vdot is zero: gamma = Phi^T drift.
+    """
+
+    loop: Loop
+    X: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    S: np.ndarray
+    Phi: np.ndarray
+    J_rel: np.ndarray
+    J: np.ndarray
+    v_rel: np.ndarray
+    drift: np.ndarray
+    gamma: np.ndarray
+    error: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
+
+    @property
+    def name(self) -> str:
+        """The name of the joint."""
+        return self.loop.name
+
+
+def tree_motions(runner: Runner, q: Any, v: Any = None) -> Motions:
+    """How all tree joints stand and move at q (..., nq) and v (..., nv), or at rest."""
+    result = runner.evaluate(joint_motions, {"q": q, "qd": v})
+    twist, c = result["v"].copy(), result["c"].copy()
+    twist[..., :1, :] = c[..., :1, :] = 0.0
+    entries = result["X"].copy()
+    entries[..., 0, :] = [1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]
+    return Motions(stacks.from_entries(entries), result["S_rows"], twist, c)
+
+
+def loop_kinematics(
+    runner: Runner, q: Any, v: Any = None, motions: Motions | None = None
+) -> list[LoopState]:
+    """The state of every loop joint of the plan, at q (..., nq) and v (..., nv), or at rest when v is None.
+
+    `motions` are those of the tree at the same state, if the caller has them already.
+    """
+    if not runner.plan.loop_joints:
+        return []
+    motions = tree_motions(runner, q, v) if motions is None else motions
+    return [_loop_state(runner.plan, motions, loop, v) for loop in runner.plan.loop_joints]
+
+
+def _loop_state(plan: Plan, motions: Motions, loop: Loop, v: Any) -> LoopState:
+    to_P, to_C = stacks.to_frame(loop.parent_pose), stacks.to_frame(loop.child_pose)
+    last = _last_common(plan, loop.parent_node, loop.child_node)
+    J_P, a_P, X_P = path_motion(plan, motions, loop.parent_node, to_P, last)
+    J_C, a_C, X_C = path_motion(plan, motions, loop.child_node, to_C, last)
+    X = X_C @ stacks.inverse(X_P)
+    J_rel = J_C - X @ J_P
+    v_C = stacks.apply(to_C, motions.v[..., loop.child_node, :])
+    rates = np.zeros(plan.nv) if v is None else np.asarray(v, dtype=np.float64)
+    v_rel = stacks.apply(J_rel, rates)
+    kind = loop.kind
+    q_joint = nearest_coordinates(kind, X)
+    at_rest = kind_values(kind, q_joint, np.zeros(kind.nv))
+    S = at_rest.S
+    v_joint = stacks.apply(np.linalg.pinv(S, rcond=1e-10), v_rel) if kind.nv else np.zeros((*v_rel.shape[:-1], 0))
+    if q_joint.shape[:-1] != v_joint.shape[:-1]:
+        q_joint = np.broadcast_to(q_joint, (*v_joint.shape[:-1], kind.nq))
+    values = at_rest if v is None else kind_values(kind, q_joint, v_joint)
+    Phi = values.Phi
+    drift = a_C - stacks.apply(X, a_P) - stacks.cross(v_C, v_rel) - values.bias
+    error = stacks.logarithm(X @ stacks.inverse(values.X))
+    across = stacks.transposed(Phi)
+    return LoopState(
+        loop=loop, X=X, q=q_joint, v=v_joint, S=values.S, Phi=Phi, J_rel=J_rel, J=across @ J_rel, v_rel=v_rel, drift=drift,
+        gamma=stacks.apply(across, drift), error=error, position=stacks.apply(across, error),
+        velocity=stacks.apply(across, v_rel),
+    )  # fmt: skip
+
+
+def path_motion(
+    plan: Plan, motions: Motions, node: int, to_frame: np.ndarray, last: int = 0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The Jacobian (..., 6, nv), the acceleration (..., 6) for vdot = 0, and the transform (..., 6, 6) of a frame
+    relative to the node `last` on its way to ground.
+
+    `to_frame` (6, 6) takes motions from the node that carries the frame to it.
+    """
+    batch = motions.v.shape[:-2]
+    J = np.zeros((*batch, 6, plan.nv))
+    a = np.zeros((*batch, 6))
+    Y = np.broadcast_to(to_frame, (*batch, 6, 6))
+    i = node
+    while i != last:
+        columns = slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i]))
+        J[..., columns] = Y @ stacks.transposed(motions.S_rows[..., columns, :])
+        a += stacks.apply(Y, motions.c[..., i, :])
+        Y = Y @ motions.X[..., i, :, :]
+        i = int(plan.parent[i])
+    return J, a, Y
+
+
+def _last_common(plan: Plan, a: int, b: int) -> int:
+    """The last node on both ways to ground; parents have smaller numbers."""
+    while a != b:
+        if a > b:
+            a = int(plan.parent[a])
+        else:
+            b = int(plan.parent[b])
+    return a

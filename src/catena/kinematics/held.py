@@ -1,0 +1,104 @@
+"""Values that a caller gives for joints: which coordinates they hold, of the tree or of a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from catena.errors import StateError
+from catena.joints import JointKind
+from catena.mechanism import Mechanism
+from catena.mechanism.validation import known
+from catena.structure import Plan
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """What is given for one joint: `value` (..., nq) or (..., nv), of which the entries in `mask` are held.
+
+    `node` is the node of a tree joint and `loop` the number of a loop joint; the other is -1.
+    """
+
+    name: str
+    kind: JointKind
+    node: int
+    loop: int
+    value: np.ndarray
+    mask: np.ndarray
+
+
+def held_positions(mechanism: Mechanism, plan: Plan, given: Mapping[str, Any]) -> list[Held]:
+    """The coordinates given by joint, each a number or (..., nq). None or NaN leaves a coordinate free, for kinds
+    whose velocities are the rates of their coordinates."""
+    result = []
+    for name, kind, node, loop, value in _given(mechanism, plan, given, "position"):
+        x = _values(name, value, kind.nq, "coordinate")
+        free = np.isnan(x)
+        if free.any() and kind.nq != kind.nv:
+            raise StateError(
+                f"joint {name!r}: some of the {kind.nq} coordinates given are None or NaN, but they only make sense "
+                f"together: give all of them."
+            )
+        mask = _mask(name, free) if kind.nq == kind.nv else np.ones(kind.nv, dtype=bool)
+        kind.check(np.where(free, np.broadcast_to(kind.neutral(), x.shape), x), name)
+        result.append(Held(name, kind, node, loop, x, mask))
+    return result
+
+
+def held_velocities(mechanism: Mechanism, plan: Plan, given: Mapping[str, Any]) -> list[Held]:
+    """The velocities given by joint, each a number or (..., nv). None or NaN leaves a component free."""
+    result = []
+    for name, kind, node, loop, value in _given(mechanism, plan, given, "velocity"):
+        x = _values(name, value, kind.nv, "velocity component")
+        result.append(Held(name, kind, node, loop, x, _mask(name, np.isnan(x))))
+    return result
+
+
+def _given(
+    mechanism: Mechanism, plan: Plan, given: Mapping[str, Any], what: str
+) -> list[tuple[str, JointKind, int, int, Any]]:
+    if not isinstance(given, Mapping):
+        raise StateError(f"The given {what} is a {type(given).__name__}; give a mapping such as {{'A': 0.3}}.")
+    nodes = {joint: i for i, joint in enumerate(plan.joint) if joint}
+    loops = {loop.name: k for k, loop in enumerate(plan.loop_joints)}
+    result: list[tuple[str, JointKind, int, int, Any]] = []
+    for name, value in given.items():
+        if name in mechanism.joints and name not in nodes and name not in loops:
+            raise StateError(
+                f"joint {name!r} is fixed or locked in this plan, so it has no {what} to give: unlock it or leave it out."
+            )
+        known("joint", name, {**nodes, **loops}, repr(mechanism.name))
+        node, loop = nodes.get(name, -1), loops.get(name, -1)
+        kind = plan.kind[node] if node >= 0 else plan.loop_joints[loop].kind
+        assert kind is not None
+        result.append((name, kind, node, loop, value))
+    return result
+
+
+def _values(name: str, value: Any, width: int, what: str) -> np.ndarray:
+    """An array (..., width) of numbers; None becomes NaN. One number will do where the width is 1."""
+    try:
+        x = np.asarray(np.nan if value is None else value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise StateError(f"joint {name!r}: {value!r} is not a number for each {what}.") from error
+    if x.ndim == 0 and width == 1:
+        x = x[None]
+    if x.ndim == 0 or x.shape[-1] != width:
+        raise StateError(
+            f"joint {name!r} has {width} {what}{'' if width == 1 else 's'}, but what was given has shape {x.shape}: "
+            f"its last dimension must be {width}."
+        )
+    if np.isinf(x).any():
+        raise StateError(f"joint {name!r}: an infinite {what} was given; all must be finite, or None where free.")
+    return x
+
+
+def _mask(name: str, free: np.ndarray) -> np.ndarray:
+    """Which entries are held, the same in all states."""
+    flat = free.reshape(-1, free.shape[-1])
+    if len(flat) and (flat != flat[0]).any():
+        raise StateError(f"joint {name!r}: the entries left free differ between the states given; hold the same in all.")
+    return ~flat[0] if len(flat) else np.ones(free.shape[-1], dtype=bool)

@@ -1,0 +1,89 @@
+"""A joint kind evaluated for many states at once.
+
+The methods of a kind take one state of numbers or symbols. Here they are put into one CasADi function for each
+kind, which runs over a whole batch; nothing is compiled.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from catena.joints import JointKind
+from catena.kinematics import stacks
+from catena.spatial import Transform
+
+
+@dataclass(frozen=True)
+class KindValues:
+    """The transform X (..., 6, 6) as a motion matrix, motion space S (..., 6, nv), bias (..., 6) and constraint
+    space Phi (..., 6, 6 - nv) of a kind."""
+
+    X: np.ndarray
+    S: np.ndarray
+    bias: np.ndarray
+    Phi: np.ndarray
+
+
+def kind_values(kind: JointKind, q: np.ndarray, v: np.ndarray) -> KindValues:
+    """Everything about a kind at positions q (..., nq) and velocities v (..., nv)."""
+    batch = q.shape[:-1]
+    nv, m = kind.nv, 6 - kind.nv
+    if kind.nq == 0:
+        # No coordinates, so no states to run over either.
+        X = stacks.motion_matrices(np.eye(3), np.zeros(3))
+        Phi = np.asarray(kind.constraint_space(np.zeros(0)).array, dtype=np.float64)
+        return KindValues(
+            np.broadcast_to(X, (*batch, 6, 6)), np.zeros((*batch, 6, 0)), np.zeros((*batch, 6)),
+            np.broadcast_to(Phi, (*batch, 6, 6)),
+        )  # fmt: skip
+    rows_q, rows_v = q.reshape(-1, kind.nq), np.broadcast_to(v, (*batch, nv)).reshape(-1, nv)
+    if len(rows_q) == 0:
+        out = np.zeros((0, 12 + 6 * nv + 6 + 6 * m))
+    else:
+        out = np.asarray(_function(kind)(rows_q.T, rows_v.T), dtype=np.float64).T
+    X, S, bias, Phi = np.split(out, np.cumsum([12, 6 * nv, 6]), axis=1)
+    return KindValues(
+        stacks.from_entries(X).reshape(*batch, 6, 6), S.reshape(*batch, 6, nv), bias.reshape(*batch, 6),
+        Phi.reshape(*batch, 6, m),
+    )  # fmt: skip
+
+
+def nearest_coordinates(kind: JointKind, X: np.ndarray) -> np.ndarray:
+    """The coordinates (..., nq) of the configurations nearest to relative transforms X (..., 6, 6)."""
+    batch = X.shape[:-2]
+    R, p = stacks.parts(X.reshape(-1, 6, 6))
+    q = np.zeros((len(R), kind.nq))
+    if kind.nq:
+        for k in range(len(R)):
+            q[k] = kind.coordinates(Transform(R[k], p[k]))
+    return q.reshape(*batch, kind.nq)
+
+
+def _function(kind: JointKind) -> Any:
+    try:
+        return _remembered(kind)
+    except TypeError:  # a user's kind that cannot be hashed
+        return _build(kind)
+
+
+def _build(kind: JointKind) -> Any:
+    import casadi
+
+    from catena.spatial.scalars import array
+
+    q, v = casadi.SX.sym("q", kind.nq), casadi.SX.sym("v", kind.nv)
+    qs = array([q[i] for i in range(kind.nq)])
+    vs = array([v[i] for i in range(kind.nv)]) if kind.nv else np.zeros(0)
+    entries = [
+        *kind.transform(qs).entries(),
+        *kind.motion_space(qs).array.ravel().tolist(),
+        *kind.bias(qs, vs).array.tolist(),
+        *kind.constraint_space(qs).array.ravel().tolist(),
+    ]
+    column = casadi.densify(casadi.vertcat(*[casadi.SX(x) for x in entries]))
+    return casadi.Function("kind", [q, v], [column])
+
+
+_remembered = lru_cache(maxsize=512)(_build)

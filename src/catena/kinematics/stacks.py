@@ -1,0 +1,108 @@
+"""Stacks of transforms and motions as plain arrays with leading batch dimensions.
+
+The steps of the compiled algorithms work on one state and its symbols; what is computed in NumPy works on many
+states at once. A transform is here its motion matrix [[R, 0], [-R p~, R]], shape (..., 6, 6), which takes
+motions forward and, transposed, forces back.
+"""
+
+import numpy as np
+
+from catena.spatial import Pose
+
+
+def transposed(A: np.ndarray) -> np.ndarray:
+    """A^T of every matrix in the stack."""
+    return np.swapaxes(A, -1, -2)
+
+
+def skew(p: np.ndarray) -> np.ndarray:
+    """p~, shape (..., 3, 3), with p~ x = p cross x."""
+    result = np.zeros((*p.shape[:-1], 3, 3))
+    result[..., 0, 1], result[..., 0, 2], result[..., 1, 2] = -p[..., 2], p[..., 1], -p[..., 0]
+    result[..., 1, 0], result[..., 2, 0], result[..., 2, 1] = p[..., 2], -p[..., 1], p[..., 0]
+    return result
+
+
+def motion_matrices(R: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Motion matrices of the transforms (R, p), R (..., 3, 3) and p (..., 3) as in `Transform`."""
+    X = np.zeros((*R.shape[:-2], 6, 6))
+    X[..., :3, :3] = X[..., 3:, 3:] = R
+    X[..., 3:, :3] = -(R @ skew(p))
+    return X
+
+
+def from_entries(entries: np.ndarray) -> np.ndarray:
+    """Motion matrices from the twelve entries of transforms, (..., 12)."""
+    return motion_matrices(entries[..., :9].reshape(*entries.shape[:-1], 3, 3), entries[..., 9:])
+
+
+def to_frame(pose: Pose) -> np.ndarray:
+    """The motion matrix (6, 6) from a reference frame to the frame that `pose` places in it."""
+    return motion_matrices(np.asarray(pose.R, dtype=np.float64).T, np.asarray(pose.p, dtype=np.float64))
+
+
+def inverse(X: np.ndarray) -> np.ndarray:
+    """Motion matrices of the inverse transforms."""
+    result = np.zeros_like(X)
+    result[..., :3, :3] = result[..., 3:, 3:] = transposed(X[..., :3, :3])
+    result[..., 3:, :3] = transposed(X[..., 3:, :3])
+    return result
+
+
+def parts(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rotations R (..., 3, 3) and origins p (..., 3) of motion matrices."""
+    R = X[..., :3, :3]
+    P = transposed(R) @ X[..., 3:, :3]  # -p~
+    return R, np.stack([P[..., 1, 2], P[..., 2, 0], P[..., 0, 1]], axis=-1)
+
+
+def apply(X: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """X v for stacks of matrices and vectors."""
+    return (X @ v[..., None])[..., 0]
+
+
+def cross(v: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """The cross product of motions, shape (..., 6)."""
+    angular = np.cross(v[..., :3], w[..., :3])
+    linear = np.cross(v[..., :3], w[..., 3:]) + np.cross(v[..., 3:], w[..., :3])
+    return np.concatenate([angular, linear], axis=-1)
+
+
+def logarithm(X: np.ndarray) -> np.ndarray:
+    """The body twists (..., 6) that lead along the transforms in unit time, with angles up to pi."""
+    R, p = parts(X)
+    w = _rotation_vector(transposed(R))
+    square = np.sum(w * w, axis=-1, keepdims=True)
+    half = 0.5 * np.sqrt(square)
+    small = half < 1e-4
+    safe = np.where(small, 1.0, half)
+    second = np.where(
+        small, 1.0 / 12.0 + square / 720.0, (1.0 - safe / np.tan(safe)) / np.where(small, 1.0, square)
+    )
+    wp = np.cross(w, p)
+    return np.concatenate([w, p - 0.5 * wp + second * np.cross(w, wp)], axis=-1)
+
+
+def _rotation_vector(R: np.ndarray) -> np.ndarray:
+    """Rotation vectors of rotations, by the largest component of the quaternion (well defined up to pi)."""
+    xx, yy, zz = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
+    a, b, c = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
+    d, e, f = R[..., 1, 0] + R[..., 0, 1], R[..., 0, 2] + R[..., 2, 0], R[..., 2, 1] + R[..., 1, 2]
+    one = np.ones_like(xx)
+    rows = np.stack(
+        [
+            np.stack([one + xx + yy + zz, a, b, c], axis=-1),
+            np.stack([a, one + xx - yy - zz, d, e], axis=-1),
+            np.stack([b, d, one - xx + yy - zz, f], axis=-1),
+            np.stack([c, e, f, one - xx - yy + zz], axis=-1),
+        ],
+        axis=-2,
+    )  # each row is a multiple of the quaternion, by four times its own component
+    best = np.argmax(np.stack([rows[..., i, i] for i in range(4)], axis=-1), axis=-1)
+    quat = np.take_along_axis(rows, best[..., None, None], axis=-2)[..., 0, :]
+    quat = quat / np.linalg.norm(quat, axis=-1, keepdims=True)
+    quat = np.where(quat[..., :1] < 0.0, -quat, quat)
+    length = np.linalg.norm(quat[..., 1:], axis=-1, keepdims=True)
+    tiny = length < 1e-12
+    ratio = np.where(tiny, 2.0, 2.0 * np.arctan2(length, quat[..., :1]) / np.where(tiny, 1.0, length))
+    return ratio * quat[..., 1:]

@@ -1,0 +1,381 @@
+"""Every kind of bad input is refused with a message that names who is at fault, what was found and what to do."""
+
+import re
+
+import numpy as np
+import pytest
+
+import catena as ct
+from catena.mechanism.generators import four_bar, random_mechanism
+
+
+@pytest.fixture(scope="module")
+def system():
+    """joint1 Free, joint2 Universal, joint3 Revolute, joint4 Spherical, in this order in q and v."""
+    mechanism = ct.Mechanism("robot")
+    kinds = [ct.Free(), ct.Universal("x", "y"), ct.Revolute("z"), ct.Spherical()]
+    last = "ground"
+    for i, kind in enumerate(kinds, 1):
+        mechanism.add_body(f"body{i}", mass=1.0, com=(0.1, 0.2, 0.3), inertia=0.1)
+        mechanism.add_joint(f"joint{i}", last, f"body{i}", kind, in_parent=ct.Pose(p=(0.5, 0, 0)))
+        last = f"body{i}"
+    mechanism.add_frame("tool", "body4", ct.Pose(p=(0, 0, 1)))
+    return mechanism.system()
+
+
+def changed(x, index, value):
+    x = np.array(x)
+    x[..., index] = value
+    return x
+
+
+CALLS = {
+    "forward_dynamics": lambda s, q, v, x: s.forward_dynamics(q, v, x),
+    "forward_dynamics by composite bodies": lambda s, q, v, x: s.forward_dynamics(q, v, x, "composite_body"),
+    "inverse_dynamics": lambda s, q, v, x: s.inverse_dynamics(q, v, x),
+    "reactions": lambda s, q, v, x: s.reactions(q, v, x),
+    "bias_force": lambda s, q, v, x: s.bias_force(q, v),
+    "mass_matrix": lambda s, q, v, x: s.mass_matrix(q),
+    "mass_matrix, structurally recursive": lambda s, q, v, x: s.mass_matrix(q, "structurally_recursive"),
+    "jacobian": lambda s, q, v, x: s.jacobian(q, "tool"),
+    "pose": lambda s, q, v, x: s.pose(q, "tool"),
+    "body_poses": lambda s, q, v, x: s.body_poses(q),
+    "twist": lambda s, q, v, x: s.twist(q, v, "tool"),
+    "bias_acceleration": lambda s, q, v, x: s.bias_acceleration(q, v, "tool"),
+    "operational_space": lambda s, q, v, x: s.operational_space(q, "tool"),
+    "kinetic_energy": lambda s, q, v, x: s.kinetic_energy(q, v),
+    "potential_energy": lambda s, q, v, x: s.potential_energy(q),
+    "momentum": lambda s, q, v, x: s.momentum(q, v),
+    "center_of_mass": lambda s, q, v, x: s.center_of_mass(q),
+    "integrate": lambda s, q, v, x: s.integrate(q, v, 0.1),
+    "difference": lambda s, q, v, x: s.difference(q, s.neutral()),
+    "rate": lambda s, q, v, x: s.rate(q, v),
+}
+WITHOUT_V = {
+    "mass_matrix", "mass_matrix, structurally recursive", "jacobian", "pose", "body_poses", "operational_space",
+    "potential_energy", "center_of_mass", "difference",
+}  # fmt: skip
+WITH_V = [name for name in CALLS if name not in WITHOUT_V]
+BATCHES = [(), (3,)]
+
+
+@pytest.mark.parametrize("batch", BATCHES, ids=["one state", "batch"])
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_position_that_is_not_finite_is_named_with_its_joint(system, name, value, batch):
+    q = np.broadcast_to(system.neutral(), (*batch, system.nq))
+    zeros = np.zeros((*batch, system.nv))
+    with pytest.raises(ct.StateError, match=rf"q\[8\] \(joint 'joint2'\) is {value}"):
+        CALLS[name](system, changed(q, 8, value), zeros, zeros)
+
+
+@pytest.mark.parametrize("batch", BATCHES, ids=["one state", "batch"])
+@pytest.mark.parametrize("name", WITH_V)
+def test_a_velocity_that_is_not_finite_is_named_with_its_joint(system, name, batch):
+    q = np.broadcast_to(system.neutral(), (*batch, system.nq))
+    zeros = np.zeros((*batch, system.nv))
+    with pytest.raises(ct.StateError, match=r"v\[8\] \(joint 'joint3'\) is nan.*must be a finite number"):
+        CALLS[name](system, q, changed(zeros, 8, np.nan), zeros)
+
+
+@pytest.mark.parametrize("batch", BATCHES, ids=["one state", "batch"])
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [
+        ("forward_dynamics", "tau"),
+        ("forward_dynamics by composite bodies", "tau"),
+        ("inverse_dynamics", "vdot"),
+        ("reactions", "tau"),
+    ],
+)
+def test_a_force_or_acceleration_that_is_not_finite_is_named_with_its_joint(system, name, argument, batch):
+    q = np.broadcast_to(system.neutral(), (*batch, system.nq))
+    zeros = np.zeros((*batch, system.nv))
+    where = r" in state \(0,\)" if batch else ""
+    with pytest.raises(
+        ct.StateError, match=rf"{argument}\[10\] \(joint 'joint4'\) is inf{where}; every entry"
+    ):
+        CALLS[name](system, q, zeros, changed(zeros, 10, np.inf))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_position_of_the_wrong_shape_is_refused(system, name):
+    v = np.zeros(system.nv)
+    message = (
+        "q has shape (13,), but its last dimension must be 14: the coordinates of the joints joint1, joint2"
+    )
+    with pytest.raises(ct.StateError, match=re.escape(message)):
+        CALLS[name](system, system.neutral()[:-1], v, v)
+
+
+@pytest.mark.parametrize("name", WITH_V)
+def test_a_velocity_of_the_wrong_shape_is_refused(system, name):
+    v = np.zeros(system.nv)
+    with pytest.raises(ct.StateError, match=r"v has shape \(5,\), but its last dimension must be 12"):
+        CALLS[name](system, system.neutral(), np.zeros(5), v)
+
+
+def test_a_force_of_the_wrong_shape_is_refused_and_never_broadcast(system):
+    q, v = system.neutral(), np.zeros(system.nv)
+    for method in ("auto", "articulated_body", "composite_body"):
+        for tau in (np.zeros(1), np.zeros((12, 1)), 3.0):
+            with pytest.raises(
+                ct.StateError, match="tau has shape .* but its last dimension must be 12: one for each"
+            ):
+                system.forward_dynamics(q, v, tau, method)
+    with pytest.raises(ct.StateError, match=r"vdot has shape \(13,\)"):
+        system.inverse_dynamics(q, v, np.zeros(13))
+
+
+def test_batches_that_do_not_fit_together_are_listed(system):
+    q = np.broadcast_to(system.neutral(), (3, system.nq))
+    with pytest.raises(
+        ct.StateError, match=re.escape("batch dimensions do not fit together: q (3,), v (2,), tau ()")
+    ):
+        system.forward_dynamics(q, np.zeros((2, system.nv)), np.zeros(system.nv))
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"), [(None, "q is None; give the coordinates"), ("abc", "q is not an array of numbers")]
+)
+def test_what_is_no_array_is_refused(system, bad, message):
+    with pytest.raises(ct.StateError, match=message):
+        system.mass_matrix(bad)
+
+
+def test_a_missing_velocity_is_refused(system):
+    with pytest.raises(ct.StateError, match="v is None"):
+        system.forward_dynamics(system.neutral(), None, np.zeros(system.nv))
+    with pytest.raises(ct.StateError, match="v is not an array of numbers"):
+        system.integrate(system.neutral(), "fast")
+
+
+def test_complex_numbers_are_refused(system):
+    with pytest.raises(ct.StateError, match="v is complex; give real numbers"):
+        system.forward_dynamics(system.neutral(), np.zeros(system.nv) + 1j, np.zeros(system.nv))
+
+
+@pytest.mark.parametrize("dt", [np.nan, np.inf])
+def test_a_step_must_take_a_finite_time(system, dt):
+    with pytest.raises(ct.StateError, match=f"dt is {dt}; a step must take a finite time"):
+        system.integrate(system.neutral(), np.ones(system.nv), dt)
+
+
+@pytest.mark.parametrize("batch", BATCHES, ids=["one state", "batch"])
+@pytest.mark.parametrize("name", CALLS)
+def test_a_quaternion_that_is_not_of_unit_length_is_refused(system, name, batch):
+    q = changed(np.broadcast_to(system.neutral(), (*batch, system.nq)), slice(-4, None), [1.0, 0.0, 0.3, 0.0])
+    zeros = np.zeros((*batch, system.nv))
+    with pytest.raises(
+        ct.StateError, match="q: the quaternion of joint 'joint4' has length 1.0440.*it must be 1. Divide"
+    ):
+        CALLS[name](system, q, zeros, zeros)
+
+
+def test_a_quaternion_that_is_of_unit_length_up_to_rounding_is_taken(system):
+    q = changed(system.neutral(), slice(-4, None), [1.0 + 5e-7, 0.0, 0.0, 0.0])
+    v = np.zeros(system.nv)
+    assert np.isfinite(system.forward_dynamics(q, v, v)).all()
+    assert np.isfinite(system.mass_matrix(q)).all()
+
+
+@pytest.mark.parametrize("method", ["forward_dynamics", "inverse_dynamics", "reactions", "bias_force"])
+class TestWrenches:
+    """External wrenches and base accelerations."""
+
+    def call(self, system, method, **outside):
+        v = np.zeros(system.nv)
+        arguments = (v,) if method == "bias_force" else (v, v)
+        return getattr(system, method)(system.neutral(), *arguments, **outside)
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf])
+    def test_not_finite(self, system, method, value):
+        with pytest.raises(ct.StateError, match=rf"f_ext\['body2'\] has an entry that is {value}"):
+            self.call(system, method, f_ext={"tool": np.zeros(6), "body2": [0, 0, value, 0, 0, 0]})
+        with pytest.raises(ct.StateError, match=rf"base_acceleration\[4\] \(component 4\) is {value}"):
+            self.call(system, method, base_acceleration=[0, 0, 0, 0, value, 0])
+
+    def test_wrong_shape(self, system, method):
+        with pytest.raises(
+            ct.StateError, match=r"f_ext\['tool'\] has shape \(3,\).*a wrench \[moment; force\]"
+        ):
+            self.call(system, method, f_ext={"tool": np.zeros(3)})
+        with pytest.raises(
+            ct.StateError, match=r"base_acceleration has shape \(3,\).*\[angular; linear\] of the ground"
+        ):
+            self.call(system, method, base_acceleration=np.zeros(3))
+
+    def test_no_mapping(self, system, method):
+        with pytest.raises(ct.StateError, match="f_ext is a ndarray; give a mapping from bodies or frames"):
+            self.call(system, method, f_ext=np.zeros((4, 6)))
+
+    def test_unknown_name(self, system, method):
+        with pytest.raises(
+            ct.UnknownNameError, match="'robot': no body or frame is named 'toool': did you mean 'tool'"
+        ):
+            self.call(system, method, f_ext={"toool": np.zeros(6)})
+
+
+@pytest.mark.parametrize("name", ["pose", "jacobian", "operational_space"])
+def test_an_unknown_frame_is_named_with_its_likeness(system, name):
+    with pytest.raises(
+        ct.UnknownNameError, match="'robot': no body or frame is named 'tol': did you mean 'tool'"
+    ):
+        getattr(system, name)(system.neutral(), "tol")
+    with pytest.raises(ct.UnknownNameError, match="no body or frame is named 'joint2'"):
+        getattr(system, name)(system.neutral(), "joint2")
+    with pytest.raises(ct.UnknownNameError, match="no body or frame is named 7"):
+        getattr(system, name)(system.neutral(), 7)
+
+
+@pytest.mark.parametrize("name", ["slice_q", "slice_v"])
+def test_an_unknown_joint_is_named_with_its_likeness(system, name):
+    with pytest.raises(ct.UnknownNameError, match="'robot': no joint is named 'joint9': did you mean 'joint"):
+        getattr(system, name)("joint9")
+
+
+def test_an_unknown_method_is_refused_with_those_there_are(system):
+    q, v = system.neutral(), np.zeros(system.nv)
+    with pytest.raises(
+        ct.StateError, match="no forward dynamics method 'magic'; choose auto, articulated_body or"
+    ):
+        system.forward_dynamics(q, v, v, "magic")
+    with pytest.raises(ct.StateError, match="no mass matrix method 'magic'; choose composite_body or"):
+        system.mass_matrix(q, "magic")
+
+
+def test_numbers_too_large_are_noticed_in_the_result(system):
+    v = np.full(system.nv, 1e200)
+    with pytest.raises(ct.SingularDynamicsError, match="not finite in state 0.*too large for float64"):
+        system.forward_dynamics(system.neutral(), v, v)
+
+
+def singular(kind, **body):
+    mechanism = ct.Mechanism("singular")
+    mechanism.add_body("arm", mass=1.0, inertia=1.0)
+    mechanism.add_body("hand", **body)
+    mechanism.add_joint("shoulder", "ground", "arm", ct.Revolute("y"))
+    mechanism.add_joint("wrist", "arm", "hand", kind)
+    return mechanism.system()
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        (ct.Revolute("z"), {}),
+        (ct.Prismatic("z"), {}),
+        (ct.Free(), {}),
+        (ct.Revolute("z"), {"mass": 1.0}),
+        (ct.Revolute("z"), {"mass": 1.0, "com": (0, 0, 0.5), "inertia": (0.1, 0.1, 0.0)}),
+        (ct.Spherical(), {"mass": 1.0, "com": (0, 0, 0.5), "inertia": (0.1, 0.1, 0.0)}),
+        (ct.Cylindrical("z"), {"mass": 1.0}),
+    ],
+    ids=["massless, turning", "massless, sliding", "massless, free", "point on its axis", "rod about itself",
+         "rod in a ball joint", "point that turns and slides"],
+)  # fmt: skip
+def test_a_joint_that_moves_no_inertia_is_named(kind, body):
+    system = singular(kind, **body)
+    q, v = system.neutral(), np.zeros(system.nv)
+    message = (
+        "Joint 'wrist' can move without moving any inertia: the body 'hand'.*Give the body mass and inertia"
+    )
+    for call in (
+        lambda: system.forward_dynamics(q, v, v),
+        lambda: system.forward_dynamics(q, v, v, "composite_body"),
+        lambda: system.forward_dynamics(np.stack([q, q]), v, v),
+        lambda: system.operational_space(q, "arm"),
+        lambda: system.reactions(q, v, v),
+    ):
+        with pytest.raises(ct.SingularDynamicsError, match=message):
+            call()
+
+
+def test_a_massless_hand_is_no_obstacle_to_inverse_dynamics_or_when_locked():
+    system = singular(ct.Revolute("z"))
+    assert system.inverse_dynamics(np.zeros(2), np.zeros(2), np.array([2.0, 1.0])) == pytest.approx(
+        [2.0, 0.0]
+    )
+    held = system.mechanism.lock("wrist").system()
+    assert held.forward_dynamics(np.zeros(1), np.zeros(1), np.array([3.0])) == pytest.approx([3.0])
+
+
+def test_a_massless_body_between_others_is_fine():
+    mechanism = ct.Mechanism("cross")
+    mechanism.add_body("cross")
+    mechanism.add_body("load", mass=2.0, inertia=(0.1, 0.2, 0.3))
+    mechanism.add_joint("first", "ground", "cross", ct.Revolute("x"))
+    mechanism.add_joint("second", "cross", "load", ct.Revolute("y"))
+    tau = np.array([0.1, 0.4])
+    assert mechanism.system().forward_dynamics(np.zeros(2), np.zeros(2), tau) == pytest.approx([1.0, 2.0])
+
+
+def test_a_gimbal_that_is_locked_in_this_configuration_is_noticed():
+    """Two axes of three fall together; accelerations along what is left are not determined."""
+    mechanism = ct.Mechanism("gimbal")
+    mechanism.add_body("rotor", mass=1.0, inertia=1.0)
+    mechanism.add_joint("gimbal", "ground", "rotor", ct.Sdof("rx", "ry", "rz"))
+    q = np.array([0.0, np.pi / 2, 0.0])
+    with pytest.raises(ct.SingularDynamicsError, match="some joint moves no inertia in this configuration"):
+        mechanism.system().forward_dynamics(q, np.ones(3), np.zeros(3))
+
+
+def test_nothing_has_no_centre_of_mass():
+    with pytest.raises(ct.SingularDynamicsError, match="'nothing' has no moving mass"):
+        ct.Mechanism("nothing").system().center_of_mass(np.zeros(0))
+
+
+@pytest.mark.parametrize("edit", [
+    lambda m: m.add_body("more"), lambda m: m.add_frame("more", "body1"),
+    lambda m: m.add_joint("more", "body1", "body3", ct.Free()), lambda m: setattr(m, "gravity", (0, 0, 1)),
+], ids=["body", "frame", "joint", "gravity"])  # fmt: skip
+def test_a_system_is_stale_after_any_edit(edit):
+    mechanism = random_mechanism(0, 3, ["Revolute"])
+    mechanism.add_frame("tool", "body3")
+    system = mechanism.system()
+    q = v = np.zeros(3)
+    for call in CALLS.values():
+        call(system, q, v, v)
+    edit(mechanism)
+    for name, call in CALLS.items():
+        with pytest.raises(
+            ct.StaleSystemError, match="'random0' was edited after this system was planned.*m.system()"
+        ):
+            call(system, q, v, v)
+            pytest.fail(f"{name} went on with a stale plan")
+
+
+def test_a_copy_may_be_edited_without_making_the_system_stale():
+    mechanism = random_mechanism(0, 3, ["Revolute"])
+    system = mechanism.system()
+    mechanism.copy().add_body("more")
+    mechanism.lock("joint2")
+    assert system.forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(3)).shape == (3,)
+
+
+@pytest.mark.parametrize("name", ["forward_dynamics", "inverse_dynamics", "reactions", "operational_space"])
+def test_the_dynamics_of_a_loop_is_refused_with_the_joints_that_close_it(name):
+    mechanism = four_bar()
+    mechanism.add_frame("tool", list(mechanism.bodies)[1])
+    system = mechanism.system()
+    (loop,) = system.loops
+    v = np.zeros(system.nv)
+    message = rf"of 'four-bar' is not available yet: the joints \['{loop}'\] close loops"
+    for q in (system.neutral(), np.zeros((2, system.nq))):
+        with pytest.raises(ct.LoopError, match=message):
+            CALLS[name](system, q, v, v)
+
+
+def test_a_loop_joint_has_no_coordinates_in_q():
+    system = four_bar().system()
+    with pytest.raises(
+        ct.UnknownNameError, match="closes a loop in this plan and has no coordinates of its own in q"
+    ):
+        system.slice_q(system.loops[0])
+
+
+def test_kinematics_and_inertia_of_a_looped_tree_do_work():
+    system = four_bar().system()
+    q, v = np.zeros((2, system.nq)), np.ones((2, system.nv))
+    assert system.mass_matrix(q).shape == (2, system.nv, system.nv)
+    assert system.bias_force(q, v).shape == (2, system.nv)
+    assert system.jacobian(q, list(system.mechanism.bodies)[-1]).shape == (2, 6, system.nv)

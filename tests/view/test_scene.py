@@ -1,0 +1,199 @@
+"""The scene holds a solid for every body and joint, where and as large as the mechanism says."""
+
+import numpy as np
+import pytest
+
+import catena as ct
+from catena.joints import KINDS
+from catena.mechanism import generators
+from catena.view import scene, theme
+
+
+def part(picture, name, role):
+    (found,) = [p for p in picture.parts if p.name == name and p.role == role]
+    return found
+
+
+def corners(part):
+    return np.concatenate(part.polygons)
+
+
+def pendulum(p=(0.0, 0.0, 1.0)):
+    """A rod of 0.8 m that hangs from a hinge."""
+    m = ct.Mechanism("pendulum")
+    m.add_body("rod", mass=1.5, com=(0, 0, -0.4), inertia=(0.08, 0.08, 0.0))
+    m.add_joint("hinge", "ground", "rod", ct.Revolute("y"), in_parent=ct.Pose(p=p))
+    return m
+
+
+GENERATED = [
+    generators.arm7(),
+    generators.humanoid(),
+    generators.stewart(),
+    generators.four_bar(),
+    generators.free_flyer(),
+    generators.arms_on_object(3),
+    generators.n_four_bars(3),
+    *(generators.random_mechanism(seed, bodies=8, loops=seed) for seed in range(3)),
+]
+
+
+@pytest.mark.parametrize("mechanism", GENERATED, ids=[m.name for m in GENERATED])
+def test_every_body_and_joint_has_its_part(mechanism):
+    s = mechanism.system()
+    picture = scene(s, s.neutral())
+    assert [p.name for p in picture.parts if p.role == "body"] == [
+        n for n in mechanism.bodies if n != "ground"
+    ]
+    solid = [p for p in picture.parts if p.role in ("joint", "loop", "locked")]
+    assert [p.name for p in solid] == [
+        n for n, j in mechanism.joints.items() if not isinstance(j.kind, ct.Free)
+    ]
+    assert {p.name for p in solid if p.role == "loop"} <= set(s.loops)
+    assert all(len(p.polygons) and np.isfinite(corners(p)).all() for p in picture.parts if p.role == "body")
+
+
+def test_a_bar_reaches_from_joint_to_joint():
+    s = generators.four_bar(crank=0.4, ground=1.0).system()
+    picture = scene(s, s.neutral())
+    crank = corners(part(picture, "crank", "body"))
+    tip = s.pose(s.neutral(), "coupler").p
+    r = picture.bar_radius
+    for end in (np.zeros(3), tip):
+        assert np.min(np.linalg.norm(crank - end, axis=1)) < 2 * r
+    along = crank @ (tip / 0.4)
+    assert -2 * r < along.min() < 0 and 0.4 < along.max() < 0.4 + 2 * r
+
+
+def test_a_rod_on_one_hinge_has_the_length_its_inertia_says():
+    s = pendulum().system()
+    z = corners(part(scene(s, [0.0]), "rod", "body"))[:, 2]
+    r = scene(s, [0.0]).bar_radius
+    assert z.max() == pytest.approx(1.0, abs=2 * r) and z.min() == pytest.approx(0.2, abs=2 * r)
+
+
+def test_the_picture_moves_with_the_coordinates():
+    s = pendulum().system()
+    still, moved = (
+        corners(part(scene(s, [angle]), "rod", "body")).mean(axis=0) for angle in (0.0, -np.pi / 2)
+    )
+    np.testing.assert_allclose(still - (0, 0, 1), [0, 0, -0.4], atol=0.03)
+    np.testing.assert_allclose(moved - (0, 0, 1), [0.4, 0, 0], atol=0.03)
+
+
+def test_a_block_has_the_size_of_the_box_with_its_inertia():
+    s = generators.free_flyer(arms=0, wheels=0).system()
+    size = np.ptp(corners(part(scene(s, s.neutral()), "bus", "body")), axis=0)
+    np.testing.assert_allclose(size, [1.0, 1.0, 0.8], rtol=0.02)
+
+
+def test_a_reaction_wheel_is_a_disc_about_its_axis():
+    s = generators.free_flyer().system()
+    size = np.ptp(corners(part(scene(s, s.neutral()), "wheel3", "body")), axis=0)
+    np.testing.assert_allclose(size[:2], 0.24, rtol=0.03)
+    assert size[2] < 0.1
+
+
+def test_a_hinge_is_longer_along_its_axis_and_slide_too():
+    for axis in np.eye(3):
+        for kind in (ct.Revolute(axis), ct.Prismatic(axis), ct.Cylindrical(axis), ct.Helical(axis, 0.1)):
+            m = ct.Mechanism("one joint")
+            m.add_body("a", 1.0, (0.3, 0.3, 0.3), 0.01)
+            m.add_joint("j", "ground", "a", kind, in_parent=ct.Pose(p=(1, 2, 3)))
+            s = m.system()
+            points = corners(part(scene(s, s.neutral()), "j", "joint"))
+            size = np.ptp(points, axis=0)
+            across = size[axis == 0]
+            np.testing.assert_allclose(across[0], across[1], rtol=0.05)
+            if not isinstance(kind, ct.Revolute):
+                assert size[axis == 1][0] > 1.2 * across[0]
+            np.testing.assert_allclose((points.min(axis=0) + points.max(axis=0)) / 2, [1, 2, 3], atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: type(kind).__name__)
+def test_every_kind_has_a_shape_except_the_free_joint(kind):
+    m = ct.Mechanism("one joint")
+    m.add_body("a", 1.0, (0.3, 0.2, 0.1), 0.01)
+    m.add_joint("j", "ground", "a", kind)
+    s = m.system()
+    shapes = [p for p in scene(s, s.neutral()).parts if p.name == "j" and p.role in ("joint", "locked")]
+    assert len(shapes) == (0 if isinstance(kind, ct.Free) else 1)
+    assert all(p.polygons for p in shapes)
+
+
+def test_a_slide_is_drawn_between_the_parts_it_joins():
+    s = generators.stewart().system()
+    picture = scene(s, s.neutral())
+    foot, head = picture.joint_anchors["base1"], picture.joint_anchors["ball1"]
+    np.testing.assert_allclose(picture.joint_anchors["leg1"], 0.5 * (foot + head), atol=1e-9)
+
+
+def test_loop_and_locked_joints_have_their_own_colours():
+    m = generators.four_bar()
+    s = m.system()
+    picture = scene(s, s.neutral())
+    assert [p.name for p in picture.parts if p.colour == theme.LOOP] == list(s.loops)
+    s = generators.arm6().lock("joint2").system()
+    picture = scene(s, s.neutral())
+    assert [p.name for p in picture.parts if p.role == "locked"] == ["joint2"]
+
+
+def test_an_open_loop_shows_its_gap_and_a_closed_one_does_not():
+    s = generators.four_bar().system()
+    assert [p for p in scene(s, s.neutral()).parts if p.role == "gap"] == []
+    q = s.neutral()
+    q[s.slice_q("A")] = 0.3
+    (gap,) = [p for p in scene(s, q).parts if p.role == "gap"]
+    (line,) = gap.lines
+    coupler, rocker = s.pose(q, "coupler"), s.pose(q, "rocker")
+    np.testing.assert_allclose(
+        line, [coupler * np.array([1.2, 0, 0]), rocker * np.array([0.9, 0, 0])], atol=1e-9
+    )
+
+
+def test_a_floating_body_hangs_on_a_line_to_ground():
+    s = generators.humanoid().system()
+    q = s.neutral()
+    assert [p for p in scene(s, q).parts if p.role == "float"] == []
+    q[:3] = 0.2, 0.3, 1.0
+    (line,) = [p for p in scene(s, q).parts if p.role == "float"]
+    np.testing.assert_allclose(line.lines[0], [[0, 0, 0], [0.2, 0.3, 1.0]])
+
+
+def test_ground_is_below_a_standing_and_above_a_hanging_body():
+    hanging = pendulum()
+    s = hanging.system()
+    assert corners(part(scene(s, [0.0]), "hinge", "ground"))[:, 2].max() > 1.0
+    assert corners(part(scene(s, [np.pi]), "hinge", "ground"))[:, 2].max() <= 1.0
+    arm = generators.arm7().system()
+    pedestal = corners(part(scene(arm, arm.neutral()), "joint1", "ground"))
+    assert pedestal[:, 2].min() == pytest.approx(0.0) and pedestal[:, 2].max() < 0.1575
+
+
+def test_planar_mechanisms_are_seen_face_on_with_x_to_the_right():
+    def looking(mechanism):
+        s = mechanism.system()
+        return scene(s, s.neutral()).camera
+
+    camera = looking(generators.four_bar())
+    assert camera.is_planar
+    np.testing.assert_allclose(camera.towards, [0, -1, 0], atol=1e-12)
+    np.testing.assert_allclose(camera.right, [1, 0, 0], atol=1e-12)
+    flat = ct.Mechanism("scara", gravity=(0, 0, -9.81))
+    flat.add_body("a", 1.0, (0.5, 0, 0), 0.01)
+    flat.add_joint("j", "ground", "a", ct.Revolute("z"))
+    np.testing.assert_allclose(looking(flat).towards, [0, 0, 1], atol=1e-12)
+    np.testing.assert_allclose(looking(flat).right, [1, 0, 0], atol=1e-12)
+    flat.gravity = (0, -9.81, 0)  # now it is a pendulum in the plane z = 0
+    np.testing.assert_allclose(looking(flat).towards, [0, 0, 1], atol=1e-12)
+    np.testing.assert_allclose(looking(flat).up, [0, 1, 0], atol=1e-12)
+    assert not looking(generators.arm7()).is_planar
+
+
+def test_a_mechanism_without_mass_or_extent_can_be_drawn():
+    m = ct.Mechanism("point")
+    m.add_body("a")
+    m.add_joint("j", "ground", "a", ct.Spherical())
+    s = m.system()
+    picture = scene(s, s.neutral())
+    assert picture.masses == {} and np.isfinite(picture.points()).all() and picture.bar_radius > 0
