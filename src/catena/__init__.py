@@ -3,6 +3,8 @@
 Describe a `Mechanism`, plan it with `m.system()`, compute with the `System`.
 """
 
+from catena.dynamics.closed.diagnosis import Diagnosis
+from catena.dynamics.closed.tip_contact import Support, TipContact
 from catena.errors import (
     CatenaError,
     KernelError,
@@ -39,6 +41,7 @@ register_planner(System)
 __all__ = [
     "CatenaError",
     "Cylindrical",
+    "Diagnosis",
     "Fixed",
     "Free",
     "Helical",
@@ -57,7 +60,9 @@ __all__ = [
     "Spherical",
     "StaleSystemError",
     "StateError",
+    "Support",
     "System",
+    "TipContact",
     "Universal",
     "UnknownNameError",
     "compilations",

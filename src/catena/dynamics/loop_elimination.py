@@ -19,20 +19,20 @@ from catena.dynamics.friction import friction_force
 from catena.kernels import (
     ASSIGN,
     POSITION,
+    ROWS,
     VELOCITY,
     Algorithm,
     Entry,
     OnCall,
     Schedule,
-    base_to_tip,
     on_call,
 )
 from catena.spatial import ArticulatedInertia, Force, ForceSpace, Motion, Transform, cross, spd_inverse
 from catena.spatial.scalars import array
-from catena.structure import BodyGoes, elimination_order
+from catena.structure import BodyGoes, LoopGoes, elimination_order
 
 REGULARISATION = 1e-11
-REFINEMENTS = 3
+REFINEMENTS = 2
 
 
 class Vector6:
@@ -71,7 +71,7 @@ def ground(ground: Any) -> None:
 # The mechanism as it stands and moves.
 
 
-@base_to_tip
+@on_call
 def velocities(body: Any, parent: Any) -> None:
     """Poses and twists, and each body as if nothing hung on it."""
     body.X = body.joint.transform(body.q) * body.placement
@@ -88,14 +88,14 @@ def velocities(body: Any, parent: Any) -> None:
 
 
 @on_call
-def start(loop: Any, child: Any, parent: Any, ends: Any) -> None:
+def start(loop: Any, child: Any, parent: Any) -> None:
     """How the loop holds its two bodies, and the acceleration gamma that its joint has by itself."""
     X = (loop.on_child * child.pose) * (loop.on_parent * parent.pose).inverse()
     Phi = _padded(loop.joint.constraint_space(loop.joint.neutral()))
     v_child = loop.on_child * child.v
     v_joint = v_child - X * (loop.on_parent * parent.v)
-    loop.K_child = ends.K_child = loop.on_child.pull(Phi)
-    loop.K_parent = ends.K_parent = -loop.on_parent.pull(X.pull(Phi))
+    loop.K_child = loop.on_child.pull(Phi)
+    loop.K_parent = -loop.on_parent.pull(X.pull(Phi))
     loop.gamma = loop.l = -(Phi.T * cross(v_child, v_joint))
     loop.L = ArticulatedInertia.zero()
     weights = [loop.scale[0] * (c[:3] @ c[:3]) + loop.scale[1] * (c[3:] @ c[3:]) for c in Phi.array.T]
@@ -130,14 +130,32 @@ def carry(body: Any, link: Any, above: Any, multiplier: Any) -> None:
     DE = body.D_inv @ E
     K = link.K - body.U * DE
     above.K += body.X.pull(K)
+    link.E = E
     multiplier.L -= _symmetric(E.T @ DE)
     multiplier.l = multiplier.l + K.T * body.c + DE.T @ body.u
 
 
 @on_call
+def carry_to_ground(body: Any, link: Any, ground: Any, multiplier: Any) -> None:
+    """The same where the parent is the ground, whose acceleration is known."""
+    E = body.S.T * link.K
+    DE = body.D_inv @ E
+    link.E = E
+    multiplier.L -= _symmetric(E.T @ DE)
+    K = link.K - body.U * DE
+    multiplier.l = multiplier.l + K.T * (body.c + body.X * ground.a) + DE.T @ body.u
+
+
+@on_call
+def join(multiplier: Any, link: Any, above: Any) -> None:
+    """A loop that comes down to a body that it held from the start."""
+    above.K += link.K
+
+
+@on_call
 def cross_couple(body: Any, link: Any, other_link: Any, sum: Any) -> None:
     """How two loops act on each other through a joint that yields to both."""
-    sum.K -= ForceSpace((body.S.T * link.K).T @ (body.D_inv @ (body.S.T * other_link.K)))
+    sum.K -= ForceSpace(link.E.T @ (body.D_inv @ other_link.E))
 
 
 @on_call
@@ -211,7 +229,7 @@ def settle(multiplier: Any) -> None:
 @on_call
 def release(body: Any, link: Any, multiplier: Any) -> None:
     """The joint force that the loop takes up."""
-    body.e = body.e + body.S.T * (link.K * multiplier.lam)
+    body.e = body.e + link.E @ multiplier.lam
 
 
 @on_call
@@ -220,17 +238,17 @@ def accelerate(body: Any, parent: Any) -> None:
     a = body.X * parent.a + body.c
     body.qdd = body.D_inv @ (body.u - body.U.T * a - body.e)
     body.a = a + body.S * body.qdd
+    _demand(body)
+
+
+def _demand(body: Any) -> None:
+    """The force that the body's motion takes; what it lacks is found on the next way to the base."""
+    body.f = body.inertia * body.a + body.p0
+    body.p = Force.zero()
     body.e = np.zeros(body.joint.nv)
 
 
 # Refinement: the same with only the right-hand sides, which are what is left of the true equations.
-
-
-@on_call
-def demand(body: Any, parent: Any) -> None:
-    """The force that the body's motion takes."""
-    body.f = body.inertia * body.a + body.p0
-    body.p = Force.zero()
 
 
 @on_call
@@ -243,22 +261,23 @@ def hold(multiplier: Any, child: Any, parent: Any) -> None:
 
 @on_call
 def balance(body: Any, parent: Any) -> None:
-    """The joint force that is missing."""
+    """The joint force that is missing, and what the parent feels of it."""
+    body.u = body.effort - body.S.T * (body.f + body.p)
+    parent.f += body.X.pull(body.f)
+    parent.p += body.X.pull(body.p + body.U * (body.D_inv @ body.u))
+
+
+@on_call
+def balance_only(body: Any, parent: Any) -> None:
+    """The joint force that is still missing in the end."""
     body.u = body.effort - body.S.T * body.f
     parent.f += body.X.pull(body.f)
 
 
 @on_call
-def articulate_again(body: Any, parent: Any) -> None:
-    """What the parent feels of the missing forces."""
-    body.u = body.u - body.S.T * body.p
-    parent.p += body.X.pull(body.p + body.U * (body.D_inv @ body.u))
-
-
-@on_call
 def carry_again(body: Any, link: Any, multiplier: Any) -> None:
     """What the loop feels of them."""
-    multiplier.l = multiplier.l + (body.S.T * link.K).T @ (body.D_inv @ body.u)
+    multiplier.l = multiplier.l + link.E.T @ (body.D_inv @ body.u)
 
 
 @on_call
@@ -293,7 +312,7 @@ def accelerate_again(body: Any, parent: Any) -> None:
     body.da = da + body.S * dq
     body.a += body.da
     body.qdd = body.qdd + dq
-    body.e = np.zeros(body.joint.nv)
+    _demand(body)
 
 
 def _symmetric(matrix: np.ndarray) -> ArticulatedInertia:
@@ -301,131 +320,172 @@ def _symmetric(matrix: np.ndarray) -> ArticulatedInertia:
     return ArticulatedInertia.from_matrix(matrix)
 
 
-def _first_pass(at: Any) -> list[Entry]:
-    """Elimination, and the way back."""
+def _schedule(at: Any) -> list[Entry]:
+    """Elimination, the way back, refinements, and the last residuals."""
     order = elimination_order(at.plan)
-    entries = [
-        Entry(start, k, (at.multiplier(k), at.flows(j.child_node), at.flows(j.parent_node), at.ends(k)))
-        for k, j in _closing(at.plan)
+    entries = _eliminate(at, order) + _way_back(at, order, feel, accelerate)
+    for _ in range(REFINEMENTS):
+        entries += _eliminate_again(at, order) + _way_back(at, order, feel_again, accelerate_again)
+    return entries + [
+        Entry(balance_only, s.node, _with_parent(at, s.node, s.parent)) for s in order if isinstance(s, BodyGoes)
     ]
+
+
+def _eliminate(at: Any, order: list[BodyGoes | LoopGoes]) -> list[Entry]:
+    """Bodies and multipliers go. Bodies begin to move, and loops to hold, just before that is needed, so that memory is walked through once."""
+    entries: list[Entry] = []
+    moving = {0}
+    held: set[int] = set()
+    closing = _closing(at.plan)
+    loops_at: dict[int, list[int]] = {}
+    for k, j in closing.items():
+        for i in (j.parent_node, j.child_node):
+            loops_at.setdefault(i, []).append(k)
+
+    def move(i: int) -> None:
+        path = []
+        while i not in moving:
+            path.append(i)
+            moving.add(i)
+            i = int(at.plan.parent[i])
+        for j in reversed(path):
+            entries.append(Entry(velocities, j, _with_parent(at, j, int(at.plan.parent[j]))))
+
     for step in order:
-        if isinstance(step, BodyGoes):
-            i = step.node
-            entries.append(Entry(articulate, i, (at.body(i), at.flows(i), at.flows(step.parent))))
-            for k, new in step.carried:
-                places = (at.body(i), at.link(k, i), at.link(k, step.parent), at.multiplier(k))
-                entries.append(Entry(carry, i, places, ASSIGN * new))
-            for k, other, new in step.crossed:
-                places = (at.body(i), at.link(k, i), at.link(other, i), at.pair(k, other))
-                entries.append(Entry(cross_couple, i, places, ASSIGN * new))
+        if isinstance(step, LoopGoes):
+            entries += _loop_goes(at, step)
             continue
-        k = step.loop
-        me = at.multiplier(k)
-        if step.ground:
-            entries.append(Entry(absorb_ground, k, (me, at.link(k, 0), at.flows(0))))
-        entries.append(Entry(invert, k, (me,)))
-        if step.node is not None:
-            entries.append(Entry(press, k, (me, at.link(k, step.node), at.flows(step.node))))
-        for other, new in step.others:
-            pair = at.pair(k, other)
-            if step.node is not None:
-                places = (me, at.link(k, step.node), pair, at.link(other, step.node))
-                entries.append(Entry(mix_link, k, places, ASSIGN * new))
-            entries.append(Entry(mix_own, k, (me, pair, at.multiplier(other))))
-        for one, two, new in step.pairs:
-            places = (me, at.pair(k, one), at.pair(k, two), at.pair(one, two))
-            entries.append(Entry(mix_pair, k, places, ASSIGN * new))
-    return entries + _way_back(at, order, feel, accelerate)
-
-
-def _way_back(at: Any, order: list[Any], feel: OnCall, accelerate: OnCall) -> list[Entry]:
-    """Multipliers and accelerations, the last eliminated first."""
-    entries = []
-    for step in reversed(order):
-        if isinstance(step, BodyGoes):
-            i = step.node
-            for k, _ in step.carried:
-                entries.append(Entry(release, i, (at.body(i), at.link(k, i), at.multiplier(k))))
-            entries.append(Entry(accelerate, i, (at.body(i), at.flows(i), at.flows(step.parent))))
-            continue
-        k = step.loop
-        me = at.multiplier(k)
-        entries.append(Entry(begin, k, (me,)))
-        if step.node is not None:
-            entries.append(Entry(feel, k, (me, at.link(k, step.node), at.flows(step.node))))
-        for other, _ in step.others:
-            entries.append(Entry(feel_pair, k, (me, at.pair(k, other), at.multiplier(other))))
-        entries.append(Entry(settle, k, (me,)))
+        i = step.node
+        move(i)
+        for k in loops_at.get(i, []):
+            if k not in held:
+                held.add(k)
+                ends = closing[k].child_node, closing[k].parent_node
+                move(ends[0])
+                move(ends[1])
+                entries.append(Entry(start, k, (at.multiplier(k), at.flows(ends[0]), at.flows(ends[1]))))
+        entries += _body_goes(at, step)
     return entries
 
 
-def _residuals(at: Any) -> list[Entry]:
-    """What is left of the true equations of motion and constraints."""
-    plan = at.plan
-    bodies = range(1, plan.n)
+def _body_goes(at: Any, step: BodyGoes) -> list[Entry]:
+    i = step.node
+    entries = [Entry(articulate, i, _with_parent(at, i, step.parent))]
+    for k, new in step.carried:
+        held, me = at.link(k, i), at.multiplier(k)
+        if step.parent == 0:
+            entries.append(Entry(carry_to_ground, i, (at.body(i), held, at.flows(0), me)))
+            continue
+        end = None if new else at.end(k, step.parent)
+        above = at.link(k, step.parent)
+        entries.append(Entry(carry, i, (at.body(i), held, above, me), ASSIGN * (new or end is not None)))
+        if end is not None:
+            entries.append(Entry(join, k, (me, end, above)))
+    for k, other, new in step.crossed:
+        places = (at.body(i), at.link(k, i), at.link(other, i), at.pair(k, other))
+        entries.append(Entry(cross_couple, i, places, ASSIGN * new))
+    return entries
 
-    def neighbours(i: int) -> tuple[Any, ...]:
-        return at.body(i), at.flows(i), at.flows(int(plan.parent[i]))
 
-    entries = [Entry(demand, i, neighbours(i)) for i in bodies]
-    entries += [
-        Entry(hold, k, (at.multiplier(k), at.flows(j.child_node), at.flows(j.parent_node))) for k, j in _closing(plan)
-    ]
-    return entries + [Entry(balance, i, neighbours(i)) for i in reversed(bodies)]
+def _loop_goes(at: Any, step: LoopGoes) -> list[Entry]:
+    k, me = step.loop, at.multiplier(step.loop)
+    entries = []
+    if step.ground:
+        entries.append(Entry(absorb_ground, k, (me, at.link(k, 0), at.flows(0))))
+    entries.append(Entry(invert, k, (me,)))
+    if step.node is not None:
+        entries.append(Entry(press, k, (me, at.link(k, step.node), at.flows(step.node))))
+    for other, new in step.others:
+        pair = at.pair(k, other)
+        if step.node is not None:
+            held = at.link(k, step.node)
+            end = None if new else at.end(other, step.node)
+            above = at.link(other, step.node)
+            entries.append(Entry(mix_link, k, (me, held, pair, above), ASSIGN * (new or end is not None)))
+            if end is not None:
+                entries.append(Entry(join, other, (at.multiplier(other), end, above)))
+        entries.append(Entry(mix_own, k, (me, pair, at.multiplier(other))))
+    for one, two, new in step.pairs:
+        entries.append(Entry(mix_pair, k, (me, at.pair(k, one), at.pair(k, two), at.pair(one, two)), ASSIGN * new))
+    return entries
 
 
-def _refinement(at: Any) -> list[Entry]:
-    """One correction of accelerations and multipliers."""
-    order = elimination_order(at.plan)
-    entries = _residuals(at)
+def _eliminate_again(at: Any, order: list[BodyGoes | LoopGoes]) -> list[Entry]:
+    """The same with only the right-hand sides."""
+    entries: list[Entry] = []
     for step in order:
         if isinstance(step, BodyGoes):
             i = step.node
-            entries.append(Entry(articulate_again, i, (at.body(i), at.flows(i), at.flows(step.parent))))
+            entries.append(Entry(balance, i, _with_parent(at, i, step.parent)))
             for k, _ in step.carried:
                 entries.append(Entry(carry_again, i, (at.body(i), at.link(k, i), at.multiplier(k))))
             continue
-        k = step.loop
-        me = at.multiplier(k)
+        k, me = step.loop, at.multiplier(step.loop)
         entries.append(Entry(invert_again, k, (me,)))
         if step.node is not None:
             entries.append(Entry(press_again, k, (me, at.link(k, step.node), at.flows(step.node))))
         for other, _ in step.others:
             entries.append(Entry(mix_again, k, (me, at.pair(k, other), at.multiplier(other))))
-    return entries + _way_back(at, order, feel_again, accelerate_again)
+    return entries
 
 
-def _closing(plan: Any) -> list[tuple[int, Any]]:
+def _way_back(at: Any, order: list[BodyGoes | LoopGoes], feel: OnCall, accelerate: OnCall) -> list[Entry]:
+    """Multipliers and accelerations, the last eliminated first; a loop holds as soon as both its bodies have accelerated."""
+    entries: list[Entry] = []
+    waiting = {k: {j.child_node, j.parent_node} - {0} for k, j in _closing(at.plan).items()}
+    loops_at: dict[int, list[int]] = {}
+    for k, nodes in waiting.items():
+        for i in nodes:
+            loops_at.setdefault(i, []).append(k)
+    for step in reversed(order):
+        if isinstance(step, LoopGoes):
+            k, me = step.loop, at.multiplier(step.loop)
+            entries.append(Entry(begin, k, (me,)))
+            if step.node is not None:
+                entries.append(Entry(feel, k, (me, at.link(k, step.node), at.flows(step.node))))
+            for other, _ in step.others:
+                entries.append(Entry(feel_pair, k, (me, at.pair(k, other), at.multiplier(other))))
+            entries.append(Entry(settle, k, (me,)))
+            continue
+        i = step.node
+        for k, _ in step.carried:
+            entries.append(Entry(release, i, (at.body(i), at.link(k, i), at.multiplier(k))))
+        entries.append(Entry(accelerate, i, _with_parent(at, i, step.parent)))
+        for k in loops_at.get(i, []):
+            waiting[k].discard(i)
+            if not waiting[k]:
+                j = at.plan.loop_joints[k]
+                entries.append(Entry(hold, k, (at.multiplier(k), at.flows(j.child_node), at.flows(j.parent_node))))
+    return entries
+
+
+def _with_parent(at: Any, i: int, parent: int) -> tuple[Any, ...]:
+    return at.body(i), at.flows(i), at.flows(parent)
+
+
+def _closing(plan: Any) -> dict[int, Any]:
     """The loops that constrain something."""
-    return [(k, j) for k, j in enumerate(plan.loop_joints) if j.constraints and j.parent_node != j.child_node]
-
-
-def _schedule(at: Any) -> list[Entry]:
-    entries = _first_pass(at)
-    for _ in range(REFINEMENTS):
-        entries += _refinement(at)
-    return entries + _residuals(at)
+    return {k: j for k, j in enumerate(plan.loop_joints) if j.constraints and j.parent_node != j.child_node}
 
 
 _steps: tuple[OnCall, ...] = (
-    start, articulate, carry, cross_couple, absorb_ground, invert, press, mix_link, mix_own, mix_pair, begin, feel, feel_pair,
-    settle, release, accelerate, demand, hold, balance, articulate_again, carry_again, invert_again, press_again, mix_again,
+    velocities, start, articulate, carry, carry_to_ground, join, cross_couple, absorb_ground, invert, press, mix_link, mix_own, mix_pair, begin, feel, feel_pair,
+    settle, release, accelerate, hold, balance, balance_only, carry_again, invert_again, press_again, mix_again,
     feel_again, accelerate_again,
 )  # fmt: skip
 
 loop_elimination = Algorithm(
-    "loop_elimination", ground, (velocities, *_steps, Schedule(_schedule)),
+    "loop_elimination", ground, (*_steps, Schedule(_schedule)),
     inputs={"q": POSITION, "qd": VELOCITY, "tau": VELOCITY, "f_ext": Force},
     outputs={"qdd": VELOCITY, "u": VELOCITY}, multiplier_outputs=("total", "l"),
     ground_inputs={"a_base": Motion}, optional=frozenset({"tau", "f_ext", "a_base"}),
     rewritten=frozenset({"e", "u", "qdd"}),
     views={
         "multiplier": {
-            "K_child": Block6, "K_parent": Block6, "gamma": Vector6, "l": Vector6, "L": ArticulatedInertia, "M": Vector6,
+            "K_child": Block6, "E_child": Block6, "K_parent": Block6, "E_parent": Block6, "gamma": Vector6, "l": Vector6, "L": ArticulatedInertia, "M": Vector6,
             "W": ArticulatedInertia, "w": Vector6, "lam": Vector6, "total": Vector6,
         },
-        "link": {"K": Block6},
+        "link": {"K": Block6, "E": ROWS},
         "pair": {"K": Block6},
-        "ends": {"K_child": Block6, "K_parent": Block6},
     },
 )  # fmt: skip

@@ -160,7 +160,7 @@ class OnCall(Sweep):
 
 class Schedule(Sweep):
     """Calls of other steps in an order made for the mechanism. `step(places)` returns the entries; `places`
-    says where records are: body(i), flows(i), multiplier(l), ends(l), link(l, i), pair(l, k), and the plan."""
+    says where records are: body(i), flows(i), multiplier(l), link(l, i), end(l, i), pair(l, k), and the plan."""
 
     @property
     def roles(self) -> tuple[str, ...]:

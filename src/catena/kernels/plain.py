@@ -141,13 +141,26 @@ class PlainRun:
             self.rows[component, c] = self.rows[c, component] = value
 
 
+class PlainEnd:
+    """The fields of a loop's record that link it to one of the two bodies it joins, under the names of a link."""
+
+    def __init__(self, record: SimpleNamespace, end: str) -> None:
+        self.__dict__.update(_record=record, _end=end)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._record, f"{name}_{self._end}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._record, f"{name}_{self._end}", value)
+
+
 class PlainPlaces:
     """Where a schedule finds plain records; they come into being when first asked for."""
 
     def __init__(self, run: PlainRun) -> None:
         self._run, self.plan = run, run.plan
         self._loops: dict[int, SimpleNamespace] = {}
-        self._links: dict[tuple[int, int], SimpleNamespace] = {}
+        self._links: dict[tuple[int, int], Any] = {}
         self._pairs: dict[tuple[int, int], SimpleNamespace] = {}
 
     def body(self, i: int) -> SimpleNamespace:
@@ -167,28 +180,25 @@ class PlainPlaces:
             )  # fmt: skip
         return self._loops[loop]
 
-    def ends(self, loop: int) -> "_Ends":
-        """The links of a loop to its child and to its parent."""
-        joint = self.plan.loop_joints[loop]
-        return _Ends(self.link(loop, joint.child_node), self.link(loop, joint.parent_node))
-
-    def link(self, loop: int, i: int) -> SimpleNamespace:
+    def link(self, loop: int, i: int) -> Any:
         """How a loop holds a body."""
+        joint, record = self.plan.loop_joints[loop], self.multiplier(loop)
+        for name, node in (("child", joint.child_node), ("parent", joint.parent_node)):
+            if node == i and (loop, i) not in self._links:
+                self._links[loop, i] = PlainEnd(record, name)
         return self._links.setdefault((loop, i), SimpleNamespace())
+
+    def end(self, loop: int, i: int) -> Any:
+        """The link of a loop to a body that it joins, which gives way to a new one; None if that has happened."""
+        link = self.link(loop, i)
+        if not isinstance(link, PlainEnd):
+            return None
+        self._links[loop, i] = SimpleNamespace()
+        return link
 
     def pair(self, loop: int, other: int) -> SimpleNamespace:
         """How two loops act on each other."""
         return self._pairs.setdefault((loop, other), SimpleNamespace())
-
-
-class _Ends:
-    """Two links under the names that a loop knows them by."""
-
-    def __init__(self, child: SimpleNamespace, parent: SimpleNamespace) -> None:
-        self.__dict__.update(_child=child, _parent=parent)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        (self._child if name == "K_child" else self._parent).K = value
 
 
 def play(

@@ -231,13 +231,17 @@ class Layout:
 
 class Places:
     """Where a schedule finds the records of bodies and loops. Links and pairs come into being when first asked
-    for."""
+    for; the links of a loop to the two bodies it joins lie in its own record."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._links: dict[tuple[int, int], int] = {}
-        self._pairs: dict[tuple[int, int], int] = {}
         self.plan = layout.plan
+        self._pairs: dict[tuple[int, int], int] = {}
+        self._links: dict[tuple[int, int], int] = {}
+        for k, joint in enumerate(self.plan.loop_joints):
+            if layout.loops:
+                self._links[k, joint.child_node] = layout.loops[k]
+                self._links[k, joint.parent_node] = layout.loops[k] + LINK * layout.slot_bytes
 
     def body(self, i: int) -> int:
         """The record of a body."""
@@ -251,29 +255,29 @@ class Places:
         """The record of a loop."""
         return self._layout.loops[loop]
 
-    def ends(self, loop: int) -> int:
-        """The links of a loop to its child and to its parent, one after the other."""
-        joint = self.plan.loop_joints[loop]
-        first = (loop, joint.child_node)
-        if first not in self._links:
-            self._links[first] = self._layout.reserve(2 * LINK)
-            self._links[loop, joint.parent_node] = self._links[first] + LINK * self._layout.slot_bytes
-        return self._links[first]
-
     def link(self, loop: int, i: int) -> int:
-        """How a loop holds a body: a 6 x 6 block."""
+        """How a loop holds a body."""
         if (loop, i) not in self._links:
             self._links[loop, i] = self._layout.reserve(LINK)
         return self._links[loop, i]
 
+    def end(self, loop: int, i: int) -> int | None:
+        """The link of a loop to a body that it joins, which gives way to a new one; None if that has happened."""
+        record = self._layout.loops[loop]
+        if self._links[loop, i] not in (record, record + LINK * self._layout.slot_bytes):
+            return None
+        return self._links.pop((loop, i))
+
     def pair(self, loop: int, other: int) -> int:
         """How two loops act on each other: a 6 x 6 block."""
         if (loop, other) not in self._pairs:
-            self._pairs[loop, other] = self._layout.reserve(LINK)
+            self._pairs[loop, other] = self._layout.reserve(BLOCK)
         return self._pairs[loop, other]
 
 
-LINK = 36
+BLOCK = 36
+# A link is what a loop holds of a body (6 x 6), and of its joint (nv x 6).
+LINK = 2 * BLOCK
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from catena.kernels.algorithm import (
     ASSIGN,
     CLEAR,
     POSITION,
+    ROWS,
     VELOCITY,
     Algorithm,
     Extent,
@@ -220,6 +221,8 @@ def sample(extent: Any, nq: int, nv: int) -> Any:
         return np.zeros(nq)
     if extent is VELOCITY:
         return np.zeros(nv)
+    if extent is ROWS:
+        return np.zeros((nv, 6))
     if isinstance(extent, Extent):
         raise KernelError(f"{extent} cannot be an input or a view.")
     return extent.zero() if hasattr(extent, "zero") else extent.identity()

@@ -58,8 +58,9 @@ class LoopState:
     `X` (..., 6, 6) takes motions from P to C, `q` (..., nq_joint) and `v` (..., nv_joint) are the joint's own
     coordinates and velocities, `S` (..., 6, nv_joint), `Phi` (..., 6, m), `J_rel` (..., 6, nv), `J` = Phi^T J_rel
     (..., m, nv), `v_rel` (..., 6), `gamma` (..., m), `position` and `velocity` (..., m) the residuals; `error`
-    (..., 6) is the whole position error as a twist, `drift` (..., 6) the acceleration of C relative to P, less
-    what the joint itself allows for, when vdot is zero: gamma = Phi^T drift.
+    (..., 6) is the whole position error as a twist, `c` (..., 6) the velocity-dependent acceleration v_C x v_rel +
+    S' v that the joint allows for, and `drift` (..., 6) the acceleration of C relative to P less c when vdot is
+    zero: gamma = Phi^T drift.
     """
 
     loop: Loop
@@ -71,6 +72,7 @@ class LoopState:
     J_rel: np.ndarray
     J: np.ndarray
     v_rel: np.ndarray
+    c: np.ndarray
     drift: np.ndarray
     gamma: np.ndarray
     error: np.ndarray
@@ -125,12 +127,13 @@ def _loop_state(plan: Plan, motions: Motions, loop: Loop, v: Any) -> LoopState:
         q_joint = np.broadcast_to(q_joint, (*v_joint.shape[:-1], kind.nq))
     values = at_rest if v is None else kind_values(kind, q_joint, v_joint)
     Phi = values.Phi
-    drift = a_C - stacks.apply(X, a_P) - stacks.cross(v_C, v_rel) - values.bias
+    c = stacks.cross(v_C, v_rel) + values.bias
+    drift = a_C - stacks.apply(X, a_P) - c
     error = stacks.logarithm(X @ stacks.inverse(values.X))
     across = stacks.transposed(Phi)
     return LoopState(
-        loop=loop, X=X, q=q_joint, v=v_joint, S=values.S, Phi=Phi, J_rel=J_rel, J=across @ J_rel, v_rel=v_rel, drift=drift,
-        gamma=stacks.apply(across, drift), error=error, position=stacks.apply(across, error),
+        loop=loop, X=X, q=q_joint, v=v_joint, S=values.S, Phi=Phi, J_rel=J_rel, J=across @ J_rel, v_rel=v_rel, c=c,
+        drift=drift, gamma=stacks.apply(across, drift), error=error, position=stacks.apply(across, error),
         velocity=stacks.apply(across, v_rel),
     )  # fmt: skip
 

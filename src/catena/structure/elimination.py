@@ -62,28 +62,30 @@ class _Elimination:
         children = [0] * self.plan.n
         for i in range(1, self.plan.n):
             children[parent[i]] += 1
-        ready: list[tuple[int, int]] = []
+        # Among bodies held by as many loops the one that came up last goes first: it is near what was just done.
+        ready: list[tuple[int, int, int]] = []
         for i in range(1, self.plan.n):
             if children[i] == 0:
-                heappush(ready, (self.degree(i), i))
+                heappush(ready, (self.degree(i), 0, i))
         gone = [False] * self.plan.n
         while ready:
-            degree, i = heappop(ready)
+            degree, time, i = heappop(ready)
             if gone[i]:
                 continue
             if degree != self.degree(i):
-                heappush(ready, (self.degree(i), i))
+                heappush(ready, (self.degree(i), time, i))
                 continue
             gone[i] = True
             self.release_single(i)
             touched = self.body_goes(i, parent[i])
             p = parent[i]
             children[p] -= 1
+            now = -len(self.steps)
             if p and children[p] == 0:
-                heappush(ready, (self.degree(p), p))
+                heappush(ready, (self.degree(p), now, p))
             for j in touched:
                 if j and children[j] == 0 and not gone[j]:
-                    heappush(ready, (self.degree(j), j))
+                    heappush(ready, (self.degree(j), now, j))
         return self._oriented()
 
     def degree(self, i: int) -> int:
@@ -108,7 +110,8 @@ class _Elimination:
         touched = set()
         for k in carried:
             new_links.append((k, (k, p) not in self.links))
-            self.links.add((k, p))
+            if p:
+                self.links.add((k, p))
             self.holds[k].discard(i)
             if p:
                 self.holds[k].add(p)

@@ -5,12 +5,15 @@ that are written when first needed. Arrays carry leading batch dimensions everyw
 (nq,).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from catena import dynamics, kinematics
+from catena.dynamics.closed.diagnosis import RANK_TOLERANCE, Diagnosis, diagnose
+from catena.dynamics.closed.problem import LoopProblem
+from catena.dynamics.closed.tip_contact import ContactSolution, TipContact, tip_contacts
 from catena.dynamics.structurally_recursive import structurally_recursive
 from catena.errors import LoopError, SingularDynamicsError, StateError, UnknownNameError
 from catena.kernels import Algorithm, plain
@@ -18,7 +21,7 @@ from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.structure import Plan, plan
-from catena.system import arrays, wrenches
+from catena.system import arrays, closing, wrenches
 from catena.system import reactions as _reactions
 from catena.system.evaluation import Evaluator
 from catena.system.inertia_check import require_inertia
@@ -145,6 +148,65 @@ class System:
     def bias_acceleration(self, q: Any, v: Any, frame: str) -> np.ndarray:
         """Jdot v, shape (..., 6): the derivative of the frame's twist when vdot is zero."""
         return self._run(kinematics.frame_bias_acceleration, self._frame(frame), q=q, qd=v)["acceleration"]
+
+    # Loops.
+
+    def assemble(self, given: Mapping[str, Any] | None = None, guess: Any = None, slack: float = 1e-5) -> np.ndarray:
+        """The coordinates, shape (..., nq), that close all loops and hold what is given.
+
+        `given` maps joints, of the tree or of loops, to coordinates (..., nq of the joint), or to a number where there
+        is one; None leaves a coordinate free. The branch is that of `guess` (the neutral configuration unless given).
+        If the given values over-determine the loops by no more than `slack` [m or rad] they move by the least
+        amount that closes them; otherwise a LoopError tells what is left of each loop.
+        """
+        start = self.neutral() if guess is None else self._evaluator.checked(kinematics.integrate, "q", guess)
+        self._evaluator.check_positions("guess", start)
+        return closing.assemble(self._evaluator, given, start, slack)
+
+    def velocity(self, q: Any, given: Mapping[str, Any], slack: float = 1e-5) -> np.ndarray:
+        """The velocity, shape (..., nv), of the closed mechanism in which joints move as given, and of all such
+        velocities the one of least kinetic energy.
+
+        `given` maps joints, of the tree or of loops, to velocities (..., nv of the joint), or to a number where there
+        is one; None leaves a component free. `slack` is that of `assemble`, for opening velocities.
+        """
+        q = self._evaluator.checked(kinematics.integrate, "q", q)
+        self._evaluator.check_positions("q", q)
+        return closing.velocity(self._evaluator, q, given, slack)
+
+    def closure(self, q: Any, v: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """The position errors [rad or m] and velocity errors of the loops, each of shape (..., constraints), loop
+        after loop in the order of `loops`; zero when closed, and at rest when v is None."""
+        return closing.closure(self._evaluator, q, v)
+
+    def diagnose(self, q: Any, tolerance: float = RANK_TOLERANCE) -> Diagnosis:
+        """Mobility, rank, redundant constraints and singularity at one configuration q (nq,), as data; print it for
+        a report. Singular values below `tolerance` of the largest count as zero."""
+        q = self._evaluator.checked(kinematics.integrate, "q", q)
+        if q.ndim != 1:
+            raise StateError(f"diagnose looks at one configuration, but q has shape {q.shape}: give shape ({self.nq},).")
+        self._evaluator.check_current()
+        self._evaluator.check_positions("q", q)
+        return diagnose(self._evaluator, self._mechanism, q, tolerance)
+
+    def contact_dynamics(
+        self, q: Any, v: Any, tau: Any, contacts: Sequence[TipContact],
+        f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None,
+    ) -> ContactSolution:  # fmt: skip
+        """Accelerations and contact forces with the tips of chains in contact with supports of known motion; the
+        loops of the mechanism are respected."""
+        self._evaluator.check_current()
+        for contact in contacts:
+            self._frame(contact.frame)
+        inputs = {"q": q, "v": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
+        public = {"v": "qd"}
+        checked = {
+            name: self._evaluator.checked(dynamics.articulated_body, public.get(name, name), x)
+            for name, x in inputs.items()
+            if x is not None
+        }
+        self._evaluator.check_positions("q", checked["q"])
+        return tip_contacts(LoopProblem(self._evaluator, **checked), contacts)
 
     # Dynamics.
 

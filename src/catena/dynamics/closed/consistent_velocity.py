@@ -53,7 +53,7 @@ def _one_state(
     if max(opening, missed) <= NEGLIGIBLE * size:
         return y
     # Then with the loops closed, and the given values changed as little as can be.
-    closed = _null_space(J, float(problem.tolerance[k]))
+    closed = _null_space(J, float(problem.tolerance[k]), 1.0)
     z = closed @ np.linalg.lstsq(A @ closed, b, rcond=1e-12)[0]
     change = float(np.abs(A @ z - b).max(initial=0.0))
     if opening <= slack * size and change <= YIELD * slack * size:
@@ -79,10 +79,10 @@ def _held_rows(problem: LoopProblem, held: Sequence[Held]) -> tuple[np.ndarray, 
     return np.concatenate(rows, axis=1), np.concatenate(wanted, axis=1)
 
 
-def _null_space(A: np.ndarray, tolerance: float = 1e-12) -> np.ndarray:
-    """An orthonormal basis (nv, k) of what A does not see."""
+def _null_space(A: np.ndarray, tolerance: float = 1e-12, size: float = 1e-300) -> np.ndarray:
+    """An orthonormal basis (nv, k) of what A, whose rows have about this size, does not see."""
     _, s, Vt = np.linalg.svd(A)
-    return Vt[int((s > tolerance * s.max(initial=1e-300)).sum()) :].T
+    return Vt[int((s > tolerance * s.max(initial=size)).sum()) :].T
 
 
 def _complaint(

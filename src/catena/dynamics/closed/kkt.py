@@ -14,23 +14,27 @@ multipliers are the smallest in the scaled sense that do it.
 import numpy as np
 
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
-from catena.kinematics.stacks import apply, transposed
+from catena.dynamics.closed.square_root import constrained, solve_lower, solve_upper
 
 
 def kkt(problem: LoopProblem) -> LoopSolution:
     """Solve by a singular value decomposition of the scaled constraints in square-root form."""
     L, _, force = problem.equations
-    free = np.linalg.solve(L, force[..., None])[..., 0]
-    A, scale = problem.scaled, problem.scale
-    U, sigma, Vt = np.linalg.svd(A, full_matrices=False)
-    kept = sigma > problem.tolerance[:, None] * np.max(sigma, axis=-1, initial=0.0, keepdims=True)
-    inverse = np.where(kept, 1.0 / np.where(kept, sigma, 1.0), 0.0)
-    along = inverse * apply(transposed(U), -problem.gamma / scale) - kept * apply(Vt, free)
-    y = free + apply(transposed(Vt), along)
-    vdot = np.linalg.solve(transposed(L), y[..., None])[..., 0]
-    return LoopSolution(
-        vdot,
-        apply(U, inverse * along) / scale,
-        kept.sum(axis=-1),
-        "equations of motion and constraints solved together by a singular value decomposition",
+    scale = problem.scale
+    y, mu, rank = constrained(
+        problem.scaled, solve_lower(L, force), -problem.gamma / scale, problem.tolerance
     )
+    note = "equations of motion and constraints solved together by a singular value decomposition"
+    return LoopSolution(solve_upper(L, y), mu / scale, rank, note)
+
+
+def multipliers_of(problem: LoopProblem, vdot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest multipliers (states, m) that belong to accelerations vdot (states, nv), and the rank, for
+    formulations that find vdot without them."""
+    L, H, force = problem.equations
+    missing = solve_lower(L, np.einsum("sij,sj->si", H, vdot) - force)
+    zero = np.zeros((problem.states, problem.scaled.shape[-2]))
+    # A^T mu = missing: project 0 on A y = A missing.
+    b = np.einsum("sij,sj->si", problem.scaled, missing)
+    _, mu, rank = constrained(problem.scaled, np.zeros_like(missing), b + zero, problem.tolerance)
+    return mu / problem.scale, rank

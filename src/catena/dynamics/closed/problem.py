@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from catena.dynamics.closed.square_root import positive_definite
 from catena.dynamics.composite_body import composite_body
 from catena.dynamics.newton_euler import newton_euler
-from catena.errors import SingularDynamicsError
 from catena.kinematics import stacks
 from catena.kinematics.closure import LoopState, Motions, Runner, loop_kinematics, tree_motions
 from catena.structure import Plan
@@ -128,11 +128,17 @@ class LoopProblem:
 
     @cached_property
     def length(self) -> float:
-        """The size of the mechanism [m]: how far apart its joints are."""
+        """The size of the mechanism [m]: the largest distance of a joint from the middle of all joints on its body."""
         plan = self.plan
-        spans = [np.linalg.norm(plan.placement_p, axis=-1)]
-        spans += [np.array([np.linalg.norm(s.loop.parent_p), np.linalg.norm(s.loop.child_p)]) for s in self.loops]
-        return float(max(np.max(x, initial=0.0) for x in spans)) or 1.0
+        places: list[list[np.ndarray]] = [[] for _ in range(plan.n)]
+        for i in range(1, plan.n):
+            places[i].append(np.zeros(3))
+            places[int(plan.parent[i])].append(plan.placement_p[i])
+        for loop in plan.loop_joints:
+            places[loop.parent_node].append(loop.parent_p)
+            places[loop.child_node].append(loop.child_p)
+        spans = [np.linalg.norm(np.array(p) - np.mean(p, axis=0), axis=-1).max() for p in places if p]
+        return float(max(spans, default=0.0)) or 1.0
 
     @cached_property
     def closure_error(self) -> np.ndarray:
@@ -156,32 +162,16 @@ class LoopProblem:
     def equations(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(L, H, force): the Cholesky factor L of a positive definite H, and the force that belongs to it.
 
-        Where some motion of the tree moves no inertia, its loops may still move some: there H and force are
-        those of H + w J^T J and force - w J^T gamma, which have the same solution.
+        Where some motion of the tree moves no inertia, the constraints take part in H (`positive_definite`).
         """
-        try:
-            L = np.linalg.cholesky(self.H)
-            if _sound(L, self.H).all():
-                return L, self.H, self.force
-        except np.linalg.LinAlgError:
-            pass
-        Jt = stacks.transposed(self.J)
-        JtJ = Jt @ self.J
-        trace = np.trace(JtJ, axis1=-2, axis2=-1)
-        w = np.trace(self.H, axis1=-2, axis2=-1) / np.where(trace > 0.0, trace, 1.0)
-        H = self.H + w[:, None, None] * JtJ
-        force = self.force - w[:, None] * stacks.apply(Jt, self.gamma)
-        try:
-            L = np.linalg.cholesky(H)
-            sound = bool(_sound(L, H).all())
-        except np.linalg.LinAlgError:
-            sound = False
-        if not sound:
-            raise SingularDynamicsError(
-                f"{self.plan.name!r} has a motion that its loops allow and that moves no inertia, so its acceleration is "
-                f"not determined. Give the bodies that take part mass and inertia, or lock a joint."
-            )
-        return L, H, force
+        weight = [row_weight(state.Phi, self.mass, self.length) for state in self.loops]
+        rows = np.concatenate(weight, axis=-1) if weight else np.zeros((self.states, 0))
+        return positive_definite(self.H, self.force, self.J, self.gamma, rows, self.plan.name)
+
+    @cached_property
+    def mass(self) -> float:
+        """The moving mass [kg], as a measure; 1 if there is none."""
+        return float(self.plan.inertia[1:, 0].sum()) or 1.0
 
     @cached_property
     def scale(self) -> np.ndarray:
@@ -213,6 +203,12 @@ def row_scale(Phi: np.ndarray, mobility: np.ndarray, length: float) -> np.ndarra
     return np.where(size > 0.0, size, 1.0)
 
 
+def row_weight(Phi: np.ndarray, mass: float, length: float) -> np.ndarray:
+    """A typical inertia (..., m) against the motions that the columns of Phi (..., 6, m) resist."""
+    angular, linear = np.sum(Phi[..., :3, :] ** 2, axis=-2), np.sum(Phi[..., 3:, :] ** 2, axis=-2)
+    return mass / (angular / length**2 + linear)
+
+
 def _friction_wrench(motions: Motions, state: LoopState) -> np.ndarray | None:
     loop = state.loop
     if not (np.any(loop.damping) or np.any(loop.friction)):
@@ -222,12 +218,6 @@ def _friction_wrench(motions: Motions, state: LoopState) -> np.ndarray | None:
     t = loop.damping * state.v + loop.friction * np.where(moving, np.sign(state.v), 0.0)
     # The wrench with S^T f = -t and nothing along the constraints.
     return -stacks.apply(stacks.transposed(np.linalg.pinv(state.S, rcond=1e-10)), t)
-
-
-def _sound(L: np.ndarray, H: np.ndarray) -> np.ndarray:
-    """Whether no pivot has lost all its digits."""
-    pivots = np.diagonal(L, axis1=-2, axis2=-1) ** 2
-    return np.all(pivots > 1e-13 * np.diagonal(H, axis1=-2, axis2=-1), axis=-1)
 
 
 Formulation = Callable[[LoopProblem], LoopSolution]

@@ -1,0 +1,304 @@
+"""Elimination of chains onto a reference member. Lilly and Orin, steps 1 to 4. Cost O(m N^3) for m chains of N
+degrees of freedom, each factorised densely.
+
+Take one node, the reference member, and ground away; what still hangs together is a chain, and m of them support
+the member. A chain starts at ground, whichever way the tree of the plan walks it (Type 0 and Type 1 look the
+same from here), or floats if it touches only the member. Its equations, opened at the member, are
+
+    H_k s = force_k + C_k^T h_k,    C_k s + K_k a_0 + c_k = 0
+
+with h_k the constraint forces at its tip, and where it has loops of its own, in them. With H_k = L L^T and
+C_k L^-T = U Sigma V^T (rows scaled) this is, direction by direction of U,
+
+    Sigma^2 U^T h + U^T K a_0 + U^T (c + C s_open) = 0,
+
+eq. 36 with M_k = U Sigma^-2 U^T. Directions with Sigma well above zero are eliminated: they add K^T M_k K to the
+inertia of the member (eq. 46). Directions in which the chain cannot move the tip, Sigma = 0, are constraints on the
+member and stay in the last system as such; those that it can hardly move stay there too, as a unit mass z =
+Sigma U^T h that is geared to the member by Sigma z + U^T K a_0 + ... = 0, since Sigma^-2 would drown the member's
+own inertia in rounding.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from catena.dynamics.closed.joint_graph import (
+    GraphJoint,
+    graph_joints,
+    ground_acceleration,
+    node_forces,
+    node_inertias,
+    tree_accelerations,
+)
+from catena.dynamics.closed.kkt import multipliers_of
+from catena.dynamics.closed.problem import LoopProblem, LoopSolution, row_scale, row_weight
+from catena.dynamics.closed.square_root import constrained, positive_definite, solve_lower, solve_upper
+from catena.errors import LoopError
+from catena.kinematics import stacks
+from catena.kinematics.stacks import apply, transposed
+from catena.structure import Plan
+
+# Directions in which a chain moves its tip less than this part of its best stay in the member's system.
+HARDLY = 1e-2
+
+
+def reference_member(problem: LoopProblem, member: str | None = None) -> LoopSolution:
+    """Solve by eliminating the chains that support a reference member: the body called `member`, or the one that
+    leaves the smallest chains."""
+    plan = problem.plan
+    joints = graph_joints(problem)
+    r = find_reference_member(plan, joints) if member is None else _named(plan, member)
+    inertias = node_inertias(problem)
+    g = node_forces(problem, inertias, joints)
+    a_ground = ground_acceleration(problem)
+    chains = [
+        _open(problem, r, nodes, mine, inertias, g, a_ground) for nodes, mine in chains_of(plan, joints, r)
+    ]
+    a = np.zeros((problem.states, plan.n, 6))
+    a[:, 0] = a_ground
+    a[:, r], eta = _member_acceleration(problem, inertias[r], g[:, r], chains)
+    at = 0
+    for chain in chains:
+        soft = eta[:, at : at + chain.soft]
+        at += chain.soft
+        chain.close(a, a[:, r], soft)
+    vdot = tree_accelerations(problem, joints, a)
+    multipliers, rank = multipliers_of(problem, vdot)
+    bodies = "/".join(plan.bodies[r])
+    return LoopSolution(
+        vdot, multipliers, rank, f"{len(chains)} chains eliminated onto the reference member {bodies!r}"
+    )
+
+
+def find_reference_member(plan: Plan, joints: Sequence[GraphJoint]) -> int:
+    """The node whose removal leaves the smallest largest chain; the first one among equals."""
+    sizes = [
+        max((sum(j.S.shape[-1] for j in mine) for _, mine in chains_of(plan, joints, r)), default=0)
+        for r in range(1, plan.n)
+    ]
+    return 1 + int(np.argmin(sizes))
+
+
+def chains_of(
+    plan: Plan, joints: Sequence[GraphJoint], r: int
+) -> list[tuple[list[int], list[GraphJoint]]]:
+    """The chains that are left without ground and node r, each as its nodes and its joints; a joint that leads from
+    ground to r, or from one of these to itself, is a chain without nodes."""
+    leader = list(range(plan.n))
+
+    def find(i: int) -> int:
+        while leader[i] != i:
+            leader[i] = leader[leader[i]]
+            i = leader[i]
+        return i
+
+    for joint in joints:
+        if not {joint.a, joint.b} & {0, r}:
+            leader[max(find(joint.a), find(joint.b))] = min(find(joint.a), find(joint.b))
+    nodes: dict[int, list[int]] = {}
+    for i in range(1, plan.n):
+        if i != r:
+            nodes.setdefault(find(i), []).append(i)
+    mine: dict[int, list[GraphJoint]] = {k: [] for k in nodes}
+    direct = []
+    for joint in joints:
+        inner = [i for i in (joint.a, joint.b) if i not in (0, r)]
+        if inner:
+            mine[find(inner[0])].append(joint)
+        else:
+            direct.append(([], [joint]))
+    return [*((nodes[k], mine[k]) for k in nodes), *direct]
+
+
+@dataclass(eq=False)
+class Chain:
+    """A chain opened at the member. Accelerations of its nodes are B s + bdot; its constraints, in the directions U
+    and with scaled rows, read Sigma z + G a_0 + rest = 0, best direction first, the last `soft` of them kept for
+    the member. `reach` (states, 6) is the size of the columns of G."""
+
+    nodes: list[int]
+    B: dict[int, np.ndarray]
+    bdot: dict[int, np.ndarray]
+    L: np.ndarray
+    free: np.ndarray
+    Vt: np.ndarray
+    sigma: np.ndarray
+    G: np.ndarray
+    reach: np.ndarray
+    rest: np.ndarray
+    stiff: np.ndarray
+    soft: int
+
+    def felt(self) -> tuple[np.ndarray, np.ndarray]:
+        """Inertia (states, 6, 6) and force (states, 6) that the member feels of the eliminated directions."""
+        M = np.where(self.stiff, 1.0 / np.where(self.stiff, self.sigma, 1.0) ** 2, 0.0)
+        weighted = transposed(self.G) * M[:, None, :]
+        return weighted @ self.G, -apply(weighted, self.rest)
+
+    def kept(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """G (states, soft, 6), Sigma and rest (states, soft) of the directions that stay, zero in states where a
+        direction is eliminated all the same."""
+        last = slice(self.sigma.shape[-1] - self.soft, None)
+        stay = ~self.stiff[:, last]
+        return self.G[:, last] * stay[..., None], self.sigma[:, last] * stay, self.rest[:, last] * stay
+
+    def close(self, a: np.ndarray, a_0: np.ndarray, eta: np.ndarray) -> None:
+        """Write the accelerations of the nodes into a (states, n, 6), given that of the member and the forces eta
+        (states, soft) in the directions that stayed (steps 3 and 4)."""
+        if not self.nodes:
+            return
+        inverse = np.where(self.stiff, 1.0 / np.where(self.stiff, self.sigma, 1.0), 0.0)
+        z = -inverse * (apply(self.G, a_0) + self.rest)
+        last = self.sigma.shape[-1] - self.soft
+        z[:, last:] += np.where(self.stiff[:, last:], 0.0, self.sigma[:, last:] * eta)
+        k = self.Vt.shape[-2]
+        s = solve_upper(self.L, self.free + apply(transposed(self.Vt), z[:, :k]))
+        for i in self.nodes:
+            a[:, i] = apply(self.B[i], s) + self.bdot[i]
+
+
+def _open(
+    problem: LoopProblem, r: int, nodes: list[int], joints: list[GraphJoint], inertias: np.ndarray, g: np.ndarray,
+    a_ground: np.ndarray,
+) -> Chain:  # fmt: skip
+    """The open-chain solution (step 1), and the constraints at the tip in their own directions."""
+    states = problem.states
+    tree, closing = _walk(nodes, joints)
+    n = sum(6 if joint is None else joint.S.shape[-1] for joint, _ in tree)
+    B = {0: np.zeros((states, 6, n)), r: np.zeros((states, 6, n))}
+    bdot = {0: a_ground, r: np.zeros((states, 6))}
+    at = 0
+    for joint, forward in tree:
+        if joint is None:
+            # A chain that does not reach ground floats on six coordinates of its own.
+            first = nodes[0]
+            B[first], bdot[first] = np.zeros((states, 6, n)), np.zeros((states, 6))
+            B[first][:, :, at : at + 6] = np.eye(6)
+            at += 6
+            continue
+        old, new = (joint.a, joint.b) if forward else (joint.b, joint.a)
+        X_old, X_new = (joint.X_a, joint.X_b) if forward else (joint.X_b, joint.X_a)
+        back, sign = stacks.inverse(X_new), 1.0 if forward else -1.0
+        X = back @ X_old
+        B[new] = X @ B[old]
+        B[new][:, :, at : at + joint.S.shape[-1]] += sign * (back @ joint.S)
+        bdot[new] = apply(X, bdot[old]) + sign * apply(back, joint.c)
+        at += joint.S.shape[-1]
+    H, force = np.zeros((states, n, n)), np.zeros((states, n))
+    for i in nodes:
+        Bt = transposed(B[i])
+        H += Bt @ inertias[i] @ B[i]
+        force += apply(Bt, g[:, i] - bdot[i] @ inertias[i])
+    C6 = [j.X_b @ B[j.b] - j.X_a @ B[j.a] for j in closing]
+    K6 = [(j.X_b if j.b == r else 0.0) - (j.X_a if j.a == r else np.zeros((states, 6, 6))) for j in closing]
+    c6 = [apply(j.X_b, bdot[j.b]) - apply(j.X_a, bdot[j.a]) - j.c for j in closing]
+    across = [transposed(j.Phi) for j in closing]
+    C = _stack([P @ x for P, x in zip(across, C6, strict=True)], (states, 0, n), -2)
+    K = _stack([P @ x for P, x in zip(across, K6, strict=True)], (states, 0, 6), -2)
+    c = _stack([apply(P, x) for P, x in zip(across, c6, strict=True)], (states, 0), -1)
+    weight = _stack([row_weight(j.Phi, problem.mass, problem.length) for j in closing], (states, 0), -1)
+    if nodes:
+        internal = np.array([r not in (j.a, j.b) for j in closing for _ in range(j.Phi.shape[-1])], dtype=bool)
+        # Only constraints of the chain by itself may lend it inertia; those at the tip belong to the member too.
+        L, _, force = positive_definite(H, force, C, c, weight * internal, problem.plan.name)
+    else:
+        L = np.zeros((states, 0, 0))
+    mobility = [np.linalg.solve(L, transposed(x)) if n else np.zeros((states, 0, 6)) for x in C6]
+    # A joint that leads straight from ground to the member is weighed with the motions of the member.
+    sizes = [
+        row_scale(j.Phi, m if m.shape[-2] else _member_mobility(problem, inertias[r], x), problem.length)
+        for j, m, x in zip(closing, mobility, K6, strict=True)
+    ]
+    scale = _stack(sizes, (states, 0), -1)
+    A = _stack([P @ transposed(m) for P, m in zip(across, mobility, strict=True)], (states, 0, n), -2)
+    U, sigma, Vt = np.linalg.svd(A / scale[..., None], full_matrices=True)
+    m = scale.shape[-1]
+    sigma = np.concatenate([sigma, np.zeros((states, m - sigma.shape[-1]))], axis=-1)
+    Vt = Vt[:, : min(m, n)]
+    free = solve_lower(L, force) if n else np.zeros((states, 0))
+    Ut = transposed(U)
+    rest = apply(Ut, c / scale)
+    rest[:, : Vt.shape[-2]] += sigma[:, : Vt.shape[-2]] * apply(Vt, free)
+    stiff = sigma > HARDLY * np.max(sigma, axis=-1, initial=0.0, keepdims=True)
+    soft = m - int(np.min(stiff.sum(axis=-1), initial=m))
+    K = K / scale[..., None]
+    reach = np.linalg.norm(K, axis=-2)
+    return Chain(nodes, B, bdot, L, free, Vt, sigma, Ut @ K, reach, rest, stiff, soft)
+
+
+def _walk(
+    nodes: list[int], joints: list[GraphJoint]
+) -> tuple[list[tuple[GraphJoint | None, bool]], list[GraphJoint]]:
+    """A tree over the nodes of a chain from ground, as joints and whether they are walked from a to b, and the joints
+    that are left. A first entry None stands for six free coordinates of the first node."""
+    inside, reached = set(nodes), {0}
+    tree: list[tuple[GraphJoint | None, bool]] = []
+    if nodes and not any(0 in (j.a, j.b) for j in joints):
+        tree.append((None, True))
+        reached = {nodes[0]}
+    left = list(joints)
+    while inside - reached:
+        # The stiffest joint first: it leaves the fewest constraints for later.
+        forward = [(j.S.shape[-1], k, True) for k, j in enumerate(left) if j.a in reached and j.b in inside - reached]
+        back = [(j.S.shape[-1], k, False) for k, j in enumerate(left) if j.b in reached and j.a in inside - reached]
+        _, k, ahead = min(forward + back)
+        joint = left.pop(k)
+        tree.append((joint, ahead))
+        reached.add(joint.b if ahead else joint.a)
+    return tree, left
+
+
+def _member_acceleration(
+    problem: LoopProblem, inertia: np.ndarray, force: np.ndarray, chains: list[Chain]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The acceleration of the member (states, 6) and the forces in the directions that stayed (step 2)."""
+    states = problem.states
+    soft = sum(chain.soft for chain in chains)
+    M = np.zeros((states, 6 + soft, 6 + soft))
+    M[:, :6, :6] = inertia
+    M[:, 6:, 6:] = np.eye(soft)
+    f = np.zeros((states, 6 + soft))
+    f[:, :6] = force
+    C, rest = np.zeros((states, soft, 6 + soft)), np.zeros((states, soft))
+    at = 0
+    for chain in chains:
+        felt, pushed = chain.felt()
+        M[:, :6, :6] += felt
+        f[:, :6] += pushed
+        G, sigma, known = chain.kept()
+        rows = slice(at, at + chain.soft)
+        C[:, rows, :6] = G
+        C[:, np.arange(at, at + chain.soft), 6 + np.arange(at, at + chain.soft)] = sigma
+        rest[:, rows] = known
+        at += chain.soft
+    weight = np.ones((states, soft))
+    L, M, f = positive_definite(M, f, C, rest, weight, problem.plan.name)
+    A = transposed(np.linalg.solve(L, transposed(C)))
+    # What a constraint on the member alone would be worth, whether or not one of the directions is one.
+    reach = np.max([chain.reach for chain in chains], axis=0, initial=0.0)
+    root = np.sqrt(np.diagonal(M, axis1=-2, axis2=-1)[:, :6])
+    size = np.max(reach / root, axis=-1)
+    y, eta, _ = constrained(A, solve_lower(L, f), -rest, problem.tolerance, size)
+    return solve_upper(L, y)[:, :6], eta
+
+
+def _member_mobility(problem: LoopProblem, inertia: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """How the member by itself moves under wrenches at a joint, (states, 6, 6) in square-root form."""
+    size = problem.mass * np.array([problem.length**2] * 3 + [1.0] * 3)
+    return transposed(X) / np.sqrt(np.maximum(np.diagonal(inertia), 1e-3 * size))[:, None]
+
+
+def _stack(parts: list[np.ndarray], empty: tuple[int, ...], axis: int) -> np.ndarray:
+    return np.concatenate(parts, axis=axis) if parts else np.zeros(empty)
+
+
+def _named(plan: Plan, member: str) -> int:
+    node = plan.body_node.get(member, -1)
+    if node <= 0:
+        raise LoopError(
+            f"{member!r} cannot be the reference member: name a body that moves, one of "
+            f"{', '.join(name for name, i in plan.body_node.items() if i > 0)}."
+        )
+    return node

@@ -1,0 +1,78 @@
+"""A motion that is as near as it can be to the free one and satisfies constraints of any rank.
+
+Both the oracle and the formulations that end in a smaller system of the same form use it: find y and mu with
+y = free + A^T mu and A y = b, and mu as small as it can be.
+"""
+
+import numpy as np
+
+from catena.errors import SingularDynamicsError
+from catena.kinematics.stacks import apply, transposed
+
+# A pivot of a Cholesky factorisation below the first part of its diagonal entry has lost all its digits, and one
+# below the second part of the largest entry is rounding itself.
+LOST_PIVOT, ROUNDING = 1e-13, 1e-15
+
+
+def constrained(
+    A: np.ndarray, free: np.ndarray, b: np.ndarray, tolerance: np.ndarray, size: np.ndarray | float = 1.0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """y (..., n), mu (..., m) and the rank (...) of A (..., m, n), given free (..., n) and b (..., m).
+
+    Singular values below `tolerance` (...) times the largest, or times `size` (...) if that is more, count as zero.
+    A is in square-root form, so that its singular values carry all digits; `size` is that of a row that constrains
+    something, so that rows which are zero but for rounding are not taken for constraints when there are no others.
+    """
+    U, sigma, Vt = np.linalg.svd(A, full_matrices=False)
+    largest = np.maximum(np.max(sigma, axis=-1, initial=0.0), size)
+    kept = sigma > (tolerance * largest)[..., None]
+    inverse = np.where(kept, 1.0 / np.where(kept, sigma, 1.0), 0.0)
+    along = inverse * apply(transposed(U), b) - kept * apply(Vt, free)
+    return free + apply(transposed(Vt), along), apply(U, inverse * along), kept.sum(axis=-1)
+
+
+def solve_lower(L: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """L^-1 b for vectors b (..., n)."""
+    return np.linalg.solve(L, b[..., None])[..., 0]
+
+
+def solve_upper(L: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """L^-T b for vectors b (..., n)."""
+    return np.linalg.solve(transposed(L), b[..., None])[..., 0]
+
+
+def positive_definite(
+    M: np.ndarray, force: np.ndarray, C: np.ndarray, known: np.ndarray, weight: np.ndarray, who: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(L, M, force) with M = L L^T for the motion M x = force + C^T mu under C x + known = 0.
+
+    Where M alone is singular, because some motion moves no inertia, the constraints may still block that
+    motion: M + C^T w C and force - C^T w known have the same solution, and M becomes definite exactly when it is
+    determined. `weight` (..., m) has the units of inertia for each row of C (..., m, n). `who` is named in the
+    error otherwise.
+    """
+    L = _factor(M)
+    if L is not None:
+        return L, M, force
+    weighted = transposed(C) * weight[..., None, :]
+    M, force = M + weighted @ C, force - apply(weighted, known)
+    L = _factor(M)
+    if L is None:
+        raise SingularDynamicsError(
+            f"{who!r} has a motion that its joints allow and that moves no inertia, so its acceleration is not "
+            f"determined. Give the bodies that take part mass and inertia, or lock a joint."
+        )
+    return L, M, force
+
+
+def _factor(M: np.ndarray) -> np.ndarray | None:
+    """The Cholesky factor of all matrices, or None if one of them is not definite."""
+    try:
+        L = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        return None
+    pivots = np.diagonal(L, axis1=-2, axis2=-1) ** 2
+    diagonal = np.diagonal(M, axis1=-2, axis2=-1)
+    largest = np.max(diagonal, axis=-1, initial=0.0, keepdims=True)
+    sound = (pivots > LOST_PIVOT * diagonal) & (pivots > ROUNDING * largest)
+    return L if sound.all() else None

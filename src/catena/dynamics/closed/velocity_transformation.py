@@ -1,0 +1,66 @@
+"""The velocity transformation B from joint velocities to the twists of all bodies, and what follows from it for
+the tree. Nikravesh, Gim, Arabyan and Rein, eq. 5 to 10.
+
+    v = B thetadot,   M_tree = B^T M B,   f = B^T (g - M B' thetadot)
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from catena.dynamics.closed.joint_graph import (
+    GraphJoint,
+    graph_joints,
+    ground_acceleration,
+    node_forces,
+    node_inertias,
+)
+from catena.dynamics.closed.problem import LoopProblem
+from catena.kinematics.stacks import apply, transposed
+
+
+@dataclass(frozen=True, eq=False)
+class TransformedTree:
+    """B (states, n, 6, nv), the accelerations bdot (states, n, 6) of all nodes when vdot is zero, gravity and the
+    motion of ground included, the tree's inertia M (states, nv, nv) and force f (states, nv), and all joints."""
+
+    B: np.ndarray
+    bdot: np.ndarray
+    M: np.ndarray
+    f: np.ndarray
+    joints: list[GraphJoint]
+
+
+def transform_tree(problem: LoopProblem) -> TransformedTree:
+    """The tree's equations of motion from those of its bodies."""
+    plan, states = problem.plan, problem.states
+    joints = graph_joints(problem)
+    B = np.zeros((states, plan.n, 6, plan.nv))
+    bdot = np.zeros((states, plan.n, 6))
+    bdot[:, 0] = ground_acceleration(problem)
+    for joint in joints:
+        if joint.loop is None:
+            i = joint.b
+            B[:, i] = joint.X_a @ B[:, joint.a]
+            B[:, i, :, plan.v_start[i] : plan.v_start[i] + plan.v_size[i]] += joint.S
+            bdot[:, i] = apply(joint.X_a, bdot[:, joint.a]) + joint.c
+    inertias = node_inertias(problem)
+    g = node_forces(problem, inertias, joints) - np.einsum("nij,snj->sni", inertias, bdot)
+    Bt = transposed(B)
+    M = np.sum(Bt @ inertias @ B, axis=1)
+    f = np.sum(apply(Bt, g), axis=1)
+    return TransformedTree(B, bdot, M, f, joints)
+
+
+def cut_joint_constraints(problem: LoopProblem, tree: TransformedTree) -> tuple[np.ndarray, np.ndarray]:
+    """C = D* B (states, m, nv) and C' thetadot (states, m) of all cut joints, redundant rows included (eq. 15)."""
+    rows, known = [], []
+    for joint in tree.joints:
+        if joint.loop is not None:
+            across = transposed(joint.Phi)
+            rows.append(across @ (joint.X_b @ tree.B[:, joint.b] - joint.X_a @ tree.B[:, joint.a]))
+            drift = apply(joint.X_b, tree.bdot[:, joint.b]) - apply(joint.X_a, tree.bdot[:, joint.a]) - joint.c
+            known.append(apply(across, drift))
+    if not rows:
+        return np.zeros((problem.states, 0, problem.plan.nv)), np.zeros((problem.states, 0))
+    return np.concatenate(rows, axis=-2), np.concatenate(known, axis=-1)
