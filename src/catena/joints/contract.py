@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -27,6 +27,10 @@ IDENTITY.flags.writeable = False
 
 class JointKind(ABC):
     """A kind of joint: the motions it allows, and the coordinates that describe them."""
+
+    finds_coordinates_of_symbols: ClassVar[bool] = False
+    """Whether `coordinates` takes symbols too, so that a loop closed by this kind can be compiled although its
+    constraint space varies."""
 
     @property
     @abstractmethod
@@ -95,6 +99,14 @@ class JointKind(ABC):
         By default an orthonormal complement of `motion_space`, which has full rank even where S has not.
         """
         return ForceSpace(orthogonal_complement(self.motion_space(q).array))
+
+    @property
+    def resists_alike(self) -> bool:
+        """Whether `constraint_space` is the same wherever the joint stands. Numbers."""
+        here = self.constraint_space(self.neutral()).array
+        rng = np.random.default_rng(0)
+        places = (self.integrate(self.neutral(), rng.uniform(-1.0, 1.0, self.nv)) for _ in range(2))
+        return all(np.array_equal(here, self.constraint_space(q).array) for q in places)
 
     def rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return dq/dt at velocity `v`; by default v itself."""

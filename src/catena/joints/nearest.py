@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catena.spatial import Transform, log
+from catena.spatial.scalars import array, atan2
 
 if TYPE_CHECKING:
     from catena.joints.axes import Direction
     from catena.joints.contract import JointKind
 
 
-def angle_about(n: Direction, X: Transform) -> float:
-    """Return the angle of the rotation about the unit vector `n` that is nearest to the rotation of `X`."""
+def angle_about(n: Direction, X: Transform) -> Any:
+    """Return the angle of the rotation about the unit vector `n` that is nearest to the rotation of `X`.
+
+    Numbers or symbols."""
     R = X.R.T
     axial = (R[2, 1] - R[1, 2]) * n[0] + (R[0, 2] - R[2, 0]) * n[1] + (R[1, 0] - R[0, 1]) * n[2]
-    return math.atan2(axial, np.trace(R) - np.asarray(n) @ R @ np.asarray(n))
+    axis = array(n)
+    return atan2(axial, R[0, 0] + R[1, 1] + R[2, 2] - axis @ (R @ axis))
 
 
 def coordinates(kind: JointKind, X: Transform, starts: int = 8, tolerance: float = 1e-13) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,8 @@ from catena.errors import ModelError
 from catena.joints.axes import NAMED
 from catena.joints.contract import JointKind
 from catena.joints.nearest import angle_about
-from catena.spatial import Motion, MotionSpace, Transform, array, cross
+from catena.spatial import Motion, MotionSpace, Transform, array, cross, spd_inverse
+from catena.spatial.scalars import atan2, less, sqrt, where
 
 ROTATIONS = ("rx", "ry", "rz")
 MOTIONS = ("rx", "ry", "rz", "dx", "dy", "dz")
@@ -30,6 +30,7 @@ class Sdof(JointKind):
     """
 
     motions: tuple[str, ...]
+    finds_coordinates_of_symbols = True
 
     def __init__(self, *motions: str) -> None:
         if not motions:
@@ -84,17 +85,20 @@ class Sdof(JointKind):
         turns = [motion for motion in self.motions if motion in ROTATIONS]
         angles = dict(zip(turns, _angles(turns, X), strict=True))
         R = np.eye(3)
-        slides, directions = [], []
+        slides: list[str] = []
+        directions: list[list[Any]] = []
         for motion in self.motions:
             if motion in ROTATIONS:
                 R = R @ _elementary(motion, angles[motion]).R.T
             else:
                 slides.append(motion)
-                directions.append(R @ np.array(NAMED[motion[1]]))
+                directions.append((R @ np.array(NAMED[motion[1]])).tolist())
         if slides:
-            solution = np.linalg.lstsq(np.array(directions).T, np.asarray(X.p, dtype=float), rcond=None)[0]
-            angles.update(zip(slides, solution.tolist(), strict=True))
-        return np.array([angles[motion] for motion in self.motions])
+            rows = array(directions)
+            # Slides along axes that a rotation has brought together share what they move.
+            gram = rows @ rows.T + 1e-14 * np.eye(len(slides))
+            angles.update(zip(slides, (spd_inverse(gram) @ (rows @ X.p)).tolist(), strict=True))
+        return array([angles[motion] for motion in self.motions])
 
 
 def _elementary(motion: str, x: Any) -> Transform:
@@ -109,7 +113,7 @@ def _axis(motion: str) -> Motion:
     return Motion(np.eye(6)[MOTIONS.index(motion)])
 
 
-def _angles(turns: list[str], X: Transform) -> list[float]:
+def _angles(turns: list[str], X: Transform) -> list[Any]:
     """Return the angles of up to three rotations about different axes nearest to the rotation of X."""
     if not turns:
         return []
@@ -121,11 +125,11 @@ def _angles(turns: list[str], X: Transform) -> list[float]:
     parity = 1.0 if j == (i + 1) % 3 else -1.0
     if len(turns) == 2:
         # The second axis is turned by the first angle only.
-        first = math.atan2(parity * R[k, j], R[j, j])
+        first = atan2(parity * R[k, j], R[j, j])
         return [first, angle_about(NAMED[turns[1][1]], X * _elementary(turns[0], first).inverse())]
-    cosine = math.hypot(R[i, i], R[i, j])
-    middle = math.atan2(parity * R[i, k], cosine)
-    if cosine < 1e-9:
-        # First and last axis coincide; only the sum of their angles is determined.
-        return [math.atan2(parity * R[k, j], R[j, j]), middle, 0.0]
-    return [math.atan2(-parity * R[j, k], R[k, k]), middle, math.atan2(-parity * R[i, j], R[i, i])]
+    cosine = sqrt(R[i, i] * R[i, i] + R[i, j] * R[i, j])
+    middle = atan2(parity * R[i, k], cosine)
+    # Where first and last axis coincide, only the sum of their angles is determined.
+    locked = less(cosine, 1e-9)
+    first = where(locked, atan2(parity * R[k, j], R[j, j]), atan2(-parity * R[j, k], R[k, k]))
+    return [first, middle, where(locked, 0.0, atan2(-parity * R[i, j], R[i, i]))]

@@ -14,6 +14,7 @@ from catena.joints.axes import Z, direction
 from catena.joints.contract import IDENTITY, JointKind
 from catena.joints.nearest import angle_about
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array, cross3, is_symbolic
+from catena.spatial.scalars import atan2
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Universal(JointKind):
     axis2: Any = "x"
     nq = 2
     nv = 2
+    finds_coordinates_of_symbols = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis1", direction(self.axis1, "Universal (first axis)"))
@@ -92,11 +94,11 @@ class Universal(JointKind):
         return ForceSpace.from_entries([*normal, *[0.0] * 6, *_FORCES])
 
     def coordinates(self, X: Transform) -> np.ndarray:
-        a, b = np.array(self.axis1), np.array(self.axis2)
+        a, b = array(self.axis1), array(self.axis2)
         # The second axis is only turned by the first angle.
         c = X.R.T @ b
-        q1 = math.atan2(a @ np.cross(b, c), b @ c - (a @ b) * (a @ c))
-        return np.array([q1, angle_about(self.axis2, X * Transform.rotation(self.axis1, q1).inverse())])
+        q1 = atan2(a @ cross3(b, c), b @ c - (a @ b) * (a @ c))
+        return array([q1, angle_about(self.axis2, X * Transform.rotation(self.axis1, q1).inverse())])
 
 
 _FORCES = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]

@@ -9,8 +9,8 @@ two sorts of fields:
 
 * *flows* pass between neighbours within one sweep. They are the fields that the algorithm's `ground` function
   writes, which gives them their type and their value on the ground. Base to tip, a body writes its flows and
-  its children read them as `parent.x`; tip to base, children add to `parent.x` (from zero), and the body finds
-  the sum in its own `body.x`. When the sweep is over they are gone.
+  its children read them as `parent.x`; tip to base, children add to `parent.x` (from zero), and the body
+  finds the sum in its own `body.x`. When the sweep is over they are gone.
 * everything else is *private* to its body and stays until the end.
 
 An algorithm with a `Schedule` calls steps in an order of its own, made for the mechanism. In it flows are
@@ -24,7 +24,7 @@ What an owner offers besides its own fields:
   ground: gravity (3,), and the algorithm's ground inputs
   frame:  placement (Transform from the body's frame to the frame)
   loop:   joint, on_parent and on_child (Transforms from the frames of the two bodies to the joint), damping,
-          friction, scale (the usual angular and linear mobility of a body)
+          friction, scale (the usual angular and linear mobility of a body), resists_alike, neutral
 A frame step may read the flows of its body after a sweep to the tip, and must write them before a sweep to
 the base.
 """
@@ -90,7 +90,8 @@ class Sweep(ABC):
 
     @property
     def variants(self) -> tuple[int, ...]:
-        """The variants of the step that there is a use for: one that adds to a sum, and one that begins it."""
+        """The variants of the step that there is a use for: one that adds to a sum, and one that begins
+        it."""
         return (ADD, ASSIGN) if ADDED_TO & set(self.roles) else (ADD,)
 
     @property
@@ -158,16 +159,25 @@ class OnCall(Sweep):
         """Nothing: the schedule plays it."""
 
 
+def _nothing(*records: Any) -> None:
+    """What a schedule does by itself."""
+
+
+@dataclass(frozen=True)
 class Schedule(Sweep):
-    """Calls of other steps in an order made for the mechanism. `step(places)` returns the entries; `places`
-    says where records are: body(i), flows(i), multiplier(l), link(l, i), end(l, i), pair(l, k), and the plan."""
+    """Calls of other steps in an order made for the mechanism. `order(places)` returns the entries; `places`
+    says where records are: body(i), flows(i), multiplier(l), link(l, i), end(l, i), pair(l, k), and the
+    plan."""
+
+    step: Step = field(default=_nothing, init=False)
+    order: Callable[[Any], list[Entry]]
 
     @property
     def roles(self) -> tuple[str, ...]:
         return ("schedule",)
 
     def calls(self, layout: "Layout") -> Calls:
-        entries: Any = self.step(layout.places)
+        entries = self.order(layout.places)
         table = np.zeros((len(entries), 4), dtype=np.int64)
         for row, entry in zip(table, entries, strict=True):
             row[: len(entry.places)] = entry.places
@@ -179,8 +189,7 @@ class Schedule(Sweep):
         )
 
     def play(self, run: "PlainRun") -> None:
-        entries: Any = self.step(run.places)
-        for entry in entries:
+        for entry in self.order(run.places):
             run.call(entry)
 
 
@@ -295,7 +304,8 @@ class Algorithm:
     `inputs` and `outputs` map names of body fields to an `Extent` or to a spatial type (one value for each
     body); `ground_inputs` does so for the ground. `ground_outputs` and `frame_outputs` name fields of the
     ground and of the frame. An optional input that is not given is zero and costs nothing. `rewritten`
-    names private fields that more than one step writes. `path_only` restricts the sweeps to the bodies between the frame and the ground.
+    names private fields that more than one step writes. `path_only` restricts the sweeps to the bodies
+    between the frame and the ground.
     """
 
     name: str

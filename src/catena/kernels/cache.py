@@ -44,7 +44,7 @@ def digest_file(path: str) -> str:
 def _base() -> str:
     """The digest of what every entry depends on."""
     package = Path(__file__).resolve().parent.parent
-    sources = [digest_file(str(p)) for room in _SOURCES for p in sorted((package / room).glob("*.py"))]
+    sources = [digest_file(str(p)) for room in _SOURCES for p in sorted((package / room).rglob("*.py"))]
     versions = []
     for name in ("llvmlite", "casadi", "numpy"):
         try:

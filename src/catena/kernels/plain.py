@@ -142,7 +142,8 @@ class PlainRun:
 
 
 class PlainEnd:
-    """The fields of a loop's record that link it to one of the two bodies it joins, under the names of a link."""
+    """The fields of a loop's record that link it to one of the two bodies it joins, under the names of a
+    link."""
 
     def __init__(self, record: SimpleNamespace, end: str) -> None:
         self.__dict__.update(_record=record, _end=end)
@@ -176,7 +177,8 @@ class PlainPlaces:
             self._loops[loop] = SimpleNamespace(
                 joint=joint.kind, on_parent=Transform.from_pose(joint.parent_pose), damping=joint.damping,
                 on_child=Transform.from_pose(joint.child_pose), friction=joint.friction,
-                scale=np.array(mobility_scale(self.plan)),
+                scale=np.array(mobility_scale(self.plan)), resists_alike=joint.kind.resists_alike,
+                neutral=joint.kind.neutral(),
             )  # fmt: skip
         return self._loops[loop]
 
@@ -189,7 +191,8 @@ class PlainPlaces:
         return self._links.setdefault((loop, i), SimpleNamespace())
 
     def end(self, loop: int, i: int) -> Any:
-        """The link of a loop to a body that it joins, which gives way to a new one; None if that has happened."""
+        """The link of a loop to a body that it joins, which gives way to a new one; None if that has
+        happened."""
         link = self.link(loop, i)
         if not isinstance(link, PlainEnd):
             return None

@@ -230,8 +230,8 @@ class Layout:
 
 
 class Places:
-    """Where a schedule finds the records of bodies and loops. Links and pairs come into being when first asked
-    for; the links of a loop to the two bodies it joins lie in its own record."""
+    """Where a schedule finds the records of bodies and loops. Links and pairs come into being when first
+    asked for; the links of a loop to the two bodies it joins lie in its own record."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -262,7 +262,8 @@ class Places:
         return self._links[loop, i]
 
     def end(self, loop: int, i: int) -> int | None:
-        """The link of a loop to a body that it joins, which gives way to a new one; None if that has happened."""
+        """The link of a loop to a body that it joins, which gives way to a new one; None if that has
+        happened."""
         record = self._layout.loops[loop]
         if self._links[loop, i] not in (record, record + LINK * self._layout.slot_bytes):
             return None
@@ -326,7 +327,9 @@ def build_tape(
     )  # fmt: skip
     tape = [np.array([[ground.steps[GROUND], 0, 0, 0, 0, 0]], dtype=np.int64)]
     values, start = constants.values, constants.start
-    loop_values, loop_start = loop_constants(plan) if algorithm.is_scheduled else (np.zeros(0), np.zeros(0, np.int64))
+    loop_values, loop_start = (
+        loop_constants(plan) if algorithm.is_scheduled else (np.zeros(0), np.zeros(0, np.int64))
+    )
     loop_start = loop_start + len(values) * WORD
     values = np.concatenate([values, loop_values])
     frame_constants = len(values) * WORD
@@ -408,7 +411,8 @@ def loop_constants(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
 
 
 def mobility_scale(plan: Plan) -> tuple[float, float]:
-    """How much a usual body of this mechanism yields to a unit moment and to a unit force: 1 / (kg m^2) and 1 / kg."""
+    """How much a usual body of this mechanism yields to a unit moment and to a unit force: 1 / (kg m^2) and 1
+    / kg."""
     mass = float(plan.inertia[1:, 0].mean()) if plan.n > 1 else 1.0
     inertia = float(plan.inertia[1:, [4, 7, 9]].mean()) if plan.n > 1 else 1.0
     return (1.0 / inertia if inertia > 0 else 1.0), (1.0 / mass if mass > 0 else 1.0)

@@ -118,7 +118,7 @@ class TracedRecord:
             _step=step, _layout=layout, _who=who, _position=position, _constants=constants,
             _inputs=inputs, _flows=flows, _flow_position=flow_position, _flow_reads=flow_reads,
             _flow_writes=flow_writes, _copies=copies,
-            _zero_reads=zero_reads, _values={},
+            _zero_reads=zero_reads, _values={}, flows_used=set(),
         )  # fmt: skip
 
     def __getattr__(self, name: str) -> Any:
@@ -128,6 +128,7 @@ class TracedRecord:
             return self._constants[name]
         if self._flows is not None and name in self._flows.fields:
             where, position = self._flows.fields[name], self._flow_position
+            self.flows_used.add(name)
             if not self._flow_reads:
                 raise KernelError(
                     f"A step reads the flow {self._who}.{name} before it wrote it; flows do not outlive a sweep. "
@@ -158,6 +159,7 @@ class TracedRecord:
     def __setattr__(self, name: str, value: Any) -> None:
         if self._flows is not None and name in self._flows.fields:
             if self._flow_writes:
+                self.flows_used.add(name)
                 self._store(name, self._flows.fields[name], self._flow_position, value)
         elif self._layout is _CLOSED:
             raise KernelError(
@@ -183,7 +185,9 @@ class TracedRecord:
             if slot:
                 place = Slot(position, int(e))
                 if where.entries.count(e) > 1 and not _same(self._step.stores.get(place, entry), entry):
-                    raise KernelError(f"Equal entries of {self._who}.{name} are written with different values.")
+                    raise KernelError(
+                        f"Equal entries of {self._who}.{name} are written with different values."
+                    )
                 self._step.stores[place] = entry
             elif as_number(entry) != e:
                 raise KernelError(
@@ -192,7 +196,9 @@ class TracedRecord:
 
 
 def _same(a: Any, b: Any) -> bool:
-    return a is b or (hasattr(a, "element_hash") and hasattr(b, "element_hash") and a.element_hash() == b.element_hash())
+    if hasattr(a, "element_hash") and hasattr(b, "element_hash"):
+        return bool(a.element_hash() == b.element_hash())
+    return a is b
 
 
 _CLOSED = RecordLayout()
@@ -272,9 +278,13 @@ def trace_kind(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], gr
     flows = ground.flows
     # A flow that is asked for as a result is copied to a private field as it passes.
     copies = {n: f"{n} as result" for n in algorithm.outputs if n in flows.fields}
-    final = frozenset({*algorithm.outputs, *copies.values(), *(("F",) if "cursor" in algorithm.views else ())})
+    final = frozenset(
+        {*algorithm.outputs, *copies.values(), *(("F",) if "cursor" in algorithm.views else ())}
+    )
     layout = RecordLayout(final | algorithm.rewritten)
     steps: dict[tuple[int, int], TracedStep] = {}
+    written_to_tip: set[str] = set()
+    read_to_base: set[str] = set()
     inputs = _inputs(algorithm.inputs, absent, kind.nq, kind.nv)
     for index, sweep in enumerate(algorithm.sweeps):
         if sweep.roles[0] != "body":
@@ -288,9 +298,21 @@ def trace_kind(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], gr
                 copies=copies,
             )  # fmt: skip
             sweep.step(owner, *_neighbours(algorithm, sweep, step, flows, kind, variant))
+            (read_to_base if to_base else written_to_tip).update(owner.flows_used)
+    _refuse_two_ways(algorithm, written_to_tip & read_to_base)
     if not algorithm.is_scheduled:
         _reuse_slots(steps, layout, final, frozenset(algorithm.inputs))
     return Traced(steps, layout, flows)
+
+
+def _refuse_two_ways(algorithm: Algorithm, flows: set[str]) -> None:
+    """A flow that a body writes going to the tip is gone when a sweep to the base begins its sum."""
+    if flows and not algorithm.is_scheduled:
+        name = sorted(flows)[0]
+        raise KernelError(
+            f"{algorithm.name} writes the flow body.{name} going to the tip and reads it going to the base, where it "
+            f"is the sum over the children. Keep what the body itself contributes in a field of another name."
+        )
 
 
 def trace_loop(algorithm: Algorithm, kind: JointKind, ground: Traced) -> Traced:
@@ -333,6 +355,8 @@ def _loop_constants(kind: JointKind, step: TracedStep) -> dict[str, Any]:
         "damping": lambda: array(load(24, nv)),
         "friction": lambda: array(load(24 + nv, nv)),
         "scale": lambda: array(load(24 + 2 * nv, 2)),
+        "resists_alike": kind.resists_alike,
+        "neutral": kind.neutral(),
         "joint": lambda: kind.with_params(load(26 + 2 * nv, len(kind.params()))) if kind.params() else kind,
     })  # fmt: skip
 
@@ -458,7 +482,13 @@ def _neighbours(
 
 
 # Where a step needs two records of one sort, the second has another name.
-_SECOND_NAMES = {"above": "link", "other_link": "link", "other": "multiplier", "other_pair": "pair", "sum": "pair"}
+_SECOND_NAMES = {
+    "above": "link",
+    "other_link": "link",
+    "other": "multiplier",
+    "other_pair": "pair",
+    "sum": "pair",
+}
 
 
 def _view(algorithm: Algorithm, role: str, kind: JointKind | None) -> RecordLayout:

@@ -227,7 +227,8 @@ class _Solver:
         while True:
             to = 1.0 if done + length > 1.0 - 1e-9 else done + length
             values = {
-                h.name: h.value if to == 1.0 else self._between(h, (1.0 - to) * ways[h.name]) for h in self.held
+                h.name: h.value if to == 1.0 else self._between(h, (1.0 - to) * ways[h.name])
+                for h in self.held
             }
             # Start where the last step leads to when it is taken again.
             start = self.put(self._move(q, (to - done) * last), values)
@@ -372,12 +373,12 @@ def _complaint(solver: _Solver, best: _Fit, slack: float) -> str:
         free = solver.descend(best.q, hold=False)
         if free.closed:
             return (
-                f"The loops of {solver.plan.name!r} do not close with the values given for {names}: {left} are left open, "
-                f"more than the slack of {slack:.3g}. They close when those values change by {solver.moved(free):.3g}: "
-                f"give fewer values, or values that fit together, or a guess nearer to the configuration wanted."
+                f"The loops of {solver.plan.name!r} do not close with the values given for {names}: {left} are left "
+                f"open, more than the slack of {slack:.3g}. They close when those values change by "
+                f"{solver.moved(free):.3g}: give fewer values, or values that fit together, or a guess nearer to the configuration wanted."
             )
     told = f" with or without the values given for {names}" if solver.held else ""
     return (
-        f"The loops of {solver.plan.name!r} cannot be closed from this guess{told}: {left} are left open, more than the "
-        f"slack of {slack:.3g}. Check the dimensions and poses of the joints of these loops, or give a guess."
+        f"The loops of {solver.plan.name!r} cannot be closed from this guess{told}: {left} are left open, more than "
+        f"the slack of {slack:.3g}. Check the dimensions and poses of the joints of these loops, or give a guess."
     )

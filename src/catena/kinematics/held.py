@@ -61,14 +61,17 @@ def _given(
     mechanism: Mechanism, plan: Plan, given: Mapping[str, Any], what: str
 ) -> list[tuple[str, JointKind, int, int, Any]]:
     if not isinstance(given, Mapping):
-        raise StateError(f"The given {what} is a {type(given).__name__}; give a mapping such as {{'A': 0.3}}.")
+        raise StateError(
+            f"The given {what} is a {type(given).__name__}; give a mapping such as {{'A': 0.3}}."
+        )
     nodes = {joint: i for i, joint in enumerate(plan.joint) if joint}
     loops = {loop.name: k for k, loop in enumerate(plan.loop_joints)}
     result: list[tuple[str, JointKind, int, int, Any]] = []
     for name, value in given.items():
         if name in mechanism.joints and name not in nodes and name not in loops:
             raise StateError(
-                f"joint {name!r} is fixed or locked in this plan, so it has no {what} to give: unlock it or leave it out."
+                f"joint {name!r} is fixed or locked in this plan, so it has no {what} to give: unlock it or leave "
+                f"it out."
             )
         known("joint", name, {**nodes, **loops}, repr(mechanism.name))
         node, loop = nodes.get(name, -1), loops.get(name, -1)
@@ -92,7 +95,9 @@ def _values(name: str, value: Any, width: int, what: str) -> np.ndarray:
             f"its last dimension must be {width}."
         )
     if np.isinf(x).any():
-        raise StateError(f"joint {name!r}: an infinite {what} was given; all must be finite, or None where free.")
+        raise StateError(
+            f"joint {name!r}: an infinite {what} was given; all must be finite, or None where free."
+        )
     return x
 
 
@@ -100,5 +105,7 @@ def _mask(name: str, free: np.ndarray) -> np.ndarray:
     """Which entries are held, the same in all states."""
     flat = free.reshape(-1, free.shape[-1])
     if len(flat) and (flat != flat[0]).any():
-        raise StateError(f"joint {name!r}: the entries left free differ between the states given; hold the same in all.")
+        raise StateError(
+            f"joint {name!r}: the entries left free differ between the states given; hold the same in all."
+        )
     return ~flat[0] if len(flat) else np.ones(free.shape[-1], dtype=bool)

@@ -7,4 +7,17 @@ from catena.structure.planning import plan
 from catena.structure.spanning_tree import Tree, least_dof_tree
 from catena.structure.welding import Welds, weld
 
-__all__ = ["BodyGoes", "Loop", "LoopGoes", "Placements", "Plan", "Tree", "Welds", "canonical", "elimination_order", "least_dof_tree", "plan", "weld"]
+__all__ = [
+    "BodyGoes",
+    "Loop",
+    "LoopGoes",
+    "Placements",
+    "Plan",
+    "Tree",
+    "Welds",
+    "canonical",
+    "elimination_order",
+    "least_dof_tree",
+    "plan",
+    "weld",
+]

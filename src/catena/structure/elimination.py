@@ -1,10 +1,11 @@
 """In which order the accelerations of bodies and the multipliers of loops are eliminated.
 
-Bodies go children first, as in a tree. A loop holds at most two bodies; when one of them is eliminated, the loop holds its parent instead,
-until it holds one body only, or none but the ground. Then its multiplier can go. Two loops that pass through the same joint act on
-each other from then on, which costs; so among the bodies that are free to go, those held by the fewest loops go first, and a
-loop that holds only one body goes before that body passes it on together with others. Chains that share a load form a star, four-bars in a
-row a path: both are eliminated in linear time.
+Bodies go children first, as in a tree. A loop holds at most two bodies; when one of them is eliminated, the
+loop holds its parent instead, until it holds one body only, or none but the ground. Then its multiplier can
+go. Two loops that pass through the same joint act on each other from then on, which costs; so among the
+bodies that are free to go, those held by the fewest loops go first, and a loop that holds only one body goes
+before that body passes it on together with others. Chains that share a load form a star, four-bars in a row a
+path: both are eliminated in linear time.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from catena.structure.plan import Plan
 
 @dataclass(frozen=True)
 class BodyGoes:
-    """A body is eliminated onto its parent; `carried` loops hold the parent from then on. A loop's hold on the parent, or the effect of two
-    loops on each other, is new (True) or adds to what is there (False)."""
+    """A body is eliminated onto its parent; `carried` loops hold the parent from then on. A loop's hold on
+    the parent, or the effect of two loops on each other, is new (True) or adds to what is there (False)."""
 
     node: int
     parent: int
@@ -28,8 +29,9 @@ class BodyGoes:
 
 @dataclass(frozen=True)
 class LoopGoes:
-    """A multiplier is eliminated while its loop holds `node` (None: no body is left), and the ground or not. It acts on the loops `others`, whose
-    hold on the node is new or not, and on what pairs of them do to each other."""
+    """A multiplier is eliminated while its loop holds `node` (None: no body is left), and the ground or not.
+    It acts on the loops `others`, whose hold on the node is new or not, and on what pairs of them do to each
+    other."""
 
     loop: int
     node: int | None
@@ -46,7 +48,9 @@ def elimination_order(plan: Plan) -> list[BodyGoes | LoopGoes]:
 class _Elimination:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        loops = [(k, j) for k, j in enumerate(plan.loop_joints) if j.constraints and j.parent_node != j.child_node]
+        loops = [
+            (k, j) for k, j in enumerate(plan.loop_joints) if j.constraints and j.parent_node != j.child_node
+        ]
         self.holds = {k: {j.parent_node, j.child_node} - {0} for k, j in loops}
         self.links = {(k, i) for k, j in loops for i in (j.parent_node, j.child_node)}
         self.at: list[set[int]] = [set() for _ in range(plan.n)]
@@ -62,7 +66,8 @@ class _Elimination:
         children = [0] * self.plan.n
         for i in range(1, self.plan.n):
             children[parent[i]] += 1
-        # Among bodies held by as many loops the one that came up last goes first: it is near what was just done.
+        # Among bodies held by as many loops the one that came up last goes first: it is near what was just
+        # done.
         ready: list[tuple[int, int, int]] = []
         for i in range(1, self.plan.n):
             if children[i] == 0:
@@ -93,7 +98,8 @@ class _Elimination:
         return sum(len(self.holds[k]) > 1 for k in self.at[i])
 
     def release_single(self, i: int) -> None:
-        """Let go of the loops that hold only this body, if several hold it or if their chain has moved enough to do without the body."""
+        """Let go of the loops that hold only this body, if several hold it or if their chain has moved enough
+        to do without the body."""
         while True:
             single = [
                 k for k in sorted(self.at[i])
@@ -154,7 +160,8 @@ class _Elimination:
         self.steps.append(LoopGoes(k, node, (k, 0) in self.links, tuple(new_links), tuple(pairs)))
 
     def _oriented(self) -> list[BodyGoes | LoopGoes]:
-        """Name the loop that goes first first in every pair, so that a pair is one block whoever looks at it."""
+        """Name the loop that goes first first in every pair, so that a pair is one block whoever looks at
+        it."""
         rank = {step.loop: n for n, step in enumerate(self.steps) if isinstance(step, LoopGoes)}
 
         def sort(pairs: tuple[tuple[int, int, bool], ...]) -> tuple[tuple[int, int, bool], ...]:

@@ -15,7 +15,9 @@ from catena.kinematics.held import Held, held_positions, held_velocities
 from catena.system.evaluation import Evaluator
 
 
-def assemble(evaluator: Evaluator, given: Mapping[str, Any] | None, guess: np.ndarray, slack: float) -> np.ndarray:
+def assemble(
+    evaluator: Evaluator, given: Mapping[str, Any] | None, guess: np.ndarray, slack: float
+) -> np.ndarray:
     """Coordinates (..., nq) that close the loops, near `guess` (..., nq), for given values (..., nq_joint)."""
     evaluator.check_current()
     held = held_positions(evaluator.mechanism, evaluator.plan, given or {})
@@ -47,7 +49,9 @@ def closure(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     if not states:
         nothing = np.zeros((*np.broadcast_shapes(np.shape(q)[:-1], np.shape(v)[:-1]), 0))
         return nothing, nothing.copy()
-    batch = np.broadcast_shapes(*(s.position.shape[:-1] for s in states), *(s.velocity.shape[:-1] for s in states))
+    batch = np.broadcast_shapes(
+        *(s.position.shape[:-1] for s in states), *(s.velocity.shape[:-1] for s in states)
+    )
     position, velocity = (
         np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in parts], axis=-1)
         for parts in ([s.position for s in states], [s.velocity for s in states])

@@ -1,32 +1,221 @@
-"""Joint reactions as users see them: on the child that `add_joint` named, in the joint frame that it
-described."""
+"""The wrench that every joint passes to its child, tree, loop or weld, as users see it: on the child that
+`add_joint` named, at the child-side joint frame that it described.
+
+Loops pass what their multipliers and their friction say. Then every node, tips first, gets from its tree joint
+what its bodies still need, and inside a node every weld passes what the bodies beyond it need. Where constraints
+are redundant, many sets of wrenches do: the one of least size over all joints is taken, moments counting about
+the middle between the two joint frames and divided by the size of the mechanism. So it does not depend on which
+joints the plan cut.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from catena.mechanism import Mechanism
+from catena.dynamics.closed.joint_graph import ground_acceleration
+from catena.dynamics.closed.problem import LoopProblem, LoopSolution
+from catena.dynamics.closed.self_stress import self_stresses
+from catena.kinematics import stacks
+from catena.mechanism import GROUND, Mechanism
+from catena.spatial import Pose, RigidInertia, Transform
 from catena.structure import Plan
-from catena.structure.canonical import canonical
 
 
-def joint_wrenches(
-    mechanism: Mechanism, plan: Plan, f: np.ndarray, X_joint: np.ndarray
-) -> dict[str, np.ndarray]:
-    """{joint: wrench (..., 6)} from the wrenches f (..., n, 6) that joints pass to their nodes, in node
-    frames, and the joints' transforms (..., n, 12).
+@dataclass(frozen=True)
+class Weld:
+    """A joint inside a node, walked from the leaf inward: it passes to `leaf` what that side needs."""
 
-    Where the plan walks a joint from child to parent, the node is the described parent: the child gets the
-    opposite wrench, taken through the joint to the child's side.
-    """
-    result = {}
-    for i in range(1, plan.n):
-        name = plan.joint[i]
-        if name not in mechanism.joints:
-            continue
-        moment, force = f[..., i, :3], f[..., i, 3:]
-        if plan.flipped[i]:
-            R = X_joint[..., i, :9].reshape(*X_joint.shape[:-2], 3, 3)
-            force = -np.einsum("...ji,...j->...i", R, force)
-            moment = -np.einsum("...ji,...j->...i", R, moment) + np.cross(X_joint[..., i, 9:], force)
-        turn = canonical(mechanism.joints[name].kind, bool(plan.flipped[i]))[0]
-        result[name] = np.concatenate([moment @ turn.T, force @ turn.T], axis=-1)
-    return {name: result[name] for name in plan.joints if name in result}
+    joint: str
+    leaf: str
+    other: str
+
+
+class Reactions:
+    """How forces pass through one plan of one mechanism."""
+
+    def __init__(self, mechanism: Mechanism, plan: Plan) -> None:
+        self.mechanism, self.plan = mechanism, plan
+        self.bodies = {name: k for k, name in enumerate(mechanism.bodies)}
+        self.inertia = [_inertia(mechanism, plan, name) for name in self.bodies]
+        self.welds = [weld for names in plan.bodies for weld in _weld_order(mechanism, plan, names)]
+
+    def wrenches(
+        self, problem: LoopProblem, solution: LoopSolution, outside: Mapping[str, np.ndarray]
+    ) -> dict[str, np.ndarray]:
+        """{joint: wrench (*batch, 6)} for a solution; `outside` are wrenches (..., 6) by body or frame in node
+        frames."""
+        X, multipliers = problem.motions.X, solution.multipliers
+        need = self._needs(problem, solution.vdot, outside)[:, None]
+        passed = self._pass_on(problem, X, need, self._loop_wrenches(problem, multipliers[..., None], True))
+        for states, stress in self_stresses(problem):
+            # The wrenches of each self-stress alone, and the combination that leaves the least.
+            some = _some(problem, states)
+            nothing = np.zeros((len(states), stress.shape[-1], len(self.bodies), 6))
+            alone = self._pass_on(some, X[states], nothing, self._loop_wrenches(some, stress, False))
+            middle = {name: _middle(self.mechanism, some, name) for name in alone}
+            size = some.length
+            given = np.concatenate([_weighed(passed[name][states], middle[name], size) for name in alone], axis=-1)
+            change = np.concatenate([_weighed(alone[name], middle[name], size) for name in alone], axis=-1)
+            z = -np.linalg.solve(change @ stacks.transposed(change), change @ stacks.transposed(given))
+            for name in alone:
+                passed[name][states] += stacks.transposed(z) @ alone[name]
+        return {
+            name: _in_joint_frame(self.mechanism, self.plan, name, wrench[:, 0]).reshape(*problem.batch, 6)
+            for name, wrench in passed.items()
+        }
+
+    def _needs(
+        self, problem: LoopProblem, vdot: np.ndarray, outside: Mapping[str, np.ndarray]
+    ) -> np.ndarray:
+        """What the motion of each body takes beyond the wrenches from outside, (states, bodies, 6), in node
+        frames."""
+        plan, motions = self.plan, problem.motions
+        a = np.zeros((problem.states, plan.n, 6))
+        a[:, 0] = ground_acceleration(problem)
+        for i in range(1, plan.n):
+            at = slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i]))
+            joint = np.einsum("sk,ski->si", vdot[:, at], motions.S_rows[:, at])
+            a[:, i] = stacks.apply(motions.X[:, i], a[:, plan.parent[i]]) + joint + motions.c[:, i]
+        need = np.zeros((problem.states, len(self.bodies), 6))
+        for name, k in self.bodies.items():
+            if name == GROUND:
+                continue
+            i, I = plan.body_node[name], self.inertia[k]  # noqa: E741
+            v = motions.v[:, i]
+            h = v @ I
+            gyroscopic = np.concatenate(
+                [np.cross(v[:, :3], h[:, :3]) + np.cross(v[:, 3:], h[:, 3:]), np.cross(v[:, :3], h[:, 3:])], axis=-1
+            )
+            need[:, k] = a[:, i] @ I + gyroscopic
+        for name, wrench in outside.items():
+            body = self.mechanism.frames[name].body if name in self.mechanism.frames else name
+            need[:, self.bodies[body]] -= np.broadcast_to(wrench, (*problem.batch, 6)).reshape(-1, 6)
+        return need
+
+    def _loop_wrenches(self, problem: LoopProblem, multipliers: np.ndarray, friction: bool) -> list[np.ndarray]:
+        """The wrench (states, k, 6) of each loop at its frame C for multipliers (states, m, k)."""
+        result, at = [], 0
+        for state, rubbed in zip(problem.loops, problem.friction_wrenches, strict=True):
+            m = state.loop.constraints
+            wrench = stacks.transposed(state.Phi @ multipliers[:, at : at + m])
+            result.append(wrench if rubbed is None or not friction else wrench + rubbed[:, None])
+            at += m
+        return result
+
+    def _pass_on(
+        self, problem: LoopProblem, X: np.ndarray, need: np.ndarray, loops: Sequence[np.ndarray]
+    ) -> dict[str, np.ndarray]:
+        """{joint: wrench (states, k, 6) on its described child in the frame of the child's node}, in the order of the
+        mechanism, given what bodies need (states, k, bodies, 6) and what loops pass at C."""
+        plan, joints, need = self.plan, self.mechanism.joints, need.copy()
+        passed: dict[str, np.ndarray] = {}
+        for state, wrench in zip(problem.loops, loops, strict=True):
+            joint, loop = joints.get(state.name), state.loop
+            on_child = wrench @ stacks.to_frame(loop.child_pose)
+            on_parent = wrench @ (state.X @ stacks.to_frame(loop.parent_pose))
+            if joint is None:
+                continue
+            passed[state.name] = on_child
+            need[:, :, self.bodies[joint.child]] -= on_child
+            need[:, :, self.bodies[joint.parent]] += on_parent
+        members = [[self.bodies[name] for name in names] for names in plan.bodies]
+        for i in range(plan.n - 1, 0, -1):
+            wrench = need[:, :, members[i]].sum(axis=2)
+            joint = joints.get(plan.joint[i])
+            back = wrench @ X[:, i]
+            if joint is None:
+                # The joint that pins a root exists only in the plan.
+                near, far = str(plan.root), GROUND
+            else:
+                near, far = (joint.parent, joint.child) if plan.flipped[i] else (joint.child, joint.parent)
+                passed[joint.name] = -back if plan.flipped[i] else wrench
+            need[:, :, self.bodies[near]] -= wrench
+            need[:, :, self.bodies[far]] += back
+        for weld in self.welds:
+            wrench = need[:, :, self.bodies[weld.leaf]].copy()
+            need[:, :, self.bodies[weld.other]] += wrench
+            passed[weld.joint] = wrench if joints[weld.joint].child == weld.leaf else -wrench
+        return {name: passed[name] for name in joints}
+
+
+def _inertia(mechanism: Mechanism, plan: Plan, name: str) -> np.ndarray:
+    """The inertia of a body in the frame of its node, (6, 6)."""
+    if name == GROUND:
+        return np.zeros((6, 6))
+    body = mechanism.bodies[name]
+    own = RigidInertia.from_com(body.mass, body.com, body.inertia)
+    return np.asarray(Transform.from_pose(plan.body_pose[name][1]).pull(own).matrix(), dtype=np.float64)
+
+
+def _weld_order(mechanism: Mechanism, plan: Plan, names: Sequence[str]) -> list[Weld]:
+    """The welds that hold the bodies of a node together, leaves first."""
+    if len(names) == 1:
+        return []
+    moving = {*plan.joints, *plan.loops}
+    inside = set(names)
+    touching: dict[str, list[tuple[str, str]]] = {name: [] for name in names}
+    for joint in mechanism.joints.values():
+        if joint.name not in moving and joint.parent in inside:
+            touching[joint.parent].append((joint.name, joint.child))
+            touching[joint.child].append((joint.name, joint.parent))
+    root = GROUND if GROUND in inside else names[0]
+    order, seen, stack = [], {root}, [root]
+    while stack:
+        body = stack.pop()
+        for joint_name, other in touching[body]:
+            if other not in seen:
+                seen.add(other)
+                stack.append(other)
+                order.append(Weld(joint_name, other, body))
+    return order[::-1]
+
+
+def _side(plan: Plan, body: str, at: Pose) -> tuple[int, Pose]:
+    node, pose = plan.body_pose[body]
+    return node, pose * at
+
+
+def _in_joint_frame(mechanism: Mechanism, plan: Plan, name: str, wrench: np.ndarray) -> np.ndarray:
+    """A wrench (..., 6) in the frame of the child's node, moved to the child-side joint frame."""
+    joint = mechanism.joints[name]
+    _, pose = _side(plan, joint.child, joint.in_child)
+    moment = wrench[..., :3] - np.cross(pose.p, wrench[..., 3:])
+    return np.concatenate([moment @ pose.R, wrench[..., 3:] @ pose.R], axis=-1)
+
+
+def _middle(mechanism: Mechanism, problem: LoopProblem, name: str) -> np.ndarray:
+    """The point between the two frames of a joint, (states, 3), in the frame of the child's node."""
+    plan, joint = problem.plan, mechanism.joints[name]
+    (child, at_child), (parent, at_parent) = (
+        _side(plan, joint.child, joint.in_child),
+        _side(plan, joint.parent, joint.in_parent),
+    )
+    if child == parent:
+        return np.broadcast_to(0.5 * (at_child.p + at_parent.p), (problem.states, 3))
+    for state in problem.loops:
+        if state.name == name:
+            R, p = stacks.parts(state.X)
+            loop = state.loop
+            other = loop.child_p - np.einsum("ij,sjk,sk->si", loop.child_R, R, p)
+            return 0.5 * (loop.child_p + other)
+    i = plan.joint.index(name)
+    R, p = stacks.parts(problem.motions.X[:, i])
+    if plan.flipped[i]:
+        # The child is in the parent node, where p is the origin of the node on the described parent's side.
+        return 0.5 * (plan.placement_p[i] + p)
+    return 0.5 * np.einsum("sij,sj->si", R, plan.placement_p[i] - p)
+
+
+def _weighed(wrench: np.ndarray, middle: np.ndarray, length: float) -> np.ndarray:
+    """Wrenches (states, k, 6) as they count for size: moment about the middle by length, and force."""
+    moment = wrench[..., :3] - np.cross(middle[:, None], wrench[..., 3:])
+    return np.concatenate([moment / length, wrench[..., 3:]], axis=-1)
+
+
+def _some(problem: LoopProblem, states: np.ndarray) -> LoopProblem:
+    """The same problem for some of its states."""
+    if len(states) == problem.states:
+        return problem
+    pick = [None if x is None else x[states] for x in (problem.tau, problem.f_ext, problem.a_base)]
+    return LoopProblem(problem.runner, problem.q[states], problem.v[states], *pick)

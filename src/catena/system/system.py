@@ -184,7 +184,9 @@ class System:
         a report. Singular values below `tolerance` of the largest count as zero."""
         q = self._evaluator.checked(kinematics.integrate, "q", q)
         if q.ndim != 1:
-            raise StateError(f"diagnose looks at one configuration, but q has shape {q.shape}: give shape ({self.nq},).")
+            raise StateError(
+                f"diagnose looks at one configuration, but q has shape {q.shape}: give shape ({self.nq},)."
+            )
         self._evaluator.check_current()
         self._evaluator.check_positions("q", q)
         return diagnose(self._evaluator, self._mechanism, q, tolerance)

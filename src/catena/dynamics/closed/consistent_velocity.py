@@ -70,7 +70,9 @@ def _held_rows(problem: LoopProblem, held: Sequence[Held]) -> tuple[np.ndarray, 
     for h in held:
         if h.node >= 0:
             start = int(plan.v_start[h.node])
-            row = np.broadcast_to(np.eye(plan.nv)[start : start + h.kind.nv], (problem.states, h.kind.nv, plan.nv))
+            row = np.broadcast_to(
+                np.eye(plan.nv)[start : start + h.kind.nv], (problem.states, h.kind.nv, plan.nv)
+            )
         else:
             state = problem.loops[h.loop]
             row = np.linalg.pinv(state.S, rcond=1e-10) @ state.J_rel
@@ -91,13 +93,15 @@ def _complaint(
     names = ", ".join(repr(h.name) for h in held)
     if missed > float(np.abs(opening).max(initial=0.0)):
         return (
-            f"The joints of {problem.plan.name!r} cannot move as given for {names}: the values contradict each other by "
-            f"{missed:.3g}. Give fewer values."
+            f"The joints of {problem.plan.name!r} cannot move as given for {names}: the values contradict "
+            f"each other by {missed:.3g}. Give fewer values."
         )
     left, start = [], 0
     for state in problem.loops:
         m = state.loop.constraints
-        left.append(f"loop {state.name!r} at {float(np.abs(opening[start : start + m]).max(initial=0.0)):.3g}")
+        left.append(
+            f"loop {state.name!r} at {float(np.abs(opening[start : start + m]).max(initial=0.0)):.3g}"
+        )
         start += m
     where = f" in state {k}" if problem.states > 1 else ""
     return (

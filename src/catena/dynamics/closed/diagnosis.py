@@ -115,7 +115,9 @@ class Diagnosis:
             lines.append(f"{_count(weak, 'constraint')} {why}:")
             lines += [f"  {_line(r)}, singular value {r.singular_value:.2g}" for r in self.nearly_redundant]
         if self.shaky:
-            lines.append("The configuration is singular: it has free velocities, but they lead nowhere (shaky).")
+            lines.append(
+                "The configuration is singular: it has free velocities, but they lead nowhere (shaky)."
+            )
         elif self.singular:
             lines.append(
                 f"The configuration is singular: beside it the rank is {self.generic_rank} and the mobility "
@@ -128,11 +130,15 @@ class Diagnosis:
             f"{self.gap[1]:.3g} the largest that does not."
         )
         if self.closure_error > CLOSED:
-            lines.append(f"The loops are open by {self.closure_error:.3g} (rad, or part of the mechanism's size).")
+            lines.append(
+                f"The loops are open by {self.closure_error:.3g} (rad, or part of the mechanism's size)."
+            )
         return "\n".join(lines)
 
 
-def diagnose(runner: Runner, mechanism: Mechanism, q: np.ndarray, tolerance: float = RANK_TOLERANCE) -> Diagnosis:
+def diagnose(
+    runner: Runner, mechanism: Mechanism, q: np.ndarray, tolerance: float = RANK_TOLERANCE
+) -> Diagnosis:
     """Diagnose the loops at q (nq,). `tolerance` is the part of the largest singular value that counts as zero.
 
     If the loops are a little open at q and can be closed beside it, the rank is that of the closed configuration.

@@ -22,7 +22,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from catena.dynamics.closed.problem import LoopProblem, row_scale
+from catena.dynamics.closed.problem import LoopProblem, row_scale, row_weight
+from catena.dynamics.closed.square_root import positive_definite, solve_lower, solve_upper
 from catena.errors import LoopError, ModelError, SingularDynamicsError
 from catena.kinematics import stacks
 from catena.kinematics.closure import path_motion
@@ -101,9 +102,13 @@ class TipContact:
         along = np.asarray(slip, dtype=np.float64)
         length = np.linalg.norm(along)
         if along.shape != (2,) or not np.isfinite(length) or length == 0.0:
-            raise ModelError(f"contact at {frame!r}: slip is {slip!r}; give its direction (x, y) on the support.")
+            raise ModelError(
+                f"contact at {frame!r}: slip is {slip!r}; give its direction (x, y) on the support."
+            )
         if not (np.isfinite(coefficient) and coefficient >= 0.0):
-            raise ModelError(f"contact at {frame!r}: the coefficient of friction is {coefficient}; it must be >= 0.")
+            raise ModelError(
+                f"contact at {frame!r}: the coefficient of friction is {coefficient}; it must be >= 0."
+            )
         friction = np.zeros((5, 1))
         friction[3:, 0] = -coefficient * along / length  # h^c is negative under pressure
         return cls(frame, ("dz",), friction=friction, **options)
@@ -148,27 +153,38 @@ class _Tip:
     drift: np.ndarray
 
 
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """Constraints of a loop or a contact: phi^T J vdot = b (states, m), met by forces along `push` (6, m)."""
+
+    J: np.ndarray
+    phi: np.ndarray
+    push: np.ndarray
+    b: np.ndarray
+
+
 def tip_contacts(problem: LoopProblem, contacts: Sequence[TipContact]) -> ContactSolution:
     """The accelerations of a mechanism, with or without loops, whose tips are in contact, and the contact forces."""
+    if not contacts:
+        raise LoopError(
+            "no contact was given: give at least one TipContact, or ask for the forward dynamics."
+        )
     tips = [_tip(problem, contact) for contact in contacts]
-    L, _, force = problem.equations
-    known = force - sum(_joint_forces(t.J, t.contact.free @ t.contact.force) for t in tips)
-    y = np.linalg.solve(L, known[..., None])[..., 0]
-    A, K, b, scales = [problem.scaled], [problem.scaled], [-problem.gamma / problem.scale], [problem.scale]
-    for t in tips:
-        c = t.contact
-        mobility = np.linalg.solve(L, stacks.transposed(t.J))
-        scale = row_scale(c.constrained, mobility, problem.length)
-        A.append(stacks.transposed(mobility @ c.constrained) / scale[..., None])
-        K.append(stacks.transposed(mobility @ (c.constrained + c.free @ c.friction)) / scale[..., None])
-        b.append((c.acceleration - t.drift @ c.constrained) / scale)
-        scales.append(scale)
-    rows, want = np.concatenate(A, axis=-2), np.concatenate(b, axis=-1)
-    push, scale = np.concatenate(K, axis=-2), np.concatenate(scales, axis=-1)
-    eta, rank = _solve(problem, tips, rows, push, y, want)
-    y = y - stacks.apply(stacks.transposed(push), eta)
-    vdot = np.linalg.solve(stacks.transposed(L), y[..., None])[..., 0]
-    multipliers, start = eta / scale, problem.scaled.shape[-2]
+    sides = [_Side(loop.J_rel, loop.Phi, loop.Phi, -loop.gamma) for loop in problem.loops]
+    sides += [_side(t) for t in tips]
+    known = problem.force - sum(_joint_forces(t.J, t.contact.free @ t.contact.force) for t in tips)
+    weight = [row_weight(s.phi, problem.mass, problem.length) + 0.0 * s.b for s in sides]
+    C = _stacked([stacks.transposed(s.phi) @ s.J for s in sides], -2)
+    b = _stacked([s.b for s in sides], -1)
+    L, _, force = positive_definite(problem.H, known, C, -b, _stacked(weight, -1), problem.plan.name)
+    mobility = [np.linalg.solve(L, stacks.transposed(s.J)) for s in sides]
+    scale = _stacked([row_scale(s.phi, x, problem.length) for s, x in zip(sides, mobility)], -1)
+    rows = _stacked([stacks.transposed(x @ s.phi) for s, x in zip(sides, mobility)], -2) / scale[..., None]
+    push = _stacked([stacks.transposed(x @ s.push) for s, x in zip(sides, mobility)], -2) / scale[..., None]
+    y = solve_lower(L, force)
+    eta, rank = _solve(problem, tips, rows, push, y, b / scale)
+    vdot = solve_upper(L, y - stacks.apply(stacks.transposed(push), eta))
+    multipliers, start = eta / scale, problem.plan.total_constraints
     passing = []
     for t in tips:
         c = t.contact
@@ -182,6 +198,17 @@ def tip_contacts(problem: LoopProblem, contacts: Sequence[TipContact]) -> Contac
     return ContactSolution(
         vdot.reshape(*problem.batch, -1), tuple(passing), rank.reshape(problem.batch), rows.shape[-2]
     )
+
+
+def _side(tip: _Tip) -> _Side:
+    c = tip.contact
+    return _Side(
+        tip.J, c.constrained, c.constrained + c.free @ c.friction, c.acceleration - tip.drift @ c.constrained
+    )
+
+
+def _stacked(parts: Sequence[np.ndarray], axis: int) -> np.ndarray:
+    return np.concatenate(list(parts), axis=axis)
 
 
 def _solve(
@@ -203,7 +230,9 @@ def _solve(
     through = kept[..., None] * (Vt @ stacks.transposed(K))
     # Friction may turn a push into its opposite; where it just cancels it the contact jams.
     values = np.linalg.svd(through, compute_uv=False)
-    if ((values > 1e-10 * values.max(axis=-1, initial=1e-300, keepdims=True)).sum(axis=-1) < kept.sum(axis=-1)).any():
+    if (
+        (values > 1e-10 * values.max(axis=-1, initial=1e-300, keepdims=True)).sum(axis=-1) < kept.sum(axis=-1)
+    ).any():
         names = ", ".join(repr(t.contact.frame) for t in tips if t.contact.contact_class == 2)
         raise SingularDynamicsError(
             f"The contacts at {names} jam: friction cancels what the constraint forces do to the mechanism, so that no "
@@ -214,7 +243,7 @@ def _solve(
 
 def _contradiction(problem: LoopProblem, tips: Sequence[_Tip], left: np.ndarray) -> str:
     state = int(np.abs(left).max(axis=-1).argmax())
-    start, told = problem.scaled.shape[-2], []
+    start, told = problem.plan.total_constraints, []
     for t in tips:
         n_c = t.contact.constrained.shape[1]
         worst = float(np.abs(left[state, start : start + n_c]).max(initial=0.0))
@@ -277,12 +306,16 @@ def _spaces(who: str, constrained: Any) -> tuple[np.ndarray, np.ndarray]:
     if all(isinstance(name, str) for name in constrained):
         unknown = [name for name in constrained if name not in DIRECTIONS]
         if unknown or len(set(constrained)) < len(constrained):
-            raise ModelError(f"{who}: constrained is {constrained!r}: name directions of {DIRECTIONS}, each once.")
+            raise ModelError(
+                f"{who}: constrained is {constrained!r}: name directions of {DIRECTIONS}, each once."
+            )
         order = [DIRECTIONS.index(name) for name in constrained]
         return np.eye(6)[:, order], np.delete(np.eye(6), order, axis=1)
     phi_c = np.asarray(constrained, dtype=np.float64)
     if phi_c.ndim != 2 or phi_c.shape[0] != 6 or not np.isfinite(phi_c).all():
-        raise ModelError(f"{who}: constrained has shape {phi_c.shape}; give a finite matrix (6, n_c) or names.")
+        raise ModelError(
+            f"{who}: constrained has shape {phi_c.shape}; give a finite matrix (6, n_c) or names."
+        )
     if np.linalg.matrix_rank(phi_c) < phi_c.shape[1]:
         raise ModelError(f"{who}: the columns of constrained depend on each other; leave some out.")
     return phi_c, np.asarray(orthogonal_complement(phi_c), dtype=np.float64)

@@ -1,0 +1,22 @@
+"""The multipliers that cause no motion: what is not unique about the reactions of redundant constraints."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from catena.dynamics.closed.problem import LoopProblem
+
+
+def self_stresses(problem: LoopProblem) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """For each rank deficiency d > 0 that occurs, the indices of its states (k,), and multipliers (k, m, d) with
+    J^T times which is zero, orthonormal in the scaled sense."""
+    A = problem.scaled
+    if A.shape[-2] == 0:
+        return
+    U, sigma, _ = np.linalg.svd(A, full_matrices=True)
+    largest = np.maximum(np.max(sigma, axis=-1, initial=0.0), 1.0)
+    rank = np.count_nonzero(sigma > (problem.tolerance * largest)[:, None], axis=-1)
+    for r in np.unique(rank):
+        if r < A.shape[-2]:
+            at = np.flatnonzero(rank == r)
+            yield at, U[at][:, :, r:] / problem.scale[at][:, :, None]

@@ -1,0 +1,43 @@
+"""Forward dynamics of mechanisms with loops by elimination on the graph, in lanes; linear while loops do not
+interlock deeply.
+
+A body i on the way to the base obeys f = A a + p + sum_l K_l lambda_l, and a loop l obeys
+sum_i K_li^T a_i + sum_k L_lk lambda_k + l_l = 0: articulated bodies, with the six-columned K carrying what
+the loops hold (Lilly and Orin's Omega and Lambda^-1 in other clothes; Popov and Vereshchagin).
+`structure.elimination` says in which order bodies and multipliers go. For a star of chains on one member the
+multipliers go when their chain is done, and what they leave on the member is Lilly and Orin's eq. 46.
+
+L is negative semidefinite and singular wherever a chain blocks a direction or a constraint is redundant. So a
+small M is put under the multipliers, which makes every elimination possible, and the solution is refined
+against the true equations of motion and constraints (proximal iterations): what can be satisfied is
+satisfied, and multipliers of redundant constraints stay near the least ones. The last residuals are results,
+so that a caller can tell the states where this was not enough.
+"""
+
+from catena.dynamics.loop_elimination.schedule import STEPS, schedule
+from catena.dynamics.loop_elimination.steps import Block6, Vector6, ground
+from catena.kernels import POSITION, ROWS, VELOCITY, Algorithm, Schedule
+from catena.spatial import ArticulatedInertia, Force, Motion
+
+loop_elimination = Algorithm(
+    "loop_elimination",
+    ground,
+    (*STEPS, Schedule(schedule)),
+    inputs={"q": POSITION, "qd": VELOCITY, "tau": VELOCITY, "f_ext": Force},
+    outputs={"qdd": VELOCITY, "u": VELOCITY},
+    multiplier_outputs=("total", "l"),
+    ground_inputs={"a_base": Motion},
+    optional=frozenset({"tau", "f_ext", "a_base"}),
+    rewritten=frozenset({"e", "u", "qdd"}),
+    views={
+        "multiplier": {
+            "K_child": Block6, "E_child": Block6, "K_parent": Block6, "E_parent": Block6, "gamma": Vector6,
+            "l": Vector6, "L": ArticulatedInertia, "M": Vector6, "W": ArticulatedInertia, "w": Vector6,
+            "lam": Vector6, "total": Vector6, "drag_child": Force, "drag_parent": Force,
+        },
+        "link": {"K": Block6, "E": ROWS},
+        "pair": {"K": Block6},
+    },
+)  # fmt: skip
+
+__all__ = ["loop_elimination"]

@@ -1,0 +1,215 @@
+"""The calls of the elimination for one mechanism, in order: bodies and multipliers go, come back, and are
+refined."""
+
+from typing import Any
+
+import numpy as np
+
+from catena.dynamics.loop_elimination.refinement import (
+    accelerate_again,
+    balance,
+    balance_only,
+    carry_again,
+    drag_again,
+    feel_again,
+    hold,
+    invert_again,
+    mix_again,
+    press_again,
+)
+from catena.dynamics.loop_elimination.steps import (
+    absorb_ground,
+    accelerate,
+    articulate,
+    begin,
+    carry,
+    carry_to_ground,
+    cross_couple,
+    drag,
+    feel,
+    feel_pair,
+    invert,
+    join,
+    mix_link,
+    mix_own,
+    mix_pair,
+    press,
+    release,
+    settle,
+    start,
+    velocities,
+)
+from catena.kernels import ASSIGN, Entry, OnCall
+from catena.structure import BodyGoes, Loop, LoopGoes, elimination_order
+
+REFINEMENTS = 2
+
+STEPS: tuple[OnCall, ...] = (
+    velocities, start, drag, articulate, carry, carry_to_ground, join, cross_couple, absorb_ground, invert, press,
+    mix_link, mix_own, mix_pair, begin, feel, feel_pair, settle, release, accelerate, hold, drag_again, balance,
+    balance_only, carry_again, invert_again, press_again, mix_again, feel_again, accelerate_again,
+)  # fmt: skip
+
+
+def schedule(at: Any) -> list[Entry]:
+    """Elimination, the way back, refinements, and the last residuals."""
+    order = elimination_order(at.plan)
+    entries = _eliminate(at, order) + _way_back(at, order, feel, accelerate)
+    for _ in range(REFINEMENTS):
+        entries += _eliminate_again(at, order) + _way_back(at, order, feel_again, accelerate_again)
+    return entries + [
+        Entry(balance_only, s.node, _with_parent(at, s.node, s.parent))
+        for s in order
+        if isinstance(s, BodyGoes)
+    ]
+
+
+def _eliminate(at: Any, order: list[BodyGoes | LoopGoes]) -> list[Entry]:
+    """Bodies and multipliers go. Bodies begin to move, and loops to hold, just before that is needed, so that
+    memory is walked through once."""
+    entries: list[Entry] = []
+    moving = {0}
+    held: set[int] = set()
+    closing = _closing(at.plan)
+    loops_at: dict[int, list[int]] = {}
+    for k, j in closing.items():
+        for i in (j.parent_node, j.child_node):
+            loops_at.setdefault(i, []).append(k)
+
+    def move(i: int) -> None:
+        path = []
+        while i not in moving:
+            path.append(i)
+            moving.add(i)
+            i = int(at.plan.parent[i])
+        for j in reversed(path):
+            entries.append(Entry(velocities, j, _with_parent(at, j, int(at.plan.parent[j]))))
+
+    for step in order:
+        if isinstance(step, LoopGoes):
+            entries += _loop_goes(at, step)
+            continue
+        i = step.node
+        move(i)
+        for k in loops_at.get(i, []):
+            if k not in held:
+                held.add(k)
+                ends = closing[k].child_node, closing[k].parent_node
+                move(ends[0])
+                move(ends[1])
+                entries.append(Entry(start, k, (at.multiplier(k), at.flows(ends[0]), at.flows(ends[1]))))
+                if _drags(closing[k]):
+                    entries.append(Entry(drag, k, (at.multiplier(k), at.flows(ends[0]), at.flows(ends[1]))))
+        entries += _body_goes(at, step)
+    return entries
+
+
+def _body_goes(at: Any, step: BodyGoes) -> list[Entry]:
+    i = step.node
+    entries = [Entry(articulate, i, _with_parent(at, i, step.parent))]
+    for k, new in step.carried:
+        held, me = at.link(k, i), at.multiplier(k)
+        if step.parent == 0:
+            entries.append(Entry(carry_to_ground, i, (at.body(i), held, at.flows(0), me)))
+            continue
+        end = None if new else at.end(k, step.parent)
+        above = at.link(k, step.parent)
+        entries.append(Entry(carry, i, (at.body(i), held, above, me), ASSIGN * (new or end is not None)))
+        if end is not None:
+            entries.append(Entry(join, k, (me, end, above)))
+    for k, other, new in step.crossed:
+        places = (at.body(i), at.link(k, i), at.link(other, i), at.pair(k, other))
+        entries.append(Entry(cross_couple, i, places, ASSIGN * new))
+    return entries
+
+
+def _loop_goes(at: Any, step: LoopGoes) -> list[Entry]:
+    k, me = step.loop, at.multiplier(step.loop)
+    entries = []
+    if step.ground:
+        entries.append(Entry(absorb_ground, k, (me, at.link(k, 0), at.flows(0))))
+    entries.append(Entry(invert, k, (me,)))
+    if step.node is not None:
+        entries.append(Entry(press, k, (me, at.link(k, step.node), at.flows(step.node))))
+    for other, new in step.others:
+        pair = at.pair(k, other)
+        if step.node is not None:
+            held = at.link(k, step.node)
+            end = None if new else at.end(other, step.node)
+            above = at.link(other, step.node)
+            entries.append(Entry(mix_link, k, (me, held, pair, above), ASSIGN * (new or end is not None)))
+            if end is not None:
+                entries.append(Entry(join, other, (at.multiplier(other), end, above)))
+        entries.append(Entry(mix_own, k, (me, pair, at.multiplier(other))))
+    for one, two, new in step.pairs:
+        entries.append(
+            Entry(mix_pair, k, (me, at.pair(k, one), at.pair(k, two), at.pair(one, two)), ASSIGN * new)
+        )
+    return entries
+
+
+def _eliminate_again(at: Any, order: list[BodyGoes | LoopGoes]) -> list[Entry]:
+    """The same with only the right-hand sides."""
+    entries: list[Entry] = []
+    for step in order:
+        if isinstance(step, BodyGoes):
+            i = step.node
+            entries.append(Entry(balance, i, _with_parent(at, i, step.parent)))
+            for k, _ in step.carried:
+                entries.append(Entry(carry_again, i, (at.body(i), at.link(k, i), at.multiplier(k))))
+            continue
+        k, me = step.loop, at.multiplier(step.loop)
+        entries.append(Entry(invert_again, k, (me,)))
+        if step.node is not None:
+            entries.append(Entry(press_again, k, (me, at.link(k, step.node), at.flows(step.node))))
+        for other, _ in step.others:
+            entries.append(Entry(mix_again, k, (me, at.pair(k, other), at.multiplier(other))))
+    return entries
+
+
+def _way_back(at: Any, order: list[BodyGoes | LoopGoes], feel: OnCall, accelerate: OnCall) -> list[Entry]:
+    """Multipliers and accelerations, the last eliminated first; a loop holds as soon as both its bodies have
+    accelerated."""
+    entries: list[Entry] = []
+    waiting = {k: {j.child_node, j.parent_node} - {0} for k, j in _closing(at.plan).items()}
+    loops_at: dict[int, list[int]] = {}
+    for k, nodes in waiting.items():
+        for i in nodes:
+            loops_at.setdefault(i, []).append(k)
+    for step in reversed(order):
+        if isinstance(step, LoopGoes):
+            k, me = step.loop, at.multiplier(step.loop)
+            entries.append(Entry(begin, k, (me,)))
+            if step.node is not None:
+                entries.append(Entry(feel, k, (me, at.link(k, step.node), at.flows(step.node))))
+            for other, _ in step.others:
+                entries.append(Entry(feel_pair, k, (me, at.pair(k, other), at.multiplier(other))))
+            entries.append(Entry(settle, k, (me,)))
+            continue
+        i = step.node
+        for k, _ in step.carried:
+            entries.append(Entry(release, i, (at.body(i), at.link(k, i), at.multiplier(k))))
+        entries.append(Entry(accelerate, i, _with_parent(at, i, step.parent)))
+        for k in loops_at.get(i, []):
+            waiting[k].discard(i)
+            if not waiting[k]:
+                j = at.plan.loop_joints[k]
+                ends = at.flows(j.child_node), at.flows(j.parent_node)
+                entries.append(Entry(hold, k, (at.multiplier(k), *ends)))
+                if _drags(j):
+                    entries.append(Entry(drag_again, k, (at.multiplier(k), *ends)))
+    return entries
+
+
+def _with_parent(at: Any, i: int, parent: int) -> tuple[Any, ...]:
+    return at.body(i), at.flows(i), at.flows(parent)
+
+
+def _closing(plan: Any) -> dict[int, Any]:
+    """The loops that constrain something."""
+    return {k: j for k, j in enumerate(plan.loop_joints) if j.constraints and j.parent_node != j.child_node}
+
+
+def _drags(joint: Loop) -> bool:
+    """Whether the joint that closes a loop has friction."""
+    return bool(np.any(joint.damping) or np.any(joint.friction))

@@ -1,0 +1,289 @@
+"""The steps of the elimination: what one body, or the multiplier of one loop, does when it goes and on the
+way back."""
+
+from typing import Any
+
+import numpy as np
+
+from catena.dynamics.friction import friction_force
+from catena.kernels import on_call
+from catena.spatial import (
+    ArticulatedInertia,
+    Force,
+    ForceSpace,
+    Motion,
+    MotionSpace,
+    Transform,
+    cross,
+    is_symbolic,
+    spd_inverse,
+)
+from catena.spatial.scalars import array, sign
+
+REGULARISATION = 1e-11
+
+
+class Vector6:
+    """Six numbers, one for each column of a loop's constraint space; columns that a joint does not need are
+    zero."""
+
+    size = 6
+
+    @staticmethod
+    def zero() -> np.ndarray:
+        """Six zeros."""
+        return np.zeros(6)
+
+
+class Block6:
+    """A 6 x 6 block between the columns of two loops or of a loop and a body."""
+
+    size = 36
+
+    @staticmethod
+    def zero() -> ForceSpace:
+        """A block of zeros."""
+        return ForceSpace.zero(6)
+
+
+def ground(ground: Any) -> None:
+    """The ground accelerates against gravity, besides whatever it is made to do; corrections leave it
+    alone."""
+    ground.pose = Transform.identity()
+    ground.v = Motion.zero()
+    ground.a = ground.a_base + Motion(array([0.0, 0.0, 0.0, *(-ground.gravity)]))
+    ground.da = Motion.zero()
+    ground.A = ArticulatedInertia.zero()
+    ground.p = Force.zero()
+    ground.f = Force.zero()
+
+
+# The mechanism as it stands and moves.
+
+
+@on_call
+def velocities(body: Any, parent: Any) -> None:
+    """Poses and twists, and each body as if nothing hung on it."""
+    body.X = body.joint.transform(body.q) * body.placement
+    body.S = body.joint.motion_space(body.q)
+    v_joint = body.S * body.qd
+    body.pose = body.X * parent.pose
+    body.v = body.X * parent.v + v_joint
+    body.c = cross(body.v, v_joint) + body.joint.bias(body.q, body.qd)
+    body.p0 = cross(body.v, body.inertia * body.v) - body.f_ext
+    body.effort = body.tau - friction_force(body)
+    body.A = ArticulatedInertia.from_rigid(body.inertia)
+    body.p = body.p0
+    body.e = np.zeros(body.joint.nv)
+
+
+@on_call
+def start(loop: Any, child: Any, parent: Any) -> None:
+    """How the loop holds its two bodies, and the acceleration gamma that its joint has by itself."""
+    X = _relative(loop, child, parent)
+    v_child = loop.on_child * child.v
+    v_joint = v_child - X * (loop.on_parent * parent.v)
+    c = cross(v_child, v_joint)
+    if loop.resists_alike:
+        Phi = _padded(loop.joint.constraint_space(loop.neutral))
+    else:
+        q = loop.joint.coordinates(X)
+        Phi = _padded(loop.joint.constraint_space(q))
+        c = c + loop.joint.bias(q, _along(loop.joint.motion_space(q), v_joint))
+    loop.K_child = loop.on_child.pull(Phi)
+    loop.K_parent = -loop.on_parent.pull(X.pull(Phi))
+    loop.gamma = loop.l = -(Phi.T * c)
+    loop.L = ArticulatedInertia.zero()
+    loop.M = array([REGULARISATION * _mobility(loop.scale, column) for column in Phi.array.T])
+    loop.total = np.zeros(6)
+
+
+@on_call
+def drag(loop: Any, child: Any, parent: Any) -> None:
+    """The friction of the loop's own joint, as the force that it takes from both bodies."""
+    X = _relative(loop, child, parent)
+    v_joint = loop.on_child * child.v - X * (loop.on_parent * parent.v)
+    S = loop.joint.motion_space(
+        loop.joint.coordinates(X) if loop.joint.finds_coordinates_of_symbols else loop.neutral
+    )
+    v = _along(S, v_joint)
+    effort = loop.damping * v + loop.friction * array([sign(x) for x in v])
+    # The wrench in the span of S that does this work; any other differs by what the constraints take up.
+    f = Force((S * (_gram_inverse(S) @ effort)).array)
+    loop.drag_child = loop.on_child.pull(f)
+    loop.drag_parent = -loop.on_parent.pull(X.pull(f))
+    child.p += loop.drag_child
+    parent.p += loop.drag_parent
+
+
+def _relative(loop: Any, child: Any, parent: Any) -> Transform:
+    """The transform from the parent's side of the loop joint to the child's."""
+    return (loop.on_child * child.pose) * (loop.on_parent * parent.pose).inverse()
+
+
+def _gram_inverse(S: MotionSpace) -> np.ndarray:
+    """(S^T S)^-1; where two axes of a joint fall together they share what they move."""
+    return spd_inverse(S.array.T @ S.array + 1e-14 * np.eye(S.n))
+
+
+def _along(S: MotionSpace, v: Motion) -> np.ndarray:
+    """The joint velocity whose motion is nearest to v."""
+    return _gram_inverse(S) @ (S.array.T @ v.array)
+
+
+def _mobility(scale: np.ndarray, column: np.ndarray) -> Any:
+    """How much a usual body yields to a force along this column; columns that are not there count as
+    forces."""
+    if not is_symbolic(column) and not np.any(column):
+        return scale[1]
+    return scale[0] * (column[:3] @ column[:3]) + scale[1] * (column[3:] @ column[3:])
+
+
+def _padded(Phi: ForceSpace) -> ForceSpace:
+    """Six columns, of which those that the joint does not need are zero."""
+    return ForceSpace(np.hstack([Phi.array, np.zeros((6, 6 - Phi.n))]))
+
+
+# Elimination of a body, and of a multiplier.
+
+
+@on_call
+def articulate(body: Any, parent: Any) -> None:
+    """What the parent feels of a body through a joint that yields."""
+    U = body.A * body.S
+    D_inv = spd_inverse(body.S.T * U)
+    u = body.effort - body.S.T * body.p
+    Aa = body.A.felt_through(body.S, U, D_inv)
+    parent.A += body.X.pull(Aa)
+    parent.p += body.X.pull(body.p + Aa * body.c + U * (D_inv @ u))
+    body.U, body.D_inv, body.u = U, D_inv, u
+
+
+@on_call
+def carry(body: Any, link: Any, above: Any, multiplier: Any) -> None:
+    """How a loop holds the parent when the body is gone, and how much the joint yields to it."""
+    E = body.S.T * link.K
+    DE = body.D_inv @ E
+    K = link.K - body.U * DE
+    above.K += body.X.pull(K)
+    link.E = E
+    multiplier.L -= symmetric(E.T @ DE)
+    multiplier.l = multiplier.l + K.T * body.c + DE.T @ body.u
+
+
+@on_call
+def carry_to_ground(body: Any, link: Any, ground: Any, multiplier: Any) -> None:
+    """The same where the parent is the ground, whose acceleration is known."""
+    E = body.S.T * link.K
+    DE = body.D_inv @ E
+    link.E = E
+    multiplier.L -= symmetric(E.T @ DE)
+    K = link.K - body.U * DE
+    multiplier.l = multiplier.l + K.T * (body.c + body.X * ground.a) + DE.T @ body.u
+
+
+@on_call
+def join(multiplier: Any, link: Any, above: Any) -> None:
+    """A loop that comes down to a body that it held from the start."""
+    above.K += link.K
+
+
+@on_call
+def cross_couple(body: Any, link: Any, other_link: Any, sum: Any) -> None:
+    """How two loops act on each other through a joint that yields to both."""
+    sum.K -= ForceSpace(link.E.T @ (body.D_inv @ other_link.E))
+
+
+@on_call
+def absorb_ground(multiplier: Any, link: Any, ground: Any) -> None:
+    """The ground's acceleration is known."""
+    multiplier.l = multiplier.l + link.K.T * ground.a
+
+
+@on_call
+def invert(multiplier: Any) -> None:
+    """lambda = W (K^T a + ...) + w."""
+    W = spd_inverse(np.diag(multiplier.M) - multiplier.L.matrix())
+    multiplier.W = symmetric(W)
+    multiplier.w = W @ multiplier.l
+
+
+@on_call
+def press(multiplier: Any, link: Any, body: Any) -> None:
+    """What the loop's chain adds to the inertia of the body that it still holds (Lilly and Orin, eq. 46)."""
+    body.A += ArticulatedInertia.from_product(link.K * multiplier.W.matrix(), link.K)
+    body.p += link.K * multiplier.w
+
+
+@on_call
+def mix_link(multiplier: Any, link: Any, pair: Any, above: Any) -> None:
+    """What another loop, coupled to this one, holds of the body."""
+    above.K += link.K * (multiplier.W.matrix() @ pair.K.array)
+
+
+@on_call
+def mix_own(multiplier: Any, pair: Any, other: Any) -> None:
+    """How much more a coupled loop yields."""
+    WL = multiplier.W.matrix() @ pair.K.array
+    other.L += symmetric(pair.K.array.T @ WL)
+    other.l = other.l + pair.K.array.T @ multiplier.w
+
+
+@on_call
+def mix_pair(multiplier: Any, pair: Any, other_pair: Any, sum: Any) -> None:
+    """How two coupled loops act on each other."""
+    sum.K += ForceSpace(pair.K.array.T @ (multiplier.W.matrix() @ other_pair.K.array))
+
+
+# The way back.
+
+
+@on_call
+def begin(multiplier: Any) -> None:
+    """The part of the multiplier that depends on nothing later."""
+    multiplier.lam = multiplier.w
+
+
+@on_call
+def feel(multiplier: Any, link: Any, body: Any) -> None:
+    """The part that depends on the body that the loop held last."""
+    multiplier.lam = multiplier.lam + multiplier.W.matrix() @ (link.K.T * body.a)
+
+
+@on_call
+def feel_pair(multiplier: Any, pair: Any, other: Any) -> None:
+    """The part that depends on another loop."""
+    multiplier.lam = multiplier.lam + multiplier.W.matrix() @ (pair.K.array @ other.lam)
+
+
+@on_call
+def settle(multiplier: Any) -> None:
+    """The multiplier found so far."""
+    multiplier.total = multiplier.total + multiplier.lam
+
+
+@on_call
+def release(body: Any, link: Any, multiplier: Any) -> None:
+    """The joint force that the loop takes up."""
+    body.e = body.e + link.E @ multiplier.lam
+
+
+@on_call
+def accelerate(body: Any, parent: Any) -> None:
+    """Each joint accelerates as its force, its parent and the loops have it."""
+    a = body.X * parent.a + body.c
+    body.qdd = body.D_inv @ (body.u - body.U.T * a - body.e)
+    body.a = a + body.S * body.qdd
+    demand(body)
+
+
+def demand(body: Any) -> None:
+    """The force that the body's motion takes; what it lacks is found on the next way to the base."""
+    body.f = body.inertia * body.a + body.p0
+    body.p = Force.zero()
+    body.e = np.zeros(body.joint.nv)
+
+
+def symmetric(matrix: np.ndarray) -> ArticulatedInertia:
+    """A symmetric 6 x 6 matrix as its 21 entries."""
+    return ArticulatedInertia.from_matrix(matrix)

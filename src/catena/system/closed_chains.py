@@ -1,0 +1,154 @@
+"""Dynamics of mechanisms with loops at the public edge: formulations by name, inverse dynamics, and the words for
+what loops do not allow."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from catena import dynamics
+from catena.dynamics.closed import (
+    Formulation,
+    LoopProblem,
+    LoopSolution,
+    absolute,
+    joint_multipliers,
+    kkt,
+    minimal,
+    reference_member,
+)
+from catena.dynamics.closed.square_root import constrained
+from catena.errors import LoopError, StateError
+from catena.kinematics.stacks import apply, transposed
+from catena.structure import Plan
+from catena.system import arrays
+from catena.system.evaluation import Evaluator
+
+FORMULATIONS: dict[str, Formulation] = {
+    "kkt": kkt,
+    "absolute": absolute,
+    "joint_multipliers": joint_multipliers,
+    "minimal": minimal,
+    "reference_member": reference_member,
+}
+# An acceleration that opens a loop by more than this part of itself is not one of the closed mechanism, and a
+# force that actuators miss by more than this part cannot be produced.
+MISMATCH = 1e-6
+
+
+def is_closed(plan: Plan) -> bool:
+    """Whether the joints that the tree leaves out constrain it or rub."""
+    return any(
+        loop.constraints or np.any(loop.damping) or np.any(loop.friction) for loop in plan.loop_joints
+    )
+
+
+def pose_problem(evaluator: Evaluator, inputs: Mapping[str, Any]) -> LoopProblem:
+    """The equations of motion for inputs q, qd, tau, f_ext and a_base, checked; those that are None are absent."""
+    evaluator.check_current()
+    algorithm = dynamics.articulated_body
+    for name in ("q", "qd"):
+        if inputs.get(name) is None:
+            raise StateError(f"{'v' if name == 'qd' else name} is None; give an array.")
+    given = {
+        name: evaluator.checked(algorithm, name, x) for name, x in inputs.items() if x is not None
+    }
+    arrays.batch_shape({{"qd": "v", "a_base": "base_acceleration"}.get(n, n): x for n, x in given.items()})
+    evaluator.check_positions("q", given["q"])
+    given["v"] = given.pop("qd")
+    return LoopProblem(evaluator, **given)
+
+
+def solve(problem: LoopProblem, method: str) -> LoopSolution:
+    """The solution by a formulation; "auto" takes the one that holds for every state."""
+    if method in ("articulated_body", "composite_body"):
+        raise LoopError(
+            f"{method} is a method for trees, and {problem.plan.name!r} has loops {list(problem.plan.loops)}: "
+            f"choose auto, {', '.join(FORMULATIONS)}."
+        )
+    if method != "auto" and method not in FORMULATIONS:
+        raise StateError(
+            f"There is no forward dynamics method {method!r}; with loops choose auto, {', '.join(FORMULATIONS)}."
+        )
+    return FORMULATIONS["kkt" if method == "auto" else method](problem)
+
+
+def forward(problem: LoopProblem, method: str) -> np.ndarray:
+    """vdot (*batch, nv)."""
+    return solve(problem, method).vdot.reshape(*problem.batch, problem.plan.nv)
+
+
+def inverse(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
+    """The forces tau (states, nv) of the actuated tree joints that produce vdot (states, nv), the smallest where there
+    are many.
+
+    In square-root form, with P the projection on the motions that the loops allow: P L^-1 (H vdot - force - tau) = 0.
+    """
+    plan = problem.plan
+    L = problem.equations[0]
+    _require_closed_motion(problem, vdot)
+    A = problem.scaled
+    _, sigma, Vt = np.linalg.svd(A, full_matrices=False)
+    largest = np.maximum(np.max(sigma, axis=-1, initial=0.0), 1.0)
+    blocked = Vt * (sigma > (problem.tolerance * largest)[:, None])[..., None]
+    # What tau must add to the forces that act anyway.
+    terms = [np.einsum("sij,sj->si", problem.H, vdot), -problem.force]
+    wanted = np.linalg.solve(L, sum(terms)[..., None])[..., 0]
+    wanted = wanted - apply(transposed(blocked), apply(blocked, wanted))
+    effect = np.linalg.solve(L, np.broadcast_to(np.eye(plan.nv), L.shape))[..., plan.actuated]
+    size = np.linalg.norm(effect, axis=(-1, -2))
+    effect = effect - transposed(blocked) @ (blocked @ effect)
+    nothing = np.zeros((problem.states, effect.shape[-1]))
+    chosen = constrained(effect, nothing, wanted, np.full(problem.states, 1e-10), size)[0]
+    missed = np.linalg.norm(wanted - apply(effect, chosen), axis=-1)
+    whole = sum(np.linalg.norm(np.linalg.solve(L, t[..., None])[..., 0], axis=-1) for t in terms)
+    if np.any(missed > MISMATCH * whole):
+        worst = int(np.argmax(missed / np.where(whole > 0.0, whole, 1.0)))
+        idle = [name for name in plan.joints if not _actuated(plan, name)]
+        driven = [loop.name for loop in plan.loop_joints if loop.actuated]
+        hint = f" The loop joints {driven} have no forces in tau: plan with other joints cut to use them." if driven else ""
+        raise LoopError(
+            f"The actuators of {plan.name!r} cannot produce this motion in state {worst}: {missed[worst] / whole[worst]:.3g} of "
+            f"the force it takes is left. The joints {idle} have no actuator.{hint}"
+        )
+    tau = np.zeros((problem.states, plan.nv))
+    tau[:, plan.actuated] = chosen
+    return tau
+
+
+def operational_space(problem: LoopProblem, J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Lambda^-1 (*batch, 6, 6) and Omega (*batch, nv, 6) of a frame with Jacobian J (states, 6, nv), loops
+    respected."""
+    L, A = problem.equations[0], problem.scaled
+    _, sigma, Vt = np.linalg.svd(A, full_matrices=False)
+    largest = np.maximum(np.max(sigma, axis=-1, initial=0.0), 1.0)
+    blocked = Vt * (sigma > (problem.tolerance * largest)[:, None])[..., None]
+    root = np.linalg.solve(L, transposed(J))
+    root = root - transposed(blocked) @ (blocked @ root)
+    Omega = np.linalg.solve(transposed(L), root)
+    Lambda_inv = transposed(root) @ root
+    return Lambda_inv.reshape(*problem.batch, 6, 6), Omega.reshape(*problem.batch, problem.plan.nv, 6)
+
+
+def _require_closed_motion(problem: LoopProblem, vdot: np.ndarray) -> None:
+    """Raise for accelerations that would open a loop."""
+    L = problem.equations[0]
+    opening = (apply(problem.J, vdot) + problem.gamma) / problem.scale
+    size = np.linalg.norm(apply(transposed(L), vdot), axis=-1) + np.linalg.norm(problem.gamma / problem.scale, axis=-1)
+    bad = np.linalg.norm(opening, axis=-1) > MISMATCH * size
+    if bad.any():
+        worst = int(np.argmax(np.where(bad, np.linalg.norm(opening, axis=-1), 0.0)))
+        at, rows = 0, []
+        for loop in problem.plan.loop_joints:
+            part = (opening * problem.scale)[worst, at : at + loop.constraints]
+            rows.append(f"{loop.name!r} by {np.linalg.norm(part):.3g}")
+            at += loop.constraints
+        raise LoopError(
+            f"vdot opens the loops of {problem.plan.name!r} in state {worst}: {', '.join(rows)} [rad/s^2 or m/s^2]. Give the "
+            f"accelerations of the closed mechanism, such as those that forward_dynamics returns."
+        )
+
+
+def _actuated(plan: Plan, joint: str) -> bool:
+    i = plan.joint.index(joint)
+    return bool(plan.v_size[i] == 0 or plan.actuated[plan.v_start[i]])
