@@ -28,6 +28,8 @@ class Planar(JointKind):
     nq = 3
     nv = 3
 
+    finds_coordinates_of_symbols = True
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "normal", direction(self.normal, "Planar"))
 
@@ -69,7 +71,7 @@ class Planar(JointKind):
 
     def coordinates(self, X: Transform) -> np.ndarray:
         e1, e2 = perpendicular(self.normal)
-        return np.array([X.p @ np.array(e1), X.p @ np.array(e2), angle_about(self.normal, X)])
+        return array([X.p @ np.array(e1), X.p @ np.array(e2), angle_about(self.normal, X)])
 
 
 CANONICAL = Planar()

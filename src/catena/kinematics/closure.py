@@ -108,6 +108,12 @@ def loop_kinematics(
     return [_loop_state(runner.plan, motions, loop, v) for loop in runner.plan.loop_joints]
 
 
+def loop_state(runner: Runner, name: str, q: Any, v: Any = None) -> LoopState:
+    """The state of the loop joint called `name`, at q (..., nq) and v (..., nv), or at rest when v is None."""
+    loop = next(loop for loop in runner.plan.loop_joints if loop.name == name)
+    return _loop_state(runner.plan, tree_motions(runner, q, v), loop, v)
+
+
 def _loop_state(plan: Plan, motions: Motions, loop: Loop, v: Any) -> LoopState:
     to_P, to_C = stacks.to_frame(loop.parent_pose), stacks.to_frame(loop.child_pose)
     last = _last_common(plan, loop.parent_node, loop.child_node)

@@ -43,8 +43,11 @@ def is_closed(plan: Plan) -> bool:
     )
 
 
-def pose_problem(evaluator: Evaluator, inputs: Mapping[str, Any]) -> LoopProblem:
-    """The equations of motion for inputs q, qd, tau, f_ext and a_base, checked; those that are None are absent."""
+def pose_problem(evaluator: Evaluator, inputs: Mapping[str, Any], vdot: Any = None) -> LoopProblem:
+    """The equations of motion for inputs q, qd, tau, f_ext and a_base, checked; those that are None are absent.
+
+    The states are as many as inputs and accelerations `vdot` have together.
+    """
     evaluator.check_current()
     algorithm = dynamics.articulated_body
     for name in ("q", "qd"):
@@ -53,9 +56,12 @@ def pose_problem(evaluator: Evaluator, inputs: Mapping[str, Any]) -> LoopProblem
     given = {
         name: evaluator.checked(algorithm, name, x) for name, x in inputs.items() if x is not None
     }
-    arrays.batch_shape({{"qd": "v", "a_base": "base_acceleration"}.get(n, n): x for n, x in given.items()})
+    named = {{"qd": "v", "a_base": "base_acceleration"}.get(n, n): x for n, x in given.items()}
+    if vdot is not None:
+        named["vdot"] = evaluator.checked(dynamics.newton_euler, "qdd", vdot)
+    batch = arrays.batch_shape(named)
     evaluator.check_positions("q", given["q"])
-    given["v"] = given.pop("qd")
+    given["v"] = np.broadcast_to(given.pop("qd"), (*batch, evaluator.plan.nv))
     return LoopProblem(evaluator, **given)
 
 
@@ -106,10 +112,10 @@ def inverse(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
         worst = int(np.argmax(missed / np.where(whole > 0.0, whole, 1.0)))
         idle = [name for name in plan.joints if not _actuated(plan, name)]
         driven = [loop.name for loop in plan.loop_joints if loop.actuated]
-        hint = f" The loop joints {driven} have no forces in tau: plan with other joints cut to use them." if driven else ""
+        hint = f" Plan with another cut to use the actuators of the loop joints {driven}." if driven else ""
         raise LoopError(
-            f"The actuators of {plan.name!r} cannot produce this motion in state {worst}: {missed[worst] / whole[worst]:.3g} of "
-            f"the force it takes is left. The joints {idle} have no actuator.{hint}"
+            f"The actuators of {plan.name!r} cannot produce this motion in state {worst}: "
+            f"{missed[worst] / whole[worst]:.3g} of the force it takes is left. The joints {idle} have no actuator.{hint}"
         )
     tau = np.zeros((problem.states, plan.nv))
     tau[:, plan.actuated] = chosen
@@ -144,8 +150,8 @@ def _require_closed_motion(problem: LoopProblem, vdot: np.ndarray) -> None:
             rows.append(f"{loop.name!r} by {np.linalg.norm(part):.3g}")
             at += loop.constraints
         raise LoopError(
-            f"vdot opens the loops of {problem.plan.name!r} in state {worst}: {', '.join(rows)} [rad/s^2 or m/s^2]. Give the "
-            f"accelerations of the closed mechanism, such as those that forward_dynamics returns."
+            f"vdot opens the loops of {problem.plan.name!r} in state {worst}: {', '.join(rows)} [rad/s^2 or m/s^2]. "
+            f"Give the accelerations of the closed mechanism, such as those that forward_dynamics returns."
         )
 
 

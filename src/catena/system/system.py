@@ -12,19 +12,20 @@ import numpy as np
 
 from catena import dynamics, kinematics
 from catena.dynamics.closed.diagnosis import RANK_TOLERANCE, Diagnosis, diagnose
-from catena.dynamics.closed.problem import LoopProblem
+from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.dynamics.closed.tip_contact import ContactSolution, TipContact, tip_contacts
 from catena.dynamics.structurally_recursive import structurally_recursive
-from catena.errors import LoopError, SingularDynamicsError, StateError, UnknownNameError
+from catena.errors import SingularDynamicsError, StateError, UnknownNameError
 from catena.kernels import Algorithm, plain
+from catena.kinematics.closure import loop_state
 from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.structure import Plan, plan
-from catena.system import arrays, closing, wrenches
-from catena.system import reactions as _reactions
+from catena.system import arrays, closed_chains, closing, wrenches
 from catena.system.evaluation import Evaluator
 from catena.system.inertia_check import require_inertia
+from catena.system.reactions import Reactions
 
 _NOTHING: frozenset[str] = frozenset()
 _NO_WRENCH = frozenset({"f_ext", "a_base"})
@@ -42,6 +43,8 @@ class System:
         self._forward: Callable[..., np.ndarray | None] | None = None
         self._inverse: Callable[..., np.ndarray | None] | None = None
         self._has_inertia = False
+        self._closed = closed_chains.is_closed(self._plan)
+        self._reactions: Reactions | None = None
 
     def __repr__(self) -> str:
         loops = f", loops {list(self.loops)}" if self.loops else ""
@@ -145,6 +148,24 @@ class System:
         origin."""
         return self._run(kinematics.jacobian, self._frame(frame), q=q)["J"]
 
+    def joint_position(self, q: Any, joint: str) -> np.ndarray:
+        """The coordinates of any joint, shape (..., nq of the joint): a slice of q for a joint of the tree, and for a
+        loop joint those of the configuration nearest to where its two sides are."""
+        q = self._evaluator.checked(kinematics.rate, "q", q)
+        if joint not in self.loops:
+            return q[..., self.slice_q(joint)].copy()
+        self._evaluator.check_current()
+        return loop_state(self._evaluator, joint, q).q
+
+    def joint_velocity(self, q: Any, v: Any, joint: str) -> np.ndarray:
+        """The velocities of any joint, shape (..., nv of the joint), of the tree or of a loop."""
+        v = self._evaluator.checked(kinematics.rate, "qd", v)
+        if joint not in self.loops:
+            return v[..., self.slice_v(joint)].copy()
+        self._evaluator.check_current()
+        q = self._evaluator.checked(kinematics.rate, "q", q)
+        return loop_state(self._evaluator, joint, q, v).v
+
     def bias_acceleration(self, q: Any, v: Any, frame: str) -> np.ndarray:
         """Jdot v, shape (..., 6): the derivative of the frame's twist when vdot is zero."""
         return self._run(kinematics.frame_bias_acceleration, self._frame(frame), q=q, qd=v)["acceleration"]
@@ -220,9 +241,13 @@ class System:
 
         `tau` is what the actuators give (none if None), `f_ext` maps bodies or frames to wrenches [moment;
         force] in their own axes at their origin, `base_acceleration` is a prescribed acceleration [angular;
-        linear] of the ground. Friction is taken off. `method`: "articulated_body" (O(N), what "auto" takes
-        for trees) or "composite_body" (H^-1 (tau - bias)).
+        linear] of the ground. Friction is taken off. `method` for trees: "articulated_body" (O(N), what "auto"
+        takes) or "composite_body" (H^-1 (tau - bias)). With loops, which are respected: "kkt", "absolute",
+        "joint_multipliers", "minimal" or "reference_member"; they agree, and "auto" takes one that holds for every
+        state, whatever the rank of the constraints. Trees may be computed by these as well.
         """
+        if self._closed or method in closed_chains.FORMULATIONS:
+            return closed_chains.forward(self._loop_problem(q, v, tau, f_ext, base_acceleration), method)
         if f_ext is None and base_acceleration is None and method == "auto":
             if self._mechanism.revision == self._revision and not plain.active:
                 if self._forward is None:
@@ -249,7 +274,16 @@ class System:
     def inverse_dynamics(
         self, q: Any, v: Any, vdot: Any, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None
     ) -> np.ndarray:
-        """The joint forces tau, shape (..., nv), that produce the accelerations `vdot`; friction included."""
+        """The joint forces tau, shape (..., nv), that produce the accelerations `vdot`; friction included.
+
+        With loops they are the forces of the actuated joints of the tree, the smallest where there are many; a
+        LoopError tells when vdot would open a loop or the actuators cannot produce it.
+        """
+        if self._closed:
+            problem = self._loop_problem(q, v, None, f_ext, base_acceleration, vdot)
+            motion = self._evaluator.checked(dynamics.newton_euler, "qdd", vdot)
+            rows = np.broadcast_to(motion, (*problem.batch, self.nv)).reshape(-1, self.nv)
+            return closed_chains.inverse(problem, rows).reshape(*problem.batch, self.nv)
         if f_ext is None and base_acceleration is None:
             if self._mechanism.revision == self._revision and not plain.active:
                 if self._inverse is None:
@@ -283,7 +317,11 @@ class System:
 
     def operational_space(self, q: Any, frame: str) -> tuple[np.ndarray, np.ndarray]:
         """Lambda^-1 (..., 6, 6) and Omega = H^-1 J^T (..., nv, 6) of a frame, in its own axes at its
-        origin."""
+        origin. With loops Omega is what a unit wrench accelerates the closed mechanism by."""
+        if self._closed:
+            problem = self._loop_problem(q, np.zeros(self.nv), None, None, None)
+            J = self._run(kinematics.jacobian, self._frame(frame), q=problem.q)["J"]
+            return closed_chains.operational_space(problem, J)
         self._require_tree("operational-space inertia")
         result = self._run(dynamics.operational_space, self._frame(frame), q=q)
         columns = result["Lambda_inv"]
@@ -297,12 +335,23 @@ class System:
         f_ext: Mapping[str, Any] | None = None,
         base_acceleration: Any = None,
     ) -> dict[str, np.ndarray]:
-        """The whole wrench [moment; force] that each tree joint passes to its child, {joint: (..., 6)}, at
-        the child-side joint frame's origin in its axes; the child is the one `add_joint` named."""
-        vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
-        outside = self._outside(f_ext, base_acceleration)
-        result = self._run(dynamics.newton_euler_bodies, q=q, qd=v, qdd=vdot, **outside)
-        return _reactions.joint_wrenches(self._mechanism, self._plan, result["f"], result["X_joint"])
+        """The whole wrench [moment; force] that each joint passes to its child, {joint: (..., 6)}, at the
+        child-side joint frame's origin in its axes; the child is the one `add_joint` named.
+
+        All joints are there, of the tree, of loops and between welded bodies. Where redundant constraints leave the
+        wrenches open, they are the smallest; `diagnose` tells.
+        """
+        problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
+        if self._closed:
+            solution = closed_chains.solve(problem, "auto")
+        else:
+            vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
+            rows = vdot.reshape(problem.states, self.nv)
+            solution = LoopSolution(rows, np.zeros((problem.states, 0)), np.zeros(problem.states, dtype=np.int64))
+        if self._reactions is None:
+            self._reactions = Reactions(self._mechanism, self._plan)
+        outside = {} if f_ext is None else wrenches.in_node_frames(self._plan, f_ext, self._frame)
+        return self._reactions.wrenches(problem, solution, outside)
 
     def kinetic_energy(self, q: Any, v: Any) -> np.ndarray:
         """The kinetic energy, shape (...)."""
@@ -337,6 +386,13 @@ class System:
         self._require_tree(what)
         return self._evaluator.shortest(algorithm, _NO_WRENCH)
 
+    def _loop_problem(
+        self, q: Any, v: Any, tau: Any, f_ext: Mapping[str, Any] | None, base_acceleration: Any, vdot: Any = None
+    ) -> LoopProblem:
+        """The equations of motion with loops at these states; vdot counts for the batch dimensions only."""
+        given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
+        return closed_chains.pose_problem(self._evaluator, given, vdot)
+
     def _outside(self, f_ext: Mapping[str, Any] | None, base_acceleration: Any) -> dict[str, Any]:
         forces = None if f_ext is None else wrenches.on_nodes(self._plan, f_ext, self._frame)
         return {"f_ext": forces, "a_base": base_acceleration}
@@ -355,13 +411,6 @@ class System:
 
     def _require_tree(self, what: str) -> None:
         self._evaluator.check_current()
-        closed = [loop.name for loop in self._plan.loop_joints if loop.constraints]
-        if closed:
-            raise LoopError(
-                f"{what} of {self._mechanism.name!r} is not available yet: the joints {closed} close loops "
-                f"({self._plan.total_constraints} constraints). This version computes the dynamics of trees; "
-                f"kinematics, mass_matrix and bias_force of the tree coordinates do work."
-            )
         # Inverse dynamics asks for forces, which massless bodies have too.
         if not self._has_inertia and what != "inverse dynamics":
             require_inertia(self._plan)

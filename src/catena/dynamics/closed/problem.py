@@ -119,12 +119,16 @@ class LoopProblem:
     @cached_property
     def J(self) -> np.ndarray:
         """The Jacobian of all constraints, (states, m, nv)."""
-        return np.concatenate([s.J for s in self.loops], axis=-2) if self.loops else np.zeros((self.states, 0, self.plan.nv))
+        if not self.loops:
+            return np.zeros((self.states, 0, self.plan.nv))
+        return np.concatenate([s.J for s in self.loops], axis=-2)
 
     @cached_property
     def gamma(self) -> np.ndarray:
         """The accelerations of all constraints when vdot is zero, (states, m)."""
-        return np.concatenate([s.gamma for s in self.loops], axis=-1) if self.loops else np.zeros((self.states, 0))
+        if not self.loops:
+            return np.zeros((self.states, 0))
+        return np.concatenate([s.gamma for s in self.loops], axis=-1)
 
     @cached_property
     def length(self) -> float:

@@ -102,7 +102,7 @@ def chains_of(
         if i != r:
             nodes.setdefault(find(i), []).append(i)
     mine: dict[int, list[GraphJoint]] = {k: [] for k in nodes}
-    direct = []
+    direct: list[tuple[list[int], list[GraphJoint]]] = []
     for joint in joints:
         inner = [i for i in (joint.a, joint.b) if i not in (0, r)]
         if inner:

@@ -230,9 +230,8 @@ def _solve(
     through = kept[..., None] * (Vt @ stacks.transposed(K))
     # Friction may turn a push into its opposite; where it just cancels it the contact jams.
     values = np.linalg.svd(through, compute_uv=False)
-    if (
-        (values > 1e-10 * values.max(axis=-1, initial=1e-300, keepdims=True)).sum(axis=-1) < kept.sum(axis=-1)
-    ).any():
+    effective = values > 1e-10 * values.max(axis=-1, initial=1.0, keepdims=True)
+    if (effective.sum(axis=-1) < kept.sum(axis=-1)).any():
         names = ", ".join(repr(t.contact.frame) for t in tips if t.contact.contact_class == 2)
         raise SingularDynamicsError(
             f"The contacts at {names} jam: friction cancels what the constraint forces do to the mechanism, so that no "

@@ -40,7 +40,7 @@ from catena.dynamics.loop_elimination.steps import (
     velocities,
 )
 from catena.kernels import ASSIGN, Entry, OnCall
-from catena.structure import BodyGoes, Loop, LoopGoes, elimination_order
+from catena.structure import BodyGoes, Loop, LoopGoes, Plan, elimination_order
 
 REFINEMENTS = 2
 
@@ -69,12 +69,9 @@ def _eliminate(at: Any, order: list[BodyGoes | LoopGoes]) -> list[Entry]:
     memory is walked through once."""
     entries: list[Entry] = []
     moving = {0}
-    held: set[int] = set()
-    closing = _closing(at.plan)
-    loops_at: dict[int, list[int]] = {}
-    for k, j in closing.items():
-        for i in (j.parent_node, j.child_node):
-            loops_at.setdefault(i, []).append(k)
+    begun: set[int] = set()
+    acting = _acting(at.plan)
+    loops_at = _loops_at(acting)
 
     def move(i: int) -> None:
         path = []
@@ -85,21 +82,26 @@ def _eliminate(at: Any, order: list[BodyGoes | LoopGoes]) -> list[Entry]:
         for j in reversed(path):
             entries.append(Entry(velocities, j, _with_parent(at, j, int(at.plan.parent[j]))))
 
+    def begin_loop(k: int) -> None:
+        if k not in begun:
+            begun.add(k)
+            joint = acting[k]
+            move(joint.child_node)
+            move(joint.parent_node)
+            places = _with_ends(at, k)
+            if joint.constraints:
+                entries.append(Entry(start, k, places))
+            if _drags(joint):
+                entries.append(Entry(drag, k, places))
+
     for step in order:
         if isinstance(step, LoopGoes):
+            begin_loop(step.loop)
             entries += _loop_goes(at, step)
             continue
-        i = step.node
-        move(i)
-        for k in loops_at.get(i, []):
-            if k not in held:
-                held.add(k)
-                ends = closing[k].child_node, closing[k].parent_node
-                move(ends[0])
-                move(ends[1])
-                entries.append(Entry(start, k, (at.multiplier(k), at.flows(ends[0]), at.flows(ends[1]))))
-                if _drags(closing[k]):
-                    entries.append(Entry(drag, k, (at.multiplier(k), at.flows(ends[0]), at.flows(ends[1]))))
+        move(step.node)
+        for k in loops_at.get(step.node, []):
+            begin_loop(k)
         entries += _body_goes(at, step)
     return entries
 
@@ -171,11 +173,21 @@ def _way_back(at: Any, order: list[BodyGoes | LoopGoes], feel: OnCall, accelerat
     """Multipliers and accelerations, the last eliminated first; a loop holds as soon as both its bodies have
     accelerated."""
     entries: list[Entry] = []
-    waiting = {k: {j.child_node, j.parent_node} - {0} for k, j in _closing(at.plan).items()}
-    loops_at: dict[int, list[int]] = {}
-    for k, nodes in waiting.items():
-        for i in nodes:
-            loops_at.setdefault(i, []).append(k)
+    acting = _acting(at.plan)
+    # A loop waits for its two bodies and, as node 0, for its own multiplier.
+    waiting = {
+        k: {j.child_node, j.parent_node, 0} - ({0} if not j.constraints else set()) for k, j in acting.items()
+    }
+    loops_at = _loops_at(acting)
+
+    def arrive(k: int, node: int) -> None:
+        waiting[k].discard(node)
+        if not waiting[k]:
+            if acting[k].constraints:
+                entries.append(Entry(hold, k, _with_ends(at, k)))
+            if _drags(acting[k]):
+                entries.append(Entry(drag_again, k, _with_ends(at, k)))
+
     for step in reversed(order):
         if isinstance(step, LoopGoes):
             k, me = step.loop, at.multiplier(step.loop)
@@ -185,19 +197,14 @@ def _way_back(at: Any, order: list[BodyGoes | LoopGoes], feel: OnCall, accelerat
             for other, _ in step.others:
                 entries.append(Entry(feel_pair, k, (me, at.pair(k, other), at.multiplier(other))))
             entries.append(Entry(settle, k, (me,)))
+            arrive(k, 0)
             continue
         i = step.node
         for k, _ in step.carried:
             entries.append(Entry(release, i, (at.body(i), at.link(k, i), at.multiplier(k))))
         entries.append(Entry(accelerate, i, _with_parent(at, i, step.parent)))
         for k in loops_at.get(i, []):
-            waiting[k].discard(i)
-            if not waiting[k]:
-                j = at.plan.loop_joints[k]
-                ends = at.flows(j.child_node), at.flows(j.parent_node)
-                entries.append(Entry(hold, k, (at.multiplier(k), *ends)))
-                if _drags(j):
-                    entries.append(Entry(drag_again, k, (at.multiplier(k), *ends)))
+            arrive(k, i)
     return entries
 
 
@@ -205,9 +212,27 @@ def _with_parent(at: Any, i: int, parent: int) -> tuple[Any, ...]:
     return at.body(i), at.flows(i), at.flows(parent)
 
 
-def _closing(plan: Any) -> dict[int, Any]:
-    """The loops that constrain something."""
-    return {k: j for k, j in enumerate(plan.loop_joints) if j.constraints and j.parent_node != j.child_node}
+def _with_ends(at: Any, k: int) -> tuple[Any, ...]:
+    joint = at.plan.loop_joints[k]
+    return at.multiplier(k), at.flows(joint.child_node), at.flows(joint.parent_node)
+
+
+def _acting(plan: Plan) -> dict[int, Loop]:
+    """The loops that constrain something or have friction, between two nodes."""
+    return {
+        k: joint
+        for k, joint in enumerate(plan.loop_joints)
+        if (joint.constraints or _drags(joint)) and joint.parent_node != joint.child_node
+    }
+
+
+def _loops_at(acting: dict[int, Loop]) -> dict[int, list[int]]:
+    """The loops that join each node."""
+    loops_at: dict[int, list[int]] = {}
+    for k, joint in acting.items():
+        for i in {joint.parent_node, joint.child_node} - {0}:
+            loops_at.setdefault(i, []).append(k)
+    return loops_at
 
 
 def _drags(joint: Loop) -> bool:

@@ -1,26 +1,39 @@
 """Generators of mechanisms: benchmarks of the field, robots with realistic numbers, and random ones for
 tests."""
 
+from catena.mechanism.generators.andrews import andrews
 from catena.mechanism.generators.arms import add_arm, arm6, arm7
 from catena.mechanism.generators.bars import four_bar, n_four_bars
 from catena.mechanism.generators.chains import chain, tree
 from catena.mechanism.generators.grasping import arms_on_object, free_flyer
+from catena.mechanism.generators.hand import hand
 from catena.mechanism.generators.humanoid import humanoid
+from catena.mechanism.generators.nested import nested_loops
 from catena.mechanism.generators.random_mechanisms import random_kind, random_mechanism
+from catena.mechanism.generators.scissors import scissor_lift
+from catena.mechanism.generators.spatial_loops import bricard, spatial_four_bar
 from catena.mechanism.generators.stewart import stewart
+from catena.mechanism.generators.walker import walker
 
 __all__ = [
     "add_arm",
+    "andrews",
     "arm6",
     "arm7",
     "arms_on_object",
+    "bricard",
     "chain",
     "four_bar",
     "free_flyer",
+    "hand",
     "humanoid",
     "n_four_bars",
+    "nested_loops",
     "random_kind",
     "random_mechanism",
+    "scissor_lift",
+    "spatial_four_bar",
     "stewart",
     "tree",
+    "walker",
 ]

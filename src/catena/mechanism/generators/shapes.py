@@ -27,3 +27,8 @@ def box(mass: float, size: ArrayLike, com: ArrayLike = (0.0, 0.0, 0.0)) -> dict[
     """Mass, com and inertia of a uniform box with the given edge lengths (3,)."""
     x, y, z = (float(s) ** 2 for s in np.asarray(size, dtype=np.float64))
     return {"mass": mass, "com": com, "inertia": np.array([y + z, x + z, x + y]) * mass / 12.0}
+
+
+def sphere(mass: float, radius: float) -> dict[str, Any]:
+    """Mass, com and inertia of a solid sphere around the body origin."""
+    return {"mass": mass, "com": (0.0, 0.0, 0.0), "inertia": 0.4 * mass * radius**2 * np.ones(3)}
