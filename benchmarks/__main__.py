@@ -3,7 +3,7 @@
 import argparse
 import importlib
 
-NAMES = ("batches", "single_states", "scaling", "starting")
+NAMES = ("batches", "single_states", "scaling", "loops", "starting")
 
 
 def main() -> None:

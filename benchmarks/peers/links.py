@@ -64,10 +64,15 @@ class Edge:
 
 def links(mechanism: Any) -> list[Link]:
     """The links of a tree mechanism in depth-first order; raises ValueError if a joint closes a loop."""
+    return links_and_places(mechanism)[0]
+
+
+def links_and_places(mechanism: Any) -> tuple[list[Link], dict[str, tuple[int, Array]]]:
+    """The links, and for every body the index of its link (-1 for ground) and its pose (4 x 4) in it."""
     edges = _edges_by_body(mechanism)
     q_starts, v_starts = _coordinate_starts(mechanism)
     result: list[Link] = []
-    seen = {"ground"}
+    places = {"ground": (-1, np.eye(4))}
     # A pending entry: the edge to follow, the link that the near body belongs to and that body's pose in it.
     pending = [(edge, -1, np.eye(4), "") for edge in reversed(edges["ground"])]
     while pending:
@@ -75,9 +80,8 @@ def links(mechanism: Any) -> list[Link]:
         joint = edge.joint
         if joint.name == arrived_by:
             continue
-        if edge.body in seen:
+        if edge.body in places:
             raise ValueError(f"Joint {joint.name!r} closes a loop; the peers' converters take trees only.")
-        seen.add(edge.body)
         near_side, far_side = joint.in_parent.matrix(), joint.in_child.matrix()
         if edge.flipped:
             near_side, far_side = far_side, near_side
@@ -107,14 +111,15 @@ def links(mechanism: Any) -> list[Link]:
                     inertia=np.zeros((3, 3)),
                 )
             )
+        places[edge.body] = far, pose_of_far_body
         if far >= 0:
             result[far] = _with_body(result[far], mechanism.bodies[edge.body], pose_of_far_body)
         onward = [(onward, far, pose_of_far_body, joint.name) for onward in edges[edge.body]]
         pending.extend(reversed(onward))
-    unreached = [name for name in mechanism.bodies if name not in seen]
+    unreached = [name for name in mechanism.bodies if name not in places]
     if unreached:
         raise ValueError(f"No joint leads from ground to {unreached}.")
-    return result
+    return result, places
 
 
 def damping_and_friction(tree: list[Link]) -> tuple[Array, Array]:

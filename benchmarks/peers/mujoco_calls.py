@@ -57,14 +57,14 @@ def forward_batch(mechanism: Any, q: Array, v: Array, tau: Array) -> Callable[[]
     """`mj_forward` for every state of the batch; the call returns MuJoCo's accelerations (batch, nv)."""
     model, to = to_mujoco(mechanism)
     arguments = (to.configuration(q), to.velocity(q, v), to.effort(q, v, tau))
-    return _batch("mj_forward", model, arguments, ("qpos", "qvel", "qfrc_applied"), "qacc")
+    return batch_of("mj_forward", model, arguments, ("qpos", "qvel", "qfrc_applied"), "qacc")
 
 
 def inverse_batch(mechanism: Any, q: Array, v: Array, vdot: Array) -> Callable[[], Array]:
     """`mj_inverse` for every state of the batch; the call returns MuJoCo's efforts (batch, nv)."""
     model, to = to_mujoco(mechanism)
     arguments = (to.configuration(q), to.velocity(q, v), to.acceleration(q, v, vdot))
-    return _batch("mj_inverse", model, arguments, ("qpos", "qvel", "qacc"), "qfrc_inverse")
+    return batch_of("mj_inverse", model, arguments, ("qpos", "qvel", "qacc"), "qfrc_inverse")
 
 
 def forward_single(mechanism: Any, q: Array, v: Array, tau: Array) -> Callable[[], Array]:
@@ -81,9 +81,11 @@ def forward_single(mechanism: Any, q: Array, v: Array, tau: Array) -> Callable[[
     return call
 
 
-def _batch(
+def batch_of(
     name: str, model: mujoco.MjModel, arguments: tuple[Array, ...], fields: tuple[str, ...], result: str
 ) -> Callable[[], Array]:
+    """A MuJoCo function of one state for every row of `arguments`, which go to the named fields of its data; the call
+    returns the field `result` (batch, nv)."""
     data = mujoco.MjData(model)
     inputs = [np.ascontiguousarray(argument) for argument in arguments]
     output = np.zeros_like(inputs[1])

@@ -1,5 +1,6 @@
-"""A Catena tree mechanism as MuJoCo's XML (MJCF) and as a compiled MuJoCo model."""
+"""A Catena mechanism as MuJoCo's XML (MJCF) and as a compiled MuJoCo model; loops become equality constraints."""
 
+from collections.abc import Sequence
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
@@ -19,19 +20,22 @@ from benchmarks.peers.coordinates import (
     reversed_order,
 )
 from benchmarks.peers.links import Link, damping_and_friction, links
+from benchmarks.peers.loops import Hold
 
 # Nothing may change the inertias, and nothing but the tree's own dynamics should take time.
 HEADER = """<mujoco model={name}>
 <compiler angle="radian" autolimits="false" balanceinertia="false" boundmass="0" boundinertia="0"
           inertiafromgeom="false" fusestatic="false"/>
-<option gravity="{gravity}"><flag contact="disable" constraint="disable"/></option>
+<option gravity="{gravity}"><flag contact="disable" constraint="{constraints}"/></option>
 <worldbody>
 """
-FOOTER = "</worldbody>\n</mujoco>\n"
+# MuJoCo refuses rods without thickness. So little inertia about their own axis changes no result.
+LEAST_MOMENT = 1e-12
+FOOTER = "</worldbody>\n{equality}</mujoco>\n"
 
 
-def to_mjcf(mechanism: Any) -> str:
-    """The mechanism as MJCF text; every body frame is the child-side frame of the joint that moves it.
+def to_mjcf(mechanism: Any, holds: Sequence[Hold] = ()) -> str:
+    """The tree mechanism as MJCF text, with equality constraints for `holds`; every body frame is the child-side frame of the joint that moves it.
 
     Compound joints become several joints of one body, which MuJoCo composes in the order in which they are
     written, as Catena composes motions. A free joint that does not hang on ground becomes three slides and
@@ -41,7 +45,11 @@ def to_mjcf(mechanism: Any) -> str:
     children: dict[int, list[int]] = {number: [] for number in range(-1, len(tree))}
     for number, link in enumerate(tree):
         children[link.parent].append(number)
-    text = [HEADER.format(name=quoteattr(mechanism.name), gravity=_numbers(np.asarray(mechanism.gravity)))]
+    sites = _sites(holds)
+    gravity = _numbers(np.asarray(mechanism.gravity))
+    constraints = "enable" if holds else "disable"
+    text = [HEADER.format(name=quoteattr(mechanism.name), gravity=gravity, constraints=constraints)]
+    text += sites.get(-1, [])
     # Links come depth first; a stack in place of recursion lets chains be as deep as they like.
     pending: list[int | str] = list(reversed(children[-1]))
     while pending:
@@ -49,16 +57,17 @@ def to_mjcf(mechanism: Any) -> str:
         if isinstance(item, str):
             text.append(item)
             continue
-        text.append(_opening(tree[item]))
+        text += [_opening(tree[item]), *sites.get(item, [])]
         pending.append("</body>\n")
         pending.extend(reversed(children[item]))
-    return "".join([*text, FOOTER])
+    return "".join([*text, FOOTER.format(equality=_equality(holds))])
 
 
-def to_mujoco(mechanism: Any) -> tuple[mujoco.MjModel, Coordinates]:
-    """The compiled model, and the translation of coordinates that goes with it."""
+def to_mujoco(mechanism: Any, holds: Sequence[Hold] = ()) -> tuple[mujoco.MjModel, Coordinates]:
+    """The compiled model of a tree mechanism and what holds its links together besides, and the translation of
+    coordinates that goes with it."""
     tree = links(mechanism)
-    model = mujoco.MjModel.from_xml_string(to_mjcf(mechanism))
+    model = mujoco.MjModel.from_xml_string(to_mjcf(mechanism, holds))
     blocks, q, v = [], 0, 0
     damping, friction = damping_and_friction(tree)
     for link in tree:
@@ -77,6 +86,21 @@ def to_mujoco(mechanism: Any) -> tuple[mujoco.MjModel, Coordinates]:
     if (q, v) != (model.nq, model.nv):
         raise ValueError(f"MuJoCo's model has nq, nv = {model.nq}, {model.nv}; the tree has {q}, {v}.")
     return model, Coordinates(q, v, tuple(blocks), damping, friction)
+
+
+def _sites(holds: Sequence[Hold]) -> dict[int, list[str]]:
+    """The sites of each link, between which equality constraints act."""
+    sites: dict[int, list[str]] = {}
+    for number, hold in enumerate(holds):
+        sites.setdefault(hold.link1, []).append(f'<site name="{number}a" {_pose(hold.pose1)}/>\n')
+        sites.setdefault(hold.link2, []).append(f'<site name="{number}b" {_pose(hold.pose2)}/>\n')
+    return sites
+
+
+def _equality(holds: Sequence[Hold]) -> str:
+    words = {"point": "connect", "weld": "weld"}
+    lines = [f'<{words[h.kind]} site1="{k}a" site2="{k}b"/>\n' for k, h in enumerate(holds)]
+    return "".join(["<equality>\n", *lines, "</equality>\n"]) if lines else ""
 
 
 def _map(link: Link) -> JointMap:
@@ -106,6 +130,7 @@ def _opening(link: Link) -> str:
     if link.mass > 0.0:
         # Diagonalised here: MuJoCo would do it for a full matrix too, but only to about 1e-12.
         moments, axes = np.linalg.eigh(link.inertia)
+        moments = np.maximum(moments, LEAST_MOMENT)
         axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
         frame = np.eye(4)
         frame[:3, :3], frame[:3, 3] = axes, link.com

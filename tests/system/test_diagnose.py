@@ -189,7 +189,10 @@ def test_rank_does_not_depend_on_units_or_mass():
         for (name, body), mass in zip(list(plain.bodies.items())[1:], masses, strict=True):
             m.add_body(name, mass * body.mass, size * body.com, mass * size**2 * body.inertia)
         for name, j in plain.joints.items():
-            ends = (Pose(p=size * j.in_parent.p, R=j.in_parent.R), Pose(p=size * j.in_child.p, R=j.in_child.R))
+            ends = (
+                Pose(p=size * j.in_parent.p, R=j.in_parent.R),
+                Pose(p=size * j.in_child.p, R=j.in_child.R),
+            )
             m.add_joint(name, j.parent, j.child, j.kind, *ends)
         s = m.system()
         d = s.diagnose(s.assemble({"A": 0.3}))

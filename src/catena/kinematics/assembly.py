@@ -180,13 +180,14 @@ class _Solver:
         values: dict[str, np.ndarray] | None = None,
         hold: bool = True,
         enough: float = FINISHED,
+        damping: float = 1e-2,
     ) -> _Fit:
         """Damped Newton steps from q until the errors are small `enough` or no longer decrease."""
         values = (self.given if values is None else values) if hold else {}
         free = np.flatnonzero(self.free) if hold else np.arange(self.plan.nv)
         scale = self._columns(q)[free]
         fit = self.fit(q, values)
-        damping, slow = 1e-2, 0
+        least, slow = min(damping, 1e-3), 0
         for _ in range(80):
             e, J = self._equations(fit.states, fit.errors, bool(values))
             size = float(np.linalg.norm(e))
@@ -204,11 +205,11 @@ class _Solver:
                     break
                 if fit.worst <= CLOSED:
                     return fit
-                damping *= 6.0
+                damping = max(6.0 * damping, 1e-2)
             else:
                 break
             slow = slow + 1 if reached > 0.99 * size else 0
-            damping = max(1e-3, 0.3 * damping)
+            damping = max(least, 0.3 * damping)
             fit = trial
         return fit
 
@@ -232,7 +233,8 @@ class _Solver:
             }
             # Start where the last step leads to when it is taken again.
             start = self.put(self._move(q, (to - done) * last), values)
-            trial = self.descend(start, values, enough=FINISHED if to == 1.0 else ROUGHLY)
+            # A closed configuration is near, so that full Newton steps will mostly do.
+            trial = self.descend(start, values, enough=FINISHED if to == 1.0 else ROUGHLY, damping=1e-6)
             near, way = self._near(q, trial.q, 4.0 * STEP)
             if trial.worst <= (CLOSED if to == 1.0 else ROUGHLY) and near:
                 if to == 1.0:
@@ -268,7 +270,7 @@ class _Solver:
             y = Vt[:rank].T @ (U[:, :rank].T @ -e / s[:rank])
             N = Vt[rank:].T
             A = A * scale
-            y = y + N @ np.linalg.lstsq(A @ N, -(d + A @ y), rcond=1e-10)[0]
+            y = y + N @ least_squares(A @ N, -(d + A @ y), 1e-10 * float(np.linalg.norm(A)))
             if np.abs(y).max(initial=0.0) > 0.7:
                 return None
             fit = self.fit(self._move(fit.q, scale * y), {})
@@ -357,6 +359,13 @@ class _Solver:
         return slice(int(self.plan.v_start[i]), int(self.plan.v_start[i] + self.plan.v_size[i]))
 
 
+def least_squares(A: np.ndarray, b: np.ndarray, cutoff: float) -> np.ndarray:
+    """The smallest x (n,) for which A x is nearest to b (m,); singular values of A up to `cutoff` are zero."""
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    kept = s > cutoff
+    return Vt[kept].T @ (U[:, kept].T @ b / s[kept])
+
+
 def _sizes(S: np.ndarray, length: float) -> np.ndarray:
     size = np.linalg.norm(S[:3], axis=0) + np.linalg.norm(S[3:], axis=0) / length
     return 1.0 / np.where(size > 0.0, size, 1.0)
@@ -375,7 +384,8 @@ def _complaint(solver: _Solver, best: _Fit, slack: float) -> str:
             return (
                 f"The loops of {solver.plan.name!r} do not close with the values given for {names}: {left} are left "
                 f"open, more than the slack of {slack:.3g}. They close when those values change by "
-                f"{solver.moved(free):.3g}: give fewer values, or values that fit together, or a guess nearer to the configuration wanted."
+                f"{solver.moved(free):.3g}: give fewer values, or values that fit together, or a guess nearer to "
+                f"the configuration wanted."
             )
     told = f" with or without the values given for {names}" if solver.held else ""
     return (

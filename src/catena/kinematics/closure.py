@@ -95,9 +95,7 @@ def tree_motions(runner: Runner, q: Any, v: Any = None) -> Motions:
     return Motions(stacks.from_entries(entries), result["S_rows"], twist, c)
 
 
-def loop_kinematics(
-    runner: Runner, q: Any, v: Any = None, motions: Motions | None = None
-) -> list[LoopState]:
+def loop_kinematics(runner: Runner, q: Any, v: Any = None, motions: Motions | None = None) -> list[LoopState]:
     """The state of every loop joint of the plan, at q (..., nq) and v (..., nv), or at rest when v is None.
 
     `motions` are those of the tree at the same state, if the caller has them already.
@@ -128,7 +126,9 @@ def _loop_state(plan: Plan, motions: Motions, loop: Loop, v: Any) -> LoopState:
     q_joint = nearest_coordinates(kind, X)
     at_rest = kind_values(kind, q_joint, np.zeros(kind.nv))
     S = at_rest.S
-    v_joint = stacks.apply(np.linalg.pinv(S, rcond=1e-10), v_rel) if kind.nv else np.zeros((*v_rel.shape[:-1], 0))
+    v_joint = (
+        stacks.apply(np.linalg.pinv(S, rcond=1e-10), v_rel) if kind.nv else np.zeros((*v_rel.shape[:-1], 0))
+    )
     if q_joint.shape[:-1] != v_joint.shape[:-1]:
         q_joint = np.broadcast_to(q_joint, (*v_joint.shape[:-1], kind.nq))
     values = at_rest if v is None else kind_values(kind, q_joint, v_joint)

@@ -77,7 +77,7 @@ def _given(
         node, loop = nodes.get(name, -1), loops.get(name, -1)
         kind = plan.kind[node] if node >= 0 else plan.loop_joints[loop].kind
         assert kind is not None
-        result.append((name, kind, node, loop, value))
+        result.append((str(name), kind, node, loop, value))
     return result
 
 

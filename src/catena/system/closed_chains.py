@@ -38,9 +38,7 @@ MISMATCH = 1e-6
 
 def is_closed(plan: Plan) -> bool:
     """Whether the joints that the tree leaves out constrain it or rub."""
-    return any(
-        loop.constraints or np.any(loop.damping) or np.any(loop.friction) for loop in plan.loop_joints
-    )
+    return any(loop.constraints or np.any(loop.damping) or np.any(loop.friction) for loop in plan.loop_joints)
 
 
 def pose_problem(evaluator: Evaluator, inputs: Mapping[str, Any], vdot: Any = None) -> LoopProblem:
@@ -53,9 +51,7 @@ def pose_problem(evaluator: Evaluator, inputs: Mapping[str, Any], vdot: Any = No
     for name in ("q", "qd"):
         if inputs.get(name) is None:
             raise StateError(f"{'v' if name == 'qd' else name} is None; give an array.")
-    given = {
-        name: evaluator.checked(algorithm, name, x) for name, x in inputs.items() if x is not None
-    }
+    given = {name: evaluator.checked(algorithm, name, x) for name, x in inputs.items() if x is not None}
     named = {{"qd": "v", "a_base": "base_acceleration"}.get(n, n): x for n, x in given.items()}
     if vdot is not None:
         named["vdot"] = evaluator.checked(dynamics.newton_euler, "qdd", vdot)
@@ -140,7 +136,9 @@ def _require_closed_motion(problem: LoopProblem, vdot: np.ndarray) -> None:
     """Raise for accelerations that would open a loop."""
     L = problem.equations[0]
     opening = (apply(problem.J, vdot) + problem.gamma) / problem.scale
-    size = np.linalg.norm(apply(transposed(L), vdot), axis=-1) + np.linalg.norm(problem.gamma / problem.scale, axis=-1)
+    size = np.linalg.norm(apply(transposed(L), vdot), axis=-1) + np.linalg.norm(
+        problem.gamma / problem.scale, axis=-1
+    )
     bad = np.linalg.norm(opening, axis=-1) > MISMATCH * size
     if bad.any():
         worst = int(np.argmax(np.where(bad, np.linalg.norm(opening, axis=-1), 0.0)))

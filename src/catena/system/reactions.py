@@ -55,7 +55,9 @@ class Reactions:
             alone = self._pass_on(some, X[states], nothing, self._loop_wrenches(some, stress, False))
             middle = {name: _middle(self.mechanism, some, name) for name in alone}
             size = some.length
-            given = np.concatenate([_weighed(passed[name][states], middle[name], size) for name in alone], axis=-1)
+            given = np.concatenate(
+                [_weighed(passed[name][states], middle[name], size) for name in alone], axis=-1
+            )
             change = np.concatenate([_weighed(alone[name], middle[name], size) for name in alone], axis=-1)
             z = -np.linalg.solve(change @ stacks.transposed(change), change @ stacks.transposed(given))
             for name in alone:
@@ -65,9 +67,7 @@ class Reactions:
             for name, wrench in passed.items()
         }
 
-    def _needs(
-        self, problem: LoopProblem, vdot: np.ndarray, outside: Mapping[str, np.ndarray]
-    ) -> np.ndarray:
+    def _needs(self, problem: LoopProblem, vdot: np.ndarray, outside: Mapping[str, np.ndarray]) -> np.ndarray:
         """What the motion of each body takes beyond the wrenches from outside, (states, bodies, 6), in node
         frames."""
         plan, motions = self.plan, problem.motions
@@ -85,7 +85,8 @@ class Reactions:
             v = motions.v[:, i]
             h = v @ I
             gyroscopic = np.concatenate(
-                [np.cross(v[:, :3], h[:, :3]) + np.cross(v[:, 3:], h[:, 3:]), np.cross(v[:, :3], h[:, 3:])], axis=-1
+                [np.cross(v[:, :3], h[:, :3]) + np.cross(v[:, 3:], h[:, 3:]), np.cross(v[:, :3], h[:, 3:])],
+                axis=-1,
             )
             need[:, k] = a[:, i] @ I + gyroscopic
         for name, wrench in outside.items():
@@ -93,7 +94,9 @@ class Reactions:
             need[:, self.bodies[body]] -= np.broadcast_to(wrench, (*problem.batch, 6)).reshape(-1, 6)
         return need
 
-    def _loop_wrenches(self, problem: LoopProblem, multipliers: np.ndarray, friction: bool) -> list[np.ndarray]:
+    def _loop_wrenches(
+        self, problem: LoopProblem, multipliers: np.ndarray, friction: bool
+    ) -> list[np.ndarray]:
         """The wrench (states, k, 6) of each loop at its frame C for multipliers (states, m, k)."""
         result, at = [], 0
         for state, rubbed in zip(problem.loops, problem.friction_wrenches, strict=True):

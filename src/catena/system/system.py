@@ -217,19 +217,11 @@ class System:
         f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None,
     ) -> ContactSolution:  # fmt: skip
         """Accelerations and contact forces with the tips of chains in contact with supports of known motion; the
-        loops of the mechanism are respected."""
-        self._evaluator.check_current()
+        loops of the mechanism are respected. A contact holds in both directions: whether it should let go is for
+        the caller to decide by its force."""
         for contact in contacts:
             self._frame(contact.frame)
-        inputs = {"q": q, "v": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
-        public = {"v": "qd"}
-        checked = {
-            name: self._evaluator.checked(dynamics.articulated_body, public.get(name, name), x)
-            for name, x in inputs.items()
-            if x is not None
-        }
-        self._evaluator.check_positions("q", checked["q"])
-        return tip_contacts(LoopProblem(self._evaluator, **checked), contacts)
+        return tip_contacts(self._loop_problem(q, v, tau, f_ext, base_acceleration), contacts)
 
     # Dynamics.
 

@@ -10,7 +10,9 @@ from catena.structure import Plan
 from catena.system import arrays
 
 
-def in_node_frames(plan: Plan, f_ext: Mapping[str, Any], known: Callable[[str], str]) -> dict[str, np.ndarray]:
+def in_node_frames(
+    plan: Plan, f_ext: Mapping[str, Any], known: Callable[[str], str]
+) -> dict[str, np.ndarray]:
     """{body or frame: wrench (..., 6)} at the origin and in the axes of the node that carries it, from wrenches in the
     body's or frame's own axes at its origin."""
     if not isinstance(f_ext, Mapping):

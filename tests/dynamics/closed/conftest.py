@@ -16,7 +16,9 @@ KINDS = [
 
 def looped(seed, loops=2, bodies=7):
     """A random mechanism over all joint kinds, tree and loop, under a random gravity; odd seeds float."""
-    mechanism = random_mechanism(seed, bodies, KINDS, loops=loops, floating=bool(seed % 2), friction=bool(seed % 3))
+    mechanism = random_mechanism(
+        seed, bodies, KINDS, loops=loops, floating=bool(seed % 2), friction=bool(seed % 3)
+    )
     mechanism.gravity = np.random.default_rng(seed).normal(size=3) * 6.0
     return mechanism
 
@@ -53,7 +55,7 @@ def constraints(system, q):
     return J, np.concatenate([s.position for s in states]) if states else np.zeros(0)
 
 
-def closed_state(system, seed, size=0.3):
+def find_closed_state(system, seed, size=0.3):
     """q near neutral that closes all loops to rounding, by Gauss-Newton steps from a closed configuration that is moved
     along the motions it allows, and a v that keeps them closed."""
     random = np.random.default_rng(seed)
@@ -74,7 +76,7 @@ def closed_state(system, seed, size=0.3):
 def problem_of(system, seed, batch=2, outside=True):
     """Equations of motion at closed states, with forces of all sorts."""
     random = np.random.default_rng(seed)
-    states = [closed_state(system, seed + 100 * k) for k in range(batch)]
+    states = [find_closed_state(system, seed + 100 * k) for k in range(batch)]
     q, v = (np.array(x) for x in zip(*states, strict=True))
     tau = random.normal(size=(batch, system.nv)) * 5.0
     f_ext = random.normal(size=(batch, 6 * system.plan.n)) if outside else None
@@ -92,3 +94,9 @@ def closed_system(request):
 def closed_problem(closed_system):
     """Equations of motion of each system of the gallery at two closed states."""
     return problem_of(closed_system, 3)
+
+
+@pytest.fixture(scope="session")
+def closed_state():
+    """`find_closed_state`, as a function of the system and a seed."""
+    return find_closed_state

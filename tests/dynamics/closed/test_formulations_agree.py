@@ -18,16 +18,24 @@ def times(A, x):
 def scale_of(problem, vdot):
     """What forces and accelerations of constraints are made of, to measure residuals by."""
     force = np.abs(problem.force).max() + np.abs(times(np.abs(problem.H), np.abs(vdot))).max()
-    return force, np.abs(times(np.abs(problem.J), np.abs(vdot))).max(initial=0.0) + np.abs(problem.gamma).max(initial=0.0)
+    return force, np.abs(times(np.abs(problem.J), np.abs(vdot))).max(initial=0.0) + np.abs(problem.gamma).max(
+        initial=0.0
+    )
 
 
 def test_the_oracle_satisfies_motion_and_constraints(closed_problem):
     problem = closed_problem
     solution = kkt(problem)
     force, opening = scale_of(problem, solution.vdot)
-    left = times(problem.H, solution.vdot) - problem.force - times(np.swapaxes(problem.J, -1, -2), solution.multipliers)
+    left = (
+        times(problem.H, solution.vdot)
+        - problem.force
+        - times(np.swapaxes(problem.J, -1, -2), solution.multipliers)
+    )
     assert np.abs(left).max() <= 1e-12 * force
-    assert np.abs(times(problem.J, solution.vdot) + problem.gamma).max(initial=0.0) <= 1e-11 * max(opening, 1.0)
+    assert np.abs(times(problem.J, solution.vdot) + problem.gamma).max(initial=0.0) <= 1e-11 * max(
+        opening, 1.0
+    )
 
 
 @pytest.mark.parametrize("formulation", OTHERS, ids=lambda f: f.__name__)
@@ -37,7 +45,9 @@ def test_a_formulation_gives_the_accelerations_of_the_oracle(closed_problem, for
     np.testing.assert_array_equal(other.rank, oracle.rank)
     # Multipliers differ where constraints are redundant, but not what they do.
     Jt = np.swapaxes(closed_problem.J, -1, -2)
-    agree(times(Jt, other.multipliers), times(Jt, oracle.multipliers), 1e-9, np.abs(closed_problem.force).max())
+    agree(
+        times(Jt, other.multipliers), times(Jt, oracle.multipliers), 1e-9, np.abs(closed_problem.force).max()
+    )
 
 
 def test_the_tree_from_bodies_is_the_tree_of_the_compiled_algorithms(closed_problem, agree):
@@ -58,7 +68,9 @@ def test_the_tree_from_bodies_is_the_tree_of_the_compiled_algorithms(closed_prob
 @pytest.mark.parametrize("member", ["rod0", "bar1", "rod1", "bar2", "rod2"])
 def test_any_reference_member_will_do(member, agree):
     system = n_four_bars(2).system()
-    problem = LoopProblem(system._evaluator, system.neutral(), 0.7 * np.ones(system.nv) * [1, 1, 1, -1, -1], np.arange(5.0))
+    problem = LoopProblem(
+        system._evaluator, system.neutral(), 0.7 * np.ones(system.nv) * [1, 1, 1, -1, -1], np.arange(5.0)
+    )
     agree(reference_member(problem, member).vdot, kkt(problem).vdot, 1e-11)
 
 
@@ -83,7 +95,11 @@ def test_a_flat_four_bar_and_its_neighbours_satisfy_the_equations(angle):
         assert np.isfinite(solution.vdot).all() and np.isfinite(solution.multipliers).all()
         assert solution.rank[0] == expected_rank
         force, opening = scale_of(problem, solution.vdot)
-        left = times(problem.H, solution.vdot) - problem.force - times(np.swapaxes(problem.J, -1, -2), solution.multipliers)
+        left = (
+            times(problem.H, solution.vdot)
+            - problem.force
+            - times(np.swapaxes(problem.J, -1, -2), solution.multipliers)
+        )
         assert np.abs(left).max() <= 1e-9 * force
         assert np.abs(times(problem.J, solution.vdot) + problem.gamma).max() <= 1e-9 * opening
 
@@ -145,5 +161,7 @@ def test_a_batch_is_its_states_one_by_one(agree):
     for method in ("auto", "absolute", "joint_multipliers", "minimal", "reference_member"):
         together = system.forward_dynamics(q, np.zeros(system.nv), tau, method=method)
         assert together.shape == (2, 3, system.nv)
-        agree(together[1, 2], system.forward_dynamics(q, np.zeros(system.nv), tau[1, 2], method=method), 1e-12)
+        agree(
+            together[1, 2], system.forward_dynamics(q, np.zeros(system.nv), tau[1, 2], method=method), 1e-12
+        )
         assert system.forward_dynamics(q, np.zeros((0, system.nv)), method=method).shape == (0, system.nv)

@@ -59,7 +59,11 @@ def test_worked_example_with_an_accelerated_base():
 def test_contact_is_what_a_loop_joint_would_be():
     """In motion, with friction and torques, a tip held but for its rotation is a hinge on the ground."""
     m = four_links()
-    q, v, tau = np.array([0.3, -0.4, 0.8, 0.2]), np.array([0.5, -1.0, 0.7, 0.3]), np.array([1.0, 2.0, -1.0, 0.5])
+    q, v, tau = (
+        np.array([0.3, -0.4, 0.8, 0.2]),
+        np.array([0.5, -1.0, 0.7, 0.3]),
+        np.array([1.0, 2.0, -1.0, 0.5]),
+    )
     s = m.system()
     at = s.pose(q, "tip").p
     hinged = m.copy()
@@ -82,7 +86,11 @@ def test_prescribed_acceleration_is_met_on_a_moving_support(axes, derivative):
     rng = np.random.default_rng(4)
     q, v = rng.normal(size=(2, s.nv))
     frame = list(s.mechanism.bodies)[-1]
-    start, twist, acceleration = Pose(p=(0.3, -0.2, 0.5), rpy=(0.4, -0.3, 0.9)), rng.normal(size=6), rng.normal(size=6)
+    start, twist, acceleration = (
+        Pose(p=(0.3, -0.2, 0.5), rpy=(0.4, -0.3, 0.9)),
+        rng.normal(size=6),
+        rng.normal(size=6),
+    )
     wanted = np.array([0.7, -1.2, 0.4])
     support = ct.Support(start, twist, acceleration)
     contact = ct.TipContact(frame, ("ry", "dx", "dz"), acceleration=wanted, support=support, axes=axes)
@@ -109,7 +117,9 @@ def test_forces_and_accelerations_satisfy_the_equations_of_motion():
     rng = np.random.default_rng(5)
     q, v, tau = rng.normal(size=(3, s.nv))
     frame = list(s.mechanism.bodies)[-1]
-    r = s.contact_dynamics(q, v, tau, [ct.TipContact(frame, ("dx", "dy", "dz"), axes="tip", force=(0.1, 0.2, -0.3))])
+    r = s.contact_dynamics(
+        q, v, tau, [ct.TipContact(frame, ("dx", "dy", "dz"), axes="tip", force=(0.1, 0.2, -0.3))]
+    )
     without = s.inverse_dynamics(q, v, r.vdot, f_ext={frame: -r.contacts[0].f})
     np.testing.assert_allclose(without, tau, atol=1e-10)
     np.testing.assert_allclose(r.contacts[0].h, [0.1, 0.2, -0.3])

@@ -39,7 +39,7 @@ def absolute(problem: LoopProblem) -> LoopSolution:
     across = [transposed(joint.Phi) for joint in joints]
     L, _, force = positive_definite(
         _block_diagonal(inertias[1:]),
-        g[:, 1:].reshape(states, -1),
+        g[:, 1:].reshape(states, 6 * plan.n - 6),
         np.concatenate([P @ d for P, d in zip(across, D, strict=True)], axis=-2),
         np.concatenate([apply(P, k) for P, k in zip(across, known, strict=True)], axis=-1),
         np.concatenate([row_weight(j.Phi, problem.mass, problem.length) for j in joints], axis=-1),
@@ -48,7 +48,10 @@ def absolute(problem: LoopProblem) -> LoopSolution:
     mobility = [np.linalg.solve(L, transposed(d)) for d in D]
     scales = [row_scale(j.Phi, m, problem.length) for j, m in zip(joints, mobility, strict=True)]
     scale = np.concatenate(scales, axis=-1)
-    A = np.concatenate([P @ transposed(m) for P, m in zip(across, mobility, strict=True)], axis=-2) / scale[..., None]
+    A = (
+        np.concatenate([P @ transposed(m) for P, m in zip(across, mobility, strict=True)], axis=-2)
+        / scale[..., None]
+    )
     b = -np.concatenate([apply(P, k) for P, k in zip(across, known, strict=True)], axis=-1) / scale
     y, mu, rank = constrained(A, solve_lower(L, force), b, problem.tolerance)
     a = np.concatenate([a_ground[:, None], solve_upper(L, y).reshape(states, plan.n - 1, 6)], axis=1)

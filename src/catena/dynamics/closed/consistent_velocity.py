@@ -15,6 +15,7 @@ import numpy as np
 
 from catena.dynamics.closed.problem import LoopProblem
 from catena.errors import LoopError
+from catena.kinematics.assembly import least_squares
 from catena.kinematics.held import Held
 from catena.kinematics.stacks import transposed
 
@@ -44,17 +45,18 @@ def _one_state(
 ) -> np.ndarray:
     J, scale = problem.scaled[k], problem.scale[k]
     size = max(1.0, float(np.abs(b).max(initial=0.0)))
+    tolerance, reach = float(problem.tolerance[k]), 1e-12 * float(np.linalg.norm(A))
     # First as given, with the loops opening as little as can be.
-    y = np.linalg.lstsq(A, b, rcond=1e-12)[0]
+    y = least_squares(A, b, reach)
     missed = float(np.abs(A @ y - b).max(initial=0.0))
-    free = _null_space(A)
-    y = y - free @ np.linalg.lstsq(J @ free, J @ y, rcond=float(problem.tolerance[k]))[0]
+    free = _null_space(A, reach)
+    y = y - free @ least_squares(J @ free, J @ y, tolerance)
     opening = float(np.abs((J @ y) * scale).max(initial=0.0))
     if max(opening, missed) <= NEGLIGIBLE * size:
         return y
     # Then with the loops closed, and the given values changed as little as can be.
-    closed = _null_space(J, float(problem.tolerance[k]), 1.0)
-    z = closed @ np.linalg.lstsq(A @ closed, b, rcond=1e-12)[0]
+    closed = _null_space(J, tolerance)
+    z = closed @ least_squares(A @ closed, b, 1e2 * reach)
     change = float(np.abs(A @ z - b).max(initial=0.0))
     if opening <= slack * size and change <= YIELD * slack * size:
         return z
@@ -81,10 +83,10 @@ def _held_rows(problem: LoopProblem, held: Sequence[Held]) -> tuple[np.ndarray, 
     return np.concatenate(rows, axis=1), np.concatenate(wanted, axis=1)
 
 
-def _null_space(A: np.ndarray, tolerance: float = 1e-12, size: float = 1e-300) -> np.ndarray:
-    """An orthonormal basis (nv, k) of what A, whose rows have about this size, does not see."""
+def _null_space(A: np.ndarray, cutoff: float) -> np.ndarray:
+    """An orthonormal basis (nv, k) of what A does not see; singular values up to `cutoff` are zero."""
     _, s, Vt = np.linalg.svd(A)
-    return Vt[int((s > tolerance * s.max(initial=size)).sum()) :].T
+    return Vt[int((s > cutoff).sum()) :].T
 
 
 def _complaint(

@@ -56,7 +56,14 @@ def _tree_joints(problem: LoopProblem) -> list[GraphJoint]:
         Phi = kind_values(kind, q, np.zeros(kind.nv)).Phi
         result.append(
             GraphJoint(
-                int(plan.parent[i]), i, motions.X[:, i], here, S, Phi, motions.c[:, i], _wrench(S, force[:, at])
+                int(plan.parent[i]),
+                i,
+                motions.X[:, i],
+                here,
+                S,
+                Phi,
+                motions.c[:, i],
+                _wrench(S, force[:, at]),
             )
         )
     return result
@@ -67,8 +74,9 @@ def _loop_joints(problem: LoopProblem) -> list[GraphJoint]:
     result = []
     for k, (state, friction) in enumerate(zip(problem.loops, problem.friction_wrenches, strict=True)):
         loop = state.loop
-        X_a = state.X @ stacks.to_frame(loop.parent_pose)
-        X_b = np.broadcast_to(stacks.to_frame(loop.child_pose), X_a.shape)
+        X_b = np.broadcast_to(stacks.to_frame(loop.child_pose), state.X.shape)
+        # A joint between bodies of one node holds nothing; the difference must vanish exactly, not but for rounding.
+        X_a = X_b if loop.parent_node == loop.child_node else state.X @ stacks.to_frame(loop.parent_pose)
         applied = nothing if friction is None else friction
         result.append(
             GraphJoint(

@@ -183,7 +183,9 @@ class LoopProblem:
         directions of its kind, so that it is the same for rotated copies and in all units, and does not vanish
         for a row that is zero but for rounding."""
         L = self.equations[0]
-        rows = [row_scale(s.Phi, np.linalg.solve(L, stacks.transposed(s.J_rel)), self.length) for s in self.loops]
+        rows = [
+            row_scale(s.Phi, np.linalg.solve(L, stacks.transposed(s.J_rel)), self.length) for s in self.loops
+        ]
         return np.concatenate(rows, axis=-1) if rows else np.zeros((self.states, 0))
 
     @cached_property
@@ -203,7 +205,9 @@ def row_scale(Phi: np.ndarray, mobility: np.ndarray, length: float) -> np.ndarra
     linear = np.sqrt(np.sum(mobility[..., 3:] ** 2, axis=(-1, -2)))
     a = np.maximum(angular, 1e-3 * linear / length)[..., None]
     b = np.maximum(linear, 1e-3 * angular * length)[..., None]
-    size = np.sqrt(np.sum(Phi[..., :3, :] ** 2, axis=-2) * a**2 + np.sum(Phi[..., 3:, :] ** 2, axis=-2) * b**2)
+    size = np.sqrt(
+        np.sum(Phi[..., :3, :] ** 2, axis=-2) * a**2 + np.sum(Phi[..., 3:, :] ** 2, axis=-2) * b**2
+    )
     return np.where(size > 0.0, size, 1.0)
 
 

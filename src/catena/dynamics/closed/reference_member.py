@@ -81,9 +81,7 @@ def find_reference_member(plan: Plan, joints: Sequence[GraphJoint]) -> int:
     return 1 + int(np.argmin(sizes))
 
 
-def chains_of(
-    plan: Plan, joints: Sequence[GraphJoint], r: int
-) -> list[tuple[list[int], list[GraphJoint]]]:
+def chains_of(plan: Plan, joints: Sequence[GraphJoint], r: int) -> list[tuple[list[int], list[GraphJoint]]]:
     """The chains that are left without ground and node r, each as its nodes and its joints; a joint that leads from
     ground to r, or from one of these to itself, is a chain without nodes."""
     leader = list(range(plan.n))
@@ -200,7 +198,9 @@ def _open(
     c = _stack([apply(P, x) for P, x in zip(across, c6, strict=True)], (states, 0), -1)
     weight = _stack([row_weight(j.Phi, problem.mass, problem.length) for j in closing], (states, 0), -1)
     if nodes:
-        internal = np.array([r not in (j.a, j.b) for j in closing for _ in range(j.Phi.shape[-1])], dtype=bool)
+        internal = np.array(
+            [r not in (j.a, j.b) for j in closing for _ in range(j.Phi.shape[-1])], dtype=bool
+        )
         # Only constraints of the chain by itself may lend it inertia; those at the tip belong to the member too.
         L, _, force = positive_definite(H, force, C, c, weight * internal, problem.plan.name)
     else:
@@ -241,8 +241,14 @@ def _walk(
     left = list(joints)
     while inside - reached:
         # The stiffest joint first: it leaves the fewest constraints for later.
-        forward = [(j.S.shape[-1], k, True) for k, j in enumerate(left) if j.a in reached and j.b in inside - reached]
-        back = [(j.S.shape[-1], k, False) for k, j in enumerate(left) if j.b in reached and j.a in inside - reached]
+        forward = [
+            (j.S.shape[-1], k, True) for k, j in enumerate(left) if j.a in reached and j.b in inside - reached
+        ]
+        back = [
+            (j.S.shape[-1], k, False)
+            for k, j in enumerate(left)
+            if j.b in reached and j.a in inside - reached
+        ]
         _, k, ahead = min(forward + back)
         joint = left.pop(k)
         tree.append((joint, ahead))

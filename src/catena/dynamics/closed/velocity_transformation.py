@@ -59,7 +59,9 @@ def cut_joint_constraints(problem: LoopProblem, tree: TransformedTree) -> tuple[
         if joint.loop is not None:
             across = transposed(joint.Phi)
             rows.append(across @ (joint.X_b @ tree.B[:, joint.b] - joint.X_a @ tree.B[:, joint.a]))
-            drift = apply(joint.X_b, tree.bdot[:, joint.b]) - apply(joint.X_a, tree.bdot[:, joint.a]) - joint.c
+            drift = (
+                apply(joint.X_b, tree.bdot[:, joint.b]) - apply(joint.X_a, tree.bdot[:, joint.a]) - joint.c
+            )
             known.append(apply(across, drift))
     if not rows:
         return np.zeros((problem.states, 0, problem.plan.nv)), np.zeros((problem.states, 0))

@@ -3,8 +3,9 @@ equations."""
 
 from typing import Any
 
-from catena.dynamics.loop_elimination.steps import demand
+from catena.dynamics.loop_elimination.steps import demand, respond
 from catena.kernels import on_call
+from catena.spatial.scalars import array
 
 
 @on_call
@@ -25,9 +26,14 @@ def drag_again(multiplier: Any, child: Any, parent: Any) -> None:
 @on_call
 def balance(body: Any, parent: Any) -> None:
     """The joint force that is missing, and what the parent feels of it."""
-    body.u = body.effort - body.S.T * (body.f + body.p)
+    missing = body.effort - body.S.T * body.f
+    p, u = body.p, []
+    for k, (S, U) in enumerate(zip(body.S.columns(), body.U.columns(), strict=True)):
+        u.append(missing[k] - S.dot(p))
+        p = p + U * (body.d_inv[k] * u[k])
     parent.f += body.X.pull(body.f)
-    parent.p += body.X.pull(body.p + body.U * (body.D_inv @ body.u))
+    parent.p += body.X.pull(p)
+    body.u = array(u)
 
 
 @on_call
@@ -40,7 +46,7 @@ def balance_only(body: Any, parent: Any) -> None:
 @on_call
 def carry_again(body: Any, link: Any, multiplier: Any) -> None:
     """What the loop feels of them."""
-    multiplier.l = multiplier.l + link.E.T @ (body.D_inv @ body.u)
+    multiplier.l = multiplier.l + link.E.T @ (body.d_inv * body.u)
 
 
 @on_call
@@ -70,9 +76,7 @@ def feel_again(multiplier: Any, link: Any, body: Any) -> None:
 @on_call
 def accelerate_again(body: Any, parent: Any) -> None:
     """The corrections of all accelerations."""
-    da = body.X * parent.da
-    dq = body.D_inv @ (body.u - body.U.T * da - body.e)
-    body.da = da + body.S * dq
+    dq, body.da = respond(body, body.X * parent.da)
     body.a += body.da
     body.qdd = body.qdd + dq
     demand(body)

@@ -36,6 +36,7 @@ from catena.dynamics.loop_elimination.steps import (
     press,
     release,
     settle,
+    soften,
     start,
     velocities,
 )
@@ -45,9 +46,10 @@ from catena.structure import BodyGoes, Loop, LoopGoes, Plan, elimination_order
 REFINEMENTS = 2
 
 STEPS: tuple[OnCall, ...] = (
-    velocities, start, drag, articulate, carry, carry_to_ground, join, cross_couple, absorb_ground, invert, press,
-    mix_link, mix_own, mix_pair, begin, feel, feel_pair, settle, release, accelerate, hold, drag_again, balance,
-    balance_only, carry_again, invert_again, press_again, mix_again, feel_again, accelerate_again,
+    velocities, start, soften, drag, articulate, carry, carry_to_ground, join, cross_couple, absorb_ground,
+    invert, press, mix_link, mix_own, mix_pair, begin, feel, feel_pair, settle, release, accelerate, hold,
+    drag_again, balance, balance_only, carry_again, invert_again, press_again, mix_again, feel_again,
+    accelerate_again,
 )  # fmt: skip
 
 
@@ -72,6 +74,7 @@ def _eliminate(at: Any, order: list[BodyGoes | LoopGoes]) -> list[Entry]:
     begun: set[int] = set()
     acting = _acting(at.plan)
     loops_at = _loops_at(acting)
+    coupled = {k for step in order if isinstance(step, BodyGoes) for pair in step.crossed for k in pair[:2]}
 
     def move(i: int) -> None:
         path = []
@@ -91,6 +94,8 @@ def _eliminate(at: Any, order: list[BodyGoes | LoopGoes]) -> list[Entry]:
             places = _with_ends(at, k)
             if joint.constraints:
                 entries.append(Entry(start, k, places))
+            if k in coupled:
+                entries.append(Entry(soften, k, places[:1]))
             if _drags(joint):
                 entries.append(Entry(drag, k, places))
 

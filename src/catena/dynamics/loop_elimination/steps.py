@@ -21,6 +21,9 @@ from catena.spatial import (
 from catena.spatial.scalars import array, sign
 
 REGULARISATION = 1e-11
+# Loops that act on each other pass on the rounding errors of what each other blocks, which are of the order of
+# the machine precision over M; M must be larger than those.
+COUPLED = 1e4
 
 
 class Vector6:
@@ -99,6 +102,12 @@ def start(loop: Any, child: Any, parent: Any) -> None:
 
 
 @on_call
+def soften(multiplier: Any) -> None:
+    """A loop that acts on another one needs a larger M."""
+    multiplier.M = COUPLED * multiplier.M
+
+
+@on_call
 def drag(loop: Any, child: Any, parent: Any) -> None:
     """The friction of the loop's own joint, as the force that it takes from both bodies."""
     X = _relative(loop, child, parent)
@@ -149,37 +158,60 @@ def _padded(Phi: ForceSpace) -> ForceSpace:
 
 @on_call
 def articulate(body: Any, parent: Any) -> None:
-    """What the parent feels of a body through a joint that yields."""
-    U = body.A * body.S
-    D_inv = spd_inverse(body.S.T * U)
-    u = body.effort - body.S.T * body.p
-    Aa = body.A.felt_through(body.S, U, D_inv)
-    parent.A += body.X.pull(Aa)
-    parent.p += body.X.pull(body.p + Aa * body.c + U * (D_inv @ u))
-    body.U, body.D_inv, body.u = U, D_inv, u
+    """What the parent feels of a body through a joint that yields.
+
+    One degree of freedom after the other, because A may be stiff by eleven orders of magnitude where a loop blocks
+    a direction: a difference of large terms is then as exact as it can be, which that with an inverse of
+    S^T A S is not.
+    """
+    A, p = body.A, body.p
+    columns, d_inv, u = [], [], []
+    for S, effort in zip(_single_columns(body.S), body.effort, strict=True):
+        U = A * S
+        D_inv = spd_inverse(S.T * U)
+        r = effort - (S.T * p)[0]
+        A = A.felt_through(S, U, D_inv)
+        p = p + U * array([D_inv[0, 0] * r])
+        columns.append(U)
+        d_inv.append(D_inv[0, 0])
+        u.append(r)
+    parent.A += body.X.pull(A)
+    parent.p += body.X.pull(p + A * body.c)
+    body.U = ForceSpace(np.hstack([U.array for U in columns]))
+    body.d_inv, body.u = array(d_inv), array(u)
+
+
+def _single_columns(S: MotionSpace) -> list[MotionSpace]:
+    """The motions of a joint one by one."""
+    return [MotionSpace(S.array[:, k : k + 1]) for k in range(S.n)]
 
 
 @on_call
 def carry(body: Any, link: Any, above: Any, multiplier: Any) -> None:
     """How a loop holds the parent when the body is gone, and how much the joint yields to it."""
-    E = body.S.T * link.K
-    DE = body.D_inv @ E
-    K = link.K - body.U * DE
+    K = _held_beyond(body, link, multiplier)
     above.K += body.X.pull(K)
-    link.E = E
-    multiplier.L -= symmetric(E.T @ DE)
-    multiplier.l = multiplier.l + K.T * body.c + DE.T @ body.u
+    multiplier.l = multiplier.l + K.T * body.c
 
 
 @on_call
 def carry_to_ground(body: Any, link: Any, ground: Any, multiplier: Any) -> None:
     """The same where the parent is the ground, whose acceleration is known."""
-    E = body.S.T * link.K
-    DE = body.D_inv @ E
-    link.E = E
-    multiplier.L -= symmetric(E.T @ DE)
-    K = link.K - body.U * DE
-    multiplier.l = multiplier.l + K.T * (body.c + body.X * ground.a) + DE.T @ body.u
+    K = _held_beyond(body, link, multiplier)
+    multiplier.l = multiplier.l + K.T * (body.c + body.X * ground.a)
+
+
+def _held_beyond(body: Any, link: Any, multiplier: Any) -> ForceSpace:
+    """What the loop holds through the joint."""
+    K, rows = link.K, []
+    for k, (S, U) in enumerate(zip(_single_columns(body.S), body.U.columns(), strict=True)):
+        E = S.T * K
+        K = K - ForceSpace(U.array[:, None] @ (body.d_inv[k : k + 1, None] * E))
+        rows.append(E)
+    link.E = np.vstack(rows)
+    multiplier.L -= symmetric(link.E.T @ (body.d_inv[:, None] * link.E))
+    multiplier.l = multiplier.l + link.E.T @ (body.d_inv * body.u)
+    return K
 
 
 @on_call
@@ -191,7 +223,7 @@ def join(multiplier: Any, link: Any, above: Any) -> None:
 @on_call
 def cross_couple(body: Any, link: Any, other_link: Any, sum: Any) -> None:
     """How two loops act on each other through a joint that yields to both."""
-    sum.K -= ForceSpace(link.E.T @ (body.D_inv @ other_link.E))
+    sum.K -= ForceSpace(link.E.T @ (body.d_inv[:, None] * other_link.E))
 
 
 @on_call
@@ -271,10 +303,17 @@ def release(body: Any, link: Any, multiplier: Any) -> None:
 @on_call
 def accelerate(body: Any, parent: Any) -> None:
     """Each joint accelerates as its force, its parent and the loops have it."""
-    a = body.X * parent.a + body.c
-    body.qdd = body.D_inv @ (body.u - body.U.T * a - body.e)
-    body.a = a + body.S * body.qdd
+    body.qdd, body.a = respond(body, body.X * parent.a + body.c)
     demand(body)
+
+
+def respond(body: Any, a: Motion) -> tuple[np.ndarray, Motion]:
+    """The accelerations of the joint and of the body, given that of the body if the joint did not move."""
+    qdd = [0.0] * body.S.n
+    for k in reversed(range(body.S.n)):
+        qdd[k] = body.d_inv[k] * (body.u[k] - body.U.columns()[k].dot(a) - body.e[k])
+        a = a + body.S.columns()[k] * qdd[k]
+    return array(qdd), a
 
 
 def demand(body: Any) -> None:
