@@ -108,6 +108,13 @@ class JointKind(ABC):
         places = (self.integrate(self.neutral(), rng.uniform(-1.0, 1.0, self.nv)) for _ in range(2))
         return all(np.array_equal(here, self.constraint_space(q).array) for q in places)
 
+    @property
+    def moves_alike(self) -> bool:
+        """Whether `motion_space` is the same wherever the joint stands. Numbers."""
+        here = self.motion_space(self.neutral()).array
+        there = self.integrate(self.neutral(), np.linspace(0.3, 0.9, self.nv))
+        return np.array_equal(here, self.motion_space(there).array)
+
     def rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return dq/dt at velocity `v`; by default v itself."""
         self._plain("rate")

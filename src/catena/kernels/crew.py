@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 MAILBOX = 8  # words: one mailbox fills a cache line
-_LOOKS = 200_000  # about half a millisecond
+_LOOKS = 30_000  # about half a millisecond; a pause takes tens of cycles
 
 
 def text() -> str:

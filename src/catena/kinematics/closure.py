@@ -35,9 +35,9 @@ class Runner(Protocol):
         """The plan."""
 
     def evaluate(
-        self, algorithm: Algorithm, inputs: Mapping[str, Any], frame: str | None = None
+        self, algorithm: Algorithm, inputs: Mapping[str, Any], frame: str | None = None, finite: bool = True
     ) -> dict[str, np.ndarray]:
-        """Outputs by name for inputs by name."""
+        """Outputs by name for inputs by name; with `finite`, all of them are."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from catena.dynamics.closed import (
     LoopProblem,
     LoopSolution,
     absolute,
+    elimination,
     joint_multipliers,
     kkt,
     minimal,
@@ -25,6 +26,7 @@ from catena.system import arrays
 from catena.system.evaluation import Evaluator
 
 FORMULATIONS: dict[str, Formulation] = {
+    "elimination": elimination,
     "kkt": kkt,
     "absolute": absolute,
     "joint_multipliers": joint_multipliers,
@@ -72,7 +74,7 @@ def solve(problem: LoopProblem, method: str) -> LoopSolution:
         raise StateError(
             f"There is no forward dynamics method {method!r}; with loops choose auto, {', '.join(FORMULATIONS)}."
         )
-    return FORMULATIONS["kkt" if method == "auto" else method](problem)
+    return FORMULATIONS["elimination" if method == "auto" else method](problem)
 
 
 def forward(problem: LoopProblem, method: str) -> np.ndarray:
@@ -136,8 +138,11 @@ def _require_closed_motion(problem: LoopProblem, vdot: np.ndarray) -> None:
     """Raise for accelerations that would open a loop."""
     L = problem.equations[0]
     opening = (apply(problem.J, vdot) + problem.gamma) / problem.scale
-    size = np.linalg.norm(apply(transposed(L), vdot), axis=-1) + np.linalg.norm(
-        problem.gamma / problem.scale, axis=-1
+    # Rounding is measured by the accelerations that the forces would cause without loops.
+    free = np.linalg.solve(L, problem.force[..., None])[..., 0]
+    size = sum(
+        np.linalg.norm(x, axis=-1)
+        for x in (apply(transposed(L), vdot), problem.gamma / problem.scale, MISMATCH * free)
     )
     bad = np.linalg.norm(opening, axis=-1) > MISMATCH * size
     if bad.any():

@@ -59,10 +59,10 @@ class Evaluator:
         return self._programs[key]
 
     def evaluate(
-        self, algorithm: Algorithm, inputs: Mapping[str, Any], frame: str | None = None
+        self, algorithm: Algorithm, inputs: Mapping[str, Any], frame: str | None = None, finite: bool = True
     ) -> dict[str, np.ndarray]:
         """Outputs by name, each of shape (*batch, *shape). Inputs that are None are absent; the others are
-        checked."""
+        checked. With `finite`, a result that is not is an error."""
         self.check_current()
         given: dict[str, np.ndarray] = {}
         for name, value in inputs.items():
@@ -78,15 +78,15 @@ class Evaluator:
         states = prod(batch)
         rows = {n: arrays.flat(x, batch) for n, x in given.items()}
         if is_plain():
-            return self._play(algorithm, given, rows, states, batch, frame)
+            return self._play(algorithm, given, rows, states, batch, frame, finite)
         status, outputs = self.program(algorithm, absent, frame).run(rows, states)
-        if status:
+        if status & NOT_FINITE_INPUT or (status and finite):
             self.complain(algorithm, status, given, outputs)
         return {n: y.reshape(*batch, *y.shape[1:]) for n, y in outputs.items()}
 
     def _play(
         self, algorithm: Algorithm, given: Mapping[str, np.ndarray], rows: Mapping[str, np.ndarray],
-        states: int, batch: tuple[int, ...], frame: str | None,
+        states: int, batch: tuple[int, ...], frame: str | None, finite: bool,
     ) -> dict[str, np.ndarray]:  # fmt: skip
         if not all(np.isfinite(x).all() for x in rows.values()):
             self.complain(algorithm, NOT_FINITE_INPUT, given, {})
@@ -106,7 +106,7 @@ class Evaluator:
                 for n, y in self.program(algorithm, frozenset(), frame).run(rows, 0)[1].items()
             }
         outputs = {n: np.array([r[n] for r in results], dtype=np.float64) for n in results[0]}
-        if not all(np.isfinite(y).all() for y in outputs.values()):
+        if finite and not all(np.isfinite(y).all() for y in outputs.values()):
             self.complain(algorithm, 0, given, outputs)
         return {n: y.reshape(*batch, *y.shape[1:]) for n, y in outputs.items()}
 

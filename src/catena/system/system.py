@@ -172,7 +172,9 @@ class System:
 
     # Loops.
 
-    def assemble(self, given: Mapping[str, Any] | None = None, guess: Any = None, slack: float = 1e-5) -> np.ndarray:
+    def assemble(
+        self, given: Mapping[str, Any] | None = None, guess: Any = None, slack: float = 1e-5
+    ) -> np.ndarray:
         """The coordinates, shape (..., nq), that close all loops and hold what is given.
 
         `given` maps joints, of the tree or of loops, to coordinates (..., nq of the joint), or to a number where there

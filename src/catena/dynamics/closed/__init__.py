@@ -1,6 +1,7 @@
 """Closed chains: one file for each formulation, all with the same signature and the same answer."""
 
 from catena.dynamics.closed.absolute import absolute
+from catena.dynamics.closed.elimination import elimination
 from catena.dynamics.closed.joint_multipliers import joint_multipliers
 from catena.dynamics.closed.kkt import kkt
 from catena.dynamics.closed.minimal import minimal
@@ -12,6 +13,7 @@ __all__ = [
     "LoopProblem",
     "LoopSolution",
     "absolute",
+    "elimination",
     "joint_multipliers",
     "kkt",
     "minimal",

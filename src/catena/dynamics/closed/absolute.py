@@ -17,7 +17,7 @@ from catena.dynamics.closed.joint_graph import (
     node_inertias,
     tree_accelerations,
 )
-from catena.dynamics.closed.problem import LoopProblem, LoopSolution, row_scale, row_weight
+from catena.dynamics.closed.problem import LoopProblem, LoopSolution, row_scale, row_weight, typical_inertia
 from catena.dynamics.closed.square_root import constrained, positive_definite, solve_lower, solve_upper
 from catena.kinematics.stacks import apply, transposed
 
@@ -44,6 +44,7 @@ def absolute(problem: LoopProblem) -> LoopSolution:
         np.concatenate([apply(P, k) for P, k in zip(across, known, strict=True)], axis=-1),
         np.concatenate([row_weight(j.Phi, problem.mass, problem.length) for j in joints], axis=-1),
         plan.name,
+        np.tile(typical_inertia(np.eye(6), problem.mass, problem.length), plan.n - 1),
     )
     mobility = [np.linalg.solve(L, transposed(d)) for d in D]
     scales = [row_scale(j.Phi, m, problem.length) for j, m in zip(joints, mobility, strict=True)]

@@ -6,7 +6,7 @@ H, bias and tau belong to the coordinates of the tree, J and gamma to its loops.
 is asked for. All arrays have one leading dimension, the states.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -62,13 +62,15 @@ class LoopProblem:
     batch: tuple[int, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
-        given = {name: np.asarray(x, dtype=np.float64) for name, x in self._given().items() if x is not None}
+        given = {name: np.asarray(x, dtype=np.float64) for name, x in self.given.items() if x is not None}
         self.batch = np.broadcast_shapes(*(x.shape[:-1] for x in given.values()))
         for name, x in given.items():
             wide = np.broadcast_to(x, (*self.batch, x.shape[-1]))
             setattr(self, name, np.ascontiguousarray(wide.reshape(prod(self.batch), x.shape[-1])))
 
-    def _given(self) -> Mapping[str, Any]:
+    @property
+    def given(self) -> dict[str, Any]:
+        """What was given, by name; what is absent is None."""
         return {"q": self.q, "v": self.v, "tau": self.tau, "f_ext": self.f_ext, "a_base": self.a_base}
 
     @property
@@ -170,7 +172,8 @@ class LoopProblem:
         """
         weight = [row_weight(state.Phi, self.mass, self.length) for state in self.loops]
         rows = np.concatenate(weight, axis=-1) if weight else np.zeros((self.states, 0))
-        return positive_definite(self.H, self.force, self.J, self.gamma, rows, self.plan.name)
+        typical = typical_inertia(self.motions.S_rows, self.mass, self.length)
+        return positive_definite(self.H, self.force, self.J, self.gamma, rows, self.plan.name, typical)
 
     @cached_property
     def mass(self) -> float:
@@ -215,6 +218,12 @@ def row_weight(Phi: np.ndarray, mass: float, length: float) -> np.ndarray:
     """A typical inertia (..., m) against the motions that the columns of Phi (..., 6, m) resist."""
     angular, linear = np.sum(Phi[..., :3, :] ** 2, axis=-2), np.sum(Phi[..., 3:, :] ** 2, axis=-2)
     return mass / (angular / length**2 + linear)
+
+
+def typical_inertia(S_rows: np.ndarray, mass: float, length: float) -> np.ndarray:
+    """A typical inertia (..., n) of coordinates with motions S_rows (..., n, 6)."""
+    angular, linear = np.sum(S_rows[..., :3] ** 2, axis=-1), np.sum(S_rows[..., 3:] ** 2, axis=-1)
+    return mass * (angular * length**2 + linear)
 
 
 def _friction_wrench(motions: Motions, state: LoopState) -> np.ndarray | None:

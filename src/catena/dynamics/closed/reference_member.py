@@ -33,7 +33,7 @@ from catena.dynamics.closed.joint_graph import (
     tree_accelerations,
 )
 from catena.dynamics.closed.kkt import multipliers_of
-from catena.dynamics.closed.problem import LoopProblem, LoopSolution, row_scale, row_weight
+from catena.dynamics.closed.problem import LoopProblem, LoopSolution, row_scale, row_weight, typical_inertia
 from catena.dynamics.closed.square_root import constrained, positive_definite, solve_lower, solve_upper
 from catena.errors import LoopError
 from catena.kinematics import stacks
@@ -202,7 +202,10 @@ def _open(
             [r not in (j.a, j.b) for j in closing for _ in range(j.Phi.shape[-1])], dtype=bool
         )
         # Only constraints of the chain by itself may lend it inertia; those at the tip belong to the member too.
-        L, _, force = positive_definite(H, force, C, c, weight * internal, problem.plan.name)
+        rows = [np.eye(6)[None] if joint is None else transposed(joint.S) for joint, _ in tree]
+        rows = [np.broadcast_to(x, (states, *x.shape[1:])) for x in rows]
+        typical = typical_inertia(np.concatenate(rows, axis=-2), problem.mass, problem.length)
+        L, _, force = positive_definite(H, force, C, c, weight * internal, problem.plan.name, typical)
     else:
         L = np.zeros((states, 0, 0))
     mobility = [np.linalg.solve(L, transposed(x)) if n else np.zeros((states, 0, 6)) for x in C6]
@@ -280,7 +283,8 @@ def _member_acceleration(
         rest[:, rows] = known
         at += chain.soft
     weight = np.ones((states, soft))
-    L, M, f = positive_definite(M, f, C, rest, weight, problem.plan.name)
+    typical = np.concatenate([typical_inertia(np.eye(6), problem.mass, problem.length), np.ones(soft)])
+    L, M, f = positive_definite(M, f, C, rest, weight, problem.plan.name, typical)
     A = transposed(np.linalg.solve(L, transposed(C)))
     # What a constraint on the member alone would be worth, whether or not one of the directions is one.
     reach = np.max([chain.reach for chain in chains], axis=0, initial=0.0)

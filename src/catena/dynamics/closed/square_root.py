@@ -10,7 +10,7 @@ from catena.errors import SingularDynamicsError
 from catena.kinematics.stacks import apply, transposed
 
 # A pivot of a Cholesky factorisation below the first part of its diagonal entry has lost all its digits, and one
-# below the second part of the largest entry is rounding itself.
+# below the second part of the largest entry, both against what is typical, is rounding itself.
 LOST_PIVOT, ROUNDING = 1e-13, 1e-15
 
 
@@ -42,21 +42,27 @@ def solve_upper(L: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def positive_definite(
-    M: np.ndarray, force: np.ndarray, C: np.ndarray, known: np.ndarray, weight: np.ndarray, who: str
+    M: np.ndarray,
+    force: np.ndarray,
+    C: np.ndarray,
+    known: np.ndarray,
+    weight: np.ndarray,
+    who: str,
+    typical: np.ndarray | float = 1.0,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(L, M, force) with M = L L^T for the motion M x = force + C^T mu under C x + known = 0.
 
     Where M alone is singular, because some motion moves no inertia, the constraints may still block that
     motion: M + C^T w C and force - C^T w known have the same solution, and M becomes definite exactly when it is
-    determined. `weight` (..., m) has the units of inertia for each row of C (..., m, n). `who` is named in the
-    error otherwise.
+    determined. `weight` (..., m) has the units of inertia for each row of C (..., m, n), `typical` (..., n) is a
+    typical inertia of each coordinate, to tell little from nothing in any units, and `who` is named in the error.
     """
-    L = _factor(M)
+    L = _factor(M, typical)
     if L is not None:
         return L, M, force
     weighted = transposed(C) * weight[..., None, :]
     M, force = M + weighted @ C, force - apply(weighted, known)
-    L = _factor(M)
+    L = _factor(M, typical)
     if L is None:
         raise SingularDynamicsError(
             f"{who!r} has a motion that its joints allow and that moves no inertia, so its acceleration is not "
@@ -65,7 +71,7 @@ def positive_definite(
     return L, M, force
 
 
-def _factor(M: np.ndarray) -> np.ndarray | None:
+def _factor(M: np.ndarray, typical: np.ndarray | float) -> np.ndarray | None:
     """The Cholesky factor of all matrices, or None if one of them is not definite."""
     try:
         L = np.linalg.cholesky(M)
@@ -73,6 +79,6 @@ def _factor(M: np.ndarray) -> np.ndarray | None:
         return None
     pivots = np.diagonal(L, axis1=-2, axis2=-1) ** 2
     diagonal = np.diagonal(M, axis1=-2, axis2=-1)
-    largest = np.max(diagonal, axis=-1, initial=0.0, keepdims=True)
-    sound = (pivots > LOST_PIVOT * diagonal) & (pivots > ROUNDING * largest)
+    largest = np.max(diagonal / typical, axis=-1, initial=0.0, keepdims=True)
+    sound = (pivots > LOST_PIVOT * diagonal) & (pivots > ROUNDING * largest * typical)
     return L if sound.all() else None

@@ -9,9 +9,9 @@ multipliers go when their chain is done, and what they leave on the member is Li
 
 L is negative semidefinite and singular wherever a chain blocks a direction or a constraint is redundant. So a
 small M is put under the multipliers, which makes every elimination possible, and the solution is refined
-against the true equations of motion and constraints (proximal iterations): what can be satisfied is
-satisfied, and multipliers of redundant constraints stay near the least ones. The last residuals are results,
-so that a caller can tell the states where this was not enough.
+against the true equations of motion and constraints (proximal iterations): what can be satisfied is satisfied,
+and multipliers of redundant constraints stay near the least ones. How far the equations are from satisfied in
+the end, the `defect`, is a result, so that a caller can tell the states where this was not enough.
 """
 
 from catena.dynamics.loop_elimination.schedule import STEPS, schedule
@@ -24,8 +24,9 @@ loop_elimination = Algorithm(
     ground,
     (*STEPS, Schedule(schedule)),
     inputs={"q": POSITION, "qd": VELOCITY, "tau": VELOCITY, "f_ext": Force},
-    outputs={"qdd": VELOCITY, "u": VELOCITY},
-    multiplier_outputs=("total", "l"),
+    outputs={"qdd": VELOCITY},
+    multiplier_outputs=("total",),
+    ground_outputs=("defect",),
     ground_inputs={"a_base": Motion},
     optional=frozenset({"tau", "f_ext", "a_base"}),
     rewritten=frozenset({"e", "u", "qdd"}),

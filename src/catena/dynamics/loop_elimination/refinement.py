@@ -5,7 +5,7 @@ from typing import Any
 
 from catena.dynamics.loop_elimination.steps import demand, respond
 from catena.kernels import on_call
-from catena.spatial.scalars import array
+from catena.spatial.scalars import TINY, absolute, array
 
 
 @on_call
@@ -37,10 +37,32 @@ def balance(body: Any, parent: Any) -> None:
 
 
 @on_call
-def balance_only(body: Any, parent: Any) -> None:
-    """The joint force that is still missing in the end."""
-    body.u = body.effort - body.S.T * body.f
+def judge(body: Any, parent: Any) -> None:
+    """The joint force that is missing in the end, as a part of the forces at work, squared and summed."""
+    missing = body.effort - body.S.T * body.f
+    size = _sum_of_magnitudes(body.f.array)
+    parts = [_part(m, absolute(e) + size) for m, e in zip(missing, body.effort, strict=True)]
     parent.f += body.X.pull(body.f)
+    parent.defect += body.defect + sum(parts, 0.0)
+
+
+@on_call
+def judge_loop(multiplier: Any, child: Any, parent: Any) -> None:
+    """The acceleration by which the loop is not closed in the end, as a part of the accelerations at work."""
+    gap = multiplier.gamma + multiplier.K_child.T * child.a + multiplier.K_parent.T * parent.a
+    bodies = _sum_of_magnitudes(child.a.array) + _sum_of_magnitudes(parent.a.array)
+    child.defect += sum(
+        [_part(g, absolute(c) + bodies) for g, c in zip(gap, multiplier.gamma, strict=True)], 0.0
+    )
+
+
+def _sum_of_magnitudes(entries: Any) -> Any:
+    return sum([absolute(x) for x in entries], 0.0)
+
+
+def _part(rest: Any, whole: Any) -> Any:
+    """(rest / whole)^2, and zero where there is nothing."""
+    return (rest * rest) / (whole * whole + TINY)
 
 
 @on_call

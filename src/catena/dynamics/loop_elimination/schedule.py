@@ -8,12 +8,13 @@ import numpy as np
 from catena.dynamics.loop_elimination.refinement import (
     accelerate_again,
     balance,
-    balance_only,
     carry_again,
     drag_again,
     feel_again,
     hold,
     invert_again,
+    judge,
+    judge_loop,
     mix_again,
     press_again,
 )
@@ -48,8 +49,8 @@ REFINEMENTS = 2
 STEPS: tuple[OnCall, ...] = (
     velocities, start, soften, drag, articulate, carry, carry_to_ground, join, cross_couple, absorb_ground,
     invert, press, mix_link, mix_own, mix_pair, begin, feel, feel_pair, settle, release, accelerate, hold,
-    drag_again, balance, balance_only, carry_again, invert_again, press_again, mix_again, feel_again,
-    accelerate_again,
+    drag_again, balance, carry_again, invert_again, press_again, mix_again, feel_again, accelerate_again,
+    judge, judge_loop,
 )  # fmt: skip
 
 
@@ -59,11 +60,10 @@ def schedule(at: Any) -> list[Entry]:
     entries = _eliminate(at, order) + _way_back(at, order, feel, accelerate)
     for _ in range(REFINEMENTS):
         entries += _eliminate_again(at, order) + _way_back(at, order, feel_again, accelerate_again)
-    return entries + [
-        Entry(balance_only, s.node, _with_parent(at, s.node, s.parent))
-        for s in order
-        if isinstance(s, BodyGoes)
-    ]
+    loops = [k for k, joint in _acting(at.plan).items() if joint.constraints]
+    entries += [Entry(judge_loop, k, _with_ends(at, k)) for k in loops]
+    bodies = [step for step in order if isinstance(step, BodyGoes)]
+    return entries + [Entry(judge, s.node, _with_parent(at, s.node, s.parent)) for s in bodies]
 
 
 def _eliminate(at: Any, order: list[BodyGoes | LoopGoes]) -> list[Entry]:

@@ -59,6 +59,7 @@ def ground(ground: Any) -> None:
     ground.A = ArticulatedInertia.zero()
     ground.p = Force.zero()
     ground.f = Force.zero()
+    ground.defect = 0.0
 
 
 # The mechanism as it stands and moves.
@@ -78,6 +79,7 @@ def velocities(body: Any, parent: Any) -> None:
     body.A = ArticulatedInertia.from_rigid(body.inertia)
     body.p = body.p0
     body.e = np.zeros(body.joint.nv)
+    body.defect = 0.0
 
 
 @on_call

@@ -1,0 +1,191 @@
+"""All formulations of closed-chain dynamics give the same accelerations, and these satisfy the equations of motion and
+the constraints: on the gallery, on random mechanisms over all joint kinds, and at and beside singular configurations.
+"""
+
+import numpy as np
+import pytest
+
+import catena as ct
+from catena.dynamics.closed import LoopProblem
+from catena.mechanism.generators import four_bar, n_four_bars
+from catena.mechanism.generators.shapes import cylinder
+from catena.system.closed_chains import FORMULATIONS
+
+METHODS = ("auto", *(name for name in FORMULATIONS if name != "kkt"))
+RANDOM = 40
+BESIDE = (1e-3, 1e-6, 1e-9)
+
+
+def scales(system, q, v, tau, vdot):
+    """For each state the size of the accelerations: that of vdot, or a thousandth of what the bodies would do without
+    loops, which is the measure of a mechanism that cannot move."""
+    problem = LoopProblem(system._evaluator, q, v, tau)
+    free = np.linalg.solve(problem.H, problem.force[..., None])[..., 0]
+    return np.maximum(np.abs(vdot).max(axis=-1), 1e-3 * np.abs(free).max(axis=-1))
+
+
+def assert_same(system, q, v, tau, tolerance=1e-9):
+    """Every method gives the accelerations of the rank-revealing solve, state by state."""
+    expected = system.forward_dynamics(q, v, tau, method="kkt")
+    scale = scales(system, q, v, tau, expected)
+    for method in METHODS:
+        vdot = system.forward_dynamics(q, v, tau, method=method)
+        error = np.max(np.abs(vdot - expected).max(axis=-1) / scale)
+        assert error < tolerance, f"{method} differs by {error:.2g}"
+    return expected
+
+
+def residuals(system, q, v, tau, vdot, multipliers=None):
+    """What is left of the equations of motion and of the constraints, each of its scale: (states,), (states,).
+
+    Without multipliers they are taken as those that fit best.
+    """
+    problem = LoopProblem(system._evaluator, q, v, tau)
+    J, gamma, H, force = problem.J, problem.gamma, problem.H, problem.force
+    missing = np.einsum("sij,sj->si", H, vdot) - force
+    if multipliers is None:
+        size = problem.scale[..., None]
+        fit = [np.linalg.lstsq(a.T, b, rcond=1e-13)[0] for a, b in zip(J / size, missing)]
+        multipliers = np.array(fit) / problem.scale
+    held = np.einsum("smi,sm->si", J, multipliers)
+    # Scales are those of the terms that have to cancel.
+    motion = np.einsum("sij,sj->si", np.abs(H), np.abs(vdot)) + np.abs(problem.bias)
+    motion += np.einsum("smi,sm->si", np.abs(J), np.abs(multipliers))
+    closing = np.einsum("smi,si->sm", np.abs(J), np.abs(vdot)) + np.abs(gamma)
+    left = np.abs(np.einsum("smi,si->sm", J, vdot) + gamma)
+    return (
+        np.abs(missing - held).max(axis=-1) / motion.max(axis=-1),
+        left.max(axis=-1, initial=0.0) / np.maximum(closing.max(axis=-1, initial=0.0), 1e-30),
+    )
+
+
+def test_formulations_on_the_gallery(gallery, looped):
+    _, system, (q, v, tau) = looped
+    vdot = assert_same(system, q, v, tau)
+    motion, closing = residuals(system, q, v, tau, vdot)
+    assert motion.max() < 1e-9
+    assert closing.max() < 1e-9
+
+
+def test_formulations_of_the_gallery_at_rest(gallery, looped):
+    """At the neutral configuration, where symmetry makes constraints redundant that are not elsewhere."""
+    _, system, (_, v, tau) = looped
+    assert_same(system, system.neutral()[None], np.zeros_like(v[:1]), tau[:1])
+
+
+@pytest.mark.parametrize("seed", range(RANDOM))
+def test_formulations_on_random_mechanisms(random_looped, seed):
+    _, system, (q, v, tau) = random_looped(seed)
+    vdot = assert_same(system, q, v, tau)
+    motion, closing = residuals(system, q, v, tau, vdot)
+    assert motion.max() < 1e-9
+    assert closing.max() < 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(RANDOM, 200))
+def test_formulations_on_more_random_mechanisms(random_looped, seed):
+    _, system, (q, v, tau) = random_looped(seed)
+    assert_same(system, q, v, tau)
+
+
+@pytest.mark.parametrize("method", FORMULATIONS)
+def test_multipliers_belong_to_accelerations(random_looped, method):
+    for seed in range(6):
+        _, system, (q, v, tau) = random_looped(seed)
+        solution = FORMULATIONS[method](LoopProblem(system._evaluator, q, v, tau))
+        motion, _ = residuals(system, q, v, tau, solution.vdot, solution.multipliers)
+        assert motion.max() < 1e-9
+
+
+# Singular configurations.
+
+
+def flat_four_bars(n, beside):
+    """n parallelograms laid down, or `beside` rad from that: q and v with the rods turning at 2 rad/s."""
+    system = n_four_bars(n).system()
+    angle = np.pi / 2 - beside
+    turns = {"pin": 1.0, "left": -1.0, "right": -1.0}
+    q, v = np.zeros(system.nq), np.zeros(system.nv)
+    for joint in system.joints:
+        sign = turns[joint.rstrip("0123456789")]
+        q[system.slice_q(joint)], v[system.slice_v(joint)] = sign * angle, 2.0 * sign
+    return system, q, v
+
+
+def stretched_pair(beside):
+    """Two legs of fixed length that pull an object from both sides, in line or bent by `beside` rad.
+
+    Each leg is a universal joint on ground, a rod of 1 m and a spherical joint on the object between them, which is
+    0.4 m long; the loop is closed at the neutral configuration.
+    """
+    mechanism = ct.Mechanism("stretched pair")
+    mechanism.add_body("object", mass=3.0, inertia=(0.02, 0.05, 0.05))
+    for side, sign in (("left", -1.0), ("right", 1.0)):
+        # The rods rise to the object, which stays level.
+        end = np.array([0.2 * sign, 0.0, 0.0])
+        foot = end + np.array([sign * np.cos(beside), 0.0, -np.sin(beside)])
+        along = end - foot
+        mechanism.add_body(side, **cylinder(1.0, 0.02, along))
+        kind = ct.Universal("y", "z")
+        mechanism.add_joint(f"{side} foot", "ground", side, kind, in_parent=ct.Pose(p=foot))
+        at = {"in_parent": ct.Pose(p=along), "in_child": ct.Pose(p=end)}
+        mechanism.add_joint(f"{side} end", side, "object", ct.Spherical(), **at)
+    return mechanism.system()
+
+
+def assert_sound(system, q, v, tau):
+    """Every method: finite, and the equations of motion and constraints hold to 1e-9 of their scale."""
+    for method in ("kkt", *METHODS):
+        vdot = system.forward_dynamics(q, v, tau, method=method)
+        assert np.isfinite(vdot).all(), method
+        motion, closing = residuals(system, q[None], v[None], tau[None], vdot[None])
+        assert motion.max() < 1e-9, f"{method}: equations of motion off by {motion.max():.2g}"
+        assert closing.max() < 1e-9, f"{method}: constraints off by {closing.max():.2g}"
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("beside", [0.0, *BESIDE, *(-b for b in BESIDE)])
+def test_flat_four_bars(n, beside):
+    system, q, v = flat_four_bars(n, beside)
+    np.testing.assert_allclose(system.closure(q, v), 0.0, atol=1e-14)
+    tau = np.linspace(-3.0, 5.0, system.nv)
+    assert_sound(system, q, v, tau)
+    assert_sound(system, q, 0.0 * v, tau)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_flat_four_bars_fall_as_a_body_falls_that_can_only_turn(n):
+    """On the branch of the parallelogram symmetry gives the answer at every angle, also at the singular one."""
+    for beside in (0.0, 1e-9, 1e-6, 1e-3, 0.3):
+        system, q, v = flat_four_bars(n, beside)
+        vdot = system.forward_dynamics(q, v, np.zeros(system.nv))
+        # Rods: moment of inertia 1/3 each; bars move without turning: mass 1 at distance 1.
+        inertia, moment = (n + 1) / 3.0 + n, ((n + 1) / 2.0 + n) * 9.81 * np.sin(np.pi / 2 - beside)
+        if beside in (1e-3, 0.3):
+            np.testing.assert_allclose(vdot[system.slice_v("pin0")], moment / inertia, rtol=1e-9)
+        # At the singular configuration itself the four-bars may also leave the branch; gravity says which way.
+        assert np.isfinite(vdot).all()
+
+
+@pytest.mark.parametrize("beside", [0.0, *BESIDE])
+def test_stretched_pair(beside, states_of):
+    system = stretched_pair(beside)
+    q = system.neutral()
+    tau = np.linspace(-3.0, 5.0, system.nv)
+    assert_sound(system, q, np.zeros(system.nv), tau)
+    # A spin of the object about the line of the legs is a motion of the closed mechanism everywhere.
+    v = system.velocity(q, {"left end": (1.0, 0.0, 0.0)} if "left end" in system.joints else {"right end": (1.0, 0.0, 0.0)})
+    assert_sound(system, q, v, tau)
+
+
+@pytest.mark.parametrize("beside", BESIDE)
+def test_dead_point_of_a_crank(beside):
+    """Crank and coupler in line: the rocker's end of its swing, where the rocker cannot drive the crank."""
+    crank, coupler, rocker, ground = 0.4, 1.2, 0.9, 1.0
+    # The angle of the crank at which it is in line with the coupler, by the law of cosines.
+    angle = np.arccos((ground**2 + (crank + coupler) ** 2 - rocker**2) / (2 * ground * (crank + coupler)))
+    system = four_bar(crank, coupler, rocker, ground, angle=angle + beside).system()
+    q = system.neutral()
+    v = system.velocity(q, {"A": 3.0})
+    assert_sound(system, q, v, np.zeros(system.nv))
