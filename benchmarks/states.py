@@ -66,7 +66,8 @@ CLOSED = 1e-13
 def _jacobian(system: Any, q: Array) -> Array:
     """The Jacobians (batch, m, nv) of the loops."""
     loops = loop_kinematics(system._evaluator, q)
-    return np.concatenate([loop.J for loop in loops], axis=-2)
+    empty = np.zeros((len(q), 0, system.nv))
+    return np.concatenate([empty, *(loop.J for loop in loops)], axis=-2)
 
 
 def _allowed(J: Array, v: Array) -> Array:

@@ -50,7 +50,7 @@ GALLERY = {
     "andrews": andrews,
 }
 LONG = ("n_four_bars(40)", "arms_on_object(32)", "arms_on_object(6)", "arms_on_object(7)", "arms_on_object(8)")
-# Mechanisms that can hardly move are looked at where they are closed.
+# Mechanisms that cannot move are looked at where they are closed.
 RIGID = {"misaligned": 0.0}
 
 
@@ -67,7 +67,8 @@ def looped_states(system, count=3, seed=0, spread=0.3):
             q, v, tau, _ = closed_states(system, count, seed, spread * smaller, count)
             break
         except ValueError:
-            continue
+            if not smaller:
+                raise
     inertia = np.diagonal(system.mass_matrix(q), axis1=-2, axis2=-1)
     return q, v, 3.0 * tau * np.sqrt(inertia)
 

@@ -105,7 +105,7 @@ def count(body, parent):
 
 @base_to_tip
 def start(body, parent):
-    body.count = 0.0
+    body.count = body.q[0]
 
 
 @at_ground
@@ -120,6 +120,12 @@ def test_a_step_on_each_body_gives_a_result_for_each_joint(evaluator):
 
 
 def test_a_sweep_to_the_base_gathers_at_the_ground(evaluator):
-    mine = Algorithm("counted", counting, (start, count, double), {"q": POSITION}, ground_outputs=("twice",))
+    mine = Algorithm("counted", counting, (count, double), {"q": POSITION}, ground_outputs=("twice",))
     q = np.random.default_rng(1).normal(size=(5, 3))
     np.testing.assert_allclose(evaluator.evaluate(mine, {"q": q})["twice"][:, 0], 2.0 * q.sum(1), rtol=1e-14)
+
+
+def test_a_flow_that_goes_both_ways_is_refused(evaluator):
+    mine = Algorithm("lost", counting, (start, count, double), {"q": POSITION}, ground_outputs=("twice",))
+    with pytest.raises(KernelError, match="lost writes the flow body.count going to the tip and reads"):
+        evaluator.evaluate(mine, {"q": np.zeros(3)})

@@ -23,7 +23,9 @@ def looped(seed):
 def anywhere(system, seed, size=0.4):
     """A state whose loops are open."""
     random = np.random.default_rng(seed)
-    return system.integrate(system.neutral(), random.normal(size=system.nv), size), random.normal(size=system.nv)
+    return system.integrate(system.neutral(), random.normal(size=system.nv), size), random.normal(
+        size=system.nv
+    )
 
 
 def at(system, q, v=None):
@@ -113,7 +115,9 @@ def test_residuals_of_open_loops_vanish_exactly_when_the_joint_fits(seed):
         nearest = kind_values(state.loop.kind, state.q, np.zeros(state.loop.kind.nv))
         back = exp(Motion(state.error)).motion_matrix() @ nearest.X
         np.testing.assert_allclose(back, state.X, atol=1e-12)
-        assert np.linalg.norm(state.position) > 1e-6 * np.linalg.norm(state.error) or state.loop.constraints == 0
+        assert (
+            np.linalg.norm(state.position) > 1e-6 * np.linalg.norm(state.error) or state.loop.constraints == 0
+        )
 
 
 def test_a_batch_is_its_states_one_by_one(agree):
@@ -162,7 +166,9 @@ def test_joint_position_of_an_unknown_joint():
 @pytest.mark.parametrize("kind", KINDS, ids=lambda k: type(k).__name__)
 def test_a_kind_for_many_states_is_the_kind_for_each(kind, agree):
     random = np.random.default_rng(1)
-    q = np.array([kind.integrate(kind.neutral(), random.normal(size=kind.nv)) for _ in range(4)]).reshape(4, kind.nq)
+    q = np.array([kind.integrate(kind.neutral(), random.normal(size=kind.nv)) for _ in range(4)]).reshape(
+        4, kind.nq
+    )
     v = random.normal(size=(4, kind.nv))
     values = kind_values(kind, q, v)
     for k in range(4):

@@ -352,19 +352,6 @@ def test_a_copy_may_be_edited_without_making_the_system_stale():
     assert system.forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(3)).shape == (3,)
 
 
-@pytest.mark.parametrize("name", ["forward_dynamics", "inverse_dynamics", "reactions", "operational_space"])
-def test_the_dynamics_of_a_loop_is_refused_with_the_joints_that_close_it(name):
-    mechanism = four_bar()
-    mechanism.add_frame("tool", list(mechanism.bodies)[1])
-    system = mechanism.system()
-    (loop,) = system.loops
-    v = np.zeros(system.nv)
-    message = rf"of 'four-bar' is not available yet: the joints \['{loop}'\] close loops"
-    for q in (system.neutral(), np.zeros((2, system.nq))):
-        with pytest.raises(ct.LoopError, match=message):
-            CALLS[name](system, q, v, v)
-
-
 def test_a_loop_joint_has_no_coordinates_in_q():
     system = four_bar().system()
     with pytest.raises(

@@ -319,7 +319,6 @@ class Algorithm:
     views: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
     optional: frozenset[str] = frozenset()
     rewritten: frozenset[str] = frozenset()
-    multiplier_outputs: tuple[str, ...] = ()
     path_only: bool = False
 
     @property

@@ -224,9 +224,6 @@ def play(
         outputs[name] = _collect(run, name, extent)
     for name in algorithm.frame_outputs:
         outputs[name] = array(flatten(getattr(run.frame, name))[0])
-    for name in algorithm.multiplier_outputs:
-        loops = [run.places.multiplier(k) for k in range(len(plan.loop_joints))]
-        outputs[name] = array([flatten(getattr(r, name, np.zeros(6)))[0] for r in loops])
     for name in algorithm.ground_outputs:
         outputs[name] = array(flatten(getattr(run.records[0], name))[0])
     return outputs

@@ -153,29 +153,29 @@ class Program:
             dtype=np.int64,
         )
 
-    def single(self, quaternions: Sequence[int] = ()) -> Any:
+    def single(self, quaternions: Sequence[int] = ()) -> tuple[Any, dict[str, np.ndarray]]:
         """A function of one array for each input, in the order of `input_names`, that computes one state the
-        shortest way.
+        shortest way, and the buffers that it leaves all outputs in.
 
         It returns the first output, or None when anything is out of the ordinary: an argument that is no
         plain float64 array of the right length, a quaternion (they begin at these columns of the first input)
         not of unit length, a number that is not finite.
         """
         tape = self.tape
+        results = {n: np.zeros(shape) for n, (shape, _) in tape.outputs.items()}
         if not shortcut.is_trustworthy():
-            return lambda *rows: None
-        results = [np.zeros(shape) for shape, _ in tape.outputs.values()]
+            return (lambda *rows: None), results
         ins = _table([(0, 0, *self._columns[n]) for n in self.input_names])
-        outs = _table(
-            [(r.ctypes.data, 0, *self._columns[n]) for n, r in zip(self.output_names, results, strict=True)]
-        )
+        outs = _table([(r.ctypes.data, 0, *self._columns[n]) for n, r in results.items()])
         workspace = self._borrow()
-        words = self._words(workspace[1], ins, outs, 1, np.zeros(1, dtype=np.int64), 1)
+        counter = np.zeros(1, dtype=np.int64)
+        words = self._words(workspace[1], ins, outs, 1, counter, 1)
         lengths = np.array([width for width, _ in tape.inputs.values()], dtype=np.int64)
         offsets = np.array(quaternions, dtype=np.int64) * WORD
         addresses = loops()
+        first = next(iter(results.values()))
         function = shortcut.make(
-            addresses["shortcut"], addresses["run_one"], words, ins, results[0], lengths, offsets
-        )
-        self._kept = (ins, outs, workspace, words, results, lengths, offsets)
-        return function
+            addresses["shortcut"], addresses["run_one"], words, ins, first, lengths, offsets,
+            keep=(self, outs, workspace, counter, results),
+        )  # fmt: skip
+        return function, results

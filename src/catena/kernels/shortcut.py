@@ -161,7 +161,12 @@ class _MethodDef(ctypes.Structure):
 
 
 _METH_FASTCALL = 0x0080
-_kept: list[Any] = []
+
+
+class _Keeper(np.ndarray):
+    """An array that keeps other objects alive."""
+
+    kept: tuple[Any, ...] = ()
 
 
 def make(
@@ -172,21 +177,20 @@ def make(
     result: np.ndarray,
     lengths: np.ndarray,
     quaternions: np.ndarray,
+    keep: tuple[Any, ...] = (),
 ) -> Any:
-    """A built-in function of as many arrays as there are input `tables`; everything it points to stays alive
-    with it."""
+    """A built-in function of as many arrays as there are input `tables`; everything it points to, and `keep`, stays
+    alive with it."""
     api = ctypes.pythonapi
     copy = result.copy
     own = np.array(
-        [len(tables), id(np.ndarray), id(np.dtype(np.float64)), id(None), words.ctypes.data, loop,
-         id(copy), tables.ctypes.data,         len(quaternions), quaternions.ctypes.data, lengths.ctypes.data,
+        [len(tables), id(np.ndarray), id(np.dtype(np.float64)), id(None), words.ctypes.data, loop, id(copy),
+         tables.ctypes.data, len(quaternions), quaternions.ctypes.data, lengths.ctypes.data,
          *(ctypes.cast(f, ctypes.c_void_p).value for f in (api.PyObject_CallNoArgs, api.Py_IncRef))],
         dtype=np.int64,
-    )  # fmt: skip
+    ).view(_Keeper)  # fmt: skip
     definition = _MethodDef(b"shortcut", address, _METH_FASTCALL, None)
-    # The function keeps `own` alive; the rest is kept for as long as the process lives, as modules keep their
-    # methods.
-    _kept.append((definition, own, words, tables, result, copy, lengths, quaternions))
+    own.kept = (definition, words, tables, result, copy, lengths, quaternions, keep)
     new = api.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
     return new(ctypes.addressof(definition), own, None)

@@ -18,7 +18,8 @@ from catena.dynamics.closed import (
     minimal,
     reference_member,
 )
-from catena.dynamics.closed.square_root import constrained
+from catena.dynamics.closed.elimination import TRUSTED_DEFECT, is_for
+from catena.dynamics.closed.square_root import constrained, effective
 from catena.errors import LoopError, StateError
 from catena.kinematics.stacks import apply, transposed
 from catena.structure import Plan
@@ -77,6 +78,13 @@ def solve(problem: LoopProblem, method: str) -> LoopSolution:
     return FORMULATIONS["elimination" if method == "auto" else method](problem)
 
 
+def shortest(evaluator: Evaluator, absent: frozenset[str]) -> Any:
+    """A function of q, v and tau that computes one ordinary state the shortest way, and declines (None) all else."""
+    if not is_for(evaluator.plan):
+        return lambda *rows: None
+    return evaluator.shortest(dynamics.loop_elimination, absent, TRUSTED_DEFECT)
+
+
 def forward(problem: LoopProblem, method: str) -> np.ndarray:
     """vdot (*batch, nv)."""
     return solve(problem, method).vdot.reshape(*problem.batch, problem.plan.nv)
@@ -93,8 +101,7 @@ def inverse(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
     _require_closed_motion(problem, vdot)
     A = problem.scaled
     _, sigma, Vt = np.linalg.svd(A, full_matrices=False)
-    largest = np.maximum(np.max(sigma, axis=-1, initial=0.0), 1.0)
-    blocked = Vt * (sigma > (problem.tolerance * largest)[:, None])[..., None]
+    blocked = Vt * effective(sigma, problem.tolerance)[..., None]
     # What tau must add to the forces that act anyway.
     terms = [np.einsum("sij,sj->si", problem.H, vdot), -problem.force]
     wanted = np.linalg.solve(L, sum(terms)[..., None])[..., 0]
@@ -113,7 +120,8 @@ def inverse(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
         hint = f" Plan with another cut to use the actuators of the loop joints {driven}." if driven else ""
         raise LoopError(
             f"The actuators of {plan.name!r} cannot produce this motion in state {worst}: "
-            f"{missed[worst] / whole[worst]:.3g} of the force it takes is left. The joints {idle} have no actuator.{hint}"
+            f"{missed[worst] / whole[worst]:.3g} of the force it takes is left. "
+            f"The joints {idle} have no actuator.{hint}"
         )
     tau = np.zeros((problem.states, plan.nv))
     tau[:, plan.actuated] = chosen
@@ -125,8 +133,7 @@ def operational_space(problem: LoopProblem, J: np.ndarray) -> tuple[np.ndarray, 
     respected."""
     L, A = problem.equations[0], problem.scaled
     _, sigma, Vt = np.linalg.svd(A, full_matrices=False)
-    largest = np.maximum(np.max(sigma, axis=-1, initial=0.0), 1.0)
-    blocked = Vt * (sigma > (problem.tolerance * largest)[:, None])[..., None]
+    blocked = Vt * effective(sigma, problem.tolerance)[..., None]
     root = np.linalg.solve(L, transposed(J))
     root = root - transposed(blocked) @ (blocked @ root)
     Omega = np.linalg.solve(transposed(L), root)

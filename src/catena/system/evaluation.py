@@ -160,12 +160,23 @@ class Evaluator:
                     f"Divide it by its length, or step with s.integrate, which keeps it there."
                 )
 
-    def shortest(self, algorithm: Algorithm, absent: frozenset[str]) -> Any:
+    def shortest(self, algorithm: Algorithm, absent: frozenset[str], defect: float | None = None) -> Any:
         """A function of arrays for one state that returns the first output, or None for anything out of the
-        ordinary."""
+        ordinary: among others a result whose defect is not below the given one."""
         if self._checked:
             return lambda *rows: None
-        return self.program(algorithm, absent).single([first for _, first, _ in self._quaternions])
+        function, results = self.program(algorithm, absent).single(
+            [first for _, first, _ in self._quaternions]
+        )
+        if defect is None:
+            return function
+        found = results["defect"]
+
+        def trusted(*rows: Any) -> np.ndarray | None:
+            result = function(*rows)
+            return result if result is not None and found[0] < defect else None
+
+        return trusted
 
     def complain(
         self,

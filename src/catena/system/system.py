@@ -241,6 +241,13 @@ class System:
         state, whatever the rank of the constraints. Trees may be computed by these as well.
         """
         if self._closed or method in closed_chains.FORMULATIONS:
+            if f_ext is None and base_acceleration is None and method == "auto":
+                if self._mechanism.revision == self._revision and not plain.active:
+                    if self._forward is None:
+                        self._forward = closed_chains.shortest(self._evaluator, _NO_WRENCH)
+                    result = self._forward(q, v, tau)
+                    if result is not None:
+                        return result
             return closed_chains.forward(self._loop_problem(q, v, tau, f_ext, base_acceleration), method)
         if f_ext is None and base_acceleration is None and method == "auto":
             if self._mechanism.revision == self._revision and not plain.active:
@@ -337,7 +344,9 @@ class System:
         """
         problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
         if self._closed:
-            solution = closed_chains.solve(problem, "auto")
+            # Redundant constraints need a rank-revealing solution anyway, and its multipliers belong to the same
+            # constraint spaces and friction as the wrenches.
+            solution = closed_chains.solve(problem, "kkt")
         else:
             vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
             rows = vdot.reshape(problem.states, self.nv)

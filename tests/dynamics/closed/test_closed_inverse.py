@@ -46,7 +46,9 @@ def test_two_arms_share_what_one_could_do(closed_state):
 
 def test_accelerations_that_open_a_loop_are_refused_by_name():
     system = four_bar().system()
-    with pytest.raises(ct.LoopError, match=rf"opens the loops of 'four-bar' in state 0: '{system.loops[0]}' by"):
+    with pytest.raises(
+        ct.LoopError, match=rf"opens the loops of 'four-bar' in state 0: '{system.loops[0]}' by"
+    ):
         system.inverse_dynamics(system.neutral(), np.zeros(3), [1.0, 0.0, 0.0])
 
 
@@ -60,7 +62,10 @@ def test_a_motion_that_no_actuator_produces_is_refused_by_name():
     system = idle.system(cut=["C"])
     q, v = system.neutral(), np.zeros(3)
     moving = 2.0 * system.forward_dynamics(q, v)
-    with pytest.raises(ct.LoopError, match=r"cannot produce this motion in state 0.*\['A', 'B', 'D'\] have no actuator.*\['C'\]"):
+    with pytest.raises(
+        ct.LoopError,
+        match=r"cannot produce this motion in state 0.*\['A', 'B', 'D'\] have no actuator.*\['C'\]",
+    ):
         system.inverse_dynamics(q, v, moving)
     # What happens by itself needs no actuator.
     np.testing.assert_allclose(system.inverse_dynamics(q, v, 0.5 * moving), 0.0, atol=1e-12)

@@ -53,7 +53,9 @@ def test_wrenches_balance_on_every_body(closed_system, closed_state):
     assert_balanced(system, q, v, vdot, reactions, outside, a_base)
 
 
-def test_along_its_motions_a_joint_passes_what_its_actuator_gives_less_friction(closed_system, closed_state, agree):
+def test_along_its_motions_a_joint_passes_what_its_actuator_gives_less_friction(
+    closed_system, closed_state, agree
+):
     """S^T times the wrench, as the joint was described; loop joints have no actuator in tau."""
     system = closed_system
     q, v = closed_state(system, 6)
@@ -73,7 +75,10 @@ def test_along_its_motions_a_joint_passes_what_its_actuator_gives_less_friction(
         agree(S.T @ reactions[name], given, 1e-10, largest)
 
 
-CUTS = {"four-bar": (four_bar, ["A", "B", "C", "D"]), "2 arms": (lambda: arms_on_object(2), ["grip1", "grip2", "arm1/joint2"])}
+CUTS = {
+    "four-bar": (four_bar, ["A", "B", "C", "D"]),
+    "2 arms": (lambda: arms_on_object(2), ["grip1", "grip2", "arm1/joint2"]),
+}
 
 
 @pytest.mark.parametrize("name", CUTS)
@@ -103,7 +108,9 @@ def test_three_hinges_share_the_weight_of_a_door():
         at = Pose(p=(0, 0, 0.5 + k))
         m.add_joint(f"hinge{k}", "ground", "leaf", ct.Revolute("z"), at, at)
     w = m.system().reactions([0.0], [0.0])
-    total = sum(np.concatenate([x[:3] + np.cross([0, 0, 0.5 + k], x[3:]), x[3:]]) for k, x in enumerate(w.values()))
+    total = sum(
+        np.concatenate([x[:3] + np.cross([0, 0, 0.5 + k], x[3:]), x[3:]]) for k, x in enumerate(w.values())
+    )
     np.testing.assert_allclose(total, [0, -72.0, 0, 0, 0, 180.0], atol=1e-9)
     for x in w.values():
         np.testing.assert_allclose(x[5], 60.0, atol=1e-9)

@@ -53,7 +53,9 @@ def two_links_and_a_load(com):
     for k, x in enumerate((0.0, 0.8), 1):
         m.add_body(f"link{k}", 1.0, (0.75, 0, 0), (0.025, 0.25, 0.25))
         m.add_joint(f"base{k}", "ground", f"link{k}", ct.Revolute("y"), Pose(p=(x, 0, 0)))
-        m.add_joint(f"tip{k}", f"link{k}", "load", ct.Revolute("y"), Pose(p=(1.5, 0, 0)), Pose(p=(x - 0.4, 0, 0)))
+        m.add_joint(
+            f"tip{k}", f"link{k}", "load", ct.Revolute("y"), Pose(p=(1.5, 0, 0)), Pose(p=(x - 0.4, 0, 0))
+        )
     return m
 
 
@@ -106,7 +108,9 @@ def high_stiffness_low_mass():
             [(0.05, 0.5, 0.5), (0.00006, 0.0006, 0.0006)], base=Pose(p=base), prefix=f"c{k}/",
         )  # fmt: skip
         # The tip frame is turned about the vertical like the chain.
-        m.add_joint(f"hold{k}", last, "member", ct.Fixed(), Pose(p=(0.1, 0, 0)), Pose(p=hold, rpy=(0, turn, 0)))
+        m.add_joint(
+            f"hold{k}", last, "member", ct.Fixed(), Pose(p=(0.1, 0, 0)), Pose(p=hold, rpy=(0, turn, 0))
+        )
     return m
 
 
@@ -133,7 +137,9 @@ def test_the_member_of_the_high_stiffness_mechanism_falls_as_printed(method):
     vdot = s.forward_dynamics(q, rest, method=method)
     for first, second in by_chain(s, vdot):
         # (8.7)
-        np.testing.assert_allclose(np.concatenate([first, second]), [0, -3.6239142, 9.2218498, 0, 3.6239142], atol=2e-5)
+        np.testing.assert_allclose(
+            np.concatenate([first, second]), [0, -3.6239142, 9.2218498, 0, 3.6239142], atol=2e-5
+        )
     a = s.jacobian(q, "member") @ vdot
     np.testing.assert_allclose(a, [0, 0, 0, 0, -10.0286429, 0], atol=2e-5)
 
@@ -187,6 +193,6 @@ def test_the_constraints_and_the_velocity_transformation_of_the_four_bar_on_a_sl
     np.testing.assert_allclose(C, problem.J, atol=1e-14)
     np.testing.assert_allclose(C[0] @ [[1, 0], [0, 1], [0, -1], [0, 1]], 0.0, atol=1e-14)
     # The slide is independent whatever is chosen in the loop; seen per unit of R2, E is the printed one.
-    E = partition(C[0], drift[0], np.ones(4), 1e-10).E
+    E = partition(C[0], drift[0], np.ones(4), 2).E
     E = E @ np.linalg.inv(E[:2])
     np.testing.assert_allclose(E, [[1, 0], [0, 1], [0, -1], [0, 1]], atol=1e-14)

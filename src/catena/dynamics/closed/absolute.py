@@ -54,9 +54,10 @@ def absolute(problem: LoopProblem) -> LoopSolution:
         / scale[..., None]
     )
     b = -np.concatenate([apply(P, k) for P, k in zip(across, known, strict=True)], axis=-1) / scale
-    y, mu, rank = constrained(A, solve_lower(L, force), b, problem.tolerance)
-    a = np.concatenate([a_ground[:, None], solve_upper(L, y).reshape(states, plan.n - 1, 6)], axis=1)
+    # The tree's constraints are independent, so the rank of all is known from that of the loops.
     in_tree = 6 * (plan.n - 1) - plan.nv
+    y, mu, rank = constrained(A, solve_lower(L, force), b, problem.tolerance, rank=problem.rank + in_tree)
+    a = np.concatenate([a_ground[:, None], solve_upper(L, y).reshape(states, plan.n - 1, 6)], axis=1)
     return LoopSolution(
         tree_accelerations(problem, joints, a), (mu / scale)[:, in_tree:], rank - in_tree,
         "absolute coordinates: every joint a constraint between two bodies",

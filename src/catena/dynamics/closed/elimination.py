@@ -2,23 +2,45 @@
 
 Each state comes with the defect of its solution, the square sum of what is missing in the equations of motion
 and constraints as parts of what is at work in them. A solution that satisfies both is the right one, because H is
-positive definite; states whose defect is too large, near singular configurations or among loops that interlock
-deeply, are solved again by the rank-revealing decomposition of `kkt`.
+positive definite; states whose defect is too large (near singular configurations, among loops that interlock
+deeply, where a body without inertia moves only because the loops move it) are solved again by the rank-revealing decomposition of `kkt`.
 """
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
-from catena.dynamics.closed.kkt import kkt
+from catena.dynamics.closed.kkt import kkt, multipliers_of
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.dynamics.loop_elimination import loop_elimination
 from catena.joints import JointKind
 from catena.structure import Plan
 
-# Forces and accelerations that are missing, as a part of those at work.
-TRUSTED = 1e-10
+# Forces and accelerations that may be missing, as a part of those at work (1e-10), squared.
+TRUSTED_DEFECT = 1e-20
+
+
+class EliminationSolution(LoopSolution):
+    """Accelerations by elimination. The smallest multipliers that belong to them, and the rank, are found when they are
+    asked for."""
+
+    def __init__(self, problem: LoopProblem, vdot: np.ndarray, note: str) -> None:
+        for name, value in (("problem", problem), ("vdot", vdot), ("note", note)):
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def _smallest(self) -> tuple[np.ndarray, np.ndarray]:
+        problem: LoopProblem = self.problem  # type: ignore[attr-defined]
+        return multipliers_of(problem, self.vdot)
+
+    @property
+    def multipliers(self) -> np.ndarray:
+        return self._smallest[0]
+
+    @property
+    def rank(self) -> np.ndarray:
+        return self._smallest[1]
 
 
 def elimination(problem: LoopProblem) -> LoopSolution:
@@ -34,37 +56,25 @@ def elimination(problem: LoopProblem) -> LoopSolution:
         "a_base": given["a_base"],
     }
     result = problem.runner.evaluate(loop_elimination, inputs, finite=False)
-    vdot, multipliers = result["qdd"], _in_order(problem.plan, result["total"])
-    doubtful = ~(result["defect"][:, 0] < TRUSTED**2)
-    rank = np.full(problem.states, -1)
+    vdot = result["qdd"]
+    doubtful = ~(result["defect"][:, 0] < TRUSTED_DEFECT)
     if np.any(doubtful):
         rest: Any = {n: None if x is None else x[doubtful] for n, x in given.items()}
-        exact = kkt(LoopProblem(problem.runner, **rest))
-        vdot[doubtful], multipliers[doubtful], rank[doubtful] = exact.vdot, exact.multipliers, exact.rank
+        vdot[doubtful] = kkt(LoopProblem(problem.runner, **rest)).vdot
     by_kkt = f"{int(doubtful.sum())} of {problem.states} states by a singular value decomposition"
-    note = f"elimination on the graph; {by_kkt}"
-    return LoopSolution(vdot, multipliers, rank, note)
+    return EliminationSolution(problem, vdot, f"elimination on the graph; {by_kkt}")
 
 
 @lru_cache(maxsize=64)
 def is_for(plan: Plan) -> bool:
-    """Whether the elimination knows the joints that close the loops, and every body has inertia by itself."""
-    mass = plan.inertia[1:, 0]
-    about = plan.inertia[1:, [4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(-1, 3, 3)
-    if not (np.all(mass > 0.0) and np.all(np.linalg.eigvalsh(about)[:, 0] > 0.0)):
-        return False
-    return all(_is_known(loop.kind, bool(loop.constraints), bool(np.any([*loop.damping, *loop.friction])))
-               for loop in plan.loop_joints)  # fmt: skip
+    """Whether the elimination knows the joints that close the loops."""
+    return all(
+        _is_known(loop.kind, bool(loop.constraints), bool(np.any([*loop.damping, *loop.friction])))
+        for loop in plan.loop_joints
+    )
 
 
 def _is_known(kind: JointKind, constrains: bool, rubs: bool) -> bool:
     if kind.finds_coordinates_of_symbols:
         return True
     return (not constrains or kind.resists_alike) and (not rubs or kind.moves_alike)
-
-
-def _in_order(plan: Plan, total: np.ndarray) -> np.ndarray:
-    """Multipliers (states, m) of all constraints in the order of the loops, from those (states, loops, 6) of the
-    elimination, which writes forces on the other side of the equations of motion."""
-    parts = [-total[:, k, : loop.constraints] for k, loop in enumerate(plan.loop_joints)]
-    return np.concatenate(parts, axis=-1) if parts else np.zeros((len(total), 0))

@@ -8,6 +8,7 @@ QR decomposition with pivoting, and what remains is solved together with the equ
 import numpy as np
 
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
+from catena.dynamics.closed.square_root import REFINEMENTS
 from catena.dynamics.closed.velocity_transformation import cut_joint_constraints, transform_tree
 from catena.kinematics.stacks import transposed
 
@@ -15,15 +16,16 @@ from catena.kinematics.stacks import transposed
 def joint_multipliers(problem: LoopProblem) -> LoopSolution:
     """Solve for joint accelerations and the multipliers of a largest independent set of constraints; the others
     get zero."""
+    from scipy.linalg import lu_factor, lu_solve
+
     tree = transform_tree(problem)
     C, drift = cut_joint_constraints(problem, tree)
     nv = problem.plan.nv
     vdot = np.zeros((problem.states, nv))
     multipliers = np.zeros(drift.shape)
-    rank = np.zeros(problem.states, dtype=np.int64)
     for s in range(problem.states):
-        chosen = independent_rows(problem.scaled[s], float(problem.tolerance[s]))
-        r = rank[s] = len(chosen)
+        chosen = independent_rows(problem.scaled[s], int(problem.rank[s]))
+        r = len(chosen)
         scale = problem.scale[s, chosen]
         c = C[s, chosen] / scale[:, None]
         # Joint coordinates in units of their own inertia, so that the matrix is well scaled.
@@ -32,23 +34,25 @@ def joint_multipliers(problem: LoopProblem) -> LoopSolution:
         system[:nv, :nv] = tree.M[s] * np.outer(unit, unit)
         system[nv:, :nv] = c * unit
         system[:nv, nv:] = -transposed(c * unit)
-        solution = np.linalg.solve(system, np.concatenate([tree.f[s] * unit, -drift[s, chosen] / scale]))
+        known = np.concatenate([tree.f[s] * unit, -drift[s, chosen] / scale])
+        factors, solution = lu_factor(system), np.zeros_like(known)
+        # Beside a singular configuration multipliers are huge, and what rounding leaves is solved for once more.
+        for _ in range(1 + REFINEMENTS):
+            solution += lu_solve(factors, known - system @ solution)
         vdot[s] = solution[:nv] * unit
         multipliers[s, chosen] = solution[nv:] / scale
     note = "joint coordinates with multipliers for the cut joints, redundant rows left out"
-    return LoopSolution(vdot, multipliers, rank, note)
+    return LoopSolution(vdot, multipliers, problem.rank, note)
 
 
-def independent_rows(A: np.ndarray, tolerance: float) -> np.ndarray:
-    """Indices of a largest set of independent rows of A (m, n), which are scaled, by a QR decomposition with
-    pivoting."""
+def independent_rows(A: np.ndarray, rank: int) -> np.ndarray:
+    """Indices of `rank` rows of A (m, n) that are as independent as a QR decomposition with pivoting finds them."""
     from scipy.linalg import qr
 
     if min(A.shape) == 0:
         return np.zeros(0, dtype=np.int64)
-    R, order = qr(A.T, mode="r", pivoting=True)[:2]
-    size = np.abs(np.diagonal(R))
-    return np.sort(order[: int(np.count_nonzero(size > tolerance * max(size[0], 1.0)))])
+    order = qr(A.T, mode="r", pivoting=True)[1]
+    return np.sort(order[:rank])
 
 
 def _units(M: np.ndarray) -> np.ndarray:

@@ -35,7 +35,7 @@ def minimal(problem: LoopProblem) -> LoopSolution:
     for s in range(problem.states):
         M, f = tree.M[s], tree.f[s]
         unit = np.diagonal(problem.equations[1][s]) ** -0.5
-        part = partition(C[s] / scale[s][:, None], drift[s] / scale[s], unit, float(problem.tolerance[s]))
+        part = partition(C[s] / scale[s][:, None], drift[s] / scale[s], unit, int(problem.rank[s]))
         E = part.E
         reduced = E.T @ M @ E
         try:
@@ -50,13 +50,12 @@ def minimal(problem: LoopProblem) -> LoopSolution:
     return LoopSolution(vdot, multipliers, rank, "minimal coordinates, chosen by a pivoted QR decomposition")
 
 
-def partition(C: np.ndarray, drift: np.ndarray, unit: np.ndarray, tolerance: float) -> Partition:
+def partition(C: np.ndarray, drift: np.ndarray, unit: np.ndarray, rank: int) -> Partition:
     """Split the coordinates of C (m, nv) into dependent and independent ones.
 
-    `drift` (m,) is C' thetadot, `unit` (nv,) the unit in which each coordinate counts, `tolerance` what counts as
-    zero on the diagonal of R relative to its first entry; rows are scaled, so that an entry below 1e-3 is small by
-    itself. With C P = Q [R_d R_i] the dependent coordinates are
-    -R_d^-1 R_i times the independent ones, which covers redundant rows.
+    `drift` (m,) is C' thetadot, `unit` (nv,) the unit in which each coordinate counts, `rank` the rank of C. With
+    C P = Q [R_d R_i] the dependent coordinates are -R_d^-1 R_i times the independent ones, which covers redundant
+    rows.
     """
     from scipy.linalg import qr, solve_triangular
 
@@ -64,8 +63,7 @@ def partition(C: np.ndarray, drift: np.ndarray, unit: np.ndarray, tolerance: flo
     if min(C.shape) == 0:
         return Partition(np.arange(nv), np.eye(nv), np.zeros(nv))
     Q, R, order = qr(C * unit, mode="economic", pivoting=True)
-    size = np.abs(np.diagonal(R))
-    r = int(np.count_nonzero(size > tolerance * max(size[0], 1e-3)))
+    r = rank
     dependent, independent = order[:r], np.sort(order[r:])
     place = {int(k): j for j, k in enumerate(order)}
     R_i = R[:r][:, [place[int(k)] for k in independent]]

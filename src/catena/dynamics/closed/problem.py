@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.closed.square_root import positive_definite
+from catena.dynamics.closed.square_root import effective, positive_definite
 from catena.dynamics.composite_body import composite_body
 from catena.dynamics.newton_euler import newton_euler
 from catena.kinematics import stacks
@@ -137,10 +137,14 @@ class LoopProblem:
         """The size of the mechanism [m]: the largest distance of a joint from the middle of all joints on its body."""
         plan = self.plan
         places: list[list[np.ndarray]] = [[] for _ in range(plan.n)]
+        # Joints that hold nothing are nowhere: so a pinned root and a floating base, in the tree or not, change nothing.
         for i in range(1, plan.n):
-            places[i].append(np.zeros(3))
-            places[int(plan.parent[i])].append(plan.placement_p[i])
+            if plan.v_size[i] < 6:
+                places[i].append(np.zeros(3))
+                places[int(plan.parent[i])].append(plan.placement_p[i])
         for loop in plan.loop_joints:
+            if not loop.constraints:
+                continue
             places[loop.parent_node].append(loop.parent_p)
             places[loop.child_node].append(loop.child_p)
         spans = [np.linalg.norm(np.array(p) - np.mean(p, axis=0), axis=-1).max() for p in places if p]
@@ -196,6 +200,12 @@ class LoopProblem:
         """The constraints in square-root form, J L^-T with scaled rows, (states, m, nv)."""
         L = self.equations[0]
         return stacks.transposed(np.linalg.solve(L, stacks.transposed(self.J))) / self.scale[..., None]
+
+    @cached_property
+    def rank(self) -> np.ndarray:
+        """The number (states,) of constraints that are independent."""
+        sigma = np.linalg.svd(self.scaled, compute_uv=False)
+        return np.count_nonzero(effective(sigma, self.tolerance), axis=-1)
 
 
 def row_scale(Phi: np.ndarray, mobility: np.ndarray, length: float) -> np.ndarray:

@@ -13,9 +13,8 @@ def self_stresses(problem: LoopProblem) -> Iterator[tuple[np.ndarray, np.ndarray
     A = problem.scaled
     if A.shape[-2] == 0:
         return
-    U, sigma, _ = np.linalg.svd(A, full_matrices=True)
-    largest = np.maximum(np.max(sigma, axis=-1, initial=0.0), 1.0)
-    rank = np.count_nonzero(sigma > (problem.tolerance * largest)[:, None], axis=-1)
+    U = np.linalg.svd(A, full_matrices=True)[0]
+    rank = problem.rank
     for r in np.unique(rank):
         if r < A.shape[-2]:
             at = np.flatnonzero(rank == r)

@@ -12,23 +12,45 @@ from catena.kinematics.stacks import apply, transposed
 # A pivot of a Cholesky factorisation below the first part of its diagonal entry has lost all its digits, and one
 # below the second part of the largest entry, both against what is typical, is rounding itself.
 LOST_PIVOT, ROUNDING = 1e-13, 1e-15
+REFINEMENTS = 2
 
 
 def constrained(
-    A: np.ndarray, free: np.ndarray, b: np.ndarray, tolerance: np.ndarray, size: np.ndarray | float = 1.0
+    A: np.ndarray,
+    free: np.ndarray,
+    b: np.ndarray,
+    tolerance: np.ndarray,
+    size: np.ndarray | float = 1.0,
+    rank: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """y (..., n), mu (..., m) and the rank (...) of A (..., m, n), given free (..., n) and b (..., m).
 
     Singular values below `tolerance` (...) times the largest, or times `size` (...) if that is more, count as zero.
     A is in square-root form, so that its singular values carry all digits; `size` is that of a row that constrains
     something, so that rows which are zero but for rounding are not taken for constraints when there are no others.
+    Where the `rank` (...) has been decided elsewhere, it is taken instead.
     """
     U, sigma, Vt = np.linalg.svd(A, full_matrices=False)
-    largest = np.maximum(np.max(sigma, axis=-1, initial=0.0), size)
-    kept = sigma > (tolerance * largest)[..., None]
+    if rank is None:
+        kept = effective(sigma, tolerance, size)
+    else:
+        kept = (np.arange(sigma.shape[-1]) < rank[..., None]) & (sigma > 0.0)
     inverse = np.where(kept, 1.0 / np.where(kept, sigma, 1.0), 0.0)
-    along = inverse * apply(transposed(U), b) - kept * apply(Vt, free)
-    return free + apply(transposed(Vt), along), apply(U, inverse * along), kept.sum(axis=-1)
+    y, mu = np.zeros_like(free), np.zeros_like(b)
+    # The decomposition is exact for the largest rows only. Beside a singular configuration there are rows that are
+    # small as a whole, and what is left of the equations, solved for once more, satisfies them too.
+    for _ in range(1 + REFINEMENTS):
+        missing = free - y + apply(transposed(A), mu)
+        along = inverse * apply(transposed(U), b - apply(A, y)) - kept * apply(Vt, missing)
+        y, mu = y + missing + apply(transposed(Vt), along), mu + apply(U, inverse * along)
+    return y, mu, kept.sum(axis=-1)
+
+
+def effective(sigma: np.ndarray, tolerance: np.ndarray, size: np.ndarray | float = 1.0) -> np.ndarray:
+    """Which singular values (..., k) count, as in `constrained`."""
+    largest = np.maximum(np.max(sigma, axis=-1, initial=0.0), size)
+    kept: np.ndarray = sigma > (tolerance * largest)[..., None]
+    return kept
 
 
 def solve_lower(L: np.ndarray, b: np.ndarray) -> np.ndarray:

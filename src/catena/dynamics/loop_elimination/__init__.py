@@ -25,7 +25,6 @@ loop_elimination = Algorithm(
     (*STEPS, Schedule(schedule)),
     inputs={"q": POSITION, "qd": VELOCITY, "tau": VELOCITY, "f_ext": Force},
     outputs={"qdd": VELOCITY},
-    multiplier_outputs=("total",),
     ground_outputs=("defect",),
     ground_inputs={"a_base": Motion},
     optional=frozenset({"tau", "f_ext", "a_base"}),
