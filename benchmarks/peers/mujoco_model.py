@@ -35,7 +35,9 @@ FOOTER = "</worldbody>\n{equality}</mujoco>\n"
 
 
 def to_mjcf(mechanism: Any, holds: Sequence[Hold] = ()) -> str:
-    """The tree mechanism as MJCF text, with equality constraints for `holds`; every body frame is the child-side frame of the joint that moves it.
+    """The tree mechanism as MJCF text, with equality constraints for `holds`.
+
+    Every body frame is the child-side frame of the joint that moves it.
 
     Compound joints become several joints of one body, which MuJoCo composes in the order in which they are
     written, as Catena composes motions. A free joint that does not hang on ground becomes three slides and

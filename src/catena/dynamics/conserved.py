@@ -7,7 +7,7 @@ from catena.spatial import Force, Motion, RigidInertia
 
 
 def ground(ground: Any) -> None:
-    """The ground rests and gathers what the bodies have: momentum h, kinetic energy T, inertia I."""
+    """The ground rests and gathers what the bodies have: momentum h and kinetic energy T."""
     ground.v = Motion.zero()
     ground.h = Force.zero()
     ground.T = 0.0

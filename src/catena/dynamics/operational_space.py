@@ -1,5 +1,5 @@
-"""The operational-space inertia of a frame by force propagation: four sweeps, cost O(N). Van der Merwe
-§5.2.6; Lilly and Orin.
+"""The operational-space inertia of a frame by force propagation: three sweeps and two steps at the frame, cost
+O(N). Van der Merwe §5.2.6; Lilly and Orin.
 
 Six unit wrenches on the frame are carried down to the base as an articulated body feels them, and the
 accelerations they cause are carried up again: Omega = H^-1 J^T from the joints, Lambda^-1 = J Omega at the

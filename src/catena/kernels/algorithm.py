@@ -304,8 +304,8 @@ class Algorithm:
     `inputs` and `outputs` map names of body fields to an `Extent` or to a spatial type (one value for each
     body); `ground_inputs` does so for the ground. `ground_outputs` and `frame_outputs` name fields of the
     ground and of the frame. An optional input that is not given is zero and costs nothing. `rewritten`
-    names private fields that more than one step writes. `path_only` restricts the sweeps to the bodies
-    between the frame and the ground.
+    names private fields that more than one step writes, `views` the fields of neighbours that are no bodies.
+    `path_only` restricts the sweeps to the bodies between the frame and the ground.
     """
 
     name: str

@@ -1,9 +1,9 @@
 """Compiled objects on disk, so that a second process compiles nothing.
 
 An entry holds machine code and a description (JSON). Its key is a digest of everything the code depends on:
-the sources of the algebra, of the joints and of the step, the versions of Catena, CasADi and LLVM's binding,
-the processor and the number of lanes. The folder is `$CATENA_CACHE`, else the user's cache folder; a folder
-that cannot be written only costs time.
+the sources of the algebra, of the joints, of the kernels and of all algorithms, the versions of CasADi, NumPy
+and LLVM's binding, the processor and the number of lanes. The folder is `$CATENA_CACHE`, else the user's
+cache folder; a folder that cannot be written only costs time.
 """
 
 import contextlib

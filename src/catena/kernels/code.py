@@ -1,7 +1,8 @@
 """Compiled steps: from the disk cache where they are there, traced, lowered and compiled where they are not.
 
-A unit holds all steps that one sort of owner (a joint kind, the frame, the ground) does in one algorithm.
-Units know nothing of any mechanism; a joint kind that was never met is the only reason ever to compile again.
+A unit holds all steps that one sort of owner (a body or a loop on a joint of one kind, a multiplier, the
+frame, the ground) does in one algorithm with one choice of optional inputs. Units know nothing of any
+mechanism, so a changed one compiles nothing unless it brings a joint kind that was never met.
 """
 
 import inspect

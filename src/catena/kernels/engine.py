@@ -65,7 +65,8 @@ def compile_object(text: str) -> bytes:
 
 
 def load_object(name: str, code: bytes, symbols: list[str]) -> dict[str, int]:
-    """Link an object file into this process and return the addresses of `symbols`. `name` must be new."""
+    """Link an object file into this process and return the addresses of `symbols`. `name` is for a
+    debugger."""
     import llvmlite.binding as llvm
 
     with _lock:

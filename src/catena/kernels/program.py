@@ -18,7 +18,7 @@ from catena.kernels.threads import threads
 # A thread is worth waking for about this many step calls.
 _CALLS_WORTH_A_THREAD = 2000
 # A batch is handed out in about this many portions to each thread, so that one that begins late costs little.
-_PORTIONS = 16
+_PORTIONS = 64
 _ALIGN = 64
 
 

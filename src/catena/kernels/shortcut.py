@@ -179,8 +179,8 @@ def make(
     quaternions: np.ndarray,
     keep: tuple[Any, ...] = (),
 ) -> Any:
-    """A built-in function of as many arrays as there are input `tables`; everything it points to, and `keep`, stays
-    alive with it."""
+    """A built-in function of as many arrays as there are input `tables`; everything it points to, and `keep`,
+    stays alive with it."""
     api = ctypes.pythonapi
     copy = result.copy
     own = np.array(

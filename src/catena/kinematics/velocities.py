@@ -1,7 +1,8 @@
 """Twists of bodies and frames, and the part of their acceleration that needs no joint acceleration. One
 sweep, cost O(N).
 
-Van der Merwe, eq. 4.27 and 4.28: v_i = X v_(i-1) + phi q', a_i = X a_(i-1) + v_i x phi q' + phi' q'.
+Van der Merwe, eq. 4.27 and 4.28 with the corrections in docs/notation.md: v_i = X v_(i-1) + phi q', a_i = X
+a_(i-1) + v_i x phi q' + phi' q'.
 """
 
 from typing import Any

@@ -137,7 +137,7 @@ class LoopProblem:
         """The size of the mechanism [m]: the largest distance of a joint from the middle of all joints on its body."""
         plan = self.plan
         places: list[list[np.ndarray]] = [[] for _ in range(plan.n)]
-        # Joints that hold nothing are nowhere: so a pinned root and a floating base, in the tree or not, change nothing.
+        # Joints that hold nothing are nowhere, so a pinned root or a floating base changes nothing.
         for i in range(1, plan.n):
             if plan.v_size[i] < 6:
                 places[i].append(np.zeros(3))

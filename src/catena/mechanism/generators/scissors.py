@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import cos, sin
+from math import cos
 
 from catena.errors import ModelError
 from catena.joints import Revolute, Sdof
@@ -27,7 +27,7 @@ def scissor_lift(n: int, angle: float = 0.5) -> Mechanism:
         raise ModelError(f"scissor_lift: {n} stages were asked for: give 1 or more")
     mechanism = Mechanism(f"scissor lift of {n}")
     half = BAR / 2.0
-    x, z = half * cos(angle), half * sin(angle)
+    x = half * cos(angle)
     pin, slide = Revolute("-y"), Sdof("dx", "ry")
     rise, fall = Pose(rpy=(0.0, -angle, 0.0)), Pose(rpy=(0.0, angle, 0.0))
     left, right = Pose(p=(-half, 0.0, 0.0)), Pose(p=(half, 0.0, 0.0))

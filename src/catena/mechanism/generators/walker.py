@@ -28,7 +28,8 @@ def walker(standing: int = 4, contact: str = "point") -> Mechanism:
 
     Legs are front_left, hind_right, front_right and hind_left; the first `standing` of them stand. Each has a
     hip "{leg}/hip", a thigh and a shank on joints "{leg}/roll" (about x), "{leg}/pitch" and "{leg}/knee" (about
-    y: positive angles swing what is below backward). The trunk floats by the unactuated joint "base" (`Free`, added first).
+    y: positive angles swing what is below backward). The trunk floats by the unactuated joint "base" (`Free`,
+    added first).
 
     With contact = "point" a leg ends in a point and stands by the spherical joint "{leg}/contact" from ground to
     its shank: the mechanism has 18 - 3 standing dof and no redundant constraints. With contact = "flat" a leg
