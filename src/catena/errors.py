@@ -19,6 +19,10 @@ class UnknownNameError(CatenaError, KeyError):
         return str(self.args[0]) if self.args else ""
 
 
+class FormatError(CatenaError, ValueError):
+    """A model file that cannot be read or written; the message starts with the file and the line."""
+
+
 class PlanError(CatenaError, ValueError):
     """A mechanism that cannot be planned: a body that nothing connects, a cut that leaves one behind."""
 

@@ -14,9 +14,6 @@ from catena.system.closed_chains import FORMULATIONS
 METHODS = ("auto", *(name for name in FORMULATIONS if name != "kkt"))
 RANDOM = 40
 BESIDE = (1e-3, 1e-6, 1e-9)
-# An axis off by 1e-6 rad leaves a singular value of 4e-7, and rounding of the dimensions alone moves the result by
-# 1e-16 / 4e-7 of what the bodies would do without loops; formulations round differently.
-TOLERANCE = {"misaligned": 3e-8}
 
 
 def scales(system, q, v, tau, vdot):
@@ -27,14 +24,23 @@ def scales(system, q, v, tau, vdot):
     return np.maximum(np.abs(vdot).max(axis=-1), 0.1 * np.abs(free).max(axis=-1))
 
 
-def assert_same(system, q, v, tau, tolerance=1e-9):
+def allowed(system, q):
+    """How far the results of two formulations may be apart, for each state (states,): 1e-9, but where the constraints
+    have a singular value sigma below 1e-4 rounding of the dimensions alone moves them by some 1e-16 / sigma."""
+    problem = LoopProblem(system._evaluator, q, np.zeros((len(q), system.nv)))
+    values = np.linalg.svd(problem.scaled, compute_uv=False)
+    least = np.min(np.where(values > problem.tolerance[:, None], values, 1.0), axis=-1, initial=1.0)
+    return np.maximum(1e-9, 1e-13 / least)
+
+
+def assert_same(system, q, v, tau):
     """Every method gives the accelerations of the rank-revealing solve, state by state."""
     expected = system.forward_dynamics(q, v, tau, method="kkt")
-    scale = scales(system, q, v, tau, expected)
+    scale = scales(system, q, v, tau, expected) * allowed(system, q)
     for method in METHODS:
         vdot = system.forward_dynamics(q, v, tau, method=method)
         error = np.max(np.abs(vdot - expected).max(axis=-1) / scale)
-        assert error < tolerance, f"{method} differs by {error:.2g}"
+        assert error < 1.0, f"{method} differs by {error:.2g} times what is allowed"
     return expected
 
 
@@ -68,7 +74,7 @@ def residuals(system, q, v, tau, vdot, multipliers=None):
 
 def test_formulations_on_the_gallery(gallery, looped):
     _, system, (q, v, tau) = looped
-    vdot = assert_same(system, q, v, tau, TOLERANCE.get(gallery, 1e-9))
+    vdot = assert_same(system, q, v, tau)
     motion, closing = residuals(system, q, v, tau, vdot)
     assert motion.max() < 1e-9
     assert closing.max() < 1e-9
@@ -77,7 +83,7 @@ def test_formulations_on_the_gallery(gallery, looped):
 def test_formulations_of_the_gallery_at_rest(gallery, looped):
     """At the neutral configuration, where symmetry makes constraints redundant that are not elsewhere."""
     _, system, (_, v, tau) = looped
-    assert_same(system, system.neutral()[None], np.zeros_like(v[:1]), tau[:1], TOLERANCE.get(gallery, 1e-9))
+    assert_same(system, system.neutral()[None], np.zeros_like(v[:1]), tau[:1])
 
 
 @pytest.mark.parametrize("seed", range(RANDOM))
@@ -165,18 +171,32 @@ def test_flat_four_bars(n, beside):
     assert_sound(system, q, 0.0 * v, tau)
 
 
-@pytest.mark.parametrize("n", [1, 3])
-def test_flat_four_bars_fall_as_a_body_falls_that_can_only_turn(n):
-    """On the branch of the parallelogram symmetry gives the answer at every angle, also at the singular one."""
-    for beside in (0.0, 1e-9, 1e-6, 1e-3, 0.3):
-        system, q, v = flat_four_bars(n, beside)
-        vdot = system.forward_dynamics(q, v, np.zeros(system.nv))
-        # Rods: moment of inertia 1/3 each; bars move without turning: mass 1 at distance 1.
-        inertia, moment = (n + 1) / 3.0 + n, ((n + 1) / 2.0 + n) * 9.81 * np.sin(np.pi / 2 - beside)
-        if beside in (1e-3, 0.3):
-            np.testing.assert_allclose(vdot[system.slice_v("pin0")], moment / inertia, rtol=1e-9)
-        # At the singular configuration itself the four-bars may also leave the branch; gravity says which way.
-        assert np.isfinite(vdot).all()
+# What the residuals of the elimination do not show: a row of size 1e-6 may be missed by all of itself and still be
+# small against the accelerations at work.
+UNSEEN = [("auto", 1, 1e-6), ("auto", 3, 1e-5), ("auto", 3, 1e-9), ("auto", 5, 1e-9)]
+FALLS = [
+    (method, n, beside)
+    for method in ("auto", "kkt", "joint_multipliers", "minimal")
+    for n in (1, 3, 5)
+    for beside in (0.3, 1e-3, 1e-5, 1e-6, 1e-9)
+]
+
+
+@pytest.mark.parametrize(
+    ("method", "n", "beside"),
+    [
+        pytest.param(*case, marks=pytest.mark.xfail(strict=True, reason="not seen by residuals") if case in UNSEEN else ())
+        for case in FALLS
+    ],
+)
+def test_four_bars_fall_as_a_pendulum_beside_the_flat_configuration(method, n, beside):
+    """On its branch the parallelogram has one freedom, and one line gives the answer at every angle but the singular
+    one, where it may also leave the branch."""
+    system, q, v = flat_four_bars(n, beside)
+    vdot = system.forward_dynamics(q, v, np.zeros(system.nv), method=method)
+    # Rods: moment of inertia 1/3 each; bars move without turning: mass 1 at distance 1.
+    inertia, moment = (n + 1) / 3.0 + n, ((n + 1) / 2.0 + n) * 9.81 * np.cos(beside)
+    np.testing.assert_allclose(vdot[system.slice_v("pin0")], moment / inertia, rtol=1e-9)
 
 
 @pytest.mark.parametrize("beside", [0.0, *BESIDE])

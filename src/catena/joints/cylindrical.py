@@ -21,6 +21,7 @@ class Cylindrical(JointKind):
     axis: Any = "z"
     nq = 2
     nv = 2
+    finds_coordinates_of_symbols = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", direction(self.axis, "Cylindrical"))
@@ -47,7 +48,7 @@ class Cylindrical(JointKind):
         return ForceSpace.from_entries([*e1, *o, *e2, *o, *o, *e1, *o, *e2])
 
     def coordinates(self, X: Transform) -> np.ndarray:
-        return np.array([angle_about(self.axis, X), X.p @ np.array(self.axis)])
+        return array([angle_about(self.axis, X), X.p @ np.array(self.axis)])
 
     def flip(self) -> Cylindrical:
         x, y, z = self.axis

@@ -16,6 +16,7 @@ class Fixed(JointKind):
 
     nq = 0
     nv = 0
+    finds_coordinates_of_symbols = True
     signature = ("Fixed",)
 
     def transform(self, q: np.ndarray) -> Transform:

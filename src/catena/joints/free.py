@@ -8,7 +8,7 @@ import numpy as np
 
 from catena.joints.contract import JointKind, check_unit_quaternion
 from catena.joints.spherical import quaternion_rate
-from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, quaternion
+from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array, quaternion
 from catena.spatial.exponential import displacement, velocity
 
 
@@ -23,6 +23,7 @@ class Free(JointKind):
 
     nq = 7
     nv = 6
+    finds_coordinates_of_symbols = True
     signature = ("Free",)
 
     def transform(self, q: np.ndarray) -> Transform:
@@ -49,7 +50,7 @@ class Free(JointKind):
         return np.concatenate([w, velocity(w, quaternion.rotation(q0[3:]).T @ (q1[:3] - q0[:3]))])
 
     def coordinates(self, X: Transform) -> np.ndarray:
-        return np.concatenate([X.p, quaternion.from_rotation(X.R.T)])
+        return array([*X.p, *quaternion.from_rotation(X.R.T)])
 
     def neutral(self) -> np.ndarray:
         return np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])

@@ -12,7 +12,8 @@ import numpy as np
 from catena.joints.axes import Z, canonical_frame, direction, perpendicular
 from catena.joints.contract import IDENTITY, JointKind, number
 from catena.joints.nearest import angle_about
-from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array
+from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array, is_symbolic
+from catena.spatial.scalars import floor
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Helical(JointKind):
     pitch: Any = 0.0
     nq = 1
     nv = 1
+    finds_coordinates_of_symbols = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", direction(self.axis, "Helical"))
@@ -60,11 +62,11 @@ class Helical(JointKind):
 
     def coordinates(self, X: Transform) -> np.ndarray:
         angle = angle_about(self.axis, X)
-        if self.pitch == 0.0:
-            return np.array([angle])
+        if not is_symbolic(self.pitch) and self.pitch == 0.0:
+            return array([angle])
         # The displacement tells how many whole turns there are.
-        turns = round((float(X.p @ np.array(self.axis)) / self.pitch - angle) / math.tau)
-        return np.array([angle + math.tau * turns])
+        turns = floor((X.p @ np.array(self.axis) / self.pitch - angle) / math.tau + 0.5)
+        return array([angle + math.tau * turns])
 
     def flip(self) -> Helical:
         x, y, z = self.axis

@@ -20,6 +20,7 @@ class Prismatic(JointKind):
     axis: Any = "z"
     nq = 1
     nv = 1
+    finds_coordinates_of_symbols = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", direction(self.axis, "Prismatic"))
@@ -47,7 +48,7 @@ class Prismatic(JointKind):
         return ForceSpace(result)
 
     def coordinates(self, X: Transform) -> np.ndarray:
-        return np.array([X.p @ np.array(self.axis)])
+        return array([X.p @ np.array(self.axis)])
 
     def flip(self) -> Prismatic:
         x, y, z = self.axis

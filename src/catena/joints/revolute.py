@@ -11,7 +11,7 @@ import numpy as np
 from catena.joints.axes import Z, canonical_frame, direction, perpendicular
 from catena.joints.contract import IDENTITY, JointKind
 from catena.joints.nearest import angle_about
-from catena.spatial import ForceSpace, Motion, MotionSpace, Transform
+from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class Revolute(JointKind):
     axis: Any = "z"
     nq = 1
     nv = 1
+    finds_coordinates_of_symbols = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", direction(self.axis, "Revolute"))
@@ -48,7 +49,7 @@ class Revolute(JointKind):
         return ForceSpace(result)
 
     def coordinates(self, X: Transform) -> np.ndarray:
-        return np.array([angle_about(self.axis, X)])
+        return array([angle_about(self.axis, X)])
 
     def flip(self) -> Revolute:
         x, y, z = self.axis

@@ -20,6 +20,7 @@ class Spherical(JointKind):
 
     nq = 4
     nv = 3
+    finds_coordinates_of_symbols = True
     signature = ("Spherical",)
 
     def transform(self, q: np.ndarray) -> Transform:

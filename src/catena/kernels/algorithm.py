@@ -24,7 +24,8 @@ What an owner offers besides its own fields:
   ground: gravity (3,), and the algorithm's ground inputs
   frame:  placement (Transform from the body's frame to the frame)
   loop:   joint, on_parent and on_child (Transforms from the frames of the two bodies to the joint), damping,
-          friction, scale (the usual angular and linear mobility of a body), resists_alike, neutral
+          friction, scale (the usual angular and linear mobility of a body), resists_alike, moves_alike,
+          neutral
 A frame step may read the flows of its body after a sweep to the tip, and must write them before a sweep to
 the base.
 """
@@ -302,10 +303,11 @@ class Algorithm:
     """Steps in order, with the names and extents of what goes in and comes out.
 
     `inputs` and `outputs` map names of body fields to an `Extent` or to a spatial type (one value for each
-    body); `ground_inputs` does so for the ground. `ground_outputs` and `frame_outputs` name fields of the
-    ground and of the frame. An optional input that is not given is zero and costs nothing. `rewritten`
-    names private fields that more than one step writes, `views` the fields of neighbours that are no bodies.
-    `path_only` restricts the sweeps to the bodies between the frame and the ground.
+    body); `ground_inputs` does so for the ground. `ground_outputs`, `frame_outputs` and `multiplier_outputs`
+    name fields of the ground, of the frame and of the loops. An optional input that is not given is zero and
+    costs nothing. `rewritten` names private fields that more than one step writes, `views` the fields of
+    neighbours that are no bodies. `path_only` restricts the sweeps to the bodies between the frame and the
+    ground.
     """
 
     name: str
@@ -319,6 +321,7 @@ class Algorithm:
     views: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
     optional: frozenset[str] = frozenset()
     rewritten: frozenset[str] = frozenset()
+    multiplier_outputs: tuple[str, ...] = ()
     path_only: bool = False
 
     @property

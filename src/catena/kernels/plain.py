@@ -178,6 +178,7 @@ class PlainPlaces:
                 joint=joint.kind, on_parent=Transform.from_pose(joint.parent_pose), damping=joint.damping,
                 on_child=Transform.from_pose(joint.child_pose), friction=joint.friction,
                 scale=np.array(mobility_scale(self.plan)), resists_alike=joint.kind.resists_alike,
+                moves_alike=joint.kind.moves_alike,
                 neutral=joint.kind.neutral(),
             )  # fmt: skip
         return self._loops[loop]
@@ -224,6 +225,9 @@ def play(
         outputs[name] = _collect(run, name, extent)
     for name in algorithm.frame_outputs:
         outputs[name] = array(flatten(getattr(run.frame, name))[0])
+    for name in algorithm.multiplier_outputs:
+        loops = [run.places.multiplier(k) for k in range(len(plan.loop_joints))]
+        outputs[name] = array([flatten(getattr(r, name, np.zeros(6)))[0] for r in loops])
     for name in algorithm.ground_outputs:
         outputs[name] = array(flatten(getattr(run.records[0], name))[0])
     return outputs

@@ -385,6 +385,13 @@ def build_tape(
         assert asked is not None
         slots = asked.fields[name]
         outputs[name] = ((len(slots),), _record_table(slots, layout.frame, layout.slot_bytes))
+    for name in algorithm.multiplier_outputs:
+        assert multipliers is not None
+        slots = multipliers.fields[name]
+        tables = [_record_table(slots, record, layout.slot_bytes) for record in layout.loops]
+        for k, table in enumerate(tables):
+            table[:, 0] += k * len(slots) * WORD
+        outputs[name] = ((len(tables), len(slots)), np.concatenate([np.zeros((0, 2), np.int64), *tables]))
     for name in algorithm.ground_outputs:
         slots = ground.fields[name]
         outputs[name] = ((len(slots),), _record_table(slots, 0, layout.slot_bytes))

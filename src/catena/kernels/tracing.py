@@ -356,6 +356,7 @@ def _loop_constants(kind: JointKind, step: TracedStep) -> dict[str, Any]:
         "friction": lambda: array(load(24 + nv, nv)),
         "scale": lambda: array(load(24 + 2 * nv, 2)),
         "resists_alike": kind.resists_alike,
+        "moves_alike": kind.moves_alike,
         "neutral": kind.neutral(),
         "joint": lambda: kind.with_params(load(26 + 2 * nv, len(kind.params()))) if kind.params() else kind,
     })  # fmt: skip

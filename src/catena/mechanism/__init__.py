@@ -1,23 +1,32 @@
-"""Mechanisms: bodies, joints and frames as a graph; a builder, generators of examples and tabular
-notations."""
+"""Mechanisms: bodies, joints and frames as a graph, with the actuators, springs and wrenches that act on it;
+a builder, generators of examples and tabular notations."""
 
 from catena.mechanism import generators, notations
+from catena.mechanism.elements import Actuator, InitialState, JointSpring, PointSpring, Spring, Wrench
 from catena.mechanism.mechanism import VIRTUAL_ROOT, Mechanism
 from catena.mechanism.notations import from_denavit_hartenberg, from_sdof, sdof_coordinates
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
 from catena.mechanism.planner import register_planner
+from catena.mechanism.writer import register_writer
 
 __all__ = [
     "GROUND",
     "VIRTUAL_ROOT",
+    "Actuator",
     "Body",
     "Frame",
+    "InitialState",
     "Joint",
+    "JointSpring",
     "Mechanism",
+    "PointSpring",
+    "Spring",
+    "Wrench",
     "from_denavit_hartenberg",
     "from_sdof",
     "generators",
     "notations",
     "register_planner",
+    "register_writer",
     "sdof_coordinates",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -12,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from catena.errors import ModelError
 from catena.joints import Fixed, Free, JointKind
-from catena.mechanism import validation
+from catena.mechanism import validation, writer
+from catena.mechanism.elements import Actuator, InitialState, JointSpring, PointSpring, Spring, Wrench
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
 from catena.mechanism.planner import make_system
 from catena.spatial import Pose
@@ -26,8 +28,8 @@ class Mechanism:
 
     Nobody says which joint closes a loop: joints are added in any order and between any two bodies, and
     planning finds the tree. Names of bodies and frames share one namespace, because every body name is also
-    the name of a frame; joints have their own. Every edit increases `revision`, by which a system notices
-    that it was planned from an older description.
+    the name of a frame; joints, actuators, springs and wrenches each have their own. Every edit increases
+    `revision`, by which a system notices that it was planned from an older description.
     """
 
     def __init__(self, name: str = "mechanism", gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
@@ -37,6 +39,10 @@ class Mechanism:
         self._bodies: dict[str, Body] = {GROUND: ground}
         self._joints: dict[str, Joint] = {}
         self._frames: dict[str, Frame] = {}
+        self._actuators: dict[str, Actuator] = {}
+        self._springs: dict[str, Spring] = {}
+        self._wrenches: dict[str, Wrench] = {}
+        self._initial = InitialState()
         self._revision = 0
 
     def __repr__(self) -> str:
@@ -72,6 +78,26 @@ class Mechanism:
         """The added frames by name (every body name is a frame besides these); read-only."""
         return MappingProxyType(self._frames)
 
+    @property
+    def actuators(self) -> Mapping[str, Actuator]:
+        """The actuators by name in the order they were added; read-only."""
+        return MappingProxyType(self._actuators)
+
+    @property
+    def springs(self) -> Mapping[str, Spring]:
+        """The springs at joints and between frames by name in the order they were added; read-only."""
+        return MappingProxyType(self._springs)
+
+    @property
+    def wrenches(self) -> Mapping[str, Wrench]:
+        """The constant wrenches by name in the order they were added; read-only."""
+        return MappingProxyType(self._wrenches)
+
+    @property
+    def initial(self) -> InitialState:
+        """Where a motion starts; `set_initial` sets it."""
+        return self._initial
+
     def add_body(
         self, name: str, mass: float = 0.0, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike = 0.0
     ) -> Body:
@@ -101,12 +127,15 @@ class Mechanism:
         friction: ArrayLike = 0.0,
         limits: ArrayLike | None = None,
         actuated: bool = True,
+        limit_stiffness: ArrayLike | None = None,
+        limit_damping: ArrayLike = 0.0,
     ) -> Joint:
         """Add a joint between two bodies; pose(child) = pose(parent) * in_parent * motion(q) *
         inverse(in_child).
 
         `damping` and `friction` are one number or one for each velocity coordinate; `limits` is (low, high)
-        for each coordinate.
+        for each coordinate. The stops at the limits are rigid unless `limit_stiffness`, with `limit_damping`,
+        makes them elastic; each is one number or one for each coordinate.
         """
         validation.name_of("joint", name)
         who = f"joint {name!r}"
@@ -132,6 +161,7 @@ class Mechanism:
                 raise ModelError(
                     f"{who}: {side} is {pose!r}, which is not a pose: give Pose(p=(x, y, z), rpy=...)"
                 )
+        stops = validation.stops(who, limits, limit_stiffness, limit_damping, kind.nv)
         joint = Joint(
             name,
             parent,
@@ -143,6 +173,8 @@ class Mechanism:
             validation.coefficients(who, "friction", friction, kind.nv),
             validation.limits(who, limits, kind.nv),
             bool(actuated),
+            None,
+            *stops,
         )
         self._joints[name] = joint
         self._revision += 1
@@ -160,12 +192,152 @@ class Mechanism:
         self._revision += 1
         return frame
 
+    def add_actuator(
+        self,
+        name: str,
+        joint: str,
+        components: int | Iterable[int] | None = None,
+        gear: ArrayLike = 1.0,
+        limits: ArrayLike | None = None,
+    ) -> Actuator:
+        """Add a motor that drives a joint: all of its velocity components, or those given by number from 0.
+
+        `gear` is how often the motor turns for one turn of the joint, so its effort acts multiplied by that.
+        `limits` bound the motor's effort: one number for both directions, (low, high), or a pair for each
+        component. An actuated joint without an actuator is driven without limits.
+        """
+        self._check_new_element_name("actuator", name, self._actuators)
+        who = f"actuator {name!r}"
+        driven = self._element_joint(who, joint)
+        if not driven.actuated:
+            raise ModelError(
+                f"{who}: joint {joint!r} is not actuated: add the joint with actuated=True to drive it"
+            )
+        chosen = validation.components(who, joint, components, driven.kind.nv)
+        for other in self._actuators.values():
+            shared = sorted(set(chosen) & set(other.components)) if other.joint == joint else []
+            if shared:
+                raise ModelError(
+                    f"{who}: actuator {other.name!r} drives component {shared[0]} of joint {joint!r} already: "
+                    "give each component one actuator"
+                )
+        ratio = validation.gears(who, gear, len(chosen))
+        efforts = validation.effort_limits(who, limits, len(chosen))
+        actuator = Actuator(name, joint, chosen, ratio, efforts)
+        self._actuators[name] = actuator
+        self._revision += 1
+        return actuator
+
+    def add_spring(
+        self,
+        name: str,
+        joint: str,
+        stiffness: ArrayLike = 0.0,
+        rest: ArrayLike | None = None,
+        damping: ArrayLike = 0.0,
+    ) -> JointSpring:
+        """Add a spring with a damper at a joint, relaxed at the position `rest` (the neutral one by default).
+
+        `stiffness` and `damping` are one number or one for each velocity coordinate. The damping of a spring
+        adds to the joint's own.
+        """
+        self._check_new_element_name("spring", name, self._springs)
+        who = f"spring {name!r}"
+        kind = self._element_joint(who, joint).kind
+        relaxed = validation.coordinates(who, "rest", kind.neutral() if rest is None else rest, kind.nq)
+        kind.check(relaxed, joint)
+        spring = JointSpring(
+            name,
+            joint,
+            validation.coefficients(who, "stiffness", stiffness, kind.nv),
+            relaxed,
+            validation.coefficients(who, "damping", damping, kind.nv),
+        )
+        validation.acting(who, spring.stiffness, spring.damping)
+        self._springs[name] = spring
+        self._revision += 1
+        return spring
+
+    def add_spring_between(
+        self,
+        name: str,
+        frame_a: str,
+        frame_b: str,
+        stiffness: float = 0.0,
+        rest_length: float = 0.0,
+        damping: float = 0.0,
+    ) -> PointSpring:
+        """Add a spring with a damper along the line between the origins of two frames (or bodies).
+
+        It is relaxed when they are `rest_length` [m] apart.
+        """
+        self._check_new_element_name("spring", name, self._springs)
+        who = f"spring {name!r}"
+        body_a, body_b = self._body_of(who, frame_a), self._body_of(who, frame_b)
+        if body_a == body_b:
+            raise ModelError(
+                f"{who}: both ends move with body {body_a!r}, so its length never changes: "
+                "give frames of two different bodies"
+            )
+        spring = PointSpring(
+            name,
+            frame_a,
+            frame_b,
+            validation.coefficient(who, "stiffness", stiffness),
+            validation.coefficient(who, "rest_length", rest_length),
+            validation.coefficient(who, "damping", damping),
+        )
+        validation.acting(who, spring.stiffness, spring.damping)
+        self._springs[name] = spring
+        self._revision += 1
+        return spring
+
+    def add_wrench(
+        self,
+        name: str,
+        frame: str,
+        moment: ArrayLike = (0.0, 0.0, 0.0),
+        force: ArrayLike = (0.0, 0.0, 0.0),
+        axes: str = GROUND,
+    ) -> Wrench:
+        """Add a constant moment (3,) [N m] and force (3,) [N] on the body of a frame, at the frame's origin.
+
+        Their coordinates are those of the frame `axes`: ground's by default, so that the direction stays;
+        name the frame itself for a wrench that turns with it.
+        """
+        self._check_new_element_name("wrench", name, self._wrenches)
+        who = f"wrench {name!r}"
+        if self._body_of(who, frame) == GROUND:
+            raise ModelError(f"{who}: frame {frame!r} is part of ground, which no wrench moves: give another")
+        self._body_of(who, axes)
+        moment3 = validation.vector(who, "moment", moment)
+        wrench = Wrench(name, frame, moment3, validation.vector(who, "force", force), axes)
+        self._wrenches[name] = wrench
+        self._revision += 1
+        return wrench
+
+    def set_initial(
+        self, q: Mapping[str, ArrayLike] | None = None, v: Mapping[str, ArrayLike] | None = None
+    ) -> InitialState:
+        """Set where a motion starts, by positions and velocities of some joints; replaces what was set before.
+
+        `system.assemble` and `system.velocity` find the rest, so give what determines the state and no more.
+        """
+        initial = InitialState(self._initial_values("q", q), self._initial_values("v", v))
+        self._initial = initial
+        self._revision += 1
+        return initial
+
     def copy(self, name: str | None = None) -> Mechanism:
         """Return a mechanism that can be edited without touching this one."""
         twin = Mechanism(self.name if name is None else name, self._gravity)
         twin._bodies = dict(self._bodies)
         twin._joints = dict(self._joints)
         twin._frames = dict(self._frames)
+        twin._actuators = dict(self._actuators)
+        twin._springs = dict(self._springs)
+        twin._wrenches = dict(self._wrenches)
+        twin._initial = self._initial
         twin._revision = self._revision
         return twin
 
@@ -173,7 +345,8 @@ class Mechanism:
         """Return the mechanism with a joint held at a position (its neutral one by default): a joint of 0
         dof.
 
-        Planning merges its two bodies, and its coordinates disappear until it is unlocked.
+        Planning merges its two bodies, and its coordinates disappear until it is unlocked; so does what the
+        initial state says about it.
         """
         joint = self._joint(name)
         who = f"joint {name!r}"
@@ -181,16 +354,11 @@ class Mechanism:
             raise ModelError(f"{who}: a joint without degrees of freedom cannot be locked: it already holds")
         if at is None:
             at = joint.kind.neutral()
-        position = validation.numbers(who, "the locked position", at)
-        if position.shape == () and joint.kind.nq == 1:
-            position = position.reshape(1)
-        if position.shape != (joint.kind.nq,):
-            raise ModelError(
-                f"{who}: the locked position has shape {position.shape}: "
-                f"give {joint.kind.nq} number{'s' if joint.kind.nq > 1 else ''}"
-            )
+        position = validation.coordinates(who, "the locked position", at, joint.kind.nq)
         joint.kind.check(position, name)
-        return self._with_joint(replace(joint, locked_at=_read_only(position)))
+        changed = self._with_joint(replace(joint, locked_at=position))
+        changed._initial = self._initial.without(name)
+        return changed
 
     def unlock(self, name: str) -> Mechanism:
         """Return the mechanism with a locked joint free to move again."""
@@ -208,10 +376,16 @@ class Mechanism:
         return changed
 
     def detach(self, name: str) -> Mechanism:
-        """Return the mechanism without a joint; its bodies stay, and something else has to connect them."""
+        """Return the mechanism without a joint; its bodies stay, and something else has to connect them.
+
+        Actuators and springs at the joint go with it, and so does what the initial state says about it.
+        """
         self._joint(name)
         changed = self.copy()
         del changed._joints[name]
+        changed._actuators = {n: a for n, a in self._actuators.items() if a.joint != name}
+        changed._springs = {n: s for n, s in self._springs.items() if getattr(s, "joint", None) != name}
+        changed._initial = self._initial.without(name)
         changed._revision += 1
         return changed
 
@@ -238,9 +412,8 @@ class Mechanism:
         if not locked and len(fixed) == 1:
             kind = Free()
             none = _read_only(np.zeros(kind.nv))
-            return self._with_joint(
-                replace(fixed[0], kind=kind, damping=none, friction=none, limits=None, actuated=False)
-            )
+            free = replace(fixed[0], kind=kind, damping=none, friction=none, actuated=False)
+            return self._with_joint(replace(free, limits=None, limit_stiffness=None, limit_damping=None))
         found = ", ".join(repr(j.name) for j in locked + fixed) or "none"
         raise ModelError(
             f"mechanism {self.name!r}: free_base needs one locked Free joint or one Fixed joint to ground, "
@@ -254,8 +427,51 @@ class Mechanism:
         """
         return make_system(self, root, cut)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the mechanism to a file, in the format that the ending of its name says: .toml.
+
+        `catena.load` reads it back to the last digit. A file that exists is replaced, or left alone if
+        anything goes wrong.
+        """
+        writer.write(self, path)
+
     def _joint(self, name: str) -> Joint:
         return self._joints[validation.known("joint", name, self._joints)]
+
+    def _element_joint(self, who: str, name: Any) -> Joint:
+        """The joint that an actuator or a joint spring acts on."""
+        joint = self._joints[validation.known("joint", name, self._joints, who)]
+        if joint.kind.nv == 0:
+            raise ModelError(f"{who}: joint {name!r} has no degree of freedom: choose one that moves")
+        return joint
+
+    def _body_of(self, who: str, frame: Any) -> str:
+        """The body that carries a frame; a body carries the frame of its own name."""
+        validation.known("body or frame", frame, [*self._bodies, *self._frames], who)
+        return self._frames[frame].body if frame in self._frames else frame
+
+    def _initial_values(self, what: str, given: Any) -> Mapping[str, NDArray[np.float64]]:
+        """The checked positions ("q") or velocities ("v") of joints by name, in the order of the joints."""
+        who = f"mechanism {self.name!r}"
+        if given is not None and not isinstance(given, Mapping):
+            raise ModelError(f"{who}: the initial {what} is {given!r}: give a mapping from joints to numbers")
+        values = {}
+        for name, value in (given or {}).items():
+            kind = self._joints[validation.known("joint", name, self._joints, f"initial {what}")].kind
+            joint = f"joint {name!r}"
+            if self._joints[name].locked:
+                raise ModelError(
+                    f"{joint}: it has an initial {what} but is locked: unlock it, or leave that out"
+                )
+            if kind.nv == 0:
+                raise ModelError(
+                    f"{joint}: it has an initial {what} but no degree of freedom: leave that out"
+                )
+            size = kind.nq if what == "q" else kind.nv
+            values[name] = validation.coordinates(joint, f"the initial {what}", value, size)
+            if what == "q":
+                kind.check(values[name], name)
+        return MappingProxyType({name: values[name] for name in self._joints if name in values})
 
     def _ground_joints(self, kind: type[JointKind]) -> list[Joint]:
         return [
@@ -269,6 +485,12 @@ class Mechanism:
         changed._joints[joint.name] = joint
         changed._revision += 1
         return changed
+
+    @staticmethod
+    def _check_new_element_name(what: str, name: Any, taken: Mapping[str, Any]) -> None:
+        validation.name_of(what, name)
+        if name in taken:
+            raise ModelError(f"{what} {name!r}: the name is taken by another {what}: choose a different name")
 
     def _check_new_frame_name(self, what: str, name: Any) -> None:
         validation.name_of(what, name)

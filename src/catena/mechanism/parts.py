@@ -37,7 +37,9 @@ class Joint:
     The pose of the child in the parent is `in_parent * motion(q) * inverse(in_child)`. `damping` (nv,) and
     `friction` (nv,) are the viscous and Coulomb coefficients per velocity coordinate, `limits` (nv, 2) the
     lowest and highest position (infinite where there is none) or None. `locked_at` (nq,) is the position a
-    locked joint is held at, None for a joint that moves.
+    locked joint is held at, None for a joint that moves. `limit_stiffness` (nv,) and `limit_damping` (nv,)
+    describe stops that give way elastically; without a stiffness they are rigid. Positions between limits are
+    counted by difference(neutral, q), which is q for all kinds but those with quaternions.
     """
 
     name: str
@@ -51,6 +53,8 @@ class Joint:
     limits: NDArray[np.float64] | None
     actuated: bool
     locked_at: NDArray[np.float64] | None = None
+    limit_stiffness: NDArray[np.float64] | None = None
+    limit_damping: NDArray[np.float64] | None = None
 
     @property
     def locked(self) -> bool:

@@ -18,6 +18,8 @@ from catena.errors import ModelError, UnknownNameError
 
 INERTIA_TOLERANCE = 1e-9
 _DIAGONAL = np.eye(3, dtype=bool)
+_ITSELF = "friction opposes motion by itself"
+_OPPOSES = dict.fromkeys(("stiffness", "limit_stiffness"), "a spring opposes deflection by itself")
 
 
 def name_of(what: str, name: Any) -> str:
@@ -128,7 +130,7 @@ def coefficients(who: str, what: str, value: Any, nv: int) -> NDArray[np.float64
             f"{who}: {what} has shape {array.shape}: give one number, or {nv} for its velocity coordinates"
         )
     if (array < 0.0).any():
-        raise ModelError(f"{who}: {what} is {value!r}: give zero or more, friction opposes motion by itself")
+        raise ModelError(f"{who}: {what} is {value!r}: give zero or more, {_OPPOSES.get(what, _ITSELF)}")
     full = np.full(nv, array)
     full.setflags(write=False)
     return full
@@ -154,3 +156,102 @@ def limits(who: str, value: Any, nv: int) -> NDArray[np.float64] | None:
         raise ModelError(f"{who}: limits {array.tolist()} have low above high: give (low, high)")
     array.setflags(write=False)
     return array
+
+
+def coefficient(who: str, what: str, value: Any) -> float:
+    """Return one number that is not negative, such as a stiffness or a length."""
+    array = numbers(who, what, value)
+    if array.shape != ():
+        raise ModelError(f"{who}: {what} has shape {array.shape}: give one number")
+    if array < 0.0:
+        raise ModelError(f"{who}: {what} is {value!r}: give zero or more")
+    return float(array)
+
+
+def coordinates(who: str, what: str, value: Any, size: int) -> NDArray[np.float64]:
+    """Return the coordinates of a joint as a read-only array of the given size; a number stands for one."""
+    array = numbers(who, what, value)
+    if array.shape == () and size == 1:
+        array = array.reshape(1)
+    if array.shape != (size,):
+        raise ModelError(
+            f"{who}: {what} has shape {array.shape}: give {size} number{'s' if size > 1 else ''}"
+        )
+    array.setflags(write=False)
+    return array
+
+
+def components(who: str, joint: str, value: Any, nv: int) -> tuple[int, ...]:
+    """Return the velocity components of a joint that are meant: all of its nv by default, else those given."""
+    if value is None:
+        return tuple(range(nv))
+    given = (value,) if isinstance(value, int | np.integer) else tuple(value) if np.iterable(value) else ()
+    plain = all(isinstance(k, int | np.integer) and not isinstance(k, bool) for k in given)
+    if not given or not plain or not all(0 <= k < nv for k in given) or len(set(given)) < len(given):
+        allowed = "0" if nv == 1 else f"different numbers from 0 to {nv - 1}"
+        raise ModelError(f"{who}: components are {value!r}: joint {joint!r} has {nv}, give {allowed}")
+    return tuple(int(k) for k in given)
+
+
+def gears(who: str, value: Any, count: int) -> NDArray[np.float64]:
+    """Return the gear ratios of an actuator's components, from one number or one for each; none is zero."""
+    array = numbers(who, "gear", value)
+    if array.shape not in ((), (count,)):
+        raise ModelError(
+            f"{who}: gear has shape {array.shape}: give one number, or {count} for its components"
+        )
+    if (array == 0.0).any():
+        raise ModelError(f"{who}: gear is {value!r}: a gear of zero drives nothing, give another number")
+    full = np.full(count, array)
+    full.setflags(write=False)
+    return full
+
+
+def effort_limits(who: str, value: Any, count: int) -> NDArray[np.float64]:
+    """Return the (count, 2) lowest and highest efforts of an actuator, infinite where there is none.
+
+    Accepts None, one number for both directions, (low, high) for all components, or a pair for each.
+    """
+    if value is None:
+        value = np.inf
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError(f"{who}: limits are {value!r}, which are not numbers: give (low, high)") from None
+    if array.shape == ():
+        array = np.array([-array, array])
+    if array.shape not in ((2,), (count, 2)):
+        raise ModelError(
+            f"{who}: limits have shape {array.shape}: give one effort for both directions, (low, high), "
+            f"or a pair for each of {count} components"
+        )
+    full = np.array(np.broadcast_to(array, (count, 2)))
+    if not ((full[:, 0] <= 0.0) & (full[:, 1] >= 0.0)).all():
+        raise ModelError(
+            f"{who}: limits are {value!r}: an actuator must be able to rest, give low <= 0 <= high"
+        )
+    full.setflags(write=False)
+    return full
+
+
+def stops(
+    who: str, limits: Any, stiffness: Any, damping: Any, nv: int
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """Return the stiffness (nv,) and damping (nv,) of the stops at given limits, None where they are rigid."""
+    damps = coefficients(who, "limit_damping", damping, nv)
+    if stiffness is None:
+        if damps.any():
+            raise ModelError(f"{who}: limit_damping needs a limit_stiffness: rigid stops have no damping")
+        return None, None
+    if limits is None:
+        raise ModelError(f"{who}: limit_stiffness needs limits: give (low, high) as well")
+    stiff = coefficients(who, "limit_stiffness", stiffness, nv)
+    if not stiff.all():
+        raise ModelError(f"{who}: limit_stiffness is {stiffness!r}: give more than zero, or leave it out")
+    return stiff, damps
+
+
+def acting(who: str, stiffness: Any, damping: Any) -> None:
+    """Refuse a spring that never exerts a force."""
+    if not np.any(stiffness) and not np.any(damping):
+        raise ModelError(f"{who}: stiffness and damping are both zero, so it does nothing: give one of them")

@@ -74,6 +74,15 @@ def absolute(x: Any) -> Any:
     return casadi.fabs(x)
 
 
+def floor(x: Any) -> Any:
+    """Return the largest whole number not above `x`."""
+    if isinstance(x, NUMBERS):
+        return float(math.floor(x))
+    import casadi
+
+    return casadi.floor(x)
+
+
 def sign(x: Any) -> Any:
     """Return -1, 0 or 1 with the sign of `x`."""
     if isinstance(x, NUMBERS):

@@ -8,10 +8,14 @@ import numpy as np
 
 from catena.dynamics.closed.consistent_velocity import consistent_velocity
 from catena.dynamics.closed.motion_problem import motion_problem
-from catena.errors import StateError
+from catena.dynamics.loop_elimination.closing import closure as compiled_closure
+from catena.dynamics.loop_elimination.closing import position_correction, velocity_correction
+from catena.errors import LoopError, StateError
+from catena.kinematics import integrate
 from catena.kinematics.assembly import assemble as assemble_one
 from catena.kinematics.closure import loop_kinematics
 from catena.kinematics.held import Held, held_positions, held_velocities
+from catena.structure import Plan
 from catena.system.evaluation import Evaluator
 
 
@@ -45,10 +49,21 @@ def velocity(evaluator: Evaluator, q: np.ndarray, given: Mapping[str, Any], slac
 
 def closure(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np.ndarray]:
     """The position and velocity errors (..., m) of all constraints, in the order of the loops."""
+    plan = evaluator.plan
+    if not knows_all_coordinates(plan):
+        return _closure_of_user_kinds(evaluator, q, v)
+    result = evaluator.evaluate(compiled_closure, {"q": q, "qd": v})
+    keep = np.concatenate(
+        [[], *(6 * k + np.arange(j.constraints) for k, j in enumerate(plan.loop_joints))]
+    ).astype(int)
+    position, velocity = (
+        x.reshape(*x.shape[:-2], -1)[..., keep] for x in (result["position"], result["velocity"])
+    )
+    return position, velocity
+
+
+def _closure_of_user_kinds(evaluator: Evaluator, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
     states = loop_kinematics(evaluator, q, v)
-    if not states:
-        nothing = np.zeros((*np.broadcast_shapes(np.shape(q)[:-1], np.shape(v)[:-1]), 0))
-        return nothing, nothing.copy()
     batch = np.broadcast_shapes(
         *(s.position.shape[:-1] for s in states), *(s.velocity.shape[:-1] for s in states)
     )
@@ -57,6 +72,72 @@ def closure(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
         for parts in ([s.position for s in states], [s.velocity for s in states])
     )
     return position, velocity
+
+
+# Newton's method stops where the closure errors [rad or m] are this small or smaller no more.
+CLOSED = 1e-13
+STEPS = 20
+
+
+def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np.ndarray | None]:
+    """The closed state nearest to q (..., nq) and v (..., nv), in lanes: Newton's method on the position errors with
+    steps of least kinetic energy, then the least change of velocities."""
+    plan = evaluator.plan
+    if not knows_all_coordinates(plan):
+        raise LoopError(
+            f"project needs the coordinates of loop joints as formulas, which a joint kind of {plan.name!r} does not "
+            f"give (finds_coordinates_of_symbols); use assemble."
+        )
+    q = np.array(evaluator.checked(compiled_closure, "q", q))
+    if not any(joint.constraints for joint in plan.loop_joints):
+        return q, None if v is None else np.array(evaluator.checked(compiled_closure, "qd", v))
+    before = _worst(closure(evaluator, q)[0])
+    for _ in range(STEPS):
+        step = evaluator.evaluate(position_correction, {"q": q, "qd": None}, finite=False)["qdd"]
+        trial = evaluator.evaluate(integrate, {"q": q, "qd": np.nan_to_num(step)})["q_next"]
+        after = _worst(closure(evaluator, trial)[0])
+        better = after < before
+        q = np.where(better[..., None], trial, q)
+        before = np.where(better, after, before)
+        if np.all((before <= CLOSED) | ~better):
+            break
+    _require_closed(evaluator, q, before)
+    if v is None:
+        return q, None
+    change = evaluator.evaluate(velocity_correction, {"q": q, "qd": v})["qdd"]
+    return q, evaluator.checked(compiled_closure, "qd", v) + change
+
+
+def _worst(errors: np.ndarray) -> np.ndarray:
+    return np.abs(errors).max(axis=-1)
+
+
+def _require_closed(evaluator: Evaluator, q: np.ndarray, worst: np.ndarray) -> None:
+    """Newton's method ends at a closed state, or the loops were too far open."""
+    if np.all(worst < OPEN):
+        return
+    state = np.unravel_index(np.argmax(worst), worst.shape)
+    errors = closure(evaluator, q[state])[0]
+    at, words = 0, []
+    for joint in evaluator.plan.loop_joints:
+        part = errors[at : at + joint.constraints]
+        at += joint.constraints
+        if len(part):
+            words.append(f"{joint.name} {np.abs(part).max():.3g}")
+    where = f" in state {tuple(int(k) for k in state)}" if state else ""
+    raise LoopError(
+        f"The loops of {evaluator.plan.name!r} cannot be closed from here{where}; the errors left [rad or m] are "
+        f"{', '.join(words)}. Begin nearer to a closed state, or find one with assemble."
+    )
+
+
+# A loop that is open by more than this [rad or m] is not closed.
+OPEN = 1e-8
+
+
+def knows_all_coordinates(plan: Plan) -> bool:
+    """Whether every loop joint is of a kind that gives its coordinates as formulas."""
+    return all(joint.kind.finds_coordinates_of_symbols for joint in plan.loop_joints)
 
 
 def _batch(held: Sequence[Held], batch: tuple[int, ...]) -> tuple[int, ...]:

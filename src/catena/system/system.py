@@ -202,6 +202,12 @@ class System:
         after loop in the order of `loops`; zero when closed, and at rest when v is None."""
         return closing.closure(self._evaluator, q, v)
 
+    def project(self, q: Any, v: Any = None) -> Any:
+        """The closed state nearest to q (..., nq) and v (..., nv), computed in lanes: q alone when v is None, else
+        (q, v). For states that drifted off their loops; a LoopError tells when they are too far open."""
+        near, rates = closing.project(self._evaluator, q, v)
+        return near if v is None else (near, rates)
+
     def diagnose(self, q: Any, tolerance: float = RANK_TOLERANCE) -> Diagnosis:
         """Mobility, rank, redundant constraints and singularity at one configuration q (nq,), as data; print it for
         a report. Singular values below `tolerance` of the largest count as zero."""

@@ -3,7 +3,8 @@
 Each state comes with the defect of its solution, the square sum of what is missing in the equations of motion
 and constraints as parts of what is at work in them. A solution that satisfies both is the right one, because H is
 positive definite; states whose defect is too large (near singular configurations, among loops that interlock
-deeply, where a body without inertia moves only because the loops move it) are solved again by the rank-revealing decomposition of `kkt`.
+deeply, where a body without inertia moves only because the loops move it) are solved again by the
+rank-revealing decomposition of `kkt`.
 """
 
 from functools import cached_property, lru_cache

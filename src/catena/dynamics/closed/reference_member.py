@@ -290,6 +290,8 @@ def _member_acceleration(
     reach = np.max([chain.reach for chain in chains], axis=0, initial=0.0)
     root = np.sqrt(np.diagonal(M, axis1=-2, axis2=-1)[:, :6])
     size = np.max(reach / root, axis=-1)
+    # Where no chain constrains the member, what is left of a chain's own constraints is measured by unit masses.
+    size = np.where(size > 0.0, size, 1.0)
     y, eta, _ = constrained(A, solve_lower(L, f), -rest, problem.tolerance, size)
     return solve_upper(L, y)[:, :6], eta
 

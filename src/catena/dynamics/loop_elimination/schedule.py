@@ -1,6 +1,7 @@
 """The calls of the elimination for one mechanism, in order: bodies and multipliers go, come back, and are
 refined."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,37 +43,55 @@ from catena.dynamics.loop_elimination.steps import (
     velocities,
 )
 from catena.kernels import ASSIGN, Entry, OnCall
-from catena.structure import BodyGoes, Loop, LoopGoes, Plan, elimination_order
+from catena.structure import BodyGoes, LoopGoes, Plan, elimination_order
 
 REFINEMENTS = 2
 
-STEPS: tuple[OnCall, ...] = (
-    velocities, start, soften, drag, articulate, carry, carry_to_ground, join, cross_couple, absorb_ground,
+SHARED: tuple[OnCall, ...] = (
+    soften, drag, articulate, carry, carry_to_ground, join, cross_couple, absorb_ground,
     invert, press, mix_link, mix_own, mix_pair, begin, feel, feel_pair, settle, release, accelerate, hold,
     drag_again, balance, carry_again, invert_again, press_again, mix_again, feel_again, accelerate_again,
     judge, judge_loop,
 )  # fmt: skip
+STEPS: tuple[OnCall, ...] = (velocities, start, *SHARED)
 
 
-def schedule(at: Any) -> list[Entry]:
-    """Elimination, the way back, refinements, and the last residuals."""
+@dataclass(frozen=True)
+class Acting:
+    """A loop that does something: the nodes it joins, how many constraints it has, and whether it has friction."""
+
+    parent_node: int
+    child_node: int
+    constraints: int
+    drags: bool
+
+
+def schedule(at: Any, move: OnCall = velocities, begin_loop: OnCall = start, rub: bool = True) -> list[Entry]:
+    """Elimination, the way back, refinements, and the last residuals. `move` and `begin_loop` say what bodies and loops
+    begin with, `rub` whether loop joints have friction."""
     order = elimination_order(at.plan)
-    entries = _eliminate(at, order) + _way_back(at, order, feel, accelerate)
+    acting = _acting(at.plan, rub)
+    entries = _eliminate(at, order, acting, move, begin_loop) + _way_back(at, order, acting, feel, accelerate)
     for _ in range(REFINEMENTS):
-        entries += _eliminate_again(at, order) + _way_back(at, order, feel_again, accelerate_again)
-    loops = [k for k, joint in _acting(at.plan).items() if joint.constraints]
+        entries += _eliminate_again(at, order) + _way_back(at, order, acting, feel_again, accelerate_again)
+    loops = [k for k, loop in acting.items() if loop.constraints]
     entries += [Entry(judge_loop, k, _with_ends(at, k)) for k in loops]
     bodies = [step for step in order if isinstance(step, BodyGoes)]
     return entries + [Entry(judge, s.node, _with_parent(at, s.node, s.parent)) for s in bodies]
 
 
-def _eliminate(at: Any, order: list[BodyGoes | LoopGoes]) -> list[Entry]:
+def _eliminate(
+    at: Any,
+    order: list[BodyGoes | LoopGoes],
+    acting: dict[int, Acting],
+    move_step: OnCall,
+    start_step: OnCall,
+) -> list[Entry]:
     """Bodies and multipliers go. Bodies begin to move, and loops to hold, just before that is needed, so that
     memory is walked through once."""
     entries: list[Entry] = []
     moving = {0}
     begun: set[int] = set()
-    acting = _acting(at.plan)
     loops_at = _loops_at(acting)
     coupled = {k for step in order if isinstance(step, BodyGoes) for pair in step.crossed for k in pair[:2]}
 
@@ -83,7 +102,7 @@ def _eliminate(at: Any, order: list[BodyGoes | LoopGoes]) -> list[Entry]:
             moving.add(i)
             i = int(at.plan.parent[i])
         for j in reversed(path):
-            entries.append(Entry(velocities, j, _with_parent(at, j, int(at.plan.parent[j]))))
+            entries.append(Entry(move_step, j, _with_parent(at, j, int(at.plan.parent[j]))))
 
     def begin_loop(k: int) -> None:
         if k not in begun:
@@ -93,10 +112,10 @@ def _eliminate(at: Any, order: list[BodyGoes | LoopGoes]) -> list[Entry]:
             move(joint.parent_node)
             places = _with_ends(at, k)
             if joint.constraints:
-                entries.append(Entry(start, k, places))
+                entries.append(Entry(start_step, k, places))
             if k in coupled:
                 entries.append(Entry(soften, k, places[:1]))
-            if _drags(joint):
+            if joint.drags:
                 entries.append(Entry(drag, k, places))
 
     for step in order:
@@ -174,11 +193,12 @@ def _eliminate_again(at: Any, order: list[BodyGoes | LoopGoes]) -> list[Entry]:
     return entries
 
 
-def _way_back(at: Any, order: list[BodyGoes | LoopGoes], feel: OnCall, accelerate: OnCall) -> list[Entry]:
+def _way_back(
+    at: Any, order: list[BodyGoes | LoopGoes], acting: dict[int, Acting], feel: OnCall, accelerate: OnCall
+) -> list[Entry]:
     """Multipliers and accelerations, the last eliminated first; a loop holds as soon as both its bodies have
     accelerated."""
     entries: list[Entry] = []
-    acting = _acting(at.plan)
     # A loop waits for its two bodies and, as node 0, for its own multiplier.
     waiting = {
         k: {j.child_node, j.parent_node, 0} - ({0} if not j.constraints else set()) for k, j in acting.items()
@@ -190,7 +210,7 @@ def _way_back(at: Any, order: list[BodyGoes | LoopGoes], feel: OnCall, accelerat
         if not waiting[k]:
             if acting[k].constraints:
                 entries.append(Entry(hold, k, _with_ends(at, k)))
-            if _drags(acting[k]):
+            if acting[k].drags:
                 entries.append(Entry(drag_again, k, _with_ends(at, k)))
 
     for step in reversed(order):
@@ -222,24 +242,20 @@ def _with_ends(at: Any, k: int) -> tuple[Any, ...]:
     return at.multiplier(k), at.flows(joint.child_node), at.flows(joint.parent_node)
 
 
-def _acting(plan: Plan) -> dict[int, Loop]:
+def _acting(plan: Plan, rub: bool) -> dict[int, Acting]:
     """The loops that constrain something or have friction, between two nodes."""
-    return {
-        k: joint
-        for k, joint in enumerate(plan.loop_joints)
-        if (joint.constraints or _drags(joint)) and joint.parent_node != joint.child_node
-    }
+    acting = {}
+    for k, joint in enumerate(plan.loop_joints):
+        drags = rub and bool(np.any(joint.damping) or np.any(joint.friction))
+        if (joint.constraints or drags) and joint.parent_node != joint.child_node:
+            acting[k] = Acting(joint.parent_node, joint.child_node, joint.constraints, drags)
+    return acting
 
 
-def _loops_at(acting: dict[int, Loop]) -> dict[int, list[int]]:
+def _loops_at(acting: dict[int, Acting]) -> dict[int, list[int]]:
     """The loops that join each node."""
     loops_at: dict[int, list[int]] = {}
     for k, joint in acting.items():
         for i in {joint.parent_node, joint.child_node} - {0}:
             loops_at.setdefault(i, []).append(k)
     return loops_at
-
-
-def _drags(joint: Loop) -> bool:
-    """Whether the joint that closes a loop has friction."""
-    return bool(np.any(joint.damping) or np.any(joint.friction))

@@ -85,19 +85,24 @@ def velocities(body: Any, parent: Any) -> None:
 @on_call
 def start(loop: Any, child: Any, parent: Any) -> None:
     """How the loop holds its two bodies, and the acceleration gamma that its joint has by itself."""
-    X = _relative(loop, child, parent)
+    X = relative(loop, child, parent)
     v_child = loop.on_child * child.v
     v_joint = v_child - X * (loop.on_parent * parent.v)
     c = cross(v_child, v_joint)
     if loop.resists_alike:
-        Phi = _padded(loop.joint.constraint_space(loop.neutral))
+        Phi = padded(loop.joint.constraint_space(loop.neutral))
     else:
         q = loop.joint.coordinates(X)
-        Phi = _padded(loop.joint.constraint_space(q))
+        Phi = padded(loop.joint.constraint_space(q))
         c = c + loop.joint.bias(q, _along(loop.joint.motion_space(q), v_joint))
+    hold_by(loop, X, Phi, -(Phi.T * c))
+
+
+def hold_by(loop: Any, X: Transform, Phi: ForceSpace, gamma: np.ndarray) -> None:
+    """Begin with a loop that resists along the six columns of Phi, which move by gamma without its forces."""
     loop.K_child = loop.on_child.pull(Phi)
     loop.K_parent = -loop.on_parent.pull(X.pull(Phi))
-    loop.gamma = loop.l = -(Phi.T * c)
+    loop.gamma = loop.l = gamma
     loop.L = ArticulatedInertia.zero()
     loop.M = array([REGULARISATION * _mobility(loop.scale, column) for column in Phi.array.T])
     loop.total = np.zeros(6)
@@ -112,11 +117,9 @@ def soften(multiplier: Any) -> None:
 @on_call
 def drag(loop: Any, child: Any, parent: Any) -> None:
     """The friction of the loop's own joint, as the force that it takes from both bodies."""
-    X = _relative(loop, child, parent)
+    X = relative(loop, child, parent)
     v_joint = loop.on_child * child.v - X * (loop.on_parent * parent.v)
-    S = loop.joint.motion_space(
-        loop.joint.coordinates(X) if loop.joint.finds_coordinates_of_symbols else loop.neutral
-    )
+    S = loop.joint.motion_space(loop.neutral if loop.moves_alike else loop.joint.coordinates(X))
     v = _along(S, v_joint)
     effort = loop.damping * v + loop.friction * array([sign(x) for x in v])
     # The wrench in the span of S that does this work; any other differs by what the constraints take up.
@@ -127,7 +130,7 @@ def drag(loop: Any, child: Any, parent: Any) -> None:
     parent.p += loop.drag_parent
 
 
-def _relative(loop: Any, child: Any, parent: Any) -> Transform:
+def relative(loop: Any, child: Any, parent: Any) -> Transform:
     """The transform from the parent's side of the loop joint to the child's."""
     return (loop.on_child * child.pose) * (loop.on_parent * parent.pose).inverse()
 
@@ -150,7 +153,7 @@ def _mobility(scale: np.ndarray, column: np.ndarray) -> Any:
     return scale[0] * (column[:3] @ column[:3]) + scale[1] * (column[3:] @ column[3:])
 
 
-def _padded(Phi: ForceSpace) -> ForceSpace:
+def padded(Phi: ForceSpace) -> ForceSpace:
     """Six columns, of which those that the joint does not need are zero."""
     return ForceSpace(np.hstack([Phi.array, np.zeros((6, 6 - Phi.n))]))
 

@@ -1,0 +1,112 @@
+"""Closing loops in lanes: by how much they are open, and the least change that closes them.
+
+The least change, in the sense of the kinetic energy of going there in unit time, is the acceleration of the same
+elimination with nothing at work but the gaps: H delta = J^T lambda, J delta + gap = 0.
+"""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from catena.dynamics.loop_elimination.schedule import SHARED, schedule
+from catena.dynamics.loop_elimination.steps import Block6, Vector6, hold_by, padded, relative
+from catena.kernels import POSITION, ROWS, VELOCITY, Algorithm, Entry, Schedule, on_call
+from catena.spatial import ArticulatedInertia, Force, Motion, Transform, log
+
+
+def ground(ground: Any) -> None:
+    """The ground rests."""
+    ground.pose = Transform.identity()
+    ground.v = Motion.zero()
+    ground.a = Motion.zero()
+    ground.da = Motion.zero()
+    ground.A = ArticulatedInertia.zero()
+    ground.p = Force.zero()
+    ground.f = Force.zero()
+    ground.defect = 0.0
+
+
+@on_call
+def stand(body: Any, parent: Any) -> None:
+    """Poses and twists; no forces."""
+    body.X = body.joint.transform(body.q) * body.placement
+    body.S = body.joint.motion_space(body.q)
+    body.pose = body.X * parent.pose
+    body.v = body.X * parent.v + body.S * body.qd
+    body.c, body.p0, body.effort = Motion.zero(), Force.zero(), np.zeros(body.joint.nv)
+    body.A = ArticulatedInertia.from_rigid(body.inertia)
+    body.p = Force.zero()
+    body.e = np.zeros(body.joint.nv)
+    body.defect = 0.0
+
+
+@on_call
+def measure(loop: Any, child: Any, parent: Any) -> None:
+    """The position and velocity errors of a loop joint, along the columns of its constraint space."""
+    X, q, Phi = _standing(loop, child, parent)
+    loop.position = Phi.T * log(X * loop.joint.transform(q).inverse())
+    loop.velocity = Phi.T * (loop.on_child * child.v - X * (loop.on_parent * parent.v))
+
+
+@on_call
+def start_open(loop: Any, child: Any, parent: Any) -> None:
+    """A loop that is open by its position error."""
+    X, q, Phi = _standing(loop, child, parent)
+    hold_by(loop, X, Phi, Phi.T * log(X * loop.joint.transform(q).inverse()))
+
+
+@on_call
+def start_opening(loop: Any, child: Any, parent: Any) -> None:
+    """A loop that opens with its velocity error."""
+    X, _, Phi = _standing(loop, child, parent)
+    hold_by(loop, X, Phi, Phi.T * (loop.on_child * child.v - X * (loop.on_parent * parent.v)))
+
+
+def _standing(loop: Any, child: Any, parent: Any) -> Any:
+    """The transform across the joint, its coordinates, and its constraint space."""
+    X = relative(loop, child, parent)
+    q = loop.joint.coordinates(X)
+    return X, q, padded(loop.joint.constraint_space(loop.neutral if loop.resists_alike else q))
+
+
+def _measuring(at: Any) -> list[Entry]:
+    plan = at.plan
+    bodies = [
+        Entry(stand, i, (at.body(i), at.flows(i), at.flows(int(plan.parent[i])))) for i in range(1, plan.n)
+    ]
+    return bodies + [
+        Entry(measure, k, (at.multiplier(k), at.flows(joint.child_node), at.flows(joint.parent_node)))
+        for k, joint in enumerate(plan.loop_joints)
+        if joint.constraints
+    ]
+
+
+_views: dict[str, dict[str, Any]] = {
+    "multiplier": {
+        "K_child": Block6, "E_child": Block6, "K_parent": Block6, "E_parent": Block6, "gamma": Vector6, "l": Vector6,
+        "L": ArticulatedInertia, "M": Vector6, "W": ArticulatedInertia, "w": Vector6, "lam": Vector6, "total": Vector6,
+        "drag_child": Force, "drag_parent": Force, "position": Vector6, "velocity": Vector6,
+    },
+    "link": {"K": Block6, "E": ROWS},
+    "pair": {"K": Block6},
+}  # fmt: skip
+
+closure = Algorithm(
+    "closure", ground, (stand, measure, Schedule(_measuring)), inputs={"q": POSITION, "qd": VELOCITY},
+    multiplier_outputs=("position", "velocity"), optional=frozenset({"qd"}), rewritten=frozenset({"e"}), views=_views,
+)  # fmt: skip
+
+position_correction = Algorithm(
+    "position_correction", ground,
+    (stand, start_open, *SHARED, Schedule(partial(schedule, move=stand, begin_loop=start_open, rub=False))),
+    inputs={"q": POSITION, "qd": VELOCITY}, outputs={"qdd": VELOCITY}, ground_outputs=("defect",),
+    optional=frozenset({"qd"}), rewritten=frozenset({"e", "u", "qdd"}), views=_views,
+)  # fmt: skip
+
+velocity_correction = Algorithm(
+    "velocity_correction", ground,
+    (stand, start_opening, *SHARED, Schedule(partial(schedule, move=stand, begin_loop=start_opening, rub=False))),
+    inputs={"q": POSITION, "qd": VELOCITY}, outputs={"qdd": VELOCITY}, ground_outputs=("defect",),
+    rewritten=frozenset({"e", "u", "qdd"}), views=_views,
+)  # fmt: skip

@@ -1,0 +1,145 @@
+"""Joint kinds in model files: the built-in ones by a word and their arguments, a user's by "module:Class".
+
+A built-in kind has its arguments among the keys of the joint; a user's has them in the table `arguments`,
+because their names are not known beforehand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from inspect import isabstract
+from typing import Any
+
+import numpy as np
+
+from catena.errors import CatenaError, FormatError
+from catena.joints import (
+    Cylindrical,
+    Fixed,
+    Free,
+    Helical,
+    JointKind,
+    Planar,
+    Prismatic,
+    Revolute,
+    Sdof,
+    Spherical,
+    Universal,
+)
+from catena.joints.axes import NAMED
+
+BUILT_IN: dict[str, tuple[type[JointKind], tuple[str, ...]]] = {
+    "fixed": (Fixed, ()),
+    "revolute": (Revolute, ("axis",)),
+    "prismatic": (Prismatic, ("axis",)),
+    "helical": (Helical, ("axis", "pitch")),
+    "cylindrical": (Cylindrical, ("axis",)),
+    "universal": (Universal, ("axis1", "axis2")),
+    "spherical": (Spherical, ()),
+    "planar": (Planar, ("normal",)),
+    "free": (Free, ()),
+    "sdof": (Sdof, ("motions",)),
+}
+"""The class of each word and the keys of its arguments."""
+
+AXES = ("axis", "axis1", "axis2", "normal")
+ARGUMENTS = "arguments"
+
+_WORDS = {made: word for word, (made, _) in BUILT_IN.items()}
+_REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+
+def keys_of(word: str) -> tuple[str, ...]:
+    """Return the keys that the arguments of a kind stand under."""
+    return (ARGUMENTS,) if ":" in word else BUILT_IN[word][1]
+
+
+def make_kind(word: str, arguments: Mapping[str, Any]) -> JointKind:
+    """Return the kind of a word or "module:Class" with its arguments, those of the table for a user's kind."""
+    if ":" not in word:
+        made, _ = BUILT_IN[word]
+        return Sdof(*arguments["motions"]) if made is Sdof else made(**arguments)
+    user_made = find_class(word)
+    try:
+        return user_made(**{key: _frozen(value) for key, value in arguments.items()})
+    except CatenaError:
+        raise
+    except Exception as error:
+        raise FormatError(f"kind {word!r} does not accept its arguments: {error}") from error
+
+
+def find_class(reference: str) -> type[JointKind]:
+    """Import the class that "module:Class" names; it must be a kind of joint."""
+    if not _REFERENCE.fullmatch(reference):
+        raise FormatError(f"kind {reference!r} is not a name: give 'module:Class', such as 'rails:ParabolicRail'")
+    module, _, name = reference.partition(":")
+    try:
+        found: Any = import_module(module)
+    except Exception as error:
+        raise FormatError(
+            f"kind {reference!r}: module {module!r} cannot be imported ({error}): "
+            "install it, or run where Python finds it"
+        ) from error
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if found is None:
+        raise FormatError(f"kind {reference!r}: module {module!r} has no class {name!r}: check the name")
+    if not (isinstance(found, type) and issubclass(found, JointKind)):
+        raise FormatError(f"kind {reference!r} is no kind of joint: name a subclass of catena.JointKind")
+    if isabstract(found):
+        missing = ", ".join(sorted(found.__abstractmethods__))
+        raise FormatError(f"kind {reference!r} does not define {missing}: it cannot be used yet")
+    return found
+
+
+def describe_kind(kind: JointKind) -> tuple[str, dict[str, Any]]:
+    """Return the word of a kind and its arguments, in the order they are written; the reverse of `make_kind`."""
+    word = _WORDS.get(type(kind))
+    if word is None:
+        return _describe_users(kind)
+    return word, {key: _axis(key, getattr(kind, key)) for key in BUILT_IN[word][1]}
+
+
+def _axis(key: str, value: Any) -> Any:
+    """A coordinate axis by its letter, everything else as it is."""
+    if key not in AXES:
+        return value
+    return next((letter for letter, direction in NAMED.items() if direction == value), value)
+
+
+def _describe_users(kind: JointKind) -> tuple[str, dict[str, Any]]:
+    made = type(kind)
+    reference = f"{made.__module__}:{made.__qualname__}"
+    if made.__module__ == "__main__" or "<locals>" in made.__qualname__:
+        raise FormatError(f"kind {made.__name__!r} cannot be imported by others: define it in a module of its own")
+    if find_class(reference) is not made:
+        raise FormatError(f"kind {reference!r} names another class than the joint has: give them different names")
+    if not is_dataclass(kind):
+        raise FormatError(f"kind {reference!r} does not tell its arguments: make it a frozen dataclass")
+    arguments = {field.name: _plain(reference, getattr(kind, field.name)) for field in fields(kind) if field.init}
+    try:
+        same = bool(make_kind(reference, arguments) == kind)
+    except (CatenaError, ValueError):
+        same = False
+    if not same:
+        raise FormatError(f"kind {reference!r} cannot be made again from its fields {list(arguments)}")
+    return reference, arguments
+
+
+def _plain(reference: str, value: Any) -> Any:
+    """A value of a user's field as numbers, strings and lists of them."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(reference, entry) for entry in value]
+    raise FormatError(f"kind {reference!r} has the argument {value!r}: a file holds numbers, strings and lists of them")
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as tuples, because kinds are compared and hashed."""
+    return tuple(_frozen(entry) for entry in value) if isinstance(value, list) else value

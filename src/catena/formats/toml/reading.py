@@ -1,0 +1,217 @@
+"""Reading a mechanism from TOML.
+
+Tables may stand in any order: bodies are added first, then joints and frames, then what acts on them. What the
+builder refuses is reported on the line of the file where it stands.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from catena.errors import FormatError
+from catena.formats.toml.kinds import AXES, BUILT_IN, keys_of, make_kind
+from catena.formats.toml.lines import Lines
+from catena.formats.toml.schema import FORMAT, MANY, ONCE
+from catena.formats.toml.tables import Table, suggestion
+from catena.joints import JointKind
+from catena.mechanism import Mechanism
+
+
+def read(text: str, file: str) -> Mechanism:
+    """Return the mechanism that a TOML text describes; `file` is what messages call the text."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        _syntax_error(error, text, file)
+    except RecursionError:
+        raise FormatError(f"{file}:1: the brackets are nested too deeply: check that all are closed") from None
+    lines = Lines(text)
+    top = Table(content, "", (), file, lines)
+    _check_top(top)
+
+    def tables(word: str) -> list[Table]:
+        return [_named(word, k, entry, file, lines) for k, entry in enumerate(content.get(word, []))]
+
+    head = Table(content["mechanism"], "mechanism", ("mechanism",), file, lines)
+    head.check_keys(("name",), ("gravity",))
+    given = {"gravity": head.numbers("gravity")} if "gravity" in head else {}
+    with head.at_fault():
+        mechanism = Mechanism(head.text("name"), **given)
+    for word in MANY:
+        for table in tables(word):
+            mechanism = ADD[word](mechanism, table)
+    if "initial" in content:
+        _set_initial(mechanism, Table(content["initial"], "initial", ("initial",), file, lines))
+    return mechanism
+
+
+def _syntax_error(error: tomllib.TOMLDecodeError, text: str, file: str) -> NoReturn:
+    """Raise the complaint of the TOML reader with its line in front."""
+    message = str(error)
+    place = re.search(r" \(at line (\d+), column (\d+)\)$", message)
+    if place:
+        line, what = int(place.group(1)), message[: place.start()] + f" in column {place.group(2)}"
+    else:
+        line = len(text.rstrip().splitlines()) or 1
+        what = message.removesuffix(" (at end of document)") + " where the file ends"
+    raise FormatError(f"{file}:{line}: this is not TOML: {what[0].lower()}{what[1:]}") from None
+
+
+def _check_top(top: Table) -> None:
+    """Refuse unknown tables, tables in the wrong brackets, a missing [mechanism] and files of the future."""
+    top.check_keys((), ("format", *ONCE, *MANY))
+    if "mechanism" not in top:
+        top.fail('there is no [mechanism] table: a model begins with [mechanism] and name = "..."')
+    for word in ONCE:
+        if word in top and not isinstance(top.content[word], dict):
+            top.fail(f"{word!r} must be one table: write [{word}]", word)
+    for word in MANY:
+        tables = top.content.get(word, [])
+        if isinstance(tables, dict) or not isinstance(tables, list):
+            top.fail(f"{word!r} must be in double brackets: write [[{word}]] above each of them", word)
+        for k, table in enumerate(tables):
+            if not isinstance(table, dict):
+                top.fail(f"{word!r} must hold tables: write [[{word}]] above each of them", word, k)
+    version = top.content.get("format", FORMAT)
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        top.fail(f"format is {version!r}: give format = {FORMAT}", "format")
+    if version > FORMAT:
+        top.fail(f"format is {version}, this Catena knows {FORMAT}: read it with a newer Catena", "format")
+
+
+def _named(word: str, index: int, content: dict[str, Any], file: str, lines: Lines) -> Table:
+    """The table of a part, which messages call by its name as soon as it is known to have one."""
+    name = content.get("name")
+    who = f"{word} {name!r}" if isinstance(name, str) else f"{word} {index + 1}"
+    return Table(content, who, (word, index), file, lines)
+
+
+def _add_body(mechanism: Mechanism, table: Table) -> Mechanism:
+    table.check_keys(("name",), ("mass", "com", "inertia"))
+    numbers = _options(table, "mass", "com", "inertia")
+    with table.at_fault():
+        mechanism.add_body(table.text("name"), **numbers)
+    return mechanism
+
+
+def _add_joint(mechanism: Mechanism, table: Table) -> Mechanism:
+    required = ("name", "kind", "parent", "child")
+    if "kind" not in table:
+        table.check_keys(required, table.content)
+    word = table.text("kind")
+    if ":" not in word and word not in BUILT_IN:
+        table.fail(f"no kind of joint is named {word!r}: {suggestion(word, list(BUILT_IN))}", "kind")
+    numeric = ("damping", "friction", "limits", "limit_stiffness", "limit_damping")
+    others = ("in_parent", "in_child", *numeric, "actuated", "locked_at")
+    table.check_keys(required, (*keys_of(word), *others))
+    options: dict[str, Any] = _options(table, *numeric)
+    for side in ("in_parent", "in_child"):
+        if side in table:
+            options[side] = table.pose(side)
+    if "actuated" in table:
+        options["actuated"] = table.switch("actuated")
+    name, parent, child = (table.text(key) for key in ("name", "parent", "child"))
+    kind = _kind(table, word)
+    with table.at_fault():
+        mechanism.add_joint(name, parent, child, kind, **options)
+    if "locked_at" not in table:
+        return mechanism
+    position = table.numbers("locked_at")
+    with table.at_fault("locked_at"):
+        return mechanism.lock(name, position)
+
+
+def _kind(table: Table, word: str) -> JointKind:
+    """The kind of joint that a table tells."""
+    if ":" in word:
+        arguments = table.table("arguments") if "arguments" in table else {}
+        with table.at_fault("kind"):
+            return make_kind(word, arguments)
+    if word == "sdof" and "motions" not in table:
+        table.fail("the key 'motions' is missing: give an array such as [\"ry\", \"rz\", \"dx\"]")
+    readers: dict[str, Callable[[str], Any]] = {key: table.axis for key in AXES}
+    readers |= {"pitch": table.numbers, "motions": table.texts}
+    values = {key: readers[key](key) for key in keys_of(word) if key in table}
+    with table.at_fault():
+        return make_kind(word, values)
+
+
+def _add_frame(mechanism: Mechanism, table: Table) -> Mechanism:
+    table.check_keys(("name", "body"), ("pose",))
+    pose = {"pose": table.pose("pose")} if "pose" in table else {}
+    with table.at_fault():
+        mechanism.add_frame(table.text("name"), table.text("body"), **pose)
+    return mechanism
+
+
+def _add_actuator(mechanism: Mechanism, table: Table) -> Mechanism:
+    table.check_keys(("name", "joint"), ("components", "gear", "limits"))
+    options = _options(table, "gear", "limits")
+    if "components" in table:
+        options["components"] = table.integers("components")
+    with table.at_fault():
+        mechanism.add_actuator(table.text("name"), table.text("joint"), **options)
+    return mechanism
+
+
+def _add_spring(mechanism: Mechanism, table: Table) -> Mechanism:
+    if "joint" in table and "between" in table:
+        table.fail("it has both 'joint' and 'between': give the one or the other", "between")
+    if "joint" not in table and "between" not in table:
+        table.fail('it has no place: give joint = "..." or between = ["...", "..."]')
+    if "joint" in table:
+        table.check_keys(("name", "joint"), ("stiffness", "rest", "damping"))
+        options = _options(table, "stiffness", "rest", "damping")
+        with table.at_fault():
+            mechanism.add_spring(table.text("name"), table.text("joint"), **options)
+        return mechanism
+    table.check_keys(("name", "between"), ("stiffness", "rest_length", "damping"))
+    ends = table.texts("between")
+    if len(ends) != 2:
+        table.fail(f"between names {len(ends)} frames: give two", "between")
+    options = _options(table, "stiffness", "rest_length", "damping")
+    with table.at_fault():
+        mechanism.add_spring_between(table.text("name"), *ends, **options)
+    return mechanism
+
+
+def _add_wrench(mechanism: Mechanism, table: Table) -> Mechanism:
+    table.check_keys(("name", "frame"), ("moment", "force", "axes"))
+    options = _options(table, "moment", "force")
+    if "axes" in table:
+        options["axes"] = table.text("axes")
+    with table.at_fault():
+        mechanism.add_wrench(table.text("name"), table.text("frame"), **options)
+    return mechanism
+
+
+def _options(table: Table, *keys: str) -> dict[str, Any]:
+    """The numbers of the keys that the table has; a builder knows what the others are by default."""
+    return {key: table.numbers(key) for key in keys if key in table}
+
+
+def _set_initial(mechanism: Mechanism, table: Table) -> None:
+    table.check_keys((), ("q", "v"))
+    state: dict[str, dict[str, Any]] = {"q": {}, "v": {}}
+    for what in table.content:
+        joints = table.inner(what)
+        for name in joints.content:
+            value = joints.numbers(name)
+            # One at a time, so that the fault is on the line of its joint.
+            with joints.at_fault(name):
+                mechanism.copy().set_initial(**{what: {name: value}})
+            state[what][name] = value
+    mechanism.set_initial(**state)
+
+
+ADD: dict[str, Callable[[Mechanism, Table], Mechanism]] = {
+    "body": _add_body,
+    "joint": _add_joint,
+    "frame": _add_frame,
+    "actuator": _add_actuator,
+    "spring": _add_spring,
+    "wrench": _add_wrench,
+}

@@ -1,0 +1,152 @@
+"""A table of a model file as its reader sees it: values by key, checked for their type, and faults by line."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from difflib import get_close_matches
+from re import search
+from typing import Any, NoReturn
+
+from catena.errors import CatenaError, FormatError
+from catena.formats.toml.lines import Lines, Path
+from catena.spatial import Pose
+
+TYPES = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "an array", dict: "a table"}
+
+
+class Table:
+    """One table of a file: what it holds, what messages call it (`who`), and where it stands.
+
+    Every method that returns a value takes a key and raises a `FormatError` with file and line when the value
+    is of the wrong type.
+    """
+
+    def __init__(self, content: Mapping[str, Any], who: str, path: Path, file: str, lines: Lines) -> None:
+        self.content = content
+        self.who = who
+        self._path, self._file, self._lines = path, file, lines
+
+    def fail(self, message: str, *keys: str | int) -> NoReturn:
+        """Raise a fault of this table, on the line of the value that the keys lead to."""
+        who = f"{self.who}: " if self.who else ""
+        raise FormatError(f"{self._file}:{self._lines.of((*self._path, *keys))}: {who}{message}") from None
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.content
+
+    def check_keys(self, required: Collection[str], optional: Collection[str] = ()) -> None:
+        """Refuse a key that is unknown, with those that are close, and the lack of one that is required."""
+        allowed = [*required, *optional]
+        for key in self.content:
+            if key not in allowed:
+                self.fail(f"unknown key {key!r}: {suggestion(key, allowed)}", key)
+        for key in required:
+            if key not in self.content:
+                self.fail(f"the key {key!r} is missing: {', '.join(required)} must be given")
+
+    def text(self, key: str) -> str:
+        """Return a string."""
+        return self._of_type(key, str, "give a string in quotes")
+
+    def texts(self, key: str) -> list[str]:
+        """Return an array of strings."""
+        values = self._of_type(key, list, "give an array of strings")
+        for k, value in enumerate(values):
+            if not isinstance(value, str):
+                self.fail(f"{key} holds {_found(value)}: give strings in quotes", key, k)
+        return values
+
+    def switch(self, key: str) -> bool:
+        """Return true or false."""
+        return self._of_type(key, bool, "give true or false")
+
+    def table(self, key: str) -> dict[str, Any]:
+        """Return a table."""
+        return self._of_type(key, dict, f"give a table, {key} = {{ ... }}")
+
+    def numbers(self, key: str) -> Any:
+        """Return a number as a float, or an array of numbers, nested or not, as lists of floats."""
+        return self._numbers(self.content[key], key, (key,))
+
+    def integers(self, key: str) -> int | list[int]:
+        """Return a whole number or an array of them."""
+        value = self.content[key]
+        entries = value if isinstance(value, list) else [value]
+        for entry in entries:
+            if not isinstance(entry, int) or isinstance(entry, bool):
+                self.fail(f"{key} is {_found(entry)}: give whole numbers", key)
+        return value
+
+    def axis(self, key: str) -> Any:
+        """Return a direction: a string such as "x" or "-z", or an array of numbers."""
+        return self.content[key] if isinstance(self.content[key], str) else self.numbers(key)
+
+    def pose(self, key: str) -> Pose:
+        """Return a pose from a table of p and at most one of quat, rpy and R."""
+        inner = Table(self.table(key), f"{self.who}: {key}", (*self._path, key), self._file, self._lines)
+        inner.check_keys((), ("p", "quat", "rpy", "R"))
+        with inner.at_fault():
+            return Pose(**{name: inner.numbers(name) for name in inner.content})
+
+    @contextmanager
+    def at_fault(self, *keys: str | int) -> Iterator[None]:
+        """Raise what the builder refuses inside as a fault of this table.
+
+        The line is that of the value the keys lead to; without keys, of the key that the message names first.
+        """
+        try:
+            yield
+        except FormatError as error:
+            if str(error).startswith(f"{self._file}:"):
+                raise
+            self._refused(error, keys)
+        except CatenaError as error:
+            self._refused(error, keys)
+
+    def _refused(self, error: CatenaError, keys: tuple[str | int, ...]) -> NoReturn:
+        message = str(error).removeprefix(f"{self.who}: ").removeprefix("Pose: ")
+        place = keys or tuple(self._named_in(message))[:1]
+        line = self._lines.of((*self._path, *place))
+        raise FormatError(f"{self._file}:{line}: {self.who}: {message}") from error
+
+    def _named_in(self, message: str) -> list[str]:
+        """The keys that a message speaks of, by themselves or by their value, in the order it names them."""
+        places = {}
+        for key, value in self.content.items():
+            match = search(rf"(?<![\w'\"]){key}(?![\w'\"])", message)
+            if match is None and isinstance(value, str) and key not in ("name", "kind"):
+                match = search(rf"named {value!r}".replace("\\", "\\\\"), message)
+            if match is not None:
+                places[key] = match.start()
+        return sorted(places, key=lambda key: places[key])
+
+    def _of_type(self, key: str, kind: type, advice: str) -> Any:
+        value = self.content[key]
+        if not isinstance(value, kind):
+            self.fail(f"{key} is {_found(value)}: {advice}", key)
+        return value
+
+    def _numbers(self, value: Any, key: str, place: tuple[str | int, ...]) -> Any:
+        if isinstance(value, list):
+            return [self._numbers(entry, key, (*place, k)) for k, entry in enumerate(value)]
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            inside = "holds" if len(place) > 1 else "is"
+            self.fail(f"{key} {inside} {_found(value)}: give numbers", *place)
+        try:
+            return float(value)
+        except OverflowError:
+            self.fail(f"{key} has a number of {len(str(value))} digits: give less than 1e308", *place)
+
+
+def suggestion(name: str, names: Collection[str]) -> str:
+    """What to say after a name that is not among those that there are."""
+    close = get_close_matches(name, names, n=3, cutoff=0.6) or get_close_matches(name.lower(), names, n=3)
+    if close:
+        return f"did you mean {' or '.join(map(repr, close))}?"
+    return f"there are {', '.join(names)}" if names else "there are none"
+
+
+def _found(value: Any) -> str:
+    """A value and the TOML type it has."""
+    return f"{value!r}, {TYPES.get(type(value), 'a date or time')}"

@@ -1,0 +1,116 @@
+"""What acts on a mechanism and where it starts, as plain frozen data: actuators, springs, wrenches, a state.
+
+These are descriptions. Dynamics called with a given `tau` knows nothing of them; a simulation turns them into
+forces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Actuator:
+    """A motor that drives some velocity components of a joint.
+
+    With the motor's efforts u (k,), one for each of its `components`, the joint force is tau[component] =
+    gear u: `gear` (k,) is how often the motor turns for one turn of the joint. `limits` (k, 2) are the lowest
+    and highest efforts of the motor, infinite where there is none.
+    """
+
+    name: str
+    joint: str
+    components: tuple[int, ...]
+    gear: Numbers
+    limits: Numbers
+
+    @property
+    def joint_limits(self) -> Numbers:
+        """The lowest and highest joint force (k, 2) that the motor can give through its gear."""
+        return np.sort(self.gear[:, None] * self.limits, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class JointSpring:
+    """A spring with a damper at a joint: the energy it stores is sum(stiffness d^2) / 2, its damping force
+    -damping v.
+
+    d = difference(rest, q) of the joint's kind is the deflection (nv,) from the position `rest` (nq,), which
+    is q - rest for all kinds but those with quaternions. `stiffness` and `damping` are (nv,).
+    """
+
+    name: str
+    joint: str
+    stiffness: Numbers
+    rest: Numbers
+    damping: Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class PointSpring:
+    """A spring with a damper along the line between the origins of two frames.
+
+    At length l it pulls them together with the force stiffness (l - rest_length) + damping dl/dt.
+    """
+
+    name: str
+    frame_a: str
+    frame_b: str
+    stiffness: float
+    rest_length: float
+    damping: float
+
+    @property
+    def frames(self) -> tuple[str, str]:
+        """The frames at its two ends."""
+        return (self.frame_a, self.frame_b)
+
+
+Spring = JointSpring | PointSpring
+
+
+@dataclass(frozen=True, eq=False)
+class Wrench:
+    """A constant `moment` (3,) [N m] and `force` (3,) [N] that act on the body of a frame, at its origin.
+
+    Their coordinates are those of the frame named `axes`: "ground" for a load of constant direction, the frame
+    itself for one that turns with it.
+    """
+
+    name: str
+    frame: str
+    moment: Numbers
+    force: Numbers
+    axes: str
+
+
+def _nothing() -> Mapping[str, Numbers]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, eq=False)
+class InitialState:
+    """Where a motion starts: positions `q` (nq,) and velocities `v` (nv,) of some joints, by name.
+
+    What is not named follows: `q = system.assemble(initial.q)` closes the loops from the neutral configuration,
+    and `system.velocity(q, initial.v)` gives the velocity of least kinetic energy.
+    """
+
+    q: Mapping[str, Numbers] = field(default_factory=_nothing)
+    v: Mapping[str, Numbers] = field(default_factory=_nothing)
+
+    def without(self, joint: str) -> InitialState:
+        """Return this state with nothing said about a joint."""
+        if joint not in self.q and joint not in self.v:
+            return self
+        return InitialState(
+            MappingProxyType({name: q for name, q in self.q.items() if name != joint}),
+            MappingProxyType({name: v for name, v in self.v.items() if name != joint}),
+        )
