@@ -19,14 +19,14 @@ BATCH = 4096
 SCALING_BATCH = 256
 
 NOT_SHOWN = (
-    f"batches too small to fill the lanes; states near singular ones, which take the slower rank-revealing solve; "
+    f"batches too small to fill the lanes; states that the elimination hands to the slower rank-revealing solve; "
     f"the cost of making states closed (64 different ones are repeated to fill {BATCH}). Pinocchio's "
     f"constraintDynamics has no batched form and is called from Python for every state; its translation of "
     f"coordinates is done before, "
     f"and its proximal settings (1e-12, mu 1e-10, at most 10 iterations) give the exact result. Loops are points and "
     f"welds for the peers; in the planar four-bars one point in each loop is all they need. MuJoCo's loops are soft: "
     f"with its default settings, which are timed here, its accelerations are not the exact ones, see the table of "
-    f"errors; they come near as its solimp goes to 1 (0.9999: within 1e-2 for all three)."
+    f"errors; they come near as its solimp goes to 1."
 )
 NOT_SHOWN_SCALING = "other shapes than stars and paths; what the peers need."
 

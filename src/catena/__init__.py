@@ -7,6 +7,7 @@ from catena.dynamics.closed.diagnosis import Diagnosis
 from catena.dynamics.closed.tip_contact import Support, TipContact
 from catena.errors import (
     CatenaError,
+    FormatError,
     KernelError,
     LoopError,
     ModelError,
@@ -16,6 +17,7 @@ from catena.errors import (
     StateError,
     UnknownNameError,
 )
+from catena.formats import load, save
 from catena.joints import (
     Cylindrical,
     Fixed,
@@ -30,19 +32,21 @@ from catena.joints import (
     Universal,
 )
 from catena.kernels import compilations, plain_numbers, set_threads, threads
-from catena.mechanism import Mechanism, register_planner
+from catena.mechanism import Mechanism, register_planner, register_writer
 from catena.spatial import Pose
 from catena.system import System
 
 __version__ = "0.1.0"
 
 register_planner(System)
+register_writer(save)
 
 __all__ = [
     "CatenaError",
     "Cylindrical",
     "Diagnosis",
     "Fixed",
+    "FormatError",
     "Free",
     "Helical",
     "JointKind",
@@ -66,6 +70,7 @@ __all__ = [
     "Universal",
     "UnknownNameError",
     "compilations",
+    "load",
     "plain_numbers",
     "set_threads",
     "threads",

@@ -25,7 +25,8 @@ _OPPOSES = dict.fromkeys(("stiffness", "limit_stiffness"), "a spring opposes def
 def name_of(what: str, name: Any) -> str:
     """Return a name that is a non-empty string."""
     if not isinstance(name, str) or not name.strip():
-        raise ModelError(f"a {what} needs a name, found {name!r}: give a non-empty string")
+        article = "an" if what[0] in "aeiou" else "a"
+        raise ModelError(f"{article} {what} needs a name, found {name!r}: give a non-empty string")
     return name
 
 

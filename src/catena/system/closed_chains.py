@@ -18,7 +18,7 @@ from catena.dynamics.closed import (
     minimal,
     reference_member,
 )
-from catena.dynamics.closed.elimination import TRUSTED_DEFECT, is_for
+from catena.dynamics.closed.elimination import is_for, is_trusted
 from catena.dynamics.closed.square_root import constrained, effective
 from catena.errors import LoopError, StateError
 from catena.kinematics.stacks import apply, transposed
@@ -82,7 +82,11 @@ def shortest(evaluator: Evaluator, absent: frozenset[str]) -> Any:
     """A function of q, v and tau that computes one ordinary state the shortest way, and declines (None) all else."""
     if not is_for(evaluator.plan):
         return lambda *rows: None
-    return evaluator.shortest(dynamics.loop_elimination, absent, TRUSTED_DEFECT)
+    return evaluator.shortest(dynamics.loop_elimination, absent, _is_trusted)
+
+
+def _is_trusted(results: Mapping[str, np.ndarray]) -> bool:
+    return bool(is_trusted(*(results[name].item() for name in ("defect", "change", "before", "size"))))
 
 
 def forward(problem: LoopProblem, method: str) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Evaluating an algorithm on a plan: programs are built when first needed, inputs are checked, errors get
 names."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from math import prod
 from typing import Any
@@ -160,21 +160,25 @@ class Evaluator:
                     f"Divide it by its length, or step with s.integrate, which keeps it there."
                 )
 
-    def shortest(self, algorithm: Algorithm, absent: frozenset[str], defect: float | None = None) -> Any:
+    def shortest(
+        self,
+        algorithm: Algorithm,
+        absent: frozenset[str],
+        is_trusted: Callable[[Mapping[str, np.ndarray]], bool] | None = None,
+    ) -> Any:
         """A function of arrays for one state that returns the first output, or None for anything out of the
-        ordinary: among others a result whose defect is not below the given one."""
+        ordinary: among others results that are not trusted."""
         if self._checked:
             return lambda *rows: None
         function, results = self.program(algorithm, absent).single(
             [first for _, first, _ in self._quaternions]
         )
-        if defect is None:
+        if is_trusted is None:
             return function
-        found = results["defect"]
 
         def trusted(*rows: Any) -> np.ndarray | None:
             result = function(*rows)
-            return result if result is not None and found[0] < defect else None
+            return result if result is not None and is_trusted(results) else None
 
         return trusted
 

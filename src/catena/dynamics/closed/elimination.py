@@ -2,9 +2,10 @@
 
 Each state comes with the defect of its solution, the square sum of what is missing in the equations of motion
 and constraints as parts of what is at work in them. A solution that satisfies both is the right one, because H is
-positive definite; states whose defect is too large (near singular configurations, among loops that interlock
-deeply, where a body without inertia moves only because the loops move it) are solved again by the
-rank-revealing decomposition of `kkt`.
+positive definite. But a constraint that is weak beside the others, as next to a singular configuration, can be missed
+altogether and hardly show; it is found slowly, so that refinements go on changing the solution. States with too
+large a defect or change (there, among loops that interlock deeply, or where a body without inertia moves only
+because the loops move it) are solved again by the rank-revealing decomposition of `kkt`.
 """
 
 from functools import cached_property, lru_cache
@@ -20,6 +21,13 @@ from catena.structure import Plan
 
 # Forces and accelerations that may be missing, as a part of those at work (1e-10), squared.
 TRUSTED_DEFECT = 1e-20
+# The last refinement must change little beside the one before, or next to nothing.
+TRUSTED_PROGRESS, TRUSTED_CHANGE = 1e-2, 1e-12
+
+
+def is_trusted(defect: Any, change: Any, before: Any, size: Any) -> Any:
+    """Whether a solution satisfies the equations and has settled; numbers or arrays."""
+    return (defect < TRUSTED_DEFECT) & (change <= TRUSTED_PROGRESS * before + TRUSTED_CHANGE * size)
 
 
 class EliminationSolution(LoopSolution):
@@ -58,7 +66,7 @@ def elimination(problem: LoopProblem) -> LoopSolution:
     }
     result = problem.runner.evaluate(loop_elimination, inputs, finite=False)
     vdot = result["qdd"]
-    doubtful = ~(result["defect"][:, 0] < TRUSTED_DEFECT)
+    doubtful = ~is_trusted(*(result[name][:, 0] for name in ("defect", "change", "before", "size")))
     if np.any(doubtful):
         rest: Any = {n: None if x is None else x[doubtful] for n, x in given.items()}
         vdot[doubtful] = kkt(LoopProblem(problem.runner, **rest)).vdot

@@ -11,7 +11,10 @@ L is negative semidefinite and singular wherever a chain blocks a direction or a
 small M is put under the multipliers, which makes every elimination possible, and the solution is refined
 against the true equations of motion and constraints (proximal iterations): what can be satisfied is satisfied,
 and multipliers of redundant constraints stay near the least ones. How far the equations are from satisfied in
-the end, the `defect`, is a result, so that a caller can tell the states where this was not enough.
+the end, the `defect`, is a result, and so is by how much the last two refinements still changed the accelerations
+(`before`, `change`) beside their `size`. So a caller can tell the states where this was not enough: those with a
+large defect, and those where a weak constraint, as beside a singular configuration, is found too slowly to show in
+the residuals.
 """
 
 from catena.dynamics.loop_elimination.schedule import STEPS, schedule
@@ -25,10 +28,10 @@ loop_elimination = Algorithm(
     (*STEPS, Schedule(schedule)),
     inputs={"q": POSITION, "qd": VELOCITY, "tau": VELOCITY, "f_ext": Force},
     outputs={"qdd": VELOCITY},
-    ground_outputs=("defect",),
+    ground_outputs=("defect", "change", "before", "size"),
     ground_inputs={"a_base": Motion},
     optional=frozenset({"tau", "f_ext", "a_base"}),
-    rewritten=frozenset({"e", "u", "qdd"}),
+    rewritten=frozenset({"e", "u", "qdd", "last_change", "change_before"}),
     views={
         "multiplier": {
             "K_child": Block6, "E_child": Block6, "K_parent": Block6, "E_parent": Block6, "gamma": Vector6,

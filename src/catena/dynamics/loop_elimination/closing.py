@@ -24,7 +24,7 @@ def ground(ground: Any) -> None:
     ground.A = ArticulatedInertia.zero()
     ground.p = Force.zero()
     ground.f = Force.zero()
-    ground.defect = 0.0
+    ground.defect = ground.change = ground.before = ground.size = 0.0
 
 
 @on_call
@@ -38,7 +38,7 @@ def stand(body: Any, parent: Any) -> None:
     body.A = ArticulatedInertia.from_rigid(body.inertia)
     body.p = Force.zero()
     body.e = np.zeros(body.joint.nv)
-    body.defect = 0.0
+    body.defect = body.change = body.before = body.size = 0.0
 
 
 @on_call
@@ -101,12 +101,12 @@ position_correction = Algorithm(
     "position_correction", ground,
     (stand, start_open, *SHARED, Schedule(partial(schedule, move=stand, begin_loop=start_open, rub=False))),
     inputs={"q": POSITION, "qd": VELOCITY}, outputs={"qdd": VELOCITY}, ground_outputs=("defect",),
-    optional=frozenset({"qd"}), rewritten=frozenset({"e", "u", "qdd"}), views=_views,
+    optional=frozenset({"qd"}), rewritten=frozenset({"e", "u", "qdd", "last_change", "change_before"}), views=_views,
 )  # fmt: skip
 
 velocity_correction = Algorithm(
     "velocity_correction", ground,
     (stand, start_opening, *SHARED, Schedule(partial(schedule, move=stand, begin_loop=start_opening, rub=False))),
     inputs={"q": POSITION, "qd": VELOCITY}, outputs={"qdd": VELOCITY}, ground_outputs=("defect",),
-    rewritten=frozenset({"e", "u", "qdd"}), views=_views,
+    rewritten=frozenset({"e", "u", "qdd", "last_change", "change_before"}), views=_views,
 )  # fmt: skip

@@ -44,6 +44,9 @@ def judge(body: Any, parent: Any) -> None:
     parts = [_part(m, absolute(e) + size) for m, e in zip(missing, body.effort, strict=True)]
     parent.f += body.X.pull(body.f)
     parent.defect += body.defect + sum(parts, 0.0)
+    parent.change += body.change + body.last_change
+    parent.before += body.before + body.change_before
+    parent.size += body.size + _sum_of_magnitudes(body.a.array)
 
 
 @on_call
@@ -101,4 +104,5 @@ def accelerate_again(body: Any, parent: Any) -> None:
     dq, body.da = respond(body, body.X * parent.da)
     body.a += body.da
     body.qdd = body.qdd + dq
+    body.change_before, body.last_change = body.last_change, _sum_of_magnitudes(body.da.array)
     demand(body)

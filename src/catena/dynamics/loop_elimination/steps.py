@@ -59,7 +59,7 @@ def ground(ground: Any) -> None:
     ground.A = ArticulatedInertia.zero()
     ground.p = Force.zero()
     ground.f = Force.zero()
-    ground.defect = 0.0
+    ground.defect = ground.change = ground.before = ground.size = 0.0
 
 
 # The mechanism as it stands and moves.
@@ -79,7 +79,7 @@ def velocities(body: Any, parent: Any) -> None:
     body.A = ArticulatedInertia.from_rigid(body.inertia)
     body.p = body.p0
     body.e = np.zeros(body.joint.nv)
-    body.defect = 0.0
+    body.defect = body.change = body.before = body.size = 0.0
 
 
 @on_call
@@ -309,6 +309,7 @@ def release(body: Any, link: Any, multiplier: Any) -> None:
 def accelerate(body: Any, parent: Any) -> None:
     """Each joint accelerates as its force, its parent and the loops have it."""
     body.qdd, body.a = respond(body, body.X * parent.a + body.c)
+    body.last_change = 0.0
     demand(body)
 
 

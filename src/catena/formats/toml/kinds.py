@@ -74,7 +74,9 @@ def make_kind(word: str, arguments: Mapping[str, Any]) -> JointKind:
 def find_class(reference: str) -> type[JointKind]:
     """Import the class that "module:Class" names; it must be a kind of joint."""
     if not _REFERENCE.fullmatch(reference):
-        raise FormatError(f"kind {reference!r} is not a name: give 'module:Class', such as 'rails:ParabolicRail'")
+        raise FormatError(
+            f"kind {reference!r} is not a name: give 'module:Class', such as 'rails:ParabolicRail'"
+        )
     module, _, name = reference.partition(":")
     try:
         found: Any = import_module(module)
@@ -114,12 +116,18 @@ def _describe_users(kind: JointKind) -> tuple[str, dict[str, Any]]:
     made = type(kind)
     reference = f"{made.__module__}:{made.__qualname__}"
     if made.__module__ == "__main__" or "<locals>" in made.__qualname__:
-        raise FormatError(f"kind {made.__name__!r} cannot be imported by others: define it in a module of its own")
+        raise FormatError(
+            f"kind {made.__name__!r} cannot be imported by others: define it in a module of its own"
+        )
     if find_class(reference) is not made:
-        raise FormatError(f"kind {reference!r} names another class than the joint has: give them different names")
+        raise FormatError(
+            f"kind {reference!r} names another class than the joint has: give them different names"
+        )
     if not is_dataclass(kind):
         raise FormatError(f"kind {reference!r} does not tell its arguments: make it a frozen dataclass")
-    arguments = {field.name: _plain(reference, getattr(kind, field.name)) for field in fields(kind) if field.init}
+    arguments = {
+        field.name: _plain(reference, getattr(kind, field.name)) for field in fields(kind) if field.init
+    }
     try:
         same = bool(make_kind(reference, arguments) == kind)
     except (CatenaError, ValueError):
@@ -137,7 +145,9 @@ def _plain(reference: str, value: Any) -> Any:
         return value
     if isinstance(value, list | tuple):
         return [_plain(reference, entry) for entry in value]
-    raise FormatError(f"kind {reference!r} has the argument {value!r}: a file holds numbers, strings and lists of them")
+    raise FormatError(
+        f"kind {reference!r} has the argument {value!r}: a file holds numbers, strings and lists of them"
+    )
 
 
 def _frozen(value: Any) -> Any:

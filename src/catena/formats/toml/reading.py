@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from catena.errors import FormatError
 from catena.formats.toml.kinds import AXES, BUILT_IN, keys_of, make_kind
 from catena.formats.toml.lines import Lines
-from catena.formats.toml.schema import FORMAT, MANY, ONCE
+from catena.formats.toml.schema import FORMAT, KEYS, MANY, ONCE
 from catena.formats.toml.tables import Table, suggestion
 from catena.joints import JointKind
 from catena.mechanism import Mechanism
@@ -27,7 +27,9 @@ def read(text: str, file: str) -> Mechanism:
     except tomllib.TOMLDecodeError as error:
         _syntax_error(error, text, file)
     except RecursionError:
-        raise FormatError(f"{file}:1: the brackets are nested too deeply: check that all are closed") from None
+        raise FormatError(
+            f"{file}:1: the brackets are nested too deeply: check that all are closed"
+        ) from None
     lines = Lines(text)
     top = Table(content, "", (), file, lines)
     _check_top(top)
@@ -35,16 +37,17 @@ def read(text: str, file: str) -> Mechanism:
     def tables(word: str) -> list[Table]:
         return [_named(word, k, entry, file, lines) for k, entry in enumerate(content.get(word, []))]
 
-    head = Table(content["mechanism"], "mechanism", ("mechanism",), file, lines)
-    head.check_keys(("name",), ("gravity",))
+    head = top.inner("mechanism", "mechanism")
+    head.check_keys(*KEYS["mechanism"])
+    head.who = f"mechanism {head.text('name')!r}"
     given = {"gravity": head.numbers("gravity")} if "gravity" in head else {}
     with head.at_fault():
         mechanism = Mechanism(head.text("name"), **given)
     for word in MANY:
         for table in tables(word):
             mechanism = ADD[word](mechanism, table)
-    if "initial" in content:
-        _set_initial(mechanism, Table(content["initial"], "initial", ("initial",), file, lines))
+    if "initial" in top:
+        _set_initial(mechanism, top.inner("initial", "initial"))
     return mechanism
 
 
@@ -62,6 +65,11 @@ def _syntax_error(error: tomllib.TOMLDecodeError, text: str, file: str) -> NoRet
 
 def _check_top(top: Table) -> None:
     """Refuse unknown tables, tables in the wrong brackets, a missing [mechanism] and files of the future."""
+    version = top.content.get("format", FORMAT)
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        top.fail(f"format is {version!r}: give format = {FORMAT}", "format")
+    if version > FORMAT:
+        top.fail(f"format is {version}, this Catena knows {FORMAT}: read it with a newer Catena", "format")
     top.check_keys((), ("format", *ONCE, *MANY))
     if "mechanism" not in top:
         top.fail('there is no [mechanism] table: a model begins with [mechanism] and name = "..."')
@@ -75,11 +83,6 @@ def _check_top(top: Table) -> None:
         for k, table in enumerate(tables):
             if not isinstance(table, dict):
                 top.fail(f"{word!r} must hold tables: write [[{word}]] above each of them", word, k)
-    version = top.content.get("format", FORMAT)
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        top.fail(f"format is {version!r}: give format = {FORMAT}", "format")
-    if version > FORMAT:
-        top.fail(f"format is {version}, this Catena knows {FORMAT}: read it with a newer Catena", "format")
 
 
 def _named(word: str, index: int, content: dict[str, Any], file: str, lines: Lines) -> Table:
@@ -90,7 +93,7 @@ def _named(word: str, index: int, content: dict[str, Any], file: str, lines: Lin
 
 
 def _add_body(mechanism: Mechanism, table: Table) -> Mechanism:
-    table.check_keys(("name",), ("mass", "com", "inertia"))
+    table.check_keys(*KEYS["body"])
     numbers = _options(table, "mass", "com", "inertia")
     with table.at_fault():
         mechanism.add_body(table.text("name"), **numbers)
@@ -98,16 +101,15 @@ def _add_body(mechanism: Mechanism, table: Table) -> Mechanism:
 
 
 def _add_joint(mechanism: Mechanism, table: Table) -> Mechanism:
-    required = ("name", "kind", "parent", "child")
+    required, optional = KEYS["joint"]
     if "kind" not in table:
-        table.check_keys(required, table.content)
+        arguments = {key for word in BUILT_IN for key in keys_of(word)}
+        table.check_keys(required, (*sorted(arguments), *optional))
     word = table.text("kind")
     if ":" not in word and word not in BUILT_IN:
         table.fail(f"no kind of joint is named {word!r}: {suggestion(word, list(BUILT_IN))}", "kind")
-    numeric = ("damping", "friction", "limits", "limit_stiffness", "limit_damping")
-    others = ("in_parent", "in_child", *numeric, "actuated", "locked_at")
-    table.check_keys(required, (*keys_of(word), *others))
-    options: dict[str, Any] = _options(table, *numeric)
+    table.check_keys(required, (*keys_of(word), *optional))
+    options = _options(table, "damping", "friction", "limits", "limit_stiffness", "limit_damping")
     for side in ("in_parent", "in_child"):
         if side in table:
             options[side] = table.pose(side)
@@ -127,12 +129,12 @@ def _add_joint(mechanism: Mechanism, table: Table) -> Mechanism:
 def _kind(table: Table, word: str) -> JointKind:
     """The kind of joint that a table tells."""
     if ":" in word:
-        arguments = table.table("arguments") if "arguments" in table else {}
+        arguments = table.inner("arguments", table.who).content if "arguments" in table else {}
         with table.at_fault("kind"):
             return make_kind(word, arguments)
     if word == "sdof" and "motions" not in table:
-        table.fail("the key 'motions' is missing: give an array such as [\"ry\", \"rz\", \"dx\"]")
-    readers: dict[str, Callable[[str], Any]] = {key: table.axis for key in AXES}
+        table.fail("the key 'motions' is missing: give an array such as ['ry', 'rz', 'dx']")
+    readers: dict[str, Callable[[str], Any]] = dict.fromkeys(AXES, table.axis)
     readers |= {"pitch": table.numbers, "motions": table.texts}
     values = {key: readers[key](key) for key in keys_of(word) if key in table}
     with table.at_fault():
@@ -140,7 +142,7 @@ def _kind(table: Table, word: str) -> JointKind:
 
 
 def _add_frame(mechanism: Mechanism, table: Table) -> Mechanism:
-    table.check_keys(("name", "body"), ("pose",))
+    table.check_keys(*KEYS["frame"])
     pose = {"pose": table.pose("pose")} if "pose" in table else {}
     with table.at_fault():
         mechanism.add_frame(table.text("name"), table.text("body"), **pose)
@@ -148,7 +150,7 @@ def _add_frame(mechanism: Mechanism, table: Table) -> Mechanism:
 
 
 def _add_actuator(mechanism: Mechanism, table: Table) -> Mechanism:
-    table.check_keys(("name", "joint"), ("components", "gear", "limits"))
+    table.check_keys(*KEYS["actuator"])
     options = _options(table, "gear", "limits")
     if "components" in table:
         options["components"] = table.integers("components")
@@ -163,23 +165,23 @@ def _add_spring(mechanism: Mechanism, table: Table) -> Mechanism:
     if "joint" not in table and "between" not in table:
         table.fail('it has no place: give joint = "..." or between = ["...", "..."]')
     if "joint" in table:
-        table.check_keys(("name", "joint"), ("stiffness", "rest", "damping"))
+        table.check_keys(*KEYS["spring at a joint"])
         options = _options(table, "stiffness", "rest", "damping")
         with table.at_fault():
             mechanism.add_spring(table.text("name"), table.text("joint"), **options)
         return mechanism
-    table.check_keys(("name", "between"), ("stiffness", "rest_length", "damping"))
+    table.check_keys(*KEYS["spring between frames"])
     ends = table.texts("between")
     if len(ends) != 2:
         table.fail(f"between names {len(ends)} frames: give two", "between")
     options = _options(table, "stiffness", "rest_length", "damping")
     with table.at_fault():
-        mechanism.add_spring_between(table.text("name"), *ends, **options)
+        mechanism.add_spring_between(table.text("name"), ends[0], ends[1], **options)
     return mechanism
 
 
 def _add_wrench(mechanism: Mechanism, table: Table) -> Mechanism:
-    table.check_keys(("name", "frame"), ("moment", "force", "axes"))
+    table.check_keys(*KEYS["wrench"])
     options = _options(table, "moment", "force")
     if "axes" in table:
         options["axes"] = table.text("axes")
@@ -194,15 +196,15 @@ def _options(table: Table, *keys: str) -> dict[str, Any]:
 
 
 def _set_initial(mechanism: Mechanism, table: Table) -> None:
-    table.check_keys((), ("q", "v"))
+    table.check_keys(*KEYS["initial"])
     state: dict[str, dict[str, Any]] = {"q": {}, "v": {}}
     for what in table.content:
-        joints = table.inner(what)
+        joints = table.inner(what, f"initial {what}")
         for name in joints.content:
             value = joints.numbers(name)
             # One at a time, so that the fault is on the line of its joint.
             with joints.at_fault(name):
-                mechanism.copy().set_initial(**{what: {name: value}})
+                mechanism.set_initial(**{what: {name: value}})
             state[what][name] = value
     mechanism.set_initial(**state)
 

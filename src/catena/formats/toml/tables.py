@@ -10,9 +10,17 @@ from typing import Any, NoReturn
 
 from catena.errors import CatenaError, FormatError
 from catena.formats.toml.lines import Lines, Path
+from catena.formats.toml.schema import POSE
 from catena.spatial import Pose
 
-TYPES = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "an array", dict: "a table"}
+TYPES = {
+    bool: "a boolean",
+    int: "a number",
+    float: "a number",
+    str: "a string",
+    list: "an array",
+    dict: "a table",
+}
 
 
 class Table:
@@ -61,9 +69,10 @@ class Table:
         """Return true or false."""
         return self._of_type(key, bool, "give true or false")
 
-    def table(self, key: str) -> dict[str, Any]:
-        """Return a table."""
-        return self._of_type(key, dict, f"give a table, {key} = {{ ... }}")
+    def inner(self, key: str, who: str) -> Table:
+        """Return a table inside this one, which messages call `who`."""
+        content = self._of_type(key, dict, f"give a table, {key} = {{ ... }}")
+        return Table(content, who, (*self._path, key), self._file, self._lines)
 
     def numbers(self, key: str) -> Any:
         """Return a number as a float, or an array of numbers, nested or not, as lists of floats."""
@@ -84,8 +93,8 @@ class Table:
 
     def pose(self, key: str) -> Pose:
         """Return a pose from a table of p and at most one of quat, rpy and R."""
-        inner = Table(self.table(key), f"{self.who}: {key}", (*self._path, key), self._file, self._lines)
-        inner.check_keys((), ("p", "quat", "rpy", "R"))
+        inner = self.inner(key, f"{self.who}: {key}")
+        inner.check_keys((), POSE)
         with inner.at_fault():
             return Pose(**{name: inner.numbers(name) for name in inner.content})
 
@@ -106,19 +115,22 @@ class Table:
 
     def _refused(self, error: CatenaError, keys: tuple[str | int, ...]) -> NoReturn:
         message = str(error).removeprefix(f"{self.who}: ").removeprefix("Pose: ")
-        place = keys or tuple(self._named_in(message))[:1]
+        place = keys or tuple(self._named_in(message)[:1])
         line = self._lines.of((*self._path, *place))
         raise FormatError(f"{self._file}:{line}: {self.who}: {message}") from error
 
     def _named_in(self, message: str) -> list[str]:
-        """The keys that a message speaks of, by themselves or by their value, in the order it names them."""
-        places = {}
-        for key, value in self.content.items():
-            match = search(rf"(?<![\w'\"]){key}(?![\w'\"])", message)
-            if match is None and isinstance(value, str) and key not in ("name", "kind"):
-                match = search(rf"named {value!r}".replace("\\", "\\\\"), message)
-            if match is not None:
-                places[key] = match.start()
+        """The keys that a message speaks of, in the order it names them: by the names they refer to, or else
+        by themselves."""
+        by_value = [
+            key
+            for key, value in self.content.items()
+            if any(f"named {n!r}" in message for n in _names(value))
+        ]
+        if by_value:
+            return by_value
+        matches = {key: search(rf"(?<![\w'\"]){key}(?![\w'\"])", message) for key in self.content}
+        places = {key: match.start() for key, match in matches.items() if match}
         return sorted(places, key=lambda key: places[key])
 
     def _of_type(self, key: str, kind: type, advice: str) -> Any:
@@ -145,6 +157,11 @@ def suggestion(name: str, names: Collection[str]) -> str:
     if close:
         return f"did you mean {' or '.join(map(repr, close))}?"
     return f"there are {', '.join(names)}" if names else "there are none"
+
+
+def _names(value: Any) -> list[str]:
+    """The strings that a value consists of."""
+    return [entry for entry in (value if isinstance(value, list) else [value]) if isinstance(entry, str)]
 
 
 def _found(value: Any) -> str:

@@ -1,0 +1,41 @@
+"""The words of the native model file: its tables and their keys, in the order they are written."""
+
+from __future__ import annotations
+
+FORMAT = 1
+"""The number of this version of the format; a file that asks for a later one is refused."""
+
+ONCE = ("mechanism", "initial")
+"""Tables that stand once, in single brackets."""
+
+MANY = ("body", "joint", "frame", "actuator", "spring", "wrench")
+"""Tables that stand once for each part, in double brackets; parts are added in this order."""
+
+KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "mechanism": (("name",), ("gravity",)),
+    "body": (("name",), ("mass", "com", "inertia")),
+    "joint": (
+        ("name", "kind", "parent", "child"),
+        (
+            "in_parent",
+            "in_child",
+            "damping",
+            "friction",
+            "limits",
+            "limit_stiffness",
+            "limit_damping",
+            "actuated",
+            "locked_at",
+        ),
+    ),
+    "frame": (("name", "body"), ("pose",)),
+    "actuator": (("name", "joint"), ("components", "gear", "limits")),
+    "spring at a joint": (("name", "joint"), ("stiffness", "rest", "damping")),
+    "spring between frames": (("name", "between"), ("stiffness", "rest_length", "damping")),
+    "wrench": (("name", "frame"), ("moment", "force", "axes")),
+    "initial": ((), ("q", "v")),
+}
+"""The keys of each table: those it must have and those it may have. A joint has those of its kind besides."""
+
+POSE = ("p", "quat", "rpy", "R")
+"""The keys of a pose, of which at most one of the last three is given."""

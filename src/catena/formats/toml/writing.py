@@ -1,0 +1,214 @@
+"""Writing a mechanism as TOML that people like to read and that reads back to the last digit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from catena.errors import FormatError
+from catena.formats.toml.kinds import ARGUMENTS, describe_kind
+from catena.formats.toml.orientation import describe_orientation
+from catena.formats.toml.schema import FORMAT
+from catena.mechanism import (
+    GROUND,
+    Actuator,
+    Body,
+    Frame,
+    InitialState,
+    Joint,
+    JointSpring,
+    Mechanism,
+    Spring,
+    Wrench,
+)
+from catena.spatial import Pose
+
+Pairs = Iterator[tuple[str, str]]
+
+WIDTH = 110
+"""How long a line may be before a matrix is broken into its rows."""
+
+
+def write(mechanism: Mechanism, file: str) -> str:
+    """Return the mechanism as TOML text; `file` is what messages call it.
+
+    Parts stand in the order they were added, which is also that of the coordinates. What has its default value
+    is left out.
+    """
+    blocks = [f"# A Catena model, in SI units and radians.\nformat = {FORMAT}\n"]
+    head = [("name", _string(mechanism.name)), ("gravity", _value(mechanism.gravity))]
+    blocks.append(_table("[mechanism]", iter(head)))
+    blocks += [_table("[[body]]", _body(body)) for body in mechanism.bodies.values() if body.name != GROUND]
+    blocks += [_table("[[joint]]", _joint(joint, file)) for joint in mechanism.joints.values()]
+    blocks += [_table("[[frame]]", _frame(frame)) for frame in mechanism.frames.values()]
+    blocks += [_table("[[actuator]]", _actuator(a, mechanism)) for a in mechanism.actuators.values()]
+    blocks += [_table("[[spring]]", _spring(spring, mechanism)) for spring in mechanism.springs.values()]
+    blocks += [_table("[[wrench]]", _wrench(wrench)) for wrench in mechanism.wrenches.values()]
+    blocks += _initial(mechanism.initial)
+    return "\n".join(blocks)
+
+
+def _table(header: str, pairs: Pairs) -> str:
+    return "\n".join([header, *(f"{key} = {value}" for key, value in pairs), ""])
+
+
+def _body(body: Body) -> Pairs:
+    yield "name", _string(body.name)
+    if body.mass:
+        yield "mass", _value(body.mass)
+    if body.com.any():
+        yield "com", _value(body.com)
+    if body.inertia.any():
+        moments = np.diag(body.inertia)
+        diagonal = np.array_equal(body.inertia, np.diag(moments))
+        yield "inertia", _value(moments) if diagonal else _rows(body.inertia)
+
+
+def _joint(joint: Joint, file: str) -> Pairs:
+    try:
+        word, arguments = describe_kind(joint.kind)
+    except FormatError as error:
+        raise FormatError(f"{file}: joint {joint.name!r}: {error}") from error
+    yield "name", _string(joint.name)
+    yield "kind", _string(word)
+    if ":" not in word:
+        yield from ((key, _value(value)) for key, value in arguments.items())
+    elif arguments:
+        yield ARGUMENTS, _inline({key: _value(value) for key, value in arguments.items()})
+    yield "parent", _string(joint.parent)
+    yield "child", _string(joint.child)
+    for side, pose in (("in_parent", joint.in_parent), ("in_child", joint.in_child)):
+        if pose != Pose():
+            yield side, _pose(side, pose)
+    if joint.damping.any():
+        yield "damping", _spread(joint.damping)
+    if joint.friction.any():
+        yield "friction", _spread(joint.friction)
+    if joint.limits is not None:
+        yield "limits", _value(joint.limits[0] if joint.kind.nv == 1 else joint.limits)
+    if joint.limit_stiffness is not None:
+        yield "limit_stiffness", _spread(joint.limit_stiffness)
+    if joint.limit_damping is not None and joint.limit_damping.any():
+        yield "limit_damping", _spread(joint.limit_damping)
+    if not joint.actuated:
+        yield "actuated", "false"
+    if joint.locked_at is not None:
+        yield "locked_at", _single(joint.locked_at)
+
+
+def _frame(frame: Frame) -> Pairs:
+    yield "name", _string(frame.name)
+    yield "body", _string(frame.body)
+    if frame.pose != Pose():
+        yield "pose", _pose("pose", frame.pose)
+
+
+def _actuator(actuator: Actuator, mechanism: Mechanism) -> Pairs:
+    yield "name", _string(actuator.name)
+    yield "joint", _string(actuator.joint)
+    if actuator.components != tuple(range(mechanism.joints[actuator.joint].kind.nv)):
+        yield "components", _value(actuator.components)
+    if (actuator.gear != 1.0).any():
+        yield "gear", _spread(actuator.gear)
+    low, high = actuator.limits[0]
+    if (actuator.limits != actuator.limits[0]).any():
+        yield "limits", _value(actuator.limits)
+    elif low != -high:
+        yield "limits", _value(actuator.limits[0])
+    elif np.isfinite(high):
+        yield "limits", _value(high)
+
+
+def _spring(spring: Spring, mechanism: Mechanism) -> Pairs:
+    yield "name", _string(spring.name)
+    if isinstance(spring, JointSpring):
+        yield "joint", _string(spring.joint)
+        if spring.stiffness.any():
+            yield "stiffness", _spread(spring.stiffness)
+        if not np.array_equal(spring.rest, mechanism.joints[spring.joint].kind.neutral()):
+            yield "rest", _single(spring.rest)
+        if spring.damping.any():
+            yield "damping", _spread(spring.damping)
+        return
+    yield "between", f"[{_string(spring.frame_a)}, {_string(spring.frame_b)}]"
+    for key, value in (
+        ("stiffness", spring.stiffness),
+        ("rest_length", spring.rest_length),
+        ("damping", spring.damping),
+    ):
+        if value:
+            yield key, _value(value)
+
+
+def _wrench(wrench: Wrench) -> Pairs:
+    yield "name", _string(wrench.name)
+    yield "frame", _string(wrench.frame)
+    if wrench.moment.any():
+        yield "moment", _value(wrench.moment)
+    if wrench.force.any():
+        yield "force", _value(wrench.force)
+    if wrench.axes != GROUND:
+        yield "axes", _string(wrench.axes)
+
+
+def _initial(initial: InitialState) -> Iterator[str]:
+    for what, values in (("q", initial.q), ("v", initial.v)):
+        if values:
+            yield _table(
+                f"[initial.{what}]", ((_key(name), _single(value)) for name, value in values.items())
+            )
+
+
+def _pose(key: str, pose: Pose) -> str:
+    """A pose as an inline table; only a rotation matrix is broken into lines, which TOML allows in arrays."""
+    pairs = {"p": _value(pose.p)} if pose.p.any() else {}
+    orientation = describe_orientation(pose)
+    pairs |= {name: _value(value) for name, value in orientation.items()}
+    if "R" in orientation and len(key) + len(_inline(pairs)) > WIDTH:
+        pairs["R"] = _rows(pose.R)
+    return _inline(pairs)
+
+
+def _inline(pairs: Mapping[str, str]) -> str:
+    return "{ " + ", ".join(f"{_key(key)} = {value}" for key, value in pairs.items()) + " }"
+
+
+def _rows(matrix: np.ndarray) -> str:
+    """A matrix with a line for each row."""
+    return "[\n" + "".join(f"    {_value(row)},\n" for row in matrix) + "]"
+
+
+def _spread(values: np.ndarray) -> str:
+    """One number where all are equal, which the reader spreads again."""
+    return _value(values[0] if (values == values[0]).all() else values)
+
+
+def _single(values: np.ndarray) -> str:
+    """One number for one coordinate, else an array."""
+    return _value(values[0] if len(values) == 1 else values)
+
+
+def _value(value: Any) -> str:
+    """A number, boolean, string, or array of them, nested or not; numbers to the last digit."""
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, int | np.integer):
+        return str(int(value))
+    if isinstance(value, float | np.floating):
+        # Adding zero turns -0.0, which says nothing more than 0.0, into it.
+        return repr(float(value) + 0.0)
+    return "[" + ", ".join(_value(entry) for entry in value) + "]"
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _string(name)
+
+
+def _string(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda match: f"\\u{ord(match.group()):04x}", escaped) + '"'
