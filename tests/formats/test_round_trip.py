@@ -67,11 +67,13 @@ def with_elements(m, seed):
         nv = joint.kind.nv
         if random.random() < 0.5:
             chosen = random.permutation(nv)[: random.integers(1, nv + 1)]
-            limits = random.choice([-1.0, 1.0]) * random.uniform(0, 9, (len(chosen), 2)) * (-1, 1)
-            m.add_actuator(f"a {joint.name}", joint.name, chosen, random.normal(size=len(chosen)), abs(limits) * (-1, 1))
+            gear, limits = random.normal(size=len(chosen)), random.uniform(0, 9, (len(chosen), 2)) * (-1, 1)
+            m.add_actuator(f"a {joint.name}", joint.name, chosen, gear, limits)
         if random.random() < 0.5:
             rest = joint.kind.integrate(joint.kind.neutral(), random.normal(size=nv))
-            m.add_spring(f"s {joint.name}", joint.name, random.uniform(0, 9, nv), rest, random.uniform(0, 1, nv))
+            m.add_spring(
+                f"s {joint.name}", joint.name, random.uniform(0, 9, nv), rest, random.uniform(0, 1, nv)
+            )
     m.add_spring_between("cable", "ground", "body2", *random.uniform(0, 9, 3))
     m.add_wrench("load", "tool3", random.normal(size=3), random.normal(size=3), axes="tool1")
     name = moving[0].name
@@ -114,7 +116,7 @@ def test_names_that_need_quotes_survive(same, tmp_path):
     for name in ("b.c", "größe", "x\ny", "#1", "emoji 🦿", "\x7f\x00", "'", "]]"):
         m.add_body(name, mass=1.0)
         m.add_joint(f"j {name}", "ground", name, ct.Revolute())
-    m.set_initial(q={name: 0.5 for name in m.joints})
+    m.set_initial(q=dict.fromkeys(m.joints, 0.5))
     same(saved_and_loaded(m, tmp_path), m)
 
 
@@ -131,7 +133,9 @@ def orientations():
     yield from (ct.Pose(quat=q / np.linalg.norm(q)) for q in quats)
     yield from (ct.Pose(rpy=rng.uniform(-3, 3, 3)) for _ in range(200))
     yield from (ct.Pose(rpy=rng.uniform(-3, 3) * np.eye(3)[k % 3]) for k in range(200))
-    yield from (ct.Pose(rpy=(0.3, -0.2, 1.1)) * ct.Pose(rpy=rng.uniform(-3, 3, 3)).inverse() for _ in range(200))
+    yield from (
+        ct.Pose(rpy=(0.3, -0.2, 1.1)) * ct.Pose(rpy=rng.uniform(-3, 3, 3)).inverse() for _ in range(200)
+    )
     yield from (ct.Pose(rpy=np.array(a) * np.pi / 2) for a in np.ndindex(4, 4, 4))
 
 
@@ -176,7 +180,7 @@ def test_a_loaded_mechanism_moves_as_the_saved_one(name, tmp_path):
         np.testing.assert_array_equal(b.forward_dynamics(q, v, tau), a.forward_dynamics(q, v, tau))
 
 
-RAILS = '''
+RAILS = """
 from dataclasses import dataclass, field
 from typing import ClassVar
 import numpy as np
@@ -228,7 +232,7 @@ class Unfinished(JointKind):
 
 
 number = 3
-'''
+"""
 
 
 @pytest.fixture
@@ -270,7 +274,10 @@ def test_kinds_that_no_file_can_hold_are_refused_and_nothing_is_written(rails, t
 
     refused = [
         (Local(1.0), "kind 'Local' cannot be imported by others: define it in a module of its own"),
-        (rails.Opaque(1.0), "kind 'rails_of_a_user:Opaque' does not tell its arguments: make it a frozen dataclass"),
+        (
+            rails.Opaque(1.0),
+            "kind 'rails_of_a_user:Opaque' does not tell its arguments: make it a frozen dataclass",
+        ),
         (rails.Odd(1.0, table={}), "kind 'rails_of_a_user:Odd' has the argument {}: a file holds numbers"),
         (rails.Changing(1.0), "kind 'rails_of_a_user:Changing' cannot be made again from its fields"),
         (Flipped(rails.Rail(1.0)), "kind 'catena.joints.flipped:Flipped' has the argument Rail"),

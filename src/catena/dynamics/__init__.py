@@ -3,7 +3,6 @@
 from catena.dynamics.articulated_body import articulated_body
 from catena.dynamics.composite_body import composite_body
 from catena.dynamics.conserved import kinetic_energy, momentum, potential_energy, total_inertia
-from catena.dynamics.loop_elimination import loop_elimination
 from catena.dynamics.newton_euler import newton_euler, newton_euler_bodies
 from catena.dynamics.operational_space import operational_space
 
@@ -11,7 +10,6 @@ __all__ = [
     "articulated_body",
     "composite_body",
     "kinetic_energy",
-    "loop_elimination",
     "momentum",
     "newton_euler",
     "newton_euler_bodies",

@@ -62,6 +62,13 @@ POSITION, VELOCITY, COLUMNS, ROWS, MATRIX = Extent
 
 
 @dataclass(frozen=True)
+class JointRows:
+    """A field of a view with a row for each velocity component of the owner's joint."""
+
+    columns: int
+
+
+@dataclass(frozen=True)
 class Calls:
     """The calls of one sweep in order: the node that owns each step (-1: none), which variant of the step it
     is, and where its records lie in the workspace. `CLEAR` zeroes the flows at its second record instead.
@@ -306,8 +313,8 @@ class Algorithm:
     body); `ground_inputs` does so for the ground. `ground_outputs`, `frame_outputs` and `multiplier_outputs`
     name fields of the ground, of the frame and of the loops. An optional input that is not given is zero and
     costs nothing. `rewritten` names private fields that more than one step writes, `views` the fields of
-    neighbours that are no bodies. `path_only` restricts the sweeps to the bodies between the frame and the
-    ground.
+    neighbours that are no bodies. A loop has at most `columns` constraints. `path_only` restricts the sweeps
+    to the bodies between the frame and the ground.
     """
 
     name: str
@@ -322,6 +329,7 @@ class Algorithm:
     optional: frozenset[str] = frozenset()
     rewritten: frozenset[str] = frozenset()
     multiplier_outputs: tuple[str, ...] = ()
+    columns: int = 6
     path_only: bool = False
 
     @property

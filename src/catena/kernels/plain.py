@@ -27,8 +27,8 @@ from catena.kernels.algorithm import (
 )
 from catena.kernels.fields import flatten
 from catena.kernels.tape import mobility_scale, output_shape
-from catena.kernels.tracing import sample
-from catena.spatial import Force, ForceSpace, Pose, RigidInertia, Transform
+from catena.kernels.tracing import SECOND_NAMES, sample
+from catena.spatial import Force, Pose, RigidInertia, Transform
 from catena.spatial.scalars import array
 from catena.structure import Plan
 
@@ -64,6 +64,7 @@ class PlainRun:
         inputs: Mapping[str, Any],
         frame: tuple[int, Pose] | None,
     ) -> None:
+        self.algorithm = algorithm
         self.plan, self.parent = plan, plan.parent
         self.v_start, self.v_size = plan.v_start, plan.v_size
         self.target = frame[0] if frame else 0
@@ -107,7 +108,7 @@ class PlainRun:
             del records[1]
         for role, record in zip(entry.sweep.roles, records, strict=True):
             if role in ADDED_TO and entry.variant == ASSIGN:
-                record.K = ForceSpace.zero(6)
+                record.K = sample(self.algorithm.views[SECOND_NAMES[role]]["K"], 0, 0)
         entry.sweep.step(*records)
 
     def clear_flows(self) -> None:
@@ -178,7 +179,7 @@ class PlainPlaces:
                 joint=joint.kind, on_parent=Transform.from_pose(joint.parent_pose), damping=joint.damping,
                 on_child=Transform.from_pose(joint.child_pose), friction=joint.friction,
                 scale=np.array(mobility_scale(self.plan)), resists_alike=joint.kind.resists_alike,
-                moves_alike=joint.kind.moves_alike,
+                moves_alike=joint.kind.moves_alike, columns=self._run.algorithm.columns,
                 neutral=joint.kind.neutral(),
             )  # fmt: skip
         return self._loops[loop]
@@ -227,7 +228,7 @@ def play(
         outputs[name] = array(flatten(getattr(run.frame, name))[0])
     for name in algorithm.multiplier_outputs:
         loops = [run.places.multiplier(k) for k in range(len(plan.loop_joints))]
-        outputs[name] = array([flatten(getattr(r, name, np.zeros(6)))[0] for r in loops])
+        outputs[name] = array([flatten(getattr(r, name, np.zeros(algorithm.columns)))[0] for r in loops])
     for name in algorithm.ground_outputs:
         outputs[name] = array(flatten(getattr(run.records[0], name))[0])
     return outputs

@@ -75,6 +75,7 @@ class Layout:
     lasting: bool = False
     loop_sizes: tuple[int, ...] = ()
     sweep_index: dict[int, int] = field(default_factory=dict)
+    columns: int = 6
     slot_bytes: int = field(default_factory=lambda: WORD * target().lanes)
 
     def __post_init__(self) -> None:
@@ -92,6 +93,11 @@ class Layout:
         self.bytes = self.area + (self.nv**2 * self.slot_bytes if self.matrix else 0)
         self.loops = [self.reserve(size) for size in self.loop_sizes]
         self.places = Places(self)
+
+    @property
+    def link_size(self) -> int:
+        """A link is what a loop holds of a body (6 x columns), and of its joint (nv x columns)."""
+        return 12 * self.columns
 
     def reserve(self, slots: int) -> int:
         """A new place at the end of the workspace."""
@@ -241,7 +247,7 @@ class Places:
         for k, joint in enumerate(self.plan.loop_joints):
             if layout.loops:
                 self._links[k, joint.child_node] = layout.loops[k]
-                self._links[k, joint.parent_node] = layout.loops[k] + LINK * layout.slot_bytes
+                self._links[k, joint.parent_node] = layout.loops[k] + layout.link_size * layout.slot_bytes
 
     def body(self, i: int) -> int:
         """The record of a body."""
@@ -258,27 +264,22 @@ class Places:
     def link(self, loop: int, i: int) -> int:
         """How a loop holds a body."""
         if (loop, i) not in self._links:
-            self._links[loop, i] = self._layout.reserve(LINK)
+            self._links[loop, i] = self._layout.reserve(self._layout.link_size)
         return self._links[loop, i]
 
     def end(self, loop: int, i: int) -> int | None:
         """The link of a loop to a body that it joins, which gives way to a new one; None if that has
         happened."""
         record = self._layout.loops[loop]
-        if self._links[loop, i] not in (record, record + LINK * self._layout.slot_bytes):
+        if self._links[loop, i] not in (record, record + self._layout.link_size * self._layout.slot_bytes):
             return None
         return self._links.pop((loop, i))
 
     def pair(self, loop: int, other: int) -> int:
-        """How two loops act on each other: a 6 x 6 block."""
+        """How two loops act on each other: a block of columns x columns."""
         if (loop, other) not in self._pairs:
-            self._pairs[loop, other] = self._layout.reserve(BLOCK)
+            self._pairs[loop, other] = self._layout.reserve(self._layout.columns**2)
         return self._pairs[loop, other]
-
-
-BLOCK = 36
-# A link is what a loop holds of a body (6 x 6), and of its joint (nv x 6).
-LINK = 2 * BLOCK
 
 
 @dataclass(frozen=True)
@@ -323,7 +324,7 @@ def build_tape(
     layout = Layout(
         plan, units, unit_of, bodies, node, asked.size if asked else 0, ground.size, ground.flow_size,
         any(e is MATRIX for e in algorithm.outputs.values()), algorithm.is_scheduled,
-        tuple(u.size for u in loop_units), {id(s): k for k, s in enumerate(algorithm.sweeps)},
+        tuple(u.size for u in loop_units), {id(s): k for k, s in enumerate(algorithm.sweeps)}, algorithm.columns,
     )  # fmt: skip
     tape = [np.array([[ground.steps[GROUND], 0, 0, 0, 0, 0]], dtype=np.int64)]
     values, start = constants.values, constants.start

@@ -22,10 +22,10 @@ from catena.kernels.algorithm import (
     ASSIGN,
     CLEAR,
     POSITION,
-    ROWS,
     VELOCITY,
     Algorithm,
     Extent,
+    JointRows,
     Sweep,
     TipToBase,
     has_own_flows,
@@ -227,8 +227,8 @@ def sample(extent: Any, nq: int, nv: int) -> Any:
         return np.zeros(nq)
     if extent is VELOCITY:
         return np.zeros(nv)
-    if extent is ROWS:
-        return np.zeros((nv, 6))
+    if isinstance(extent, JointRows):
+        return np.zeros((nv, extent.columns))
     if isinstance(extent, Extent):
         raise KernelError(f"{extent} cannot be an input or a view.")
     return extent.zero() if hasattr(extent, "zero") else extent.identity()
@@ -323,7 +323,9 @@ def trace_loop(algorithm: Algorithm, kind: JointKind, ground: Traced) -> Traced:
     for index, sweep in enumerate(algorithm.sweeps):
         if sweep.roles[0] == "loop":
             step = steps[index, ADD] = TracedStep()
-            owner = TracedRecord(step, layout, "loop", constants=_loop_constants(kind, step))
+            owner = TracedRecord(
+                step, layout, "loop", constants=_loop_constants(kind, step, algorithm.columns)
+            )
             sweep.step(owner, *_neighbours(algorithm, sweep, step, ground.flows, kind, ADD))
     return Traced(steps, layout, ground.flows)
 
@@ -341,7 +343,7 @@ def trace_multiplier(algorithm: Algorithm, ground: Traced) -> Traced:
     return Traced(steps, layout, ground.flows)
 
 
-def _loop_constants(kind: JointKind, step: TracedStep) -> dict[str, Any]:
+def _loop_constants(kind: JointKind, step: TracedStep, columns: int) -> dict[str, Any]:
     """Placements on the parent's and on the child's side (12 each), damping and friction (nv each), the usual
     angular and linear mobility (2), joint parameters."""
 
@@ -355,6 +357,7 @@ def _loop_constants(kind: JointKind, step: TracedStep) -> dict[str, Any]:
         "damping": lambda: array(load(24, nv)),
         "friction": lambda: array(load(24 + nv, nv)),
         "scale": lambda: array(load(24 + 2 * nv, 2)),
+        "columns": columns,
         "resists_alike": kind.resists_alike,
         "moves_alike": kind.moves_alike,
         "neutral": kind.neutral(),
@@ -469,8 +472,8 @@ def _neighbours(
 ) -> Sequence[TracedRecord]:  # fmt: skip
     records = []
     for position, role in enumerate(sweep.roles[1:], start=2 if has_own_flows(sweep.roles) else 1):
-        if role in algorithm.views or role in _SECOND_NAMES:
-            layout = _view(algorithm, _SECOND_NAMES.get(role, role), kind)
+        if role in algorithm.views or role in SECOND_NAMES:
+            layout = _view(algorithm, SECOND_NAMES.get(role, role), kind)
             # The variant that assigns begins from zero what the step would add to.
             zero = variant == ASSIGN and role in ADDED_TO
             records.append(TracedRecord(step, layout, role, position=position, zero_reads=zero))
@@ -483,7 +486,7 @@ def _neighbours(
 
 
 # Where a step needs two records of one sort, the second has another name.
-_SECOND_NAMES = {
+SECOND_NAMES = {
     "above": "link",
     "other_link": "link",
     "other": "multiplier",

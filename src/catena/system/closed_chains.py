@@ -20,6 +20,7 @@ from catena.dynamics.closed import (
 )
 from catena.dynamics.closed.elimination import is_for, is_trusted
 from catena.dynamics.closed.square_root import constrained, effective
+from catena.dynamics.loop_elimination import columns_for, loop_elimination
 from catena.errors import LoopError, StateError
 from catena.kinematics.stacks import apply, transposed
 from catena.structure import Plan
@@ -82,7 +83,7 @@ def shortest(evaluator: Evaluator, absent: frozenset[str]) -> Any:
     """A function of q, v and tau that computes one ordinary state the shortest way, and declines (None) all else."""
     if not is_for(evaluator.plan):
         return lambda *rows: None
-    return evaluator.shortest(dynamics.loop_elimination, absent, _is_trusted)
+    return evaluator.shortest(loop_elimination(columns_for(evaluator.plan)), absent, _is_trusted)
 
 
 def _is_trusted(results: Mapping[str, np.ndarray]) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from catena.dynamics.closed.consistent_velocity import consistent_velocity
 from catena.dynamics.closed.motion_problem import motion_problem
+from catena.dynamics.loop_elimination import columns_for
 from catena.dynamics.loop_elimination.closing import closure as compiled_closure
 from catena.dynamics.loop_elimination.closing import position_correction, velocity_correction
 from catena.errors import LoopError, StateError
@@ -52,9 +53,9 @@ def closure(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     plan = evaluator.plan
     if not knows_all_coordinates(plan):
         return _closure_of_user_kinds(evaluator, q, v)
-    result = evaluator.evaluate(compiled_closure, {"q": q, "qd": v})
+    result = evaluator.evaluate(compiled_closure(columns_for(plan)), {"q": q, "qd": v})
     keep = np.concatenate(
-        [[], *(6 * k + np.arange(j.constraints) for k, j in enumerate(plan.loop_joints))]
+        [[], *(columns_for(plan) * k + np.arange(j.constraints) for k, j in enumerate(plan.loop_joints))]
     ).astype(int)
     position, velocity = (
         x.reshape(*x.shape[:-2], -1)[..., keep] for x in (result["position"], result["velocity"])
@@ -88,12 +89,13 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
             f"project needs the coordinates of loop joints as formulas, which a joint kind of {plan.name!r} does not "
             f"give (finds_coordinates_of_symbols); use assemble."
         )
-    q = np.array(evaluator.checked(compiled_closure, "q", q))
+    q = np.array(evaluator.checked(integrate, "q", q))
     if not any(joint.constraints for joint in plan.loop_joints):
-        return q, None if v is None else np.array(evaluator.checked(compiled_closure, "qd", v))
+        return q, None if v is None else np.array(evaluator.checked(integrate, "qd", v))
+    columns = columns_for(plan)
     before = _worst(closure(evaluator, q)[0])
     for _ in range(STEPS):
-        step = evaluator.evaluate(position_correction, {"q": q, "qd": None}, finite=False)["qdd"]
+        step = evaluator.evaluate(position_correction(columns), {"q": q, "qd": None}, finite=False)["qdd"]
         trial = evaluator.evaluate(integrate, {"q": q, "qd": np.nan_to_num(step)})["q_next"]
         after = _worst(closure(evaluator, trial)[0])
         better = after < before
@@ -104,8 +106,8 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     _require_closed(evaluator, q, before)
     if v is None:
         return q, None
-    change = evaluator.evaluate(velocity_correction, {"q": q, "qd": v})["qdd"]
-    return q, evaluator.checked(compiled_closure, "qd", v) + change
+    change = evaluator.evaluate(velocity_correction(columns), {"q": q, "qd": v})["qdd"]
+    return q, evaluator.checked(integrate, "qd", v) + change
 
 
 def _worst(errors: np.ndarray) -> np.ndarray:

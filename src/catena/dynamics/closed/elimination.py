@@ -15,7 +15,7 @@ import numpy as np
 
 from catena.dynamics.closed.kkt import kkt, multipliers_of
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
-from catena.dynamics.loop_elimination import loop_elimination
+from catena.dynamics.loop_elimination import columns_for, loop_elimination
 from catena.joints import JointKind
 from catena.structure import Plan
 
@@ -64,7 +64,7 @@ def elimination(problem: LoopProblem) -> LoopSolution:
         "f_ext": given["f_ext"],
         "a_base": given["a_base"],
     }
-    result = problem.runner.evaluate(loop_elimination, inputs, finite=False)
+    result = problem.runner.evaluate(loop_elimination(columns_for(problem.plan)), inputs, finite=False)
     vdot = result["qdd"]
     doubtful = ~is_trusted(*(result[name][:, 0] for name in ("defect", "change", "before", "size")))
     if np.any(doubtful):

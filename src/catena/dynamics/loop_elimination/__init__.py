@@ -2,7 +2,7 @@
 interlock deeply.
 
 A body i on the way to the base obeys f = A a + p + sum_l K_l lambda_l, and a loop l obeys
-sum_i K_li^T a_i + sum_k L_lk lambda_k + l_l = 0: articulated bodies, with the six-columned K carrying what
+sum_i K_li^T a_i + sum_k L_lk lambda_k + l_l = 0: articulated bodies, with the K carrying what
 the loops hold (Lilly and Orin's Omega and Lambda^-1 in other clothes; Popov and Vereshchagin).
 `structure.elimination` says in which order bodies and multipliers go. For a star of chains on one member the
 multipliers go when their chain is done, and what they leave on the member is Lilly and Orin's eq. 46.
@@ -17,30 +17,24 @@ large defect, and those where a weak constraint, as beside a singular configurat
 the residuals.
 """
 
-from catena.dynamics.loop_elimination.schedule import STEPS, schedule
-from catena.dynamics.loop_elimination.steps import Block6, Vector6, ground
-from catena.kernels import POSITION, ROWS, VELOCITY, Algorithm, Schedule
-from catena.spatial import ArticulatedInertia, Force, Motion
+from functools import lru_cache
 
-loop_elimination = Algorithm(
-    "loop_elimination",
-    ground,
-    (*STEPS, Schedule(schedule)),
-    inputs={"q": POSITION, "qd": VELOCITY, "tau": VELOCITY, "f_ext": Force},
-    outputs={"qdd": VELOCITY},
-    ground_outputs=("defect", "change", "before", "size"),
-    ground_inputs={"a_base": Motion},
-    optional=frozenset({"tau", "f_ext", "a_base"}),
-    rewritten=frozenset({"e", "u", "qdd", "last_change", "change_before"}),
-    views={
-        "multiplier": {
-            "K_child": Block6, "E_child": Block6, "K_parent": Block6, "E_parent": Block6, "gamma": Vector6,
-            "l": Vector6, "L": ArticulatedInertia, "M": Vector6, "W": ArticulatedInertia, "w": Vector6,
-            "lam": Vector6, "total": Vector6, "drag_child": Force, "drag_parent": Force,
-        },
-        "link": {"K": Block6, "E": ROWS},
-        "pair": {"K": Block6},
-    },
-)  # fmt: skip
+from catena.dynamics.loop_elimination.blocks import columns_for, views
+from catena.dynamics.loop_elimination.schedule import REWRITTEN, STEPS, schedule
+from catena.dynamics.loop_elimination.steps import ground
+from catena.kernels import POSITION, VELOCITY, Algorithm, Schedule
+from catena.spatial import Force, Motion
 
-__all__ = ["loop_elimination"]
+
+@lru_cache(maxsize=4)
+def loop_elimination(columns: int) -> Algorithm:
+    """The elimination for loops of up to so many constraints; `columns_for` tells how many a plan needs."""
+    return Algorithm(
+        f"loop_elimination_{columns}", ground, (*STEPS, Schedule(schedule)),
+        inputs={"q": POSITION, "qd": VELOCITY, "tau": VELOCITY, "f_ext": Force}, outputs={"qdd": VELOCITY},
+        ground_inputs={"a_base": Motion}, ground_outputs=("defect", "change", "before", "size"),
+        optional=frozenset({"tau", "f_ext", "a_base"}), rewritten=REWRITTEN, views=views(columns), columns=columns,
+    )  # fmt: skip
+
+
+__all__ = ["columns_for", "loop_elimination"]

@@ -4,14 +4,15 @@ The least change, in the sense of the kinetic energy of going there in unit time
 elimination with nothing at work but the gaps: H delta = J^T lambda, J delta + gap = 0.
 """
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
-from catena.dynamics.loop_elimination.schedule import SHARED, schedule
-from catena.dynamics.loop_elimination.steps import Block6, Vector6, hold_by, padded, relative
-from catena.kernels import POSITION, ROWS, VELOCITY, Algorithm, Entry, Schedule, on_call
+from catena.dynamics.loop_elimination.blocks import views
+from catena.dynamics.loop_elimination.schedule import REWRITTEN, SHARED, schedule
+from catena.dynamics.loop_elimination.steps import hold_by, padded, relative
+from catena.kernels import POSITION, VELOCITY, Algorithm, Entry, OnCall, Schedule, on_call
 from catena.spatial import ArticulatedInertia, Force, Motion, Transform, log
 
 
@@ -67,7 +68,7 @@ def _standing(loop: Any, child: Any, parent: Any) -> Any:
     """The transform across the joint, its coordinates, and its constraint space."""
     X = relative(loop, child, parent)
     q = loop.joint.coordinates(X)
-    return X, q, padded(loop.joint.constraint_space(loop.neutral if loop.resists_alike else q))
+    return X, q, padded(loop.joint.constraint_space(loop.neutral if loop.resists_alike else q), loop.columns)
 
 
 def _measuring(at: Any) -> list[Entry]:
@@ -82,31 +83,32 @@ def _measuring(at: Any) -> list[Entry]:
     ]
 
 
-_views: dict[str, dict[str, Any]] = {
-    "multiplier": {
-        "K_child": Block6, "E_child": Block6, "K_parent": Block6, "E_parent": Block6, "gamma": Vector6, "l": Vector6,
-        "L": ArticulatedInertia, "M": Vector6, "W": ArticulatedInertia, "w": Vector6, "lam": Vector6, "total": Vector6,
-        "drag_child": Force, "drag_parent": Force, "position": Vector6, "velocity": Vector6,
-    },
-    "link": {"K": Block6, "E": ROWS},
-    "pair": {"K": Block6},
-}  # fmt: skip
+@lru_cache(maxsize=4)
+def closure(columns: int) -> Algorithm:
+    """The position and velocity errors of loops of up to so many constraints."""
+    return Algorithm(
+        f"closure_{columns}", ground, (stand, measure, Schedule(_measuring)), inputs={"q": POSITION, "qd": VELOCITY},
+        multiplier_outputs=("position", "velocity"), optional=frozenset({"qd"}), rewritten=frozenset({"e"}),
+        views=views(columns), columns=columns,
+    )  # fmt: skip
 
-closure = Algorithm(
-    "closure", ground, (stand, measure, Schedule(_measuring)), inputs={"q": POSITION, "qd": VELOCITY},
-    multiplier_outputs=("position", "velocity"), optional=frozenset({"qd"}), rewritten=frozenset({"e"}), views=_views,
-)  # fmt: skip
 
-position_correction = Algorithm(
-    "position_correction", ground,
-    (stand, start_open, *SHARED, Schedule(partial(schedule, move=stand, begin_loop=start_open, rub=False))),
-    inputs={"q": POSITION, "qd": VELOCITY}, outputs={"qdd": VELOCITY}, ground_outputs=("defect",),
-    optional=frozenset({"qd"}), rewritten=frozenset({"e", "u", "qdd", "last_change", "change_before"}), views=_views,
-)  # fmt: skip
+@lru_cache(maxsize=4)
+def position_correction(columns: int) -> Algorithm:
+    """The least change of position that closes the loops, to first order, as `qdd`."""
+    return _correction("position_correction", start_open, columns, frozenset({"qd"}))
 
-velocity_correction = Algorithm(
-    "velocity_correction", ground,
-    (stand, start_opening, *SHARED, Schedule(partial(schedule, move=stand, begin_loop=start_opening, rub=False))),
-    inputs={"q": POSITION, "qd": VELOCITY}, outputs={"qdd": VELOCITY}, ground_outputs=("defect",),
-    rewritten=frozenset({"e", "u", "qdd", "last_change", "change_before"}), views=_views,
-)  # fmt: skip
+
+@lru_cache(maxsize=4)
+def velocity_correction(columns: int) -> Algorithm:
+    """The least change of velocity that stops the loops from opening, as `qdd`."""
+    return _correction("velocity_correction", start_opening, columns, frozenset())
+
+
+def _correction(name: str, begin: OnCall, columns: int, optional: frozenset[str]) -> Algorithm:
+    return Algorithm(
+        f"{name}_{columns}", ground,
+        (stand, begin, *SHARED, Schedule(partial(schedule, move=stand, begin_loop=begin, rub=False))),
+        inputs={"q": POSITION, "qd": VELOCITY}, outputs={"qdd": VELOCITY}, optional=optional,
+        rewritten=REWRITTEN, views=views(columns), columns=columns,
+    )  # fmt: skip

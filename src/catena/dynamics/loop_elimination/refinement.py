@@ -89,7 +89,7 @@ def press_again(multiplier: Any, link: Any, body: Any) -> None:
 @on_call
 def mix_again(multiplier: Any, pair: Any, other: Any) -> None:
     """What the loop passes on to a coupled one."""
-    other.l = other.l + pair.K.array.T @ multiplier.w
+    other.l = other.l + pair.K.T @ multiplier.w
 
 
 @on_call

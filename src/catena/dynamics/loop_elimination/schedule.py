@@ -54,6 +54,7 @@ SHARED: tuple[OnCall, ...] = (
     judge, judge_loop,
 )  # fmt: skip
 STEPS: tuple[OnCall, ...] = (velocities, start, *SHARED)
+REWRITTEN = frozenset({"e", "u", "qdd", "last_change", "change_before"})
 
 
 @dataclass(frozen=True)

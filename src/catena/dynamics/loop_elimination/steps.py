@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from catena.dynamics.friction import friction_force
+from catena.dynamics.loop_elimination.blocks import Symmetric, Triangle
 from catena.kernels import on_call
 from catena.spatial import (
     ArticulatedInertia,
@@ -24,29 +25,6 @@ REGULARISATION = 1e-11
 # Loops that act on each other pass on the rounding errors of what each other blocks, which are of the order of
 # the machine precision over M; M must be larger than those.
 COUPLED = 1e4
-
-
-class Vector6:
-    """Six numbers, one for each column of a loop's constraint space; columns that a joint does not need are
-    zero."""
-
-    size = 6
-
-    @staticmethod
-    def zero() -> np.ndarray:
-        """Six zeros."""
-        return np.zeros(6)
-
-
-class Block6:
-    """A 6 x 6 block between the columns of two loops or of a loop and a body."""
-
-    size = 36
-
-    @staticmethod
-    def zero() -> ForceSpace:
-        """A block of zeros."""
-        return ForceSpace.zero(6)
 
 
 def ground(ground: Any) -> None:
@@ -90,22 +68,22 @@ def start(loop: Any, child: Any, parent: Any) -> None:
     v_joint = v_child - X * (loop.on_parent * parent.v)
     c = cross(v_child, v_joint)
     if loop.resists_alike:
-        Phi = padded(loop.joint.constraint_space(loop.neutral))
+        Phi = padded(loop.joint.constraint_space(loop.neutral), loop.columns)
     else:
         q = loop.joint.coordinates(X)
-        Phi = padded(loop.joint.constraint_space(q))
+        Phi = padded(loop.joint.constraint_space(q), loop.columns)
         c = c + loop.joint.bias(q, _along(loop.joint.motion_space(q), v_joint))
     hold_by(loop, X, Phi, -(Phi.T * c))
 
 
 def hold_by(loop: Any, X: Transform, Phi: ForceSpace, gamma: np.ndarray) -> None:
-    """Begin with a loop that resists along the six columns of Phi, which move by gamma without its forces."""
+    """Begin with a loop that resists along the columns of Phi, which move by gamma without its forces."""
     loop.K_child = loop.on_child.pull(Phi)
     loop.K_parent = -loop.on_parent.pull(X.pull(Phi))
     loop.gamma = loop.l = gamma
-    loop.L = ArticulatedInertia.zero()
+    loop.L = Triangle(loop.columns).zero()
     loop.M = array([REGULARISATION * _mobility(loop.scale, column) for column in Phi.array.T])
-    loop.total = np.zeros(6)
+    loop.total = np.zeros(loop.columns)
 
 
 @on_call
@@ -153,9 +131,9 @@ def _mobility(scale: np.ndarray, column: np.ndarray) -> Any:
     return scale[0] * (column[:3] @ column[:3]) + scale[1] * (column[3:] @ column[3:])
 
 
-def padded(Phi: ForceSpace) -> ForceSpace:
-    """Six columns, of which those that the joint does not need are zero."""
-    return ForceSpace(np.hstack([Phi.array, np.zeros((6, 6 - Phi.n))]))
+def padded(Phi: ForceSpace, columns: int) -> ForceSpace:
+    """As many columns as every loop gets, of which those that the joint does not need are zero."""
+    return ForceSpace(np.hstack([Phi.array, np.zeros((6, columns - Phi.n))]))
 
 
 # Elimination of a body, and of a multiplier.
@@ -214,7 +192,7 @@ def _held_beyond(body: Any, link: Any, multiplier: Any) -> ForceSpace:
         K = K - ForceSpace(U.array[:, None] @ (body.d_inv[k : k + 1, None] * E))
         rows.append(E)
     link.E = np.vstack(rows)
-    multiplier.L -= symmetric(link.E.T @ (body.d_inv[:, None] * link.E))
+    multiplier.L -= Symmetric.from_matrix(link.E.T @ (body.d_inv[:, None] * link.E))
     multiplier.l = multiplier.l + link.E.T @ (body.d_inv * body.u)
     return K
 
@@ -228,7 +206,7 @@ def join(multiplier: Any, link: Any, above: Any) -> None:
 @on_call
 def cross_couple(body: Any, link: Any, other_link: Any, sum: Any) -> None:
     """How two loops act on each other through a joint that yields to both."""
-    sum.K -= ForceSpace(link.E.T @ (body.d_inv[:, None] * other_link.E))
+    sum.K = sum.K - link.E.T @ (body.d_inv[:, None] * other_link.E)
 
 
 @on_call
@@ -241,7 +219,7 @@ def absorb_ground(multiplier: Any, link: Any, ground: Any) -> None:
 def invert(multiplier: Any) -> None:
     """lambda = W (K^T a + ...) + w."""
     W = spd_inverse(np.diag(multiplier.M) - multiplier.L.matrix())
-    multiplier.W = symmetric(W)
+    multiplier.W = Symmetric.from_matrix(W)
     multiplier.w = W @ multiplier.l
 
 
@@ -255,21 +233,21 @@ def press(multiplier: Any, link: Any, body: Any) -> None:
 @on_call
 def mix_link(multiplier: Any, link: Any, pair: Any, above: Any) -> None:
     """What another loop, coupled to this one, holds of the body."""
-    above.K += link.K * (multiplier.W.matrix() @ pair.K.array)
+    above.K += link.K * (multiplier.W.matrix() @ pair.K)
 
 
 @on_call
 def mix_own(multiplier: Any, pair: Any, other: Any) -> None:
     """How much more a coupled loop yields."""
-    WL = multiplier.W.matrix() @ pair.K.array
-    other.L += symmetric(pair.K.array.T @ WL)
-    other.l = other.l + pair.K.array.T @ multiplier.w
+    WL = multiplier.W.matrix() @ pair.K
+    other.L += Symmetric.from_matrix(pair.K.T @ WL)
+    other.l = other.l + pair.K.T @ multiplier.w
 
 
 @on_call
 def mix_pair(multiplier: Any, pair: Any, other_pair: Any, sum: Any) -> None:
     """How two coupled loops act on each other."""
-    sum.K += ForceSpace(pair.K.array.T @ (multiplier.W.matrix() @ other_pair.K.array))
+    sum.K = sum.K + pair.K.T @ (multiplier.W.matrix() @ other_pair.K)
 
 
 # The way back.
@@ -290,7 +268,7 @@ def feel(multiplier: Any, link: Any, body: Any) -> None:
 @on_call
 def feel_pair(multiplier: Any, pair: Any, other: Any) -> None:
     """The part that depends on another loop."""
-    multiplier.lam = multiplier.lam + multiplier.W.matrix() @ (pair.K.array @ other.lam)
+    multiplier.lam = multiplier.lam + multiplier.W.matrix() @ (pair.K @ other.lam)
 
 
 @on_call
@@ -327,8 +305,3 @@ def demand(body: Any) -> None:
     body.f = body.inertia * body.a + body.p0
     body.p = Force.zero()
     body.e = np.zeros(body.joint.nv)
-
-
-def symmetric(matrix: np.ndarray) -> ArticulatedInertia:
-    """A symmetric 6 x 6 matrix as its 21 entries."""
-    return ArticulatedInertia.from_matrix(matrix)

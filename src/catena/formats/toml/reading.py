@@ -24,13 +24,13 @@ def read(text: str, file: str) -> Mechanism:
     """Return the mechanism that a TOML text describes; `file` is what messages call the text."""
     try:
         content = tomllib.loads(text)
+        lines = Lines(text)
     except tomllib.TOMLDecodeError as error:
         _syntax_error(error, text, file)
     except RecursionError:
-        raise FormatError(
-            f"{file}:1: the brackets are nested too deeply: check that all are closed"
-        ) from None
-    lines = Lines(text)
+        raise FormatError(f"{file}: brackets are nested too deeply: check that all are closed") from None
+    except ValueError as error:
+        raise FormatError(f"{file}: this is not TOML: {error}") from None
     top = Table(content, "", (), file, lines)
     _check_top(top)
 
@@ -58,7 +58,7 @@ def _syntax_error(error: tomllib.TOMLDecodeError, text: str, file: str) -> NoRet
     if place:
         line, what = int(place.group(1)), message[: place.start()] + f" in column {place.group(2)}"
     else:
-        line = len(text.rstrip().splitlines()) or 1
+        line = text.rstrip().count("\n") + 1
         what = message.removesuffix(" (at end of document)") + " where the file ends"
     raise FormatError(f"{file}:{line}: this is not TOML: {what[0].lower()}{what[1:]}") from None
 
@@ -78,7 +78,7 @@ def _check_top(top: Table) -> None:
             top.fail(f"{word!r} must be one table: write [{word}]", word)
     for word in MANY:
         tables = top.content.get(word, [])
-        if isinstance(tables, dict) or not isinstance(tables, list):
+        if not isinstance(tables, list):
             top.fail(f"{word!r} must be in double brackets: write [[{word}]] above each of them", word)
         for k, table in enumerate(tables):
             if not isinstance(table, dict):
@@ -137,7 +137,7 @@ def _kind(table: Table, word: str) -> JointKind:
     readers: dict[str, Callable[[str], Any]] = dict.fromkeys(AXES, table.axis)
     readers |= {"pitch": table.numbers, "motions": table.texts}
     values = {key: readers[key](key) for key in keys_of(word) if key in table}
-    with table.at_fault():
+    with table.at_fault(*(values if len(values) == 1 else ())):
         return make_kind(word, values)
 
 

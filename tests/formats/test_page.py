@@ -1,0 +1,55 @@
+"""The page about model files: its example loads, shows every key, and survives saving."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import numpy as np
+
+from catena.formats.toml import read, write
+from catena.formats.toml.kinds import BUILT_IN
+from catena.formats.toml.schema import KEYS, MANY, ONCE, POSE
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "formats.md").read_text(encoding="utf-8")
+(EXAMPLE,) = re.findall(r"^```toml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+
+
+def test_the_example_is_a_mechanism_that_closes_its_loop():
+    m = read(EXAMPLE, "crane.toml")
+    s = m.system()
+    assert len(s.loops) == 1
+    q = s.assemble(m.initial.q)
+    np.testing.assert_allclose(s.joint_position(q, "ram"), 0.1, atol=1e-9)
+    position, velocity = s.closure(q, s.velocity(q, m.initial.v))
+    assert np.abs(position).max() < 1e-9 and np.abs(velocity).max() < 1e-9
+
+
+def test_the_example_is_closed_where_it_is_neutral():
+    s = read(EXAMPLE, "crane.toml").system()
+    position, _ = s.closure(s.neutral())
+    assert np.abs(position).max() < 1e-12
+
+
+def test_the_example_survives(same):
+    m = read(EXAMPLE, "crane.toml")
+    same(read(write(m, ""), ""), m)
+
+
+def test_the_example_shows_every_table_and_every_key():
+    content = tomllib.loads(EXAMPLE)
+    assert set(content) == {"format", *ONCE, *MANY}
+    shown = {key for word in MANY for table in content[word] for key in table}
+    shown |= set(content["mechanism"]) | set(content["initial"])
+    assert {key for required, optional in KEYS.values() for key in (*required, *optional)} <= shown
+
+
+def test_the_tables_of_the_page_list_every_key_and_kind():
+    listed = PAGE[PAGE.index("## Tables and keys") : PAGE.index("## What the words mean")]
+    keys = {key for required, optional in KEYS.values() for key in (*required, *optional)} - {"q", "v"}
+    arguments = {key for _, names in BUILT_IN.values() for key in names}
+    for key in keys | arguments:
+        assert f"`{key}`" in listed, key
+    for word in BUILT_IN:
+        assert f'`"{word}"`' in listed, word
+    for key in POSE:
+        assert re.search(rf"`{key}[` ]", listed), key
