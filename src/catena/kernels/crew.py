@@ -1,13 +1,13 @@
 """Threads that help with a batch, and the compiled code that hands work to them.
 
 Waking a sleeping thread takes as long as the dynamics of hundreds of states. So a helper that has finished a
-job keeps looking for the next one for a fraction of a millisecond, in compiled code and without Python's
+job keeps looking for the next one for a millisecond or two, in compiled code and without Python's
 lock, and only then goes to sleep.
 
 A helper's mailbox, in int64 words: 0 state of the job (0 none, 1 offered, 2 taken, 3 done), 1 arguments of
 the job, 2 its status, 3 whether the helper is awake and looking. `offer_and_run` offers jobs, does its own
-share, withdraws what nobody has taken and waits for the rest; since all shares come from one counter, a
-helper that comes late or never costs nothing but its help.
+share, does what nobody has taken and waits for the rest; since most of the work is shared as it goes, a helper
+that comes late or never costs little but its help.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 MAILBOX = 8  # words: one mailbox fills a cache line
-_LOOKS = 30_000  # about half a millisecond; a pause takes tens of cycles
+_LOOKS = 100_000  # between one and two milliseconds; a pause takes tens of cycles
 
 
 def text() -> str:
@@ -82,7 +82,12 @@ withdraw:
   %box_j = getelementptr [{MAILBOX} x i64], ptr %mailboxes, i64 %j
   %swap = cmpxchg ptr %box_j, i64 1, i64 0 acq_rel acquire, align 8
   %untaken = extractvalue {{i64, i1}} %swap, 1
-  br i1 %untaken, label %next, label %wait
+  br i1 %untaken, label %stand_in, label %wait
+stand_in:
+  %job_p = getelementptr i64, ptr %box_j, i64 1
+  %job = load ptr, ptr %job_p, align 8
+  %instead = call i64 @run(ptr %job)
+  br label %next
 wait:
   %state = load atomic i64, ptr %box_j acquire, align 8
   %done = icmp eq i64 %state, 3
@@ -96,7 +101,7 @@ finished:
   store atomic i64 0, ptr %box_j release, align 8
   br label %next
 next:
-  %found = phi i64 [0, %withdraw], [%theirs, %finished]
+  %found = phi i64 [%instead, %stand_in], [%theirs, %finished]
   %status1 = or i64 %status, %found
   %j1 = add i64 %j, 1
   br label %collect

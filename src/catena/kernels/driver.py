@@ -5,13 +5,16 @@ the slots of the workspace, plays the tape (call after call of a step on four re
 and unpacks the results. Everything that depends on the mechanism is data in the tables it is given, so one
 compilation serves every mechanism and algorithm.
 
-Arguments, as int64 words:  0 calls in the tape, 1 tape, 2 workspace, 3 constants, 4 number of inputs, 5 input
-tables, 6 number of outputs, 7 output tables, 8 number of states, 9 address of a counter, 10 states to take at
-a time. Threads that share a batch share the counter, and each takes the next few states from it until none
-are left. Tape, six words a call: step address, byte offsets of its four records in the workspace, byte
-offset of its constants. Input and output tables, four words each: data address, doubles from one state to the
-next, number of columns, column table. Column table, two words each: byte offset in a state's row, byte offset
-of the slot in the workspace. Status: bit 0 an input is not finite, bit 1 a result is not finite.
+Arguments, as int64 words: 0 calls in the tape, 1 tape, 2 workspace, 3 constants, 4 number of inputs, 5 input
+tables, 6 number of outputs, 7 output tables, 8 number of states, 9 address of a counter, 10 states to take at a
+time, 11 and 12 the first of the thread's own states and the one after the last. Threads that share a batch begin
+with states of their own; then each takes the next few from the counter until none are left.
+Tape, six words a call: step address, byte offsets of its four records in the workspace, byte offset of its
+constants.
+Input and output tables, four words each: data address, doubles from one state to the next, number of columns,
+column table.
+Column table, two words each: byte offset in a state's row, byte offset of the slot in the workspace.
+Status: bit 0 an input is not finite, bit 1 a result is not finite.
 `run_one` is the same loop for a single state, which fills all lanes.
 """
 
@@ -68,37 +71,50 @@ def _loop(name: str, lanes: int, states: int) -> str:
         word(name, "%arguments", k, kind)
         for k, (name, kind) in enumerate(
             [("calls", "i64"), ("tape", "ptr"), ("work", "ptr"), ("constants", "ptr"), ("n_in", "i64"),
-             ("in", "ptr"), ("n_out", "i64"), ("out", "ptr"), ("states", "i64"), ("counter", "ptr"), ("portion", "i64")]
+             ("in", "ptr"), ("n_out", "i64"), ("out", "ptr"), ("states", "i64"), ("counter", "ptr"), ("portion", "i64"),
+             ("own_first", "i64"), ("own_end", "i64")]
         )
     )  # fmt: skip
-    finish = "finish:\n  ret i64 %status\n" if states == 1 else ""
     if states == 1:
-        take = "  %first = add i64 0, 0"
-        again = "finish"
+        take = """
+  br label %got
+got:
+  %first = phi i64 [0, %entry]
+  %end = phi i64 [1, %entry]
+  %status_so_far = phi i64 [0, %entry]
+  br label %block
+return:
+  ret i64 %status"""
+        again = "return"
     else:
-        take = "  %first = atomicrmw add ptr %counter, i64 %portion monotonic"
+        take = """
+  %own = icmp slt i64 %own_first, %own_end
+  br i1 %own, label %got, label %take
+take:
+  %status_taken = phi i64 [0, %entry], [%status, %block]
+  %next = atomicrmw add ptr %counter, i64 %portion monotonic
+  %next_end = add i64 %next, %portion
+  %short = icmp slt i64 %next_end, %states
+  %taken_end = select i1 %short, i64 %next_end, i64 %states
+  %any = icmp slt i64 %next, %states
+  br i1 %any, label %got, label %return
+got:
+  %first = phi i64 [%own_first, %entry], [%next, %take]
+  %end = phi i64 [%own_end, %entry], [%taken_end, %take]
+  %status_so_far = phi i64 [0, %entry], [%status_taken, %take]
+  br label %block
+return:
+  ret i64 %status_taken"""
         again = "take"
     return f"""
 define i64 @{name}(ptr %arguments) {{
 entry:
 {arguments}
-  %final = sub i64 %states, 1
-  br label %take
+  %final = sub i64 %states, 1{take}
 
-take:
-  %status_so_far = phi i64 [0, %entry]{", [%status, %block]" if states > 1 else ""}
-{take}
-  %taken_end = add i64 %first, %portion
-  %short = icmp slt i64 %taken_end, %states
-  %end = select i1 %short, i64 %taken_end, i64 %states
-  %any = icmp slt i64 %first, %states
-  br i1 %any, label %block, label %return
-return:
-  ret i64 %status_so_far
-{finish}
 block:
-  %state = phi i64 [%first, %take], [%next_state, %block_done]
-  %status = phi i64 [%status_so_far, %take], [%new_status, %block_done]
+  %state = phi i64 [%first, %got], [%next_state, %block_done]
+  %status = phi i64 [%status_so_far, %got], [%new_status, %block_done]
   %some = icmp slt i64 %state, %end
   br i1 %some, label %pack, label %{again}
 

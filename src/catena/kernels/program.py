@@ -17,8 +17,9 @@ from catena.kernels.threads import threads
 
 # A thread is worth waking for about this many step calls.
 _CALLS_WORTH_A_THREAD = 2000
-# A batch is handed out in about this many portions to each thread, so that one that begins late costs little.
-_PORTIONS = 64
+# The part of a batch that threads begin with, and the number of portions for each that the rest is shared in, so that
+# one that begins late costs little.
+_OWN, _PORTIONS = 0.75, 8
 _ALIGN = 64
 
 
@@ -93,27 +94,32 @@ class Program:
             helpers = crew(count - 1, loops())
             if helpers.busy.acquire(blocking=False):
                 try:
-                    return self._together(
-                        helpers, ins, outs, states, max(1, blocks // (_PORTIONS * count)) * lanes, count
-                    ), outputs
+                    return self._together(helpers, ins, outs, states, blocks, count), outputs
                 finally:
                     helpers.busy.release()
         workspace = self._borrow()
         # Named, so that it lives as long as the compiled code counts in it.
-        counter = np.zeros(1, dtype=np.int64)
-        words = self._words(workspace[1], ins, outs, states, counter, blocks * lanes)
+        counter = np.full(1, states, dtype=np.int64)
+        words = self._words(workspace[1], ins, outs, states, counter, lanes, 0, states)
         try:
             return entry()(address(words)), outputs
         finally:
             self._workspaces.append(workspace)
 
     def _together(
-        self, helpers: Crew, ins: np.ndarray, outs: np.ndarray, states: int, portion: int, count: int
+        self, helpers: Crew, ins: np.ndarray, outs: np.ndarray, states: int, blocks: int, count: int
     ) -> int:
-        """A batch shared by `count` threads."""
-        counter = np.zeros(1, dtype=np.int64)
+        """A batch shared by `count` threads: each begins with a large part of its own, and they share the rest in small
+        portions."""
+        lanes = target().lanes
+        own = int(_OWN * blocks) // count
+        portion = max(1, (blocks - own * count) // (_PORTIONS * count)) * lanes
+        counter = np.full(1, own * count * lanes, dtype=np.int64)
         workspaces = [self._borrow() for _ in range(count)]
-        words = [self._words(w[1], ins, outs, states, counter, portion) for w in workspaces]
+        words = [
+            self._words(w[1], ins, outs, states, counter, portion, k * own * lanes, (k + 1) * own * lanes)
+            for k, w in enumerate(workspaces)
+        ]
         try:
             return helpers.run(address(words[0]), [address(w) for w in words[1:]])
         finally:
@@ -135,6 +141,8 @@ class Program:
         states: int,
         counter: np.ndarray,
         portion: int,
+        own_first: int,
+        own_end: int,
     ) -> np.ndarray:
         tape, constants = self._addresses
         return np.array(
@@ -149,6 +157,8 @@ class Program:
                 states,
                 address(counter),
                 portion,
+                own_first,
+                own_end,
             ),
             dtype=np.int64,
         )
@@ -169,7 +179,7 @@ class Program:
         outs = _table([(r.ctypes.data, 0, *self._columns[n]) for n, r in results.items()])
         workspace = self._borrow()
         counter = np.zeros(1, dtype=np.int64)
-        words = self._words(workspace[1], ins, outs, 1, counter, 1)
+        words = self._words(workspace[1], ins, outs, 1, counter, 1, 0, 1)
         lengths = np.array([width for width, _ in tape.inputs.values()], dtype=np.int64)
         offsets = np.array(quaternions, dtype=np.int64) * WORD
         addresses = loops()
