@@ -20,12 +20,14 @@ from catena.dynamics.closed import (
 )
 from catena.dynamics.closed.elimination import is_for, is_trusted
 from catena.dynamics.closed.square_root import constrained, effective
-from catena.dynamics.loop_elimination import columns_for, loop_elimination
+from catena.dynamics.loop_elimination import columns_for, loop_elimination, loop_wrenches
 from catena.errors import LoopError, StateError
 from catena.kinematics.stacks import apply, transposed
+from catena.mechanism import Mechanism
 from catena.structure import Plan
 from catena.system import arrays
 from catena.system.evaluation import Evaluator
+from catena.system.reactions import from_lanes
 
 FORMULATIONS: dict[str, Formulation] = {
     "elimination": elimination,
@@ -88,6 +90,41 @@ def shortest(evaluator: Evaluator, absent: frozenset[str]) -> Any:
 
 def _is_trusted(results: Mapping[str, np.ndarray]) -> bool:
     return bool(is_trusted(*(results[name].item() for name in ("defect", "change", "before", "size"))))
+
+
+# A constraint that yields less than this part of what its loop's M would allow is not one of a redundant set.
+UNIQUE = 1e-4
+
+
+def unique_wrenches(problem: LoopProblem, mechanism: Mechanism) -> dict[str, np.ndarray] | None:
+    """The wrenches {joint: (*batch, 6)} of all joints of a mechanism without welds, in lanes; None where they are not
+    unique or not certain in some state."""
+    plan, given = problem.plan, problem.given
+    if not is_for(plan):
+        return None
+    columns = columns_for(plan)
+    inputs = {
+        "q": given["q"],
+        "qd": given["v"],
+        "tau": given["tau"],
+        "f_ext": given["f_ext"],
+        "a_base": given["a_base"],
+    }
+    result = problem.runner.evaluate(loop_wrenches(columns), inputs, finite=False)
+    closing = [
+        loop.constraints
+        for loop in plan.loop_joints
+        if loop.constraints and loop.parent_node != loop.child_node
+    ]
+    padding = columns * len(closing) - sum(closing)
+    trusted = is_trusted(*(result[name][:, 0] for name in ("defect", "change", "before", "size")))
+    if not np.all(trusted & (result["stiffness"][:, 0] - padding < UNIQUE)) or len(closing) < len(
+        plan.loop_joints
+    ):
+        return None
+    loops = {loop.name: result["on_child"][:, k] for k, loop in enumerate(plan.loop_joints)}
+    found = from_lanes(mechanism, plan, result["wrench"], result["X"], loops)
+    return {name: wrench.reshape(*problem.batch, 6) for name, wrench in found.items()}
 
 
 def forward(problem: LoopProblem, method: str) -> np.ndarray:

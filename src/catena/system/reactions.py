@@ -142,6 +142,32 @@ class Reactions:
         return {name: passed[name] for name in joints}
 
 
+def from_lanes(
+    mechanism: Mechanism, plan: Plan, wrench: np.ndarray, X: np.ndarray, loops: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """{joint: wrench (..., 6)} in the order of the mechanism, from the wrenches (..., n, 6) on nodes through their tree
+    joints, the transforms (..., n, 12) from the nodes' parents, and those of loops on their children, in node
+    frames."""
+    found = dict(loops)
+    for i in range(1, plan.n):
+        name = plan.joint[i]
+        if name not in mechanism.joints:
+            continue
+        on_node = wrench[..., i, :]
+        if plan.flipped[i]:
+            # The described child is in the parent node and gets the opposite wrench.
+            R, p = X[..., i, :9].reshape(*X.shape[:-2], 3, 3), X[..., i, 9:]
+            force = -np.einsum("...ji,...j->...i", R, on_node[..., 3:])
+            moment = -np.einsum("...ji,...j->...i", R, on_node[..., :3]) + np.cross(p, force)
+            on_node = np.concatenate([moment, force], axis=-1)
+        found[name] = on_node
+    return {
+        name: _in_joint_frame(mechanism, plan, name, found[name])
+        for name in mechanism.joints
+        if name in found
+    }
+
+
 def _inertia(mechanism: Mechanism, plan: Plan, name: str) -> np.ndarray:
     """The inertia of a body in the frame of its node, (6, 6)."""
     if name == GROUND:

@@ -349,6 +349,12 @@ class System:
         wrenches open, they are the smallest; `diagnose` tells.
         """
         problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
+        if self._reactions is None:
+            self._reactions = Reactions(self._mechanism, self._plan)
+        if not self._reactions.welds:
+            unique = closed_chains.unique_wrenches(problem, self._mechanism)
+            if unique is not None:
+                return unique
         if self._closed:
             # Redundant constraints need a rank-revealing solution anyway, and its multipliers belong to the same
             # constraint spaces and friction as the wrenches.
@@ -357,8 +363,6 @@ class System:
             vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
             rows = vdot.reshape(problem.states, self.nv)
             solution = LoopSolution(rows, np.zeros((problem.states, 0)), np.zeros(problem.states, dtype=np.int64))
-        if self._reactions is None:
-            self._reactions = Reactions(self._mechanism, self._plan)
         outside = {} if f_ext is None else wrenches.in_node_frames(self._plan, f_ext, self._frame)
         return self._reactions.wrenches(problem, solution, outside)
 

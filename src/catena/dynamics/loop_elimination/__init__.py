@@ -17,24 +17,44 @@ large defect, and those where a weak constraint, as beside a singular configurat
 the residuals.
 """
 
-from functools import lru_cache
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any
 
 from catena.dynamics.loop_elimination.blocks import columns_for, views
-from catena.dynamics.loop_elimination.schedule import REWRITTEN, STEPS, schedule
-from catena.dynamics.loop_elimination.steps import ground
+from catena.dynamics.loop_elimination.schedule import KEEPING, REWRITTEN, STEPS, schedule
+from catena.dynamics.loop_elimination.steps import ground as elimination_ground
 from catena.kernels import POSITION, VELOCITY, Algorithm, Schedule
-from catena.spatial import Force, Motion
+from catena.spatial import Force, Motion, Transform
 
 
 @lru_cache(maxsize=4)
 def loop_elimination(columns: int) -> Algorithm:
     """The elimination for loops of up to so many constraints; `columns_for` tells how many a plan needs."""
     return Algorithm(
-        f"loop_elimination_{columns}", ground, (*STEPS, Schedule(schedule)),
+        f"loop_elimination_{columns}", elimination_ground, (*STEPS, Schedule(schedule)),
         inputs={"q": POSITION, "qd": VELOCITY, "tau": VELOCITY, "f_ext": Force}, outputs={"qdd": VELOCITY},
         ground_inputs={"a_base": Motion}, ground_outputs=("defect", "change", "before", "size"),
         optional=frozenset({"tau", "f_ext", "a_base"}), rewritten=REWRITTEN, views=views(columns), columns=columns,
     )  # fmt: skip
 
 
-__all__ = ["columns_for", "loop_elimination"]
+@lru_cache(maxsize=4)
+def loop_wrenches(columns: int) -> Algorithm:
+    """The same with the wrenches of all joints: of tree joints on their nodes, with the transforms X from the nodes'
+    parents, and of loop joints on their children, all in node frames; `stiffness` tells whether they are unique."""
+
+    def stiff_ground(ground: Any) -> None:
+        elimination_ground(ground)
+        ground.stiffness = 0.0
+
+    base = loop_elimination(columns)
+    return replace(
+        base, name=f"loop_wrenches_{columns}", ground=stiff_ground,
+        sweeps=(*STEPS, *KEEPING, Schedule(partial(schedule, keep=True))),
+        outputs={"qdd": VELOCITY, "wrench": Force, "X": Transform},
+        ground_outputs=(*base.ground_outputs, "stiffness"), multiplier_outputs=("on_child",),
+    )  # fmt: skip
+
+
+__all__ = ["columns_for", "loop_elimination", "loop_wrenches"]

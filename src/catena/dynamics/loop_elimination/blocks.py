@@ -105,7 +105,7 @@ def views(columns: int) -> dict[str, dict[str, Any]]:
         "multiplier": {
             "K_child": block, "E_child": block, "K_parent": block, "E_parent": block, "gamma": vector, "l": vector,
             "L": triangle, "M": vector, "W": triangle, "w": vector, "lam": vector, "total": vector,
-            "drag_child": Force, "drag_parent": Force, "position": vector, "velocity": vector,
+            "drag_child": Force, "drag_parent": Force, "on_child": Force, "position": vector, "velocity": vector,
         },
         "link": {"K": block, "E": JointRows(columns)},
         "pair": {"K": Numbers((columns, columns))},

@@ -3,6 +3,8 @@ equations."""
 
 from typing import Any
 
+import numpy as np
+
 from catena.dynamics.loop_elimination.steps import demand, respond
 from catena.kernels import on_call
 from catena.spatial.scalars import TINY, absolute, array
@@ -47,6 +49,28 @@ def judge(body: Any, parent: Any) -> None:
     parent.change += body.change + body.last_change
     parent.before += body.before + body.change_before
     parent.size += body.size + _sum_of_magnitudes(body.a.array)
+
+
+@on_call
+def judge_and_keep(body: Any, parent: Any) -> None:
+    """The same, and the wrench that passes through the joint."""
+    body.wrench = body.f
+    judge.step(body, parent)
+
+
+@on_call
+def pass_on(multiplier: Any, ground: Any) -> None:
+    """The wrench on the child, and how near the loop is to one whose multipliers are not unique: a direction in which
+    it does not yield counts 1."""
+    multiplier.on_child = -(multiplier.K_child * multiplier.total)
+    yields = np.diag(multiplier.W.matrix()) * multiplier.M
+    ground.stiffness += sum(list(yields), 0.0)
+
+
+@on_call
+def pass_drag_on(multiplier: Any) -> None:
+    """The friction of the loop's own joint."""
+    multiplier.on_child -= multiplier.drag_child
 
 
 @on_call

@@ -15,8 +15,11 @@ from catena.dynamics.loop_elimination.refinement import (
     hold,
     invert_again,
     judge,
+    judge_and_keep,
     judge_loop,
     mix_again,
+    pass_drag_on,
+    pass_on,
     press_again,
 )
 from catena.dynamics.loop_elimination.steps import (
@@ -54,6 +57,7 @@ SHARED: tuple[OnCall, ...] = (
     judge, judge_loop,
 )  # fmt: skip
 STEPS: tuple[OnCall, ...] = (velocities, start, *SHARED)
+KEEPING: tuple[OnCall, ...] = (judge_and_keep, pass_on, pass_drag_on)
 REWRITTEN = frozenset({"e", "u", "qdd", "last_change", "change_before"})
 
 
@@ -67,9 +71,11 @@ class Acting:
     drags: bool
 
 
-def schedule(at: Any, move: OnCall = velocities, begin_loop: OnCall = start, rub: bool = True) -> list[Entry]:
+def schedule(
+    at: Any, move: OnCall = velocities, begin_loop: OnCall = start, rub: bool = True, keep: bool = False
+) -> list[Entry]:
     """Elimination, the way back, refinements, and the last residuals. `move` and `begin_loop` say what bodies and loops
-    begin with, `rub` whether loop joints have friction."""
+    begin with, `rub` whether loop joints have friction, `keep` whether the wrenches of all joints are results."""
     order = elimination_order(at.plan)
     acting = _acting(at.plan, rub)
     entries = _eliminate(at, order, acting, move, begin_loop) + _way_back(at, order, acting, feel, accelerate)
@@ -77,8 +83,12 @@ def schedule(at: Any, move: OnCall = velocities, begin_loop: OnCall = start, rub
         entries += _eliminate_again(at, order) + _way_back(at, order, acting, feel_again, accelerate_again)
     loops = [k for k, loop in acting.items() if loop.constraints]
     entries += [Entry(judge_loop, k, _with_ends(at, k)) for k in loops]
+    if keep:
+        entries += [Entry(pass_on, k, (at.multiplier(k), at.flows(0))) for k in loops]
+        entries += [Entry(pass_drag_on, k, (at.multiplier(k),)) for k in loops if acting[k].drags]
     bodies = [step for step in order if isinstance(step, BodyGoes)]
-    return entries + [Entry(judge, s.node, _with_parent(at, s.node, s.parent)) for s in bodies]
+    last = judge_and_keep if keep else judge
+    return entries + [Entry(last, s.node, _with_parent(at, s.node, s.parent)) for s in bodies]
 
 
 def _eliminate(
