@@ -32,7 +32,7 @@ from catena.joints import (
     Universal,
 )
 from catena.kernels import compilations, plain_numbers, set_threads, threads
-from catena.mechanism import Mechanism, register_planner, register_writer
+from catena.mechanism import Mechanism, generators, notations, register_planner, register_writer
 from catena.spatial import Pose
 from catena.system import System
 
@@ -70,7 +70,9 @@ __all__ = [
     "Universal",
     "UnknownNameError",
     "compilations",
+    "generators",
     "load",
+    "notations",
     "plain_numbers",
     "set_threads",
     "threads",

@@ -55,7 +55,10 @@ def nearest_coordinates(kind: JointKind, X: np.ndarray) -> np.ndarray:
     batch = X.shape[:-2]
     R, p = stacks.parts(X.reshape(-1, 6, 6))
     q = np.zeros((len(R), kind.nq))
-    if kind.nq:
+    if kind.nq and len(R) and kind.finds_coordinates_of_symbols:
+        entries = np.concatenate([R.reshape(-1, 9), p], axis=-1)
+        q = np.asarray(_coordinates(kind)(entries.T), dtype=np.float64).T
+    elif kind.nq:
         for k in range(len(R)):
             q[k] = kind.coordinates(Transform(R[k], p[k]))
     return q.reshape(*batch, kind.nq)
@@ -87,3 +90,13 @@ def _build(kind: JointKind) -> Any:
 
 
 _remembered = lru_cache(maxsize=512)(_build)
+
+
+@lru_cache(maxsize=512)
+def _coordinates(kind: JointKind) -> Any:
+    """The coordinates of a kind as a function of the twelve entries of a transform."""
+    import casadi
+
+    entries = casadi.SX.sym("X", 12)
+    q = kind.coordinates(Transform.from_entries([entries[i] for i in range(12)]))
+    return casadi.Function("coordinates", [entries], [casadi.densify(casadi.vertcat(*[casadi.SX(x) for x in q]))])
