@@ -67,8 +67,8 @@ def pose_problem(evaluator: Evaluator, inputs: Mapping[str, Any], vdot: Any = No
     return LoopProblem(evaluator, **given)
 
 
-def solve(problem: LoopProblem, method: str) -> LoopSolution:
-    """The solution by a formulation; "auto" takes the one that holds for every state."""
+def solve(problem: LoopProblem, method: str, member: str | None = None) -> LoopSolution:
+    """The solution by a formulation; "auto" takes the compiled elimination. `member` names the reference member."""
     if method in ("articulated_body", "composite_body"):
         raise LoopError(
             f"{method} is a method for trees, and {problem.plan.name!r} has loops {list(problem.plan.loops)}: "
@@ -78,6 +78,10 @@ def solve(problem: LoopProblem, method: str) -> LoopSolution:
         raise StateError(
             f"There is no forward dynamics method {method!r}; with loops choose auto, {', '.join(FORMULATIONS)}."
         )
+    if method == "reference_member":
+        return reference_member(problem, member)
+    if member is not None:
+        raise StateError(f"member is {member!r}, but only the method reference_member has one; method is {method!r}.")
     return FORMULATIONS["elimination" if method == "auto" else method](problem)
 
 
@@ -127,9 +131,9 @@ def unique_wrenches(problem: LoopProblem, mechanism: Mechanism) -> dict[str, np.
     return {name: wrench.reshape(*problem.batch, 6) for name, wrench in found.items()}
 
 
-def forward(problem: LoopProblem, method: str) -> np.ndarray:
+def forward(problem: LoopProblem, method: str, member: str | None = None) -> np.ndarray:
     """vdot (*batch, nv)."""
-    return solve(problem, method).vdot.reshape(*problem.batch, problem.plan.nv)
+    return solve(problem, method, member).vdot.reshape(*problem.batch, problem.plan.nv)
 
 
 def inverse(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:

@@ -235,33 +235,28 @@ class System:
 
     def forward_dynamics(
         self, q: Any, v: Any, tau: Any = None, method: str = "auto",
-        f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None,
+        f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None, member: str | None = None,
     ) -> np.ndarray:  # fmt: skip
         """The accelerations vdot, shape (..., nv).
 
         `tau` is what the actuators give (none if None), `f_ext` maps bodies or frames to wrenches [moment;
         force] in their own axes at their origin, `base_acceleration` is a prescribed acceleration [angular;
         linear] of the ground. Friction is taken off. `method` for trees: "articulated_body" (O(N), what "auto"
-        takes) or "composite_body" (H^-1 (tau - bias)). With loops, which are respected: "kkt", "absolute",
-        "joint_multipliers", "minimal" or "reference_member"; they agree, and "auto" takes one that holds for every
-        state, whatever the rank of the constraints. Trees may be computed by these as well.
+        takes) or "composite_body" (H^-1 (tau - bias)). With loops, which are respected: "elimination" (compiled, what
+        "auto" takes, with "kkt" for states that it cannot certify), "kkt", "absolute", "joint_multipliers", "minimal"
+        or "reference_member" (the body called `member`, or the best one); they agree, whatever the rank of the
+        constraints. Trees may be computed by these as well.
         """
-        if self._closed or method in closed_chains.FORMULATIONS:
-            if f_ext is None and base_acceleration is None and method == "auto":
-                if self._mechanism.revision == self._revision and not plain.active:
-                    if self._forward is None:
-                        self._forward = closed_chains.shortest(self._evaluator, _NO_WRENCH)
-                    result = self._forward(q, v, tau)
-                    if result is not None:
-                        return result
-            return closed_chains.forward(self._loop_problem(q, v, tau, f_ext, base_acceleration), method)
         if f_ext is None and base_acceleration is None and method == "auto":
             if self._mechanism.revision == self._revision and not plain.active:
                 if self._forward is None:
-                    self._forward = self._shortest(dynamics.articulated_body, "forward dynamics")
+                    self._forward = self._shortest_forward()
                 result = self._forward(q, v, tau)
                 if result is not None:
                     return result
+        if self._closed or method in closed_chains.FORMULATIONS:
+            problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
+            return closed_chains.forward(problem, method, member)
         self._require_tree("forward dynamics")
         given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
         if method in ("auto", "articulated_body"):
@@ -392,6 +387,12 @@ class System:
 
     def _run(self, algorithm: Algorithm, frame: str | None = None, **inputs: Any) -> dict[str, np.ndarray]:
         return self._evaluator.evaluate(algorithm, inputs, frame)
+
+    def _shortest_forward(self) -> Callable[..., np.ndarray | None]:
+        """The shortest way to the accelerations of one ordinary state."""
+        if self._closed:
+            return closed_chains.shortest(self._evaluator, _NO_WRENCH)
+        return self._shortest(dynamics.articulated_body, "forward dynamics")
 
     def _shortest(self, algorithm: Algorithm, what: str) -> Callable[..., np.ndarray | None]:
         """The function that computes one ordinary state the shortest way, and declines (None) everything
