@@ -12,6 +12,7 @@ from catena.errors import (
     LoopError,
     ModelError,
     PlanError,
+    SimulationError,
     SingularDynamicsError,
     StaleSystemError,
     StateError,
@@ -33,6 +34,7 @@ from catena.joints import (
 )
 from catena.kernels import compilations, plain_numbers, set_threads, threads
 from catena.mechanism import Mechanism, generators, notations, register_planner, register_writer
+from catena.simulation import Trajectory, simulate
 from catena.spatial import Pose
 from catena.system import System
 
@@ -60,6 +62,7 @@ __all__ = [
     "Prismatic",
     "Revolute",
     "Sdof",
+    "SimulationError",
     "SingularDynamicsError",
     "Spherical",
     "StaleSystemError",
@@ -67,6 +70,7 @@ __all__ = [
     "Support",
     "System",
     "TipContact",
+    "Trajectory",
     "Universal",
     "UnknownNameError",
     "compilations",
@@ -75,5 +79,6 @@ __all__ = [
     "notations",
     "plain_numbers",
     "set_threads",
+    "simulate",
     "threads",
 ]

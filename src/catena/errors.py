@@ -43,5 +43,11 @@ class LoopError(CatenaError):
     """A request that the loops of the mechanism do not allow."""
 
 
+class SimulationError(CatenaError, RuntimeError):
+    """A motion that cannot be followed further; `trajectory` holds it so far."""
+
+    trajectory: object = None
+
+
 class KernelError(CatenaError, RuntimeError):
     """A step that cannot be compiled."""

@@ -94,6 +94,11 @@ def _check_positions(kind: JointKind, q: np.ndarray, v: np.ndarray) -> None:
     kind.check(there)
     _say(kind, "difference(q, integrate(q, v)) is not v", _gap(kind.difference(q, there), v), 1e-12)
     _say(kind, "integrate(q, 0) is not q", _gap(kind.integrate(q, 0.0 * v), q), 1e-14)
+    xi = 0.3 * v[::-1]
+    reached = kind.integrate(q, xi)
+    ends = [kind.difference(q, kind.integrate(reached, sign * STEP * v)) for sign in (1.0, -1.0)]
+    dxi = (ends[0] - ends[1]) / (2.0 * STEP)
+    _say(kind, "local_rate is not the rate of local coordinates", _gap(kind.local_rate(xi, v), dxi), 1e-7)
     X = kind.transform(there)
     found = kind.transform(kind.coordinates(X))
     _say(kind, "transform(coordinates(X)) is not X", _apart(found, X), 1e-9)

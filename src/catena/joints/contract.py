@@ -125,6 +125,11 @@ class JointKind(ABC):
         self._plain("integrate")
         return q + v
 
+    def local_rate(self, xi: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return dxi/dt at velocity `v` for the local coordinates xi (nv,) of q = q0 (+) xi; by default v itself."""
+        self._plain("local_rate")
+        return v
+
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         """Return the v for which integrate(q0, v) is the position q1; by default q1 - q0."""
         self._plain("difference")

@@ -67,6 +67,9 @@ class Flipped(JointKind):
     def integrate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return self.kind.integrate(q, v)
 
+    def local_rate(self, xi: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return self.kind.local_rate(xi, v)
+
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         return self.kind.difference(q0, q1)
 

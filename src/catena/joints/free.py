@@ -9,7 +9,7 @@ import numpy as np
 from catena.joints.contract import JointKind, check_unit_quaternion
 from catena.joints.spherical import quaternion_rate
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array, quaternion
-from catena.spatial.exponential import displacement, velocity
+from catena.spatial.exponential import displacement, exponential_rate, velocity
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,9 @@ class Free(JointKind):
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         w = quaternion.log(quaternion.multiply(quaternion.conjugate(q0[3:]), q1[3:]))
         return np.concatenate([w, velocity(w, quaternion.rotation(q0[3:]).T @ (q1[:3] - q0[:3]))])
+
+    def local_rate(self, xi: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return exponential_rate(Motion(xi), Motion(v)).array
 
     def coordinates(self, X: Transform) -> np.ndarray:
         return array([*X.p, *quaternion.from_rotation(X.R.T)])

@@ -8,6 +8,7 @@ import numpy as np
 
 from catena.joints.contract import JointKind, check_unit_quaternion
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array, quaternion
+from catena.spatial.exponential import exponential_rate
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,11 @@ class Spherical(JointKind):
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         return quaternion.log(quaternion.multiply(quaternion.conjugate(q0), q1))
+
+    def local_rate(self, xi: np.ndarray, v: np.ndarray) -> np.ndarray:
+        zero = np.zeros(3)
+        rate = exponential_rate(Motion(array([*xi, *zero])), Motion(array([*v, *zero])))
+        return rate.angular
 
     def coordinates(self, X: Transform) -> np.ndarray:
         return quaternion.from_rotation(X.R.T)

@@ -332,6 +332,15 @@ class Algorithm:
     columns: int = 6
     path_only: bool = False
 
+    def first(self, index: int) -> int:
+        """The index of the first sweep that is the same as this one; a sweep that is repeated is compiled once."""
+        return self.sweeps.index(self.sweeps[index])
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether a sweep comes more than once."""
+        return any(self.first(k) != k for k in range(len(self.sweeps)))
+
     @property
     def is_scheduled(self) -> bool:
         """Whether steps are called in an order of the algorithm's own, so that flows last."""

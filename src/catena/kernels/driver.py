@@ -1,23 +1,27 @@
-"""The compiled loop that plays a tape of step calls over a batch of states.
+"""The compiled loop that plays a tape of step calls over a batch of states, and over time.
 
-`run(ptr arguments) -> status` works through the states in blocks of W: it packs the inputs of W states into
-the slots of the workspace, plays the tape (call after call of a step on four records and some constants),
-and unpacks the results. Everything that depends on the mechanism is data in the tables it is given, so one
-compilation serves every mechanism and algorithm.
+`run(ptr arguments) -> status` works through the states in blocks of W: it packs the inputs of W states into the
+slots of the workspace, plays the tape (call after call of a step on four records and some constants), and
+unpacks the results. A tape that advances the state in its slots may be played many times before the next block:
+inputs that change with the step are packed again for each, and results are unpacked after every so many.
+Everything that depends on the mechanism is data in the tables it is given, so one compilation serves every
+mechanism and algorithm.
 
 Arguments, as int64 words: 0 calls in the tape, 1 tape, 2 workspace, 3 constants, 4 number of inputs, 5 input
 tables, 6 number of outputs, 7 output tables, 8 number of states, 9 address of a counter, 10 states to take at a
-time, 11 and 12 the first of the thread's own states and the one after the last. Threads that share a batch begin
-with states of their own; then each takes the next few from the counter until none are left.
+time, 11 and 12 the first of the thread's own states and the one after the last, 13 steps in time, 14 steps from one
+sample of the results to the next. Threads that share a batch begin with states of their own; then each takes the
+next few from the counter until none are left.
 Tape, six words a call: step address, byte offsets of its four records in the workspace, byte offset of its
 constants.
-Input and output tables, four words each: data address, doubles from one state to the next, number of columns,
-column table.
+Input and output tables, five words each: data address, doubles from one state to the next, number of columns,
+column table, doubles from one step (inputs; 0: the same for all) or sample (outputs) to the next.
 Column table, two words each: byte offset in a state's row, byte offset of the slot in the workspace.
 Status: bit 0 an input is not finite, bit 1 a result is not finite.
 `run_one` is the same loop for a single state, which fills all lanes.
 """
 
+TABLE = 5
 NOT_FINITE_INPUT, NOT_FINITE_RESULT = 1, 2
 
 
@@ -39,7 +43,7 @@ def _loop(name: str, lanes: int, states: int) -> str:
   %{prefix}c{k} = icmp slt i64 %{prefix}i{k}, %final
   %{prefix}s{k} = select i1 %{prefix}c{k}, i64 %{prefix}i{k}, i64 %final
   %{prefix}o{k} = mul i64 %{prefix}s{k}, %{prefix}stride
-  %{prefix}r{k} = getelementptr double, ptr %{prefix}data, i64 %{prefix}o{k}"""
+  %{prefix}r{k} = getelementptr double, ptr %{prefix}now, i64 %{prefix}o{k}"""
             for k in range(states)
         )
 
@@ -72,7 +76,7 @@ def _loop(name: str, lanes: int, states: int) -> str:
         for k, (name, kind) in enumerate(
             [("calls", "i64"), ("tape", "ptr"), ("work", "ptr"), ("constants", "ptr"), ("n_in", "i64"),
              ("in", "ptr"), ("n_out", "i64"), ("out", "ptr"), ("states", "i64"), ("counter", "ptr"), ("portion", "i64"),
-             ("own_first", "i64"), ("own_end", "i64")]
+             ("own_first", "i64"), ("own_end", "i64"), ("steps", "i64"), ("every", "i64")]
         )
     )  # fmt: skip
     if states == 1:
@@ -109,6 +113,8 @@ return:
     return f"""
 define i64 @{name}(ptr %arguments) {{
 entry:
+  %bad_p = alloca {V}, align {align}
+  %worse_p = alloca {V}, align {align}
 {arguments}
   %final = sub i64 %states, 1{take}
 
@@ -116,24 +122,39 @@ block:
   %state = phi i64 [%first, %got], [%next_state, %block_done]
   %status = phi i64 [%status_so_far, %got], [%new_status, %block_done]
   %some = icmp slt i64 %state, %end
-  br i1 %some, label %pack, label %{again}
+  br i1 %some, label %march, label %{again}
+
+march:
+  store {V} zeroinitializer, ptr %bad_p
+  store {V} zeroinitializer, ptr %worse_p
+  br label %step_in_time
+step_in_time:
+  %time = phi i64 [0, %march], [%next_time, %time_passed]
+  %still = icmp slt i64 %time, %steps
+  br i1 %still, label %pack, label %block_done
 
 pack:
-  %k = phi i64 [0, %block], [%k1, %pack_next]
-  %bad = phi {V} [zeroinitializer, %block], [%bad_out, %pack_next]
+  %k = phi i64 [0, %step_in_time], [%k1, %pack_next]
   %k_more = icmp slt i64 %k, %n_in
   br i1 %k_more, label %pack_one, label %play
 pack_one:
-  %in_table = getelementptr [4 x i64], ptr %in, i64 %k
+  %in_table = getelementptr [{TABLE} x i64], ptr %in, i64 %k
 {word("indata", "%in_table", 0, "ptr")}
 {word("instride", "%in_table", 1)}
 {word("incols", "%in_table", 2)}
 {word("intab", "%in_table", 3, "ptr")}
+{word("instep", "%in_table", 4)}
+  %begins = icmp eq i64 %time, 0
+  %changes = icmp ne i64 %instep, 0
+  %wanted = or i1 %begins, %changes
+  br i1 %wanted, label %pack_rows, label %pack_next
+pack_rows:
+  %elapsed = mul i64 %time, %instep
+  %innow = getelementptr double, ptr %indata, i64 %elapsed
 {lane_rows("in")}
   br label %column
 column:
-  %j = phi i64 [0, %pack_one], [%j1, %column_body]
-  %bad_j = phi {V} [%bad, %pack_one], [%bad_j1, %column_body]
+  %j = phi i64 [0, %pack_rows], [%j1, %column_body]
   %j_more = icmp slt i64 %j, %incols
   br i1 %j_more, label %column_body, label %pack_next
 column_body:
@@ -145,18 +166,19 @@ column_body:
   %in_address = getelementptr i8, ptr %work, i64 %inslot
   store {V} %packed, ptr %in_address, align {align}
   %in_zero = fmul {V} %packed, zeroinitializer
-  %bad_j1 = fadd {V} %bad_j, %in_zero
+  %bad = load {V}, ptr %bad_p
+  %bad_sum = fadd {V} %bad, %in_zero
+  store {V} %bad_sum, ptr %bad_p
   %j1 = add i64 %j, 1
   br label %column
 pack_next:
-  %bad_out = phi {V} [%bad_j, %column]
   %k1 = add i64 %k, 1
   br label %pack
 
 play:
   %c = phi i64 [0, %pack], [%c1, %play_body]
   %c_more = icmp slt i64 %c, %calls
-  br i1 %c_more, label %play_body, label %unpack
+  br i1 %c_more, label %play_body, label %played
 play_body:
   %call = getelementptr [6 x i64], ptr %tape, i64 %c
 {word("step", "%call", 0, "ptr")}
@@ -174,22 +196,32 @@ play_body:
   %c1 = add i64 %c, 1
   br label %play
 
+played:
+  %next_time = add i64 %time, 1
+  %over = srem i64 %next_time, %every
+  %is_sample = icmp eq i64 %over, 0
+  %passed_samples = sdiv i64 %time, %every
+  br i1 %is_sample, label %unpack, label %time_passed
+time_passed:
+  br label %step_in_time
+
 unpack:
-  %m = phi i64 [0, %play], [%m1, %unpack_next]
-  %worse = phi {V} [zeroinitializer, %play], [%worse_out, %unpack_next]
+  %m = phi i64 [0, %played], [%m1, %unpack_next]
   %m_more = icmp slt i64 %m, %n_out
-  br i1 %m_more, label %unpack_one, label %block_done
+  br i1 %m_more, label %unpack_one, label %time_passed
 unpack_one:
-  %out_table = getelementptr [4 x i64], ptr %out, i64 %m
+  %out_table = getelementptr [{TABLE} x i64], ptr %out, i64 %m
 {word("outdata", "%out_table", 0, "ptr")}
 {word("outstride", "%out_table", 1)}
 {word("outcols", "%out_table", 2)}
 {word("outtab", "%out_table", 3, "ptr")}
+{word("outstep", "%out_table", 4)}
+  %recorded = mul i64 %passed_samples, %outstep
+  %outnow = getelementptr double, ptr %outdata, i64 %recorded
 {lane_rows("out")}
   br label %result
 result:
   %n = phi i64 [0, %unpack_one], [%n1, %result_body]
-  %worse_n = phi {V} [%worse, %unpack_one], [%worse_n1, %result_body]
   %n_more = icmp slt i64 %n, %outcols
   br i1 %n_more, label %result_body, label %unpack_next
 result_body:
@@ -200,19 +232,22 @@ result_body:
   %outv = load {V}, ptr %out_address, align {align}
 {scatter}
   %out_zero = fmul {V} %outv, zeroinitializer
-  %worse_n1 = fadd {V} %worse_n, %out_zero
+  %worse = load {V}, ptr %worse_p
+  %worse_sum = fadd {V} %worse, %out_zero
+  store {V} %worse_sum, ptr %worse_p
   %n1 = add i64 %n, 1
   br label %result
 unpack_next:
-  %worse_out = phi {V} [%worse_n, %result]
   %m1 = add i64 %m, 1
   br label %unpack
 
 block_done:
-  %in_sum = call double @llvm.vector.reduce.fadd.v{lanes}f64(double 0.0, {V} %bad)
+  %bad_last = load {V}, ptr %bad_p
+  %worse_last = load {V}, ptr %worse_p
+  %in_sum = call double @llvm.vector.reduce.fadd.v{lanes}f64(double 0.0, {V} %bad_last)
   %in_nan = fcmp une double %in_sum, 0.0
   %in_bit = zext i1 %in_nan to i64
-  %out_sum = call double @llvm.vector.reduce.fadd.v{lanes}f64(double 0.0, {V} %worse)
+  %out_sum = call double @llvm.vector.reduce.fadd.v{lanes}f64(double 0.0, {V} %worse_last)
   %out_nan = fcmp une double %out_sum, 0.0
   %out_one = zext i1 %out_nan to i64
   %out_bit = shl i64 %out_one, 1

@@ -12,6 +12,7 @@ from catena.kernels import shortcut
 from catena.kernels.code import loops
 from catena.kernels.cpu import target
 from catena.kernels.crew import Crew, crew
+from catena.kernels.driver import TABLE
 from catena.kernels.tape import WORD, Tape
 from catena.kernels.threads import threads
 
@@ -43,8 +44,15 @@ def address(x: np.ndarray) -> int:
 _word = ctypes.c_int64.from_address
 
 
+def _strides(x: np.ndarray) -> tuple[int, int]:
+    """Doubles from one state to the next, and from one step to the next."""
+    if x.ndim == 3:
+        return (0 if len(x) == 1 else x.shape[1] * x.shape[2]), x.shape[2]
+    return (x.shape[1] if x.ndim == 2 else 0), 0
+
+
 def _table(rows: list[tuple[int, ...]]) -> np.ndarray:
-    return np.array(rows, dtype=np.int64).reshape(-1, 4)
+    return np.array(rows, dtype=np.int64).reshape(-1, TABLE)
 
 
 def aligned(count: int) -> np.ndarray:
@@ -72,42 +80,66 @@ class Program:
         self._workspaces: list[tuple[np.ndarray, int]] = []
 
     def run(
-        self, inputs: Mapping[str, np.ndarray], states: int, count: int | None = None
+        self,
+        inputs: Mapping[str, np.ndarray],
+        states: int,
+        count: int | None = None,
+        steps: int = 1,
+        every: int | None = None,
     ) -> tuple[int, dict[str, np.ndarray]]:
         """Play the tape for `states` states. Each input is C-contiguous float64 of shape (states, columns),
         or (columns,) for one row that all states share. Returns the status word of the driver and the
-        outputs, each of shape (states, *shape)."""
+        outputs, each of shape (states, *shape).
+
+        With `every`, the tape is played `steps` times for each state, and outputs are recorded after every so
+        many: they have shape (states, steps // every, *shape). An input may then have shape (states, steps,
+        columns), or (1, steps, columns) for all states.
+        """
+        samples = () if every is None else (steps // every,)
         outputs = {
-            n: (np.empty if self._is_filled[n] else np.zeros)((states, *shape))
+            n: (np.empty if self._is_filled[n] else np.zeros)((states, *samples, *shape))
             for n, (shape, _) in self.tape.outputs.items()
         }
         if states == 0:
             return 0, outputs
-        rows = [(inputs[n], inputs[n].shape[1] if inputs[n].ndim == 2 else 0, n) for n in self.input_names]
-        ins = _table([(address(x), stride, *self._columns[n]) for x, stride, n in rows])
-        outs = _table([(address(y), y.size // states, *self._columns[n]) for n, y in outputs.items()])
+        rows = [(inputs[n], *_strides(inputs[n]), n) for n in self.input_names]
+        ins = _table([(address(x), stride, *self._columns[n], step) for x, stride, step, n in rows])
+        outs = _table(
+            [
+                (address(y), y.size // states, *self._columns[n], y[0].size // max(1, *samples, 1))
+                for n, y in outputs.items()
+            ]
+        )
+        time = (steps, every or 1)
         lanes = target().lanes
         blocks = -(-states // lanes)
-        worth = blocks * len(self.tape.calls) // _CALLS_WORTH_A_THREAD
+        worth = blocks * len(self.tape.calls) * steps // _CALLS_WORTH_A_THREAD
         count = max(1, min(count or threads(), blocks, worth))
         if count > 1:
             helpers = crew(count - 1, loops())
             if helpers.busy.acquire(blocking=False):
                 try:
-                    return self._together(helpers, ins, outs, states, blocks, count), outputs
+                    return self._together(helpers, ins, outs, states, blocks, count, time), outputs
                 finally:
                     helpers.busy.release()
         workspace = self._borrow()
         # Named, so that it lives as long as the compiled code counts in it.
         counter = np.full(1, states, dtype=np.int64)
-        words = self._words(workspace[1], ins, outs, states, counter, lanes, 0, states)
+        words = self._words(workspace[1], ins, outs, states, counter, lanes, (0, states), time)
         try:
             return entry()(address(words)), outputs
         finally:
             self._workspaces.append(workspace)
 
     def _together(
-        self, helpers: Crew, ins: np.ndarray, outs: np.ndarray, states: int, blocks: int, count: int
+        self,
+        helpers: Crew,
+        ins: np.ndarray,
+        outs: np.ndarray,
+        states: int,
+        blocks: int,
+        count: int,
+        time: tuple[int, int],
     ) -> int:
         """A batch shared by `count` threads: each begins with a large part of its own, and they share the rest in small
         portions."""
@@ -117,7 +149,9 @@ class Program:
         counter = np.full(1, own * count * lanes, dtype=np.int64)
         workspaces = [self._borrow() for _ in range(count)]
         words = [
-            self._words(w[1], ins, outs, states, counter, portion, k * own * lanes, (k + 1) * own * lanes)
+            self._words(
+                w[1], ins, outs, states, counter, portion, (k * own * lanes, (k + 1) * own * lanes), time
+            )
             for k, w in enumerate(workspaces)
         ]
         try:
@@ -141,8 +175,8 @@ class Program:
         states: int,
         counter: np.ndarray,
         portion: int,
-        own_first: int,
-        own_end: int,
+        own: tuple[int, int],
+        time: tuple[int, int] = (1, 1),
     ) -> np.ndarray:
         tape, constants = self._addresses
         return np.array(
@@ -157,8 +191,8 @@ class Program:
                 states,
                 address(counter),
                 portion,
-                own_first,
-                own_end,
+                *own,
+                *time,
             ),
             dtype=np.int64,
         )
@@ -175,11 +209,11 @@ class Program:
         results = {n: np.zeros(shape) for n, (shape, _) in tape.outputs.items()}
         if not shortcut.is_trustworthy():
             return (lambda *rows: None), results
-        ins = _table([(0, 0, *self._columns[n]) for n in self.input_names])
-        outs = _table([(r.ctypes.data, 0, *self._columns[n]) for n, r in results.items()])
+        ins = _table([(0, 0, *self._columns[n], 0) for n in self.input_names])
+        outs = _table([(r.ctypes.data, 0, *self._columns[n], 0) for n, r in results.items()])
         workspace = self._borrow()
         counter = np.zeros(1, dtype=np.int64)
-        words = self._words(workspace[1], ins, outs, 1, counter, 1, 0, 1)
+        words = self._words(workspace[1], ins, outs, 1, counter, 1, (0, 1))
         lengths = np.array([width for width, _ in tape.inputs.values()], dtype=np.int64)
         offsets = np.array(quaternions, dtype=np.int64) * WORD
         addresses = loops()

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from catena.kernels.driver import TABLE
+
 # Offsets in bytes in CPython's object head and NumPy's array object.
 _TYPE, DATA, _NDIM, _SHAPE, _STRIDES, _DTYPE = 8, 16, 24, 32, 40, 56
 
@@ -89,7 +91,7 @@ check_rest:
   %ok = and i1 %ok1, %ok2
   br i1 %ok, label %keep, label %decline
 keep:
-  %table = getelementptr [4 x i64], ptr %tables, i64 %k
+  %table = getelementptr [{TABLE} x i64], ptr %tables, i64 %k
   store i64 %data, ptr %table
   %k1 = add i64 %k, 1
   br label %input

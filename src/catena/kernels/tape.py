@@ -324,7 +324,8 @@ def build_tape(
     layout = Layout(
         plan, units, unit_of, bodies, node, asked.size if asked else 0, ground.size, ground.flow_size,
         any(e is MATRIX for e in algorithm.outputs.values()), algorithm.is_scheduled,
-        tuple(u.size for u in loop_units), {id(s): k for k, s in enumerate(algorithm.sweeps)}, algorithm.columns,
+        tuple(u.size for u in loop_units), {id(s): algorithm.first(k) for k, s in enumerate(algorithm.sweeps)},
+        algorithm.columns,
     )  # fmt: skip
     tape = [np.array([[ground.steps[GROUND], 0, 0, 0, 0, 0]], dtype=np.int64)]
     values, start = constants.values, constants.start
@@ -336,7 +337,8 @@ def build_tape(
     frame_constants = len(values) * WORD
     if frame:
         values = np.concatenate([values, Transform.from_pose(frame[1]).entries()])
-    for index, sweep in enumerate(algorithm.sweeps):
+    for position, sweep in enumerate(algorithm.sweeps):
+        index = algorithm.first(position)
         calls = sweep.calls(layout)
         block = np.zeros((len(calls.owner), 6), dtype=np.int64)
         if calls.sweep is not None:

@@ -251,7 +251,7 @@ def trace_ground(algorithm: Algorithm, absent: frozenset[str]) -> Traced:
         for slot in flow.offsets():
             steps[CLEARING].stores[Slot(1, slot)] = 0.0
     for index, sweep in enumerate(algorithm.sweeps):
-        if sweep.roles[0] == "ground":
+        if sweep.roles[0] == "ground" and algorithm.first(index) == index:
             step = steps[index, ADD] = TracedStep()
             sweep.step(TracedRecord(step, layout, "ground", constants=_ground_constants(step), inputs=inputs))
     return Traced(steps, layout, flows)
@@ -287,7 +287,7 @@ def trace_kind(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], gr
     read_to_base: set[str] = set()
     inputs = _inputs(algorithm.inputs, absent, kind.nq, kind.nv)
     for index, sweep in enumerate(algorithm.sweeps):
-        if sweep.roles[0] != "body":
+        if sweep.roles[0] != "body" or algorithm.first(index) != index:
             continue
         to_base = isinstance(sweep, TipToBase)
         for variant in sweep.variants:
@@ -300,7 +300,7 @@ def trace_kind(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], gr
             sweep.step(owner, *_neighbours(algorithm, sweep, step, flows, kind, variant))
             (read_to_base if to_base else written_to_tip).update(owner.flows_used)
     _refuse_two_ways(algorithm, written_to_tip & read_to_base)
-    if not algorithm.is_scheduled:
+    if not (algorithm.is_scheduled or algorithm.is_repeated):
         _reuse_slots(steps, layout, final, frozenset(algorithm.inputs))
     return Traced(steps, layout, flows)
 
@@ -321,7 +321,7 @@ def trace_loop(algorithm: Algorithm, kind: JointKind, ground: Traced) -> Traced:
     layout = _view(algorithm, "multiplier", None)
     steps: dict[tuple[int, int], TracedStep] = {}
     for index, sweep in enumerate(algorithm.sweeps):
-        if sweep.roles[0] == "loop":
+        if sweep.roles[0] == "loop" and algorithm.first(index) == index:
             step = steps[index, ADD] = TracedStep()
             owner = TracedRecord(
                 step, layout, "loop", constants=_loop_constants(kind, step, algorithm.columns)
@@ -335,7 +335,7 @@ def trace_multiplier(algorithm: Algorithm, ground: Traced) -> Traced:
     layout = _view(algorithm, "multiplier", None)
     steps: dict[tuple[int, int], TracedStep] = {}
     for index, sweep in enumerate(algorithm.sweeps):
-        if sweep.roles[0] == "multiplier":
+        if sweep.roles[0] == "multiplier" and algorithm.first(index) == index:
             for variant in sweep.variants:
                 step = steps[index, variant] = TracedStep()
                 owner = TracedRecord(step, layout, "multiplier")
@@ -370,7 +370,7 @@ def trace_frame(algorithm: Algorithm, absent: frozenset[str], ground: Traced) ->
     layout = RecordLayout(frozenset(algorithm.frame_outputs))
     steps: dict[tuple[int, int], TracedStep] = {}
     for index, sweep in enumerate(algorithm.sweeps):
-        if sweep.roles[0] == "frame":
+        if sweep.roles[0] == "frame" and algorithm.first(index) == index:
             step = steps[index, ADD] = TracedStep()
             placement = Transform.from_entries([step.load(Slot(CONSTANTS, k)) for k in range(12)])
             owner = TracedRecord(step, layout, "frame", constants={"placement": placement})

@@ -13,7 +13,7 @@ import numpy as np
 from catena.spatial import blocks, quaternion
 from catena.spatial.scalars import TINY, array, cos, sin, sqrt
 from catena.spatial.transform import Transform
-from catena.spatial.vectors import Motion
+from catena.spatial.vectors import Motion, cross
 
 
 def exp(xi: Motion) -> Transform:
@@ -53,3 +53,18 @@ def velocity(w: Any, p: Any) -> np.ndarray:
     wp = blocks.cross(w, p)
     wwp = blocks.cross(w, wp)
     return array([p[i] - 0.5 * wp[i] + second * wwp[i] for i in range(3)])
+
+
+def exponential_rate(xi: Motion, v: Motion) -> Motion:
+    """Return d xi/dt for a frame that stands at exp(xi) and moves with body twist `v` (the inverse of dexp).
+
+    The series of Bernoulli numbers v + [xi, v]/2 + [xi, [xi, v]]/12 - ... up to the eighth power of xi; a step in time
+    has |xi| well below 1, where the rest is below 1e-8 |xi|^10.
+    """
+    total, term = v, v
+    for factors in ((0.5, 1.0 / 12.0), (0.0, -1.0 / 720.0), (0.0, 1.0 / 30240.0), (0.0, -1.0 / 1209600.0)):
+        for factor in factors:
+            term = cross(xi, term)
+            if factor:
+                total = total + factor * term
+    return total

@@ -16,7 +16,7 @@ from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.dynamics.closed.tip_contact import ContactSolution, TipContact, tip_contacts
 from catena.dynamics.structurally_recursive import structurally_recursive
 from catena.errors import SingularDynamicsError, StateError, UnknownNameError
-from catena.kernels import Algorithm, plain
+from catena.kernels import Algorithm, Program, plain
 from catena.kinematics.closure import loop_state
 from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
@@ -384,6 +384,11 @@ class System:
         return inertia[..., 1:4] / inertia[..., :1]
 
     # The edge.
+
+    def program(self, algorithm: Algorithm, absent: frozenset[str] = frozenset()) -> Program:
+        """An algorithm on this plan, ready to run on arrays that are known to be good."""
+        self._evaluator.check_current()
+        return self._evaluator.program(algorithm, absent)
 
     def _run(self, algorithm: Algorithm, frame: str | None = None, **inputs: Any) -> dict[str, np.ndarray]:
         return self._evaluator.evaluate(algorithm, inputs, frame)

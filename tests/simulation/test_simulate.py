@@ -1,0 +1,147 @@
+"""Simulation: reference solutions, orders, conservation, batches, controllers and what is refused."""
+
+import numpy as np
+import pytest
+
+import catena as ct
+from catena.mechanism.generators import arm7, four_bar, humanoid, n_four_bars, random_mechanism, stewart
+
+
+def pendulum():
+    """The planar pendulum of the field's benchmark library: a point mass of 1 kg on 1 m, at rest beside its pivot."""
+    m = ct.Mechanism("pendulum")
+    m.add_body("bob", mass=1.0, com=(0, 0, -1.0), inertia=0.0)
+    m.add_joint("pivot", "ground", "bob", ct.Revolute("-y"))
+    return m.system()
+
+
+def test_the_pendulum_reaches_its_closed_form_solution():
+    """Angles from the downward vertical at 1, 2, 5 and 10 s, from elliptic functions."""
+    run = ct.simulate(pendulum(), [-np.pi / 2], [0.0], 10.0, rtol=1e-11, atol=1e-12, samples=11)
+    exact = [1.405027311524799, -0.916647589663245, -1.2294518114853856, -0.27868067356998294]
+    np.testing.assert_allclose(run.q[[1, 2, 5, 10], 0], exact, atol=1e-7)
+    np.testing.assert_allclose(run.v[[1, 10], 0], [1.7993090169070787, 4.343160692864683], atol=1e-7)
+    assert run.energy_drift < 1e-8
+
+
+def test_the_driven_four_bar_reaches_its_reference():
+    """A crank-rocker under a constant torque of 2.5 N m; its crank at 1 and 2 s, found with another formulation."""
+    system = four_bar().system()
+    q = system.neutral()
+    v = system.velocity(q, {"A": 3.0})
+    tau = np.zeros(system.nv)
+    tau[system.slice_v("A")] = 2.5
+    run = ct.simulate(system, q, v, 2.0, control=lambda t, q, v: tau, rtol=1e-11, atol=1e-12, samples=3)
+    angle = np.pi / 3 + run["A"][:, 0]
+    np.testing.assert_allclose(angle[1:], [7.913896359684815, 23.027621717426964], atol=1e-6)
+    np.testing.assert_allclose(
+        run.v[1:, system.slice_v("A")][:, 0], [8.43773769003342, 29.47692547443606], atol=1e-5
+    )
+    assert run.closure_error < 1e-10
+
+
+@pytest.mark.parametrize(
+    ("integrator", "order", "steps"),
+    [("euler", 1, 80), ("semi_implicit", 1, 80), ("midpoint", 2, 20), ("rk4", 4, 10)],
+)
+@pytest.mark.parametrize("name", ["arm", "humanoid", "all kinds"])
+def test_errors_shrink_with_the_order_of_the_method(integrator, order, steps, name):
+    """Joints on manifolds (humanoid: Free; all kinds: Spherical, Universal, Planar) included."""
+    kinds = ["Spherical", "Free", "Universal", "Planar", "Revolute"]
+    mechanism = {
+        "arm": arm7(),
+        "humanoid": humanoid(),
+        "all kinds": random_mechanism(3, bodies=4, kinds=kinds),
+    }[name]
+    system = mechanism.system()
+    rng = np.random.default_rng(0)
+    q, v = (
+        system.integrate(system.neutral(), 0.3 * rng.normal(size=system.nv)),
+        0.5 * rng.normal(size=system.nv),
+    )
+    exact = ct.simulate(system, q, v, 0.2, rtol=1e-12, atol=1e-13, samples=2).q[-1]
+    errors = []
+    for n in (steps, 2 * steps, 4 * steps):
+        run = ct.simulate(system, q, v, 0.2, integrator=integrator, step=0.2 / n, samples=2)
+        errors.append(np.abs(system.difference(exact, run.q[-1])).max())
+    slope = np.polyfit(np.log([1.0, 0.5, 0.25]), np.log(errors), 1)[0]
+    assert order - 0.2 < slope < order + 0.6
+
+
+@pytest.mark.parametrize("system", [four_bar().system(), n_four_bars(3).system()], ids=["one", "three"])
+def test_conservative_loops_keep_their_energy_and_stay_closed(system):
+    q = system.neutral()
+    v = system.velocity(q, {system.joints[0]: 1.0})
+    run = ct.simulate(system, q, v, 2.0, rtol=1e-10, atol=1e-11, samples=21)
+    assert run.energy_drift < 1e-8
+    assert run.closure_error < 1e-10
+
+
+def test_a_free_robot_keeps_its_momentum():
+    mechanism = humanoid()
+    mechanism.gravity = (0.0, 0.0, 0.0)
+    system = mechanism.system()
+    v = np.random.default_rng(0).normal(size=system.nv)
+    run = ct.simulate(system, system.neutral(), v, 0.3, rtol=1e-10, atol=1e-12, samples=4)
+    momentum = system.momentum(run.q, run.v)
+    np.testing.assert_allclose(momentum, np.broadcast_to(momentum[0], momentum.shape), rtol=0.0, atol=1e-7)
+    assert run.energy_drift < 1e-8
+
+
+def test_a_batch_moves_as_its_states_do_alone():
+    system = stewart().system()
+    rng = np.random.default_rng(0)
+    q = np.repeat(system.neutral()[None], 3, axis=0)
+    _, v = system.project(q, 0.2 * rng.normal(size=(3, system.nv)))
+    together = ct.simulate(system, q, v, 0.1, integrator="rk4", step=2e-3, samples=3)
+    for k in range(3):
+        alone = ct.simulate(system, q[k], v[k], 0.1, integrator="rk4", step=2e-3, samples=3)
+        np.testing.assert_array_equal(together.q[k], alone.q)
+
+
+def test_a_controller_that_carries_the_weight_holds_the_arm():
+    system = arm7().system()
+    q = np.linspace(0.2, 0.8, 7)
+    hold = ct.simulate(
+        system, q, np.zeros(7), 0.5, control=lambda t, q, v: system.bias_force(q, v), samples=3
+    )
+    np.testing.assert_allclose(hold.q, np.broadcast_to(q, (3, 7)), atol=1e-9)
+
+
+def test_nan_from_a_controller_stops_with_time_and_joint_and_keeps_the_trajectory():
+    system = arm7().system()
+
+    def control(t, q, v):
+        return np.where(np.arange(7) == 2, np.nan if t > 0.25 else 0.0, 0.0)
+
+    with pytest.raises(ct.SimulationError, match=r"gave nan for joint 'joint3' at t = 0\.25") as caught:
+        ct.simulate(
+            system, np.zeros(7), np.zeros(7), 1.0, control=control, integrator="rk4", step=1e-2, samples=11
+        )
+    kept = caught.value.trajectory
+    assert kept.t[-1] == pytest.approx(0.2)
+    assert kept.q.shape == (3, 7)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"duration": -1.0}, "duration is -1.0; give a positive number of seconds"),
+        ({"integrator": "rk7"}, "There is no integrator 'rk7'; choose euler"),
+        ({"integrator": "rk4"}, "rk4 takes fixed steps: give step="),
+        ({"step": 0.1}, "dopri5 chooses its steps by itself"),
+        ({"samples": 1}, "samples is 1; give a whole number of at least 2"),
+        ({"rtol": -1.0}, "rtol is -1.0"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(changes, message):
+    arguments = {"duration": 1.0, **changes}
+    duration = arguments.pop("duration")
+    with pytest.raises(ct.StateError, match=message):
+        ct.simulate(pendulum(), [0.0], [0.0], duration, **arguments)
+
+
+def test_open_loops_are_refused_with_the_way_to_close_them():
+    system = four_bar().system()
+    with pytest.raises(ct.StateError, match=r"not closed at the start .* s\.project"):
+        ct.simulate(system, system.neutral() + 0.1, np.zeros(3), 1.0)
