@@ -127,7 +127,8 @@ class JointKind(ABC):
 
     def local_rate(self, xi: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return dxi/dt at velocity `v` for the local coordinates xi (nv,) of q = q0 (+) xi; by default v itself."""
-        self._plain("local_rate")
+        if self.nv > 1:
+            self._plain("local_rate")
         return v
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
