@@ -11,21 +11,9 @@ import numpy as np
 
 from catena.dynamics.loop_elimination.blocks import views
 from catena.dynamics.loop_elimination.schedule import REWRITTEN, SHARED, schedule
-from catena.dynamics.loop_elimination.steps import hold_by, padded, relative
+from catena.dynamics.loop_elimination.steps import hold_by, padded, relative, resting_ground
 from catena.kernels import POSITION, VELOCITY, Algorithm, Entry, OnCall, Schedule, on_call
-from catena.spatial import ArticulatedInertia, Force, Motion, Transform, log
-
-
-def ground(ground: Any) -> None:
-    """The ground rests."""
-    ground.pose = Transform.identity()
-    ground.v = Motion.zero()
-    ground.a = Motion.zero()
-    ground.da = Motion.zero()
-    ground.A = ArticulatedInertia.zero()
-    ground.p = Force.zero()
-    ground.f = Force.zero()
-    ground.defect = ground.change = ground.before = ground.size = 0.0
+from catena.spatial import ArticulatedInertia, Force, Motion, log
 
 
 @on_call
@@ -87,7 +75,8 @@ def _measuring(at: Any) -> list[Entry]:
 def closure(columns: int) -> Algorithm:
     """The position and velocity errors of loops of up to so many constraints."""
     return Algorithm(
-        f"closure_{columns}", ground, (stand, measure, Schedule(_measuring)), inputs={"q": POSITION, "qd": VELOCITY},
+        f"closure_{columns}", resting_ground, (stand, measure, Schedule(_measuring)),
+        inputs={"q": POSITION, "qd": VELOCITY},
         multiplier_outputs=("position", "velocity"), optional=frozenset({"qd"}), rewritten=frozenset({"e"}),
         views=views(columns), columns=columns,
     )  # fmt: skip
@@ -107,7 +96,7 @@ def velocity_correction(columns: int) -> Algorithm:
 
 def _correction(name: str, begin: OnCall, columns: int, optional: frozenset[str]) -> Algorithm:
     return Algorithm(
-        f"{name}_{columns}", ground,
+        f"{name}_{columns}", resting_ground,
         (stand, begin, *SHARED, Schedule(partial(schedule, move=stand, begin_loop=begin, rub=False))),
         inputs={"q": POSITION, "qd": VELOCITY}, outputs={"qdd": VELOCITY}, optional=optional,
         rewritten=REWRITTEN, views=views(columns), columns=columns,

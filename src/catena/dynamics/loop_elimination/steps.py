@@ -27,17 +27,23 @@ REGULARISATION = 1e-11
 COUPLED = 1e4
 
 
-def ground(ground: Any) -> None:
-    """The ground accelerates against gravity, besides whatever it is made to do; corrections leave it
-    alone."""
+def resting_ground(ground: Any) -> None:
+    """The ground rests."""
     ground.pose = Transform.identity()
     ground.v = Motion.zero()
-    ground.a = ground.a_base + Motion(array([0.0, 0.0, 0.0, *(-ground.gravity)]))
+    ground.a = Motion.zero()
     ground.da = Motion.zero()
     ground.A = ArticulatedInertia.zero()
     ground.p = Force.zero()
     ground.f = Force.zero()
     ground.defect = ground.change = ground.before = ground.size = 0.0
+
+
+def ground(ground: Any) -> None:
+    """The ground accelerates against gravity, besides whatever it is made to do; corrections leave it
+    alone."""
+    resting_ground(ground)
+    ground.a = ground.a_base + Motion(array([0.0, 0.0, 0.0, *(-ground.gravity)]))
 
 
 # The mechanism as it stands and moves.
