@@ -49,7 +49,13 @@ GALLERY = {
     "nested_loops(3)": lambda: nested_loops(3),
     "andrews": andrews,
 }
-LONG = ("n_four_bars(40)", "arms_on_object(32)", "arms_on_object(6)", "arms_on_object(7)", "arms_on_object(8)")
+LONG = (
+    "n_four_bars(40)",
+    "arms_on_object(32)",
+    "arms_on_object(6)",
+    "arms_on_object(7)",
+    "arms_on_object(8)",
+)
 # Mechanisms that cannot move are looked at where they are closed.
 RIGID = {"misaligned": 0.0}
 

@@ -1,8 +1,6 @@
 """A mechanism with loops moves the same, and its joints pass on the same wrenches, however it is described and planned:
 rotated as a whole, added in another order, with joints reversed, with loops cut elsewhere, from another root."""
 
-from typing import NamedTuple
-
 import numpy as np
 import pytest
 
@@ -23,6 +21,7 @@ from catena.mechanism.generators import (
     walker,
 )
 from catena.spatial import Pose, Transform
+from tests.agreement.edges import edge
 
 MECHANISMS = {
     "four_bar": four_bar,
@@ -37,8 +36,12 @@ MECHANISMS = {
     "scissor_lift(2)": lambda: scissor_lift(2),
     "nested_loops(2)": lambda: nested_loops(2),
     "andrews": andrews,
-    "random 3": lambda: random_mechanism(3, 6, ["Revolute", "Universal", "Spherical", "Helical", "Planar"], 2),
-    "random 8": lambda: damped(random_mechanism(8, 7, ["Revolute", "Cylindrical", "Spherical", "Prismatic"], 3)),
+    "random 3": lambda: random_mechanism(
+        3, 6, ["Revolute", "Universal", "Spherical", "Helical", "Planar"], 2
+    ),
+    "random 8": lambda: damped(
+        random_mechanism(8, 7, ["Revolute", "Cylindrical", "Spherical", "Prismatic"], 3)
+    ),
 }
 
 
@@ -83,26 +86,11 @@ def rebuilt(mechanism, turn=None, seed=None, reverse=False):
     return result
 
 
-class Edge(NamedTuple):
-    """A joint as a plan has it: also the one that a pinned root adds."""
-
-    parent: str
-    child: str
-    kind: ct.JointKind
-    in_parent: Pose
-    in_child: Pose
-
-
-def edge(mechanism, name):
-    if name.startswith("root:"):
-        return Edge("ground", name.removeprefix("root:"), ct.Free(), Pose(), Pose())
-    joint = mechanism.joints[name]
-    return Edge(joint.parent, joint.child, joint.kind, joint.in_parent, joint.in_child)
-
-
 def carried(source, q, v, target, turn):
     """The state of `target` in which all bodies are where `source` has them, turned, and move as they do there."""
-    poses = {name: Pose() if name == "ground" else turn * source.pose(q, name) for name in source.mechanism.bodies}
+    poses = {
+        name: Pose() if name == "ground" else turn * source.pose(q, name) for name in source.mechanism.bodies
+    }
     twists = {name: source.twist(q, v, name) for name in source.mechanism.bodies}
     position, velocity = np.zeros(target.nq), np.zeros(target.nv)
     for name in target.joints:
@@ -150,7 +138,9 @@ def assert_same(source, state, target, turn=None):
         g = wrenches[name]
         if same.child != joint.child:
             # The wrench on the other body is the opposite one, seen from the other joint frame.
-            ends = {end: Pose() if end == "ground" else source.pose(q, end) for end in (joint.parent, joint.child)}
+            ends = {
+                end: Pose() if end == "ground" else source.pose(q, end) for end in (joint.parent, joint.child)
+            }
             near, far = ends[joint.parent] * joint.in_parent, ends[joint.child] * joint.in_child
             g = -Transform.from_pose(near.inverse() * far).force_matrix() @ g
         np.testing.assert_allclose(g, f, atol=1e-8 * size, err_msg=name)

@@ -4,8 +4,6 @@ A state is carried from one plan to another through what both have: poses and tw
 come from relative poses, velocities from relative twists by least squares.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 import pytest
 
@@ -13,25 +11,9 @@ import catena as ct
 from benchmarks.states import random_states
 from catena.mechanism.generators import free_flyer, random_mechanism
 from catena.spatial import Pose, Transform
+from tests.agreement.edges import edge
 
 BODIES = 7
-
-
-class Edge(NamedTuple):
-    """A joint as a plan has it: also the one that a pinned root adds."""
-
-    parent: str
-    child: str
-    kind: ct.JointKind
-    in_parent: Pose
-    in_child: Pose
-
-
-def edge(mechanism, name):
-    if name.startswith("root:"):
-        return Edge("ground", name.removeprefix("root:"), ct.Free(), Pose(), Pose())
-    joint = mechanism.joints[name]
-    return Edge(joint.parent, joint.child, joint.kind, joint.in_parent, joint.in_child)
 
 
 def transferred(source, q, v, target):
