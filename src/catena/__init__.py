@@ -34,7 +34,17 @@ from catena.joints import (
 )
 from catena.kernels import compilations, plain_numbers, set_threads, threads
 from catena.mechanism import Mechanism, generators, notations, register_planner, register_writer
-from catena.simulation import Trajectory, simulate
+from catena.simulation import Baumgarte, Corrective, Event, Found, Trajectory, control, references, simulate
+from catena.simulation.control import (
+    PID,
+    ComputedTorque,
+    Feedforward,
+    GravityCompensation,
+    SymbolicControl,
+    TaskSpace,
+    sampled,
+)
+from catena.simulation.references import JointPath, PosePath, TaskPath, constant, cubic, quintic, spline
 from catena.spatial import Pose
 from catena.system import System
 
@@ -44,14 +54,23 @@ register_planner(System)
 register_writer(save)
 
 __all__ = [
+    "PID",
+    "Baumgarte",
     "CatenaError",
+    "ComputedTorque",
+    "Corrective",
     "Cylindrical",
     "Diagnosis",
+    "Event",
+    "Feedforward",
     "Fixed",
     "FormatError",
+    "Found",
     "Free",
+    "GravityCompensation",
     "Helical",
     "JointKind",
+    "JointPath",
     "KernelError",
     "LoopError",
     "Mechanism",
@@ -59,6 +78,7 @@ __all__ = [
     "PlanError",
     "Planar",
     "Pose",
+    "PosePath",
     "Prismatic",
     "Revolute",
     "Sdof",
@@ -68,17 +88,27 @@ __all__ = [
     "StaleSystemError",
     "StateError",
     "Support",
+    "SymbolicControl",
     "System",
+    "TaskPath",
+    "TaskSpace",
     "TipContact",
     "Trajectory",
     "Universal",
     "UnknownNameError",
     "compilations",
+    "constant",
+    "control",
+    "cubic",
     "generators",
     "load",
     "notations",
     "plain_numbers",
+    "quintic",
+    "references",
+    "sampled",
     "set_threads",
     "simulate",
+    "spline",
     "threads",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 
 from catena.dynamics.friction import friction_force
 from catena.kernels import POSITION, VELOCITY, Algorithm, base_to_tip, tip_to_base
-from catena.spatial import ArticulatedInertia, Force, Motion, cross, spd_inverse
+from catena.spatial import ArticulatedInertia, Force, ForceSpace, Motion, cross, spd_inverse
 from catena.spatial.scalars import array
 
 
@@ -34,12 +34,22 @@ def velocities(body: Any, parent: Any) -> None:
 @tip_to_base
 def articulated_inertias(body: Any, parent: Any) -> None:
     """What the parent feels of a body through a joint that yields (eq. 13 and 14)."""
-    X = body.X_joint * body.placement
-    IA, pA = body.IA + body.inertia, body.pA + body.p
-    U = IA * body.S
+    IA, pA, U, u = resistance(body)
     D_inv = spd_inverse(body.S.T * U)
-    u = body.tau - friction_force(body) - body.S.T * pA
-    Ia = IA.felt_through(body.S, U, D_inv)
+    pass_on(body, parent, IA.felt_through(body.S, U, D_inv), pA, U, D_inv, u)
+
+
+def resistance(body: Any) -> tuple[ArticulatedInertia, Force, ForceSpace, Any]:
+    """IA and pA of the body with all that hangs on it, U = IA S, and the joint force u that is left to accelerate."""
+    IA, pA = body.IA + body.inertia, body.pA + body.p
+    return IA, pA, IA * body.S, body.tau - friction_force(body) - body.S.T * pA
+
+
+def pass_on(
+    body: Any, parent: Any, Ia: ArticulatedInertia, pA: Force, U: ForceSpace, D_inv: Any, u: Any
+) -> None:
+    """Add what is felt through the joint, Ia and the force that goes with it, to the parent."""
+    X = body.X_joint * body.placement
     pa = pA + Ia * body.c + U * (D_inv @ u)
     parent.IA += X.pull(Ia)
     parent.pA += X.pull(pa)

@@ -21,6 +21,8 @@ from catena.kernels.algorithm import (
     each_body,
     on_call,
     tip_to_base,
+    whole_state,
+    with_ground,
 )
 from catena.kernels.cpu import target
 from catena.kernels.engine import compilations
@@ -60,4 +62,6 @@ __all__ = [
     "target",
     "threads",
     "tip_to_base",
+    "whole_state",
+    "with_ground",
 ]

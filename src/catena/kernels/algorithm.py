@@ -3,7 +3,8 @@ called).
 
 A step is a plain Python function over records. Its first parameter is the *owner*, the record whose constants
 and joint the step may use; the others are neighbours. Parameters are recognised by name: `body` and `parent`
-are bodies, `frame` is the frame asked for, `ground` the ground, and an algorithm may name views of its own.
+are bodies, `frame` is the frame asked for, `ground` the ground, `whole` all bodies at once, and an algorithm may name
+views of its own.
 Reading `body.x` gives the field x, writing `body.x = ...` keeps it; nobody declares a workspace. There are
 two sorts of fields:
 
@@ -26,7 +27,8 @@ What an owner offers besides its own fields:
   loop:   joint, on_parent and on_child (Transforms from the frames of the two bodies to the joint), damping,
           friction, scale (the usual angular and linear mobility of a body), resists_alike, moves_alike,
           neutral
-A frame step may read the flows of its body after a sweep to the tip, and must write them before a sweep to
+  whole:  the algorithm's inputs and outputs over positions and velocities as whole arrays, and what the ground holds
+A step of a body that names the `ground` as its neighbour sees all of its fields. A frame step may read the flows of its body after a sweep to the tip, and must write them before a sweep to
 the base.
 """
 
@@ -185,6 +187,7 @@ class Schedule(Sweep):
         return ("schedule",)
 
     def calls(self, layout: "Layout") -> Calls:
+        layout.places.begin()
         entries = self.order(layout.places)
         table = np.zeros((len(entries), 4), dtype=np.int64)
         for row, entry in zip(table, entries, strict=True):
@@ -197,6 +200,7 @@ class Schedule(Sweep):
         )
 
     def play(self, run: "PlainRun") -> None:
+        run.places.begin()
         for entry in self.order(run.places):
             run.call(entry)
 
@@ -226,6 +230,29 @@ class AtGround(Sweep):
 
     def play(self, run: "PlainRun") -> None:
         self.step(run.records[0])
+
+
+class WithGround(Sweep):
+    """Every body by itself, with a view of everything the ground holds."""
+
+    def calls(self, layout: "Layout") -> Calls:
+        i = layout.bodies
+        return Calls.plain(i, layout.records[i], np.zeros_like(i))
+
+    def play(self, run: "PlainRun") -> None:
+        for i in run.bodies:
+            self.step(run.records[i], run.records[0])
+
+
+class WholeState(Sweep):
+    """Once, with the fields of all bodies in the order of the coordinates and the fields of the ground. The step is
+    compiled for the one mechanism whose fields it uses."""
+
+    def calls(self, layout: "Layout") -> Calls:
+        return Calls.plain(np.array([0]), np.array([0]))
+
+    def play(self, run: "PlainRun") -> None:
+        self.step(run.whole())
 
 
 class AtFrame(Sweep):
@@ -295,6 +322,16 @@ def at_ground(step: Step) -> Sweep:
     return AtGround(step)
 
 
+def with_ground(step: Step) -> Sweep:
+    """A step done by every body by itself, which reads and writes what the ground holds."""
+    return WithGround(step)
+
+
+def whole_state(step: Step) -> Sweep:
+    """A step done once, on the fields of all bodies."""
+    return WholeState(step)
+
+
 def at_frame(step: Step) -> Sweep:
     """A step done once, by the frame that was asked for and the body that carries it."""
     return AtFrame(step)
@@ -314,7 +351,8 @@ class Algorithm:
     name fields of the ground, of the frame and of the loops. An optional input that is not given is zero and
     costs nothing. `rewritten` names private fields that more than one step writes, `views` the fields of
     neighbours that are no bodies. A loop has at most `columns` constraints. `path_only` restricts the sweeps
-    to the bodies between the frame and the ground.
+    to the bodies between the frame and the ground. One that is `replayed` finds in its next play what this one left:
+    inputs keep their places.
     """
 
     name: str
@@ -331,10 +369,15 @@ class Algorithm:
     multiplier_outputs: tuple[str, ...] = ()
     columns: int = 6
     path_only: bool = False
+    replayed: bool = False
 
     def first(self, index: int) -> int:
         """The index of the first sweep that is the same as this one; a sweep that is repeated is compiled once."""
         return self.sweeps.index(self.sweeps[index])
+
+    def extent(self, name: str) -> Any:
+        """The extent of a field of bodies that goes in or comes out; None for other names."""
+        return self.inputs.get(name) or self.outputs.get(name)
 
     @property
     def is_repeated(self) -> bool:

@@ -127,6 +127,10 @@ class PlainRun:
             i = int(self.parent[i])
         return nodes
 
+    def whole(self) -> "PlainWhole":
+        """All bodies at once."""
+        return PlainWhole(self)
+
     def cursor(self, columns: Any, k: int) -> SimpleNamespace:
         """A cursor that starts as column k."""
         return SimpleNamespace(F=Force(columns.array[:, k]))
@@ -140,6 +144,28 @@ class PlainRun:
         for k, value in enumerate(row.h):
             c = int(self.v_start[node]) + k
             self.rows[component, c] = self.rows[c, component] = value
+
+
+class PlainWhole:
+    """The fields of all bodies as whole arrays, and those of the ground."""
+
+    def __init__(self, run: PlainRun) -> None:
+        self.__dict__["_run"] = run
+
+    def __getattr__(self, name: str) -> Any:
+        run = self._run
+        extent = run.algorithm.extent(name)
+        return getattr(run.records[0], name) if extent is None else _collect(run, name, extent)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        run, plan = self._run, self._run.plan
+        extent = run.algorithm.extent(name)
+        if extent is None:
+            setattr(run.records[0], name, value)
+            return
+        start, size = (plan.q_start, plan.q_size) if extent is POSITION else (plan.v_start, plan.v_size)
+        for i in run.bodies:
+            setattr(run.records[i], name, value[start[i] : start[i] + size[i]])
 
 
 class PlainEnd:
@@ -162,6 +188,10 @@ class PlainPlaces:
     def __init__(self, run: PlainRun) -> None:
         self._run, self.plan = run, run.plan
         self._loops: dict[int, SimpleNamespace] = {}
+        self.begin()
+
+    def begin(self) -> None:
+        """A new schedule begins: loops hold the two bodies that they join."""
         self._links: dict[tuple[int, int], Any] = {}
         self._pairs: dict[tuple[int, int], SimpleNamespace] = {}
 

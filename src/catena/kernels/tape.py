@@ -17,6 +17,7 @@ from catena.kernels.algorithm import ADD, ASSIGN, CLEAR, COLUMNS, MATRIX, POSITI
 from catena.kernels.code import Unit, body_unit, frame_unit, ground_unit, loop_unit, multiplier_unit
 from catena.kernels.cpu import target
 from catena.kernels.tracing import CLEARING, GROUND
+from catena.kernels.whole import whole_step
 from catena.spatial import Pose, Transform
 from catena.structure import Plan
 
@@ -243,6 +244,13 @@ class Places:
         self._layout = layout
         self.plan = layout.plan
         self._pairs: dict[tuple[int, int], int] = {}
+        self._reserved: dict[tuple[int, int], int] = {}
+        self.begin()
+
+    def begin(self) -> None:
+        """A new schedule begins: loops hold the two bodies that they join. What earlier schedules took for links and
+        pairs serves again."""
+        layout = self._layout
         self._links: dict[tuple[int, int], int] = {}
         for k, joint in enumerate(self.plan.loop_joints):
             if layout.loops:
@@ -264,7 +272,9 @@ class Places:
     def link(self, loop: int, i: int) -> int:
         """How a loop holds a body."""
         if (loop, i) not in self._links:
-            self._links[loop, i] = self._layout.reserve(self._layout.link_size)
+            if (loop, i) not in self._reserved:
+                self._reserved[loop, i] = self._layout.reserve(self._layout.link_size)
+            self._links[loop, i] = self._reserved[loop, i]
         return self._links[loop, i]
 
     def end(self, loop: int, i: int) -> int | None:
@@ -337,8 +347,12 @@ def build_tape(
     frame_constants = len(values) * WORD
     if frame:
         values = np.concatenate([values, Transform.from_pose(frame[1]).entries()])
+    blocks: dict[int, np.ndarray] = {}
     for position, sweep in enumerate(algorithm.sweeps):
         index = algorithm.first(position)
+        if index != position:
+            tape.append(blocks[index])
+            continue
         calls = sweep.calls(layout)
         block = np.zeros((len(calls.owner), 6), dtype=np.int64)
         if calls.sweep is not None:
@@ -358,6 +372,8 @@ def build_tape(
             block[:, 0], block[:, 5] = asked.steps[index, ADD], frame_constants
         elif sweep.roles[0] == "ground":
             block[:, 0] = ground.steps[index, ADD]
+        elif sweep.roles[0] == "whole":
+            block[:, 0] = whole_step(algorithm, sweep.step, layout, ground)
         elif len(calls.owner):
             clear = ground.steps[CLEARING]
             addresses = np.array(
@@ -367,6 +383,7 @@ def build_tape(
             block[:, 0], block[:, 5] = addresses[unit_of[calls.owner], calls.variant], start[calls.owner]
         for k, offsets in enumerate(calls.records):
             block[:, 1 + k] = offsets
+        blocks[index] = block
         tape.append(block)
     n = len(plan.parent)
     widths = {POSITION: plan.nq, VELOCITY: plan.nv}

@@ -28,6 +28,7 @@ from catena.kernels.algorithm import (
     JointRows,
     Sweep,
     TipToBase,
+    WithGround,
     has_own_flows,
 )
 from catena.kernels.fields import Rebuild, as_number, flatten
@@ -253,7 +254,7 @@ def trace_ground(algorithm: Algorithm, absent: frozenset[str]) -> Traced:
     for index, sweep in enumerate(algorithm.sweeps):
         if sweep.roles[0] == "ground" and algorithm.first(index) == index:
             step = steps[index, ADD] = TracedStep()
-            sweep.step(TracedRecord(step, layout, "ground", constants=_ground_constants(step), inputs=inputs))
+            sweep.step(_Ground(step, layout, "ground", constants=_ground_constants(step), inputs=inputs))
     return Traced(steps, layout, flows)
 
 
@@ -297,10 +298,10 @@ def trace_kind(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], gr
                 flow_reads=to_base or algorithm.is_scheduled, flow_writes=not to_base or algorithm.is_scheduled,
                 copies=copies,
             )  # fmt: skip
-            sweep.step(owner, *_neighbours(algorithm, sweep, step, flows, kind, variant))
+            sweep.step(owner, *_neighbours(algorithm, sweep, step, ground, kind, variant))
             (read_to_base if to_base else written_to_tip).update(owner.flows_used)
     _refuse_two_ways(algorithm, written_to_tip & read_to_base)
-    if not (algorithm.is_scheduled or algorithm.is_repeated):
+    if not (algorithm.is_scheduled or algorithm.is_repeated or algorithm.replayed):
         _reuse_slots(steps, layout, final, frozenset(algorithm.inputs))
     return Traced(steps, layout, flows)
 
@@ -326,7 +327,7 @@ def trace_loop(algorithm: Algorithm, kind: JointKind, ground: Traced) -> Traced:
             owner = TracedRecord(
                 step, layout, "loop", constants=_loop_constants(kind, step, algorithm.columns)
             )
-            sweep.step(owner, *_neighbours(algorithm, sweep, step, ground.flows, kind, ADD))
+            sweep.step(owner, *_neighbours(algorithm, sweep, step, ground, kind, ADD))
     return Traced(steps, layout, ground.flows)
 
 
@@ -339,7 +340,7 @@ def trace_multiplier(algorithm: Algorithm, ground: Traced) -> Traced:
             for variant in sweep.variants:
                 step = steps[index, variant] = TracedStep()
                 owner = TracedRecord(step, layout, "multiplier")
-                sweep.step(owner, *_neighbours(algorithm, sweep, step, ground.flows, None, variant))
+                sweep.step(owner, *_neighbours(algorithm, sweep, step, ground, None, variant))
     return Traced(steps, layout, ground.flows)
 
 
@@ -374,7 +375,7 @@ def trace_frame(algorithm: Algorithm, absent: frozenset[str], ground: Traced) ->
             step = steps[index, ADD] = TracedStep()
             placement = Transform.from_entries([step.load(Slot(CONSTANTS, k)) for k in range(12)])
             owner = TracedRecord(step, layout, "frame", constants={"placement": placement})
-            sweep.step(owner, *_neighbours(algorithm, sweep, step, ground.flows, None, ADD))
+            sweep.step(owner, *_neighbours(algorithm, sweep, step, ground, None, ADD))
     return Traced(steps, layout, ground.flows)
 
 
@@ -468,15 +469,18 @@ def _inputs(declared: Mapping[str, Any], absent: frozenset[str], nq: int, nv: in
 
 
 def _neighbours(
-    algorithm: Algorithm, sweep: Sweep, step: TracedStep, flows: RecordLayout, kind: JointKind | None, variant: int
+    algorithm: Algorithm, sweep: Sweep, step: TracedStep, ground: Traced, kind: JointKind | None, variant: int
 ) -> Sequence[TracedRecord]:  # fmt: skip
     records = []
+    flows = ground.flows
     for position, role in enumerate(sweep.roles[1:], start=2 if has_own_flows(sweep.roles) else 1):
         if role in algorithm.views or role in SECOND_NAMES:
             layout = _view(algorithm, SECOND_NAMES.get(role, role), kind)
             # The variant that assigns begins from zero what the step would add to.
             zero = variant == ASSIGN and role in ADDED_TO
             records.append(TracedRecord(step, layout, role, position=position, zero_reads=zero))
+        elif isinstance(sweep, WithGround):
+            records.append(TracedRecord(step, ground.layout, role, position=position))
         else:
             zero = variant == ASSIGN and not algorithm.is_scheduled
             records.append(

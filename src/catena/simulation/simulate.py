@@ -1,245 +1,447 @@
-"""Motion over time: fixed or adaptive steps, compiled, with a controller that is asked once a step and loops that
-stay closed.
-
-Every state of a batch has its own time and step size where the step is adaptive. Loops are projected back on closed
-states after every step, in the sense of least kinetic energy.
-"""
+"""Motion over time: from a state, or a batch of states, to a trajectory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 
-from catena.dynamics.closed.elimination import is_trusted
-from catena.dynamics.loop_elimination import columns_for
-from catena.errors import SimulationError, StateError
-from catena.simulation.stepping import step_algorithm
-from catena.simulation.tableaus import TABLEAUS
-from catena.simulation.trajectory import Trajectory
+from catena.dynamics.closed.elimination import is_for
+from catena.errors import LoopError, SimulationError, StateError
+from catena.simulation.acting import Acting, Control, check_control
+from catena.simulation.compiled import CompiledSteps
+from catena.simulation.dense import interpolate
+from catena.simulation.drift import Drift, Remedy
+from catena.simulation.events import INSIDE, Event, crossings, locate
+from catena.simulation.laws import CompiledLaw
+from catena.simulation.nodes import Nodes
+from catena.simulation.progress import Progress
+from catena.simulation.staged import StagedSteps
+from catena.simulation.stiff import SOLVERS, StiffSteps
+from catena.simulation.tableaus import ADAPTIVE, FIXED
+from catena.simulation.trajectory import Found, Trajectory
 from catena.system import System
 
-Control = Callable[[float, np.ndarray, np.ndarray], Any]
-# A step grows or shrinks by no more than these factors, and aims a little below the tolerance.
-SHRINK, GROW, SAFETY = 0.2, 5.0, 0.9
-# A step below this part of the duration makes no progress.
-COLLAPSE = 1e-13
+FIXED_STEPS = (*FIXED, "semi_implicit", "abm4")
+INTEGRATORS = (*ADAPTIVE, *FIXED_STEPS, *SOLVERS)
+# Samples of a batch where nothing is said.
+SAMPLES = 101
+# Loops that are open by more than this at the start [rad or m] are an error of the caller's.
+OPEN = 1e-6
 
 
 def simulate(
-    system: System,
-    q: Any,
-    v: Any,
-    duration: float,
+    system: System | Sequence[System],
+    q: Any = None,
+    v: Any = None,
+    duration: float = 1.0,
     *,
-    control: Control | None = None,
+    control: Control | Sequence[Control] | None = None,
+    motion: Mapping[str, Any] | None = None,
+    forces: Mapping[str, Callable[[float], Any]] | None = None,
     integrator: str = "dopri5",
     step: float | None = None,
-    rtol: float = 1e-8,
-    atol: float = 1e-10,
-    samples: int = 101,
-) -> Trajectory:
+    rtol: float = 1e-10,
+    atol: float = 1e-12,
+    drift: str | Remedy = "projection",
+    events: Sequence[Event] | Event = (),
+    samples: int | Any | None = None,
+    progress: bool | None = None,
+) -> Trajectory | list[Trajectory]:
     """Follow the motion from q (..., nq) and v (..., nv) for `duration` seconds.
 
-    `integrator` is "dopri5" (adaptive), or with a fixed `step` "rk4", "midpoint", "euler" or "semi_implicit".
-    `control(t, q, v)` gives the joint forces (..., nv) for the next step. States are kept at `samples` times, first and
-    last included.
+    Without q and v the mechanism's own initial state is taken. Springs, stops, wrenches and actuators of the mechanism
+    act.
+
+    `control(t, q, v)` gives the joint forces (..., nv): at every stage of a step, or, for a controller with a `rate`,
+    at the times k / rate with the forces held in between. `motion` maps joints of the tree to references, or to
+    functions of t that give position, velocity and acceleration: those joints move so, whatever it takes. `forces` maps
+    bodies or frames to functions of t that give wrenches [moment; force] in their axes at their origin.
+
+    `integrator`: "dopri5" or "dop853" choose their steps by `rtol` and `atol`, each state of a batch its own; "rk4",
+    "midpoint", "euler", "semi_implicit" and "abm4" take steps of `step` seconds; "radau", "bdf" and "lsoda" are for
+    stiff problems. `drift` says how loops stay closed: "projection", "baumgarte", "corrective", "none", or
+    ct.Baumgarte(time), ct.Corrective(stiffness, damping). `events` are located and reported, terminal ones end the
+    motion of their state.
+
+    `samples`: None keeps every step of a single state, and 101 times of a batch; a number of times, or the times
+    themselves. `progress` shows a bar on runs of more than a second (None: on a terminal). Ctrl-C returns what there
+    is. A list of systems (a batch of parameters) or of controllers gives a list of trajectories.
     """
-    run = _Run(system, q, v, duration, control, integrator, step, rtol, atol, samples)
-    return run.go()
+    several = isinstance(system, Sequence) or isinstance(control, Sequence)
+    if several:
+        systems = list(system) if isinstance(system, Sequence) else None
+        controls = list(control) if isinstance(control, Sequence) else None
+        if not (systems or controls) or (systems and controls and len(systems) != len(controls)):
+            raise StateError(
+                f"There are {len(systems or [])} systems and {len(controls or [])} controllers; give as many of both, "
+                f"or one of either."
+            )
+        count = len(systems or controls or [])
+        return [
+            _Run(
+                systems[k] if systems else system, q, v, duration, controls[k] if controls else control, motion,
+                forces, integrator, step, rtol, atol, drift, events, samples, progress,
+            ).go()
+            for k in range(count)
+        ]  # fmt: skip
+    return _Run(
+        system, q, v, duration, control, motion, forces, integrator, step, rtol, atol, drift, events, samples,
+        progress,
+    ).go()  # fmt: skip
+
+
+def _ignore(t: float) -> None:
+    """Nobody wants to know how far the search for an event is."""
+
+
+class Steps(Protocol):
+    """What moves the states of a run."""
+
+    steps: int
+
+    def begin(self, states: int, h: float) -> None:
+        """A run of so many states begins, with steps of about this size."""
+
+    def forget(self) -> None:
+        """Something jumped."""
+
+    def advance(
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, end: float, nodes: Nodes | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Move all states to `end`, and add what they pass to `nodes`."""
 
 
 class _Run:
     def __init__(
-        self, system: System, q: Any, v: Any, duration: float, control: Control | None, integrator: str,
-        step: float | None, rtol: float, atol: float, samples: int,
+        self, system: Any, q: Any, v: Any, duration: float, control: Any, motion: Any, forces: Any, integrator: str,
+        step: float | None, rtol: float, atol: float, drift: Any, events: Any, samples: Any, progress: bool | None,
     ) -> None:  # fmt: skip
-        _check(duration, integrator, step, rtol, atol, samples)
-        self.system, self.control = system, control
-        q, v = np.array(q, dtype=np.float64), np.array(v, dtype=np.float64)
-        system.kinetic_energy(q, v)  # complains about shapes, NaN and quaternions
+        _check(system, duration, integrator, step, rtol, atol)
+        check_control(control)
+        self.system, self.duration, self.integrator, self.step = system, float(duration), integrator, step
+        self.rtol, self.atol = rtol, atol
+        self.events = _events(events)
+        q, v = _initial(system, q, v)
         self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
-        self.q = np.ascontiguousarray(np.broadcast_to(q, (*self.batch, system.nq)).reshape(-1, system.nq))
-        self.v = np.ascontiguousarray(np.broadcast_to(v, (*self.batch, system.nv)).reshape(-1, system.nv))
-        self.times = np.linspace(0.0, duration, samples)
-        self.tableau = TABLEAUS.get(integrator)
-        self.rtol, self.atol, self.step = rtol, atol, step
-        self.closed = any(loop.constraints for loop in system.plan.loop_joints)
-        columns = columns_for(system.plan) if self.closed else 0
-        self.program = system.program(step_algorithm(self.tableau, columns), frozenset({"f_ext", "a_base"}))
+        self.q = np.array(np.broadcast_to(q, (*self.batch, system.nq)).reshape(-1, system.nq))
+        self.v = np.array(np.broadcast_to(v, (*self.batch, system.nv)).reshape(-1, system.nv))
         self.t = np.zeros(len(self.q))
-        self.h = np.full(len(self.q), duration * 1e-3)
-        self.steps = 0
-        if self.closed:
+        self.times = _sample_times(samples, self.duration, bool(self.batch))
+        self.drift = Drift(system, drift)
+        self.acting = Acting(system, self.batch, control, forces, motion)
+        self.q, self.v = self.acting.impose(0.0, self.q, self.v)
+        if self.drift.closed:
             self._require_closed()
+        self.progress = Progress(self.duration, progress)
+        self.law = CompiledLaw.fits(self.acting, step if integrator in FIXED_STEPS else None, self.duration)
+        self.mover = self._mover()
+        self.locator: Steps | None = None
+        self.found: list[Found] = []
+        self.ended = ""
+        self.going = np.ones(len(self.q), dtype=bool)
+        self.tau = self.acting.command(0.0, self.q, self.v)
+        if self.law:
+            # The loop asks the law itself, from the first step on.
+            self.acting.control.start(system, self.batch)  # type: ignore[union-attr]
+        self.nodes = Nodes(
+            self.q, self.v, self.tau, held=control is None or self.acting.rate is not None or self.law
+        )
+
+    def _mover(self, alone: bool = False) -> Steps:
+        """What moves the states; `alone` one that moves a single state between two of its steps."""
+        acting, tick = self.acting, (_ignore if alone else self.progress.tick)
+        if self.integrator in SOLVERS:
+            return StiffSteps(acting, self.integrator, self.rtol, self.atol, self.drift, tick)
+        elements = self.system.elements
+        python = (
+            (acting.is_continuous and not self.law) or not elements.is_compiled or not self.drift.compiles
+        )
+        if python or not _knows_all_coordinates(self.system, self.drift):
+            return StagedSteps(acting, self.integrator, self.step, self.rtol, self.atol, self.drift, tick)
+        return CompiledSteps(
+            acting, self.integrator, self.step, self.rtol, self.atol, self.drift, elements.inputs, tick,
+            CompiledLaw(acting, self.step) if self.law and not alone else None,
+        )  # fmt: skip
 
     def go(self) -> Trajectory:
-        """Step from sample to sample."""
-        states = [(self.q, self.v, self._force(0.0))]
-        for k, end in enumerate(self.times[1:], start=1):
-            try:
-                self._advance(float(end))
-            except SimulationError as error:
-                error.trajectory = self._trajectory(states, k)
-                raise
-            states.append((self.q, self.v, self._force(float(end))))
-        return self._trajectory(states, len(self.times))
+        """Move from one control sample, or one recorded time, to the next."""
+        self.mover.begin(len(self.q), self.step or min(1e-2, 1e-2 * self.duration))
+        try:
+            for end in self._stops():
+                self._go_to(end)
+                if not self.going.any():
+                    break
+        except KeyboardInterrupt:
+            self.ended = f"interrupted at t = {float(self.t.min()):.6g} s"
+        except SimulationError as error:
+            error.trajectory = self._so_far()
+            raise
+        finally:
+            self.progress.done()
+        return self._trajectory()
 
-    def _advance(self, end: float) -> None:
-        if self.tableau is None or not self.tableau.b_low:
-            assert self.step is not None
-            count = max(1, round((end - float(self.t[0])) / self.step))
-            h = (end - float(self.t[0])) / count
-            for _ in range(count):
-                self._take(np.full(len(self.q), h), np.ones(len(self.q), dtype=bool))
-            self.t[:] = end
-            return
-        while True:
-            # A rest below rounding is no step.
-            going = end - self.t > 1e-14 * max(end, 1.0)
-            if not np.any(going):
-                self.t[:] = end
+    def _stops(self) -> list[float]:
+        """Times that no step passes: samples of the controller, and with fixed steps those that are recorded."""
+        stops = [np.array([self.duration])]
+        if self.acting.rate is not None and not self.law:
+            count = int(np.ceil(self.duration * self.acting.rate * (1.0 - 1e-12)))
+            stops.append(np.arange(1, count) / self.acting.rate)
+        if self.times is not None and self.integrator in FIXED_STEPS:
+            stops.append(self.times[1:])
+        ordered = np.unique(np.concatenate(stops))
+        # Two that differ by rounding are one.
+        keep = np.append(np.diff(ordered) > 1e-12 * self.duration, True)
+        return [float(t) for t in ordered[keep]]
+
+    def _go_to(self, end: float) -> None:
+        now = float(self.t[self.going].min())
+        if self.acting.rate is not None and not self.law and now > 0.0:
+            self.tau = self.acting.command(now, self.q, self.v)
+        mark = self.nodes.mark
+        dense = self.times is None or self.integrator not in FIXED_STEPS or bool(self.events)
+        nodes = self.nodes if dense else None
+        self.t, self.q, self.v = self.mover.advance(self.t, self.q, self.v, self.tau, end, nodes)
+        if not dense:
+            everyone = np.arange(len(self.q))
+            force = self.tau if self.nodes.held else self.acting.command(end, self.q, self.v)
+            self.nodes.add(everyone, self.t.copy(), self.q.copy(), self.v.copy(), force.copy())
+        if self.events:
+            for state in np.flatnonzero(self.going):
+                self._look_for_events(int(state), mark)
+
+    # Events.
+
+    def _look_for_events(self, state: int, mark: int) -> None:
+        """Locate what happened to one state since the mark; the first terminal event ends its motion."""
+        nodes = self.nodes.since(mark, state)
+        t, q, v = self._between(state, *nodes)
+        happened = []
+        for event in self.events:
+            for k in crossings(event, t, q, v):
+                start = (float(t[k]), q[k], v[k])
+                time = locate(event, start[0], float(t[k + 1]), partial(self._state_at, state, start))
+                happened.append((time, event, start))
+        for time, event, start in sorted(happened, key=lambda x: x[0]):
+            q_event, v_event = self._state_at(state, start, time)
+            index = tuple(int(k) for k in np.unravel_index(state, self.batch)) if self.batch else ()
+            self.found.append(Found(event.label, time, q_event, v_event, index))
+            if event.terminal:
+                self.nodes.end(state, time, q_event, v_event)
+                self.going[state] = False
+                self.q[state], self.v[state], self.t[state] = q_event, v_event, np.inf
+                self.ended = f"event {event.label!r} at t = {time:.9g} s"
                 return
-            self._try(np.where(going, np.minimum(self.h, end - self.t), 0.0), going)
 
-    def _try(self, h: np.ndarray, going: np.ndarray) -> None:
-        """A step of each state's own size, taken where its error is small enough."""
-        assert self.tableau is not None
-        new, error = self._play(h)
-        scale_v = self.atol + self.rtol * np.maximum(np.abs(self.v), np.abs(new["qd"]))
-        ratio = np.maximum(
-            np.max(np.abs(error[0]), axis=-1, initial=0.0) / (self.atol + self.rtol),
-            np.max(np.abs(error[1]) / scale_v, axis=-1, initial=0.0),
+    def _between(
+        self, state: int, t: np.ndarray, q: np.ndarray, v: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The nodes of a state with a few places between them."""
+        if len(t) < 2:
+            return t, q, v
+        parts = np.array([0.0, *INSIDE])
+        times = np.append((t[:-1, None] + np.diff(t)[:, None] * parts).ravel(), t[-1])
+        tau = np.broadcast_to(self.tau[state], v.shape)
+        q_all, v_all = self._interpolated(t, q, v, tau, times)
+        return times, q_all, v_all
+
+    def _state_at(
+        self, state: int, start: tuple[float, np.ndarray, np.ndarray], time: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The state at a time that lies less than a step behind a known one, by the method itself."""
+        t, q, v = start
+        if time <= t:
+            return q, v
+        if self.locator is None:
+            self.locator = self._mover(alone=True)
+        self.locator.begin(1, time - t)
+        _, q_then, v_then = self.locator.advance(
+            np.array([t]), q[None], v[None], self.tau[state : state + 1].copy(), time, None
         )
-        ratio = np.where(np.isfinite(ratio), ratio, np.inf)
-        accepted = going & (ratio <= 1.0)
-        self._keep(new, accepted)
-        self.t = np.where(accepted, self.t + h, self.t)
-        power = -1.0 / self.tableau.order
-        factor = np.clip(SAFETY * np.maximum(ratio, 1e-10) ** power, SHRINK, GROW)
-        # A step that only reached up to a sample says nothing against the size planned before.
-        planned = np.where(accepted, np.maximum(self.h, h * factor), h * factor)
-        self.h = np.where(going, np.where(accepted & (h < self.h), planned, h * factor), self.h)
-        small = going & (self.h < COLLAPSE * self.times[-1])
-        if np.any(small):
-            worst = int(np.argmax(small))
-            joint = self._joint_of(int(np.argmax(np.abs(error[1][worst]))))
-            raise SimulationError(
-                f"The step size collapsed at t = {self.t[worst]:.9g} s in state {worst}: the error does not shrink "
-                f"with the step, most of all at joint {joint!r}. Something jumps there (friction, a controller, a "
-                f"singular configuration); the trajectory so far is in the attribute `trajectory` of this error."
-            )
+        return q_then[0], v_then[0]
 
-    def _take(self, h: np.ndarray, going: np.ndarray) -> None:
-        new, _ = self._play(h)
-        self._keep(new, going)
-        self.t = self.t + h
+    # What is left of it.
 
-    def _play(self, h: np.ndarray) -> tuple[dict[str, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-        self.steps += 1
-        inputs = {
-            "q": self.q,
-            "qd": self.v,
-            "tau": self._force(float(self.t.min())),
-            "step": h[:, None].copy(),
+    def _interpolated(
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, times: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """q and v at times between nodes t (..., nodes), q, v with the control forces that act from each node on."""
+        a0 = self._accelerations(t[..., :-1], q[..., :-1, :], v[..., :-1, :], tau[..., :-1, :])
+        force = tau[..., :-1, :] if self.nodes.held else tau[..., 1:, :]
+        a1 = self._accelerations(t[..., 1:], q[..., 1:, :], v[..., 1:, :], force)
+        return interpolate(self.system, t, q, v, a0, a1, times, project=self.drift.projects)
+
+    def _accelerations(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        rows = [x.reshape(-1, x.shape[-1]) for x in (q, v, tau)]
+        if not (self.acting.forces or self.acting.motion):
+            return self.acting.accelerations(0.0, *rows).reshape(v.shape)
+        each = [
+            self.acting.accelerations(float(time), a[None], b[None], c[None])[0]
+            for time, a, b, c in zip(t.ravel(), *rows, strict=True)
+        ]
+        return np.array(each).reshape(v.shape)
+
+    def _trajectory(self) -> Trajectory:
+        t, q, v, tau = self.nodes.all(self.tau)
+        if self.times is None:
+            times, q, v, tau = t[0], q[0], v[0], tau[0]
+        elif self.integrator in FIXED_STEPS and not self.events:
+            times = t[0]
+            q, v, tau = (x.reshape(*self.batch, *x.shape[1:]) for x in (q, v, tau))
+        else:
+            times = self.times[self.times <= np.max(t) * (1.0 + 1e-12)]
+            wanted = np.minimum(times, t[:, -1:])
+            q, v, tau = self._sampled(t, q, v, tau, wanted)
+            q, v, tau = (x.reshape(*self.batch, *x.shape[1:]) for x in (q, v, tau))
+        wrenches = {
+            frame: np.stack([self.acting.wrenches(float(x))[frame] for x in times])
+            for frame in self.acting.forces
         }
-        _, new = self.program.run(inputs, len(self.q))
-        nothing = np.zeros_like(self.v)
-        return new, (new.get("error_q", nothing), new.get("error_v", nothing))
+        return Trajectory(
+            self.system, times, q, v, tau, self.mover.steps, wrenches=wrenches, driven=tuple(self.acting.motion),
+            events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.nodes.held,
+        )  # fmt: skip
 
-    def _keep(self, new: dict[str, np.ndarray], accepted: np.ndarray) -> None:
-        bad = accepted & ~(np.isfinite(new["q"]).all(axis=-1) & np.isfinite(new["qd"]).all(axis=-1))
-        if np.any(bad):
-            worst = int(np.argmax(bad))
-            raise SimulationError(
-                f"The motion is not finite any more after t = {self.t[worst]:.9g} s in state {worst}; take smaller "
-                f"steps. The trajectory so far is in the attribute `trajectory` of this error."
-            )
-        q = np.where(accepted[:, None], new["q"], self.q)
-        v = np.where(accepted[:, None], new["qd"], self.v)
-        if self.closed:
-            self._require_certainty(new, accepted)
-            q, v = self.system.project(q, v)
-        self.q, self.v = np.ascontiguousarray(q), np.ascontiguousarray(v)
+    def _sampled(
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, times: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """States and control forces at times (states, samples), from nodes of each state's own."""
+        q_then, v_then = self._interpolated(t, q, v, tau, times) if t.shape[1] > 1 else (q, v)
+        before = np.stack(
+            [np.clip(np.searchsorted(own, asked * (1.0 + 1e-12), side="right") - 1, 0, len(own) - 1)
+             for own, asked in zip(t, times, strict=True)]
+        )  # fmt: skip
+        return q_then, v_then, np.take_along_axis(tau, before[..., None], axis=1)
 
-    def _require_certainty(self, new: dict[str, np.ndarray], accepted: np.ndarray) -> None:
-        """The compiled elimination says where it cannot vouch for accelerations: next to singular configurations."""
-        certain = is_trusted(*(new[name][:, 0] for name in ("defect", "change", "before", "size")))
-        if np.any(accepted & ~certain):
-            worst = int(np.argmax(accepted & ~certain))
-            raise SimulationError(
-                f"The accelerations of {self.system.mechanism.name!r} could not be certified at "
-                f"t = {self.t[worst]:.9g} s in state {worst}: it is next to a singular configuration (s.diagnose "
-                f"tells). Passing through those is not supported yet; the trajectory so far is in the attribute "
-                f"`trajectory` of this error."
-            )
+    def _so_far(self) -> Trajectory | None:
+        """What there is when a run fails; nothing if that fails too."""
+        if self.times is not None and self.integrator not in FIXED_STEPS:
+            last = float(np.min(np.where(np.isfinite(self.t), self.t, np.inf)))
+            reached = self.nodes.all(self.tau)[0][:, -1].min()
+            self.times = self.times[self.times <= max(reached, 0.0 if np.isinf(last) else 0.0)]
+        return self._trajectory()
 
-    def _force(self, t: float) -> np.ndarray:
-        """What the controller gives, (states, nv)."""
-        nv = self.system.nv
-        if self.control is None:
-            return np.zeros((len(self.q), nv))
-        shape = (*self.batch, -1)
-        given = np.asarray(self.control(t, self.q.reshape(shape), self.v.reshape(shape)), dtype=np.float64)
-        if given.shape[-1:] != (nv,):
-            raise SimulationError(
-                f"The controller gave shape {given.shape} at t = {t:.9g} s; it must end in {nv}."
-            )
-        tau = np.array(np.broadcast_to(given, (*self.batch, nv)).reshape(-1, nv))
-        if not np.isfinite(tau).all():
-            joint = self._joint_of(int(np.argwhere(~np.isfinite(tau))[0][1]))
-            raise SimulationError(
-                f"The controller gave {tau[~np.isfinite(tau)][0]} for joint {joint!r} at t = {t:.9g} s; the trajectory "
-                f"so far is in the attribute `trajectory` of this error."
-            )
-        return tau
-
-    def _joint_of(self, component: int) -> str:
-        plan = self.system.plan
-        for i in range(1, plan.n):
-            if plan.v_start[i] <= component < plan.v_start[i] + plan.v_size[i]:
-                return plan.joint[i]
-        return ""
+    def _settings(self) -> dict[str, str]:
+        chosen = (
+            f"step {self.step:g} s" if self.step is not None else f"rtol {self.rtol:g}, atol {self.atol:g}"
+        )
+        control = self.acting.control
+        asked = "always" if self.acting.rate is None else f"{self.acting.rate:g} Hz"
+        return {
+            "integrator": f"{self.integrator}, {chosen}",
+            "drift": self.drift.name if self.drift.closed else "no loops",
+            "control": "none" if control is None else f"{_name(control)}, {asked}",
+            "steps taken by": type(self.mover).__name__,
+            "wall time": f"{self.progress.elapsed:.3g} s",
+        }
 
     def _require_closed(self) -> None:
         position, velocity = self.system.closure(self.q, self.v)
         worst = max(float(np.max(np.abs(x), initial=0.0)) for x in (position, velocity))
-        if worst > 1e-6:
-            raise StateError(
-                f"The loops of {self.system.mechanism.name!r} are not closed at the start (the largest error is "
-                f"{worst:.3g}); begin with `q, v = s.project(q, v)`, or with s.assemble and s.velocity."
-            )
-
-    def _trajectory(self, states: list[Any], count: int) -> Trajectory:
-        q, v, tau = (np.stack([s[k] for s in states], axis=1) for k in range(3))
-        shape = (*self.batch, count)
-        return Trajectory(
-            self.system,
-            self.times[:count],
-            q.reshape(*shape, -1),
-            v.reshape(*shape, -1),
-            tau.reshape(*shape, -1),
-            self.steps,
+        if worst <= OPEN:
+            return
+        name = self.system.mechanism.name
+        state = int(np.argmax(np.max(np.abs(np.concatenate([position, velocity], axis=-1)), axis=-1)))
+        try:
+            near, rates = self.system.project(self.q[state], self.v[state])
+            shown = f"The nearest closed state is q = {_shown(near)}, v = {_shown(rates)}"
+        except LoopError:
+            try:
+                near = self.system.assemble(guess=self.q[state])
+                shown = f"A closed configuration near it is q = {_shown(near)}"
+            except LoopError:
+                shown = "No closed state was found near it"
+        raise StateError(
+            f"The loops of {name!r} are not closed at the start{f' in state {state}' if self.batch else ''} (the largest "
+            f"error is {worst:.3g}). {shown}; begin with `q, v = s.project(q, v)`, or with s.assemble and s.velocity."
         )
+
+
+def _shown(x: np.ndarray) -> str:
+    return np.array2string(x, precision=8, separator=", ", threshold=60, max_line_width=10_000)
+
+
+def _name(control: Any) -> str:
+    return getattr(control, "__name__", type(control).__name__)
+
+
+def _knows_all_coordinates(system: System, drift: Drift) -> bool:
+    """Whether the compiled loop can close the loops: their joints give coordinates as formulas."""
+    return not drift.closed or (
+        is_for(system.plan)
+        and all(loop.kind.finds_coordinates_of_symbols for loop in system.plan.loop_joints)
+    )
+
+
+def _initial(system: System, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The states to begin with: as given, or the mechanism's own."""
+    initial = system.mechanism.initial
+    if q is None:
+        q = system.assemble(initial.q) if system.loops else _placed(system, initial.q)
+    q = np.array(q, dtype=np.float64)
+    if v is None:
+        v = system.velocity(q, initial.v) if system.loops or initial.v else np.zeros(system.nv)
+    v = np.array(v, dtype=np.float64)
+    system.kinetic_energy(q, v)  # complains about shapes, NaN and quaternions
+    return q, v
+
+
+def _placed(system: System, given: Mapping[str, Any]) -> np.ndarray:
+    q = system.neutral()
+    for joint, value in given.items():
+        q[system.slice_q(joint)] = value
+    return q
+
+
+def _events(events: Any) -> list[Event]:
+    listed = [events] if isinstance(events, Event) or callable(events) else list(events)
+    for event in listed:
+        if not isinstance(event, Event) and not callable(event):
+            raise StateError(f"events: {event!r} is no event; give ct.Event(function(t, q, v)).")
+    return [event if isinstance(event, Event) else Event(event) for event in listed]
+
+
+def _sample_times(samples: Any, duration: float, is_batch: bool) -> np.ndarray | None:
+    if samples is None:
+        return np.linspace(0.0, duration, SAMPLES) if is_batch else None
+    if isinstance(samples, (int, np.integer)) and not isinstance(samples, bool):
+        if samples < 2:
+            raise StateError(f"samples is {samples}; give at least 2, or an array of times.")
+        return np.linspace(0.0, duration, int(samples))
+    try:
+        times = np.array(samples, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise StateError(
+            f"samples is {samples!r}; give a number of samples, or an array of times."
+        ) from error
+    if times.ndim != 1 or len(times) < 2 or not np.isfinite(times).all() or np.any(np.diff(times) <= 0.0):
+        raise StateError(
+            "samples must be a whole number, or at least two times, each later than the one before."
+        )
+    if times[0] != 0.0 or times[-1] > duration * (1.0 + 1e-12):
+        raise StateError(
+            f"samples go from {times[0]:.9g} s to {times[-1]:.9g} s; they must begin at 0 and end by {duration:.9g} s."
+        )
+    return times
 
 
 def _check(
-    duration: float, integrator: str, step: float | None, rtol: float, atol: float, samples: int
+    system: Any, duration: float, integrator: str, step: float | None, rtol: float, atol: float
 ) -> None:
-    names = [*TABLEAUS, "semi_implicit"]
-    if integrator not in names:
-        raise StateError(f"There is no integrator {integrator!r}; choose {', '.join(names)}.")
+    if not isinstance(system, System):
+        raise StateError(f"simulate needs a system, found {type(system).__name__}; plan one with m.system().")
+    if integrator not in INTEGRATORS:
+        raise StateError(f"There is no integrator {integrator!r}; choose {', '.join(INTEGRATORS)}.")
     if not (np.isfinite(duration) and duration > 0.0):
         raise StateError(f"duration is {duration}; give a positive number of seconds.")
-    adaptive = integrator in TABLEAUS and bool(TABLEAUS[integrator].b_low)
-    if not adaptive and not (step is not None and np.isfinite(step) and step > 0.0):
+    fixed = integrator in FIXED_STEPS
+    if fixed and not (step is not None and np.isfinite(step) and step > 0.0):
         raise StateError(
             f"{integrator} takes fixed steps: give step= a positive number of seconds, found {step}."
         )
-    if adaptive and step is not None:
+    if not fixed and step is not None:
         raise StateError(f"{integrator} chooses its steps by itself; leave step out, or choose rk4.")
     if not (rtol >= 0.0 and atol >= 0.0 and rtol + atol > 0.0):
         raise StateError(f"rtol is {rtol} and atol {atol}; they must not be negative, nor both zero.")
-    if not isinstance(samples, int) or samples < 2:
-        raise StateError(f"samples is {samples!r}; give a whole number of at least 2.")

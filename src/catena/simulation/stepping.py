@@ -1,108 +1,362 @@
-"""One step in time as an algorithm: the stages of a Runge-Kutta method around the dynamics, all in compiled lanes.
+"""One step in time as an algorithm: the stages of a method around the dynamics, the return of the loops to closed
+states, and the decision whether the step is good enough, all in compiled lanes.
 
 Positions live on a manifold, so a step is taken in the local coordinates xi of q = q0 (+) xi, whose rate is the joint's
 `local_rate` of the velocity (Munthe-Kaas): quaternions stay of unit length and the order of the method is kept.
+
+What the ground holds from step to step: the time t, the step h that is planned next, the `end` that is not passed, and
+`halt`, which is not zero once a step could not be vouched for. Every state of a batch has its own.
 """
 
-from functools import lru_cache
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from catena.dynamics import articulated_body
+from catena.dynamics.closed.elimination import TRUSTED_CHANGE, TRUSTED_DEFECT, TRUSTED_PROGRESS
+from catena.dynamics.joint_elements import ELEMENT_INPUTS, element_force
 from catena.dynamics.loop_elimination import loop_elimination
-from catena.kernels import POSITION, VELOCITY, Algorithm, Sweep, base_to_tip
-from catena.simulation.tableaus import Tableau
+from catena.dynamics.loop_elimination.closing import stand, start_open, start_opening
+from catena.dynamics.loop_elimination.schedule import schedule
+from catena.dynamics.loop_elimination.steps import resting_ground
+from catena.kernels import (
+    POSITION,
+    VELOCITY,
+    Algorithm,
+    Schedule,
+    Sweep,
+    at_ground,
+    each_body,
+    whole_state,
+    with_ground,
+)
+from catena.simulation.multistep import HISTORY, adams_sweeps, scaled
+from catena.simulation.step_size import GROW, SAFETY, SHRINK, error_ratio, root
+from catena.simulation.tableaus import Tableau, tableau
+from catena.spatial.scalars import absolute, array, where
+
+# Positions that loops are corrected by [rad or m]: Newton's method squares what is left, so that one correction is
+# enough below the first, and two have converged where the second is below the second number.
+ONE_CORRECTION, TWO_CORRECTIONS = 1e-5, 1e-6
 
 
-class Scalar:
-    """One number."""
+@dataclass(frozen=True)
+class Numbers:
+    """So many numbers of the ground; a single one is no array."""
 
-    size = 1
+    size: int
 
-    @staticmethod
-    def zero() -> float:
-        """Zero."""
-        return 0.0
+    def zero(self) -> Any:
+        """Zeros."""
+        return 0.0 if self.size == 1 else np.zeros(self.size)
+
+    def from_entries(self, entries: list[Any]) -> Any:
+        """The numbers in this list."""
+        return entries[0] if self.size == 1 else np.array(entries)
 
 
-@base_to_tip
-def begin(body: Any, parent: Any) -> None:
+@dataclass(frozen=True)
+class Law:
+    """A control law inside the loop: how many numbers it remembers and is given, and whether it is asked at every stage
+    or only in steps that are `due`."""
+
+    memory: int
+    inputs: int
+    continuous: bool
+
+
+@dataclass(frozen=True)
+class Making:
+    """What a step is compiled for: the method, the most constraints of a loop (0: a tree), the inputs of elements at
+    joints, the law, and whether loops go back to closed states."""
+
+    method: str
+    columns: int
+    elements: tuple[str, ...] = ()
+    law: Law | None = None
+    projects: bool = True
+
+    @property
+    def name(self) -> str:
+        """A name for all of it."""
+        law = (
+            ""
+            if self.law is None
+            else f"_law_{self.law.memory}_{self.law.inputs}_{'always' if self.law.continuous else 'due'}"
+        )
+        drift = "" if self.projects else "_drifting"
+        return f"step_{self.method}_{self.columns}{drift}{''.join('_' + e for e in self.elements)}{law}"
+
+
+LawFunction = Callable[[Any, Any, Any, Any, Any], tuple[Any, Any]]
+
+
+@at_ground
+def open_step(ground: Any) -> None:
+    """The size of this step: none where the end is reached or the motion halted."""
+    left = ground.end - ground.t
+    reaches = (1.0 + 1e-9) * ground.h >= left
+    ground.last = where(reaches, 1.0, 0.0)
+    ground.dt = where(ground.halt > 0.5, 0.0, where(reaches, left, ground.h))
+    ground.error_0 = ground.error_1 = ground.doubt = ground.shift = 0.0
+
+
+@with_ground
+def begin(body: Any, ground: Any) -> None:
     """Where the step begins."""
-    body.h = parent.h
     body.q0, body.v0 = body.q, body.qd
     body.xi = np.zeros(body.joint.nv)
 
 
-@base_to_tip
-def semi_implicit(body: Any, parent: Any) -> None:
+@with_ground
+def semi_implicit(body: Any, ground: Any) -> None:
     """Euler's step with the new velocity: symplectic where nothing depends on the velocity."""
-    body.h = parent.h
-    h = np.array([body.h] * body.joint.nv)
-    body.qd = body.v0 + h * body.qdd
-    body.q = body.joint.integrate(body.q0, h * body.qd)
+    body.qd = body.v0 + scaled(ground.dt, body.qdd)
+    body.q = body.joint.integrate(body.q0, scaled(ground.dt, body.qd))
 
 
-def advance(tableau: Tableau, stage: int) -> Sweep:
+@at_ground
+def certify(ground: Any) -> None:
+    """The elimination says where it cannot vouch for accelerations: next to singular configurations."""
+    settled = ground.change <= TRUSTED_PROGRESS * ground.before + TRUSTED_CHANGE * ground.size
+    sure = _both(ground.defect < TRUSTED_DEFECT, settled)
+    ground.doubt = ground.doubt + where(sure, 0.0, 1.0)
+
+
+def advance(method: Tableau, stage: int) -> Sweep:
     """Keep the rates of a stage and go on to the next, or to the end of the step."""
-    last = stage + 1 == tableau.stages
-    weights = tableau.b if last else tableau.a[stage + 1]
+    last = stage + 1 == method.stages
+    weights = method.b if last else method.a[stage + 1]
 
-    def move_on(body: Any, parent: Any) -> None:
-        body.h = parent.h
+    def move_on(body: Any, ground: Any) -> None:
+        h = ground.dt
         setattr(body, f"rate_xi_{stage}", body.joint.local_rate(body.xi, body.qd))
         setattr(body, f"rate_v_{stage}", body.qdd)
-        body.xi = _sum(body, "rate_xi", weights)
-        body.qd = body.v0 + _sum(body, "rate_v", weights)
+        if last and method.errors:
+            v_stage = body.qd
+        body.xi = scaled(h, _sum(body, "rate_xi", weights))
+        body.qd = body.v0 + scaled(h, _sum(body, "rate_v", weights))
         body.q = body.joint.integrate(body.q0, body.xi)
-        if last and tableau.b_low:
-            rest = [x - y for x, y in zip(tableau.b, tableau.b_low, strict=True)]
-            body.error_q, body.error_v = _sum(body, "rate_xi", rest), _sum(body, "rate_v", rest)
+        if last and method.errors:
+            for k, rest in enumerate(method.errors):
+                worst = getattr(ground, f"error_{k}")
+                for e in scaled(h, _sum(body, "rate_xi", rest)):
+                    worst = _larger(worst, absolute(e) / (ground.atol + ground.rtol))
+                for e, before, after in zip(
+                    scaled(h, _sum(body, "rate_v", rest)), body.v0, v_stage, strict=True
+                ):
+                    scale = ground.atol + ground.rtol * _larger(absolute(before), absolute(after))
+                    worst = _larger(worst, absolute(e) / scale)
+                setattr(ground, f"error_{k}", worst)
 
-    return base_to_tip(move_on)
+    return with_ground(move_on)
+
+
+def _larger(a: Any, b: Any) -> Any:
+    """The larger one; what is not a number wins, so that it is not overlooked."""
+    return where(a >= b, a, b)
 
 
 def _sum(body: Any, name: str, weights: Any) -> Any:
-    """h times the weighted sum of the rates of all stages so far."""
+    """The weighted sum of the rates of the stages so far."""
     total: Any = np.zeros(body.joint.nv)
     for j, weight in enumerate(weights):
         if weight:
             total = total + weight * getattr(body, f"{name}_{j}")
-    return np.array([body.h] * body.joint.nv) * total
+    return total
 
 
-@lru_cache(maxsize=32)
-def step_algorithm(tableau: Tableau | None, columns: int) -> Algorithm:
-    """A step of size h by a Runge-Kutta method, or by the semi-implicit Euler method for None; of a tree (columns = 0),
-    or of a mechanism whose loops have up to so many constraints."""
+# The way back to closed states: least changes of position and velocity, in the sense of kinetic energy.
+
+rest = at_ground(resting_ground)
+close_positions = Schedule(partial(schedule, move=stand, begin_loop=start_open, rub=False, refine=False))
+close_velocities = Schedule(partial(schedule, move=stand, begin_loop=start_opening, rub=False, refine=False))
+
+
+@at_ground
+def forget_shift(ground: Any) -> None:
+    """Only the last correction of positions is measured."""
+    ground.shift = 0.0
+
+
+@with_ground
+def shift_positions(body: Any, ground: Any) -> None:
+    """Correct the positions."""
+    body.q = body.joint.integrate(body.q, body.qdd)
+    for x in body.qdd:
+        ground.shift = _larger(ground.shift, absolute(x))
+
+
+@with_ground
+def shift_velocities(body: Any, ground: Any) -> None:
+    """Correct the velocities."""
+    body.qd = body.qd + body.qdd
+
+
+def decide(method: Tableau | None, corrections: int) -> Sweep:
+    """Whether the step is taken, and the size of the next."""
+
+    def judge_step(ground: Any) -> None:
+        sure = ground.doubt < 0.5
+        if method is None or not method.is_adaptive:
+            if corrections:
+                sure = _both(sure, ground.shift <= TWO_CORRECTIONS)
+            ground.accepted = where(sure, 1.0, 0.0)
+        else:
+            ratio = error_ratio([getattr(ground, f"error_{k}") for k in range(len(method.errors))])
+            if corrections:
+                ratio = _larger(ratio, ground.shift / ONE_CORRECTION)
+            good = ratio <= 1.0
+            bounded = where(
+                ratio >= 1e-10, where(ratio <= 1e10, ratio, 1e10), where(ratio <= 1.0, 1e-10, 1e10)
+            )
+            factor = SAFETY / root(bounded, method.error_order)
+            factor = where(factor < SHRINK, SHRINK, where(factor > GROW, GROW, factor))
+            # A step that only reached up to the end says nothing against the size planned before.
+            planned = ground.dt * factor
+            grown = where(_both(ground.last > 0.5, ground.h > planned), ground.h, planned)
+            moving = ground.dt > 0.0
+            ground.h = where(moving, where(sure, where(good, grown, planned), ground.h), ground.h)
+            ground.accepted = where(_both(sure, good), 1.0, 0.0)
+        taken = ground.accepted > 0.5
+        ground.t = where(taken, where(ground.last > 0.5, ground.end, ground.t + ground.dt), ground.t)
+        ground.halt = where(sure, ground.halt, 1.0)
+        ground.t = where(ground.dt > 0.0, ground.t, where(ground.halt > 0.5, ground.t, ground.end))
+        ground.accepted = where(ground.dt > 0.0, ground.accepted, 0.0)
+
+    return at_ground(judge_step)
+
+
+def _both(a: Any, b: Any) -> Any:
+    """Whether both conditions hold, as a number."""
+    return where(a, where(b, 1.0, 0.0), 0.0) > 0.5
+
+
+@with_ground
+def settle(body: Any, ground: Any) -> None:
+    """Keep the new state, or go back to the old one."""
+    taken = ground.accepted > 0.5
+    body.q = array([where(taken, x, y) for x, y in zip(body.q, body.q0, strict=True)])
+    body.qd = array([where(taken, x, y) for x, y in zip(body.qd, body.v0, strict=True)])
+
+
+@each_body
+def act(body: Any) -> None:
+    """What springs and stops add to the joint force that is given."""
+    body.tau = body.given + element_force(body)
+
+
+def steer(law: LawFunction, making: Law, stage_time: float, target: str) -> Sweep:
+    """Ask the law for joint forces."""
+
+    def ask(whole: Any) -> None:
+        t = whole.t + stage_time * whole.dt if stage_time else whole.t
+        memory = np.atleast_1d(whole.memory) if making.memory else np.zeros(0)
+        inputs = np.atleast_1d(whole.inputs) if making.inputs else np.zeros(0)
+        force, kept = law(t, whole.q, whole.qd, memory, inputs)
+        before = getattr(whole, target)
+        if not making.continuous:
+            due = whole.due > 0.5
+            force = array([where(due, x, y) for x, y in zip(force, before, strict=True)])
+            kept = array([where(due, x, y) for x, y in zip(kept, memory, strict=True)])
+        setattr(whole, target, force)
+        if making.memory:
+            whole.memory = kept
+
+    return whole_state(ask)
+
+
+def step_algorithm(making: Making, law: LawFunction | None = None) -> Algorithm:
+    """A step by the method, of a tree or of a mechanism with loops, with `law` where one is compiled in."""
+    return _steps(making) if law is None else _step_algorithm(making, law)
+
+
+@lru_cache(maxsize=64)
+def _steps(making: Making) -> Algorithm:
+    return _step_algorithm(making, None)
+
+
+def _step_algorithm(making: Making, law: LawFunction | None) -> Algorithm:
+    columns = making.columns
     dynamics = loop_elimination(columns) if columns else articulated_body
+    method = None if making.method in ("semi_implicit", "abm4") else tableau(making.method)
+    begin_dynamics = at_ground(dynamics.ground)
+    target = "given" if making.elements else "tau"
 
-    def ground(ground: Any) -> None:
-        dynamics.ground(ground)
-        ground.h = ground.step
+    def accelerations(stage_time: float = 0.0) -> list[Sweep]:
+        """The accelerations of a stage, and whether they can be trusted."""
+        sweeps: list[Sweep] = [begin_dynamics]
+        if law is not None and making.law is not None and making.law.continuous:
+            sweeps.append(steer(law, making.law, stage_time, target))
+        if making.elements:
+            sweeps.append(act)
+        sweeps += dynamics.sweeps
+        return [*sweeps, certify] if columns else sweeps
 
-    sweeps: list[Sweep] = [begin]
-    if tableau is None:
-        sweeps += [*dynamics.sweeps, semi_implicit]
+    sweeps: list[Sweep] = [open_step]
+    if law is not None and making.law is not None and not making.law.continuous:
+        sweeps.append(steer(law, making.law, 0.0, target))
+    sweeps.append(begin)
+    outputs: dict[str, Any] = {"q": POSITION, "qd": VELOCITY}
+    inputs: dict[str, Any] = dict(dynamics.inputs)
+    rewritten = {"q", "qd", "qdd", "xi", "tau"} | dynamics.rewritten
+    if making.method == "abm4":
+        sweeps += adams_sweeps(accelerations)
+        inputs |= HISTORY
+        outputs |= HISTORY
+        rewritten |= {"first", "xi_ahead", "rate_0", "rate_1", "rate_2", "rate_3"}
+    elif method is None:
+        sweeps += [*accelerations(), semi_implicit]
     else:
-        for stage in range(tableau.stages):
-            sweeps += [*dynamics.sweeps, advance(tableau, stage)]
-    outputs: dict[str, Any] = {"q": POSITION, "qd": VELOCITY, "qdd": VELOCITY}
-    rewritten = {"q", "qd", "qdd", "xi"}
-    if tableau and tableau.b_low:
-        outputs |= {"error_q": VELOCITY, "error_v": VELOCITY}
-    for j in range(tableau.stages if tableau else 0):
-        rewritten |= {f"rate_xi_{j}", f"rate_v_{j}"}
+        for stage in range(method.stages):
+            sweeps += [*accelerations(method.c[stage]), advance(method, stage)]
+            rewritten |= {f"rate_xi_{stage}", f"rate_v_{stage}"}
+    corrections = 0
+    if columns and making.projects:
+        corrections = 1 if method is not None and method.is_adaptive else 2
+        sweeps += [stand, start_open, start_opening]
+        for _ in range(corrections):
+            sweeps += [rest, forget_shift, close_positions, shift_positions]
+        sweeps += [rest, close_velocities, shift_velocities]
+        rewritten |= {"c", "p0", "effort", "X", "S", "d_inv", "U"}
+    sweeps += [decide(method, corrections), settle]
+
+    if making.elements:
+        inputs |= {"given": VELOCITY, **ELEMENT_INPUTS}
+        del inputs["tau"]
+        outputs["tau"] = VELOCITY
+    if law is not None:
+        outputs[target] = VELOCITY
+    ground_inputs = {
+        **dynamics.ground_inputs,
+        **{n: Numbers(1) for n in ("t", "h", "end", "halt", "rtol", "atol")},
+    }
+    ground_outputs: tuple[str, ...] = ("t", "h", "accepted", "halt", "doubt")
+    if making.law is not None:
+        if making.law.memory:
+            ground_inputs["memory"] = Numbers(making.law.memory)
+            ground_outputs = (*ground_outputs, "memory")
+        if making.law.inputs:
+            ground_inputs["inputs"] = Numbers(making.law.inputs)
+        if not making.law.continuous:
+            ground_inputs["due"] = Numbers(1)
+
+    @at_ground
+    def hold(ground: Any) -> None:
+        """What the ground is given takes its places, whoever reads it first."""
+        for name in ground_inputs:
+            if name != "a_base":
+                getattr(ground, name)
+
     return Algorithm(
-        f"step_{tableau.name if tableau else 'semi_implicit'}_{columns}",
-        ground,
-        tuple(sweeps),
-        inputs=dynamics.inputs,
-        outputs=outputs,
-        ground_inputs={**dynamics.ground_inputs, "step": Scalar},
-        ground_outputs=dynamics.ground_outputs,
-        optional=dynamics.optional,
-        views=dynamics.views,
-        columns=dynamics.columns,
-        rewritten=frozenset(rewritten) | dynamics.rewritten,
-    )
+        making.name, dynamics.ground, (hold, *sweeps),
+        inputs=inputs, outputs=outputs, ground_inputs=ground_inputs, ground_outputs=ground_outputs,
+        optional=dynamics.optional, views=dynamics.views, columns=dynamics.columns, rewritten=frozenset(rewritten),
+        replayed=True,
+    )  # fmt: skip
+
+
+Scalar = Numbers(1)

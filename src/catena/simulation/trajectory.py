@@ -1,20 +1,57 @@
-"""What a simulation leaves behind: states over time with names, and its own audit."""
+"""What a simulation leaves behind: states over time with names, values between them, and what follows from them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from catena.errors import StateError, UnknownNameError
+from catena.mechanism.validation import known
+from catena.simulation import dense, loads
+from catena.simulation.pictures import picture
 from catena.system import System
+
+if TYPE_CHECKING:
+    from catena.simulation.audit import Audit
+
+PathLike = str | os.PathLike[str]
+# States whose loops are open by more than this were not kept closed, so nothing between them is closed either.
+OPEN = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
+class Found:
+    """An event that a run met: its name, the time, the state q (nq,), v (nv,) there, and the index of that state in the
+    batch, () for a single one."""
+
+    name: str
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    state: tuple[int, ...] = ()
+
+
+def _nothing() -> Mapping[str, Any]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Trajectory:
-    """States at the times t (samples,): q (..., samples, nq), v (..., samples, nv) and the joint forces tau of the
-    controller (..., samples, nv) that acted from each time on; `steps` is how many steps were taken, rejected ones
-    included."""
+    """States at the times t (samples,): q (..., samples, nq), v (..., samples, nv) and the control forces tau (...,
+    samples, nv) after the limits of actuators, which acted from each time on.
+
+    `steps` is how many steps were taken, rejected ones included. `work` maps "actuators", "friction", "wrenches" and
+    "motion" to the work (..., samples) since the start, where the simulation kept count of it. `wrenches` are the given
+    wrenches (..., samples, 6) on bodies or frames, `driven` the joints whose motion was prescribed, `events` what was
+    met on the way. `ended` says why a run stopped early, and `settings` how it was made. `held` says that tau stayed
+    the same between samples, as that of a sampled controller does; otherwise it is taken to vary smoothly.
+    """
 
     system: System
     t: np.ndarray
@@ -22,24 +59,305 @@ class Trajectory:
     v: np.ndarray
     tau: np.ndarray
     steps: int
+    work: Mapping[str, np.ndarray] = field(default_factory=_nothing)
+    wrenches: Mapping[str, np.ndarray] = field(default_factory=_nothing)
+    driven: tuple[str, ...] = ()
+    events: Sequence[Found] = ()
+    ended: str = ""
+    settings: Mapping[str, str] = field(default_factory=_nothing)
+    held: bool = False
+
+    def __repr__(self) -> str:
+        batch = f"{self.batch} states, " if self.batch else ""
+        return (
+            f"Trajectory({self.system.mechanism.name!r}, {batch}{len(self.t)} samples from {self.t[0]:g} s to "
+            f"{self.t[-1]:g} s, {self.steps} steps)"
+        )
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The batch dimensions, () for a single motion."""
+        return self.q.shape[:-2]
+
+    # Named access.
 
     def __getitem__(self, joint: str) -> np.ndarray:
         """The coordinates of a joint, tree or loop, (..., samples, nq_joint)."""
-        return self.system.joint_position(self.q, joint)
+        return self.system.joint_position(self.q, self._joint(joint))
+
+    def velocity(self, joint: str) -> np.ndarray:
+        """The velocities of a joint, tree or loop, (..., samples, nv_joint)."""
+        return self.system.joint_velocity(self.q, self.v, self._joint(joint))
+
+    def force(self, joint: str) -> np.ndarray:
+        """The control forces at a joint of the tree, (..., samples, nv_joint)."""
+        return self.tau[..., self.system.slice_v(self._joint(joint))].copy()
+
+    def pose(self, frame: str) -> np.ndarray:
+        """The poses of a frame or body in ground, (..., samples, 4, 4)."""
+        return np.asarray(self.system.pose(self.q, frame))
+
+    def position(self, frame: str) -> np.ndarray:
+        """The origin of a frame or body in ground, (..., samples, 3)."""
+        return self.pose(frame)[..., :3, 3]
+
+    def twist(self, frame: str) -> np.ndarray:
+        """The twist [angular; linear] of a frame or body in its own axes at its origin, (..., samples, 6)."""
+        return self.system.twist(self.q, self.v, frame)
+
+    # Values between samples.
+
+    def at(self, times: Any) -> tuple[np.ndarray, np.ndarray]:
+        """q and v at any time of the run: (..., nq) and (..., nv) for one number, (..., times, nq) and (..., times, nv)
+        for times (times,).
+
+        Between samples the motion is a quintic polynomial on the manifold of q, from positions, velocities and
+        accelerations at both; its error falls with the sixth power of their distance in q and the fifth in v. Loops
+        are closed again where the samples are closed.
+        """
+        asked = self._times(times)
+        if len(self.t) == 1:
+            q, v = (np.repeat(x, len(asked), axis=-2) for x in (self.q, self.v))
+        else:
+            start, end = self._end_accelerations
+            is_closed = self.closure_error < OPEN
+            q, v = dense.interpolate(
+                self.system, self.t, self.q, self.v, start, end, asked, project=is_closed
+            )
+        return (q, v) if np.ndim(times) else (q[..., 0, :], v[..., 0, :])
+
+    def resample(self, times: Any) -> Trajectory:
+        """This run at other times: increasing ones within it, or a whole number of them from first to last. States are
+        those of `at`, works are cubic between samples, and control forces held, or cubic without overshoot."""
+        if isinstance(times, int | np.integer) and not isinstance(times, bool):
+            if times < 2:
+                raise StateError(
+                    f"{times} samples make no trajectory; give at least 2, or the times themselves."
+                )
+            times = np.linspace(self.t[0], self.t[-1], int(times))
+        asked = self._times(times)
+        if np.ndim(times) != 1 or np.any(np.diff(asked) <= 0.0):
+            raise StateError(
+                "The times of a resampled run must increase; give a one-dimensional array or a number of them."
+            )
+        q, v = self.at(asked)
+        tau = self._forces_at(asked)
+        return replace(
+            self, t=asked, q=q, v=v, tau=tau, work=self._work_at(asked), wrenches=self._wrenches_at(asked),
+            held=self.held and bool(np.isin(self.t, asked).all()),
+        )  # fmt: skip
+
+    # Energy, momentum, forces.
+
+    @cached_property
+    def kinetic_energy(self) -> np.ndarray:
+        """The kinetic energy, (..., samples)."""
+        return self.system.kinetic_energy(self.q, self.v)
+
+    @cached_property
+    def potential_energy(self) -> np.ndarray:
+        """The potential energy of gravity, springs and stops, (..., samples)."""
+        return self.system.potential_energy(self.q) + self.system.element_energy(self.q)
 
     @cached_property
     def energy(self) -> np.ndarray:
         """Kinetic and potential energy, (..., samples)."""
-        return self.system.kinetic_energy(self.q, self.v) + self.system.potential_energy(self.q)
+        return self.kinetic_energy + self.potential_energy
 
     @property
     def energy_drift(self) -> float:
         """The largest change of the energy, as a part of the largest kinetic energy and change of potential energy."""
-        potential = self.system.potential_energy(self.q)
-        moved = np.abs(potential - potential[..., :1]) + self.system.kinetic_energy(self.q, self.v)
+        potential = self.potential_energy
+        moved = np.abs(potential - potential[..., :1]) + self.kinetic_energy
         return float(np.max(np.abs(self.energy - self.energy[..., :1])) / max(float(np.max(moved)), 1e-300))
+
+    @cached_property
+    def momentum(self) -> np.ndarray:
+        """The total momentum [angular; linear] about the ground's origin in ground axes, (..., samples, 6)."""
+        return self.system.momentum(self.q, self.v)
+
+    @cached_property
+    def acceleration(self) -> np.ndarray:
+        """vdot at the samples, (..., samples, nv), with the forces that act from then on. That of prescribed joints is
+        the slope of a cubic spline through their velocities."""
+        return self._dynamics[0]
+
+    def reactions(self) -> dict[str, np.ndarray]:
+        """The whole wrench [moment; force] that each joint passes to its child, {joint: (..., samples, 6)}, at the
+        child-side joint frame's origin in its axes."""
+        return dict(self._reactions)
+
+    def reaction(self, joint: str) -> np.ndarray:
+        """The wrench [moment; force] that a joint passes to its child, (..., samples, 6), in its child-side frame."""
+        joints = self.system.mechanism.joints
+        return self._reactions[known("joint", joint, joints, repr(self.system.mechanism.name))]
+
+    @cached_property
+    def power(self) -> dict[str, np.ndarray]:
+        """The powers (..., samples) of "actuators", "friction" (with dampers), "wrenches" and prescribed "motion", and
+        their sum "total", at which the energy changes."""
+        driving = self._dynamics[1]
+        found = loads.powers(self.system, self.q, self.v, self.tau, self.wrenches, driving)
+        return {**found, "total": sum(found.values(), np.zeros(self.q.shape[:-1]))}
+
+    def joint_power(self, joint: str) -> np.ndarray:
+        """The power of the control forces at a joint of the tree, tau . v, (..., samples)."""
+        return np.einsum("...i,...i->...", self.force(joint), self.velocity(joint))
+
+    # Loops.
+
+    @cached_property
+    def closure(self) -> np.ndarray:
+        """The largest position error of a loop at each sample, (..., samples) [rad or m]."""
+        return np.max(np.abs(self.system.closure(self.q)[0]), axis=-1, initial=0.0)
 
     @property
     def closure_error(self) -> float:
         """The largest position error of a loop [rad or m]."""
-        return float(np.max(np.abs(self.system.closure(self.q)[0]), initial=0.0))
+        return float(np.max(self.closure, initial=0.0))
+
+    # Looking at it, keeping it.
+
+    def audit(self) -> Audit:
+        """Check energy, momentum, loops, quaternions, limits and actuators of this run; print the result."""
+        from catena.simulation.audit import audit
+
+        return audit(self)
+
+    def plot(self, *what: Any, show: bool = False, path: PathLike | None = None) -> Any:
+        """Draw the run with matplotlib and return the figure: by default positions, velocities, control forces, energy
+        and loops. `what` chooses: "positions", "velocities", "forces", "energy", "power", "reactions", "closure", the
+        name of a joint or a list of joints, or the name of a frame or body for its path. `path` writes a file."""
+        return picture("plot", self, *what, show=show, path=path)
+
+    def report(self, path: PathLike = "run.html", title: str | None = None) -> None:
+        """Write one self-contained page: what was simulated and how, plots, events, and the audit in words."""
+        picture("report", self, path, title)
+
+    def to_xarray(self) -> Any:
+        """The run as an `xarray.Dataset` with named coordinates; needs `pip install catena[record]`."""
+        from catena.simulation.recording.dataset import to_dataset
+
+        return to_dataset(self)
+
+    def save(self, path: PathLike) -> None:
+        """Write the run to a file; the ending of its name says the format: .nc or .h5 (NetCDF 4, which is HDF5, with
+        the mechanism in it; `load_run` reads it back to the last digit) or .csv (a table). The file appears complete
+        or not at all."""
+        from catena.simulation.recording import save_run
+
+        save_run(self, path)
+
+    @staticmethod
+    def load(path: PathLike, system: System | None = None) -> Trajectory:
+        """Read a run from a .nc or .h5 file; its mechanism comes from the file unless a system is given."""
+        from catena.simulation.recording import load_run
+
+        return load_run(path, system)
+
+    # Behind the scenes.
+
+    def _joint(self, name: str) -> str:
+        who = repr(self.system.mechanism.name)
+        moving = (*self.system.joints, *self.system.loops)
+        if name in self.system.mechanism.joints and name not in moving:
+            raise UnknownNameError(f"{who}: joint {name!r} is fixed or locked and has no coordinates")
+        return known("joint", name, moving, who)
+
+    def _times(self, times: Any) -> np.ndarray:
+        try:
+            asked = np.atleast_1d(np.asarray(times, dtype=np.float64))
+        except (TypeError, ValueError):
+            raise StateError(f"times are {times!r}; give numbers of seconds.") from None
+        if asked.ndim != 1 or not len(asked):
+            raise StateError(
+                f"times have shape {np.shape(times)}; give one number or a one-dimensional array."
+            )
+        dense.check_times(self.t, asked)
+        return np.clip(asked, self.t[0], self.t[-1])
+
+    @cached_property
+    def _driven_components(self) -> np.ndarray:
+        every = np.arange(self.system.nv)
+        return np.concatenate([every[self.system.slice_v(name)] for name in self.driven] or [every[:0]])
+
+    def _driven_acceleration(self, times: np.ndarray) -> np.ndarray:
+        """The accelerations (..., times, driven) of prescribed components, from a spline through their velocities."""
+        components = self._driven_components
+        if not len(components) or len(self.t) < 2:
+            return np.zeros((*self.batch, len(times), len(components)))
+        from scipy.interpolate import CubicSpline
+
+        return CubicSpline(self.t, self.v[..., components], axis=-2)(times, 1)
+
+    @cached_property
+    def _dynamics(self) -> tuple[np.ndarray, np.ndarray]:
+        """vdot at the samples, and the forces (..., samples, nv) that drive prescribed joints."""
+        return self._dynamics_with(self.t, self.q, self.v, self.tau, self.wrenches)
+
+    def _dynamics_with(
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Mapping[str, np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return loads.accelerations(
+            self.system, q, v, tau, wrenches, self._driven_components, self._driven_acceleration(t)
+        )
+
+    @cached_property
+    def _end_accelerations(self) -> tuple[np.ndarray, np.ndarray]:
+        """vdot at the start and at the end of each interval, (..., samples - 1, nv)."""
+        tau = self._end_forces
+        start = self.acceleration[..., :-1, :]
+        if np.array_equal(tau, self.tau[..., 1:, :]):
+            return start, self.acceleration[..., 1:, :]
+        wrenches = {name: wrench[..., 1:, :] for name, wrench in self.wrenches.items()}
+        return start, self._dynamics_with(self.t[1:], self.q[..., 1:, :], self.v[..., 1:, :], tau, wrenches)[
+            0
+        ]
+
+    @property
+    def _end_forces(self) -> np.ndarray:
+        """The control forces at the end of each interval."""
+        return self.tau[..., :-1, :] if self.held else self.tau[..., 1:, :]
+
+    def _forces_at(self, times: np.ndarray) -> np.ndarray:
+        """The control forces at other times: held since the sample before, or between those of both samples."""
+        k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 1)
+        if self.held or len(self.t) == 1:
+            return self.tau[..., k, :]
+        return _between(self.t, self.tau, times)
+
+    def _wrenches_at(self, times: np.ndarray) -> Mapping[str, np.ndarray]:
+        return {name: _between(self.t, wrench, times) for name, wrench in self.wrenches.items()}
+
+    def _work_at(self, times: np.ndarray) -> Mapping[str, np.ndarray]:
+        """The works at other times, cubic between samples with the powers as slopes."""
+        if not self.work or len(self.t) == 1:
+            return self.work
+        end = {name: wrench[..., 1:, :] for name, wrench in self.wrenches.items()}
+        q, v, tau = self.q[..., 1:, :], self.v[..., 1:, :], self._end_forces
+        driving = self._dynamics[1][..., 1:, :]
+        last = loads.powers(self.system, q, v, tau, end, driving)
+        k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 2)
+        h = self.t[k + 1] - self.t[k]
+        s = (times - self.t[k]) / h
+        result = {}
+        for name, work in self.work.items():
+            w0, w1 = work[..., k], work[..., k + 1]
+            p0, p1 = self.power[name][..., k] * h, last[name][..., k] * h
+            rise = s * s * (3.0 - 2.0 * s)
+            result[name] = w0 + rise * (w1 - w0) + s * (1.0 - s) * ((1.0 - s) * p0 - s * p1)
+        return result
+
+    @cached_property
+    def _reactions(self) -> dict[str, np.ndarray]:
+        tau, f_ext = loads.acting(self.system, self.q, self.v, self.tau + self._dynamics[1], self.wrenches)
+        return self.system.reactions(self.q, self.v, tau, f_ext=f_ext)
+
+
+def _between(t: np.ndarray, x: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """x (..., samples, n) at other times, by cubics that do not overshoot where x jumps."""
+    if len(t) == 1:
+        return np.repeat(x, len(times), axis=-2)
+    from scipy.interpolate import PchipInterpolator
+
+    return PchipInterpolator(t, x, axis=-2)(times)

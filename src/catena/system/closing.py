@@ -18,6 +18,7 @@ from catena.kinematics.closure import loop_kinematics
 from catena.kinematics.held import Held, held_positions, held_velocities
 from catena.structure import Plan
 from catena.system.evaluation import Evaluator
+from catena.system.holding import project_holding as hold_and_close
 
 
 def assemble(
@@ -108,6 +109,30 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
         return q, None
     change = evaluator.evaluate(velocity_correction(columns), {"q": q, "qd": v})["qdd"]
     return q, evaluator.checked(integrate, "qd", v) + change
+
+
+def correction(evaluator: Evaluator, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The least changes of position and velocity that close the loops to first order."""
+    columns = columns_for(evaluator.plan)
+    by_position = evaluator.evaluate(position_correction(columns), {"q": q, "qd": None})["qdd"]
+    return by_position, evaluator.evaluate(velocity_correction(columns), {"q": q, "qd": v})["qdd"]
+
+
+def project_holding(
+    evaluator: Evaluator, q: Any, v: Any, held: np.ndarray
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """The same with velocity components that do not change, and loops of any rank."""
+    q = np.array(evaluator.checked(integrate, "q", q))
+    evaluator.check_positions("q", q)
+    rates = (
+        np.zeros((*q.shape[:-1], evaluator.plan.nv)) if v is None else evaluator.checked(integrate, "qd", v)
+    )
+    batch = np.broadcast_shapes(q.shape[:-1], rates.shape[:-1])
+    rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, rates)]
+    near, changed, left = hold_and_close(evaluator, rows[0], rows[1], held)
+    near, changed = near.reshape(*batch, -1), changed.reshape(*batch, -1)
+    _require_closed(evaluator, near, left.reshape(batch))
+    return near, None if v is None else changed
 
 
 def _worst(errors: np.ndarray) -> np.ndarray:

@@ -8,14 +8,16 @@ with plain numbers.
 import numpy as np
 
 from catena.errors import SingularDynamicsError
-from catena.spatial import ArticulatedInertia, RigidInertia, Transform, spd_inverse
+from catena.spatial import ArticulatedInertia, MotionSpace, RigidInertia, Transform, spd_inverse
 from catena.structure import Plan
 
 
-def require_inertia(plan: Plan) -> None:
-    """Raise for a joint whose motion moves no inertia in the neutral configuration."""
+def require_inertia(plan: Plan, driven: np.ndarray | None = None) -> None:
+    """Raise for a joint whose motion moves no inertia in the neutral configuration. The velocity components `driven`
+    (nv,) move as they are told and need none."""
     if plan.n <= 1 or _all_solid(plan.inertia[1:]):
         return
+    free = np.ones(plan.nv, dtype=bool) if driven is None else ~driven
     kinds = plan.kind
     articulated = [
         ArticulatedInertia.from_rigid(RigidInertia.from_entries(list(row))) for row in plan.inertia
@@ -24,7 +26,8 @@ def require_inertia(plan: Plan) -> None:
         kind = kinds[i]
         assert kind is not None
         q = kind.neutral()
-        S = kind.motion_space(q)
+        yields = free[plan.v_start[i] : plan.v_start[i] + plan.v_size[i]]
+        S = MotionSpace(kind.motion_space(q).array[:, yields])
         U = articulated[i] * S
         D = np.array(S.T * U, dtype=float)
         # Rotational and translational directions have different units: compare each with the inertia that a
@@ -32,7 +35,7 @@ def require_inertia(plan: Plan) -> None:
         scale = np.sqrt(
             np.maximum(np.einsum("ij,ij->j", S.array, np.abs(articulated[i].matrix()) @ np.abs(S.array)), 0.0)
         )
-        if np.any(scale == 0.0) or np.linalg.eigvalsh(D / np.outer(scale, scale))[0] < 1e-12:
+        if np.any(scale == 0.0) or np.any(np.linalg.eigvalsh(D / np.outer(scale, scale)) < 1e-12):
             bodies = ", ".join(repr(b) for b in plan.bodies[i])
             raise SingularDynamicsError(
                 f"Joint {plan.joint[i]!r} can move without moving any inertia: the body {bodies} and what hangs on it "
@@ -41,7 +44,8 @@ def require_inertia(plan: Plan) -> None:
             )
         X = kind.transform(q) * Transform(plan.placement_R[i], plan.placement_p[i])
         parent = int(plan.parent[i])
-        articulated[parent] = articulated[parent] + X.pull(articulated[i].felt_through(S, U, spd_inverse(D)))
+        felt = articulated[i].felt_through(S, U, spd_inverse(D)) if S.n else articulated[i]
+        articulated[parent] = articulated[parent] + X.pull(felt)
 
 
 def _all_solid(inertia: np.ndarray) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 
 from catena import dynamics, kinematics
 from catena.dynamics.closed.diagnosis import RANK_TOLERANCE, Diagnosis, diagnose
+from catena.dynamics.closed.hybrid import hybrid
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.dynamics.closed.tip_contact import ContactSolution, TipContact, tip_contacts
 from catena.dynamics.structurally_recursive import structurally_recursive
@@ -23,8 +24,10 @@ from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.structure import Plan, plan
 from catena.system import arrays, closed_chains, closing, wrenches
+from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
 from catena.system.inertia_check import require_inertia
+from catena.system.prescribed import prescribed_accelerations, require_agreement
 from catena.system.reactions import Reactions
 
 _NOTHING: frozenset[str] = frozenset()
@@ -43,8 +46,10 @@ class System:
         self._forward: Callable[..., np.ndarray | None] | None = None
         self._inverse: Callable[..., np.ndarray | None] | None = None
         self._has_inertia = False
+        self._sound_drives: set[bytes] = set()
         self._closed = closed_chains.is_closed(self._plan)
         self._reactions: Reactions | None = None
+        self._elements: Elements | None = None
 
     def __repr__(self) -> str:
         loops = f", loops {list(self.loops)}" if self.loops else ""
@@ -202,11 +207,29 @@ class System:
         after loop in the order of `loops`; zero when closed, and at rest when v is None."""
         return closing.closure(self._evaluator, q, v)
 
-    def project(self, q: Any, v: Any = None) -> Any:
+    def project(self, q: Any, v: Any = None, held: Sequence[str] | None = None) -> Any:
         """The closed state nearest to q (..., nq) and v (..., nv), computed in lanes: q alone when v is None, else
-        (q, v). For states that drifted off their loops; a LoopError tells when they are too far open."""
-        near, rates = closing.project(self._evaluator, q, v)
+        (q, v). For states that drifted off their loops; a LoopError tells when they are too far open.
+
+        The joints of the tree in `held` stay as they are. With `held`, be it empty, loops of any rank are closed,
+        next to singular configurations too; that takes longer.
+        """
+        if held is None:
+            near, rates = closing.project(self._evaluator, q, v)
+        else:
+            components = [k for joint in held for k in range(self.nv)[self.slice_v(joint)]]
+            near, rates = closing.project_holding(self._evaluator, q, v, np.array(components, dtype=int))
         return near if v is None else (near, rates)
+
+    def correction(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The least changes (..., nv) of position and velocity, in the sense of kinetic energy, that close the loops to
+        first order: J dq = -(position error), J dv = -(velocity error)."""
+        return closing.correction(self._evaluator, q, v)
+
+    def closure_jacobian(self, q: Any) -> np.ndarray:
+        """The Jacobian J (..., constraints, nv) of the loops: J v is the velocity error of `closure`."""
+        problem = self._loop_problem(q, np.zeros(self.nv), None, None, None)
+        return problem.J.reshape(*problem.batch, -1, self.nv)
 
     def diagnose(self, q: Any, tolerance: float = RANK_TOLERANCE) -> Diagnosis:
         """Mobility, rank, redundant constraints and singularity at one configuration q (nq,), as data; print it for
@@ -297,6 +320,34 @@ class System:
         outside = self._outside(f_ext, base_acceleration)
         return self._run(dynamics.newton_euler, q=q, qd=v, qdd=vdot, **outside)["tau"]
 
+    def hybrid_dynamics(
+        self, q: Any, v: Any, tau: Any, prescribed: Mapping[str, Any],
+        f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None,
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        """The accelerations vdot and the joint forces, each (..., nv), with some joint accelerations prescribed.
+
+        `prescribed` maps joints of the tree to accelerations (..., nv of the joint), or to a number where there is one;
+        None leaves a component free. `tau` (none if None) acts at free joints; at prescribed ones the result has the
+        force that the drive must give, friction included. A prescribed joint may carry a body without mass. Loops are
+        respected: a LoopError tells when what is prescribed contradicts them.
+        """
+        driven, given = prescribed_accelerations(self._mechanism, self._plan, prescribed)
+        if self._closed:
+            problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, given)
+            rows = np.broadcast_to(given, (*problem.batch, self.nv)).reshape(-1, self.nv)
+            solution = hybrid(problem, driven, rows)
+            require_agreement(self._plan, solution, list(prescribed))
+            shape = (*problem.batch, self.nv)
+            return solution.vdot.reshape(shape), solution.tau.reshape(shape)
+        self._evaluator.check_current()
+        if driven.tobytes() not in self._sound_drives:
+            require_inertia(self._plan, driven)
+            self._sound_drives.add(driven.tobytes())
+        outside = self._outside(f_ext, base_acceleration)
+        inputs = {"q": q, "qd": v, "tau": tau, "driven": driven.astype(np.float64), "qdd_given": given}
+        result = self._run(dynamics.hybrid_dynamics, **inputs, **outside)
+        return result["qdd"], result["drive"]
+
     def bias_force(
         self, q: Any, v: Any, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None
     ) -> np.ndarray:
@@ -357,7 +408,9 @@ class System:
         else:
             vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
             rows = vdot.reshape(problem.states, self.nv)
-            solution = LoopSolution(rows, np.zeros((problem.states, 0)), np.zeros(problem.states, dtype=np.int64))
+            solution = LoopSolution(
+                rows, np.zeros((problem.states, 0)), np.zeros(problem.states, dtype=np.int64)
+            )
         outside = {} if f_ext is None else wrenches.in_node_frames(self._plan, f_ext, self._frame)
         return self._reactions.wrenches(problem, solution, outside)
 
@@ -383,6 +436,35 @@ class System:
             )
         return inertia[..., 1:4] / inertia[..., :1]
 
+    # Springs, stops and wrenches of the mechanism.
+
+    @property
+    def elements(self) -> Elements:
+        """The springs, stops and wrenches of the mechanism on this plan."""
+        self._evaluator.check_current()
+        if self._elements is None:
+            self._elements = Elements(self._evaluator, self.neutral())
+        return self._elements
+
+    def element_forces(self, q: Any, v: Any) -> ElementForces:
+        """The forces of springs, stops and wrenches of the mechanism at q (..., nq) and v (..., nv): tau (..., nv) and
+        f_ext {body: (..., 6)}, as `forward_dynamics` takes them.
+
+        A simulation applies them by itself; dynamics called with a given tau does not. A joint that closes a loop has
+        its springs and stops among the wrenches, and its angles lie between -pi and pi.
+        """
+        batch, q, v = self._states(q, v)
+        tau, on_bodies = self.elements.forces(q, v)
+        wrenches = self.elements.by_body(on_bodies)
+        return ElementForces(
+            tau.reshape(*batch, self.nv), {body: w.reshape(*batch, 6) for body, w in wrenches.items()}
+        )
+
+    def element_energy(self, q: Any) -> np.ndarray:
+        """The energy stored in springs and stops, shape (...)."""
+        batch, q, _ = self._states(q, np.zeros(self.nv))
+        return self.elements.energy(q).reshape(batch)
+
     # The edge.
 
     def program(self, algorithm: Algorithm, absent: frozenset[str] = frozenset()) -> Program:
@@ -406,7 +488,13 @@ class System:
         return self._evaluator.shortest(algorithm, _NO_WRENCH)
 
     def _loop_problem(
-        self, q: Any, v: Any, tau: Any, f_ext: Mapping[str, Any] | None, base_acceleration: Any, vdot: Any = None
+        self,
+        q: Any,
+        v: Any,
+        tau: Any,
+        f_ext: Mapping[str, Any] | None,
+        base_acceleration: Any,
+        vdot: Any = None,
     ) -> LoopProblem:
         """The equations of motion with loops at these states; vdot counts for the batch dimensions only."""
         given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
@@ -415,6 +503,17 @@ class System:
     def _outside(self, f_ext: Mapping[str, Any] | None, base_acceleration: Any) -> dict[str, Any]:
         forces = None if f_ext is None else wrenches.on_nodes(self._plan, f_ext, self._frame)
         return {"f_ext": forces, "a_base": base_acceleration}
+
+    def _states(self, q: Any, v: Any) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
+        """The batch shape, and checked rows q (states, nq) and v (states, nv)."""
+        given = {
+            name: self._evaluator.checked(kinematics.rate, key, x)
+            for name, key, x in (("q", "q", q), ("v", "qd", v))
+        }
+        self._evaluator.check_positions("q", given["q"])
+        batch = arrays.batch_shape(given)
+        rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in given.values()]
+        return batch, rows[0], rows[1]
 
     def _node(self, joint: str) -> int:
         if joint in self._nodes:

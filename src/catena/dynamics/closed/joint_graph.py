@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from catena.dynamics.closed.problem import LoopProblem
+from catena.dynamics.friction import friction_at
 from catena.kinematics import stacks
 from catena.kinematics.kind_values import kind_values
 from catena.spatial import RigidInertia
@@ -42,7 +43,7 @@ def graph_joints(problem: LoopProblem) -> list[GraphJoint]:
 
 def _tree_joints(problem: LoopProblem) -> list[GraphJoint]:
     plan, motions, states = problem.plan, problem.motions, problem.states
-    force = -plan.damping * problem.v - plan.friction * np.sign(problem.v)
+    force = -friction_at(plan.damping, plan.friction, problem.v)
     if problem.tau is not None:
         force = force + problem.tau
     here = np.broadcast_to(np.eye(6), (states, 6, 6))

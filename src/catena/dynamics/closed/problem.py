@@ -16,6 +16,7 @@ import numpy as np
 
 from catena.dynamics.closed.square_root import effective, positive_definite
 from catena.dynamics.composite_body import composite_body
+from catena.dynamics.friction import friction_at
 from catena.dynamics.newton_euler import newton_euler
 from catena.kinematics import stacks
 from catena.kinematics.closure import LoopState, Motions, Runner, loop_kinematics, tree_motions
@@ -27,9 +28,6 @@ RANK_TOLERANCE = 1e-10
 # A loop that is open by e cannot show a rank below e: its redundant constraints contradict each other by that
 # much.
 CLOSURE_FACTOR = 10.0
-# A loop joint that moves slower than this part of the bodies it joins stands still as far as Coulomb friction
-# goes, because its velocity comes from theirs with rounding.
-STANDSTILL = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +114,7 @@ class LoopProblem:
     @cached_property
     def friction_wrenches(self) -> list[np.ndarray | None]:
         """The wrench (states, 6) that each loop joint's friction passes to its child at C, None without friction."""
-        return [_friction_wrench(self.motions, state) for state in self.loops]
+        return [_friction_wrench(state) for state in self.loops]
 
     @cached_property
     def J(self) -> np.ndarray:
@@ -236,13 +234,11 @@ def typical_inertia(S_rows: np.ndarray, mass: float, length: float) -> np.ndarra
     return mass * (angular * length**2 + linear)
 
 
-def _friction_wrench(motions: Motions, state: LoopState) -> np.ndarray | None:
+def _friction_wrench(state: LoopState) -> np.ndarray | None:
     loop = state.loop
     if not (np.any(loop.damping) or np.any(loop.friction)):
         return None
-    twist = np.linalg.norm(motions.v[:, [loop.parent_node, loop.child_node], :], axis=(-1, -2))
-    moving = np.abs(state.v) > STANDSTILL * twist[:, None]
-    t = loop.damping * state.v + loop.friction * np.where(moving, np.sign(state.v), 0.0)
+    t = friction_at(loop.damping, loop.friction, state.v)
     # The wrench with S^T f = -t and nothing along the constraints.
     return -stacks.apply(stacks.transposed(np.linalg.pinv(state.S, rcond=1e-10)), t)
 

@@ -72,13 +72,26 @@ class Acting:
 
 
 def schedule(
-    at: Any, move: OnCall = velocities, begin_loop: OnCall = start, rub: bool = True, keep: bool = False
+    at: Any,
+    move: OnCall = velocities,
+    begin_loop: OnCall = start,
+    rub: bool = True,
+    keep: bool = False,
+    go: OnCall = articulate,
+    come_back: OnCall = accelerate,
+    end: OnCall = judge,
+    refine: bool = True,
 ) -> list[Entry]:
     """Elimination, the way back, refinements, and the last residuals. `move` and `begin_loop` say what bodies and loops
-    begin with, `rub` whether loop joints have friction, `keep` whether the wrenches of all joints are results."""
+    begin with, `rub` whether loop joints have friction, `keep` whether the wrenches of all joints are results; `go`,
+    `come_back` and `end` are what bodies do when they are eliminated, when they come back, and at the end. Without `refine` the result is
+    good to some eight digits, which is enough for corrections, and nothing is judged."""
     order = elimination_order(at.plan)
     acting = _acting(at.plan, rub)
-    entries = _eliminate(at, order, acting, move, begin_loop) + _way_back(at, order, acting, feel, accelerate)
+    entries = _eliminate(at, order, acting, move, begin_loop, go)
+    entries += _way_back(at, order, acting, feel, come_back)
+    if not refine:
+        return entries
     for _ in range(REFINEMENTS):
         entries += _eliminate_again(at, order) + _way_back(at, order, acting, feel_again, accelerate_again)
     loops = [k for k, loop in acting.items() if loop.constraints]
@@ -87,7 +100,7 @@ def schedule(
         entries += [Entry(pass_on, k, (at.multiplier(k), at.flows(0))) for k in loops]
         entries += [Entry(pass_drag_on, k, (at.multiplier(k),)) for k in loops if acting[k].drags]
     bodies = [step for step in order if isinstance(step, BodyGoes)]
-    last = judge_and_keep if keep else judge
+    last = judge_and_keep if keep else end
     return entries + [Entry(last, s.node, _with_parent(at, s.node, s.parent)) for s in bodies]
 
 
@@ -97,6 +110,7 @@ def _eliminate(
     acting: dict[int, Acting],
     move_step: OnCall,
     start_step: OnCall,
+    go: OnCall,
 ) -> list[Entry]:
     """Bodies and multipliers go. Bodies begin to move, and loops to hold, just before that is needed, so that
     memory is walked through once."""
@@ -137,13 +151,13 @@ def _eliminate(
         move(step.node)
         for k in loops_at.get(step.node, []):
             begin_loop(k)
-        entries += _body_goes(at, step)
+        entries += _body_goes(at, step, go)
     return entries
 
 
-def _body_goes(at: Any, step: BodyGoes) -> list[Entry]:
+def _body_goes(at: Any, step: BodyGoes, go: OnCall) -> list[Entry]:
     i = step.node
-    entries = [Entry(articulate, i, _with_parent(at, i, step.parent))]
+    entries = [Entry(go, i, _with_parent(at, i, step.parent))]
     for k, new in step.carried:
         held, me = at.link(k, i), at.multiplier(k)
         if step.parent == 0:

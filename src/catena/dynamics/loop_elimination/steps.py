@@ -1,11 +1,12 @@
 """The steps of the elimination: what one body, or the multiplier of one loop, does when it goes and on the
 way back."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from catena.dynamics.friction import friction_force
+from catena.dynamics.friction import friction_at, friction_force
 from catena.dynamics.loop_elimination.blocks import Symmetric, Triangle
 from catena.kernels import on_call
 from catena.spatial import (
@@ -19,7 +20,7 @@ from catena.spatial import (
     is_symbolic,
     spd_inverse,
 )
-from catena.spatial.scalars import array, sign
+from catena.spatial.scalars import array
 
 REGULARISATION = 1e-11
 # Loops that act on each other pass on the rounding errors of what each other blocks, which are of the order of
@@ -105,7 +106,7 @@ def drag(loop: Any, child: Any, parent: Any) -> None:
     v_joint = loop.on_child * child.v - X * (loop.on_parent * parent.v)
     S = loop.joint.motion_space(loop.neutral if loop.moves_alike else loop.joint.coordinates(X))
     v = _along(S, v_joint)
-    effort = loop.damping * v + loop.friction * array([sign(x) for x in v])
+    effort = friction_at(loop.damping, loop.friction, v)
     # The wrench in the span of S that does this work; any other differs by what the constraints take up.
     f = Force((S * (_gram_inverse(S) @ effort)).array)
     loop.drag_child = loop.on_child.pull(f)
@@ -153,21 +154,32 @@ def articulate(body: Any, parent: Any) -> None:
     a direction: a difference of large terms is then as exact as it can be, which that with an inverse of
     S^T A S is not.
     """
+    pass_on(body, parent, lambda k, A, S, U: _yield(A, S, U, spd_inverse(S.T * U)))
+
+
+def pass_on(body: Any, parent: Any, through: Callable[..., tuple[ArticulatedInertia, Any]]) -> None:
+    """Go through the velocity components of a joint one by one: `through(k, A, S, U)` is the inertia felt through the
+    k-th, whose motion is S, and how much it yields."""
     A, p = body.A, body.p
     columns, d_inv, u = [], [], []
-    for S, effort in zip(_single_columns(body.S), body.effort, strict=True):
+    for k, S in enumerate(_single_columns(body.S)):
         U = A * S
-        D_inv = spd_inverse(S.T * U)
-        r = effort - (S.T * p)[0]
-        A = A.felt_through(S, U, D_inv)
-        p = p + U * array([D_inv[0, 0] * r])
+        r = body.effort[k] - (S.T * p)[0]
+        A, yields = through(k, A, S, U)
+        p = p + U * array([yields * r])
         columns.append(U)
-        d_inv.append(D_inv[0, 0])
+        d_inv.append(yields)
         u.append(r)
     parent.A += body.X.pull(A)
     parent.p += body.X.pull(p + A * body.c)
     body.U = ForceSpace(np.hstack([U.array for U in columns]))
     body.d_inv, body.u = array(d_inv), array(u)
+
+
+def _yield(
+    A: ArticulatedInertia, S: MotionSpace, U: ForceSpace, D_inv: Any
+) -> tuple[ArticulatedInertia, Any]:
+    return A.felt_through(S, U, D_inv), D_inv[0, 0]
 
 
 def _single_columns(S: MotionSpace) -> list[MotionSpace]:

@@ -5,14 +5,18 @@ from catena.mechanism.generators.andrews import andrews
 from catena.mechanism.generators.arms import add_arm, arm6, arm7
 from catena.mechanism.generators.bars import four_bar, n_four_bars
 from catena.mechanism.generators.chains import chain, tree
+from catena.mechanism.generators.four_link_chain import four_link_chain
 from catena.mechanism.generators.grasping import arms_on_object, free_flyer
 from catena.mechanism.generators.hand import hand
+from catena.mechanism.generators.hslm import hslm
 from catena.mechanism.generators.humanoid import humanoid
 from catena.mechanism.generators.nested import nested_loops
 from catena.mechanism.generators.random_mechanisms import random_kind, random_mechanism
 from catena.mechanism.generators.scissors import scissor_lift
 from catena.mechanism.generators.spatial_loops import bricard, spatial_four_bar
+from catena.mechanism.generators.stanford_arm import stanford_arm
 from catena.mechanism.generators.stewart import stewart
+from catena.mechanism.generators.two_links_and_load import two_links_and_load
 from catena.mechanism.generators.walker import walker
 
 __all__ = [
@@ -24,8 +28,10 @@ __all__ = [
     "bricard",
     "chain",
     "four_bar",
+    "four_link_chain",
     "free_flyer",
     "hand",
+    "hslm",
     "humanoid",
     "n_four_bars",
     "nested_loops",
@@ -33,7 +39,9 @@ __all__ = [
     "random_mechanism",
     "scissor_lift",
     "spatial_four_bar",
+    "stanford_arm",
     "stewart",
     "tree",
+    "two_links_and_load",
     "walker",
 ]

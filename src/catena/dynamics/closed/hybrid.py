@@ -1,0 +1,92 @@
+"""Hybrid dynamics with loops: some joint accelerations given, the others and the forces of the drives found.
+
+With the coordinates split into driven ones (d) and the rest (f), the motion obeys
+
+    H_ff vdot_f = (force - H_fd vdot_d)_f + J_f^T lambda,     J_f vdot_f = -(gamma + J_d vdot_d)
+
+and a drive gives what H vdot = force + J^T lambda lacks in its row. Loops that the drives alone determine must agree
+with what is prescribed; what they are opened by otherwise is a result. Where drives work against each other through
+redundant constraints, their forces belong to the smallest multipliers.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from catena.dynamics.closed.elimination import is_for, is_trusted
+from catena.dynamics.closed.problem import LoopProblem, row_scale, row_weight, typical_inertia
+from catena.dynamics.closed.square_root import constrained, positive_definite, solve_lower, solve_upper
+from catena.dynamics.loop_elimination import columns_for
+from catena.dynamics.loop_elimination.hybrid import hybrid_elimination
+from catena.kinematics.stacks import apply, transposed
+
+
+@dataclass(frozen=True, eq=False)
+class HybridSolution:
+    """Accelerations `vdot` and joint forces `tau` (states, nv), and the states (k,) in which the prescribed
+    accelerations open loops, with the accelerations (k, m) that they do so by."""
+
+    vdot: np.ndarray
+    tau: np.ndarray
+    open_states: np.ndarray
+    opening: np.ndarray
+
+
+# An acceleration that opens a loop by more than this part of what is at work in it contradicts the loop, but rounding
+# is measured by the accelerations that the forces would cause without loops.
+CONTRADICTION, ROUNDING = 1e-6, 1e-10
+
+
+def hybrid(problem: LoopProblem, driven: np.ndarray, given: np.ndarray) -> HybridSolution:
+    """Solve with the accelerations `given` (states, nv) where `driven` (nv,) is true: by elimination in lanes, and by a
+    rank-revealing decomposition where that is not exact enough."""
+    states, m = problem.states, problem.plan.total_constraints
+    vdot, tau = np.zeros_like(problem.v), np.zeros_like(problem.v)
+    doubtful = np.ones(states, dtype=bool)
+    if is_for(problem.plan):
+        inputs: dict[str, Any] = dict(problem.given)
+        inputs["qd"] = inputs.pop("v")
+        inputs |= {"driven": driven.astype(np.float64), "qdd_given": given}
+        algorithm = hybrid_elimination(columns_for(problem.plan))
+        result = problem.runner.evaluate(algorithm, inputs, finite=False)
+        vdot, tau = result["qdd"], result["drive"]
+        doubtful = ~is_trusted(*(result[name][:, 0] for name in ("defect", "change", "before", "size")))
+    if not doubtful.any():
+        return HybridSolution(vdot, tau, np.zeros(0, dtype=np.int64), np.zeros((0, m)))
+    rest: Any = {n: None if x is None else x[doubtful] for n, x in problem.given.items()}
+    vdot[doubtful], tau[doubtful], opening, allowed = hybrid_kkt(
+        LoopProblem(problem.runner, **rest), driven, given[doubtful]
+    )
+    bad = np.linalg.norm(opening, axis=-1) > np.linalg.norm(allowed, axis=-1)
+    return HybridSolution(vdot, tau, np.flatnonzero(doubtful)[bad], opening[bad])
+
+
+def hybrid_kkt(
+    problem: LoopProblem, driven: np.ndarray, given: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The same for all states by singular values, as `kkt` does: vdot and tau (states, nv), the accelerations
+    (states, m) by which loops open, and those (states, m) that are no contradiction."""
+    plan, free = problem.plan, ~driven
+    H, J = problem.H, problem.J
+    vdot = np.where(driven, given, 0.0)
+    force = (problem.force - apply(H, vdot))[:, free]
+    J_f, gamma = J[..., free], problem.gamma + apply(J, vdot)
+    weight = [row_weight(s.Phi, problem.mass, problem.length) for s in problem.loops]
+    rows = np.concatenate(weight, axis=-1) if weight else np.zeros((problem.states, 0))
+    typical = typical_inertia(problem.motions.S_rows, problem.mass, problem.length)[..., free]
+    L, _, force = positive_definite(H[:, free][..., free], force, J_f, gamma, rows, plan.name, typical)
+    scales = [
+        row_scale(s.Phi, np.linalg.solve(L, transposed(s.J_rel[..., free])), problem.length)
+        for s in problem.loops
+    ]
+    scale = np.concatenate(scales, axis=-1) if scales else np.zeros((problem.states, 0))
+    A = transposed(np.linalg.solve(L, transposed(J_f))) / scale[..., None]
+    unbound = solve_lower(L, force)
+    y, mu, _ = constrained(A, unbound, -gamma / scale, problem.tolerance)
+    vdot[:, free] = solve_upper(L, y)
+    lacking = apply(H, vdot) - problem.force - apply(transposed(J), mu / scale)
+    tau = np.zeros_like(vdot) if problem.tau is None else problem.tau
+    at_work = apply(np.abs(J), np.abs(vdot)) + np.abs(problem.gamma)
+    allowed = CONTRADICTION * at_work + ROUNDING * apply(np.abs(J_f), np.abs(solve_upper(L, unbound)))
+    return vdot, tau + np.where(driven, lacking, 0.0), apply(J, vdot) + problem.gamma, allowed

@@ -1,0 +1,89 @@
+"""Steps on the whole state of one mechanism: traced, lowered and compiled for where its fields lie in the workspace.
+
+Such a step is somebody's function of all coordinates, a control law for example. Its code depends on the mechanism, so
+it is kept on disk by its text.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catena.errors import KernelError
+from catena.kernels import cache, engine
+from catena.kernels.algorithm import POSITION, VELOCITY, Algorithm, Step
+from catena.kernels.code import Unit
+from catena.kernels.cpu import target
+from catena.kernels.lowering import Slot, lower, prelude
+from catena.kernels.tracing import TracedStep
+from catena.spatial.scalars import array
+
+if TYPE_CHECKING:
+    from catena.kernels.tape import Layout
+
+_compiled: dict[str, int] = {}
+
+
+class TracedWhole:
+    """The whole state as a step sees it while it is traced: whole arrays of symbols are read and written."""
+
+    def __init__(self, step: TracedStep, slots: dict[str, np.ndarray], scalars: frozenset[str]) -> None:
+        self.__dict__.update(_step=step, _slots=slots, _scalars=scalars, _values={})
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._values:
+            value = array([self._step.load(Slot(0, int(k))) for k in self._where(name)])
+            self._values[name] = value[0] if name in self._scalars else value
+        return self._values[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        slots, entries = self._where(name), np.ravel(np.asarray(value, dtype=object))
+        if len(entries) != len(slots):
+            raise KernelError(
+                f"A step on the whole state gives {len(entries)} numbers for {name}, which has {len(slots)}."
+            )
+        for slot, entry in zip(slots, entries, strict=True):
+            self._step.stores[Slot(0, int(slot))] = entry
+        self._values[name] = value
+
+    def _where(self, name: str) -> np.ndarray:
+        if name not in self._slots:
+            raise KernelError(
+                f"A step on the whole state uses {name}, which is neither a field of bodies that goes in or comes out "
+                f"of the algorithm nor a field of the ground."
+            )
+        return self._slots[name]
+
+
+def whole_step(algorithm: Algorithm, step: Step, layout: "Layout", ground: Unit) -> int:
+    """The address of a step on the whole state of the mechanism with this layout."""
+    slots, scalars = _slots(algorithm, layout, ground)
+    traced = TracedStep()
+    step(TracedWhole(traced, slots, scalars))
+    lanes = target().lanes
+    text = prelude(lanes) + lower("whole", list(traced.loads.items()), list(traced.stores.items()), lanes)
+    entry = cache.key("whole", text)
+    if entry not in _compiled:
+        found = cache.read(entry)
+        code = found[0] if found else engine.compile_object(text)
+        if not found:
+            cache.write(entry, code, {})
+        _compiled[entry] = engine.load_object("whole", code, ["whole"])["whole"]
+    return _compiled[entry]
+
+
+def _slots(
+    algorithm: Algorithm, layout: "Layout", ground: Unit
+) -> tuple[dict[str, np.ndarray], frozenset[str]]:
+    """Where every field lies, counted in slots from the start of the workspace, and the ground's single numbers."""
+    slots: dict[str, np.ndarray] = {n: np.array(where) for n, where in ground.fields.items()}
+    single = frozenset(
+        n for n in ground.fields if n not in algorithm.ground_inputs or algorithm.ground_inputs[n].size == 1
+    )
+    plan = layout.plan
+    for name, extent in {**algorithm.outputs, **algorithm.inputs}.items():
+        if extent in (POSITION, VELOCITY):
+            where = np.zeros(plan.nq if extent is POSITION else plan.nv, dtype=np.int64)
+            for column, offset in layout.body_table(name, extent) // np.array([8, layout.slot_bytes]):
+                where[column] = offset
+            slots[name] = where
+    return slots, single

@@ -1,0 +1,402 @@
+"""A run that checks itself: what must hold for any motion, how far it is off, and what to do about it, in words."""
+
+from __future__ import annotations
+
+import textwrap
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from catena import dynamics
+from catena.errors import CatenaWarning
+from catena.joints import Flipped, Free, Spherical
+from catena.mechanism import GROUND, PointSpring
+from catena.simulation import loads
+from catena.simulation.trajectory import Trajectory
+
+Level = Literal["ok", "note", "warn"]
+
+# What a run at default tolerances stays well below; relative, but for loops and limits [m or rad] and quaternions.
+ENERGY, ESTIMATED_ENERGY, MOMENTUM = 1e-5, 1e-3, 1e-6
+CLOSURE, CLOSURE_RATE, QUATERNION, LIMIT = 1e-8, 1e-6, 1e-9, 1e-2
+# A force so close to the limit of its actuator is at the limit.
+AT_LIMIT = 1e-9
+# Gauss-Legendre points and weights on [0, 1]: works between samples to the sixth order.
+_NODES, _WEIGHTS = (
+    np.array([0.5 - np.sqrt(0.15), 0.5, 0.5 + np.sqrt(0.15)]),
+    np.array([5.0, 8.0, 5.0]) / 18.0,
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One thing that was checked: its name, the worst `value` found, the `bound` it should stay below, and a sentence
+    that says what this means. `level` is "ok", "note" (worth knowing, nothing wrong) or "warn"."""
+
+    name: str
+    value: float
+    bound: float
+    unit: str
+    level: Level
+    text: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is nothing to warn of."""
+        return self.level != "warn"
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The lines of an audit; print it to read them."""
+
+    mechanism: str
+    lines: tuple[Line, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether no line warns."""
+        return all(line.ok for line in self.lines)
+
+    def __getitem__(self, name: str) -> Line:
+        """The line with a name, such as "energy"."""
+        for line in self.lines:
+            if line.name == name:
+                return line
+        raise KeyError(
+            f"the audit has no line {name!r}: there are {', '.join(line.name for line in self.lines)}"
+        )
+
+    def __contains__(self, name: str) -> bool:
+        return any(line.name == name for line in self.lines)
+
+    def __iter__(self) -> Iterator[Line]:
+        return iter(self.lines)
+
+    def __str__(self) -> str:
+        verdict = "nothing to warn of" if self.ok else "look at the lines marked 'warn'"
+        wide = max(len(line.name) for line in self.lines)
+        text = [f"Audit of {self.mechanism!r}: {verdict}."]
+        for line in self.lines:
+            head = f"  {line.level:<4}  {line.name:<{wide}}  "
+            text.append(textwrap.fill(line.text, 110, initial_indent=head, subsequent_indent=" " * len(head)))
+        return "\n".join(text)
+
+    def warn(self, stacklevel: int = 2) -> None:
+        """Issue a `CatenaWarning` for each line that warns."""
+        for line in self.lines:
+            if not line.ok:
+                warnings.warn(f"{self.mechanism!r}: {line.text}", CatenaWarning, stacklevel=stacklevel + 1)
+
+
+def audit(run: Trajectory) -> Audit:
+    """Check a run: energy against work, momentum where nothing outside acts, loops, quaternions, limits, actuators."""
+    lines = [
+        *_end(run),
+        _energy(run),
+        *_momentum(run),
+        *_closure(run),
+        *_quaternions(run),
+        *_limits(run),
+        *_actuators(run),
+    ]
+    return Audit(run.system.mechanism.name, tuple(lines))
+
+
+def works(run: Trajectory) -> tuple[dict[str, np.ndarray], bool]:
+    """The works (..., samples) since the start by source, and whether they are an estimate: those the simulation kept
+    count of, or else the integral of the powers along the interpolated motion by three Gauss points an interval."""
+    if run.work or len(run.t) < 2:
+        return dict(run.work), False
+    if not _exchanges_energy(run):
+        return {}, False
+    h = np.diff(run.t)
+    times = (run.t[:-1, None] + h[:, None] * _NODES).ravel()
+    q, v = run.at(times)
+    tau, wrenches = run._forces_at(times), run._wrenches_at(times)
+    driving = run._dynamics_with(times, q, v, tau, wrenches)[1]
+    found = {}
+    for name, power in loads.powers(run.system, q, v, tau, wrenches, driving).items():
+        gained = (power.reshape(*run.batch, len(h), 3) @ _WEIGHTS) * h
+        total = np.zeros(run.q.shape[:-1])
+        np.cumsum(gained, axis=-1, out=total[..., 1:])
+        if total.any():
+            found[name] = total
+    return found, True
+
+
+@dataclass(frozen=True, eq=False)
+class Balance:
+    """What the energy changes beyond the works done, `rest` (..., samples); the energy `moved` about at all (...),
+    which says how much that is; the `works` (..., samples) by source, and whether they are an estimate."""
+
+    rest: np.ndarray
+    moved: np.ndarray
+    works: dict[str, np.ndarray]
+    is_estimate: bool
+
+
+def energy_balance(run: Trajectory) -> Balance:
+    """Compare the energy of a run with the work done on its mechanism."""
+    done, is_estimate = works(run)
+    rest = run.energy - run.energy[..., :1]
+    potential = np.abs(run.potential_energy - run.potential_energy[..., :1])
+    moved = np.max(run.kinetic_energy + potential, axis=-1)
+    for work in done.values():
+        moved = moved + np.max(np.abs(work), axis=-1)
+        rest = rest - work
+    return Balance(rest, moved, done, is_estimate)
+
+
+def _exchanges_energy(run: Trajectory) -> bool:
+    plan, mechanism = run.system.plan, run.system.mechanism
+    rubs = any(x.any() for x in (plan.damping, plan.friction))
+    rubs = rubs or any(loop.damping.any() or loop.friction.any() for loop in plan.loop_joints)
+    dampers = any(np.any(spring.damping) for spring in mechanism.springs.values())
+    stops = any(joint.limits is not None for joint in mechanism.joints.values())
+    return bool(run.tau.any() or run.wrenches or run.driven or mechanism.wrenches or rubs or dampers or stops)
+
+
+def _end(run: Trajectory) -> list[Line]:
+    if not run.ended:
+        return []
+    reason = run.ended[0].upper() + run.ended[1:].rstrip(".")
+    return [
+        Line(
+            "end",
+            float(run.t[-1]),
+            np.inf,
+            "s",
+            "note",
+            f"The run stopped at t = {run.t[-1]:.6g} s. {reason}.",
+        )
+    ]
+
+
+def _energy(run: Trajectory) -> Line:
+    balance = energy_balance(run)
+    bound = ESTIMATED_ENERGY if balance.is_estimate else ENERGY
+    value, where = _worst(run, np.abs(balance.rest) / np.maximum(balance.moved, 1e-300)[..., None])
+    size = f"{_percent(value)} of the {float(np.max(balance.moved)):.3g} J that were moved about"
+    known = f" the work of {_listed(list(balance.works))}" if balance.works else ""
+    if not balance.is_estimate:
+        beyond = f" beyond{known}" if known else ""
+        if value <= bound:
+            text = f"The energy changes by at most {size}{beyond}: the motion is accurate in this respect."
+            return Line("energy", value, bound, "", "ok", text)
+        text = (
+            f"The energy changes by {size}{beyond}, most at {where}, and should not change: the steps are too large "
+            f"for this motion. Take a smaller step or rtol, or an integrator of higher order."
+        )
+        return Line("energy", value, bound, "", "warn", text)
+    text = (
+        f"The energy changes by at most {size} beyond{known}, which was not counted during the run but estimated from "
+        f"the samples"
+    )
+    if value <= bound:
+        return Line(
+            "energy", value, bound, "", "ok", f"{text}: as far as that tells, the motion is accurate."
+        )
+    text += (
+        f"; most at {where}. Either the samples are too far apart for forces that vary between them, or the steps are "
+        f"too large for this motion: take more samples, and if this stays, a smaller step or rtol."
+    )
+    return Line("energy", value, bound, "", "warn", text)
+
+
+def _momentum(run: Trajectory) -> list[Line]:
+    """Linear momentum less the impulse of gravity, and angular momentum about the mass centre."""
+    system = run.system
+    mass = float(system.plan.inertia[1:, 0].sum())
+    # Of a batch that stopped early some states rest at their end while others go on.
+    if mass == 0.0 or (run.ended and run.batch) or not is_free_flying(run):
+        return []
+    c, h = system.center_of_mass(run.q), run.momentum
+    linear = h[..., 3:] - mass * system.plan.gravity * (run.t - run.t[0])[:, None]
+    angular = h[..., :3] - np.cross(c, h[..., 3:])
+    speed = np.sqrt(2.0 * np.max(run.kinetic_energy) / mass)
+    inside = run.kinetic_energy - np.einsum("...i,...i->...", h[..., 3:], h[..., 3:]) / (2.0 * mass)
+    scales = mass * speed, np.sqrt(2.0 * max(float(np.max(inside)), 0.0) * _moment_of_inertia(run, c))
+    impulse = ", but for the impulse of gravity," if system.plan.gravity.any() else ""
+    lines = []
+    for name, what, x, scale in (
+        ("linear momentum", f"the linear momentum{impulse}", linear, scales[0]),
+        ("angular momentum", "the angular momentum about the mass centre", angular, scales[1]),
+    ):
+        off = np.linalg.norm(x - x[..., :1, :], axis=-1) / max(float(scale), 1e-300)
+        value, where = _worst(run, off)
+        if value <= MOMENTUM:
+            text = f"Nothing outside pushes the mechanism, and {what} stays the same to {_percent(value)}."
+            lines.append(Line(name, value, MOMENTUM, "", "ok", text))
+        else:
+            text = (
+                f"Nothing outside pushes the mechanism, yet {what} changes by {_percent(value)}, most at {where}. "
+                f"Take a smaller step or rtol."
+            )
+            lines.append(Line(name, value, MOMENTUM, "", "warn", text))
+    return lines
+
+
+def is_free_flying(run: Trajectory) -> bool:
+    """Whether the mechanism touches ground through free joints only and nothing outside acts on it but gravity."""
+    plan, mechanism = run.system.plan, run.system.mechanism
+    if run.wrenches or mechanism.wrenches:
+        return False
+    holding = set()
+    for i in range(1, plan.n):
+        if plan.parent[i] == 0:
+            kind = plan.kind[i]
+            columns = slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i]))
+            acts = (plan.damping[columns], plan.friction[columns], run.tau[..., columns])
+            if not isinstance(kind.kind if isinstance(kind, Flipped) else kind, Free):
+                return False
+            if plan.joint[i] in run.driven or any(x.any() for x in acts):
+                return False
+            holding.add(plan.joint[i])
+    for loop in plan.loop_joints:
+        if 0 in (loop.parent_node, loop.child_node):
+            if loop.constraints or loop.damping.any() or loop.friction.any():
+                return False
+            holding.add(loop.name)
+    if any(
+        mechanism.joints[name].limit_stiffness is not None for name in holding if name in mechanism.joints
+    ):
+        return False
+    for spring in mechanism.springs.values():
+        if isinstance(spring, PointSpring):
+            if any(plan.body_pose[frame][0] == plan.body_node[GROUND] for frame in spring.frames):
+                return False
+        elif spring.joint in holding:
+            return False
+    return True
+
+
+def _moment_of_inertia(run: Trajectory, c: np.ndarray) -> float:
+    """The largest sum of the principal moments about the mass centre, as a scale."""
+    rows = np.ascontiguousarray(run.q.reshape(-1, run.system.nq))
+    inertia = run.system.program(dynamics.total_inertia).run({"q": rows}, len(rows))[1]["Ic"]
+    about_ground = inertia[:, 4] + inertia[:, 7] + inertia[:, 9]
+    return float(np.max(about_ground - 2.0 * inertia[:, 0] * np.sum(c.reshape(-1, 3) ** 2, axis=-1)))
+
+
+def _closure(run: Trajectory) -> list[Line]:
+    if not any(loop.constraints for loop in run.system.plan.loop_joints):
+        return []
+    position, rate = (np.max(np.abs(x), axis=-1) for x in run.system.closure(run.q, run.v))
+    lines = []
+    for name, what, x, bound, unit in (
+        ("loops", "are open by", position, CLOSURE, "m or rad"),
+        ("loop velocities", "move apart by", rate, CLOSURE_RATE, "m/s or rad/s"),
+    ):
+        value, where = _worst(run, x)
+        if value <= bound:
+            lines.append(
+                Line(name, value, bound, unit, "ok", f"The loops {what} at most {value:.2g} {unit}.")
+            )
+        else:
+            text = f"The loops {what} {value:.3g} {unit} at {where}. With drift='projection' they stay closed."
+            lines.append(Line(name, value, bound, unit, "warn", text))
+    return lines
+
+
+def _quaternions(run: Trajectory) -> list[Line]:
+    plan = run.system.plan
+    lengths = [
+        np.abs(np.linalg.norm(run.q[..., end - 4 : end], axis=-1) - 1.0)
+        for end in (
+            int(plan.q_start[i] + plan.q_size[i]) for i in range(1, plan.n) if _is_turned(plan.kind[i])
+        )
+    ]
+    if not lengths:
+        return []
+    value, where = _worst(run, np.max(lengths, axis=0))
+    if value <= QUATERNION:
+        text = f"Quaternions have length 1 to {value:.2g}."
+        return [Line("quaternions", value, QUATERNION, "", "ok", text)]
+    text = (
+        f"A quaternion is off length 1 by {value:.3g} at {where}. Catena's own steps keep it; if these states come "
+        f"from elsewhere, divide by the length."
+    )
+    return [Line("quaternions", value, QUATERNION, "", "warn", text)]
+
+
+def _is_turned(kind: object) -> bool:
+    return isinstance(kind.kind if isinstance(kind, Flipped) else kind, Free | Spherical)
+
+
+def _limits(run: Trajectory) -> list[Line]:
+    """How far joints went beyond their limits: all stops give way, those that should be rigid by very little."""
+    worst: dict[bool, tuple[float, str]] = {}
+    for name, joint in run.system.mechanism.joints.items():
+        if joint.limits is None or name not in (*run.system.joints, *run.system.loops):
+            continue
+        x = run[name]
+        if joint.kind.nq != joint.kind.nv:
+            rows = x.reshape(-1, joint.kind.nq)
+            shift = np.array([joint.kind.difference(joint.kind.neutral(), row) for row in rows])
+            x = shift.reshape(*x.shape[:-1], joint.kind.nv)
+        beyond = np.max(np.maximum(joint.limits[:, 0] - x, x - joint.limits[:, 1]), axis=-1)
+        value, where = _worst(run, np.maximum(beyond, 0.0))
+        is_elastic = joint.limit_stiffness is not None
+        words = f"that of joint {name!r} by {value:.3g} rad or m at {where}"
+        worst[is_elastic] = max(worst.get(is_elastic, (0.0, "")), (value, words))
+    lines = []
+    for is_elastic, (value, words) in sorted(worst.items()):
+        name, bound = ("elastic limits", np.inf) if is_elastic else ("limits", LIMIT)
+        if value == 0.0:
+            lines.append(Line(name, value, bound, "rad or m", "ok", "All joints stay within their limits."))
+        elif value <= bound:
+            text = f"Joints press against their stops, which give way, most of all {words}."
+            lines.append(Line(name, value, bound, "rad or m", "note", text))
+        else:
+            text = (
+                f"Joints are far beyond their limits: the stops give way, most of all {words}. Check that the motion "
+                f"starts within the limits and what drives it there, or end the run before with an event."
+            )
+            lines.append(Line(name, value, bound, "rad or m", "warn", text))
+    return lines
+
+
+def _actuators(run: Trajectory) -> list[Line]:
+    """How long actuators gave all they can."""
+    shares = {}
+    for name, actuator in run.system.mechanism.actuators.items():
+        limits = actuator.joint_limits
+        if actuator.joint not in run.system.joints or not np.isfinite(limits).any():
+            continue
+        tau = run.force(actuator.joint)[..., list(actuator.components)]
+        slack = AT_LIMIT * np.abs(limits)
+        full = (tau <= limits[:, 0] + slack[:, 0]) | (tau >= limits[:, 1] - slack[:, 1])
+        shares[name] = float(np.mean(np.any(full, axis=-1)))
+    if not shares:
+        return []
+    busiest = max(shares, key=shares.__getitem__)
+    value = shares[busiest]
+    if value == 0.0:
+        return [Line("actuators", 0.0, np.inf, "", "ok", "No actuator reaches its limit.")]
+    others = sum(share > 0.0 for share in shares.values()) - 1
+    more = f" and {others} more" if others else ""
+    text = (
+        f"Actuator {busiest!r}{more} gives all it can, in {100.0 * value:.3g} % of the samples: what the controller "
+        f"asked for beyond that did not act."
+    )
+    return [Line("actuators", value, np.inf, "", "note", text)]
+
+
+def _worst(run: Trajectory, x: np.ndarray) -> tuple[float, str]:
+    """The largest entry of x (..., samples), and where it is, in words."""
+    at = np.unravel_index(int(np.argmax(x)), x.shape)
+    *state, sample = (int(k) for k in at)
+    index = f" in state {state[0] if len(state) == 1 else tuple(state)}" if state else ""
+    return float(x[at]), f"t = {run.t[sample]:.4g} s{index}"
+
+
+def _percent(part: float) -> str:
+    return f"{100.0 * part:.2g} %" if part >= 1e-4 else f"a part {part:.1e}"
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

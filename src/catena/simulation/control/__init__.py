@@ -1,0 +1,26 @@
+"""What drives joints: controllers as objects, and laws that compile into the loop of a simulation."""
+
+from catena.simulation.control import symbols
+from catena.simulation.control.computed_torque import ComputedTorque
+from catena.simulation.control.feedforward import Feedforward
+from catena.simulation.control.gravity_compensation import GravityCompensation
+from catena.simulation.control.pid import PID
+from catena.simulation.control.protocol import Controller, Law
+from catena.simulation.control.sampled import sampled
+from catena.simulation.control.sum import Sum
+from catena.simulation.control.symbolic import SymbolicControl
+from catena.simulation.control.task_space import TaskSpace
+
+__all__ = [
+    "PID",
+    "ComputedTorque",
+    "Controller",
+    "Feedforward",
+    "GravityCompensation",
+    "Law",
+    "Sum",
+    "SymbolicControl",
+    "TaskSpace",
+    "sampled",
+    "symbols",
+]

@@ -1,0 +1,62 @@
+"""Computed torque: the forces that make errors decay like damped oscillators.
+
+Joints are asked to accelerate by a_d + kd (v_d - v) + kp e, and inverse dynamics gives the forces for it, so that the
+error obeys e'' + kd e' + kp e = 0 whatever the mechanism weighs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from catena.errors import StateError
+from catena.simulation.control.following import Ahead, as_path
+from catena.simulation.control.forces import forces
+from catena.simulation.control.gains import gains
+from catena.simulation.control.protocol import Controller, checked_rate, require_same
+from catena.system import System
+
+
+class ComputedTorque(Controller):
+    """Makes joints follow a reference with errors that decay with kp [1/s^2] and kd [1/s].
+
+    `reference` as for `PID`; gains are numbers, mappings by joint, or (nv,), and kd is 2 sqrt(kp), critically damped,
+    unless given. In a tree whose joints all have an actuator and a reference this is inverse dynamics. With loops, or
+    where joints lack one of the two, the forces of the actuated joints are those that bring the accelerations of the
+    joints with a reference nearest to what is wanted; what is left free is brought to rest with `damping` [1/s].
+    """
+
+    def __init__(
+        self,
+        system: System,
+        reference: Any,
+        kp: Any,
+        kd: Any = None,
+        *,
+        damping: float = 1.0,
+        rate: float | None = None,
+    ) -> None:
+        self.system = system
+        self.path = as_path(system, "ComputedTorque", reference)
+        self.rate = checked_rate(rate, "ComputedTorque")
+        self.kp = gains(system, "ComputedTorque", "kp", kp)
+        self.kd = 2.0 * np.sqrt(self.kp) if kd is None else gains(system, "ComputedTorque", "kd", kd)
+        if not (np.isfinite(damping) and damping >= 0.0):
+            raise StateError(f"ComputedTorque: damping is {damping}; give 0 or more [1/s].")
+        self.damping = damping
+        followed = self.path.followed
+        self._plain = not system.plan.total_constraints and bool((system.plan.actuated & followed).all())
+        self._rows = np.eye(system.nv)[followed]
+        self._ahead = Ahead(self.path.given, self.rate)
+
+    def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
+        require_same("ComputedTorque", self.system, system)
+
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        system = self.system
+        q_d, v_d, a_d = self._ahead.at(t)
+        wanted = a_d + self.kd * (v_d - v) + self.kp * system.difference(q, q_d)
+        if self._plain:
+            return system.inverse_dynamics(q, v, wanted)
+        return forces(system, q, v, self._rows, wanted[..., self.path.followed], -self.damping * v)

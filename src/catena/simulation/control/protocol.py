@@ -1,0 +1,86 @@
+"""What a simulation knows about controllers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from catena.errors import StateError
+from catena.system import System
+
+
+class Controller(ABC):
+    """Gives the joint forces tau (..., nv) for a time and the states q (..., nq), v (..., nv).
+
+    `rate` is how often it is asked [Hz]: between two times k / rate its forces are held. None means always, at every
+    stage of a step. Controllers are added with `+`.
+    """
+
+    rate: float | None = None
+
+    @property
+    def compiles(self) -> bool:
+        """Whether it is a `Law`, which can be compiled into the loop of a simulation."""
+        return False
+
+    @abstractmethod
+    def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
+        """Forget what was before; a run of `system` with this batch shape begins."""
+
+    @abstractmethod
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return tau (..., nv)."""
+
+    def __add__(self, other: Any) -> Controller:
+        from catena.simulation.control.sum import Sum
+
+        return Sum(self, other)
+
+    def __radd__(self, other: Any) -> Controller:
+        from catena.simulation.control.sum import Sum
+
+        return Sum(other, self)
+
+
+@runtime_checkable
+class Law(Protocol):
+    """A controller as a formula, the same for numbers and symbols.
+
+    `evaluate` is a pure function of arrays (see `symbols`). A law with memory has a rate: its memory after a sample
+    enters the next one.
+    """
+
+    rate: float | None
+
+    def memory(self, system: System) -> int:
+        """Return the number of memory entries; they are zero at the start."""
+
+    def inputs(self, t: Any) -> np.ndarray:
+        """Return what is known ahead at time t, (k,) or (..., k); for an array of times (T,) it is (..., T, k)."""
+
+    def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
+        """Return tau (..., nv) and the next memory, from (..., nq), (..., nv), (..., m) and (..., k)."""
+
+
+def checked_rate(rate: Any, who: str) -> float | None:
+    """Return a sampling rate [Hz] that is positive and finite, or None."""
+    if rate is None:
+        return None
+    try:
+        value = float(rate)
+    except (TypeError, ValueError) as error:
+        raise StateError(f"{who}: rate is {rate!r}; give a number of samples per second, or None.") from error
+    if not (np.isfinite(value) and value > 0.0):
+        raise StateError(f"{who}: rate is {value}; give a positive number of samples per second, or None.")
+    return value
+
+
+def require_same(who: str, own: System, given: System) -> None:
+    """Raise a StateError when a controller made for one system is started on another."""
+    if given is not own:
+        raise StateError(
+            f"{who} was made for {own.mechanism.name!r} ({own.nv} velocity components) and is used with "
+            f"{given.mechanism.name!r} ({given.nv}), planned anew or another one: make it with the same system."
+        )

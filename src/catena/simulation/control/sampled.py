@@ -1,0 +1,70 @@
+"""A controller that is asked at its own rate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from catena.errors import StateError
+from catena.simulation.control.protocol import Controller, checked_rate
+from catena.system import System
+
+
+def sampled(function: Callable[..., Any], rate: float | None) -> Controller:
+    """Return a controller that asks `function(t, q, v)` at the times k / rate [s] and holds its forces in between.
+
+    The function may have a memory of its own, since it is asked once for every sample, in order. If it has a method
+    `start(system, batch)`, that is called before every run.
+    """
+    return Sampled(function, rate)
+
+
+class Sampled(Controller):
+    """Carries a rate for a function of (t, q, v); a simulation does the sampling."""
+
+    def __init__(self, function: Callable[..., Any], rate: float | None) -> None:
+        if not callable(function):
+            raise StateError(f"sampled: {function!r} cannot be called; give a function of (t, q, v).")
+        self.function = function
+        self.rate = checked_rate(rate, "sampled")
+        own = getattr(function, "rate", None)
+        if own is not None and own != self.rate:
+            raise StateError(
+                f"sampled: {type(function).__name__} has the rate {own:g} Hz already, and {rate} was asked for; "
+                f"make it with rate={rate}."
+            )
+
+    @property
+    def compiles(self) -> bool:
+        return bool(getattr(self.function, "compiles", False))
+
+    def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
+        begin = getattr(self.function, "start", None)
+        if begin is not None:
+            begin(system, batch)
+
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return np.asarray(self.function(t, q, v), dtype=np.float64)
+
+    # What it samples may be a law.
+
+    def memory(self, system: System) -> int:
+        return int(self._law.memory(system))
+
+    def inputs(self, t: Any) -> np.ndarray:
+        return np.asarray(self._law.inputs(t))
+
+    def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
+        tau, memory = self._law.evaluate(t, q, v, memory, inputs)
+        return tau, memory
+
+    @property
+    def _law(self) -> Any:
+        if not self.compiles:
+            raise StateError(
+                f"{getattr(self.function, '__name__', type(self.function).__name__)} is a Python function, which "
+                f"does not compile; write it as a SymbolicControl."
+            )
+        return self.function

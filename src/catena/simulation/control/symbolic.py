@@ -1,0 +1,94 @@
+"""A user's control law, compiled into the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from catena.errors import StateError
+from catena.simulation.control.protocol import Controller, checked_rate
+from catena.simulation.control.remembered import Remembered
+from catena.simulation.control.symbols import stack
+from catena.system import System
+
+
+class SymbolicControl(Controller):
+    """A law written with arithmetic and the functions of `catena.symbols`.
+
+    `function(t, q, v)` returns tau as an array (..., nv) or a list of its entries. With `memory` entries it is called
+    as function(t, q, v, memory) and returns (tau, next memory); memory is zero at the start. With `inputs`, a function
+    of the time that gives numbers known ahead (k,), these come as the last argument. `rate` [Hz] is the sampling rate,
+    which a law with memory needs; None is continuous.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        memory: int = 0,
+        inputs: Callable[[float], Any] | None = None,
+        rate: float | None = None,
+    ) -> None:
+        if not callable(function):
+            raise StateError(f"SymbolicControl: {function!r} cannot be called; give a function of (t, q, v).")
+        if not isinstance(memory, (int, np.integer)) or memory < 0:
+            raise StateError(f"SymbolicControl: memory is {memory!r}; give the number of its entries.")
+        if inputs is not None and not callable(inputs):
+            raise StateError(f"SymbolicControl: inputs is {inputs!r}; give a function of the time.")
+        self.rate = checked_rate(rate, "SymbolicControl")
+        if memory and self.rate is None:
+            raise StateError("SymbolicControl: a memory goes from sample to sample, so it needs a rate.")
+        self.function, self._size, self._inputs = function, int(memory), inputs
+        self._remembered = Remembered()
+
+    @property
+    def compiles(self) -> bool:
+        return True
+
+    def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
+        self._remembered.forget()
+
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return self._remembered.call(self, self._size, t, q, v)
+
+    def memory(self, system: System) -> int:
+        """Return the number of memory entries."""
+        return self._size
+
+    def inputs(self, t: Any) -> np.ndarray:
+        """Return what the user's inputs are at the time t, or at times."""
+        if self._inputs is None:
+            return np.zeros((*np.shape(t), 0))
+        rows = [np.atleast_1d(np.asarray(self._inputs(float(one)), dtype=np.float64)) for one in np.ravel(t)]
+        for one, row in zip(np.ravel(t), rows):
+            if not np.isfinite(row).all():
+                raise StateError(
+                    f"SymbolicControl: the inputs at t = {one:.9g} s are {row.tolist()}, not finite."
+                )
+        return np.stack(rows).reshape(*np.shape(t), *rows[0].shape)
+
+    def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
+        """Return tau and the next memory."""
+        extra = ([memory] if self._size else []) + ([inputs] if self._inputs is not None else [])
+        found = self.function(t, q, v, *extra)
+        if not self._size:
+            return _array(found), memory
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise StateError("SymbolicControl: a law with memory returns (tau, memory).")
+        tau, kept = _array(found[0]), _array(found[1])
+        if kept.shape[-1] != self._size:
+            raise StateError(
+                f"SymbolicControl: the law returned {kept.shape[-1]} memory entries, but it has {self._size}."
+            )
+        return tau, kept
+
+
+def _array(x: Any) -> np.ndarray:
+    if isinstance(x, np.ndarray):
+        return x
+    if isinstance(x, Sequence):
+        return stack(x)
+    raise StateError(
+        f"SymbolicControl: the law returned {x!r}; give tau as an array (..., nv) or a list of nv."
+    )

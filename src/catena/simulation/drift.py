@@ -1,0 +1,110 @@
+"""How loops are kept closed although integration has errors: by projection, by feedback in the constraints, or by a
+force."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from catena.errors import StateError
+from catena.simulation.acting import Acting
+from catena.system import System
+
+
+@dataclass(frozen=True)
+class Projection:
+    """After every step positions and velocities go back to the nearest closed state, in the sense of kinetic energy."""
+
+
+@dataclass(frozen=True)
+class Baumgarte:
+    """The constraints are not J vdot + gamma = 0 but J vdot + gamma + 2 / T J v + 1 / T^2 e = 0 with the closure errors
+    e, which then fade as fast as exp(-t / T). `time` is T [s]."""
+
+    time: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.time) and self.time > 0.0):
+            raise StateError(
+                f"Baumgarte: the time constant is {self.time}; give a positive number of seconds."
+            )
+
+
+@dataclass(frozen=True)
+class Corrective:
+    """A small force at the loops, added to the constraint forces, pulls them together: stiffness times the position
+    error and damping times the velocity error (van der Merwe, eq. 5.75), in N/m and N s/m along distances, in N m/rad
+    and N m s/rad about angles."""
+
+    stiffness: float = 60.0
+    damping: float = 40.0
+
+    def __post_init__(self) -> None:
+        for name, value in (("stiffness", self.stiffness), ("damping", self.damping)):
+            if not (np.isfinite(value) and value >= 0.0):
+                raise StateError(f"Corrective: the {name} is {value}; it must be finite and not negative.")
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """Loops drift as the integration errors have it."""
+
+
+Remedy = Projection | Baumgarte | Corrective | Nothing
+NAMES = {"projection": Projection, "baumgarte": Baumgarte, "corrective": Corrective, "none": Nothing}
+
+
+class Drift:
+    """A remedy against drift, on one system."""
+
+    def __init__(self, system: System, remedy: str | Remedy) -> None:
+        if isinstance(remedy, str):
+            if remedy not in NAMES:
+                raise StateError(
+                    f"There is no drift control {remedy!r}; choose {', '.join(NAMES)}, or give ct.Baumgarte(time) or "
+                    f"ct.Corrective(stiffness, damping)."
+                )
+            remedy = NAMES[remedy]()
+        self.system, self.remedy = system, remedy
+        self.name = next(name for name, kind in NAMES.items() if isinstance(remedy, kind))
+        self.closed = any(loop.constraints for loop in system.plan.loop_joints)
+
+    @property
+    def compiles(self) -> bool:
+        """Whether the compiled loop knows the remedy."""
+        return not self.closed or isinstance(self.remedy, (Projection, Nothing))
+
+    @property
+    def projects(self) -> bool:
+        """Whether states are brought back after every step."""
+        return self.closed and isinstance(self.remedy, Projection)
+
+    def accelerations(
+        self, acting: Acting, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray
+    ) -> np.ndarray:
+        """The accelerations (states, nv) with the remedy's part in them."""
+        vdot = acting.accelerations(t, q, v, tau)
+        if not self.closed:
+            return vdot
+        if isinstance(self.remedy, Baumgarte):
+            # What closes the loops in the sense of kinetic energy is what their forces do, so it adds up.
+            T = self.remedy.time
+            by_position, by_velocity = self.system.correction(q, v)
+            return vdot + by_position / T**2 + 2.0 / T * by_velocity
+        if isinstance(self.remedy, Corrective):
+            J = self.system.closure_jacobian(q)
+            force = self.force(q, v)
+            return (
+                vdot
+                + np.linalg.solve(self.system.mass_matrix(q), np.swapaxes(J, -1, -2) @ force[..., None])[
+                    ..., 0
+                ]
+            )
+        return vdot
+
+    def force(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The corrective force along each constraint (..., constraints)."""
+        assert isinstance(self.remedy, Corrective)
+        position, velocity = self.system.closure(q, v)
+        return -self.remedy.stiffness * position - self.remedy.damping * velocity

@@ -1,0 +1,82 @@
+"""Events: times at which a function of the state changes its sign.
+
+Each interval between two nodes of a run is looked at in a few places, and where the sign changes the state is moved
+there by a shorter step of the same method, so that the time is as exact as the motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from catena.errors import SimulationError, StateError
+
+# Where the sign is looked at within an interval, as parts of it, besides its ends.
+INSIDE = (0.25, 0.5, 0.75)
+# Events are located to this many seconds, or to the rounding of the time.
+EXACT = 1e-13
+
+
+@dataclass(frozen=True)
+class Event:
+    """A function(t, q, v) of one state, whose zeros are looked for. `direction` 1 wants only those where it rises, -1
+    only those where it falls. A `terminal` event ends the motion of its state."""
+
+    function: Callable[[float, np.ndarray, np.ndarray], Any]
+    name: str = ""
+    direction: int = 0
+    terminal: bool = False
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise StateError(
+                f"Event {self.name!r}: {self.function!r} cannot be called; give a function of (t, q, v)."
+            )
+        if self.direction not in (-1, 0, 1):
+            raise StateError(f"Event {self.name!r}: direction is {self.direction}; give 1, -1 or 0 for both.")
+
+    @property
+    def label(self) -> str:
+        """Its name, or that of its function."""
+        return self.name or getattr(self.function, "__name__", "event")
+
+    def value(self, t: float, q: np.ndarray, v: np.ndarray) -> float:
+        """The function's value, which must be a finite number."""
+        x = np.asarray(self.function(t, q, v), dtype=np.float64)
+        if x.size != 1 or not np.isfinite(x).all():
+            raise SimulationError(
+                f"Event {self.label!r} gave {x.tolist()} at t = {t:.9g} s; it must give one finite number. The "
+                f"trajectory so far is in the attribute `trajectory` of this error."
+            )
+        return float(x.reshape(()))
+
+
+StateAt = Callable[[float], tuple[np.ndarray, np.ndarray]]
+
+
+def crossings(event: Event, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> list[int]:
+    """The intervals k from row k to row k + 1 of t (n,), q (n, nq), v (n, nv) in which the event happens. A zero at the
+    end of an interval belongs to it, one at the start does not."""
+    values = np.array([event.value(float(t[k]), q[k], v[k]) for k in range(len(t))])
+    before, after = values[:-1], values[1:]
+    rising = (before < 0.0) & (after >= 0.0)
+    falling = (before > 0.0) & (after <= 0.0)
+    wanted = {0: rising | falling, 1: rising, -1: falling}[event.direction]
+    return [int(k) for k in np.flatnonzero(wanted)]
+
+
+def locate(event: Event, first: float, last: float, state_at: StateAt) -> float:
+    """The time between `first` and `last` at which the event happens."""
+    from scipy.optimize import brentq
+
+    def value(t: float) -> float:
+        q, v = state_at(t)
+        return event.value(t, q, v)
+
+    at_first, at_last = value(first), value(last)
+    if at_last == 0.0 or at_first * at_last > 0.0:
+        return last
+    return float(brentq(value, first, last, xtol=EXACT, rtol=8.9e-16))

@@ -1,0 +1,94 @@
+"""Names and units of coordinates, for tables, files and pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from catena.joints import Cylindrical, Free, JointKind, Planar, Sdof, Spherical, Universal
+from catena.system import System
+
+Quantity = Literal["position", "velocity", "force"]
+
+_TURNS = ("wx", "wy", "wz")
+_QUATERNION = ("qw", "qx", "qy", "qz")
+
+
+@dataclass(frozen=True)
+class Label:
+    """One coordinate of a joint: the joint's name, the name of the coordinate ("" where the joint has one only) and its
+    unit ("" for the entries of a quaternion)."""
+
+    joint: str
+    coordinate: str
+    unit: str
+
+    @property
+    def text(self) -> str:
+        """The name as people read it: "elbow", or "base x"."""
+        return f"{self.joint} {self.coordinate}".strip()
+
+    @property
+    def key(self) -> str:
+        """The name as a column of a table has it: "elbow", or "base.x"."""
+        return f"{self.joint}.{self.coordinate}" if self.coordinate else self.joint
+
+
+def labels(system: System, quantity: Quantity) -> tuple[Label, ...]:
+    """The labels of all entries of q (nq), or of v or tau (nv), in their order."""
+    return tuple(label for joint in system.joints for label in joint_labels(system, joint, quantity))
+
+
+def joint_labels(system: System, joint: str, quantity: Quantity) -> tuple[Label, ...]:
+    """The labels of the coordinates of one joint, of the tree or of a loop."""
+    described = system.mechanism.joints.get(joint)
+    # A pinned root hangs on a free joint that nobody described.
+    kind = described.kind if described else Free()
+    turning = _turning(kind)
+    if quantity == "position":
+        names = _position_names(kind)
+        if kind.nq == kind.nv:
+            units = ["rad" if turns else "m" for turns in turning]
+        else:
+            units = ["m" if name in ("x", "y", "z") else "" for name in names]
+    else:
+        names = _velocity_names(kind)
+        angular, linear = ("rad/s", "m/s") if quantity == "velocity" else ("N m", "N")
+        units = [angular if turns else linear for turns in turning]
+    return tuple(Label(joint, name, unit) for name, unit in zip(names, units, strict=True))
+
+
+def _turning(kind: JointKind) -> list[bool]:
+    """Which velocity components of a kind turn the child."""
+    S = kind.motion_space(kind.neutral()).array
+    return [bool(np.any(S[:3, k])) for k in range(kind.nv)]
+
+
+def _position_names(kind: JointKind) -> tuple[str, ...]:
+    if isinstance(kind, Free):
+        return ("x", "y", "z", *_QUATERNION)
+    if isinstance(kind, Spherical):
+        return _QUATERNION
+    return _velocity_names(kind) if kind.nq == kind.nv else _numbered(kind.nq)
+
+
+def _velocity_names(kind: JointKind) -> tuple[str, ...]:
+    if isinstance(kind, Free):
+        return (*_TURNS, "vx", "vy", "vz")
+    if isinstance(kind, Spherical):
+        return _TURNS
+    if isinstance(kind, Planar):
+        return ("x", "y", "angle")
+    if isinstance(kind, Cylindrical):
+        return ("angle", "slide")
+    if isinstance(kind, Universal):
+        return ("angle1", "angle2")
+    if isinstance(kind, Sdof) and kind.nv > 1:
+        return kind.motions
+    return _numbered(kind.nv)
+
+
+def _numbered(count: int) -> tuple[str, ...]:
+    return ("",) if count == 1 else tuple(str(k + 1) for k in range(count))

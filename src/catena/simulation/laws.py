@@ -1,0 +1,84 @@
+"""Control laws inside the compiled loop: what they are given ahead, and what they remember."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from catena.simulation.acting import Acting
+from catena.simulation.stepping import Law
+from catena.spatial.scalars import array, where
+
+
+class CompiledLaw:
+    """A controller that is a formula, for the compiled loop of one run."""
+
+    def __init__(self, acting: Acting, step: float | None) -> None:
+        self.acting, self.law = acting, acting.control
+        law: Any = acting.control
+        self.rate: float | None = acting.rate
+        self.width = np.asarray(law.inputs(0.0)).shape[-1]
+        self.size = law.memory(acting.system)
+        self.every = 1 if self.rate is None or step is None else max(1, round(1.0 / (self.rate * step)))
+        self.making = Law(self.size, self.width, self.rate is None)
+        self.kept = np.zeros((0, self.size))
+
+    @staticmethod
+    def fits(acting: Acting, step: float | None, duration: float) -> bool:
+        """Whether the loop can ask the law by itself: a sampled one at whole numbers of fixed steps, and one that is
+        always asked if what it is given does not change."""
+        law: Any = acting.control
+        if not getattr(law, "compiles", False) or acting.forces or acting.motion:
+            return False
+        shape = np.asarray(law.inputs(0.0)).shape
+        if len(shape) != 1:
+            return False
+        if acting.rate is None:
+            times = np.linspace(0.0, duration, 7)
+            return not law.memory(acting.system) and all(
+                np.array_equal(law.inputs(float(t)), law.inputs(0.0)) for t in times
+            )
+        if step is None:
+            return False
+        ratio = 1.0 / (acting.rate * step)
+        return ratio > 0.5 and abs(ratio - round(ratio)) < 1e-9 * ratio
+
+    def clipped(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
+        """The law behind actuators with limits."""
+        law: Any = self.law
+        tau, kept = law.evaluate(t, q, v, memory, inputs)
+        low, high = self.acting.low, self.acting.high
+        return array([_clip(x, a, b) for x, a, b in zip(tau, low, high, strict=True)]), kept
+
+    def begin(self, states: int) -> None:
+        """A run of so many states begins with nothing to remember."""
+        self.kept = np.zeros((states, self.size))
+
+    def given(self, who: np.ndarray, t: float, h: float, plays: int) -> dict[str, np.ndarray]:
+        """What the law is given in the next steps of the states `who`."""
+        law: Any = self.law
+        found: dict[str, np.ndarray] = {}
+        first = round(t / h) if self.rate is not None else 0
+        step = first + np.arange(plays)
+        if self.size:
+            found["memory"] = np.ascontiguousarray(self.kept[who])
+        if self.rate is not None:
+            found["due"] = np.ascontiguousarray((step % self.every == 0).astype(np.float64)[None, :, None])
+        if self.width:
+            if self.rate is None:
+                found["inputs"] = np.ascontiguousarray(law.inputs(0.0), dtype=np.float64)
+            else:
+                times = (step // self.every) / self.rate
+                found["inputs"] = np.ascontiguousarray(np.asarray(law.inputs(times), dtype=np.float64)[None])
+        return found
+
+    def remember(self, who: np.ndarray, out: dict[str, np.ndarray]) -> None:
+        """Keep what the law remembers."""
+        if self.size:
+            self.kept[who] = out["memory"][:, -1]
+
+
+def _clip(x: Any, low: float, high: float) -> Any:
+    x = where(x < low, low, x) if np.isfinite(low) else x
+    return where(x > high, high, x) if np.isfinite(high) else x

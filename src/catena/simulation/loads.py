@@ -1,0 +1,106 @@
+"""What acts on a mechanism at the states of a run, and the power it brings in or takes out.
+
+Energy is counted in kinetic energy and the potential energy of gravity and springs. Whatever else exchanges energy
+with the mechanism is a power here: control forces, friction and dampers, wrenches from outside, prescribed motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from catena.dynamics.friction import friction_at
+from catena.mechanism import Wrench
+from catena.system import System
+
+Wrenches = Mapping[str, np.ndarray]
+
+
+def acting(
+    system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches
+) -> tuple[np.ndarray, dict[str, np.ndarray] | None]:
+    """All joint forces (..., nv) and wrenches on bodies at these states: `tau` and `wrenches`, and the elements."""
+    elements = system.element_forces(q, v)
+    f_ext = dict(elements.f_ext)
+    for name, wrench in wrenches.items():
+        f_ext[name] = f_ext[name] + wrench if name in f_ext else wrench
+    return tau + elements.tau, f_ext or None
+
+
+def accelerations(
+    system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches,
+    driven: np.ndarray, vdot_driven: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """vdot (..., nv), and the joint forces (..., nv) that make the components `driven` of it what they must be.
+
+    vdot is an affine function of the joint forces, so that its answers to a unit force on each driven component are
+    enough to solve for those that give `vdot_driven` (..., driven).
+    """
+    given, f_ext = acting(system, q, v, tau, wrenches)
+    vdot = system.forward_dynamics(q, v, given, f_ext=f_ext)
+    forces = np.zeros_like(vdot)
+    if not len(driven):
+        return vdot, forces
+    answers = [
+        system.forward_dynamics(q, v, given + np.eye(system.nv)[k], f_ext=f_ext) - vdot for k in driven
+    ]
+    response = np.stack([answer[..., driven] for answer in answers], axis=-1)
+    # Driven joints of one loop may answer alike: the smallest forces are meant.
+    found = (np.linalg.pinv(response) @ (vdot_driven - vdot[..., driven])[..., None])[..., 0]
+    forces[..., driven] = found
+    for k, answer in enumerate(answers):
+        vdot = vdot + found[..., k : k + 1] * answer
+    return vdot, forces
+
+
+def powers(
+    system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, driving: np.ndarray
+) -> dict[str, np.ndarray]:
+    """The powers (...) by source: "actuators", "friction" (with dampers, never positive), "wrenches" (given and of the
+    mechanism) and "motion" (what drives prescribed joints)."""
+    outside = [_power(system, q, v, frame, wrench) for frame, wrench in wrenches.items()]
+    outside += [_wrench_power(system, q, v, wrench) for wrench in system.mechanism.wrenches.values()]
+    return {
+        "actuators": _dot(tau, v),
+        "friction": friction_power(system, q, v) + damper_power(system, q, v),
+        "wrenches": sum(outside, np.zeros(v.shape[:-1])),
+        "motion": _dot(driving, v),
+    }
+
+
+def friction_power(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """What viscous and Coulomb friction in the joints, of the tree and of loops, take out."""
+    total = -_dot(v, friction_at(system.plan.damping, system.plan.friction, v))
+    for loop in system.plan.loop_joints:
+        if loop.damping.any() or loop.friction.any():
+            w = system.joint_velocity(q, v, loop.name)
+            total = total - _dot(w, friction_at(loop.damping, loop.friction, w))
+    return total
+
+
+def damper_power(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """What the dampers of springs and stops take out: the power of that part of the elements' forces which is not there
+    at rest."""
+    if system.elements.is_empty:
+        return np.zeros(v.shape[:-1])
+    moving, resting = (system.element_forces(q, w) for w in (v, np.zeros_like(v)))
+    total = _dot(moving.tau - resting.tau, v)
+    for frame, wrench in moving.f_ext.items():
+        total = total + _power(system, q, v, frame, wrench - resting.f_ext[frame])
+    return total
+
+
+def _power(system: System, q: np.ndarray, v: np.ndarray, frame: str, wrench: np.ndarray) -> np.ndarray:
+    return _dot(np.broadcast_to(wrench, (*v.shape[:-1], 6)), system.twist(q, v, frame))
+
+
+def _wrench_power(system: System, q: np.ndarray, v: np.ndarray, element: Wrench) -> np.ndarray:
+    frame, axes = (system.body_poses(q)[name][..., :3, :3] for name in (element.frame, element.axes))
+    turn = np.swapaxes(frame, -1, -2) @ axes
+    wrench = np.concatenate([turn @ element.moment, turn @ element.force], axis=-1)
+    return _power(system, q, v, element.frame, wrench)
+
+
+def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.einsum("...i,...i->...", a, b)

@@ -1,0 +1,76 @@
+"""The Adams-Bashforth-Moulton method of order four: predict from four past rates, evaluate, correct, evaluate.
+
+Past positions are seen from the present one, in the local coordinates xi of q = q_n (+) xi, so that joints on
+manifolds keep the order too. The evaluation that ends a step is the one that begins the next.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from catena.kernels import POSITION, VELOCITY, Sweep, with_ground
+from catena.spatial.scalars import array
+
+PREDICT = (55 / 24, -59 / 24, 37 / 24, -9 / 24)
+CORRECT = (9 / 24, 19 / 24, -5 / 24, 1 / 24)
+PAST = 3
+
+HISTORY: dict[str, Any] = {
+    f"{name}_{j}": extent
+    for j in range(1, PAST + 1)
+    for name, extent in (("q_past", POSITION), ("v_past", VELOCITY), ("a_past", VELOCITY))
+}
+
+
+def rates_of_past(joint: Any, q: Any, v: Any, past: list[tuple[Any, Any]]) -> list[Any]:
+    """The rates of xi now and at past states (q, v), seen from q."""
+    return [v, *(joint.local_rate(joint.difference(q, q_past), v_past) for q_past, v_past in past)]
+
+
+@with_ground
+def predict(body: Any, ground: Any) -> None:
+    """Where the past rates lead."""
+    h = ground.dt
+    past = [(getattr(body, f"q_past_{j}"), getattr(body, f"v_past_{j}")) for j in range(1, PAST + 1)]
+    rates = rates_of_past(body.joint, body.q0, body.v0, past)
+    body.first = body.qdd
+    accelerations = [body.qdd, *(getattr(body, f"a_past_{j}") for j in range(1, PAST + 1))]
+    for j, rate in enumerate(rates):
+        setattr(body, f"rate_{j}", rate)
+    body.xi_ahead = scaled(h, combine(PREDICT, rates))
+    body.qd = body.v0 + scaled(h, combine(PREDICT, accelerations))
+    body.q = body.joint.integrate(body.q0, body.xi_ahead)
+
+
+@with_ground
+def correct(body: Any, ground: Any) -> None:
+    """Where the rates there and the past ones lead; the present becomes past."""
+    h = ground.dt
+    ahead = body.joint.local_rate(body.xi_ahead, body.qd)
+    rates = [ahead, body.rate_0, body.rate_1, body.rate_2]
+    accelerations = [body.qdd, body.first, body.a_past_1, body.a_past_2]
+    body.qd = body.v0 + scaled(h, combine(CORRECT, accelerations))
+    body.q = body.joint.integrate(body.q0, scaled(h, combine(CORRECT, rates)))
+    for j in range(PAST, 1, -1):
+        for name in ("q_past", "v_past", "a_past"):
+            setattr(body, f"{name}_{j}", getattr(body, f"{name}_{j - 1}"))
+    body.q_past_1, body.v_past_1, body.a_past_1 = body.q0, body.v0, body.first
+
+
+def combine(weights: tuple[float, ...], values: list[Any]) -> Any:
+    """A weighted sum."""
+    total: Any = np.zeros(np.shape(values[0]))
+    for weight, value in zip(weights, values, strict=True):
+        total = total + weight * value
+    return total
+
+
+def scaled(h: Any, x: Any) -> Any:
+    """h x, where h may be a symbol."""
+    return array([h * entry for entry in x])
+
+
+def adams_sweeps(accelerations: Callable[[float], list[Sweep]]) -> list[Sweep]:
+    """The sweeps of a step, with those of the accelerations at a part of the step."""
+    return [*accelerations(0.0), predict, *accelerations(1.0), correct]

@@ -1,0 +1,157 @@
+"""A run as an `xarray.Dataset`, and back: arrays with named dimensions, everything else as attributes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from catena.errors import CatenaError, FormatError
+from catena.formats import toml
+from catena.simulation.labels import labels
+from catena.simulation.trajectory import Found, Trajectory
+from catena.system import System
+
+VERSION = 1
+_WRENCH = ("mx", "my", "mz", "fx", "fy", "fz")
+
+
+def require_xarray() -> Any:
+    """Return `xarray`, or raise an error that says how to install it."""
+    try:
+        import xarray
+    except ImportError as error:
+        raise CatenaError(
+            "Keeping runs needs xarray, which is not installed: pip install catena[record]."
+        ) from error
+    return xarray
+
+
+def to_dataset(run: Trajectory) -> Any:
+    """Return the run as a dataset over `time`, with `coordinate` along q and `component` along v and tau, and a
+    dimension `state` for a batch (`state_0`, `state_1` ... where it has more dimensions)."""
+    xarray = require_xarray()
+    states = _state_names(len(run.batch))
+    over = (*states, "time")
+    data: dict[str, Any] = {
+        "q": ((*over, "coordinate"), run.q, {"long_name": "positions of the tree joints"}),
+        "v": ((*over, "component"), run.v, {"long_name": "velocities of the tree joints"}),
+        "tau": ((*over, "component"), run.tau, {"long_name": "control forces"}),
+        "kinetic_energy": (over, run.kinetic_energy, {"units": "J"}),
+        "potential_energy": (over, run.potential_energy, {"units": "J"}),
+        "closure": (
+            over,
+            run.closure,
+            {"long_name": "largest position error of a loop", "units": "m or rad"},
+        ),
+    }
+    data |= {f"work_{name}": (over, work, {"units": "J"}) for name, work in run.work.items()}
+    frames = list(run.wrenches)
+    coords: dict[str, Any] = {"time": ("time", run.t, {"units": "s"})}
+    for dimension, quantity in (("coordinate", "position"), ("component", "velocity")):
+        named = labels(run.system, quantity)  # type: ignore[arg-type]
+        coords[dimension] = [label.key for label in named]
+        coords[f"{dimension}_unit"] = (dimension, [label.unit for label in named])
+    if frames:
+        # A wrench may be the same for all states.
+        shape = (*run.q.shape[:-1], 6)
+        stacked = np.stack([np.broadcast_to(run.wrenches[name], shape) for name in frames], axis=-2)
+        data["wrench"] = ((*over, "frame", "entry"), stacked, {"long_name": "given wrenches [moment; force]"})
+        coords |= {"frame": frames, "entry": list(_WRENCH)}
+    # An attribute of an HDF5 file holds no more than 64 KiB, which a model may exceed.
+    data["mechanism"] = ((), _model(run.system), {"long_name": "the model as TOML"})
+    if run.events:
+        data |= {
+            "event_name": ("event", [found.name for found in run.events]),
+            "event_state": (
+                ("event", "index"),
+                np.stack([np.atleast_1d(found.state) for found in run.events]),
+            ),
+            "event_time": ("event", np.array([found.t for found in run.events]), {"units": "s"}),
+            "event_q": (("event", "coordinate"), np.stack([found.q for found in run.events])),
+            "event_v": (("event", "component"), np.stack([found.v for found in run.events])),
+        }
+    # Arrays are copied, so that changing the dataset leaves the run alone.
+    return xarray.Dataset(data, coords, _attributes(run)).copy(deep=True)
+
+
+def from_dataset(dataset: Any, file: str, system: System | None = None) -> Trajectory:
+    """Return the run that a dataset holds; `file` is what messages call it."""
+    about = dataset.attrs
+    if "catena_run" not in about:
+        raise FormatError(f"{file}: this file does not hold a run of Catena: it has no attribute catena_run")
+    if int(about["catena_run"]) != VERSION:
+        raise FormatError(
+            f"{file}: the run is of version {about['catena_run']}, and this Catena reads {VERSION}"
+        )
+    if system is None:
+        system = _system(str(dataset["mechanism"].values), about, file)
+    names = {key: list(map(str, dataset[key].values)) for key in ("coordinate", "component")}
+    for dimension, quantity in (("coordinate", "position"), ("component", "velocity")):
+        own = [label.key for label in labels(system, quantity)]  # type: ignore[arg-type]
+        if own != names[dimension]:
+            raise FormatError(
+                f"{file}: the run has the {dimension}s {_few(names[dimension])}, but the system has {_few(own)}: give "
+                f"the system that was simulated, or leave it out"
+            )
+
+    def values(name: str) -> np.ndarray:
+        return np.ascontiguousarray(dataset[name].values, dtype=np.float64)
+
+    work = {str(name)[5:]: values(str(name)) for name in dataset.data_vars if str(name).startswith("work_")}
+    wrenches = {
+        str(name): np.ascontiguousarray(dataset["wrench"].values[..., k, :])
+        for k, name in enumerate(dataset["frame"].values if "wrench" in dataset else ())
+    }
+    events = tuple(
+        Found(str(event.event_name.values), float(event.event_time), event.event_q.values, event.event_v.values,
+              tuple(int(k) for k in event.event_state.values))
+        for event in (dataset.isel(event=k) for k in range(dataset.sizes.get("event", 0)))
+    )  # fmt: skip
+    return Trajectory(
+        system, values("time"), values("q"), values("v"), values("tau"), int(about["steps"]), work=work,
+        wrenches=wrenches, driven=tuple(json.loads(about["driven"])), events=events, ended=str(about["ended"]),
+        settings=json.loads(about["settings"]), held=bool(about["held"]),
+    )  # fmt: skip
+
+
+def _attributes(run: Trajectory) -> dict[str, Any]:
+    plan = run.system.plan
+    return {
+        "catena_run": VERSION,
+        "title": run.system.mechanism.name,
+        "root": plan.root or "",
+        "cut": json.dumps(list(plan.cut)),
+        "steps": int(run.steps),
+        "driven": json.dumps(list(run.driven)),
+        "ended": run.ended,
+        "settings": json.dumps(dict(run.settings), default=str),
+        "held": int(run.held),
+    }
+
+
+def _model(system: System) -> str:
+    """The mechanism as TOML, or "" if joint kinds of the user's own have no place in a file."""
+    try:
+        return toml.write(system.mechanism, "the mechanism")
+    except FormatError:
+        return ""
+
+
+def _system(model: str, about: Any, file: str) -> System:
+    if not model:
+        raise FormatError(
+            f"{file}: the mechanism of this run has joint kinds of its own and is not in the file: give its system, "
+            f"load_run(path, system)"
+        )
+    mechanism = toml.read(model, f"{file} (mechanism)")
+    return System(mechanism, root=str(about["root"]) or None, cut=json.loads(about["cut"]))
+
+
+def _state_names(count: int) -> tuple[str, ...]:
+    return ("state",) if count == 1 else tuple(f"state_{k}" for k in range(count))
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:6]) + (f", ... ({len(names)} in all)" if len(names) > 6 else "")

@@ -1,0 +1,36 @@
+"""A run as a NetCDF 4 file, which is an HDF5 file that many programs open."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from catena.errors import CatenaError, FormatError
+from catena.simulation.recording.dataset import from_dataset, require_xarray, to_dataset
+from catena.simulation.trajectory import Trajectory
+from catena.system import System
+
+
+def write(run: Trajectory, path: Path) -> None:
+    """Write the dataset of a run to a file."""
+    _require_hdf5()
+    to_dataset(run).to_netcdf(path, engine="h5netcdf", format="NETCDF4")
+
+
+def read(file: Path, system: System | None) -> Trajectory:
+    """Read a run from a file, with the mechanism in it or the system given."""
+    _require_hdf5()
+    try:
+        dataset = require_xarray().load_dataset(file, engine="h5netcdf")
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise FormatError(f"{file}: the file is no NetCDF 4 or HDF5 file, or is damaged: {error}") from error
+    return from_dataset(dataset, str(file), system)
+
+
+def _require_hdf5() -> None:
+    require_xarray()
+    for package in ("h5netcdf", "h5py"):
+        if find_spec(package) is None:
+            raise CatenaError(
+                f"NetCDF and HDF5 files need {package}, which is not installed: pip install catena[record]."
+            )

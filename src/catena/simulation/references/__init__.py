@@ -1,0 +1,32 @@
+"""What joints and tools should follow."""
+
+from catena.simulation.references.constant import Constant, constant
+from catena.simulation.references.function import Function, function
+from catena.simulation.references.joint_path import JointPath
+from catena.simulation.references.piecewise import PiecewisePolynomial
+from catena.simulation.references.polynomial import cubic, quintic
+from catena.simulation.references.pose_path import PosePath
+from catena.simulation.references.protocol import Motion, Reference
+from catena.simulation.references.rotation import Turning, Turns, turning, turns
+from catena.simulation.references.splines import spline
+from catena.simulation.references.task_path import TaskPath
+
+__all__ = [
+    "Constant",
+    "Function",
+    "JointPath",
+    "Motion",
+    "PiecewisePolynomial",
+    "PosePath",
+    "Reference",
+    "TaskPath",
+    "Turning",
+    "Turns",
+    "constant",
+    "cubic",
+    "function",
+    "quintic",
+    "spline",
+    "turning",
+    "turns",
+]

@@ -1,0 +1,35 @@
+"""A position that is held."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from catena.errors import StateError
+from catena.simulation.references.protocol import Motion, as_times
+
+
+class Constant:
+    """A joint that stays at `position` (nq,), with nv velocity components (as many as nq unless given)."""
+
+    def __init__(self, position: Any, nv: int | None = None) -> None:
+        try:
+            q = np.atleast_1d(np.array(position, dtype=np.float64))
+        except (TypeError, ValueError) as error:
+            raise StateError(f"constant: {position!r} is not a position; give numbers.") from error
+        if q.ndim != 1 or not np.isfinite(q).all():
+            raise StateError(f"constant: the position is {q.tolist()}; give one row of finite numbers.")
+        self.position = q
+        self.nv = len(q) if nv is None else nv
+
+    def at(self, t: Any) -> Motion:
+        """Return the position, at rest."""
+        shape = as_times(t, "constant").shape
+        rest = np.zeros((*shape, self.nv))
+        return Motion(np.broadcast_to(self.position, (*shape, len(self.position))).copy(), rest, rest.copy())
+
+
+def constant(position: Any, nv: int | None = None) -> Constant:
+    """Return a reference that stays at a position; nv says how many velocities there are where nq differs."""
+    return Constant(position, nv)

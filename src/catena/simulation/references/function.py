@@ -1,0 +1,102 @@
+"""A user's function of time as a reference."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from catena.errors import StateError
+from catena.simulation.references.protocol import Motion, as_times
+from catena.spatial.scalars import is_symbolic
+
+
+def function(
+    position: Callable[[Any], Any],
+    velocity: Callable[[Any], Any] | None = None,
+    acceleration: Callable[[Any], Any] | None = None,
+) -> Function:
+    """Return the motion given by functions of the time.
+
+    `position(t)` gives one number or k of them. Without `velocity` and `acceleration` its derivatives are taken by
+    exact differentiation of the formula: it is called once with a symbol, on which arithmetic, NumPy's elementary
+    functions and those of `catena.symbols` work.
+    """
+    return Function(position, velocity, acceleration)
+
+
+class Function:
+    """The motion of functions of time; see `function`."""
+
+    def __init__(
+        self,
+        position: Callable[[Any], Any],
+        velocity: Callable[[Any], Any] | None = None,
+        acceleration: Callable[[Any], Any] | None = None,
+    ) -> None:
+        for what, given in (("position", position), ("velocity", velocity), ("acceleration", acceleration)):
+            if given is not None and not callable(given):
+                raise StateError(f"function: {what} is {given!r}; give a function of the time.")
+        if (velocity is None) != (acceleration is None):
+            raise StateError("function: give velocity and acceleration together, or neither.")
+        if velocity is None or acceleration is None:
+            self._evaluate = _differentiated(position)
+        else:
+            parts = (position, velocity, acceleration)
+            self._evaluate = lambda times: [_called(part, times) for part in parts]
+
+    def at(self, t: Any) -> Motion:
+        """Return position, velocity and acceleration, each (..., k)."""
+        times = as_times(t, "function")
+        q, v, a = self._evaluate(times.ravel())
+        for what, x in (("position", q), ("velocity", v), ("acceleration", a)):
+            if not np.isfinite(x).all():
+                row = int(np.argwhere(~np.isfinite(x))[0][0])
+                raise StateError(
+                    f"function: the {what} at t = {times.ravel()[row]:.9g} s is {x[row].tolist()}; it must be finite."
+                )
+        return Motion(*(x.reshape(*times.shape, x.shape[-1]) for x in (q, v, a)))
+
+
+def _called(part: Callable[[Any], Any], times: np.ndarray) -> np.ndarray:
+    """The values (T, k) of a function of one time."""
+    try:
+        rows = [np.atleast_1d(np.asarray(part(float(t)), dtype=np.float64)) for t in times]
+    except (TypeError, ValueError) as error:
+        raise StateError(f"function: the values are not rows of numbers: {error}.") from error
+    return np.stack(rows) if rows else np.zeros((0, 1))
+
+
+def _differentiated(position: Callable[[Any], Any]) -> Callable[[np.ndarray], list[np.ndarray]]:
+    """A function of times (T,) that gives position, velocity and acceleration, each (T, k)."""
+    import casadi
+
+    t = casadi.SX.sym("t")
+    try:
+        with warnings.catch_warnings():
+            # CasADi announces another way of working with NumPy's functions; both do here.
+            warnings.simplefilter("ignore", FutureWarning)
+            value = position(t)
+    except Exception as error:
+        raise StateError(
+            f"function: the position cannot be differentiated, because it does not work with a symbol for the time "
+            f"({error}). Use arithmetic and functions such as those of catena.symbols, or give velocity and "
+            f"acceleration as functions too."
+        ) from error
+    entries = list(np.ravel(value)) if isinstance(value, (list, tuple, np.ndarray)) else [value]
+    if not all(is_symbolic(x) or isinstance(x, (int, float, np.number)) for x in entries):
+        raise StateError(f"function: the position is {value!r}; give a number or a row of numbers.")
+    x = casadi.vertcat(*entries)
+    v = casadi.jacobian(x, t)
+    compute = casadi.Function("reference", [t], [casadi.densify(y) for y in (x, v, casadi.jacobian(v, t))])
+
+    def evaluate(times: np.ndarray) -> list[np.ndarray]:
+        if not len(times):
+            return [np.zeros((0, len(entries)))] * 3
+        # Mapping makes a function for this number of times, which is not worth it for one.
+        results = compute(times[0]) if len(times) == 1 else compute.map(len(times))(times[None, :])
+        return [np.array(y, dtype=np.float64).reshape(len(entries), len(times)).T for y in results]
+
+    return evaluate

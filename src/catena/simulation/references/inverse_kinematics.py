@@ -1,0 +1,250 @@
+"""States of a mechanism that does something given over time, with its loops closed.
+
+A task says how far it is from done, e(t, q), and how fast it should go on: J v = V(t). Together with the closure of
+the loops (Phi^T J_rel v = 0) these are the rows A of one system. Positions are found by damped least-squares steps
+
+    q <- q (+) A^T (A A^T + lambda^2)^-1 e
+
+velocities and accelerations by its pseudo-inverse. The path is followed from its beginning in steps of time, by
+resolved rates (a Runge-Kutta step along v) with a Newton correction. The nodes are kept: at any time in between, the
+cubic through the two nodes is corrected in the same way, so that the task and the loops hold to rounding there too.
+What neither determines, such as the elbow of a redundant arm, moves as the smooth interpolation does.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from catena.errors import StateError
+from catena.kinematics import stacks
+from catena.kinematics.assembly import characteristic_length
+from catena.kinematics.closure import loop_kinematics, tree_motions
+from catena.simulation.references.protocol import Motion
+from catena.system import System
+from catena.system.evaluation import Evaluator
+
+# Newton's method ends at errors of the first size [rad or characteristic lengths], and succeeded below the second.
+DONE, REACHED = 1e-13, 1e-9
+ITERATIONS = 60
+# Damping of the least-squares steps, as a part of the error, and at least.
+DAMPING, LEAST = 1e-3, 1e-14
+# Singular values below this part of the largest are zero, and a velocity missed by more than the second part is out
+# of reach.
+RANK, MISSED = 1e-9, 1e-6
+# Where a path begins far from the guess, descents from these distances [rad or lengths] are tried as well.
+STARTS = (0.0, 0.2, 0.5, 1.0, 1.5, 2.0, 0.3, 0.8)
+
+
+class Task(Protocol):
+    """What should be done, for states q (N, nq) and the goals (N rows each) of as many times."""
+
+    def goal(self, t: np.ndarray) -> Motion:
+        """Return what the path gives at times (N,)."""
+
+    def rows(self, q: np.ndarray) -> np.ndarray:
+        """Return J (N, k, nv)."""
+
+    def error(self, goal: Motion, q: np.ndarray) -> np.ndarray:
+        """Return e (N, k): what J v must bring about in unit time."""
+
+    def rate(self, goal: Motion, q: np.ndarray) -> np.ndarray:
+        """Return the J v (N, k) wanted where the error is zero."""
+
+    def acceleration(self, goal: Motion, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the J vdot (N, k) wanted."""
+
+    @property
+    def units(self) -> np.ndarray:
+        """What each row (k,) is divided by to be compared with angles: 1, or a length."""
+
+    def complaint(self, t: float, error: np.ndarray) -> str:
+        """Say what is out of reach at a time, with this error (k,) left."""
+
+
+class _Node(NamedTuple):
+    q: np.ndarray
+    v: np.ndarray
+
+
+class InverseKinematics:
+    """Follows a task from the time `begin` on, in steps of `step` seconds, from near the configuration `guess`."""
+
+    def __init__(self, system: System, task: Task, guess: np.ndarray, begin: float, step: float) -> None:
+        self.system, self.task = system, task
+        self.begin, self.step = begin, step
+        self._runner = Evaluator(system.mechanism, system.plan)
+        length = characteristic_length(system.plan)
+        S = tree_motions(self._runner, guess).S_rows
+        self._columns = 1.0 / _sizes(S[:, :3], S[:, 3:] / length)
+        # The size of each constraint of a loop, in angles; that of a joint does not depend on where it stands.
+        Phi = [stacks.transposed(state.Phi) for state in loop_kinematics(self._runner, guess)]
+        self._sizes = np.concatenate([np.ones(0), *(_sizes(x[:, :3], length * x[:, 3:]) for x in Phi)])
+        self._nodes = [self._first(np.asarray(guess, dtype=np.float64))]
+
+    def at(self, t: np.ndarray) -> Motion:
+        """Return (N, nq), (N, nv), (N, nv) at times (N,); before the beginning it stands there."""
+        if not len(t):
+            return Motion(*(np.zeros((0, n)) for n in (self.system.nq, self.system.nv, self.system.nv)))
+        when = np.maximum(t, self.begin)
+        place = (when - self.begin) / self.step
+        self._extend(int(np.ceil(place.max() - 1e-9)))
+        i = np.minimum(np.floor(place).astype(int), max(len(self._nodes) - 2, 0))
+        guess, v0, a0 = self._between(i, when - self.begin - i * self.step)
+        goal = self.task.goal(when)
+        q = self._solved(when, goal, guess)
+        A = self._rows(q)
+        v = self._resolved(when, A, v0, self.task.rate(goal, q), 0.0)
+        a = self._resolved(when, A, a0, self.task.acceleration(goal, q, v), self._bias(q, v))
+        before = (t < self.begin)[:, None]
+        return Motion(q, np.where(before, 0.0, v), np.where(before, 0.0, a))
+
+    # Nodes.
+
+    def _first(self, guess: np.ndarray) -> _Node:
+        """The beginning, from the guess or from somewhere around it."""
+        rng = np.random.default_rng(0)
+        t, q, best = np.array([self.begin]), guess[None], np.inf
+        goal = self.task.goal(t)
+        for far in STARTS:
+            start = self.system.integrate(guess, far * self._columns * rng.normal(size=self.system.nv))
+            trial, error = self._descend(goal, start[None])
+            worst = float(np.abs(error).max(initial=0.0))
+            if worst < best:
+                q, best = trial, worst
+            if best < REACHED:
+                break
+        self._require(t, goal, q)
+        return _Node(q[0], self._velocity(t, goal, q)[0])
+
+    def _extend(self, count: int) -> None:
+        """Have nodes up to the number `count`."""
+        first, h = len(self._nodes) - 1, self.step
+        if count <= first:
+            return
+        halves = self.begin + 0.5 * h * np.arange(2 * first, 2 * count + 1)
+        goals = self.task.goal(halves)
+        move = self.system.integrate
+        for k in range(count - first):
+            middle, end = halves[[2 * k + 1]], halves[[2 * k + 2]]
+            by, to = (Motion(*(x[[2 * k + j]] for x in goals)) for j in (1, 2))
+            q0, v1 = (x[None] for x in self._nodes[-1])
+            v2 = self._velocity(middle, by, move(q0, v1, 0.5 * h))
+            v3 = self._velocity(middle, by, move(q0, v2, 0.5 * h))
+            v4 = self._velocity(end, to, move(q0, v3, h))
+            q = self._solved(end, to, move(q0, (v1 + 2.0 * v2 + 2.0 * v3 + v4) / 6.0, h))
+            self._nodes.append(_Node(q[0], self._velocity(end, to, q)[0]))
+
+    def _between(self, i: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Position, velocity and acceleration on the cubic, s seconds (N,) after the nodes i (N,)."""
+        first = np.stack([self._nodes[k].q for k in i]), np.stack([self._nodes[k].v for k in i])
+        if len(self._nodes) == 1:
+            return first[0], np.zeros_like(first[1]), np.zeros_like(first[1])
+        second = np.stack([self._nodes[k + 1].q for k in i]), np.stack([self._nodes[k + 1].v for k in i])
+        h, x = self.step, (s / self.step)[:, None]
+        way = self.system.difference(first[0], second[0])
+        # Hermite's cubic from 0 to `way`, in the local coordinates of the first node.
+        c2 = 3.0 * way - h * (2.0 * first[1] + second[1])
+        c3 = -2.0 * way + h * (first[1] + second[1])
+        xi = x * (h * first[1] + x * (c2 + x * c3))
+        rate = first[1] + x * (2.0 * c2 + 3.0 * x * c3) / h
+        return self.system.integrate(first[0], xi), rate, (2.0 * c2 + 6.0 * x * c3) / h**2
+
+    # Equations.
+
+    def _velocity(self, t: np.ndarray, goal: Motion, q: np.ndarray) -> np.ndarray:
+        rest = np.zeros((len(q), self.system.nv))
+        return self._resolved(t, self._rows(q), rest, self.task.rate(goal, q), 0.0)
+
+    def _resolved(
+        self, t: np.ndarray, A: np.ndarray, near: np.ndarray, wanted: np.ndarray, bias: np.ndarray | float
+    ) -> np.ndarray:
+        """The rates x (N, nv) nearest to `near` with J x = wanted and J_loops x + bias = 0."""
+        closing = np.broadcast_to(-bias / self._sizes, (len(A), len(self._sizes)))
+        goal = np.concatenate([wanted / self.task.units, closing], axis=-1)
+        missing = goal - stacks.apply(A, near / self._columns)
+        U, s, Vt = np.linalg.svd(A, full_matrices=False)
+        kept = s > RANK * np.max(s, axis=-1, initial=0.0, keepdims=True)
+        inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
+        y = stacks.apply(stacks.transposed(Vt), inverse * stacks.apply(stacks.transposed(U), missing))
+        left = np.linalg.norm(stacks.apply(A, y) - missing, axis=-1)
+        bad = left > MISSED * (np.linalg.norm(goal, axis=-1) + np.linalg.norm(missing, axis=-1) + REACHED)
+        if np.any(bad):
+            k = int(np.argmax(bad))
+            raise StateError(
+                f"{self.task.complaint(float(t[k]), np.zeros(wanted.shape[-1]))}: it stands in a singular "
+                f"configuration, from which it cannot go on the way it should. Lead the path around it."
+            )
+        return near + self._columns * y
+
+    def _rows(self, q: np.ndarray) -> np.ndarray:
+        """Rows A (N, k + m, nv) of the task and the loops, scaled."""
+        A = self.task.rows(q) / self.task.units[:, None]
+        if len(self._sizes):
+            # The velocity errors of the loops are linear in v: those of unit velocities are the columns of J.
+            J = self.system.closure(q[:, None, :], np.eye(self.system.nv))[1]
+            A = np.concatenate([A, stacks.transposed(J / self._sizes)], axis=-2)
+        return A * self._columns
+
+    def _bias(self, q: np.ndarray, v: np.ndarray) -> np.ndarray | float:
+        """The accelerations (N, m) of the loops for vdot = 0."""
+        if not len(self._sizes):
+            return 0.0
+        return np.concatenate([state.gamma for state in loop_kinematics(self._runner, q, v)], axis=-1)
+
+    def _errors(self, goal: Motion, q: np.ndarray) -> np.ndarray:
+        """What is left of the task and the loops, (N, k + m), scaled."""
+        left = self.task.error(goal, q) / self.task.units
+        if not len(self._sizes):
+            return left
+        return np.concatenate([left, -self.system.closure(q)[0] / self._sizes], axis=-1)
+
+    def _descend(self, goal: Motion, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Damped least-squares steps from q (N, nq), and the errors (N, k + m) that are left."""
+        error = self._errors(goal, q)
+        damping, slow = np.full(len(q), DAMPING), np.zeros(len(q), dtype=int)
+        for _ in range(ITERATIONS):
+            size = np.linalg.norm(error, axis=-1)
+            if np.all((size <= DONE) | (slow >= 1)):
+                break
+            U, s, Vt = np.linalg.svd(self._rows(q), full_matrices=False)
+            soft = s / (s * s + np.maximum(damping * size, LEAST)[:, None])
+            y = stacks.apply(stacks.transposed(Vt), soft * stacks.apply(stacks.transposed(U), error))
+            most = np.abs(y).max(axis=-1, initial=0.0)
+            y = y * np.minimum(1.0, 0.5 / np.where(most > 0.0, most, 1.0))[:, None]
+            trial = self.system.integrate(q, self._columns * y)
+            left = self._errors(goal, trial)
+            reached = np.linalg.norm(left, axis=-1)
+            better = reached < size
+            # Near the end slow means done; far from it a step that fails is damped more before giving up.
+            slow = np.where(np.where(size < REACHED, reached > 0.1 * size, damping > 1e3), slow + 1, 0)
+            damping = np.where(better, np.maximum(0.3 * damping, 1e-8), 10.0 * damping)
+            q, error = np.where(better[:, None], trial, q), np.where(better[:, None], left, error)
+        return q, error
+
+    def _solved(self, t: np.ndarray, goal: Motion, guess: np.ndarray) -> np.ndarray:
+        q, _ = self._descend(goal, guess)
+        self._require(t, goal, q)
+        return q
+
+    def _require(self, t: np.ndarray, goal: Motion, q: np.ndarray) -> None:
+        """Raise where the task or the loops are not within reach."""
+        errors = self._errors(goal, q)
+        worst = np.abs(errors).max(axis=-1, initial=0.0)
+        if np.all(worst < REACHED):
+            return
+        k = int(np.argmax(worst >= REACHED))
+        width = len(self.task.units)
+        loops = float(np.abs(errors[k, width:]).max(initial=0.0))
+        also = f" with its loops open by {loops:.3g}" if loops >= REACHED else ""
+        raise StateError(
+            f"{self.task.complaint(float(t[k]), errors[k, :width] * self.task.units)}{also}. Choose a path within "
+            f"reach, or a guess nearer to the configuration wanted."
+        )
+
+
+def _sizes(angular: np.ndarray, linear: np.ndarray) -> np.ndarray:
+    """The size (n,) of motions or forces with these parts (n, 3); 1 where there is nothing."""
+    size = np.linalg.norm(angular, axis=1) + np.linalg.norm(linear, axis=1)
+    return np.where(size > 0.0, size, 1.0)

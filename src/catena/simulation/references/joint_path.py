@@ -1,0 +1,149 @@
+"""References of single joints, bundled to one of all coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from catena.errors import StateError
+from catena.simulation.references.constant import Constant
+from catena.simulation.references.inverse_kinematics import InverseKinematics
+from catena.simulation.references.protocol import Motion, Reference, as_times
+from catena.simulation.references.task_path import STEP
+from catena.system import System
+
+
+class JointPath:
+    """What the joints named in `references` should follow, as a reference of the whole system.
+
+    A reference of a joint is an object with `at(t)`, a function t -> (q, v, vdot), or a position to hold. In a tree,
+    joints that are not named stay at `rest` (nq,), the neutral configuration unless given. With loops the others
+    follow from the loops, on the branch of `rest`, in steps of `step` seconds from the time 0.
+    """
+
+    def __init__(
+        self, system: System, references: Mapping[str, Any], rest: Any = None, step: float = STEP
+    ) -> None:
+        if not isinstance(references, Mapping) or not references:
+            raise StateError(
+                f"joint path: {references!r}; give a mapping such as {{'A': cubic([0, 1], [0, 2])}}."
+            )
+        if not (np.isfinite(step) and step > 0.0):
+            raise StateError(f"joint path: step is {step}; give a positive number of seconds.")
+        self.system, self.step = system, step
+        self.rest = system.neutral() if rest is None else np.array(rest, dtype=np.float64)
+        system.potential_energy(self.rest)  # complains about shapes, NaN and quaternions
+        if self.rest.ndim != 1:
+            raise StateError(
+                f"joint path: rest has shape {self.rest.shape}; give one configuration ({system.nq},)."
+            )
+        self.followed = np.zeros(system.nv, dtype=bool)
+        self._parts: list[tuple[str, slice, slice, Callable[[Any], Any]]] = []
+        for name, given in references.items():
+            where_q, where_v = system.slice_q(name), system.slice_v(name)
+            source = _source(system, name, given, where_q.stop - where_q.start, where_v.stop - where_v.start)
+            self.followed[where_v] = True
+            self._parts.append((name, where_q, where_v, source))
+        self.given(0.0)
+        self._inverse: InverseKinematics | None = None
+
+    def given(self, t: Any) -> Motion:
+        """Return q (..., nq), v and vdot (..., nv) in which only the joints named are right; the others rest."""
+        times = as_times(t, "joint path")
+        nq, nv = self.system.nq, self.system.nv
+        q = np.broadcast_to(self.rest, (*times.shape, nq)).copy()
+        v, a = np.zeros((*times.shape, nv)), np.zeros((*times.shape, nv))
+        for name, where_q, where_v, source in self._parts:
+            for target, where, what, x in zip(
+                (q, v, a),
+                (where_q, where_v, where_v),
+                ("position", "velocity", "acceleration"),
+                source(times),
+            ):
+                target[..., where] = _fitting(name, what, x, (*times.shape, where.stop - where.start))
+        return Motion(q, v, a)
+
+    def at(self, t: Any) -> Motion:
+        """Return q (..., nq), v (..., nv) and vdot (..., nv) of the whole system, its loops closed."""
+        if not self.system.plan.total_constraints:
+            return self.given(t)
+        times = as_times(t, "joint path")
+        if self._inverse is None:
+            self._inverse = InverseKinematics(self.system, _Joints(self), self.rest, 0.0, self.step)
+        found = self._inverse.at(times.ravel())
+        return Motion(*(x.reshape(*times.shape, x.shape[-1]) for x in found))
+
+
+class _Joints:
+    """The task of the joints named."""
+
+    def __init__(self, path: JointPath) -> None:
+        self.path = path
+        self.units = np.ones(int(path.followed.sum()))
+        self._J = np.eye(path.system.nv)[path.followed]
+
+    def goal(self, t: np.ndarray) -> Motion:
+        return self.path.given(t)
+
+    def rows(self, q: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(self._J, (len(q), *self._J.shape))
+
+    def error(self, goal: Motion, q: np.ndarray) -> np.ndarray:
+        return self.path.system.difference(q, goal.q)[..., self.path.followed]
+
+    def rate(self, goal: Motion, q: np.ndarray) -> np.ndarray:
+        return goal.v[..., self.path.followed]
+
+    def acceleration(self, goal: Motion, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return goal.vdot[..., self.path.followed]
+
+    def complaint(self, t: float, error: np.ndarray) -> str:
+        """Say that the joints do not get where they should."""
+        names = ", ".join(repr(part[0]) for part in self.path._parts)
+        who = f"The joints {names} of {self.path.system.mechanism.name!r} cannot follow their references"
+        left = f": {np.abs(error).max():.3g} is left" if error.any() else ""
+        return f"{who} at t = {t:.6g} s with the loops closed{left}"
+
+
+def _source(system: System, name: str, given: Any, nq: int, nv: int) -> Callable[[Any], Any]:
+    """The reference of a joint as a function of times."""
+    if isinstance(given, Reference):
+        return given.at
+    if callable(given):
+        function = given
+        return lambda t: _each(function, t, name)
+    held = Constant(given, nv)
+    if held.position.shape != (nq,):
+        raise StateError(
+            f"joint {name!r}: the position to hold has {len(held.position)} numbers; give {nq}, or a reference."
+        )
+    kind = system.plan.kind[system.plan.joint.index(name)]
+    assert kind is not None
+    kind.check(held.position, name)
+    return held.at
+
+
+def _each(function: Callable[[float], Any], t: np.ndarray, name: str) -> tuple[np.ndarray, ...]:
+    """A user's function of one time, for many."""
+    rows = []
+    for one in t.ravel():
+        found = function(float(one))
+        if not isinstance(found, (tuple, list)) or len(found) != 3:
+            raise StateError(
+                f"joint {name!r}: the function gave {found!r} at t = {one:.6g} s; give (q, v, vdot)."
+            )
+        rows.append([np.atleast_1d(np.asarray(x, dtype=np.float64)) for x in found])
+    return tuple(np.stack(x).reshape(*t.shape, -1) for x in zip(*rows))
+
+
+def _fitting(name: str, what: str, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """What a reference gave, if it has the shape it must have and is finite."""
+    if np.shape(x) != shape:
+        raise StateError(
+            f"joint {name!r}: its reference gives a {what} of shape {np.shape(x)}; it must be {shape}."
+        )
+    if not np.isfinite(x).all():
+        raise StateError(f"joint {name!r}: its reference gives a {what} that is not finite.")
+    return x

@@ -1,0 +1,68 @@
+"""Places and orientations of a frame over time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from catena.errors import StateError
+from catena.simulation.references.constant import Constant
+from catena.simulation.references.protocol import Motion, Reference
+from catena.simulation.references.rotation import orientation, rotations
+from catena.spatial import Pose
+
+
+class PosePath:
+    """A frame whose origin follows `position` (three coordinates in the reference frame) and whose axes follow
+    `rotation`.
+
+    As a reference it is that of a `Free` joint: q = (x, y, z, w, x, y, z), v = [angular; linear] in its own axes, and
+    vdot is the derivative of v. It also says what a tool should follow.
+    """
+
+    def __init__(self, position: Any, rotation: Any = (1.0, 0.0, 0.0, 0.0)) -> None:
+        self.position: Reference = position if isinstance(position, Reference) else Constant(position)
+        if isinstance(rotation, Reference):
+            self.rotation: Reference = rotation
+        else:
+            self.rotation = Constant(orientation(rotation, "pose path"), nv=3)
+        for what, part, width in (("position", self.position, 3), ("rotation", self.rotation, 4)):
+            found = part.at(0.0).q.shape
+            if found != (width,):
+                raise StateError(
+                    f"pose path: the {what} has shape {found} at one time; it must be ({width},)."
+                )
+
+    @classmethod
+    def through(cls, times: Any, poses: Any, law: str = "quintic") -> PosePath:
+        """Return the path through poses that rests at each of them: straight lines and shortest turns."""
+        from catena.simulation.references.polynomial import cubic, quintic
+        from catena.simulation.references.rotation import turns
+
+        listed = list(poses)
+        if not all(isinstance(pose, Pose) for pose in listed):
+            raise StateError("pose path: give a list of Pose(p=..., quat=...), one for each time.")
+        points = cubic if law == "cubic" else quintic
+        return cls(
+            points(times, [pose.p for pose in listed]), turns(times, [pose.quat for pose in listed], law)
+        )
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """The first and the last time of what moves, or None where that is not known."""
+        spans = [getattr(part, "span", None) for part in (self.position, self.rotation)]
+        known = [span for span in spans if span is not None]
+        moving = [part for part in (self.position, self.rotation) if not isinstance(part, Constant)]
+        if len(known) < len(moving) or not known:
+            return None
+        return min(span[0] for span in known), max(span[1] for span in known)
+
+    def at(self, t: Any) -> Motion:
+        """Return (..., 7), (..., 6) and (..., 6)."""
+        p, pdot, pddot = self.position.at(t)
+        quat, w, wdot = self.rotation.at(t)
+        R = rotations(quat)
+        v = np.einsum("...ji,...j->...i", R, pdot)
+        a = np.einsum("...ji,...j->...i", R, pddot) - np.cross(w, v)
+        return Motion(*(np.concatenate(pair, axis=-1) for pair in ((p, quat), (w, v), (wdot, a))))

@@ -1,0 +1,62 @@
+"""What joints and tools should follow: positions over time with their exact velocities and accelerations."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from catena.errors import StateError
+
+
+class Motion(NamedTuple):
+    """A position (..., nq), velocity (..., nv) and acceleration (..., nv), for each time asked for."""
+
+    q: np.ndarray
+    v: np.ndarray
+    vdot: np.ndarray
+
+
+@runtime_checkable
+class Reference(Protocol):
+    """Something that has a position at every time."""
+
+    def at(self, t: Any) -> Motion:
+        """Return (q, v, vdot) at the time t, or at times (T,) with one more dimension in front, (T, nq)."""
+
+
+def as_times(t: Any, who: str) -> np.ndarray:
+    """Return times as an array of finite numbers."""
+    try:
+        times = np.asarray(t, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise StateError(f"{who}: t is {t!r}; give a time in seconds, or an array of them.") from error
+    if not np.isfinite(times).all():
+        raise StateError(f"{who}: a time is {times[~np.isfinite(times)].flat[0]}; times must be finite.")
+    return times
+
+
+def as_knots(times: Any, points: Any, who: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return increasing times (n,), at least two, and as many points (n, k); (n,) is one coordinate."""
+    t = as_times(times, who)
+    if t.ndim != 1 or len(t) < 2 or not (np.diff(t) > 0.0).all():
+        raise StateError(f"{who}: times are {t.tolist()}; give at least two, each later than the one before.")
+    x = as_points(points, who, "points", len(t))
+    return t, x
+
+
+def as_points(points: Any, who: str, what: str, count: int, width: int | None = None) -> np.ndarray:
+    """Return finite numbers (count, width) from (count, width), or from (count,) for one coordinate."""
+    try:
+        x = np.array(points, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise StateError(f"{who}: {what} are not numbers, one row for each time: {error}.") from error
+    if x.ndim == 1 and (width in (None, 1)):
+        x = x[:, None]
+    if x.ndim != 2 or len(x) != count or (width is not None and x.shape[1] != width):
+        wanted = f"({count}, {'coordinates' if width is None else width})"
+        raise StateError(f"{who}: {what} have shape {x.shape}; give {wanted}, one row for each time.")
+    if not np.isfinite(x).all():
+        row = int(np.argwhere(~np.isfinite(x))[0][0])
+        raise StateError(f"{who}: {what}[{row}] is {x[row].tolist()}; every entry must be a finite number.")
+    return x
