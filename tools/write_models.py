@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import catena as ct
-from catena.mechanism.generators import andrews, four_bar, stewart
+from catena.mechanism.generators import andrews, four_bar, hslm, stewart
 from catena.mechanism.generators.andrews import DRIVE, SPRING_LENGTH, SPRING_STIFFNESS
 
 
@@ -50,10 +50,19 @@ def driven_andrews() -> ct.Mechanism:
     return m
 
 
+def driven_hslm() -> ct.Mechanism:
+    """The high stiffness low mass mechanism with a motor on each slide."""
+    m = hslm()
+    for k in range(1, 4):
+        m.add_actuator(f"motor{k}", f"slide{k}", limits=400.0)
+    return m
+
+
 MODELS: dict[str, Callable[[], ct.Mechanism]] = {
     "andrews": driven_andrews,
     "double_pendulum": double_pendulum,
     "four_bar": driven_four_bar,
+    "hslm": driven_hslm,
     "stewart": driven_stewart,
 }
 

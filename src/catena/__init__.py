@@ -3,10 +3,13 @@
 Describe a `Mechanism`, plan it with `m.system()`, compute with the `System`.
 """
 
+from typing import Any
+
 from catena.dynamics.closed.diagnosis import Diagnosis
 from catena.dynamics.closed.tip_contact import Support, TipContact
 from catena.errors import (
     CatenaError,
+    CatenaWarning,
     FormatError,
     KernelError,
     LoopError,
@@ -34,7 +37,19 @@ from catena.joints import (
 )
 from catena.kernels import compilations, plain_numbers, set_threads, threads
 from catena.mechanism import Mechanism, generators, notations, register_planner, register_writer
-from catena.simulation import Baumgarte, Corrective, Event, Found, Trajectory, control, references, simulate
+from catena.simulation import (
+    Baumgarte,
+    Corrective,
+    Event,
+    Found,
+    Projection,
+    Trajectory,
+    control,
+    load_run,
+    references,
+    register_pictures,
+    simulate,
+)
 from catena.simulation.control import (
     PID,
     ComputedTorque,
@@ -43,8 +58,19 @@ from catena.simulation.control import (
     SymbolicControl,
     TaskSpace,
     sampled,
+    symbols,
 )
-from catena.simulation.references import JointPath, PosePath, TaskPath, constant, cubic, quintic, spline
+from catena.simulation.references import (
+    JointPath,
+    PosePath,
+    TaskPath,
+    constant,
+    cubic,
+    quintic,
+    spline,
+    turning,
+    turns,
+)
 from catena.spatial import Pose
 from catena.system import System
 
@@ -53,10 +79,28 @@ __version__ = "0.1.0"
 register_planner(System)
 register_writer(save)
 
+
+def _plot(*arguments: Any, **options: Any) -> Any:
+    """Draw with matplotlib, which is imported when something is drawn."""
+    from catena.view.plots import plot
+
+    return plot(*arguments, **options)
+
+
+def _report(*arguments: Any, **options: Any) -> Any:
+    """Write a page, with what is imported for it."""
+    from catena.view.report import report
+
+    return report(*arguments, **options)
+
+
+register_pictures(_plot, _report)
+
 __all__ = [
     "PID",
     "Baumgarte",
     "CatenaError",
+    "CatenaWarning",
     "ComputedTorque",
     "Corrective",
     "Cylindrical",
@@ -80,6 +124,7 @@ __all__ = [
     "Pose",
     "PosePath",
     "Prismatic",
+    "Projection",
     "Revolute",
     "Sdof",
     "SimulationError",
@@ -102,6 +147,7 @@ __all__ = [
     "cubic",
     "generators",
     "load",
+    "load_run",
     "notations",
     "plain_numbers",
     "quintic",
@@ -110,5 +156,8 @@ __all__ = [
     "set_threads",
     "simulate",
     "spline",
+    "symbols",
     "threads",
+    "turning",
+    "turns",
 ]

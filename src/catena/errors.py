@@ -1,4 +1,4 @@
-"""Every error Catena raises on purpose.
+"""Every error Catena raises on purpose, and its warning.
 
 A message names who is at fault (body, joint, frame, file), says what was found, and what to do about it.
 """
@@ -51,3 +51,7 @@ class SimulationError(CatenaError, RuntimeError):
 
 class KernelError(CatenaError, RuntimeError):
     """A step that cannot be compiled."""
+
+
+class CatenaWarning(UserWarning):
+    """Something about a result that its reader should know before relying on it."""

@@ -46,12 +46,14 @@ MECHANISMS = {
 
 
 def damped(mechanism):
-    """With viscous friction. Coulomb friction of a joint that loops block depends on the rounding of its velocity."""
+    """With viscous and Coulomb friction; a joint that loops block, whose velocity is rounding, has next to none."""
     result = ct.Mechanism(mechanism.name, mechanism.gravity)
     for body in list(mechanism.bodies.values())[1:]:
         result.add_body(body.name, body.mass, body.com, body.inertia)
     for j in mechanism.joints.values():
-        result.add_joint(j.name, j.parent, j.child, j.kind, j.in_parent, j.in_child, damping=0.7)
+        result.add_joint(
+            j.name, j.parent, j.child, j.kind, j.in_parent, j.in_child, damping=0.7, friction=0.3
+        )
     return result
 
 

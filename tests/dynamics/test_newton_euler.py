@@ -5,6 +5,7 @@ import pytest
 
 import catena as ct
 from benchmarks.states import random_states
+from catena.dynamics.friction import STANDSTILL
 
 SEEDS = range(12)
 
@@ -108,11 +109,21 @@ def test_friction_is_damping_times_v_and_coulomb_against_the_motion(mixed, agree
 
 
 def test_no_friction_at_rest(mixed):
-    """Coulomb friction at v = 0 takes nothing, so bias forces at rest are gravity alone."""
+    """Coulomb friction at v = 0 takes nothing, so bias forces at rest are gravity alone; from the standstill on it is
+    there whole, and a velocity of rounding, which is no motion, meets next to none of it."""
     rough = mixed(3, friction=True)
     system = rough.system()
     q = random_states(system, 2, 3).q
+    coulomb, damping = (
+        np.concatenate([getattr(rough.joints[name], what) for name in system.joints])
+        for what in ("friction", "damping")
+    )
     at_rest = system.bias_force(q, np.zeros((2, system.nv)))
-    tiny = system.bias_force(q, np.full((2, system.nv), 1e-300)) - at_rest
-    coulomb = np.concatenate([rough.joints[name].friction for name in system.joints])
-    np.testing.assert_allclose(tiny, np.broadcast_to(coulomb, tiny.shape), atol=1e-12)
+
+    def taken(speed):
+        # Coriolis forces are the same both ways, friction is not.
+        both = [system.bias_force(q, np.full((2, system.nv), s * speed)) for s in (1.0, -1.0)]
+        return 0.5 * (both[0] - both[1]) - damping * speed
+
+    np.testing.assert_allclose(taken(STANDSTILL), np.broadcast_to(coulomb, at_rest.shape), atol=1e-12)
+    assert np.all(np.abs(taken(1e-15)) < 1e-11)

@@ -1,6 +1,6 @@
-"""Van der Merwe, section 4.5: inverse dynamics of a Stanford arm, to the printed digits.
+"""Van der Merwe, section 4.5: inverse dynamics of a Stanford arm, to the printed digits; section 4.6: it closes a tap.
 
-The arm is built once from the SDOF tables 4.1 and 4.2, and once from ordinary bodies and joints. Every printed
+The arm is built from the SDOF tables 4.1 and 4.2, from ordinary bodies and joints, and by the generator. Every printed
 twist, acceleration and force is compared. The thesis prints the acceleration of the link frame's origin;
 Catena's spatial acceleration lacks omega x v in its linear part.
 """
@@ -53,7 +53,6 @@ FORCE = [  # (4.61) up to (4.58)
     (0.0045, 0.1936125, 2.16351, -3.05825, 12.753, -1.12125),
     (0.0015, 0.0245625, 0.24075, -1.30625, 4.905, -0.43125),
 ]
-LINKS = ["link1", "link2", "link3", "link4"]
 
 
 def from_tables():
@@ -64,8 +63,8 @@ def from_tables():
 def from_bodies_and_joints():
     """The gimbal that lets link 2 slide is a massless body here, and the slide starts at zero."""
     m = ct.Mechanism("Stanford arm", gravity=GRAVITY)
-    for name, mass, com, inertia in zip(LINKS, MASS, COM, INERTIA):
-        m.add_body(name, mass, com, inertia)
+    for i, (mass, com, inertia) in enumerate(zip(MASS, COM, INERTIA), 1):
+        m.add_body(f"link{i}", mass, com, inertia)
     m.add_body("gimbal")
     m.add_joint("waist", "ground", "link1", ct.Revolute("y"))
     m.add_joint("shoulder", "link1", "gimbal", ct.Revolute("z"), in_parent=Pose(p=(0, 0.5, -0.15)))
@@ -75,7 +74,24 @@ def from_bodies_and_joints():
     return m, np.zeros(5)
 
 
-@pytest.fixture(params=[from_tables, from_bodies_and_joints], ids=["SDOF tables", "bodies and joints"])
+def from_generator():
+    mechanism = ct.generators.stanford_arm()
+    return mechanism, mechanism.system().assemble(mechanism.initial.q)
+
+
+BUILDERS = {
+    "SDOF tables": from_tables,
+    "bodies and joints": from_bodies_and_joints,
+    "generator": from_generator,
+}
+
+
+def links_of(mechanism):
+    """The four links; a massless gimbal comes after them."""
+    return list(mechanism.bodies)[1:5]
+
+
+@pytest.fixture(params=BUILDERS.values(), ids=BUILDERS)
 def arm(request):
     """A mechanism, and the coordinates at which all frames are parallel."""
     return request.param()
@@ -87,7 +103,7 @@ def in_link_frames(mechanism, q):
     result = Evaluator(mechanism, plan).evaluate(
         dynamics.newton_euler_bodies, {"q": q, "qd": V, "qdd": VDOT, "f_ext": None, "a_base": None}
     )
-    for name in LINKS:
+    for name in links_of(mechanism):
         node, pose = plan.body_pose[name]
         X = Transform.from_pose(pose)
         yield X * Motion(result["v"][node]), X * Motion(result["a"][node]), X * Force(result["f"][node])
@@ -109,7 +125,7 @@ def test_twists(arm):
     for (v, _, _), printed in zip(in_link_frames(*arm), TWIST, strict=True):
         assert_printed(v.array, printed, 12)
     mechanism, q = arm
-    for name, printed in zip(LINKS, TWIST):
+    for name, printed in zip(links_of(mechanism), TWIST):
         assert_printed(mechanism.system().twist(q, V, name), printed, 12)
 
 
@@ -141,18 +157,95 @@ def test_reactions_are_the_forces_that_joints_pass_on(arm):
     np.testing.assert_allclose(system.forward_dynamics(q, V, TAU), 0.0, atol=1e-11)
     reactions = system.reactions(q, V, TAU)
     last = {joint.child: (name, joint) for name, joint in mechanism.joints.items()}
-    for link, printed in zip(LINKS, FORCE):
+    for link, printed in zip(links_of(mechanism), FORCE):
         name, joint = last[link]
         at_link = Transform.from_pose(joint.in_child.inverse()) * Force(reactions[name])
         assert_printed(at_link.array, printed, 11)
 
 
-def test_both_descriptions_move_alike():
+@pytest.mark.parametrize(
+    "other", [from_bodies_and_joints, from_generator], ids=["bodies and joints", "generator"]
+)
+def test_the_descriptions_move_alike(other):
     """Away from the table's configuration too."""
-    (a, q_a), (b, q_b) = from_tables(), from_bodies_and_joints()
+    (a, q_a), (b, q_b) = from_tables(), other()
     random = np.random.default_rng(0)
     step, v, vdot = random.normal(size=(3, 10, 5))
     ours = a.system().inverse_dynamics(q_a + step, v, vdot)
     np.testing.assert_allclose(ours, b.system().inverse_dynamics(q_b + step, v, vdot), rtol=1e-12, atol=1e-12)
     again = b.system().forward_dynamics(q_b + step, v, ours)
     np.testing.assert_allclose(again, vdot, rtol=1e-10, atol=1e-10)
+
+
+# Section 4.6: over a tap at (0, 0, 0.5) in one second, then half a turn against 5 N m in half a second.
+
+HORIZONTAL = np.sqrt(
+    0.5**2 - 0.15**2
+)  # from the shoulder to the wrist over the tap, in the plane of the boom
+TILT = np.arctan2(-0.25, HORIZONTAL)
+OVER_TAP = np.array(
+    [np.arctan2(-HORIZONTAL, -0.15), TILT, np.hypot(HORIZONTAL, 0.25), -np.pi / 2 - TILT, np.pi / 2]
+)
+AGAINST_TURN = np.array([-5.0, 0, 0, 0, 0, 0])
+
+
+def valve_task():
+    mechanism, start = from_generator()
+    path = ct.references.cubic([0.0, 1.0, 1.5], [start, OVER_TAP, OVER_TAP + [0, 0, 0, 0, np.pi]])
+    return mechanism.system(), path
+
+
+def resistance(t):
+    return np.where(np.asarray(t)[..., None] >= 1.0, AGAINST_TURN, 0.0)
+
+
+def test_the_gripper_stands_upright_on_the_tap():
+    """Trigonometry against the kinematics, and against closing the loop through the tap."""
+    mechanism, start = from_generator()
+    tip = mechanism.system().pose(OVER_TAP, "tip")
+    np.testing.assert_allclose(tip.p, [0, 0, 0.5], atol=1e-15)
+    np.testing.assert_allclose(tip.R[:, 0], [0, -1, 0], atol=1e-15)
+    tap = Pose(p=(0, 0, 0.5), rpy=(0, 0, -np.pi / 2))
+    held = mechanism.attach(
+        "held", "ground", "gripper", ct.Revolute("x"), in_parent=tap, in_child=mechanism.frames["tip"].pose
+    )
+    found = held.system(cut=["held"]).assemble({"turn": np.pi / 2}, guess=start)
+    np.testing.assert_allclose(found, OVER_TAP, atol=1e-10)
+
+
+def test_the_forces_while_the_tap_is_turned():
+    """Only the gripper moves, about its own axis: statics by hand, with its moment of inertia 0.001 kg m^2."""
+    s, path = valve_task()
+    t = np.linspace(1.0, 1.5, 21)
+    q, v, vdot = path.at(t)
+    tau = s.inverse_dynamics(q, v, vdot, f_ext={"tip": resistance(t)})
+    turning = 5.0 + 0.001 * vdot[:, 4]
+    reach, g = OVER_TAP[2], 9.81
+    boom = 2.0 * g * (reach - 0.5) * np.cos(TILT)
+    beyond = 1.3 * g * reach * np.cos(TILT)
+    expected = [-turning, boom + beyond, 3.3 * g * np.sin(TILT), 0.0, turning]
+    for ours, by_hand in zip(tau.T, expected, strict=True):
+        np.testing.assert_allclose(ours, by_hand, atol=1e-12)
+
+
+def test_the_work_of_the_joints_lifts_the_arm_and_turns_the_tap():
+    s, path = valve_task()
+    t = np.linspace(0.0, 1.5, 3001)
+    q, v, vdot = path.at(t)
+    power = np.sum(s.inverse_dynamics(q, v, vdot, f_ext={"tip": resistance(t)}) * v, axis=1)
+    # The power is continuous because the arm rests as the gripper takes hold.
+    work = np.sum(power[:-1:2] + 4 * power[1::2] + power[2::2]) * 1.5 / 3000 / 3
+    lifted = s.potential_energy(q[-1]) - s.potential_energy(q[0])
+    np.testing.assert_allclose(work, lifted + 5.0 * np.pi, atol=1e-9)
+
+
+def test_the_simulated_arm_follows_the_planned_path():
+    s, path = valve_task()
+
+    def forces(t, q, v):
+        return s.inverse_dynamics(*path.at(t), f_ext={"tip": resistance(t)})
+
+    run = ct.simulate(
+        s, path.at(0.0).q, np.zeros(5), 1.5, control=forces, forces={"tip": resistance}, samples=16
+    )
+    np.testing.assert_allclose(run.q, path.at(run.t).q, atol=1e-6)

@@ -127,10 +127,10 @@ def test_nan_from_a_controller_stops_with_time_and_joint_and_keeps_the_trajector
     ("changes", "message"),
     [
         ({"duration": -1.0}, "duration is -1.0; give a positive number of seconds"),
-        ({"integrator": "rk7"}, "There is no integrator 'rk7'; choose euler"),
+        ({"integrator": "rk7"}, "There is no integrator 'rk7'; choose dopri5"),
         ({"integrator": "rk4"}, "rk4 takes fixed steps: give step="),
         ({"step": 0.1}, "dopri5 chooses its steps by itself"),
-        ({"samples": 1}, "samples is 1; give a whole number of at least 2"),
+        ({"samples": 1}, "samples is 1; give at least 2"),
         ({"rtol": -1.0}, "rtol is -1.0"),
     ],
 )

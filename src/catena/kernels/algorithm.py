@@ -28,8 +28,8 @@ What an owner offers besides its own fields:
           friction, scale (the usual angular and linear mobility of a body), resists_alike, moves_alike,
           neutral
   whole:  the algorithm's inputs and outputs over positions and velocities as whole arrays, and what the ground holds
-A step of a body that names the `ground` as its neighbour sees all of its fields. A frame step may read the flows of its body after a sweep to the tip, and must write them before a sweep to
-the base.
+A step of a body that names the `ground` as its neighbour sees all of its fields. A frame step may
+read the flows of its body after a sweep to the tip, and must write them before a sweep to the base.
 """
 
 import inspect
@@ -352,7 +352,8 @@ class Algorithm:
     costs nothing. `rewritten` names private fields that more than one step writes, `views` the fields of
     neighbours that are no bodies. A loop has at most `columns` constraints. `path_only` restricts the sweeps
     to the bodies between the frame and the ground. One that is `replayed` finds in its next play what this one left:
-    inputs keep their places.
+    inputs keep their places; its `occasional` sweeps, from the first of these indices to before the second, are left
+    out of most plays.
     """
 
     name: str
@@ -370,6 +371,7 @@ class Algorithm:
     columns: int = 6
     path_only: bool = False
     replayed: bool = False
+    occasional: tuple[int, int] = (0, 0)
 
     def first(self, index: int) -> int:
         """The index of the first sweep that is the same as this one; a sweep that is repeated is compiled once."""

@@ -16,12 +16,11 @@ from typing import Any
 from catena.joints.contract import JointKind
 from catena.kernels import cache, crew, driver, engine, shortcut, tracing
 from catena.kernels.algorithm import Algorithm
-from catena.kernels.cpu import target
 from catena.kernels.lowering import lower, prelude
 
 _lock = threading.RLock()
 _units: dict[tuple[object, ...], "Unit"] = {}
-_loops: dict[str, int] = {}
+_loops: dict[int, dict[str, int]] = {}
 
 
 @dataclass(frozen=True)
@@ -35,54 +34,58 @@ class Unit:
     flow_size: int
 
 
-def body_unit(algorithm: Algorithm, kind: JointKind, absent: frozenset[str]) -> Unit:
+def body_unit(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], lanes: int) -> Unit:
     """The steps done by a body on a joint of this kind."""
-    return _unit(algorithm, absent, ("body", *kind.signature), kind)
+    return _unit(algorithm, absent, ("body", *kind.signature), kind, lanes)
 
 
-def frame_unit(algorithm: Algorithm, absent: frozenset[str]) -> Unit:
+def frame_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Unit:
     """The steps done by the frame that was asked for."""
-    return _unit(algorithm, absent, ("frame",), None)
+    return _unit(algorithm, absent, ("frame",), None, lanes)
 
 
-def loop_unit(algorithm: Algorithm, kind: JointKind, absent: frozenset[str]) -> Unit:
+def loop_unit(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], lanes: int) -> Unit:
     """The steps done by a loop that a joint of this kind closes."""
-    return _unit(algorithm, absent, ("loop", *kind.signature), kind)
+    return _unit(algorithm, absent, ("loop", *kind.signature), kind, lanes)
 
 
-def multiplier_unit(algorithm: Algorithm, absent: frozenset[str]) -> Unit:
+def multiplier_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Unit:
     """The steps done by the multiplier of any loop."""
-    return _unit(algorithm, absent, ("multiplier",), None)
+    return _unit(algorithm, absent, ("multiplier",), None, lanes)
 
 
-def ground_unit(algorithm: Algorithm, absent: frozenset[str]) -> Unit:
+def ground_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Unit:
     """The ground function, the clearing of flows, and whatever else the ground does."""
-    return _unit(algorithm, absent, ("ground",), None)
+    return _unit(algorithm, absent, ("ground",), None, lanes)
 
 
-def loops() -> dict[str, int]:
-    """The addresses of the compiled loops: `run`, `run_one`, `shortcut`, `serve` and `offer_and_run`."""
+def loops(lanes: int) -> dict[str, int]:
+    """The addresses of the compiled loops for so many lanes: `run`, `run_one`, `shortcut`, `serve` and
+    `offer_and_run`."""
     with _lock:
-        if not _loops:
-            entry = cache.key("loops")
+        if lanes not in _loops:
+            entry = cache.key("loops", str(lanes))
             found = cache.read(entry)
             code = (
                 found[0]
                 if found
-                else engine.compile_object(driver.text(target().lanes) + shortcut.text() + crew.text())
+                else engine.compile_object(driver.text(lanes) + shortcut.text() + crew.text())
             )
             if not found:
                 cache.write(entry, code, {})
-            _loops.update(
-                engine.load_object("loops", code, ["run", "run_one", "shortcut", "serve", "offer_and_run"])
-            )
-        return _loops
+            names = ["run", "run_one", "shortcut", "serve", "offer_and_run"]
+            _loops[lanes] = engine.load_object(f"loops-{lanes}", code, names)
+        return _loops[lanes]
 
 
 def _unit(
-    algorithm: Algorithm, absent: frozenset[str], owner: tuple[object, ...], kind: JointKind | None
+    algorithm: Algorithm,
+    absent: frozenset[str],
+    owner: tuple[object, ...],
+    kind: JointKind | None,
+    lanes: int,
 ) -> Unit:
-    memory_key = (algorithm.name, algorithm.source, absent, owner, type(kind))
+    memory_key = (algorithm.name, algorithm.source, absent, owner, type(kind), lanes)
     if memory_key in _units:
         return _units[memory_key]
     with _lock:
@@ -92,10 +95,10 @@ def _unit(
         entry = None
         if files is not None:
             digests = [cache.digest_file(f) for f in files]
-            entry = cache.key(algorithm.name, *sorted(absent), json.dumps(owner), *digests)
+            entry = cache.key(algorithm.name, *sorted(absent), json.dumps(owner), str(lanes), *digests)
         found = cache.read(entry) if entry else None
         if found is None:
-            code, description = _compile(algorithm, absent, owner, kind)
+            code, description = _compile(algorithm, absent, owner, kind, lanes)
             if entry:
                 cache.write(entry, code, description)
         else:
@@ -110,7 +113,11 @@ def _unit(
 
 
 def _compile(
-    algorithm: Algorithm, absent: frozenset[str], owner: tuple[object, ...], kind: JointKind | None
+    algorithm: Algorithm,
+    absent: frozenset[str],
+    owner: tuple[object, ...],
+    kind: JointKind | None,
+    lanes: int,
 ) -> tuple[bytes, dict[str, Any]]:
     traced = tracing.trace_ground(algorithm, absent)
     if owner[0] == "body":
@@ -123,7 +130,6 @@ def _compile(
         traced = tracing.trace_multiplier(algorithm, traced)
     elif owner[0] == "frame":
         traced = tracing.trace_frame(algorithm, absent, traced)
-    lanes = target().lanes
     names = {key: f"step_{number}" for number, key in enumerate(traced.steps)}
     functions = [
         lower(names[key], list(step.loads.items()), list(step.stores.items()), lanes)

@@ -154,13 +154,14 @@ class Crew:
         return int(self._offer(arguments, self._address, len(jobs)))
 
 
-_crews: dict[int, Crew] = {}
+_crews: dict[tuple[int, int], Crew] = {}
 _lock = threading.Lock()
 
 
 def crew(count: int, addresses: dict[str, int]) -> Any:
     """The crew of `count` helpers of this process."""
     with _lock:
-        if count not in _crews:
-            _crews[count] = Crew(count, addresses)
-        return _crews[count]
+        key = (count, addresses["run"])
+        if key not in _crews:
+            _crews[key] = Crew(count, addresses)
+        return _crews[key]

@@ -10,7 +10,9 @@ mechanism and algorithm.
 Arguments, as int64 words: 0 calls in the tape, 1 tape, 2 workspace, 3 constants, 4 number of inputs, 5 input
 tables, 6 number of outputs, 7 output tables, 8 number of states, 9 address of a counter, 10 states to take at a
 time, 11 and 12 the first of the thread's own states and the one after the last, 13 steps in time, 14 steps from one
-sample of the results to the next. Threads that share a batch begin with states of their own; then each takes the
+sample of the results to the next, 15 and 16 the first call that is made only now and then and the one after the last,
+17 in every how many-th step they are made, 18 how many steps ago they were made last. Threads that share a batch
+begin with states of their own; then each takes the
 next few from the counter until none are left.
 Tape, six words a call: step address, byte offsets of its four records in the workspace, byte offset of its
 constants.
@@ -76,7 +78,8 @@ def _loop(name: str, lanes: int, states: int) -> str:
         for k, (name, kind) in enumerate(
             [("calls", "i64"), ("tape", "ptr"), ("work", "ptr"), ("constants", "ptr"), ("n_in", "i64"),
              ("in", "ptr"), ("n_out", "i64"), ("out", "ptr"), ("states", "i64"), ("counter", "ptr"), ("portion", "i64"),
-             ("own_first", "i64"), ("own_end", "i64"), ("steps", "i64"), ("every", "i64")]
+             ("own_first", "i64"), ("own_end", "i64"), ("steps", "i64"), ("every", "i64"),
+             ("rare_first", "i64"), ("rare_end", "i64"), ("rare_every", "i64"), ("rare_since", "i64")]
         )
     )  # fmt: skip
     if states == 1:
@@ -131,6 +134,10 @@ march:
 step_in_time:
   %time = phi i64 [0, %march], [%next_time, %time_passed]
   %still = icmp slt i64 %time, %steps
+  %passed = add i64 %time, %rare_since
+  %passed_now = add i64 %passed, 1
+  %not_yet = srem i64 %passed_now, %rare_every
+  %skips = icmp ne i64 %not_yet, 0
   br i1 %still, label %pack, label %block_done
 
 pack:
@@ -176,9 +183,13 @@ pack_next:
   br label %pack
 
 play:
-  %c = phi i64 [0, %pack], [%c1, %play_body]
+  %c = phi i64 [0, %pack], [%c1, %play_body], [%rare_end, %play_next]
   %c_more = icmp slt i64 %c, %calls
-  br i1 %c_more, label %play_body, label %played
+  br i1 %c_more, label %play_next, label %played
+play_next:
+  %is_rare = icmp eq i64 %c, %rare_first
+  %skipped = and i1 %is_rare, %skips
+  br i1 %skipped, label %play, label %play_body
 play_body:
   %call = getelementptr [6 x i64], ptr %tape, i64 %c
 {word("step", "%call", 0, "ptr")}

@@ -10,7 +10,6 @@ import numpy as np
 
 from catena.kernels import shortcut
 from catena.kernels.code import loops
-from catena.kernels.cpu import target
 from catena.kernels.crew import Crew, crew
 from catena.kernels.driver import TABLE
 from catena.kernels.tape import WORD, Tape
@@ -24,14 +23,14 @@ _OWN, _PORTIONS = 0.75, 8
 _ALIGN = 64
 
 
-_entry: list[Any] = []
+_entry: dict[int, Any] = {}
 
 
-def entry() -> Any:
+def entry(lanes: int) -> Any:
     """The compiled loop as Python calls it; other threads run meanwhile."""
-    if not _entry:
-        _entry.append(ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(loops()["run"]))
-    return _entry[0]
+    if lanes not in _entry:
+        _entry[lanes] = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(loops(lanes)["run"])
+    return _entry[lanes]
 
 
 def address(x: np.ndarray) -> int:
@@ -86,6 +85,7 @@ class Program:
         count: int | None = None,
         steps: int = 1,
         every: int | None = None,
+        rare: tuple[int, int] = (1, 0),
     ) -> tuple[int, dict[str, np.ndarray]]:
         """Play the tape for `states` states. Each input is C-contiguous float64 of shape (states, columns),
         or (columns,) for one row that all states share. Returns the status word of the driver and the
@@ -93,7 +93,8 @@ class Program:
 
         With `every`, the tape is played `steps` times for each state, and outputs are recorded after every so
         many: they have shape (states, steps // every, *shape). An input may then have shape (states, steps,
-        columns), or (1, steps, columns) for all states.
+        columns), or (1, steps, columns) for all states. `rare` says in every how many-th step the occasional sweeps of
+        the algorithm are made, and how many steps ago they were made last.
         """
         samples = () if every is None else (steps // every,)
         outputs = {
@@ -110,13 +111,13 @@ class Program:
                 for n, y in outputs.items()
             ]
         )
-        time = (steps, every or 1)
-        lanes = target().lanes
+        time = (steps, every or 1, *self.tape.rare, *rare)
+        lanes = self.tape.lanes
         blocks = -(-states // lanes)
         worth = blocks * len(self.tape.calls) * steps // _CALLS_WORTH_A_THREAD
         count = max(1, min(count or threads(), blocks, worth))
         if count > 1:
-            helpers = crew(count - 1, loops())
+            helpers = crew(count - 1, loops(lanes))
             if helpers.busy.acquire(blocking=False):
                 try:
                     return self._together(helpers, ins, outs, states, blocks, count, time), outputs
@@ -127,7 +128,7 @@ class Program:
         counter = np.full(1, states, dtype=np.int64)
         words = self._words(workspace[1], ins, outs, states, counter, lanes, (0, states), time)
         try:
-            return entry()(address(words)), outputs
+            return entry(lanes)(address(words)), outputs
         finally:
             self._workspaces.append(workspace)
 
@@ -139,11 +140,11 @@ class Program:
         states: int,
         blocks: int,
         count: int,
-        time: tuple[int, int],
+        time: tuple[int, ...],
     ) -> int:
         """A batch shared by `count` threads: each begins with a large part of its own, and they share the rest in small
         portions."""
-        lanes = target().lanes
+        lanes = self.tape.lanes
         own = int(_OWN * blocks) // count
         portion = max(1, (blocks - own * count) // (_PORTIONS * count)) * lanes
         counter = np.full(1, own * count * lanes, dtype=np.int64)
@@ -176,7 +177,7 @@ class Program:
         counter: np.ndarray,
         portion: int,
         own: tuple[int, int],
-        time: tuple[int, int] = (1, 1),
+        time: tuple[int, ...] = (1, 1, -1, -1, 1, 0),
     ) -> np.ndarray:
         tape, constants = self._addresses
         return np.array(
@@ -216,7 +217,7 @@ class Program:
         words = self._words(workspace[1], ins, outs, 1, counter, 1, (0, 1))
         lengths = np.array([width for width, _ in tape.inputs.values()], dtype=np.int64)
         offsets = np.array(quaternions, dtype=np.int64) * WORD
-        addresses = loops()
+        addresses = loops(tape.lanes)
         first = next(iter(results.values()))
         function = shortcut.make(
             addresses["shortcut"], addresses["run_one"], words, ins, first, lengths, offsets,

@@ -77,9 +77,10 @@ class Layout:
     loop_sizes: tuple[int, ...] = ()
     sweep_index: dict[int, int] = field(default_factory=dict)
     columns: int = 6
-    slot_bytes: int = field(default_factory=lambda: WORD * target().lanes)
+    lanes: int = field(default_factory=lambda: target().lanes)
 
     def __post_init__(self) -> None:
+        self.slot_bytes = WORD * self.lanes
         self.parent, self.nv = self.plan.parent, self.plan.nv
         self.v_start, self.v_size = self.plan.v_start, self.plan.v_size
         sizes = np.array([u.size for u in self.units], dtype=np.int64)[self.unit_of]
@@ -301,14 +302,18 @@ class Tape:
     workspace_bytes: int
     inputs: dict[str, tuple[int, np.ndarray]]
     outputs: dict[str, tuple[tuple[int, ...], np.ndarray]]
+    lanes: int
+    rare: tuple[int, int] = (-1, -1)
 
 
 def build_tape(
     algorithm: Algorithm, plan: Plan, constants: Constants, absent: frozenset[str] = frozenset(),
-    frame: tuple[int, Pose] | None = None,
+    frame: tuple[int, Pose] | None = None, lanes: int | None = None,
 ) -> Tape:  # fmt: skip
     """Lay out the workspace of an algorithm on a plan and write the tape of calls. `frame` is the node and
-    pose of the frame asked for."""
+    pose of the frame asked for; `lanes` is how many states are computed at once, those of the processor unless
+    given."""
+    lanes = lanes or target().lanes
     signatures: dict[Any, int] = {}
     unit_of = np.zeros(len(plan.parent), dtype=np.int64)
     kinds: list[JointKind] = []
@@ -319,9 +324,9 @@ def build_tape(
             signatures[key] = len(kinds)
             kinds.append(kind)
         unit_of[i] = signatures[key]
-    ground = ground_unit(algorithm, absent)
-    units = [body_unit(algorithm, k, absent) for k in kinds] or [ground]
-    asked = frame_unit(algorithm, absent) if frame else None
+    ground = ground_unit(algorithm, absent, lanes)
+    units = [body_unit(algorithm, k, absent, lanes) for k in kinds] or [ground]
+    asked = frame_unit(algorithm, absent, lanes) if frame else None
     node = frame[0] if frame else 0
     bodies = np.arange(1, len(plan.parent))
     if algorithm.path_only:
@@ -329,13 +334,13 @@ def build_tape(
     loop_units: list[Unit] = []
     multipliers = None
     if algorithm.is_scheduled:
-        loop_units = [loop_unit(algorithm, loop.kind, absent) for loop in plan.loop_joints]
-        multipliers = multiplier_unit(algorithm, absent)
+        loop_units = [loop_unit(algorithm, loop.kind, absent, lanes) for loop in plan.loop_joints]
+        multipliers = multiplier_unit(algorithm, absent, lanes)
     layout = Layout(
         plan, units, unit_of, bodies, node, asked.size if asked else 0, ground.size, ground.flow_size,
         any(e is MATRIX for e in algorithm.outputs.values()), algorithm.is_scheduled,
         tuple(u.size for u in loop_units), {id(s): algorithm.first(k) for k, s in enumerate(algorithm.sweeps)},
-        algorithm.columns,
+        algorithm.columns, lanes,
     )  # fmt: skip
     tape = [np.array([[ground.steps[GROUND], 0, 0, 0, 0, 0]], dtype=np.int64)]
     values, start = constants.values, constants.start
@@ -415,7 +420,12 @@ def build_tape(
     for name in algorithm.ground_outputs:
         slots = ground.fields[name]
         outputs[name] = ((len(slots),), _record_table(slots, 0, layout.slot_bytes))
-    return Tape(np.ascontiguousarray(np.concatenate(tape)), values, layout.bytes, inputs, outputs)
+    ends = np.cumsum([len(block) for block in tape])
+    first, last = algorithm.occasional
+    rare = (int(ends[first]), int(ends[last])) if last > first else (-1, -1)
+    return Tape(
+        np.ascontiguousarray(np.concatenate(tape)), values, layout.bytes, inputs, outputs, lanes, rare
+    )
 
 
 def loop_constants(plan: Plan) -> tuple[np.ndarray, np.ndarray]:

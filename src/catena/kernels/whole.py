@@ -12,7 +12,6 @@ from catena.errors import KernelError
 from catena.kernels import cache, engine
 from catena.kernels.algorithm import POSITION, VELOCITY, Algorithm, Step
 from catena.kernels.code import Unit
-from catena.kernels.cpu import target
 from catena.kernels.lowering import Slot, lower, prelude
 from catena.kernels.tracing import TracedStep
 from catena.spatial.scalars import array
@@ -59,7 +58,7 @@ def whole_step(algorithm: Algorithm, step: Step, layout: "Layout", ground: Unit)
     slots, scalars = _slots(algorithm, layout, ground)
     traced = TracedStep()
     step(TracedWhole(traced, slots, scalars))
-    lanes = target().lanes
+    lanes = layout.lanes
     text = prelude(lanes) + lower("whole", list(traced.loads.items()), list(traced.stores.items()), lanes)
     entry = cache.key("whole", text)
     if entry not in _compiled:

@@ -99,4 +99,6 @@ def _coordinates(kind: JointKind) -> Any:
 
     entries = casadi.SX.sym("X", 12)
     q = kind.coordinates(Transform.from_entries([entries[i] for i in range(12)]))
-    return casadi.Function("coordinates", [entries], [casadi.densify(casadi.vertcat(*[casadi.SX(x) for x in q]))])
+    return casadi.Function(
+        "coordinates", [entries], [casadi.densify(casadi.vertcat(*[casadi.SX(x) for x in q]))]
+    )

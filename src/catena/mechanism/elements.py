@@ -1,7 +1,7 @@
 """What acts on a mechanism and where it starts, as plain frozen data: actuators, springs, wrenches, a state.
 
-These are descriptions. Dynamics called with a given `tau` knows nothing of them; a simulation turns them into
-forces.
+These are descriptions. Dynamics called with a given `tau` knows nothing of them; `system.element_forces` turns springs,
+stops and wrenches into forces, and a simulation applies them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class JointSpring:
     -damping v.
 
     d = difference(rest, q) of the joint's kind is the deflection (nv,) from the position `rest` (nq,), which
-    is q - rest for all kinds but those with quaternions. `stiffness` and `damping` are (nv,).
+    is q - rest for all kinds but those with quaternions. `stiffness` and `damping` are (nv,). Several springs at a
+    joint add up.
     """
 
     name: str
@@ -57,7 +58,8 @@ class JointSpring:
 class PointSpring:
     """A spring with a damper along the line between the origins of two frames.
 
-    At length l it pulls them together with the force stiffness (l - rest_length) + damping dl/dt.
+    At length l it pulls them together with the force stiffness (l - rest_length) + damping dl/dt, and where they
+    coincide it does nothing.
     """
 
     name: str

@@ -1,9 +1,23 @@
 """From a state to a trajectory."""
 
 from catena.simulation import control, references
-from catena.simulation.drift import Baumgarte, Corrective
+from catena.simulation.drift import Baumgarte, Corrective, Projection
 from catena.simulation.events import Event
+from catena.simulation.pictures import register_pictures
+from catena.simulation.recording import load_run
 from catena.simulation.simulate import simulate
 from catena.simulation.trajectory import Found, Trajectory
 
-__all__ = ["Baumgarte", "Corrective", "Event", "Found", "Trajectory", "control", "references", "simulate"]
+__all__ = [
+    "Baumgarte",
+    "Corrective",
+    "Event",
+    "Found",
+    "Projection",
+    "Trajectory",
+    "control",
+    "load_run",
+    "references",
+    "register_pictures",
+    "simulate",
+]

@@ -100,7 +100,8 @@ class Acting:
                 q, v, vdot = (np.atleast_1d(np.asarray(x, dtype=np.float64)) for x in parts)
             except (TypeError, ValueError) as error:
                 raise SimulationError(
-                    f"The motion of joint {joint!r} at t = {t:.9g} s is {parts!r}; give position, velocity and acceleration."
+                    f"The motion of joint {joint!r} at t = {t:.9g} s is {parts!r}; give position, velocity and "
+                    f"acceleration."
                 ) from error
             sizes = (
                 len(range(self.system.nq)[self.system.slice_q(joint)]),
@@ -108,8 +109,8 @@ class Acting:
             )
             if (q.shape[-1], v.shape[-1], vdot.shape[-1]) != (*sizes, sizes[1]):
                 raise SimulationError(
-                    f"The motion of joint {joint!r} has {q.shape[-1]}, {v.shape[-1]} and {vdot.shape[-1]} components; it "
-                    f"needs {sizes[0]}, {sizes[1]} and {sizes[1]}."
+                    f"The motion of joint {joint!r} has {q.shape[-1]}, {v.shape[-1]} and {vdot.shape[-1]} components; "
+                    f"it needs {sizes[0]}, {sizes[1]} and {sizes[1]}."
                 )
             if not all(np.isfinite(x).all() for x in (q, v, vdot)):
                 raise SimulationError(f"The motion of joint {joint!r} is not finite at t = {t:.9g} s.")
@@ -134,6 +135,9 @@ class Acting:
         if self.motion:
             vdot = {joint: parts[2] for joint, parts in self.prescribed(t).items()}
             return self.system.hybrid_dynamics(q, v, given, vdot, f_ext=f_ext)[0]
+        if f_ext is None and len(q) == 1:
+            # One state takes the short way.
+            return self.system.forward_dynamics(q[0], v[0], given[0])[None]
         return self.system.forward_dynamics(q, v, given, f_ext=f_ext)
 
 

@@ -297,7 +297,9 @@ def _closure(run: Trajectory) -> list[Line]:
                 Line(name, value, bound, unit, "ok", f"The loops {what} at most {value:.2g} {unit}.")
             )
         else:
-            text = f"The loops {what} {value:.3g} {unit} at {where}. With drift='projection' they stay closed."
+            text = (
+                f"The loops {what} {value:.3g} {unit} at {where}. With drift='projection' they stay closed."
+            )
             lines.append(Line(name, value, bound, unit, "warn", text))
     return lines
 

@@ -27,6 +27,8 @@ from catena.simulation.tableaus import ADAPTIVE, tableau
 
 # Steps in one call: enough to forget the cost of a call, few enough to stop at once and to waste little.
 FIRST_CALL, LONGEST_CALL = 16, 512
+# Lanes for a single state.
+LANES_ALONE = 2
 # Numbers that one call may record.
 RECORD = 4_000_000
 
@@ -55,13 +57,14 @@ class CompiledSteps:
         making = Making(
             method, columns, tuple(sorted(elements)), law.making if law else None, projects=drift.projects
         )
-        algorithm = step_algorithm(making, law.clipped if law else None)
+        algorithm = law.algorithm(making) if law else step_algorithm(making)
         absent = {"f_ext", "a_base"} | (set(ELEMENT_INPUTS) - set(elements) if elements else set())
-        self.program = self.system.program(algorithm, frozenset(absent))
+        self.algorithm, self.absent = algorithm, frozenset(absent)
         self.law = law
         self.target = "given" if elements else "tau"
         self.careful = Stages(acting, method, rtol, atol, drift, careful=True)
         self.steps = 0
+        self.every, self.since = drift.every, 0
         self.h = np.zeros(0)
         self.past: dict[str, np.ndarray] = {}
 
@@ -69,6 +72,8 @@ class CompiledSteps:
         """A run of so many states begins, with steps of this size."""
         self.h = np.full(states, h)
         self.past = {}
+        # For a single state there is no use for wide registers, and what it works on stays in the nearest cache.
+        self.program = self.system.program(self.algorithm, self.absent, LANES_ALONE if states == 1 else None)
         if self.law is not None:
             self.law.begin(states)
 
@@ -93,7 +98,8 @@ class CompiledSteps:
             active = np.flatnonzero(end - t > COLLAPSE * max(1.0, end))
             if not len(active):
                 return np.where(np.isfinite(t), end, t), q, v
-            ahead = float(np.max((end - t[active]) / self.h[active]))
+            active, until = self._together(active, t, end)
+            ahead = float(np.max((until - t[active]) / self.h[active]))
             room = max(1, RECORD // (len(active) * (self.system.nq + self.system.nv)))
             plays = max(1, min(LONGEST_CALL, room, math.ceil(ahead * (1.0 - 1e-9)), plays))
             out = self._play(active, t, q, v, tau, end, plays)
@@ -104,6 +110,14 @@ class CompiledSteps:
             self._require_progress(active, t, q, v, out)
             self.tick(float(t.min()))
             plays = min(2 * plays, LONGEST_CALL)
+
+    def _together(self, active: np.ndarray, t: np.ndarray, end: float) -> tuple[np.ndarray, float]:
+        """The states that go on in the next call, and how far: a law with references is asked at one time for all of
+        them, so those that were held up come first."""
+        if self.law is None or self.law.rate is None:
+            return active, end
+        behind = t[active] < t[active].min() + 0.5 * self.h[0]
+        return active[behind], end if behind.all() else float(t[active[~behind]].min())
 
     def _play(
         self,
@@ -129,9 +143,12 @@ class CompiledSteps:
             **{name: x[who] for name, x in self.past.items()},
         }  # fmt: skip
         if self.law is not None:
-            inputs |= self.law.given(who, float(t.min()), float(self.h[0]), plays)
+            inputs |= self.law.given(who, float(t[who].min()), float(self.h[0]), plays)
         self.steps += plays
-        return self.program.run(inputs, n, steps=plays, every=1)[1]
+        every = 1 if self.adaptive else self.every
+        found = self.program.run(inputs, n, steps=plays, every=1, rare=(every, self.since % every))[1]
+        self.since += plays
+        return found
 
     def _take_over(
         self, who: np.ndarray, out: dict[str, np.ndarray], t: np.ndarray, q: np.ndarray, v: np.ndarray,
@@ -228,8 +245,8 @@ class CompiledSteps:
         for state in [*lost, *stuck][:1]:
             if state in lost:
                 raise SimulationError(
-                    f"The motion is not finite any more near t = {t[state]:.9g} s in state {state}; take smaller steps. "
-                    f"The trajectory so far is in the attribute `trajectory` of this error."
+                    f"The motion is not finite any more near t = {t[state]:.9g} s in state {state}; take smaller "
+                    f"steps. The trajectory so far is in the attribute `trajectory` of this error."
                 )
             self._collapse(int(state), float(t[state]), q[state], v[state])
 

@@ -126,9 +126,9 @@ def interpolate(
 
     The nodes are t (nodes,), or (..., nodes) for each state its own, never decreasing; q (..., nodes, nq) and v (...,
     nodes, nv). `a0` (..., nodes - 1, nv) are the accelerations at the start of each interval and `a1` those at its end,
-    which differ from the next a0 where a force jumps. At a node the result is the node itself. Orientations must turn by
-    less than half a turn between nodes. With `project` the
-    states between nodes are moved onto the loops, which the polynomials miss by their error.
+    which differ from the next a0 where a force jumps. At a node the result is the node itself. Orientations must turn
+    by less than half a turn between nodes. With `project` the states between nodes are moved onto the loops, which the
+    polynomials miss by their error.
     """
     t, q, v, a0, a1, times = (np.asarray(x, dtype=np.float64) for x in (t, q, v, a0, a1, times))
     batch, nodes = q.shape[:-2], q.shape[-2]

@@ -14,7 +14,18 @@ from catena.system import System
 
 @dataclass(frozen=True)
 class Projection:
-    """After every step positions and velocities go back to the nearest closed state, in the sense of kinetic energy."""
+    """After every step positions and velocities go back to the nearest closed state, in the sense of kinetic energy.
+
+    With fixed steps in the compiled loop, `every` steps are taken between: in one step of RK4 loops hardly drift.
+    """
+
+    every: int = 1
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.every, int) and self.every >= 1):
+            raise StateError(
+                f"Projection: every is {self.every!r}; give a whole number of steps, at least 1."
+            )
 
 
 @dataclass(frozen=True)
@@ -62,12 +73,13 @@ class Drift:
         if isinstance(remedy, str):
             if remedy not in NAMES:
                 raise StateError(
-                    f"There is no drift control {remedy!r}; choose {', '.join(NAMES)}, or give ct.Baumgarte(time) or "
-                    f"ct.Corrective(stiffness, damping)."
+                    f"There is no drift control {remedy!r}; choose {', '.join(NAMES)}, or give ct.Projection(every), "
+                    f"ct.Baumgarte(time) or ct.Corrective(stiffness, damping)."
                 )
             remedy = NAMES[remedy]()
         self.system, self.remedy = system, remedy
         self.name = next(name for name, kind in NAMES.items() if isinstance(remedy, kind))
+        self.every = remedy.every if isinstance(remedy, Projection) else 1
         self.closed = any(loop.constraints for loop in system.plan.loop_joints)
 
     @property
@@ -93,14 +105,7 @@ class Drift:
             by_position, by_velocity = self.system.correction(q, v)
             return vdot + by_position / T**2 + 2.0 / T * by_velocity
         if isinstance(self.remedy, Corrective):
-            J = self.system.closure_jacobian(q)
-            force = self.force(q, v)
-            return (
-                vdot
-                + np.linalg.solve(self.system.mass_matrix(q), np.swapaxes(J, -1, -2) @ force[..., None])[
-                    ..., 0
-                ]
-            )
+            return vdot + self.system.pulled(q, v, self.remedy.stiffness, self.remedy.damping)
         return vdot
 
     def force(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from catena.kernels import Algorithm
 from catena.simulation.acting import Acting
-from catena.simulation.stepping import Law
+from catena.simulation.stepping import Law, Making, step_algorithm
 from catena.spatial.scalars import array, where
 
 
@@ -44,12 +47,19 @@ class CompiledLaw:
         ratio = 1.0 / (acting.rate * step)
         return ratio > 0.5 and abs(ratio - round(ratio)) < 1e-9 * ratio
 
-    def clipped(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
-        """The law behind actuators with limits."""
+    def algorithm(self, making: Making) -> Algorithm:
+        """The step with the law in it; kept as long as the controller lives, so that its next run finds it."""
+        kept = _algorithms.setdefault(self.law, {})
+        key = (making, self.acting.low.tobytes(), self.acting.high.tobytes())
+        if key not in kept:
+            kept[key] = step_algorithm(making, partial(_clipped, self.law, self.acting.low, self.acting.high))
+        return kept[key]
+
+    def asked(self, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """What a law without memory gives at times (...) and states (..., nq), (..., nv)."""
         law: Any = self.law
-        tau, kept = law.evaluate(t, q, v, memory, inputs)
-        low, high = self.acting.low, self.acting.high
-        return array([_clip(x, a, b) for x, a, b in zip(tau, low, high, strict=True)]), kept
+        tau, _ = law.evaluate(t, q, v, np.zeros((*t.shape, 0)), np.asarray(law.inputs(0.0)))
+        return np.clip(np.broadcast_to(tau, v.shape), self.acting.low, self.acting.high)
 
     def begin(self, states: int) -> None:
         """A run of so many states begins with nothing to remember."""
@@ -77,6 +87,17 @@ class CompiledLaw:
         """Keep what the law remembers."""
         if self.size:
             self.kept[who] = out["memory"][:, -1]
+
+
+_algorithms: WeakKeyDictionary[Any, dict[Any, Algorithm]] = WeakKeyDictionary()
+
+
+def _clipped(
+    law: Any, low: np.ndarray, high: np.ndarray, t: Any, q: Any, v: Any, memory: Any, inputs: Any
+) -> tuple[Any, Any]:
+    """The law behind actuators with limits."""
+    tau, kept = law.evaluate(t, q, v, memory, inputs)
+    return array([_clip(x, a, b) for x, a, b in zip(tau, low, high, strict=True)]), kept
 
 
 def _clip(x: Any, low: float, high: float) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from catena.kernels import POSITION, VELOCITY, Sweep, with_ground
-from catena.spatial.scalars import array
+from catena.spatial.scalars import array, where
 
 PREDICT = (55 / 24, -59 / 24, 37 / 24, -9 / 24)
 CORRECT = (9 / 24, 19 / 24, -5 / 24, 1 / 24)
@@ -45,17 +45,26 @@ def predict(body: Any, ground: Any) -> None:
 
 @with_ground
 def correct(body: Any, ground: Any) -> None:
-    """Where the rates there and the past ones lead; the present becomes past."""
+    """Where the rates there and the past ones lead."""
     h = ground.dt
     ahead = body.joint.local_rate(body.xi_ahead, body.qd)
     rates = [ahead, body.rate_0, body.rate_1, body.rate_2]
     accelerations = [body.qdd, body.first, body.a_past_1, body.a_past_2]
     body.qd = body.v0 + scaled(h, combine(CORRECT, accelerations))
     body.q = body.joint.integrate(body.q0, scaled(h, combine(CORRECT, rates)))
-    for j in range(PAST, 1, -1):
-        for name in ("q_past", "v_past", "a_past"):
-            setattr(body, f"{name}_{j}", getattr(body, f"{name}_{j - 1}"))
-    body.q_past_1, body.v_past_1, body.a_past_1 = body.q0, body.v0, body.first
+
+
+@with_ground
+def remember(body: Any, ground: Any) -> None:
+    """The present becomes past, unless the step was not taken."""
+    taken = ground.accepted > 0.5
+    newer = {"q_past": body.q0, "v_past": body.v0, "a_past": body.first}
+    for j in range(1, PAST + 1):
+        for name in newer:
+            field = f"{name}_{j}"
+            old = getattr(body, field)
+            setattr(body, field, array([where(taken, x, y) for x, y in zip(newer[name], old, strict=True)]))
+            newer[name] = old
 
 
 def combine(weights: tuple[float, ...], values: list[Any]) -> Any:

@@ -28,6 +28,8 @@ FIXED_STEPS = (*FIXED, "semi_implicit", "abm4")
 INTEGRATORS = (*ADAPTIVE, *FIXED_STEPS, *SOLVERS)
 # Samples of a batch where nothing is said.
 SAMPLES = 101
+# Runs of more numbers than this are audited only when asked to.
+LARGE = 200_000
 # Loops that are open by more than this at the start [rad or m] are an error of the caller's.
 OPEN = 1e-6
 
@@ -49,6 +51,7 @@ def simulate(
     events: Sequence[Event] | Event = (),
     samples: int | Any | None = None,
     progress: bool | None = None,
+    check: bool = True,
 ) -> Trajectory | list[Trajectory]:
     """Follow the motion from q (..., nq) and v (..., nv) for `duration` seconds.
 
@@ -68,7 +71,8 @@ def simulate(
 
     `samples`: None keeps every step of a single state, and 101 times of a batch; a number of times, or the times
     themselves. `progress` shows a bar on runs of more than a second (None: on a terminal). Ctrl-C returns what there
-    is. A list of systems (a batch of parameters) or of controllers gives a list of trajectories.
+    is. With `check` the run is audited, if it is not very large, and what is off is said as a warning. A list of
+    (a batch of parameters) or of controllers gives a list of trajectories.
     """
     several = isinstance(system, Sequence) or isinstance(control, Sequence)
     if several:
@@ -83,13 +87,13 @@ def simulate(
         return [
             _Run(
                 systems[k] if systems else system, q, v, duration, controls[k] if controls else control, motion,
-                forces, integrator, step, rtol, atol, drift, events, samples, progress,
+                forces, integrator, step, rtol, atol, drift, events, samples, progress, check,
             ).go()
             for k in range(count)
         ]  # fmt: skip
     return _Run(
         system, q, v, duration, control, motion, forces, integrator, step, rtol, atol, drift, events, samples,
-        progress,
+        progress, check,
     ).go()  # fmt: skip
 
 
@@ -118,11 +122,12 @@ class _Run:
     def __init__(
         self, system: Any, q: Any, v: Any, duration: float, control: Any, motion: Any, forces: Any, integrator: str,
         step: float | None, rtol: float, atol: float, drift: Any, events: Any, samples: Any, progress: bool | None,
+        check: bool,
     ) -> None:  # fmt: skip
         _check(system, duration, integrator, step, rtol, atol)
         check_control(control)
         self.system, self.duration, self.integrator, self.step = system, float(duration), integrator, step
-        self.rtol, self.atol = rtol, atol
+        self.rtol, self.atol, self.check = rtol, atol, check
         self.events = _events(events)
         q, v = _initial(system, q, v)
         self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
@@ -146,9 +151,7 @@ class _Run:
         if self.law:
             # The loop asks the law itself, from the first step on.
             self.acting.control.start(system, self.batch)  # type: ignore[union-attr]
-        self.nodes = Nodes(
-            self.q, self.v, self.tau, held=control is None or self.acting.rate is not None or self.law
-        )
+        self.nodes = Nodes(self.q, self.v, self.tau, held=control is None or self.acting.rate is not None)
 
     def _mover(self, alone: bool = False) -> Steps:
         """What moves the states; `alone` one that moves a single state between two of its steps."""
@@ -181,7 +184,10 @@ class _Run:
             raise
         finally:
             self.progress.done()
-        return self._trajectory()
+        run = self._trajectory()
+        if self.check and run.v.size <= LARGE:
+            run.audit().warn(stacklevel=4)
+        return run
 
     def _stops(self) -> list[float]:
         """Times that no step passes: samples of the controller, and with fixed steps those that are recorded."""
@@ -204,7 +210,7 @@ class _Run:
         dense = self.times is None or self.integrator not in FIXED_STEPS or bool(self.events)
         nodes = self.nodes if dense else None
         self.t, self.q, self.v = self.mover.advance(self.t, self.q, self.v, self.tau, end, nodes)
-        if not dense:
+        if not dense and self.times is not None and np.any(np.abs(self.times - end) < 1e-9 * self.duration):
             everyone = np.arange(len(self.q))
             force = self.tau if self.nodes.held else self.acting.command(end, self.q, self.v)
             self.nodes.add(everyone, self.t.copy(), self.q.copy(), self.v.copy(), force.copy())
@@ -285,6 +291,9 @@ class _Run:
 
     def _trajectory(self) -> Trajectory:
         t, q, v, tau = self.nodes.all(self.tau)
+        if self.law and self.acting.rate is None:
+            # In the loop a law that is always asked leaves what it gave at the last stage of each step.
+            tau = CompiledLaw(self.acting, None).asked(t, q, v)
         if self.times is None:
             times, q, v, tau = t[0], q[0], v[0], tau[0]
         elif self.integrator in FIXED_STEPS and not self.events:
@@ -313,7 +322,13 @@ class _Run:
             [np.clip(np.searchsorted(own, asked * (1.0 + 1e-12), side="right") - 1, 0, len(own) - 1)
              for own, asked in zip(t, times, strict=True)]
         )  # fmt: skip
-        return q_then, v_then, np.take_along_axis(tau, before[..., None], axis=1)
+        if self.nodes.held:
+            return q_then, v_then, np.take_along_axis(tau, before[..., None], axis=1)
+        asked = [
+            self.acting.command(float(times[:, k].max()), q_then[:, k], v_then[:, k])
+            for k in range(times.shape[1])
+        ]
+        return q_then, v_then, np.stack(asked, axis=1)
 
     def _so_far(self) -> Trajectory | None:
         """What there is when a run fails; nothing if that fails too."""
@@ -344,6 +359,7 @@ class _Run:
             return
         name = self.system.mechanism.name
         state = int(np.argmax(np.max(np.abs(np.concatenate([position, velocity], axis=-1)), axis=-1)))
+        where = f" in state {state}" if self.batch else ""
         try:
             near, rates = self.system.project(self.q[state], self.v[state])
             shown = f"The nearest closed state is q = {_shown(near)}, v = {_shown(rates)}"
@@ -354,7 +370,7 @@ class _Run:
             except LoopError:
                 shown = "No closed state was found near it"
         raise StateError(
-            f"The loops of {name!r} are not closed at the start{f' in state {state}' if self.batch else ''} (the largest "
+            f"The loops of {name!r} are not closed at the start{where} (the largest "
             f"error is {worst:.3g}). {shown}; begin with `q, v = s.project(q, v)`, or with s.assemble and s.velocity."
         )
 

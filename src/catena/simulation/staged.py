@@ -1,5 +1,5 @@
-"""Steps taken stage by stage from Python: for controllers that are asked all the time, wrenches as functions of time and
-prescribed motion, and for steps that the compiled loop cannot vouch for.
+"""Steps taken stage by stage from Python: for controllers that are asked all the time, wrenches as functions of time
+and prescribed motion, and for steps that the compiled loop cannot vouch for.
 
 Accelerations come from the system, which solves next to singular configurations by a rank-revealing decomposition.
 """
@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from catena.errors import LoopError, SimulationError
-from catena.kernels import POSITION, VELOCITY, Algorithm, each_body
+from catena.kernels import VELOCITY, Algorithm, each_body
 from catena.simulation.acting import Acting, joint_of
 from catena.simulation.drift import Drift
 from catena.simulation.multistep import CORRECT, PAST, PREDICT, combine
 from catena.simulation.nodes import Nodes
 from catena.simulation.step_size import GROW, SAFETY, SHRINK, error_ratio, root
+from catena.simulation.stepping import FAR
 from catena.simulation.tableaus import ADAPTIVE, Tableau, tableau
 
 # A step below this part of the time passed makes no progress.
@@ -69,7 +70,7 @@ class Stages:
         at every stage."""
         if self.method == "semi_implicit":
             v1 = v + h * self.accelerations(t, q, v, tau)
-            outcome = Outcome(self.system.integrate(q, v1, h), v1, np.zeros(len(q)))
+            outcome = Outcome(self.moved(q, h * v1), v1, np.zeros(len(q)))
         else:
             # A method that needs a past begins with one that does not.
             outcome = self._runge_kutta(
@@ -93,12 +94,14 @@ class Stages:
             if stage:
                 xi = h * combine(method.a[stage], rates)
                 v_stage = v + h * combine(method.a[stage], accelerations)
-                q_stage, v_stage = self.acting.impose(time, self.system.integrate(q, xi), v_stage)
+                q_stage, v_stage = self.acting.impose(time, self.moved(q, xi), v_stage)
             accelerations.append(self.accelerations(time, q_stage, v_stage, tau))
             rates.append(self.rate(xi, v_stage))
         v1 = v + h * combine(method.b, accelerations)
-        q1 = self.system.integrate(q, h * combine(method.b, rates))
+        q1 = self.moved(q, h * combine(method.b, rates))
         errors = []
+        if self.curved and method.errors and np.max(np.abs(h * combine(method.b, rates))) > FAR:
+            return Outcome(q1, v1, np.full(len(q), 2.0))
         for weights in method.errors:
             e_q, e_v = (np.abs(h * combine(weights, x)) for x in (rates, accelerations))
             scale = self.atol + self.rtol * np.maximum(np.abs(v), np.abs(v_stage))
@@ -126,12 +129,16 @@ class Stages:
         accelerations = [a for _, _, a in past]
         xi = h * combine(PREDICT, rates)
         q_ahead, v_ahead = self.acting.impose(
-            t + h, self.system.integrate(q, xi), v + h * combine(PREDICT, accelerations)
+            t + h, self.moved(q, xi), v + h * combine(PREDICT, accelerations)
         )
         ahead = self.accelerations(t + h, q_ahead, v_ahead, tau)
         v1 = v + h * combine(CORRECT, [ahead, *accelerations[:PAST]])
-        q1 = self.system.integrate(q, h * combine(CORRECT, [self.rate(xi, v_ahead), *rates[:PAST]]))
+        q1 = self.moved(q, h * combine(CORRECT, [self.rate(xi, v_ahead), *rates[:PAST]]))
         return self._close(t + h, Outcome(q1, v1, np.zeros(len(q))))
+
+    def moved(self, q: np.ndarray, xi: np.ndarray) -> np.ndarray:
+        """q (+) xi."""
+        return self.system.integrate(q, xi) if self.curved else q + xi
 
     def rate(self, xi: np.ndarray, v: np.ndarray) -> np.ndarray:
         if not self.curved:
@@ -234,6 +241,7 @@ def collapse_message(acting: Acting, state: int, t: float, q: np.ndarray, v: np.
     if system.loops and system.diagnose(q).singular:
         reason = "It is a singular configuration, where the loops leave more motions open (s.diagnose tells)"
     return (
-        f"The step size collapsed at t = {t:.9g} s in state {state}: the error does not shrink with the step. {reason}, "
-        f"most of all at joint {fastest!r}; the trajectory so far is in the attribute `trajectory` of this error."
+        f"The step size collapsed at t = {t:.9g} s in state {state}: the error does not shrink with the step. "
+        f"{reason}, most of all at joint {fastest!r}; the trajectory so far is in the attribute `trajectory` of "
+        f"this error."
     )

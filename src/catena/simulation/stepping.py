@@ -33,11 +33,13 @@ from catena.kernels import (
     whole_state,
     with_ground,
 )
-from catena.simulation.multistep import HISTORY, adams_sweeps, scaled
+from catena.simulation.multistep import HISTORY, adams_sweeps, remember, scaled
 from catena.simulation.step_size import GROW, SAFETY, SHRINK, error_ratio, root
 from catena.simulation.tableaus import Tableau, tableau
 from catena.spatial.scalars import absolute, array, where
 
+# A step turns a joint on a manifold by no more than this [rad]: local coordinates are good short of half a turn.
+FAR = 1.5
 # Positions that loops are corrected by [rad or m]: Newton's method squares what is left, so that one correction is
 # enough below the first, and two have converged where the second is below the second number.
 ONE_CORRECTION, TWO_CORRECTIONS = 1e-5, 1e-6
@@ -122,7 +124,7 @@ def semi_implicit(body: Any, ground: Any) -> None:
 def certify(ground: Any) -> None:
     """The elimination says where it cannot vouch for accelerations: next to singular configurations."""
     settled = ground.change <= TRUSTED_PROGRESS * ground.before + TRUSTED_CHANGE * ground.size
-    sure = _both(ground.defect < TRUSTED_DEFECT, settled)
+    sure = both(ground.defect < TRUSTED_DEFECT, settled)
     ground.doubt = ground.doubt + where(sure, 0.0, 1.0)
 
 
@@ -143,6 +145,9 @@ def advance(method: Tableau, stage: int) -> Sweep:
         if last and method.errors:
             for k, rest in enumerate(method.errors):
                 worst = getattr(ground, f"error_{k}")
+                if not k and body.joint.nq != body.joint.nv:
+                    for x in body.xi:
+                        worst = _larger(worst, absolute(x) / FAR)
                 for e in scaled(h, _sum(body, "rate_xi", rest)):
                     worst = _larger(worst, absolute(e) / (ground.atol + ground.rtol))
                 for e, before, after in zip(
@@ -203,7 +208,7 @@ def decide(method: Tableau | None, corrections: int) -> Sweep:
         sure = ground.doubt < 0.5
         if method is None or not method.is_adaptive:
             if corrections:
-                sure = _both(sure, ground.shift <= TWO_CORRECTIONS)
+                sure = both(sure, ground.shift <= TWO_CORRECTIONS)
             ground.accepted = where(sure, 1.0, 0.0)
         else:
             ratio = error_ratio([getattr(ground, f"error_{k}") for k in range(len(method.errors))])
@@ -217,10 +222,10 @@ def decide(method: Tableau | None, corrections: int) -> Sweep:
             factor = where(factor < SHRINK, SHRINK, where(factor > GROW, GROW, factor))
             # A step that only reached up to the end says nothing against the size planned before.
             planned = ground.dt * factor
-            grown = where(_both(ground.last > 0.5, ground.h > planned), ground.h, planned)
+            grown = where(both(ground.last > 0.5, ground.h > planned), ground.h, planned)
             moving = ground.dt > 0.0
             ground.h = where(moving, where(sure, where(good, grown, planned), ground.h), ground.h)
-            ground.accepted = where(_both(sure, good), 1.0, 0.0)
+            ground.accepted = where(both(sure, good), 1.0, 0.0)
         taken = ground.accepted > 0.5
         ground.t = where(taken, where(ground.last > 0.5, ground.end, ground.t + ground.dt), ground.t)
         ground.halt = where(sure, ground.halt, 1.0)
@@ -230,7 +235,7 @@ def decide(method: Tableau | None, corrections: int) -> Sweep:
     return at_ground(judge_step)
 
 
-def _both(a: Any, b: Any) -> Any:
+def both(a: Any, b: Any) -> Any:
     """Whether both conditions hold, as a number."""
     return where(a, where(b, 1.0, 0.0), 0.0) > 0.5
 
@@ -254,12 +259,12 @@ def steer(law: LawFunction, making: Law, stage_time: float, target: str) -> Swee
 
     def ask(whole: Any) -> None:
         t = whole.t + stage_time * whole.dt if stage_time else whole.t
-        memory = np.atleast_1d(whole.memory) if making.memory else np.zeros(0)
-        inputs = np.atleast_1d(whole.inputs) if making.inputs else np.zeros(0)
+        memory = _listed(whole.memory) if making.memory else np.zeros(0)
+        inputs = _listed(whole.inputs) if making.inputs else np.zeros(0)
         force, kept = law(t, whole.q, whole.qd, memory, inputs)
         before = getattr(whole, target)
         if not making.continuous:
-            due = whole.due > 0.5
+            due = both(whole.due > 0.5, whole.halt < 0.5)
             force = array([where(due, x, y) for x, y in zip(force, before, strict=True)])
             kept = array([where(due, x, y) for x, y in zip(kept, memory, strict=True)])
         setattr(whole, target, force)
@@ -267,6 +272,11 @@ def steer(law: LawFunction, making: Law, stage_time: float, target: str) -> Swee
             whole.memory = kept
 
     return whole_state(ask)
+
+
+def _listed(x: Any) -> np.ndarray:
+    """An array, also of a single number."""
+    return x if isinstance(x, np.ndarray) else array([x])
 
 
 def step_algorithm(making: Making, law: LawFunction | None = None) -> Algorithm:
@@ -314,15 +324,19 @@ def _step_algorithm(making: Making, law: LawFunction | None) -> Algorithm:
         for stage in range(method.stages):
             sweeps += [*accelerations(method.c[stage]), advance(method, stage)]
             rewritten |= {f"rate_xi_{stage}", f"rate_v_{stage}"}
-    corrections = 0
+    corrections, occasional = 0, (0, 0)
     if columns and making.projects:
         corrections = 1 if method is not None and method.is_adaptive else 2
         sweeps += [stand, start_open, start_opening]
+        first = len(sweeps) + 1
         for _ in range(corrections):
             sweeps += [rest, forget_shift, close_positions, shift_positions]
         sweeps += [rest, close_velocities, shift_velocities]
+        occasional = (first, len(sweeps) + 1)
         rewritten |= {"c", "p0", "effort", "X", "S", "d_inv", "U"}
     sweeps += [decide(method, corrections), settle]
+    if making.method == "abm4":
+        sweeps.append(remember)
 
     if making.elements:
         inputs |= {"given": VELOCITY, **ELEMENT_INPUTS}
@@ -355,7 +369,7 @@ def _step_algorithm(making: Making, law: LawFunction | None) -> Algorithm:
         making.name, dynamics.ground, (hold, *sweeps),
         inputs=inputs, outputs=outputs, ground_inputs=ground_inputs, ground_outputs=ground_outputs,
         optional=dynamics.optional, views=dynamics.views, columns=dynamics.columns, rewritten=frozenset(rewritten),
-        replayed=True,
+        replayed=True, occasional=occasional,
     )  # fmt: skip
 
 

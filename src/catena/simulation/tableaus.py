@@ -1,7 +1,7 @@
 """Explicit Runge-Kutta methods as tables of coefficients (Butcher tableaus)."""
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class Tableau:
         """How often a step evaluates the accelerations."""
         return len(self.a)
 
-    @property
+    @cached_property
     def c(self) -> Weights:
         """The times of the stages, as parts of the step."""
         return tuple(float(np.sum(row)) for row in self.a)

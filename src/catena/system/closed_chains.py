@@ -81,7 +81,9 @@ def solve(problem: LoopProblem, method: str, member: str | None = None) -> LoopS
     if method == "reference_member":
         return reference_member(problem, member)
     if member is not None:
-        raise StateError(f"member is {member!r}, but only the method reference_member has one; method is {method!r}.")
+        raise StateError(
+            f"member is {member!r}, but only the method reference_member has one; method is {method!r}."
+        )
     return FORMULATIONS["elimination" if method == "auto" else method](problem)
 
 

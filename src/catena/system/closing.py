@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from catena.dynamics import articulated_body
 from catena.dynamics.closed.consistent_velocity import consistent_velocity
 from catena.dynamics.closed.motion_problem import motion_problem
 from catena.dynamics.loop_elimination import columns_for
 from catena.dynamics.loop_elimination.closing import closure as compiled_closure
-from catena.dynamics.loop_elimination.closing import position_correction, velocity_correction
+from catena.dynamics.loop_elimination.closing import holds, position_correction, velocity_correction
 from catena.errors import LoopError, StateError
 from catena.kinematics import integrate
 from catena.kinematics.assembly import assemble as assemble_one
@@ -116,6 +117,28 @@ def correction(evaluator: Evaluator, q: Any, v: Any) -> tuple[np.ndarray, np.nda
     columns = columns_for(evaluator.plan)
     by_position = evaluator.evaluate(position_correction(columns), {"q": q, "qd": None})["qdd"]
     return by_position, evaluator.evaluate(velocity_correction(columns), {"q": q, "qd": v})["qdd"]
+
+
+def pulled(evaluator: Evaluator, q: Any, v: Any, stiffness: float, damping: float) -> np.ndarray:
+    """The accelerations (states, nv) of the tree, loops cut, at rest and without weight under the forces -stiffness e -
+    damping e' along the constraints of q (states, nq), v (states, nv)."""
+    plan = evaluator.plan
+    columns, states = columns_for(plan), len(q)
+    found = evaluator.evaluate(holds(columns), {"q": q, "qd": v})
+    force = -stiffness * found["position"] - damping * found["velocity"]
+    f_ext = np.zeros((states, plan.n, 6))
+    for k, loop in enumerate(plan.loop_joints):
+        if loop.constraints:
+            for node, side in ((loop.child_node, "K_child"), (loop.parent_node, "K_parent")):
+                K = found[side][:, k].reshape(states, columns, 6)
+                f_ext[:, node] += np.einsum("sc,sci->si", force[:, k], K)
+    f_ext[:, 0] = 0.0
+    weightless = np.concatenate([np.zeros(3), plan.gravity])
+    inputs = {
+        "q": q, "qd": np.zeros((states, plan.nv)), "tau": None,
+        "f_ext": f_ext.reshape(states, -1), "a_base": weightless,
+    }  # fmt: skip
+    return evaluator.evaluate(articulated_body, inputs)["qdd"]
 
 
 def project_holding(

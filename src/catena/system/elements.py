@@ -5,8 +5,8 @@ the two bodies, as springs between points are; everything that acts on bodies is
 once. Locked and welded joints have no springs and no stops.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -20,12 +20,12 @@ from catena.dynamics.joint_elements import (
     merged_springs,
     springs_at,
 )
+from catena.dynamics.loop_elements import LoopElements
 from catena.dynamics.point_forces import ConstantWrenches, PointSprings, standing
 from catena.dynamics.stacked_elements import StackedElements
 from catena.dynamics.stops import Stops, joint_stops
 from catena.errors import CatenaError
 from catena.kinematics import stacks
-from catena.kinematics.closure import LoopState, loop_kinematics
 from catena.mechanism import GROUND
 from catena.structure import Plan
 from catena.system import closing
@@ -41,22 +41,12 @@ class ElementForces:
     f_ext: Mapping[str, np.ndarray]
 
 
-@dataclass(frozen=True, eq=False)
-class OnBodies:
-    """Wrenches (states, m, 6) on bodies by name, one or more each, on the nodes that carry them."""
-
-    bodies: list[str] = field(default_factory=list)
-    wrenches: list[np.ndarray] = field(default_factory=list)
-
-
 class Elements:
     """Springs, stops and wrenches of a mechanism on one plan. Whatever is expensive is found when first asked for."""
 
     def __init__(self, evaluator: Evaluator, neutral: np.ndarray) -> None:
         self._evaluator, self._neutral = evaluator, neutral
-        mechanism, plan = evaluator.mechanism, evaluator.plan
-        self._to_node: dict[str, np.ndarray] = {}
-        self._points, self._wrenches = PointSprings(mechanism, plan), ConstantWrenches(mechanism, plan)
+        self._from_nodes: dict[str, np.ndarray] = {}
 
     @cached_property
     def stops(self) -> dict[str, Stops]:
@@ -73,71 +63,40 @@ class Elements:
     @property
     def is_compiled(self) -> bool:
         """Whether `inputs` say everything: nothing acts but at joints of the tree."""
-        return not (self._loops or self._unmerged or self._points.bodies or self._wrenches.bodies)
+        return not (self._on_bodies or self._unmerged)
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing acts at all."""
         return self.is_compiled and not self.inputs
 
-    def forces(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, OnBodies]:
-        """All forces at q (states, nq) and v (states, nv): of joints (states, nv), and on bodies."""
-        tau, on_bodies = self.forces_besides(q, v)
-        if self.inputs:
-            rows = self._evaluator.evaluate(joint_elements, {"q": q, "qd": v, **self.inputs})
-            tau = tau + rows["tau_elements"]
-        return tau, on_bodies
-
-    def forces_besides(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, OnBodies]:
-        """The forces that `inputs` say nothing of."""
+    def forces(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """All forces at q (states, nq) and v (states, nv): of joints (states, nv), and by body (states, 6), in its own
+        axes at its origin, nothing for ground."""
         plan = self._evaluator.plan
         tau = np.zeros((len(q), plan.nv))
+        if self.inputs:
+            rows = self._evaluator.evaluate(joint_elements, {"q": q, "qd": v, **self.inputs})
+            tau += rows["tau_elements"]
         for i, elements in self._unmerged.items():
             tau[:, _v(plan, i)] += elements.force(q[:, _q(plan, i)], v[:, _v(plan, i)])
-        result = OnBodies()
-        if self._points.bodies or self._wrenches.bodies:
-            at = standing(self._evaluator, q, v)
-            for source in (self._points, self._wrenches):
-                result.bodies.extend(source.bodies)
-                result.wrenches.extend(np.moveaxis(source.wrenches(at), 1, 0))
-        joints = self._evaluator.mechanism.joints
-        for state, elements in self._loop_states(q, v):
-            force = elements.force(state.q, state.v)
-            # The wrench with S^T f = force and nothing along the constraints, which would take it up anyway.
-            wrench = stacks.apply(stacks.transposed(np.linalg.pinv(state.S, rcond=1e-10)), force)
-            loop = state.loop
-            on_child, on_parent = (
-                stacks.to_frame(loop.child_pose),
-                state.X @ stacks.to_frame(loop.parent_pose),
-            )
-            result.bodies.extend([joints[loop.name].child, joints[loop.name].parent])
-            result.wrenches.append(wrench @ on_child)
-            result.wrenches.append(-stacks.apply(stacks.transposed(on_parent), wrench))
-        return tau, result
+        f_ext: dict[str, np.ndarray] = {}
+        if not self._on_bodies:
+            return tau, f_ext
+        at = standing(self._evaluator, q, v)
+        for source in self._on_bodies:
+            for body, wrench in zip(source.bodies, np.moveaxis(source.wrenches(at), 1, 0), strict=True):
+                if body != GROUND:
+                    own = wrench @ self._from_node(body)
+                    f_ext[body] = f_ext[body] + own if body in f_ext else own
+        return tau, f_ext
 
-    def on_nodes(self, on_bodies: OnBodies) -> np.ndarray | None:
-        """Wrenches (states, 6 n) on all nodes, as algorithms take them; None if there are none."""
-        plan = self._evaluator.plan
-        if not on_bodies.bodies:
-            return None
-        total = np.zeros((len(on_bodies.wrenches[0]), plan.n, 6))
-        for body, wrench in zip(on_bodies.bodies, on_bodies.wrenches, strict=True):
-            total[:, plan.body_node[body]] += wrench
-        return total.reshape(len(total), -1)
-
-    def by_body(self, on_bodies: OnBodies) -> dict[str, np.ndarray]:
-        """Wrenches (states, 6) by body, in its own axes at its origin; nothing for ground."""
-        result: dict[str, np.ndarray] = {}
-        for body, wrench in zip(on_bodies.bodies, on_bodies.wrenches, strict=True):
-            if body != GROUND:
-                if body not in self._to_node:
-                    self._to_node[body] = stacks.inverse(
-                        stacks.to_frame(self._evaluator.plan.body_pose[body][1])
-                    )
-                # Transposed, what takes motions to the node takes forces to the body.
-                own = wrench @ self._to_node[body]
-                result[body] = result[body] + own if body in result else own
-        return result
+    def _from_node(self, body: str) -> np.ndarray:
+        """The matrix (6, 6) that takes motions from a body to its node, and so forces, as rows, the other way."""
+        if body not in self._from_nodes:
+            pose = self._evaluator.plan.body_pose[body][1]
+            self._from_nodes[body] = stacks.inverse(stacks.to_frame(pose))
+        return self._from_nodes[body]
 
     def energy(self, q: np.ndarray) -> np.ndarray:
         """What springs and stops store at q (states, nq), (states,)."""
@@ -145,10 +104,10 @@ class Elements:
         total = np.zeros(len(q))
         for i, elements in self._tree.items():
             total += elements.energy(q[:, _q(plan, i)])
-        for state, elements in self._loop_states(q, None):
-            total += elements.energy(state.q)
-        if self._points.bodies:
-            total += self._points.energy(standing(self._evaluator, q, None))
+        storing = [source for source in self._on_bodies if not isinstance(source, ConstantWrenches)]
+        if storing:
+            at = standing(self._evaluator, q, None)
+            total += sum(source.energy(at) for source in storing)
         return total
 
     @cached_property
@@ -177,23 +136,21 @@ class Elements:
         return found
 
     @cached_property
-    def _loops(self) -> dict[str, StackedElements]:
-        """Everything at joints that close loops, by name."""
-        mechanism = self._evaluator.mechanism
-        found = {
-            loop.name: StackedElements(loop.kind, springs_at(mechanism, loop.name), self.stops.get(loop.name))
-            for loop in self._evaluator.plan.loop_joints
-            if loop.kind.nv
-        }
-        return {name: elements for name, elements in found.items() if elements}
-
-    def _loop_states(
-        self, q: np.ndarray, v: np.ndarray | None
-    ) -> Iterator[tuple[LoopState, StackedElements]]:
-        if self._loops:
-            for state in loop_kinematics(self._evaluator, q, v):
-                if state.name in self._loops:
-                    yield state, self._loops[state.name]
+    def _on_bodies(self) -> list[PointSprings | ConstantWrenches | LoopElements]:
+        """Whatever acts on bodies."""
+        mechanism, plan = self._evaluator.mechanism, self._evaluator.plan
+        found: list[PointSprings | ConstantWrenches | LoopElements] = [
+            source
+            for source in (PointSprings(mechanism, plan), ConstantWrenches(mechanism, plan))
+            if source.bodies
+        ]
+        for loop in plan.loop_joints:
+            if not loop.kind.nv:
+                continue
+            elements = StackedElements(loop.kind, springs_at(mechanism, loop.name), self.stops.get(loop.name))
+            if elements:
+                found.append(LoopElements(mechanism.joints[loop.name], loop, elements))
+        return found
 
     def _felt_inertia(self, joint: str) -> np.ndarray:
         return felt_inertia(self._start, joint)

@@ -49,12 +49,18 @@ class Evaluator:
                 f"coordinates may have changed, so states of the old system may not fit."
             )
 
-    def program(self, algorithm: Algorithm, absent: frozenset[str], frame: str | None = None) -> Program:
-        """The algorithm on this plan, ready to run. Built once."""
-        key = (algorithm, absent, frame)
+    def program(
+        self,
+        algorithm: Algorithm,
+        absent: frozenset[str],
+        frame: str | None = None,
+        lanes: int | None = None,
+    ) -> Program:
+        """The algorithm on this plan, ready to run. Built once. `lanes` as for `build_tape`."""
+        key = (algorithm, absent, frame, lanes)
         if key not in self._programs:
             self._programs[key] = Program(
-                build_tape(algorithm, self.plan, self.constants, absent, self._frame(frame))
+                build_tape(algorithm, self.plan, self.constants, absent, self._frame(frame), lanes)
             )
         return self._programs[key]
 

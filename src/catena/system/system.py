@@ -226,6 +226,12 @@ class System:
         first order: J dq = -(position error), J dv = -(velocity error)."""
         return closing.correction(self._evaluator, q, v)
 
+    def pulled(self, q: Any, v: Any, stiffness: float, damping: float) -> np.ndarray:
+        """The part of the accelerations (states, nv) that forces at the loops have, which pull them together:
+        -stiffness times the position errors and -damping times the velocity errors of `closure`, along the
+        constraints. q is (states, nq) and v (states, nv)."""
+        return closing.pulled(self._evaluator, q, v, stiffness, damping)
+
     def closure_jacobian(self, q: Any) -> np.ndarray:
         """The Jacobian J (..., constraints, nv) of the loops: J v is the velocity error of `closure`."""
         problem = self._loop_problem(q, np.zeros(self.nv), None, None, None)
@@ -454,10 +460,9 @@ class System:
         its springs and stops among the wrenches, and its angles lie between -pi and pi.
         """
         batch, q, v = self._states(q, v)
-        tau, on_bodies = self.elements.forces(q, v)
-        wrenches = self.elements.by_body(on_bodies)
+        tau, f_ext = self.elements.forces(q, v)
         return ElementForces(
-            tau.reshape(*batch, self.nv), {body: w.reshape(*batch, 6) for body, w in wrenches.items()}
+            tau.reshape(*batch, self.nv), {body: w.reshape(*batch, 6) for body, w in f_ext.items()}
         )
 
     def element_energy(self, q: Any) -> np.ndarray:
@@ -467,10 +472,13 @@ class System:
 
     # The edge.
 
-    def program(self, algorithm: Algorithm, absent: frozenset[str] = frozenset()) -> Program:
-        """An algorithm on this plan, ready to run on arrays that are known to be good."""
+    def program(
+        self, algorithm: Algorithm, absent: frozenset[str] = frozenset(), lanes: int | None = None
+    ) -> Program:
+        """An algorithm on this plan, ready to run on arrays that are known to be good, with so many lanes (those of the
+        processor unless given)."""
         self._evaluator.check_current()
-        return self._evaluator.program(algorithm, absent)
+        return self._evaluator.program(algorithm, absent, lanes=lanes)
 
     def _run(self, algorithm: Algorithm, frame: str | None = None, **inputs: Any) -> dict[str, np.ndarray]:
         return self._evaluator.evaluate(algorithm, inputs, frame)

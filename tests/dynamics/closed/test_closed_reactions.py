@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import catena as ct
+from catena.dynamics.friction import friction_at
 from catena.mechanism.generators import arms_on_object, four_bar
 from catena.spatial import Pose, RigidInertia, Transform
 
@@ -67,9 +68,8 @@ def test_along_its_motions_a_joint_passes_what_its_actuator_gives_less_friction(
             continue
         S = np.asarray(joint.kind.motion_space(system.joint_position(q, name)).array, dtype=float)
         rate = system.joint_velocity(q, v, name)
-        # A loop joint that the others hold still has a velocity of rounding, which is no motion.
-        moving = np.sign(np.where(np.abs(rate) < 1e-12, 0.0 if name in system.loops else rate, rate))
-        given = -joint.damping * rate - joint.friction * moving
+        # A joint that loops hold still has a velocity of rounding, which is no motion and meets no friction.
+        given = -friction_at(joint.damping, joint.friction, rate)
         if name in system.joints:
             given = given + tau[system.slice_v(name)]
         agree(S.T @ reactions[name], given, 1e-10, largest)

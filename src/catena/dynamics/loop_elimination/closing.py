@@ -4,6 +4,7 @@ The least change, in the sense of the kinetic energy of going there in unit time
 elimination with nothing at work but the gaps: H delta = J^T lambda, J delta + gap = 0.
 """
 
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -39,6 +40,14 @@ def measure(loop: Any, child: Any, parent: Any) -> None:
 
 
 @on_call
+def measure_and_hold(loop: Any, child: Any, parent: Any) -> None:
+    """The same, and how forces along those columns act on the two bodies."""
+    measure.step(loop, child, parent)
+    X, _, Phi = _standing(loop, child, parent)
+    hold_by(loop, X, Phi, np.zeros(loop.columns))
+
+
+@on_call
 def start_open(loop: Any, child: Any, parent: Any) -> None:
     """A loop that is open by its position error."""
     X, q, Phi = _standing(loop, child, parent)
@@ -59,13 +68,13 @@ def _standing(loop: Any, child: Any, parent: Any) -> Any:
     return X, q, padded(loop.joint.constraint_space(loop.neutral if loop.resists_alike else q), loop.columns)
 
 
-def _measuring(at: Any) -> list[Entry]:
+def _measuring(at: Any, look: OnCall = measure) -> list[Entry]:
     plan = at.plan
     bodies = [
         Entry(stand, i, (at.body(i), at.flows(i), at.flows(int(plan.parent[i])))) for i in range(1, plan.n)
     ]
     return bodies + [
-        Entry(measure, k, (at.multiplier(k), at.flows(joint.child_node), at.flows(joint.parent_node)))
+        Entry(look, k, (at.multiplier(k), at.flows(joint.child_node), at.flows(joint.parent_node)))
         for k, joint in enumerate(plan.loop_joints)
         if joint.constraints
     ]
@@ -79,6 +88,18 @@ def closure(columns: int) -> Algorithm:
         inputs={"q": POSITION, "qd": VELOCITY},
         multiplier_outputs=("position", "velocity"), optional=frozenset({"qd"}), rewritten=frozenset({"e"}),
         views=views(columns), columns=columns,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=4)
+def holds(columns: int) -> Algorithm:
+    """The errors of loops, and the wrenches K_child and K_parent on the nodes of their two bodies that unit forces
+    along the constraints make."""
+    base = closure(columns)
+    return replace(
+        base, name=f"holds_{columns}",
+        sweeps=(stand, measure_and_hold, Schedule(partial(_measuring, look=measure_and_hold))),
+        multiplier_outputs=("position", "velocity", "K_child", "K_parent"),
     )  # fmt: skip
 
 

@@ -84,8 +84,8 @@ def schedule(
 ) -> list[Entry]:
     """Elimination, the way back, refinements, and the last residuals. `move` and `begin_loop` say what bodies and loops
     begin with, `rub` whether loop joints have friction, `keep` whether the wrenches of all joints are results; `go`,
-    `come_back` and `end` are what bodies do when they are eliminated, when they come back, and at the end. Without `refine` the result is
-    good to some eight digits, which is enough for corrections, and nothing is judged."""
+    `come_back` and `end` are what bodies do when they are eliminated, when they come back, and at the end. Without
+    `refine` the result is good to some eight digits, which is enough for corrections, and nothing is judged."""
     order = elimination_order(at.plan)
     acting = _acting(at.plan, rub)
     entries = _eliminate(at, order, acting, move, begin_loop, go)

@@ -56,9 +56,15 @@ def andrews() -> Mechanism:
     mechanism.add_joint("Omega", "K7", "K6", pin, _at(0.0, -0.04, omega), actuated=False)
     mechanism.add_joint("epsilon", "ground", "K7", pin, _at(*A, epsilon), actuated=False)
     E = (0.0, -0.035)
-    ends = {"K2": (-0.028, 0.0, beta + theta), "K4": (0.0, -0.02, phi + delta), "K6": (0.02, 0.0, omega + epsilon)}
+    ends = {
+        "K2": (-0.028, 0.0, beta + theta),
+        "K4": (0.0, -0.02, phi + delta),
+        "K6": (0.02, 0.0, omega + epsilon),
+    }
     for name, (x, y, angle) in ends.items():
-        mechanism.add_joint(f"E{name[1]}", "K3", name, pin, _at(*E, angle - gamma), _at(x, y, 0.0), actuated=False)
+        mechanism.add_joint(
+            f"E{name[1]}", "K3", name, pin, _at(*E, angle - gamma), _at(x, y, 0.0), actuated=False
+        )
     mechanism.add_frame("C", "ground", _at(*C, 0.0))
     mechanism.add_frame("D", "K3", _at(0.02, -0.018, 0.0))
     return mechanism
@@ -66,4 +72,6 @@ def andrews() -> Mechanism:
 
 def _at(x: float, y: float, angle: float) -> Pose:
     """A frame at (x, y) turned by `angle` about z."""
-    return Pose(p=(x, y, 0.0), R=((cos(angle), -sin(angle), 0.0), (sin(angle), cos(angle), 0.0), (0.0, 0.0, 1.0)))
+    return Pose(
+        p=(x, y, 0.0), R=((cos(angle), -sin(angle), 0.0), (sin(angle), cos(angle), 0.0), (0.0, 0.0, 1.0))
+    )

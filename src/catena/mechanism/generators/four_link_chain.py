@@ -14,8 +14,7 @@ def four_link_chain(damping: float = 0.25) -> Mechanism:
     Bodies "link1".."link4" hang together by joints "joint1".."joint4" about y, each with the given viscous `damping`
     [N m s]; "joint1" is at the ground's origin. At q = 0, where the chain is released at rest, link 1 (2 m) and link
     3 (1 m) stand upright, links 2 and 4 (1 m each) are level. The frame "tip" is the end of link 4, and the joint
-    "tip" pins it to ground at (2, 0, 3). Ground is the child of that joint: its reaction is the force that the tip
-    exerts on the support, in ground axes.
+    "tip" pins it to ground at (2, 0, 3). Its reaction is the force of the pin on link 4, in the axes of link 4.
 
     A plan with `cut=["tip"]` has the four angles as coordinates; left to itself, planning cuts in the middle.
     """
@@ -33,7 +32,5 @@ def four_link_chain(damping: float = 0.25) -> Mechanism:
         mechanism.add_joint(f"joint{i}", last, f"link{i}", Revolute("y"), end, damping=damping)
         last, end = f"link{i}", Pose(p=(x, y, z))
     mechanism.add_frame("tip", last, end)
-    mechanism.add_joint(
-        "tip", last, "ground", Revolute("y"), end, in_child=Pose(p=(2.0, 0.0, 3.0)), actuated=False
-    )
+    mechanism.add_joint("tip", "ground", last, Revolute("y"), Pose(p=(2.0, 0.0, 3.0)), end, actuated=False)
     return mechanism

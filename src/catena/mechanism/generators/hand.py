@@ -48,7 +48,11 @@ def hand(fingers: int = 3) -> Mechanism:
         mechanism.add_body(f"{prefix}distal", **cylinder(0.03, 0.007, (0.0, 0.0, second)))
         mechanism.add_joint(f"{prefix}spread", "ground", f"{prefix}knuckle", Revolute("z"), in_parent=base)
         mechanism.add_joint(
-            f"{prefix}bend", f"{prefix}knuckle", f"{prefix}proximal", Revolute("y"), Pose(rpy=(0.0, bend, 0.0))
+            f"{prefix}bend",
+            f"{prefix}knuckle",
+            f"{prefix}proximal",
+            Revolute("y"),
+            Pose(rpy=(0.0, bend, 0.0)),
         )
         elbow = Pose(p=(0.0, 0.0, first), rpy=(0.0, curl, 0.0))
         mechanism.add_joint(f"{prefix}curl", f"{prefix}proximal", f"{prefix}distal", Revolute("y"), elbow)

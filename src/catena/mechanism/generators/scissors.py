@@ -44,10 +44,14 @@ def scissor_lift(n: int, angle: float = 0.5) -> Mechanism:
         mechanism.add_joint(f"cross{i}", f"rise{i}", f"fall{i}", pin, crossing, actuated=False)
         if i < n:
             up, down = f"rise{i + 1}", f"fall{i + 1}"
-            mechanism.add_joint(f"left{i}", f"fall{i}", up, pin, left * crossing.inverse(), left, actuated=False)
+            mechanism.add_joint(
+                f"left{i}", f"fall{i}", up, pin, left * crossing.inverse(), left, actuated=False
+            )
             mechanism.add_joint(f"right{i}", f"rise{i}", down, pin, right * crossing, right, actuated=False)
     mechanism.add_joint("hinge", f"fall{n}", "platform", pin, left * fall.inverse(), actuated=False)
     at_roller = Pose(p=(2.0 * x, 0.0, 0.0))
-    mechanism.add_joint("roller", "platform", f"rise{n}", slide, at_roller, right * rise.inverse(), actuated=False)
+    mechanism.add_joint(
+        "roller", "platform", f"rise{n}", slide, at_roller, right * rise.inverse(), actuated=False
+    )
     mechanism.add_frame("top", "platform", Pose(p=(x, 0.0, 0.05)))
     return mechanism

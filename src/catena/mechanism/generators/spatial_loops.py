@@ -41,7 +41,11 @@ def bricard() -> Mechanism:
 
 
 def spatial_four_bar(
-    crank: float = 0.6, coupler: float = 1.0, twist: float = 0.9, angle: float = 1.0, misalignment: float = 0.0
+    crank: float = 0.6,
+    coupler: float = 1.0,
+    twist: float = 0.9,
+    angle: float = 1.0,
+    misalignment: float = 0.0,
 ) -> Mechanism:
     """Bennett's linkage: 4 revolute joints with skew axes in one loop, 1 dof where counting gives -2, so 3
     redundant constraints; with a `misalignment` [rad] of one axis it cannot move at all.
@@ -71,7 +75,10 @@ def spatial_four_bar(
     mechanism.add_joint("A", "ground", "crank", axis, _turned(0.0, 0.0, turns[0]))
     mechanism.add_joint("B", "crank", "coupler", axis, _turned(*links["crank"], turns[1]))
     tilt = Pose(rpy=(misalignment, 0.0, 0.0))
-    on_coupler, on_rocker = _turned(*links["coupler"], 0.0) * tilt, _turned(0.0, 0.0, turns[2]).inverse() * tilt
+    on_coupler, on_rocker = (
+        _turned(*links["coupler"], 0.0) * tilt,
+        _turned(0.0, 0.0, turns[2]).inverse() * tilt,
+    )
     mechanism.add_joint("C", "coupler", "rocker", axis, on_coupler, on_rocker)
     base = _turned(coupler, long, 0.0).inverse()
     mechanism.add_joint("D", "rocker", "ground", axis, _turned(*links["rocker"], turns[3]), base)

@@ -47,7 +47,9 @@ def walker(standing: int = 4, contact: str = "point") -> Mechanism:
     flat = contact == "flat"
     mechanism = Mechanism(f"walker on {standing} {contact} feet")
     mechanism.add_body("trunk", **box(20.0, (0.7, 0.25, 0.15)))
-    mechanism.add_joint("base", "ground", "trunk", Free(), in_parent=Pose(p=(0.0, 0.0, HEIGHT)), actuated=False)
+    mechanism.add_joint(
+        "base", "ground", "trunk", Free(), in_parent=Pose(p=(0.0, 0.0, HEIGHT)), actuated=False
+    )
     # The ankle or the tip of the shank is right below the hip: an isosceles triangle of thigh and shank.
     drop = HEIGHT - FOOT_HEIGHT if flat else HEIGHT
     lean = acos(drop / (THIGH + SHANK))

@@ -48,10 +48,11 @@ class ComputedTorque(Controller):
         followed = self.path.followed
         self._plain = not system.plan.total_constraints and bool((system.plan.actuated & followed).all())
         self._rows = np.eye(system.nv)[followed]
-        self._ahead = Ahead(self.path.given, self.rate)
+        self._ahead = Ahead(self.path, self.path.given, self.rate)
 
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
         require_same("ComputedTorque", self.system, system)
+        self._ahead.forget()
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         system = self.system

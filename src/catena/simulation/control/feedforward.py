@@ -22,7 +22,7 @@ class Feedforward(Controller):
         self.system = system
         self.path: StatePath = as_path(system, "Feedforward", reference)
         self.rate = checked_rate(rate, "Feedforward")
-        self._ahead = Ahead(self._forces, self.rate)
+        self._ahead = Ahead(self.path, self._forces, self.rate)
 
     @property
     def compiles(self) -> bool:
@@ -30,6 +30,7 @@ class Feedforward(Controller):
 
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
         require_same("Feedforward", self.system, system)
+        self._ahead.forget()
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return np.broadcast_to(self.inputs(t), np.shape(v))

@@ -13,6 +13,8 @@ from catena.system import System
 
 # References at the samples of a controller are computed for so many samples together.
 BLOCK = 64
+# So many blocks are kept.
+KEPT = 1024
 
 
 @runtime_checkable
@@ -20,6 +22,8 @@ class StatePath(Protocol):
     """A reference of a whole system, such as `JointPath` and `TaskPath`."""
 
     system: System
+    lasting: bool
+    """Whether it is the same in every run, so that what it gives may be kept."""
 
     @property
     def followed(self) -> np.ndarray:
@@ -49,28 +53,47 @@ def as_path(system: System, who: str, reference: Any) -> StatePath:
 
 
 class Ahead:
-    """Arrays that are known at every time, computed ahead for the samples k / rate of a controller, many at once.
+    """Arrays that are known at every time, computed ahead for the samples k / rate of a controller, a block at a time.
 
-    `compute` takes times (T,) and gives arrays (T, ...), or one time and gives them without that dimension.
+    `compute` takes times (T,) and gives arrays (T, ...), or one time and gives them without that dimension. Blocks are
+    kept for the next run if the path is one that does not change.
     """
 
-    def __init__(self, compute: Callable[[Any], Sequence[np.ndarray]], rate: float | None) -> None:
-        self.compute, self.rate = compute, rate
-        self._first = 0
-        self._block: Sequence[np.ndarray] = ()
+    def __init__(
+        self, path: StatePath, compute: Callable[[Any], Sequence[np.ndarray]], rate: float | None
+    ) -> None:
+        self.path, self.compute, self.rate = path, compute, rate
+        self._blocks: dict[int, Sequence[np.ndarray]] = {}
+
+    def forget(self) -> None:
+        """A run begins: what may have changed is computed anew."""
+        if not self.path.lasting:
+            self._blocks.clear()
 
     def at(self, t: Any) -> Sequence[np.ndarray]:
         """Return the arrays at the time t, or at times."""
-        if self.rate is None or np.ndim(t):
+        if self.rate is None:
             return self.compute(t)
-        k = round(float(t) * self.rate)
-        if k < 0 or abs(float(t) * self.rate - k) > 1e-6:
+        samples = np.asarray(t) * self.rate
+        k = np.rint(samples).astype(int)
+        if not k.size or k.min() < 0 or np.abs(samples - k).max() > 1e-6:
             return self.compute(t)
-        if not self._block or not self._first <= k < self._first + BLOCK:
-            try:
-                self._block = self.compute((k + np.arange(BLOCK)) / self.rate)
-            except CatenaError:
-                # What is out of reach may lie behind the end of the run.
-                return self.compute(t)
-            self._first = k
-        return [x[k - self._first] for x in self._block]
+        try:
+            needed = {i: self._block(i) for i in np.unique(k // BLOCK).tolist()}
+        except CatenaError:
+            # What is out of reach may lie behind the end of the run.
+            return self.compute(t)
+        if k.ndim == 0:
+            return [x[int(k) % BLOCK] for x in needed[int(k) // BLOCK]]
+        first = min(needed) * BLOCK
+        if len(needed) * BLOCK + first <= k.max():
+            return self.compute(t)
+        return [np.concatenate(parts)[k - first] for parts in zip(*needed.values())]
+
+    def _block(self, i: int) -> Sequence[np.ndarray]:
+        """The samples from the number i BLOCK on."""
+        if i not in self._blocks:
+            if len(self._blocks) >= KEPT:
+                self._blocks.pop(next(iter(self._blocks)))
+            self._blocks[i] = self.compute((i * BLOCK + np.arange(BLOCK)) / float(self.rate or 1.0))
+        return self._blocks[i]

@@ -84,7 +84,7 @@ class PID(Controller):
         self._kinds = self._curved()
         constants = (self.kp, self.ki, self.kd, self.bias, self.low, self.high, self._per_tracking)
         self._constants = join(constants)
-        self._ahead = Ahead(self.path.given, self.rate)
+        self._ahead = Ahead(self.path, self.path.given, self.rate)
         self._remembered = Remembered()
 
     @property
@@ -94,6 +94,7 @@ class PID(Controller):
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
         require_same("PID", self.system, system)
         self._remembered.forget()
+        self._ahead.forget()
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return self._remembered.call(self, self.memory(self.system), t, q, v)

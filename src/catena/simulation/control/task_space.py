@@ -31,8 +31,7 @@ class TaskSpace(Controller):
 
     `path` is a reference of three coordinates (a place), a `PosePath`, a `Pose`, or three numbers. kd is 2 sqrt(kp)
     unless given. Joints that the task leaves free are led to `posture` (nq,) with the gain `posture_kp`, and brought to
-    rest with `damping` [1/s]. Loops are respected, and only actuated joints get forces. With kp in place of masses this
-    is an inertia-free spring: `gravity` and Coriolis forces are compensated exactly.
+    rest with `damping` [1/s]. Loops are respected, and only actuated joints get forces.
     """
 
     def __init__(

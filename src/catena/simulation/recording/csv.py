@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
+import io
 from math import prod
-from pathlib import Path
 
 import numpy as np
 
@@ -12,18 +12,19 @@ from catena.simulation.labels import labels
 from catena.simulation.trajectory import Trajectory
 
 
-def write(run: Trajectory, path: Path) -> None:
-    """Write the time t, coordinates q.joint, velocities v.joint, control forces tau.joint, energies and the error of
-    the loops, in SI units and to the last digit. A batch has a first column `state`, which counts its states in the
-    order of a flattened array."""
+def write(run: Trajectory) -> bytes:
+    """The table as text: the time t, coordinates q.joint, velocities v.joint, control forces tau.joint, energies and
+    the error of the loops, in SI units and to the last digit. A batch has a first column `state`, which counts its
+    states in the order of a flattened array."""
     names, columns = table(run)
-    with open(path, "w", newline="", encoding="utf-8") as stream:
-        out = csv.writer(stream)
-        out.writerow(names)
-        # A state is a whole number, all others are written so that they read back to the same bits.
-        is_batch = bool(run.batch)
-        for row in columns.tolist():
-            out.writerow([int(row[0]), *map(repr, row[1:])] if is_batch else map(repr, row))
+    stream = io.StringIO(newline="")
+    out = csv.writer(stream)
+    out.writerow(names)
+    # A state is a whole number, all others are written so that they read back to the same bits.
+    is_batch = bool(run.batch)
+    for row in columns.tolist():
+        out.writerow([int(row[0]), *map(repr, row[1:])] if is_batch else map(repr, row))
+    return stream.getvalue().encode("utf-8")
 
 
 def table(run: Trajectory) -> tuple[list[str], np.ndarray]:

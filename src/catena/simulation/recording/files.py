@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from catena.errors import CatenaError, FormatError
+from catena.errors import FormatError
 from catena.simulation.recording import csv, netcdf
 from catena.simulation.trajectory import Trajectory
 from catena.system import System
 
 PathLike = str | os.PathLike[str]
 
-WRITERS: dict[str, Callable[[Trajectory, Path], None]] = {
+WRITERS: dict[str, Callable[[Trajectory], bytes]] = {
     ".nc": netcdf.write,
     ".h5": netcdf.write,
     ".csv": csv.write,
@@ -34,8 +32,7 @@ def save_run(run: Trajectory, path: PathLike) -> None:
     if write is None:
         found = f"the ending {file.suffix!r} is" if file.suffix else "a name without an ending is"
         raise FormatError(f"{file}: {found} no format for runs: name a .nc, .h5 or .csv file")
-    chosen = write
-    write_complete(file, lambda beside: chosen(run, beside))
+    write_complete(file, write(run))
 
 
 def load_run(path: PathLike, system: System | None = None) -> Trajectory:
@@ -53,9 +50,9 @@ def load_run(path: PathLike, system: System | None = None) -> Trajectory:
     return netcdf.read(file, system)
 
 
-def write_complete(file: Path, write: Callable[[Path], None]) -> None:
-    """Let `write(path)` make a file beside the one that is meant, and rename it when it is complete. A device, such as
-    /dev/stdout, gets the content of the complete file."""
+def write_complete(file: Path, content: bytes) -> None:
+    """Put `content` in the place of a file in one step: written beside it under another name, then renamed. A device,
+    such as /dev/stdout, stays what it is and gets the content."""
     try:
         # A link stays a link: what it leads to is replaced.
         target = Path(os.path.realpath(file))
@@ -63,41 +60,35 @@ def write_complete(file: Path, write: Callable[[Path], None]) -> None:
             raise FormatError(f"{file}: this is a folder: give the name of a file in it")
         if not target.parent.is_dir():
             raise FormatError(f"{file}: there is no folder {str(target.parent)!r}: make it first")
-        if target.exists() and not target.is_file():
-            _through(target, write)
-            return
         # Renaming would replace even a file that is protected against writing.
         if target.exists() and not os.access(target, os.W_OK):
             raise FormatError(f"{file}: the file is protected against writing: choose another name")
-        _renamed(target, write)
-    except CatenaError:
+        if target.exists() and not target.is_file():
+            target.write_bytes(content)
+        else:
+            _rename_complete(target, content)
+    except FormatError:
         raise
-    except (OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError) as error:
         raise FormatError(
             f"{file}: the file cannot be written: {_reason(error)}. Nothing is lost: the run is still in memory, so "
             f"save it elsewhere"
         ) from error
 
 
-def _renamed(target: Path, write: Callable[[Path], None]) -> None:
-    beside = target.with_name(f".{target.stem}.{secrets.token_hex(4)}.tmp{target.suffix}")
+def _rename_complete(target: Path, content: bytes) -> None:
+    """Write a file of another name in the same folder and rename it, so that nothing half-written is ever seen."""
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
-        write(beside)
-        with open(beside, "rb") as stream:
+        with open(beside, "xb") as stream:
+            stream.write(content)
+            stream.flush()
             os.fsync(stream.fileno())
         if target.exists():
             os.chmod(beside, target.stat().st_mode & 0o7777)
         os.replace(beside, target)
     finally:
         beside.unlink(missing_ok=True)
-
-
-def _through(device: Path, write: Callable[[Path], None]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        complete = Path(folder) / f"run{device.suffix}"
-        write(complete)
-        with open(complete, "rb") as source, open(device, "wb") as sink:
-            shutil.copyfileobj(source, sink)
 
 
 def _path(path: Any) -> Path:

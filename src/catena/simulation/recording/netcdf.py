@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,10 +12,13 @@ from catena.simulation.trajectory import Trajectory
 from catena.system import System
 
 
-def write(run: Trajectory, path: Path) -> None:
-    """Write the dataset of a run to a file."""
+def write(run: Trajectory) -> bytes:
+    """The dataset of a run as the content of a file. It is made in memory, because the HDF5 library does not survive a
+    disk that is full."""
     _require_hdf5()
-    to_dataset(run).to_netcdf(path, engine="h5netcdf", format="NETCDF4")
+    stream = io.BytesIO()
+    to_dataset(run).to_netcdf(stream, engine="h5netcdf", format="NETCDF4")
+    return stream.getvalue()
 
 
 def read(file: Path, system: System | None) -> Trajectory:

@@ -23,6 +23,9 @@ class JointPath:
     follow from the loops, on the branch of `rest`, in steps of `step` seconds from the time 0.
     """
 
+    lasting = False
+    """A user's functions may give something else in the next run."""
+
     def __init__(
         self, system: System, references: Mapping[str, Any], rest: Any = None, step: float = STEP
     ) -> None:

@@ -105,6 +105,9 @@ class TaskPath:
     others as far as they are asked for. `step` [s] is the distance of the configurations that are kept.
     """
 
+    lasting = True
+    """The configurations on the way are found once."""
+
     def __init__(
         self, system: System, frame: str, path: Any, guess: Any = None, step: float | None = None
     ) -> None:
@@ -124,7 +127,9 @@ class TaskPath:
         near = system.neutral() if guess is None else np.array(guess, dtype=np.float64)
         system.potential_energy(near)  # complains about shapes, NaN and quaternions
         if near.ndim != 1:
-            raise StateError(f"frame {frame!r}: guess has shape {near.shape}; give one configuration ({system.nq},).")
+            raise StateError(
+                f"frame {frame!r}: guess has shape {near.shape}; give one configuration ({system.nq},)."
+            )
         self._inverse = InverseKinematics(system, self._task, near, begin, step)
         self.end = np.inf if span is None else span[1]
         if span is not None:

@@ -1,0 +1,5 @@
+"""The command line: `catena run`, `info`, `demo`, `models` and `completion`."""
+
+from catena.cli.entry import main
+
+__all__ = ["main"]

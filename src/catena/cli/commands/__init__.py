@@ -1,0 +1,1 @@
+"""One file for each command: what it is called, its options, and what it does."""

@@ -1,0 +1,43 @@
+"""`catena completion`: a script for the shell that completes commands, options, models and files."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from catena.cli.completion import SHELLS
+from catena.cli.console import Console
+from catena.cli.faults import Exit, UsageError
+from catena.cli.parsing import Commands, Parser, one_of
+
+ABOUT = "print a script that lets the shell complete what you type"
+TEXT = """Where the script goes:
+  bash        catena completion bash > ~/.local/share/bash-completion/completions/catena
+  zsh         catena completion zsh > a folder of $fpath, as _catena
+  fish        catena completion fish > ~/.config/fish/completions/catena.fish
+  powershell  catena completion powershell >> $PROFILE"""
+
+
+def add(commands: Commands, program: Parser) -> None:
+    """The options of the command; `program` is the parser the script is for."""
+
+    def execute(arguments: Namespace, console: Console) -> int:
+        console.result(_script(program, arguments.shell))
+        return Exit.OK
+
+    parser = commands.add("completion", ABOUT, execute, TEXT)
+    parser.add_argument(
+        "shell", metavar="SHELL", type=one_of("shell", SHELLS), choices=SHELLS, help=", ".join(SHELLS)
+    )
+
+
+def _script(program: Parser, shell: str) -> str:
+    try:
+        import shtab
+    except ImportError:
+        raise UsageError(
+            'completion needs shtab, which is not installed: pip install "catena[cli]"'
+        ) from None
+    if shell not in shtab.SUPPORTED_SHELLS:
+        raise UsageError(f"this version of shtab writes no script for {shell}: pip install --upgrade shtab")
+    script: str = shtab.complete(program, shell)
+    return script

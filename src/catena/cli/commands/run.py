@@ -1,0 +1,142 @@
+"""`catena run`: simulate a model, say how it went, and write what was asked for."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from argparse import Namespace
+from pathlib import Path
+
+from catena.cli import controls
+from catena.cli.assignments import assignment, count, numbers, positive, vector
+from catena.cli.completion import any_file, names_and_files
+from catena.cli.console import Console
+from catena.cli.faults import Exit
+from catena.cli.following import follow, prepare
+from catena.cli.models import resolve
+from catena.cli.options import add_model, add_state
+from catena.cli.outputs import Outputs
+from catena.cli.parsing import Commands, Group, Parser, one_of
+from catena.cli.summary import as_data, print_summary, what_is_left
+from catena.mechanism import Mechanism
+from catena.simulation.drift import NAMES as DRIFTS
+from catena.simulation.simulate import INTEGRATORS, simulate
+
+ABOUT = "simulate a model"
+TEXT = """The motion starts from the model's own initial state, or from what --q and --v say. Joints that are not named
+follow: loops are closed, and of all velocities left the one of least kinetic energy is taken (name a joint with
+value 0 to keep it still)."""
+EXAMPLES = """  catena run four_bar --v A=2 --time 5 --plot
+  catena run robot.toml --control hold --out run.nc --report run.html
+  catena run 'chain(2, axes="y")' --q joint1=30deg --event joint2=0
+  catena run arm.py:make --control arm.py:torque --rate 1000 --json"""
+
+
+def add(commands: Commands) -> None:
+    """The command."""
+    parser = commands.add("run", ABOUT, execute, TEXT, EXAMPLES)
+    add_model(parser)
+    add_options(parser)
+
+
+def add_options(parser: Parser) -> None:
+    """All options but the model."""
+    add_state(parser)
+    _add_motion(parser.add_argument_group("motion"))
+    _add_integration(parser.add_argument_group("integration"))
+    _add_output(parser.add_argument_group("output"))
+
+
+def _add_motion(group: Group) -> None:
+    group.add_argument("--time", type=positive, default=10.0, metavar="S", help="seconds to simulate (10)")
+    group.add_argument(
+        "--gravity", type=vector, metavar="X,Y,Z", help="gravity instead of the model's own [m/s^2]"
+    )
+    group.add_argument(
+        "--event",
+        type=assignment,
+        action="append",
+        metavar="JOINT=VALUE",
+        help="stop when a joint gets there",
+    )
+    control = group.add_argument(
+        "--control", nargs="+", default=["none"], metavar="NAME",
+        help="none; hold: PID at the initial position; gravity: gravity compensation, as well as the actuators can; "
+        "constant JOINT=VALUE ...: constant forces; file.py:function, a function of (t, q, v); "
+        "file.py:function(...), which is called with the system and what is in the parentheses and returns one",
+    )  # fmt: skip
+    names_and_files(control, "control", controls.BUILT_IN, (".py",))
+    group.add_argument(
+        "--gain", type=numbers, metavar="P[,I[,D]]", help="gains of hold, the same for all joints"
+    )
+    group.add_argument(
+        "--rate",
+        type=positive,
+        metavar="HZ",
+        help="how often the control is asked (hold: 1000, others: always)",
+    )
+
+
+def _add_integration(group: Group) -> None:
+    group.add_argument(
+        "--integrator", default="dopri5", type=one_of("integrator", INTEGRATORS), choices=INTEGRATORS,
+        metavar="NAME", help=f"{', '.join(INTEGRATORS)} (dopri5)",
+    )  # fmt: skip
+    group.add_argument(
+        "--step", type=positive, metavar="S", help="step size of integrators with a fixed step [s]"
+    )
+    for name, what in (("rtol", "relative"), ("atol", "absolute")):
+        group.add_argument(
+            f"--{name}",
+            type=positive,
+            metavar="X",
+            help=f"{what} tolerance of the others ({_default(name):g})",
+        )
+    ways = tuple(DRIFTS)
+    group.add_argument(
+        "--drift", type=one_of("way", ways), choices=ways, metavar="WAY",
+        help=f"how loops are kept closed: {', '.join(ways)} (projection)",
+    )  # fmt: skip
+
+
+def _add_output(group: Group) -> None:
+    group.add_argument("--samples", type=count, metavar="N", help="how many times to keep (every step)")
+    for name, what in (
+        ("out", "write the trajectory: .nc, .h5 or .csv"),
+        ("report", "write a page with plots and the audit: .html"),
+    ):
+        any_file(group.add_argument(f"--{name}", type=Path, metavar="FILE", help=what))
+    plot = group.add_argument(
+        "--plot", nargs="?", const="", metavar="FILE", help="draw into a file, or on the screen"
+    )
+    any_file(plot)
+    group.add_argument("--json", action="store_true", help="print the summary as JSON")
+    group.add_argument("--quiet", action="store_true", help="print nothing but warnings and errors")
+
+
+def _default(name: str) -> float:
+    """What `simulate` takes for an argument that is not given."""
+    return float(inspect.signature(simulate).parameters[name].default)
+
+
+def execute(arguments: Namespace, console: Console) -> int:
+    """Simulate the model that was asked for."""
+    return perform(resolve(arguments.model), arguments, console)
+
+
+def perform(mechanism: Mechanism, arguments: Namespace, console: Console) -> int:
+    """Simulate, write the files, then talk: a reader of the words that goes away costs no file."""
+    outputs = Outputs(arguments.out, arguments.plot, arguments.report)
+    outputs.check()
+    outcome = follow(prepare(mechanism, arguments), console)
+    if outcome.run is not None:
+        outputs.write(outcome.run, console)
+    if outcome.reason:
+        console.error(f"{outcome.reason.rstrip('.')}. {what_is_left(outcome, outputs)}")
+    if arguments.json:
+        console.result(json.dumps(as_data(outcome, outputs), indent=2, allow_nan=False))
+    elif outcome.run is not None:
+        print_summary(outcome, outputs, console)
+    if outcome.run is not None:
+        outputs.show(outcome.run, console)
+    return outcome.code or (Exit.OUTPUT if outputs.failed else Exit.OK)

@@ -1,0 +1,81 @@
+"""The program `catena`: reads the command line, runs a command, and turns every fault into a sentence and a code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from catena.cli.commands import completion, demo, info, models, run
+from catena.cli.console import Console, drop
+from catena.cli.faults import Exit, in_words
+from catena.cli.parsing import Commands, Parser, parse
+from catena.errors import CatenaError
+
+ABOUT = "The dynamics of mechanisms whose chains branch, close into loops and change their structure while they move."
+EPILOG = """exit codes: 0 done, 1 the simulation stopped with an error, 2 the command line or the model is wrong,
+3 interrupted by Ctrl-C, 4 a file could not be written"""
+
+
+def program() -> tuple[Parser, Commands]:
+    """The parser of the whole command line, and its commands."""
+    parser = Parser(prog="catena", description=ABOUT, epilog=EPILOG)
+    parser.add_argument("--version", action="store_true", help="print the version")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    commands = Commands(parser)
+    for command in (run, info, demo, models):
+        command.add(commands)
+    completion.add(commands, parser)
+    return parser, commands
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command line `words` (that of the process unless given) and return the exit code."""
+    words = sys.argv[1:] if words is None else list(words)
+    console = Console(debug="--debug" in words)
+    try:
+        return _execute(words, console)
+    except KeyboardInterrupt:
+        console.error("interrupted")
+        return int(Exit.INTERRUPTED)
+    except CatenaError as error:
+        console.trace(error)
+        console.error(in_words(error))
+        return int(Exit.USAGE)
+    except Exception as error:
+        console.trace(error)
+        console.error(f"{in_words(error)} (this should not happen: `--debug` shows where, please report it)")
+        return int(Exit.STOPPED)
+    finally:
+        _flush()
+
+
+def _execute(words: Sequence[str], console: Console) -> int:
+    parser, commands = program()
+    try:
+        arguments = parse(parser, commands, words)
+    except SystemExit:
+        # argparse has printed the help and wants to leave.
+        return int(Exit.OK)
+    if arguments.version:
+        console.result(f"catena {_version()}")
+        return int(Exit.OK)
+    if not hasattr(arguments, "execute"):
+        console.result(parser.format_help().rstrip())
+        return int(Exit.OK)
+    console.quiet = getattr(arguments, "quiet", False)
+    return int(arguments.execute(arguments, console))
+
+
+def _version() -> str:
+    """The version of the package that is running, which need not be the one that is installed."""
+    package = sys.modules[__name__.partition(".")[0]]
+    return str(package.__version__)
+
+
+def _flush() -> None:
+    """Meet a reader that went away here, and not while Python shuts down, where it would be reported."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            drop(stream)

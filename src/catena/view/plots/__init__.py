@@ -1,0 +1,5 @@
+"""Plots of runs over time."""
+
+from catena.view.plots.figure import plot
+
+__all__ = ["plot"]

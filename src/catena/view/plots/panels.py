@@ -1,0 +1,208 @@
+"""What a plot shows: panels of curves with names and units, made from a run without drawing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from catena.mechanism.validation import known
+from catena.simulation import Trajectory
+from catena.simulation.audit import energy_balance
+from catena.simulation.labels import Quantity, joint_labels
+
+# An error of zero has no place on a logarithmic axis; this is below the rounding of anything of size 1.
+NO_ERROR = 1e-17
+
+TITLES = {
+    ("position", "rad"): "Angles",
+    ("position", "m"): "Displacements",
+    ("position", ""): "Orientations (quaternions)",
+    ("velocity", "rad/s"): "Angular velocities",
+    ("velocity", "m/s"): "Velocities",
+    ("force", "N m"): "Control moments",
+    ("force", "N"): "Control forces",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Values over time, (..., samples), with a name; `dashed` for what accompanies other curves."""
+
+    name: str
+    values: np.ndarray
+    dashed: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Curves over time that share an axis."""
+
+    title: str
+    unit: str
+    curves: tuple[Curve, ...]
+    logarithmic: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class PathPanel:
+    """The way (..., samples, 3) of a point through space."""
+
+    title: str
+    points: np.ndarray
+
+
+AnyPanel = Panel | PathPanel
+
+
+def default_panels(run: Trajectory) -> list[AnyPanel]:
+    """What people want to see first."""
+    names = ["positions", "velocities"]
+    names += ["forces"] if np.any(run.tau) else []
+    names += ["energy"]
+    names += ["closure"] if run.system.loops else []
+    return [panel for name in names for panel in PANELS[name](run)]
+
+
+def chosen_panels(run: Trajectory, what: Sequence[Any]) -> list[AnyPanel]:
+    """The panels for words (see PANELS), joints, lists of joints, and frames or bodies."""
+    panels: list[AnyPanel] = []
+    for choice in what:
+        if not isinstance(choice, str) and np.iterable(choice):
+            panels += joint_panels(run, [_known(run, name, is_list=True) for name in choice])
+        elif choice in PANELS:
+            panels += PANELS[choice](run)
+        elif _known(run, choice) in (*run.system.joints, *run.system.loops):
+            panels += joint_panels(run, [choice])
+        else:
+            panels += path_panels(run, choice)
+    return panels
+
+
+def _known(run: Trajectory, name: Any, is_list: bool = False) -> str:
+    system = run.system
+    joints = (*system.joints, *system.loops)
+    who = repr(system.mechanism.name)
+    if is_list:
+        return known("joint", name, joints, who)
+    return known("plot, joint, frame or body", name, [*PANELS, *joints, *system.plan.body_pose], who)
+
+
+def joint_panels(run: Trajectory, joints: Sequence[str]) -> list[AnyPanel]:
+    """Positions, velocities and, where there are any, control forces of some joints."""
+    quantities: tuple[Quantity, ...] = ("position", "velocity", "force")
+    return [panel for quantity in quantities for panel in _by_unit(run, quantity, joints)]
+
+
+def path_panels(run: Trajectory, frame: str) -> list[AnyPanel]:
+    """The path of a frame or body, and its position over time."""
+    p = run.position(frame)
+    curves = tuple(Curve(axis, p[..., k]) for k, axis in enumerate("xyz"))
+    return [PathPanel(f"Path of {frame}", p), Panel(f"Position of {frame}", "m", curves)]
+
+
+def _positions(run: Trajectory) -> list[AnyPanel]:
+    return _by_unit(run, "position", run.system.joints)
+
+
+def _velocities(run: Trajectory) -> list[AnyPanel]:
+    return _by_unit(run, "velocity", run.system.joints)
+
+
+def _forces(run: Trajectory) -> list[AnyPanel]:
+    return _by_unit(run, "force", run.system.joints) or [Panel("Control forces: none acted", "N", ())]
+
+
+def _by_unit(run: Trajectory, quantity: Quantity, joints: Sequence[str]) -> list[AnyPanel]:
+    """A panel for each unit in turn, so that angles and displacements do not share an axis."""
+    curves: dict[str, list[Curve]] = {}
+    for joint in joints:
+        values = _values(run, quantity, joint)
+        for k, label in enumerate(joint_labels(run.system, joint, quantity)):
+            if quantity != "force" or np.any(values[..., k]):
+                curves.setdefault(label.unit, []).append(Curve(label.text, values[..., k]))
+    return [Panel(TITLES[quantity, unit], unit, tuple(group)) for unit, group in curves.items()]
+
+
+def _values(run: Trajectory, quantity: Quantity, joint: str) -> np.ndarray:
+    if quantity == "position":
+        return run[joint]
+    if quantity == "velocity":
+        return run.velocity(joint)
+    if joint in run.system.loops:
+        # A joint that closes a loop has no control force of its own.
+        return np.zeros((*run.q.shape[:-1], len(joint_labels(run.system, joint, quantity))))
+    return run.force(joint)
+
+
+def _energy(run: Trajectory) -> list[AnyPanel]:
+    balance = energy_balance(run)
+    start = run.energy[..., :1]
+    curves = [
+        Curve("kinetic", run.kinetic_energy),
+        Curve("potential", run.potential_energy - run.potential_energy[..., :1]),
+        Curve("total", run.energy - start + run.kinetic_energy[..., :1]),
+    ]
+    curves += [Curve(f"work of {name}", work, dashed=True) for name, work in balance.works.items()]
+    work = "estimated work" if balance.is_estimate else "work"
+    title = f"Energy balance: change less {work}" if balance.works else "Energy balance: change of the total"
+    return [
+        Panel("Energy (potential since the start)", "J", tuple(curves)),
+        Panel(title, "J", (Curve("error", balance.rest),)),
+    ]
+
+
+def _power(run: Trajectory) -> list[AnyPanel]:
+    curves = [Curve(name, x, dashed=name == "total") for name, x in run.power.items() if np.any(x)]
+    return [Panel("Power", "W", tuple(curves))]
+
+
+def _reactions(run: Trajectory) -> list[AnyPanel]:
+    found = run.reactions()
+    panels: list[AnyPanel] = []
+    for title, unit, part in (
+        ("Reaction forces", "N", slice(3, 6)),
+        ("Reaction moments", "N m", slice(0, 3)),
+    ):
+        sizes = {name: np.linalg.norm(wrench[..., part], axis=-1) for name, wrench in found.items()}
+        panels.append(Panel(f"{title} (magnitudes)", unit, tuple(Curve(n, x) for n, x in sizes.items())))
+    return panels
+
+
+def _closure(run: Trajectory) -> list[AnyPanel]:
+    if not run.system.loops:
+        return [Panel("Loop closure: there are no loops", "m or rad", ())]
+    position, rate = (np.max(np.abs(x), axis=-1, initial=0.0) for x in run.system.closure(run.q, run.v))
+    curves = (
+        Curve("position", np.maximum(position, NO_ERROR)),
+        Curve("velocity", np.maximum(rate, NO_ERROR), dashed=True),
+    )
+    return [Panel("Loop closure error", "m or rad, per s", curves, logarithmic=True)]
+
+
+def _momentum(run: Trajectory) -> list[AnyPanel]:
+    names = ("x", "y", "z")
+    return [
+        Panel(
+            "Linear momentum", "N s", tuple(Curve(n, run.momentum[..., 3 + k]) for k, n in enumerate(names))
+        ),
+        Panel(
+            "Angular momentum about the ground's origin",
+            "N m s",
+            tuple(Curve(n, run.momentum[..., k]) for k, n in enumerate(names)),
+        ),
+    ]
+
+
+PANELS: dict[str, Callable[[Trajectory], list[AnyPanel]]] = {
+    "positions": _positions,
+    "velocities": _velocities,
+    "forces": _forces,
+    "energy": _energy,
+    "power": _power,
+    "momentum": _momentum,
+    "reactions": _reactions,
+    "closure": _closure,
+}

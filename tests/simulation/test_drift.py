@@ -1,0 +1,97 @@
+"""Loops stay closed: by projection, by feedback, by a force; and what happens without."""
+
+import numpy as np
+import pytest
+
+import catena as ct
+from catena.mechanism.generators import four_bar, stewart
+
+REMEDIES = ["projection", "baumgarte", "corrective", "none"]
+
+
+def turning():
+    """A four-bar linkage with its crank turning."""
+    s = four_bar().system()
+    q = s.neutral()
+    return s, q, s.velocity(q, {"A": 3.0})
+
+
+@pytest.mark.parametrize("remedy", REMEDIES)
+def test_all_remedies_agree_on_the_motion(remedy):
+    s, q, v = turning()
+    run = ct.simulate(s, q, v, 1.0, drift=remedy, rtol=1e-9, atol=1e-11)
+    exact = ct.simulate(s, q, v, 1.0, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(run.q[-1], exact.q[-1], atol=1e-5)
+
+
+def test_projection_closes_to_rounding_and_no_remedy_does_not():
+    s, q, v = turning()
+    gaps = {r: ct.simulate(s, q, v, 2.0, drift=r, integrator="rk4", step=2e-2).closure_error for r in REMEDIES}
+    assert gaps["projection"] < 1e-12
+    assert gaps["none"] > 1e-6
+    # Feedback keeps gaps small, but never takes them away.
+    assert 1e-12 < gaps["baumgarte"] < 0.5 * gaps["none"]
+
+
+def test_gaps_fade_as_baumgarte_says():
+    """An open loop at rest closes like (1 + t/T) exp(-t/T), whatever the mechanism weighs."""
+    m = four_bar()
+    s = m.system()
+    q = s.neutral()
+    gap = s.integrate(q, 1e-7 * np.ones(s.nv))
+    start = s.closure(gap)[0]
+    T = 0.1
+    run = ct.simulate(s, gap, np.zeros(s.nv), 0.3, drift=ct.Baumgarte(T), samples=[0.0, 0.1, 0.3])
+    for k, t in ((1, 0.1), (2, 0.3)):
+        expected = start * (1.0 + t / T) * np.exp(-t / T)
+        np.testing.assert_allclose(s.closure(run.q[k])[0], expected, atol=2e-2 * np.abs(start).max())
+
+
+def test_the_corrective_force_acts_on_the_open_tree():
+    """M^-1 J^T f against a dense solve, on a platform with loops of six joints."""
+    s = stewart().system()
+    rng = np.random.default_rng(0)
+    q = s.integrate(s.neutral(), 1e-3 * rng.normal(size=(3, s.nv)))
+    v = 1e-2 * rng.normal(size=(3, s.nv))
+    position, velocity = s.closure(q, v)
+    J = s.closure_jacobian(q)
+    force = -60.0 * position - 40.0 * velocity
+    dense = np.linalg.solve(s.mass_matrix(q), np.einsum("smn,sm->sn", J, force)[..., None])[..., 0]
+    np.testing.assert_allclose(s.pulled(q, v, 60.0, 40.0), dense, rtol=1e-9, atol=1e-11)
+
+
+def test_the_jacobian_of_the_loops_gives_their_velocity_errors():
+    s = stewart().system()
+    rng = np.random.default_rng(1)
+    q, v = s.neutral(), rng.normal(size=s.nv)
+    np.testing.assert_allclose(s.closure_jacobian(q) @ v, s.closure(q, v)[1], atol=1e-12)
+
+
+def test_corrections_close_loops_to_first_order():
+    s, q, v = turning()
+    rng = np.random.default_rng(2)
+    q, v = s.integrate(q, 1e-5 * rng.normal(size=s.nv)), v + 1e-3 * rng.normal(size=s.nv)
+    by_position, by_velocity = s.correction(q, v)
+    J = s.closure_jacobian(q)
+    np.testing.assert_allclose(J @ by_position, -s.closure(q, v)[0], atol=1e-12)
+    np.testing.assert_allclose(J @ by_velocity, -s.closure(q, v)[1], atol=1e-12)
+
+
+def test_projection_can_hold_joints():
+    s, q, v = turning()
+    moved = q.copy()
+    moved[s.slice_q("A")] += 0.05
+    near, rates = s.project(moved, v, held=["A"])
+    assert near[s.slice_q("A")] == moved[s.slice_q("A")]
+    assert rates[s.slice_v("A")] == v[s.slice_v("A")]
+    assert max(np.abs(x).max() for x in s.closure(near, rates)) < 1e-12
+
+
+def test_bad_remedies_are_refused():
+    s, q, v = turning()
+    with pytest.raises(ct.StateError, match="no drift control 'glue'; choose projection"):
+        ct.simulate(s, q, v, 1.0, drift="glue")
+    with pytest.raises(ct.StateError, match="time constant is 0"):
+        ct.Baumgarte(0.0)
+    with pytest.raises(ct.StateError, match="stiffness is -1"):
+        ct.Corrective(stiffness=-1)
