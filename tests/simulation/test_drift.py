@@ -26,7 +26,9 @@ def test_all_remedies_agree_on_the_motion(remedy):
 
 def test_projection_closes_to_rounding_and_no_remedy_does_not():
     s, q, v = turning()
-    gaps = {r: ct.simulate(s, q, v, 2.0, drift=r, integrator="rk4", step=2e-2).closure_error for r in REMEDIES}
+    gaps = {
+        r: ct.simulate(s, q, v, 2.0, drift=r, integrator="rk4", step=2e-2).closure_error for r in REMEDIES
+    }
     assert gaps["projection"] < 1e-12
     assert gaps["none"] > 1e-6
     # Feedback keeps gaps small, but never takes them away.

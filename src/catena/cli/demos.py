@@ -34,9 +34,20 @@ DEMOS = {
         _with_spring,
     ),
     "arm7": Demo(
-        "a seven-axis arm that gets a push while a PID controller holds it",
+        "a seven-axis arm whose motors carry its weight, set in motion: it drifts on",
         "arm7",
-        ("--time", "2", "--q", "joint2=0.5", "joint4=1.5", "--v", "joint1=2", *_HELD),
+        (
+            "--time",
+            "2",
+            "--q",
+            "joint2=0.5",
+            "joint4=1.5",
+            "--v",
+            "joint1=1",
+            "joint2=0.5",
+            "--control",
+            "gravity",
+        ),
     ),
     "bricard": Demo(
         "Bricard's linkage, an overconstrained loop of six hinges, falling under its own weight",

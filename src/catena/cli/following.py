@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from argparse import Namespace
 from dataclasses import dataclass
 from time import perf_counter
@@ -15,7 +16,7 @@ from catena.cli.assignments import by_name
 from catena.cli.console import Console
 from catena.cli.faults import Exit, UsageError, in_words
 from catena.cli.start import initial_state
-from catena.errors import CatenaError, StateError
+from catena.errors import CatenaError, CatenaWarning, StateError
 from catena.mechanism import Mechanism
 from catena.simulation import Event, Trajectory, simulate
 from catena.system import System
@@ -71,7 +72,10 @@ def follow(task: Task, console: Console) -> Outcome:
         return Outcome(task, run, perf_counter() - start, code, reason)
 
     try:
-        run = simulate(task.system, task.q, task.v, task.duration, **task.keywords)
+        with warnings.catch_warnings():
+            # The summary says it again, in its own place.
+            warnings.simplefilter("ignore", CatenaWarning)
+            run = simulate(task.system, task.q, task.v, task.duration, **task.keywords)
     except KeyboardInterrupt:
         return outcome(None, Exit.INTERRUPTED, "interrupted by Ctrl-C before the first step")
     except StateError:

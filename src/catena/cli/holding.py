@@ -7,7 +7,7 @@ import numpy as np
 from catena.system import System
 
 # How quickly it answers at most [rad/s], and how much of its speed a sampling period may take away at once.
-BANDWIDTH, PER_SAMPLE = 40.0, 0.4
+BANDWIDTH, PER_SAMPLE = 40.0, 0.6
 # Modes that answer less than this part of the quickest are none: loops leave fewer motions than joints.
 NO_MODE = 1e-9
 
@@ -16,9 +16,9 @@ def suitable_gains(system: System, q: np.ndarray, rate: float) -> tuple[np.ndarr
     """kp, ki, kd (nv,) of PID control at q (nq,), sampled at `rate` [Hz].
 
     With B (actuated x actuated) the accelerations by unit forces, loops respected, h = 1 / diag(B) is what each joint
-    feels like if it moves alone. Gains w^2 h, c w^3 h and 4 w h give every mode of the whole, an eigenvalue x of
-    B diag(h), the equation s^3 + 4 w x s^2 + w^2 x s + c w^3 x = 0. Sampling allows 4 w x up to a part of the rate,
-    which bounds w by the largest x; c below 4 x is stable, and c at most the smallest x keeps well away from that.
+    feels like if it moves alone. Gains w^2 h, c w^3 h and 2 w h give every mode of the whole, an eigenvalue x of
+    B diag(h), the equation s^3 + 2 w x s^2 + w^2 x s + c w^3 x = 0. Sampling allows 2 w x up to a part of the rate,
+    which bounds w by the largest x; c below 2 x is stable, so half of the smallest x keeps well away from that.
     """
     actuated = np.flatnonzero(system.plan.actuated)
     if not len(actuated):
@@ -34,7 +34,7 @@ def suitable_gains(system: System, q: np.ndarray, rate: float) -> tuple[np.ndarr
     modes = np.linalg.eigvalsh(root[:, None] * B * root)
     quickest = float(modes[-1])
     slowest = float(modes[modes > NO_MODE * quickest][0])
-    w = min(BANDWIDTH, PER_SAMPLE * rate / (4.0 * quickest))
+    w = min(BANDWIDTH, PER_SAMPLE * rate / (2.0 * quickest))
     inertia = np.zeros(system.nv)
     inertia[actuated] = h
-    return w**2 * inertia, min(slowest, 0.2) * w**3 * inertia, 4.0 * w * inertia
+    return w**2 * inertia, min(0.5 * slowest, 0.2) * w**3 * inertia, 2.0 * w * inertia

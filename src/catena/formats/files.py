@@ -7,7 +7,6 @@ reports missing and unwritable files alike and never leaves half a file behind.
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -16,6 +15,7 @@ from typing import Any
 
 from catena.errors import FormatError
 from catena.formats import toml
+from catena.formats.complete import reason, write_complete
 from catena.mechanism import Mechanism
 
 PathLike = str | os.PathLike[str]
@@ -70,7 +70,7 @@ def save(mechanism: Mechanism, path: PathLike) -> None:
         raise FormatError(
             f"{file}: {text[error.start : error.end]!r} in a name is not valid text: rename the part"
         ) from None
-    _replace(file, content)
+    write_complete(file, content)
 
 
 _LATER = "come later: use a .toml file, or describe the mechanism in Python"
@@ -100,7 +100,7 @@ def _text(file: Path) -> str:
     except IsADirectoryError as error:
         raise FormatError(f"{file}: this is a folder: give the name of a file in it") from error
     except (OSError, ValueError) as error:
-        raise FormatError(f"{file}: the file cannot be read: {_reason(error)}") from error
+        raise FormatError(f"{file}: the file cannot be read: {reason(error)}") from error
     try:
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
@@ -119,41 +119,3 @@ def _similar(file: Path) -> str:
         return f", and no folder {str(folder)!r}: check the path"
     close = get_close_matches(file.name, names, n=3, cutoff=0.6)
     return f": did you mean {' or '.join(map(repr, close))}?" if close else ": check the path"
-
-
-def _replace(file: Path, content: bytes) -> None:
-    """Put `content` in the place of a file in one step: written beside it under another name, then renamed."""
-    try:
-        # A link stays a link: what it leads to is replaced.
-        target = Path(os.path.realpath(file))
-        if target.is_dir():
-            raise FormatError(f"{file}: this is a folder: give the name of a file in it")
-        if not target.parent.is_dir():
-            raise FormatError(f"{file}: there is no folder {str(target.parent)!r}: make it first")
-        # Renaming would replace even a file that is protected against writing.
-        if target.exists() and not os.access(target, os.W_OK):
-            raise FormatError(f"{file}: the file is protected against writing: choose another name")
-        _rename_complete(target, content)
-    except FormatError:
-        raise
-    except (OSError, ValueError) as error:
-        raise FormatError(f"{file}: the file cannot be written: {_reason(error)}") from error
-
-
-def _rename_complete(target: Path, content: bytes) -> None:
-    """Write a file of another name in the same folder and rename it, so that nothing half-written is ever seen."""
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with open(beside, "xb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        if target.exists():
-            os.chmod(beside, target.stat().st_mode & 0o7777)
-        os.replace(beside, target)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def _reason(error: Exception) -> str:
-    return (getattr(error, "strerror", None) or str(error)).lower()

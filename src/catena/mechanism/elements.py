@@ -102,7 +102,7 @@ class InitialState:
     """Where a motion starts: positions `q` (nq,) and velocities `v` (nv,) of some joints, by name.
 
     What is not named follows: `q = system.assemble(initial.q)` closes the loops from the neutral configuration,
-    and `system.velocity(q, initial.v)` gives the velocity of least kinetic energy.
+    and `system.velocity(q, initial.v)` gives the velocity of least kinetic energy; without loops it is zero.
     """
 
     q: Mapping[str, Numbers] = field(default_factory=_nothing)

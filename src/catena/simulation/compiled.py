@@ -155,7 +155,8 @@ class CompiledSteps:
         tau: np.ndarray, nodes: Nodes | None,
     ) -> None:  # fmt: skip
         if nodes is not None:
-            state, play = np.nonzero(out["accepted"][:, :, 0] > 0.5)
+            finite = np.isfinite(out["q"]).all(axis=-1) & np.isfinite(out["qd"]).all(axis=-1)
+            state, play = np.nonzero((out["accepted"][:, :, 0] > 0.5) & finite)
             force = tau[who[state]] if self.law is None else out[self.target][state, play]
             nodes.add(
                 who[state], out["t"][state, play, 0], out["q"][state, play], out["qd"][state, play], force

@@ -28,7 +28,7 @@ class CompiledLaw:
         self.kept = np.zeros((0, self.size))
 
     @staticmethod
-    def fits(acting: Acting, step: float | None, duration: float) -> bool:
+    def fits(acting: Acting, integrator: str, step: float | None, duration: float) -> bool:
         """Whether the loop can ask the law by itself: a sampled one at whole numbers of fixed steps, and one that is
         always asked if what it is given does not change."""
         law: Any = acting.control
@@ -42,10 +42,10 @@ class CompiledLaw:
             return not law.memory(acting.system) and all(
                 np.array_equal(law.inputs(float(t)), law.inputs(0.0)) for t in times
             )
-        if step is None:
+        # A method with a past would take forces that jump for smooth ones.
+        if step is None or integrator == "abm4":
             return False
-        ratio = 1.0 / (acting.rate * step)
-        return ratio > 0.5 and abs(ratio - round(ratio)) < 1e-9 * ratio
+        return all(_is_whole(x) for x in (1.0 / (acting.rate * step), duration / step))
 
     def algorithm(self, making: Making) -> Algorithm:
         """The step with the law in it; kept as long as the controller lives, so that its next run finds it."""
@@ -54,12 +54,6 @@ class CompiledLaw:
         if key not in kept:
             kept[key] = step_algorithm(making, partial(_clipped, self.law, self.acting.low, self.acting.high))
         return kept[key]
-
-    def asked(self, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """What a law without memory gives at times (...) and states (..., nq), (..., nv)."""
-        law: Any = self.law
-        tau, _ = law.evaluate(t, q, v, np.zeros((*t.shape, 0)), np.asarray(law.inputs(0.0)))
-        return np.clip(np.broadcast_to(tau, v.shape), self.acting.low, self.acting.high)
 
     def begin(self, states: int) -> None:
         """A run of so many states begins with nothing to remember."""
@@ -87,6 +81,10 @@ class CompiledLaw:
         """Keep what the law remembers."""
         if self.size:
             self.kept[who] = out["memory"][:, -1]
+
+
+def _is_whole(x: float) -> bool:
+    return x > 0.5 and abs(x - round(x)) < 1e-9 * x
 
 
 _algorithms: WeakKeyDictionary[Any, dict[Any, Algorithm]] = WeakKeyDictionary()

@@ -29,21 +29,20 @@ class Nodes:
             who, t, q, v, tau = who[going], t[going], q[going], v[going], tau[going]
         self._parts.append((who, t, q, v, tau))
 
-    def since(self, mark: int, state: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """t (n,), q (n, nq), v (n, nv) of one state from the last node before the mark on."""
-        parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+    def since(self, mark: int, state: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """t (n,), q (n, nq), v (n, nv) of one state from the last node before the mark on, and the control forces (n,
+        nv) from each of them on; those of the last one are not known yet."""
+        parts: list[tuple[np.ndarray, ...]] = []
         for k in range(len(self._parts) - 1, -1, -1):
-            who, t, q, v, _ = self._parts[k]
+            who, t, q, v, tau = self._parts[k]
             own = np.flatnonzero(who == state)
             if k < mark and len(own):
                 own = own[-1:]
-            parts.append((t[own], q[own], v[own]))
+            parts.append((t[own], q[own], v[own], tau[own]))
             if k < mark and len(own):
                 break
-        times, positions, velocities = (
-            np.concatenate(column) for column in zip(*reversed(parts), strict=True)
-        )
-        return times, positions, velocities
+        t, q, v, tau = (np.concatenate(column) for column in zip(*reversed(parts), strict=True))
+        return t, q, v, np.append(tau[1:], tau[-1:], axis=0) if self.held else tau
 
     def end(self, state: int, t_end: float, q: np.ndarray, v: np.ndarray) -> None:
         """End the motion of one state at the time t_end with the state q (nq,), v (nv,)."""

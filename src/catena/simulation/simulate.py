@@ -141,7 +141,9 @@ class _Run:
         if self.drift.closed:
             self._require_closed()
         self.progress = Progress(self.duration, progress)
-        self.law = CompiledLaw.fits(self.acting, step if integrator in FIXED_STEPS else None, self.duration)
+        self.compiles = self._can_compile()
+        self.law = self.compiles and CompiledLaw.fits(self.acting, integrator, step, self.duration)
+        self.dense = self._needs_all_nodes()
         self.mover = self._mover()
         self.locator: Steps | None = None
         self.found: list[Found] = []
@@ -151,21 +153,38 @@ class _Run:
         if self.law:
             # The loop asks the law itself, from the first step on.
             self.acting.control.start(system, self.batch)  # type: ignore[union-attr]
-        self.nodes = Nodes(self.q, self.v, self.tau, held=control is None or self.acting.rate is not None)
+        self.held = control is None or self.acting.rate is not None
+        self.nodes = Nodes(self.q, self.v, self.tau, held=self.held and self.dense)
+
+    def _can_compile(self) -> bool:
+        """Whether the compiled loop knows all that acts, but for the controller."""
+        acting = self.acting
+        return (
+            self.integrator not in SOLVERS
+            and not (acting.forces or acting.motion)
+            and self.system.elements.is_compiled
+            and self.drift.compiles
+            and _knows_all_coordinates(self.system, self.drift)
+        )
+
+    def _needs_all_nodes(self) -> bool:
+        """Whether every step is kept. Only fixed steps that end at all samples need no others, and a law inside the
+        loop does not stop for samples."""
+        if self.times is None or self.integrator not in FIXED_STEPS or self.events or self.law:
+            return True
+        assert self.step is not None
+        steps = np.diff(self.times) / self.step
+        return bool(np.any(np.abs(steps - np.round(steps)) > 1e-6) or np.any(steps < 0.5))
 
     def _mover(self, alone: bool = False) -> Steps:
         """What moves the states; `alone` one that moves a single state between two of its steps."""
         acting, tick = self.acting, (_ignore if alone else self.progress.tick)
         if self.integrator in SOLVERS:
             return StiffSteps(acting, self.integrator, self.rtol, self.atol, self.drift, tick)
-        elements = self.system.elements
-        python = (
-            (acting.is_continuous and not self.law) or not elements.is_compiled or not self.drift.compiles
-        )
-        if python or not _knows_all_coordinates(self.system, self.drift):
+        if not self.compiles or (acting.is_continuous and not self.law):
             return StagedSteps(acting, self.integrator, self.step, self.rtol, self.atol, self.drift, tick)
         return CompiledSteps(
-            acting, self.integrator, self.step, self.rtol, self.atol, self.drift, elements.inputs, tick,
+            acting, self.integrator, self.step, self.rtol, self.atol, self.drift, self.system.elements.inputs, tick,
             CompiledLaw(acting, self.step) if self.law and not alone else None,
         )  # fmt: skip
 
@@ -195,7 +214,7 @@ class _Run:
         if self.acting.rate is not None and not self.law:
             count = int(np.ceil(self.duration * self.acting.rate * (1.0 - 1e-12)))
             stops.append(np.arange(1, count) / self.acting.rate)
-        if self.times is not None and self.integrator in FIXED_STEPS:
+        if self.times is not None and not self.dense:
             stops.append(self.times[1:])
         ordered = np.unique(np.concatenate(stops))
         # Two that differ by rounding are one.
@@ -203,35 +222,48 @@ class _Run:
         return [float(t) for t in ordered[keep]]
 
     def _go_to(self, end: float) -> None:
-        now = float(self.t[self.going].min())
-        if self.acting.rate is not None and not self.law and now > 0.0:
-            self.tau = self.acting.command(now, self.q, self.v)
         mark = self.nodes.mark
-        dense = self.times is None or self.integrator not in FIXED_STEPS or bool(self.events)
-        nodes = self.nodes if dense else None
+        nodes = self.nodes if self.dense else None
         self.t, self.q, self.v = self.mover.advance(self.t, self.q, self.v, self.tau, end, nodes)
-        if not dense and self.times is not None and np.any(np.abs(self.times - end) < 1e-9 * self.duration):
-            everyone = np.arange(len(self.q))
-            force = self.tau if self.nodes.held else self.acting.command(end, self.q, self.v)
-            self.nodes.add(everyone, self.t.copy(), self.q.copy(), self.v.copy(), force.copy())
         if self.events:
             for state in np.flatnonzero(self.going):
                 self._look_for_events(int(state), mark)
+        self._ask_controller(end)
+        if (
+            not self.dense
+            and self.times is not None
+            and np.any(np.abs(self.times - end) < 1e-9 * self.duration)
+        ):
+            everyone = np.arange(len(self.q))
+            self.nodes.add(everyone, self.t.copy(), self.q.copy(), self.v.copy(), self.tau.copy())
+
+    def _ask_controller(self, t: float) -> None:
+        """The control forces from the time t on: of a sampled controller if a sample is due, of one that is always
+        asked for the record."""
+        if self.law or self.acting.control is None or t >= self.duration * (1.0 - 1e-12):
+            return
+        if self.acting.rate is not None:
+            samples = t * self.acting.rate
+            if abs(samples - round(samples)) > 1e-6:
+                return
+            # What a method remembers of the forces before does not hold any more.
+            self.mover.forget()
+        if self.acting.rate is not None or not self.dense:
+            self.tau = self.acting.command(t, self.q, self.v)
 
     # Events.
 
     def _look_for_events(self, state: int, mark: int) -> None:
         """Locate what happened to one state since the mark; the first terminal event ends its motion."""
-        nodes = self.nodes.since(mark, state)
-        t, q, v = self._between(state, *nodes)
+        t, q, v, tau = self._between(*self.nodes.since(mark, state))
         happened = []
         for event in self.events:
             for k in crossings(event, t, q, v):
-                start = (float(t[k]), q[k], v[k])
-                time = locate(event, start[0], float(t[k + 1]), partial(self._state_at, state, start))
+                start = (float(t[k]), q[k], v[k], tau[k])
+                time = locate(event, start[0], float(t[k + 1]), partial(self._state_at, start))
                 happened.append((time, event, start))
         for time, event, start in sorted(happened, key=lambda x: x[0]):
-            q_event, v_event = self._state_at(state, start, time)
+            q_event, v_event = self._state_at(start, time)
             index = tuple(int(k) for k in np.unravel_index(state, self.batch)) if self.batch else ()
             self.found.append(Found(event.label, time, q_event, v_event, index))
             if event.terminal:
@@ -242,29 +274,28 @@ class _Run:
                 return
 
     def _between(
-        self, state: int, t: np.ndarray, q: np.ndarray, v: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The nodes of a state with a few places between them."""
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The nodes of a state with a few places between them, and the forces from each on."""
         if len(t) < 2:
-            return t, q, v
+            return t, q, v, tau
         parts = np.array([0.0, *INSIDE])
         times = np.append((t[:-1, None] + np.diff(t)[:, None] * parts).ravel(), t[-1])
-        tau = np.broadcast_to(self.tau[state], v.shape)
         q_all, v_all = self._interpolated(t, q, v, tau, times)
-        return times, q_all, v_all
+        return times, q_all, v_all, np.repeat(tau, len(parts), axis=0)[: len(times)]
 
     def _state_at(
-        self, state: int, start: tuple[float, np.ndarray, np.ndarray], time: float
+        self, start: tuple[float, np.ndarray, np.ndarray, np.ndarray], time: float
     ) -> tuple[np.ndarray, np.ndarray]:
         """The state at a time that lies less than a step behind a known one, by the method itself."""
-        t, q, v = start
+        t, q, v, tau = start
         if time <= t:
             return q, v
         if self.locator is None:
             self.locator = self._mover(alone=True)
         self.locator.begin(1, time - t)
         _, q_then, v_then = self.locator.advance(
-            np.array([t]), q[None], v[None], self.tau[state : state + 1].copy(), time, None
+            np.array([t]), q[None], v[None], tau[None].copy(), time, None
         )
         return q_then[0], v_then[0]
 
@@ -275,7 +306,7 @@ class _Run:
     ) -> tuple[np.ndarray, np.ndarray]:
         """q and v at times between nodes t (..., nodes), q, v with the control forces that act from each node on."""
         a0 = self._accelerations(t[..., :-1], q[..., :-1, :], v[..., :-1, :], tau[..., :-1, :])
-        force = tau[..., :-1, :] if self.nodes.held else tau[..., 1:, :]
+        force = tau[..., :-1, :] if self.held else tau[..., 1:, :]
         a1 = self._accelerations(t[..., 1:], q[..., 1:, :], v[..., 1:, :], force)
         return interpolate(self.system, t, q, v, a0, a1, times, project=self.drift.projects)
 
@@ -293,10 +324,10 @@ class _Run:
         t, q, v, tau = self.nodes.all(self.tau)
         if self.law and self.acting.rate is None:
             # In the loop a law that is always asked leaves what it gave at the last stage of each step.
-            tau = CompiledLaw(self.acting, None).asked(t, q, v)
+            tau = self._asked(t, q, v)
         if self.times is None:
             times, q, v, tau = t[0], q[0], v[0], tau[0]
-        elif self.integrator in FIXED_STEPS and not self.events:
+        elif not self.dense:
             times = t[0]
             q, v, tau = (x.reshape(*self.batch, *x.shape[1:]) for x in (q, v, tau))
         else:
@@ -310,8 +341,15 @@ class _Run:
         }
         return Trajectory(
             self.system, times, q, v, tau, self.mover.steps, wrenches=wrenches, driven=tuple(self.acting.motion),
-            events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.nodes.held,
+            events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.held,
         )  # fmt: skip
+
+    def _asked(self, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """What the controller gives at times (states, nodes), one by one."""
+        tau = np.empty_like(v)
+        for index in np.ndindex(t.shape):
+            tau[index] = self.acting.command(float(t[index]), q[index][None], v[index][None])[0]
+        return tau
 
     def _sampled(
         self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, times: np.ndarray
@@ -322,7 +360,7 @@ class _Run:
             [np.clip(np.searchsorted(own, asked * (1.0 + 1e-12), side="right") - 1, 0, len(own) - 1)
              for own, asked in zip(t, times, strict=True)]
         )  # fmt: skip
-        if self.nodes.held:
+        if self.held:
             return q_then, v_then, np.take_along_axis(tau, before[..., None], axis=1)
         asked = [
             self.acting.command(float(times[:, k].max()), q_then[:, k], v_then[:, k])
@@ -332,10 +370,9 @@ class _Run:
 
     def _so_far(self) -> Trajectory | None:
         """What there is when a run fails; nothing if that fails too."""
-        if self.times is not None and self.integrator not in FIXED_STEPS:
-            last = float(np.min(np.where(np.isfinite(self.t), self.t, np.inf)))
+        if self.times is not None and self.dense:
             reached = self.nodes.all(self.tau)[0][:, -1].min()
-            self.times = self.times[self.times <= max(reached, 0.0 if np.isinf(last) else 0.0)]
+            self.times = self.times[self.times <= reached]
         return self._trajectory()
 
     def _settings(self) -> dict[str, str]:
@@ -398,7 +435,8 @@ def _initial(system: System, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
         q = system.assemble(initial.q) if system.loops else _placed(system, initial.q)
     q = np.array(q, dtype=np.float64)
     if v is None:
-        v = system.velocity(q, initial.v) if system.loops or initial.v else np.zeros(system.nv)
+        closed = any(loop.constraints for loop in system.plan.loop_joints)
+        v = system.velocity(q, initial.v) if closed else _moving(system, initial.v)
     v = np.array(v, dtype=np.float64)
     system.kinetic_energy(q, v)  # complains about shapes, NaN and quaternions
     return q, v
@@ -409,6 +447,13 @@ def _placed(system: System, given: Mapping[str, Any]) -> np.ndarray:
     for joint, value in given.items():
         q[system.slice_q(joint)] = value
     return q
+
+
+def _moving(system: System, given: Mapping[str, Any]) -> np.ndarray:
+    v = np.zeros(system.nv)
+    for joint, value in given.items():
+        v[system.slice_v(joint)] = value
+    return v
 
 
 def _events(events: Any) -> list[Event]:

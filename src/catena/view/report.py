@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from catena.formats.complete import write_complete
 from catena.mechanism import GROUND
 from catena.simulation import Trajectory
 from catena.simulation.audit import Audit
-from catena.simulation.recording.files import write_complete
 from catena.system import System
 from catena.view import theme
 from catena.view.drawing import draw

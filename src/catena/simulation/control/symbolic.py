@@ -11,6 +11,7 @@ from catena.errors import StateError
 from catena.simulation.control.protocol import Controller, checked_rate
 from catena.simulation.control.remembered import Remembered
 from catena.simulation.control.symbols import stack
+from catena.spatial.scalars import array, is_symbolic
 from catena.system import System
 
 
@@ -89,6 +90,9 @@ def _array(x: Any) -> np.ndarray:
         return x
     if isinstance(x, Sequence):
         return stack(x)
+    if is_symbolic(x):
+        # An array and a symbol make a column of symbols.
+        return array([x[k] for k in range(x.numel())])
     raise StateError(
         f"SymbolicControl: the law returned {x!r}; give tau as an array (..., nv) or a list of nv."
     )

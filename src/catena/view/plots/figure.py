@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from catena.errors import FormatError
+from catena.formats.complete import write_complete
 from catena.simulation import Trajectory
-from catena.simulation.recording.files import write_complete
 from catena.view import theme
 from catena.view.plots.drawing import BAND, LINES, draw_panel, draw_path, flat_axes
 from catena.view.plots.panels import AnyPanel, Panel, PathPanel, chosen_panels, default_panels

@@ -1,0 +1,53 @@
+"""Files that appear complete or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from catena.errors import FormatError
+
+
+def write_complete(file: Path, content: bytes, comfort: str = "") -> None:
+    """Put `content` in the place of a file in one step: written beside it under another name, then renamed. A device,
+    such as /dev/stdout, stays what it is and gets the content. `comfort` is a sentence that follows what went wrong."""
+    try:
+        # A link stays a link: what it leads to is replaced.
+        target = Path(os.path.realpath(file))
+        if target.is_dir():
+            raise FormatError(f"{file}: this is a folder: give the name of a file in it")
+        if not target.parent.is_dir():
+            raise FormatError(f"{file}: there is no folder {str(target.parent)!r}: make it first")
+        # Renaming would replace even a file that is protected against writing.
+        if target.exists() and not os.access(target, os.W_OK):
+            raise FormatError(f"{file}: the file is protected against writing: choose another name")
+        if target.exists() and not target.is_file():
+            target.write_bytes(content)
+        else:
+            _rename_complete(target, content)
+    except FormatError:
+        raise
+    except (OSError, ValueError) as error:
+        after = f". {comfort}" if comfort else ""
+        raise FormatError(f"{file}: the file cannot be written: {reason(error)}{after}") from error
+
+
+def _rename_complete(target: Path, content: bytes) -> None:
+    """Write a file of another name in the same folder and rename it, so that nothing half-written is ever seen."""
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with open(beside, "xb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if target.exists():
+            os.chmod(beside, target.stat().st_mode & 0o7777)
+        os.replace(beside, target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def reason(error: Exception) -> str:
+    """What the operating system says, as part of a sentence."""
+    return (getattr(error, "strerror", None) or str(error)).lower().rstrip(".")
