@@ -7,7 +7,7 @@ INSTALLED := .venv/.installed
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make run         a first look: a worked result and a picture"
+	@echo "make run         a machine tool falls and is caught: three simulations, with plots"
 	@echo "make test        ruff, mypy, import directions, tests that take seconds"
 	@echo "make slow        the tests that take longer"
 	@echo "make bench       speed side by side with other engines"
@@ -22,7 +22,7 @@ $(INSTALLED): pyproject.toml
 	@touch $@
 
 run: $(INSTALLED)
-	$(BIN)/python examples/00_first_look.py
+	$(BIN)/python examples/05_hslm_pid.py
 
 lint: $(INSTALLED)
 	$(BIN)/python -m ruff check .

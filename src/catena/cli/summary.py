@@ -31,7 +31,8 @@ def print_summary(outcome: Outcome, outputs: Outputs, console: Console) -> None:
     ]
     rows += [("event", f"{found.name} at t = {found.t:.9g} s") for found in run.events]
     if audit is not None:
-        rows += [(line.name, line.text) for line in audit if line.ok]
+        # Why it ended early is said by the event, or as an error.
+        rows += [(line.name, line.text) for line in audit if line.ok and line.name != "end"]
     if outputs.written:
         rows.append(("files", ", ".join(outputs.written)))
     console.entries(rows)

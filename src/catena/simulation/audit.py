@@ -219,7 +219,9 @@ def _momentum(run: Trajectory) -> list[Line]:
     angular = h[..., :3] - np.cross(c, h[..., 3:])
     speed = np.sqrt(2.0 * np.max(run.kinetic_energy) / mass)
     inside = run.kinetic_energy - np.einsum("...i,...i->...", h[..., 3:], h[..., 3:]) / (2.0 * mass)
-    scales = mass * speed, np.sqrt(2.0 * max(float(np.max(inside)), 0.0) * _moment_of_inertia(run, c))
+    # A mechanism that does not turn has no angular momentum to compare with, but for rounding of the rest.
+    turning = max(float(np.max(inside)), 1e-8 * float(np.max(run.kinetic_energy)))
+    scales = mass * speed, np.sqrt(2.0 * turning * _moment_of_inertia(run, c))
     impulse = ", but for the impulse of gravity," if system.plan.gravity.any() else ""
     lines = []
     for name, what, x, scale in (
