@@ -3,7 +3,9 @@
 import argparse
 import importlib
 
-NAMES = ("batches", "single_states", "scaling", "loops", "starting")
+NAMES = (
+    "batches", "single_states", "scaling", "loops", "starting", "work_precision", "rollouts", "control_loop",
+)  # fmt: skip
 
 
 def main() -> None:

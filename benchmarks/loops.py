@@ -104,9 +104,7 @@ def scaling() -> str:
         rows += [Figure(f"{size} {what}", 1e6 * s, "us per state") for size, s in zip(sizes, seconds)]
         slope = exponent(list(sizes), seconds)
         rows.append(Figure(f"{what}, exponent from {sizes[0]} to {sizes[-1]}", slope, "", "<= 1.1"))
-    return figure_table(
-        f"Loops: growth, {SCALING_BATCH} states at once, one thread", rows, NOT_SHOWN_SCALING
-    )
+    return figure_table(f"Loops: growth, {SCALING_BATCH} states at once, one thread", rows, NOT_SHOWN_SCALING)
 
 
 def _forward(mechanism: Any) -> Callable[[], Any]:

@@ -19,8 +19,8 @@ class Problem:
     after the start, evenly over the `duration` [s].
 
     `planar` mechanisms need only a point for a loop where others need two. `steps` are numbers of fixed steps between
-    samples, from coarse to fine, at which methods of fourth order have errors from about 1e-2 to 1e-9 or reach what they
-    can. `independent` gives the coordinates (samples + 1, nq) by another way than any of the engines compared.
+    samples, from coarse to fine, at which methods of fourth order have errors from about 1e-2 to 1e-9 or reach what
+    they can. `independent` gives the coordinates (samples + 1, nq) by another way than any of the engines compared.
     """
 
     name: str
@@ -65,7 +65,8 @@ def row_of_four_bars(n: int = 40, duration: float = 0.5, samples: int = 10) -> P
     q = system.neutral()
     v = system.velocity(q, {"pin0": 1.0})
     name = f"{n} four-bars, {duration:g} s"
-    steps = (1, 2, 5, 20, 100) if duration < 0.7 else (100, 200, 500, 1000)
+    coarse = duration / samples < 0.07
+    steps = (1, 2, 5, 20, 100) if coarse else (5, 10, 20, 50)
     tau = np.zeros(system.nv)
     return Problem(name, system, q, v, tau, duration, samples, True, steps, partial(pendulum, n))
 

@@ -31,9 +31,7 @@ def random_states(system: Any, batch: int, seed: int = 0) -> States:
     return States(system.integrate(neutral, step, 1.0), v, tau, vdot)
 
 
-def closed_states(
-    system: Any, batch: int, seed: int = 0, spread: float = 0.3, distinct: int = 64
-) -> States:
+def closed_states(system: Any, batch: int, seed: int = 0, spread: float = 0.3, distinct: int = 64) -> States:
     """States of a mechanism with loops that are closed in position and velocity, around the neutral configuration.
 
     Random positions come back to the closed ones by damped Newton steps, all at once, and random velocities lose

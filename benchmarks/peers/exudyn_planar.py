@@ -16,8 +16,8 @@ class Planar:
     """A mechanism of revolute joints about y or -y as an assembled Exudyn system in its own x-y plane, which is
     Catena's x-z plane.
 
-    Starts at the closed state q, v and is driven by constant joint forces tau. A body's coordinates are the place of its
-    mass centre and its angle, counted from the body's pose at the start.
+    It starts at the closed state q, v and is driven by constant joint forces tau. A body's coordinates are the place
+    of its mass centre and its angle, counted from the body's pose at the start.
     """
 
     def __init__(self, system: Any, q: Array, v: Array, tau: Array) -> None:
@@ -63,7 +63,7 @@ class Planar:
         )
         inertia = (pose[:3, :3] @ body.inertia @ pose[:3, :3].T)[1, 1]
         self._bodies[name] = self.mbs.AddObject(
-            items.ObjectRigidBody2D(nodeNumber=node, physicsMass=body.mass, physicsInertia=inertia)
+            items.ObjectRigidBody2D(nodeNumber=node, mass=body.mass, inertia=inertia)
         )
         mass = self.mbs.AddMarker(items.MarkerBodyMass(bodyNumber=self._bodies[name]))
         self.mbs.AddLoad(items.LoadMassProportional(markerNumber=mass, loadVector=self._gravity))

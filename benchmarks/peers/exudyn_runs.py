@@ -44,9 +44,11 @@ def exudyn_run(problem: Any, model: Any, method: str, steps: int) -> Run:
     # A little less than a sample apart, since a sum of steps may come out a little short.
     settings.solution.sensors.writePeriod = problem.duration / problem.samples * (1.0 - 1e-6)
     kind = METHODS[method]
-    return Run(
-        "Exudyn",
-        f"{method}, step {problem.duration / count:.3g} s",
-        lambda: model.mbs.SolveDynamic(settings, solverType=kind, showHints=False),
-        model.positions,
-    )
+
+    def go() -> None:
+        try:
+            model.mbs.SolveDynamic(settings, solverType=kind, showHints=False)
+        except exudyn.SolverError as error:
+            raise ArithmeticError(f"Exudyn did not reach the end with {method} and {steps} steps.") from error
+
+    return Run("Exudyn", f"{method}, step {problem.duration / count:.3g} s", go, model.positions)

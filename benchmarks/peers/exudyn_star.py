@@ -35,7 +35,9 @@ class Star:
         # Tree objects by link: the Exudyn object, the number of the link in it, and its sensor.
         self._links: dict[int, tuple[Any, int]] = {}
         self._legs: list[tuple[Any, list[str]]] = []
-        for root in (k for k, link in enumerate(tree) if link.parent == -1 and link.motions[0].kind != "free"):
+        for root in (
+            k for k, link in enumerate(tree) if link.parent == -1 and link.motions[0].kind != "free"
+        ):
             self._add_leg(tree, root, q, v, tau)
         self._add_member(poses[member], system.twist(q, v, member))
         for joint in self._held:
@@ -138,8 +140,8 @@ class Star:
         self._body = self.mbs.AddObject(
             items.ObjectRigidBody(
                 nodeNumber=node,
-                physicsMass=body.mass,
-                physicsInertia=[J[0, 0], J[1, 1], J[2, 2], J[1, 2], J[0, 2], J[0, 1]],
+                mass=body.mass,
+                inertia=[J[0, 0], J[1, 1], J[2, 2], J[1, 2], J[0, 2], J[0, 1]],
             )
         )
         mass = self.mbs.AddMarker(items.MarkerBodyMass(bodyNumber=self._body))

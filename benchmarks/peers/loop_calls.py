@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from benchmarks.peers import mujoco_calls
 from benchmarks.peers.coordinates import Coordinates
-from benchmarks.peers.links import links
 from benchmarks.peers.loops import holds, spanning_tree
 from benchmarks.peers.mujoco_model import to_mujoco
-from benchmarks.peers.pinocchio_model import to_pinocchio
+from benchmarks.peers.pinocchio_loops import pinocchio_loops
 
 Array = NDArray[np.float64]
 # Pinocchio's proximal settings: the regularisation that its documentation uses, and enough iterations to converge.
@@ -28,18 +27,8 @@ def pinocchio_batch(
     accuracy: float = ACCURACY, mu: float = REGULARISATION, iterations: int = ITERATIONS,
 ) -> tuple[Callable[[], Array], Coordinates]:  # fmt: skip
     """`constraintDynamics` for every state; the call returns Pinocchio's accelerations (batch, nv)."""
-    tree = spanning_tree(system)
-    model, to = to_pinocchio(tree)
-    index = [0, *(model.getJointId(link.joint) for link in links(tree))]
-    types = {"point": pin.ContactType.CONTACT_3D, "weld": pin.ContactType.CONTACT_6D}
-    models = pin.StdVec_RigidConstraintModel()
-    datas = pin.StdVec_RigidConstraintData()
-    for hold in holds(system, planar):
-        one, two = (pin.SE3(pose[:3, :3], pose[:3, 3]) for pose in (hold.pose1, hold.pose2))
-        ends = index[hold.link1 + 1], one, index[hold.link2 + 1], two
-        constraint = pin.RigidConstraintModel(types[hold.kind], model, *ends, pin.LOCAL)
-        models.append(constraint)
-        datas.append(constraint.createData())
+    loops = pinocchio_loops(system, planar)
+    model, models, datas, to = loops.model, loops.constraints, loops.datas, loops.to
     data = model.createData()
     pin.initConstraintDynamics(model, data, models, datas)
     settings = pin.ProximalSettings(accuracy, mu, iterations)

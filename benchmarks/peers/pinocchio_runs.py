@@ -3,7 +3,7 @@ Python, since Pinocchio has no integrators of its own.
 
 Two of its algorithms give the accelerations: `constraintDynamics` (a sparse factorisation, exact to rounding) and
 `lcaba` (elimination joint by joint, quicker for many loops; its exactness depends on the proximal settings). Loops
-drift, unless errors are fed back after Baumgarte.
+drift, unless errors are fed back after Baumgarte, which only `constraintDynamics` does.
 """
 
 from collections.abc import Callable
@@ -31,6 +31,8 @@ Dynamics = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float
 def pinocchio_run(problem: Any, method: str, steps: int, baumgarte: float = 0.0) -> Run:
     """A motion of `steps` steps between each two sample times by a method of METHODS; `baumgarte` is the rate [1/s] at
     which errors of the loops decay, as a part of 1 / step."""
+    if baumgarte and METHODS[method][0] == "lcaba":
+        raise ValueError("lcaba takes no notice of Baumgarte's parameters: choose constraintDynamics.")
     step = problem.duration / (problem.samples * steps)
     loops = pinocchio_loops(problem.system, problem.planar, baumgarte / step)
     accelerate = pinocchio_dynamics(loops, METHODS[method], problem)

@@ -1,6 +1,8 @@
 """`catena run` against the same simulation in Python, and against what is known of simple motions."""
 
 import csv
+import sys
+import tempfile
 from math import pi, sqrt
 
 import numpy as np
@@ -189,6 +191,26 @@ def test_a_file_that_cannot_be_written_costs_nothing_else(catena, tmp_path):
     )
     assert answer.code == 4
     assert (tmp_path / "run.csv").exists()
+
+
+def test_without_matplotlib_the_trajectory_is_written_all_the_same(catena, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    for plot in (("--plot", "run.png"), ("--plot",)):
+        answer = catena("run", "four_bar", "--time", "0.1", "--out", "run.csv", *plot)
+        assert answer.code == 4
+        assert 'pip install "catena[plot]"' in answer.err
+        (tmp_path / "run.csv").unlink()
+
+
+def test_a_trajectory_that_finds_no_refuge_does_not_cost_the_other_files(catena, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    answer = catena(
+        "run", "four_bar", "--time", "0.1", "--out", tmp_path / "no folder" / "run.csv", "--plot", "run.png"
+    )
+    assert answer.code == 4
+    assert "is lost" in answer.err
+    assert (tmp_path / "run.png").exists()
 
 
 @pytest.mark.parametrize(

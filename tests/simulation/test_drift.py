@@ -45,8 +45,9 @@ def test_gaps_fade_as_baumgarte_says():
     T = 0.1
     run = ct.simulate(s, gap, np.zeros(s.nv), 0.3, drift=ct.Baumgarte(T), samples=[0.0, 0.1, 0.3])
     for k, t in ((1, 0.1), (2, 0.3)):
-        expected = start * (1.0 + t / T) * np.exp(-t / T)
-        np.testing.assert_allclose(s.closure(run.q[k])[0], expected, atol=2e-2 * np.abs(start).max())
+        # The axes of the loop joint turn meanwhile, so only the length of the gap is as it was.
+        gap_then = np.linalg.norm(s.closure(run.q[k])[0])
+        assert gap_then == pytest.approx(np.linalg.norm(start) * (1.0 + t / T) * np.exp(-t / T), rel=2e-2)
 
 
 def test_the_corrective_force_acts_on_the_open_tree():

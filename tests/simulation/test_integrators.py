@@ -60,7 +60,9 @@ def test_methods_of_adaptive_steps_have_their_order(integrator, order, first):
     """The error of single steps of a double pendulum, which shrinks with one power more than the order."""
     system = chain(2).system()
     q, v = np.array([0.5, 0.3]), np.array([1.0, -0.5])
-    stages = Stages(Acting(system, (), None, None, None), integrator, 1.0, 1.0, Drift(system, "projection"))
+    stages = Stages(
+        Acting(system, (), None, None, None), integrator, 1.0, 1.0, Drift(system, "projection", q)
+    )
     sizes = first * 0.8 ** np.arange(5)
     errors = []
     for h in sizes:

@@ -9,11 +9,15 @@ from pathlib import Path
 
 from catena.cli.console import Console
 from catena.cli.faults import UsageError, in_words
+from catena.errors import CatenaError
 from catena.simulation import Trajectory
 from catena.simulation.recording.files import WRITERS
+from catena.view.plotting import require_matplotlib
 
 PICTURES = (".png", ".pdf", ".svg", ".jpg")
 PAGES = (".html", ".htm")
+# Backends of matplotlib that draw files only.
+WITHOUT_SCREEN = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
 
 
 @dataclass
@@ -48,14 +52,17 @@ class Outputs:
         """Show the picture on the screen if that was asked for, or write a file where there is no screen."""
         if self.plot != "":
             return
-        from catena.view.plotting import require_matplotlib
-
-        pyplot = require_matplotlib()
-        if pyplot.get_backend().lower() in ("agg", "pdf", "svg", "ps", "cairo", "template"):
+        try:
+            has_screen = require_matplotlib().get_backend().lower() not in WITHOUT_SCREEN
+        except CatenaError as error:
+            console.error(in_words(error))
+            self.failed.append("plot")
+            return
+        if has_screen:
+            run.plot(show=True)
+        else:
             console.note("there is no screen to show the plot on, so it goes to a file")
             self._attempt(Path(f"{_as_file_name(run)}.png"), lambda path: run.plot(path=path), console)
-            return
-        run.plot(show=True)
 
     def _attempt(self, file: Path, write: Callable[[Path], object], console: Console) -> bool:
         try:
@@ -71,18 +78,24 @@ class Outputs:
 
     def _rescue(self, file: Path, run: Trajectory, console: Console) -> None:
         """Keep a trajectory that could not be written where it should go: a long run must not be lost."""
-        folder = Path(tempfile.mkdtemp(prefix="catena_"))
+        try:
+            folder = Path(tempfile.mkdtemp(prefix="catena_"))
+        except OSError as error:
+            console.error(
+                f"the trajectory could not be kept in another place either, and is lost: {in_words(error)}"
+            )
+            return
         for refuge in (folder / file.name, folder / f"{file.stem}.csv"):
             try:
                 run.save(refuge)
             except Exception as error:
                 console.trace(error)
                 continue
-            console.note(f"The trajectory was kept in {refuge} instead.")
+            console.warning(f"the trajectory was kept in {refuge} instead")
             self.written.append(str(refuge))
             return
         folder.rmdir()
-        console.error("the trajectory could not be kept in any other place either, and is lost")
+        console.error(f"the trajectory could not be kept in {folder.parent} either, and is lost")
 
 
 def _check(option: str, file: Path | None, endings: Sequence[str]) -> None:

@@ -41,7 +41,7 @@ def print_summary(outcome: Outcome, outputs: Outputs, console: Console) -> None:
             console.warning(line.text)
 
 
-def as_data(outcome: Outcome, outputs: Outputs) -> dict[str, Any]:
+def as_data(outcome: Outcome, outputs: Outputs, console: Console) -> dict[str, Any]:
     """The summary for JSON, with the last state."""
     run, system = outcome.run, outcome.task.system
     data: dict[str, Any] = {
@@ -56,7 +56,7 @@ def as_data(outcome: Outcome, outputs: Outputs) -> dict[str, Any]:
     }
     if run is None:
         return data | {"reached": None}
-    audit = run.audit()
+    audit = _audit(run, console)
     return data | {
         "reached": float(run.t[-1]),
         "steps": run.steps,
@@ -66,7 +66,7 @@ def as_data(outcome: Outcome, outputs: Outputs) -> dict[str, Any]:
         "closure_error": plain(run.closure_error),
         "ended": run.ended or None,
         "events": [{"name": found.name, "t": float(found.t)} for found in run.events],
-        "audit": {"ok": audit.ok, "lines": [plain(vars(line)) for line in audit]},
+        "audit": {"ok": audit.ok, "lines": [plain(vars(line)) for line in audit]} if audit else None,
         "final": describe_state(system, run.q[-1], run.v[-1]),
     }
 

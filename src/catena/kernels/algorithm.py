@@ -37,6 +37,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -391,10 +392,11 @@ class Algorithm:
         """Whether steps are called in an order of the algorithm's own, so that flows last."""
         return any(isinstance(s, Schedule) for s in self.sweeps)
 
-    @property
-    def source(self) -> str:
-        """The file the steps are written in."""
-        return inspect.getfile(self.ground)
+    @cached_property
+    def sources(self) -> tuple[str, ...]:
+        """The files the steps are written in."""
+        steps = (self.ground, *(sweep.step for sweep in self.sweeps))
+        return tuple(sorted({inspect.getfile(step) for step in steps}))
 
     def __hash__(self) -> int:
         return hash(self.name)

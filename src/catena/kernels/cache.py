@@ -19,7 +19,7 @@ from typing import Any
 
 from catena.kernels.cpu import target
 
-_SOURCES = ("spatial", "joints", "kernels", "kinematics", "dynamics")
+_SOURCES = ("spatial", "joints", "kernels", "kinematics", "dynamics", "simulation/steps")
 
 
 def folder() -> Path:

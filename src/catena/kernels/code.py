@@ -85,7 +85,7 @@ def _unit(
     kind: JointKind | None,
     lanes: int,
 ) -> Unit:
-    memory_key = (algorithm.name, algorithm.source, absent, owner, type(kind), lanes)
+    memory_key = (algorithm.name, algorithm.sources, absent, owner, type(kind), lanes)
     if memory_key in _units:
         return _units[memory_key]
     with _lock:
@@ -147,7 +147,7 @@ def _sources(algorithm: Algorithm, kind: JointKind | None) -> list[str] | None:
     """The files that a unit depends on besides the package's own; None when one of them cannot be read (a
     joint kind typed at a prompt)."""
     try:
-        files = {algorithm.source}
+        files = set(algorithm.sources)
         for owner in _classes(kind):
             files.add(inspect.getfile(owner))
         return (

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from catena import dynamics
-from catena.errors import CatenaWarning
+from catena.errors import CatenaWarning, LoopError, StateError
 from catena.joints import Flipped, Free, Spherical
 from catena.mechanism import GROUND, PointSpring
 from catena.simulation import loads
@@ -177,7 +177,14 @@ def _end(run: Trajectory) -> list[Line]:
 
 
 def _energy(run: Trajectory) -> Line:
-    balance = energy_balance(run)
+    try:
+        balance = energy_balance(run)
+    except (LoopError, StateError) as error:
+        text = (
+            f"The samples are too far apart to tell what work was done between them, so the energy says nothing: "
+            f"{error}"
+        )
+        return Line("energy", np.nan, np.inf, "", "note", text)
     bound = ESTIMATED_ENERGY if balance.is_estimate else ENERGY
     value, where = _worst(run, np.abs(balance.rest) / np.maximum(balance.moved, 1e-300)[..., None])
     size = f"{_percent(value)} of the {float(np.max(balance.moved)):.3g} J that were moved about"

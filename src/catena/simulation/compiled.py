@@ -18,12 +18,12 @@ from catena.errors import SimulationError
 from catena.simulation.acting import Acting
 from catena.simulation.drift import Drift
 from catena.simulation.laws import CompiledLaw
-from catena.simulation.multistep import HISTORY, PAST
 from catena.simulation.nodes import Nodes
 from catena.simulation.staged import COLLAPSE, Stages, collapse_message
-from catena.simulation.step_size import GROW, SAFETY, SHRINK, root
-from catena.simulation.stepping import Making, step_algorithm
-from catena.simulation.tableaus import ADAPTIVE, tableau
+from catena.simulation.steps.multistep import HISTORY, PAST
+from catena.simulation.steps.step_size import GROW, SAFETY, SHRINK, root
+from catena.simulation.steps.stepping import Making, step_algorithm
+from catena.simulation.steps.tableaus import ADAPTIVE, tableau
 
 # Steps in one call: enough to forget the cost of a call, few enough to stop at once and to waste little.
 FIRST_CALL, LONGEST_CALL = 16, 512
@@ -55,7 +55,12 @@ class CompiledSteps:
         self.elements = elements
         columns = columns_for(self.system.plan) if drift.closed else 0
         making = Making(
-            method, columns, tuple(sorted(elements)), law.making if law else None, projects=drift.projects
+            method,
+            columns,
+            tuple(sorted(elements)),
+            law.making if law else None,
+            projects=drift.projects,
+            fragile=drift.is_fragile,
         )
         algorithm = law.algorithm(making) if law else step_algorithm(making)
         absent = {"f_ext", "a_base"} | (set(ELEMENT_INPUTS) - set(elements) if elements else set())
@@ -144,10 +149,11 @@ class CompiledSteps:
         }  # fmt: skip
         if self.law is not None:
             inputs |= self.law.given(who, float(t[who].min()), float(self.h[0]), plays)
-        self.steps += plays
         every = 1 if self.adaptive else self.every
         found = self.program.run(inputs, n, steps=plays, every=1, rare=(every, self.since % every))[1]
         self.since += plays
+        tried = (found["t"][:, :-1, 0] < end) & (found["halt"][:, :-1, 0] < 0.5)
+        self.steps += 1 + int(tried.sum(axis=1).max())
         return found
 
     def _take_over(

@@ -4,6 +4,7 @@ force."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -63,13 +64,15 @@ class Nothing:
 
 
 Remedy = Projection | Baumgarte | Corrective | Nothing
+# How far loops are opened to see what becomes of their constraints [rad or m], and which singular values count then.
+OPENED, RANK = 1e-4, 1e-7
 NAMES = {"projection": Projection, "baumgarte": Baumgarte, "corrective": Corrective, "none": Nothing}
 
 
 class Drift:
-    """A remedy against drift, on one system."""
+    """A remedy against drift, on one system whose states begin at `start` (nq,)."""
 
-    def __init__(self, system: System, remedy: str | Remedy) -> None:
+    def __init__(self, system: System, remedy: str | Remedy, start: np.ndarray) -> None:
         if isinstance(remedy, str):
             if remedy not in NAMES:
                 raise StateError(
@@ -77,7 +80,7 @@ class Drift:
                     f"ct.Baumgarte(time) or ct.Corrective(stiffness, damping)."
                 )
             remedy = NAMES[remedy]()
-        self.system, self.remedy = system, remedy
+        self.system, self.remedy, self.start = system, remedy, start
         self.name = next(name for name, kind in NAMES.items() if isinstance(remedy, kind))
         self.every = remedy.every if isinstance(remedy, Projection) else 1
         self.closed = any(loop.constraints for loop in system.plan.loop_joints)
@@ -91,6 +94,18 @@ class Drift:
     def projects(self) -> bool:
         """Whether states are brought back after every step."""
         return self.closed and isinstance(self.remedy, Projection)
+
+    @cached_property
+    def is_fragile(self) -> bool:
+        """Whether constraints that say the same as others in closed states do not so in open ones, as in Bricard's
+        mechanism. Then states in between must be closed too, or constraints would contradict each other there."""
+        if not self.projects:
+            return False
+        q = self.start
+        beside = self.system.integrate(q, OPENED * np.random.default_rng(0).uniform(0.5, 1.0, self.system.nv))
+        jacobians = self.system.closure_jacobian(np.stack([q, beside]))
+        ranks = [int(np.sum(x > RANK * x[0])) for x in np.linalg.svd(jacobians, compute_uv=False)]
+        return ranks[1] > ranks[0]
 
     def accelerations(
         self, acting: Acting, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray

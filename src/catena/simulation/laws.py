@@ -10,7 +10,7 @@ import numpy as np
 
 from catena.kernels import Algorithm
 from catena.simulation.acting import Acting
-from catena.simulation.stepping import Law, Making, step_algorithm
+from catena.simulation.steps.stepping import Law, Making, step_algorithm
 from catena.spatial.scalars import array, where
 
 

@@ -19,8 +19,8 @@ from catena.simulation.laws import CompiledLaw
 from catena.simulation.nodes import Nodes
 from catena.simulation.progress import Progress
 from catena.simulation.staged import StagedSteps
+from catena.simulation.steps.tableaus import ADAPTIVE, FIXED
 from catena.simulation.stiff import SOLVERS, StiffSteps
-from catena.simulation.tableaus import ADAPTIVE, FIXED
 from catena.simulation.trajectory import Found, Trajectory
 from catena.system import System
 
@@ -45,8 +45,8 @@ def simulate(
     forces: Mapping[str, Callable[[float], Any]] | None = None,
     integrator: str = "dopri5",
     step: float | None = None,
-    rtol: float = 1e-10,
-    atol: float = 1e-12,
+    rtol: float = 1e-11,
+    atol: float = 1e-13,
     drift: str | Remedy = "projection",
     events: Sequence[Event] | Event = (),
     samples: int | Any | None = None,
@@ -135,9 +135,9 @@ class _Run:
         self.v = np.array(np.broadcast_to(v, (*self.batch, system.nv)).reshape(-1, system.nv))
         self.t = np.zeros(len(self.q))
         self.times = _sample_times(samples, self.duration, bool(self.batch))
-        self.drift = Drift(system, drift)
         self.acting = Acting(system, self.batch, control, forces, motion)
         self.q, self.v = self.acting.impose(0.0, self.q, self.v)
+        self.drift = Drift(system, drift, self.q[0] if len(self.q) else system.neutral())
         if self.drift.closed:
             self._require_closed()
         self.progress = Progress(self.duration, progress)

@@ -15,12 +15,13 @@ import numpy as np
 from catena.errors import LoopError, SimulationError
 from catena.kernels import VELOCITY, Algorithm, each_body
 from catena.simulation.acting import Acting, joint_of
+from catena.simulation.beside import accelerations_beside, is_regular
 from catena.simulation.drift import Drift
-from catena.simulation.multistep import CORRECT, PAST, PREDICT, combine
 from catena.simulation.nodes import Nodes
-from catena.simulation.step_size import GROW, SAFETY, SHRINK, error_ratio, root
-from catena.simulation.stepping import FAR
-from catena.simulation.tableaus import ADAPTIVE, Tableau, tableau
+from catena.simulation.steps.multistep import CORRECT, PAST, PREDICT, combine
+from catena.simulation.steps.step_size import GROW, SAFETY, SHRINK, error_ratio, root
+from catena.simulation.steps.stepping import FAR
+from catena.simulation.steps.tableaus import ADAPTIVE, Tableau, tableau
 
 # A step below this part of the time passed makes no progress.
 COLLAPSE = 1e-14
@@ -60,6 +61,7 @@ class Stages:
         self.rtol, self.atol, self.drift = rtol, atol, drift
         # Prescribed joints must not move, and loops of any rank are closed only by the careful way.
         self.held = tuple(acting.motion) if careful or acting.motion else None
+        self.careful = careful
         self.curved = any(
             size != other for size, other in zip(self.system.plan.q_size, self.system.plan.v_size)
         )
@@ -79,7 +81,13 @@ class Stages:
         return self._close(t + h, outcome)
 
     def accelerations(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray | None) -> np.ndarray:
+        if self.drift.is_fragile:
+            q, v = self.system.project(q, v, held=self.held)
         force = self.acting.command(t, q, v) if tau is None else tau
+        if self.careful and self.drift.projects and len(q) == 1 and not is_regular(self.system, q, v)[0]:
+            found = accelerations_beside(self.acting, t, q, v, force)
+            if found is not None:
+                return found
         return self.drift.accelerations(self.acting, t, q, v, force)
 
     def _runge_kutta(

@@ -134,7 +134,7 @@ def perform(mechanism: Mechanism, arguments: Namespace, console: Console) -> int
     if outcome.reason:
         console.error(f"{outcome.reason.rstrip('.')}. {what_is_left(outcome, outputs)}")
     if arguments.json:
-        console.result(json.dumps(as_data(outcome, outputs), indent=2, allow_nan=False))
+        console.result(json.dumps(as_data(outcome, outputs, console), indent=2, allow_nan=False))
     elif outcome.run is not None:
         print_summary(outcome, outputs, console)
     if outcome.run is not None:

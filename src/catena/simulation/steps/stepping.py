@@ -26,6 +26,7 @@ from catena.kernels import (
     POSITION,
     VELOCITY,
     Algorithm,
+    OnCall,
     Schedule,
     Sweep,
     at_ground,
@@ -33,9 +34,9 @@ from catena.kernels import (
     whole_state,
     with_ground,
 )
-from catena.simulation.multistep import HISTORY, adams_sweeps, remember, scaled
-from catena.simulation.step_size import GROW, SAFETY, SHRINK, error_ratio, root
-from catena.simulation.tableaus import Tableau, tableau
+from catena.simulation.steps.multistep import HISTORY, adams_sweeps, remember, scaled
+from catena.simulation.steps.step_size import GROW, SAFETY, SHRINK, error_ratio, root
+from catena.simulation.steps.tableaus import Tableau, tableau
 from catena.spatial.scalars import absolute, array, where
 
 # A step turns a joint on a manifold by no more than this [rad]: local coordinates are good short of half a turn.
@@ -73,13 +74,14 @@ class Law:
 @dataclass(frozen=True)
 class Making:
     """What a step is compiled for: the method, the most constraints of a loop (0: a tree), the inputs of elements at
-    joints, the law, and whether loops go back to closed states."""
+    joints, the law, whether loops go back to closed states, and whether they do so at every stage."""
 
     method: str
     columns: int
     elements: tuple[str, ...] = ()
     law: Law | None = None
     projects: bool = True
+    fragile: bool = False
 
     @property
     def name(self) -> str:
@@ -89,7 +91,7 @@ class Making:
             if self.law is None
             else f"_law_{self.law.memory}_{self.law.inputs}_{'always' if self.law.continuous else 'due'}"
         )
-        drift = "" if self.projects else "_drifting"
+        drift = "_fragile" if self.fragile else "" if self.projects else "_drifting"
         return f"step_{self.method}_{self.columns}{drift}{''.join('_' + e for e in self.elements)}{law}"
 
 
@@ -298,21 +300,42 @@ def _step_algorithm(making: Making, law: LawFunction | None) -> Algorithm:
 
     def accelerations(stage_time: float = 0.0) -> list[Sweep]:
         """The accelerations of a stage, and whether they can be trusted."""
-        sweeps: list[Sweep] = [begin_dynamics]
+        sweeps: list[Sweep] = []
+        if making.fragile and stage_time:
+            sweeps += 2 * [rest, close_positions, shift_positions] + [rest, close_velocities, shift_velocities]
+        sweeps.append(begin_dynamics)
         if law is not None and making.law is not None and making.law.continuous:
             sweeps.append(steer(law, making.law, stage_time, target))
         if making.elements:
             sweeps.append(act)
-        sweeps += dynamics.sweeps
+        sweeps += [sweep for sweep in dynamics.sweeps if not isinstance(sweep, OnCall)]
         return [*sweeps, certify] if columns else sweeps
 
-    sweeps: list[Sweep] = [open_step]
+    # What schedules call is traced first, because it writes what other steps read.
+    called = [sweep for sweep in dynamics.sweeps if isinstance(sweep, OnCall)]
+    sweeps: list[Sweep] = [act] if making.elements else []
+    if columns:
+        sweeps += [*called, stand, start_open, start_opening]
+    sweeps.append(open_step)
     if law is not None and making.law is not None and not making.law.continuous:
         sweeps.append(steer(law, making.law, 0.0, target))
     sweeps.append(begin)
     outputs: dict[str, Any] = {"q": POSITION, "qd": VELOCITY}
     inputs: dict[str, Any] = dict(dynamics.inputs)
-    rewritten = {"q", "qd", "qdd", "xi", "tau"} | dynamics.rewritten
+    rewritten = {
+        "q",
+        "qd",
+        "qdd",
+        "xi",
+        "tau",
+        "c",
+        "p0",
+        "effort",
+        "X",
+        "S",
+        "d_inv",
+        "U",
+    } | dynamics.rewritten
     if making.method == "abm4":
         sweeps += adams_sweeps(accelerations)
         inputs |= HISTORY
@@ -326,14 +349,12 @@ def _step_algorithm(making: Making, law: LawFunction | None) -> Algorithm:
             rewritten |= {f"rate_xi_{stage}", f"rate_v_{stage}"}
     corrections, occasional = 0, (0, 0)
     if columns and making.projects:
-        corrections = 1 if method is not None and method.is_adaptive else 2
-        sweeps += [stand, start_open, start_opening]
+        corrections = 1 if method is not None and method.is_adaptive and not making.fragile else 2
         first = len(sweeps) + 1
         for _ in range(corrections):
             sweeps += [rest, forget_shift, close_positions, shift_positions]
         sweeps += [rest, close_velocities, shift_velocities]
         occasional = (first, len(sweeps) + 1)
-        rewritten |= {"c", "p0", "effort", "X", "S", "d_inv", "U"}
     sweeps += [decide(method, corrections), settle]
     if making.method == "abm4":
         sweeps.append(remember)
