@@ -3,12 +3,15 @@
 import os
 import platform
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 
 def machine_line(lanes: int, threads: int) -> str:
     """A sentence to print above every table of times."""
-    packages = ("catena", "numpy", "llvmlite", "pin", "mujoco")
+    packages = ["catena", "numpy", "llvmlite", "pin", "mujoco"]
+    if find_spec("exudyn") is not None:
+        packages.append("exudyn")
     versions = ", ".join(f"{package} {version(package)}" for package in packages)
     hardware = f"{_processor()}, {os.cpu_count()} cores, {lanes} lanes, threads used: {threads}"
     return f"{hardware}; Python {platform.python_version()}, {versions}."

@@ -144,11 +144,19 @@ def energy_balance(run: Trajectory) -> Balance:
     done, is_estimate = works(run)
     rest = run.energy - run.energy[..., :1]
     potential = np.abs(run.potential_energy - run.potential_energy[..., :1])
-    moved = np.max(run.kinetic_energy + potential, axis=-1)
+    moved = np.max(run.kinetic_energy + potential, axis=-1) + _least_energy(run)
     for work in done.values():
         moved = moved + np.max(np.abs(work), axis=-1)
         rest = rest - work
     return Balance(rest, moved, done, is_estimate)
+
+
+def _least_energy(run: Trajectory) -> float:
+    """An energy that is nothing for this mechanism: what it takes to move it at 0.1 mm/s and to lift it by a
+    micrometre."""
+    plan = run.system.plan
+    mass = float(plan.inertia[1:, 0].sum())
+    return mass * (0.5e-8 + 1e-6 * float(np.linalg.norm(plan.gravity))) + 1e-300
 
 
 def _exchanges_energy(run: Trajectory) -> bool:

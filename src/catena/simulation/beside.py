@@ -18,47 +18,62 @@ from catena.system import System
 
 # How far the fastest joint moves to each side [rad or m]; the first distance at which all is regular is taken. Nearer
 # by, rounding errors of positions along the direction that the constraints hardly see would be felt.
-DISTANCES = (5e-3, 2e-2)
+DISTANCES = (5e-3, 1.3e-2)
+# Where a configuration is compared with those beside it, and how much smaller a singular value is next to a singular
+# one.
+BESIDE, SMALLER = 2e-2, 0.5
+# Singular values below this part of the largest are zero.
+RANK = 1e-9
 
 
-def is_regular(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+def is_near_singular(system: System, q: np.ndarray, v: np.ndarray) -> bool:
+    """Whether constraints of one state q (nq,), v (nv,) count for less there than on its way before and behind."""
+    speed = float(np.max(np.abs(v), initial=0.0))
+    if speed == 0.0:
+        return False
+    places = np.stack([q, *(system.integrate(q, v, sign * BESIDE / speed) for sign in (-1.0, 1.0))])
+    here, *sides = np.linalg.svd(system.closure_jacobian(places), compute_uv=False)
+    rank = max(int(np.sum(side > RANK * side[0])) for side in sides)
+    return rank > 0 and bool(here[rank - 1] < SMALLER * max(side[rank - 1] for side in sides))
+
+
+def accelerations_beside(
+    acting: Acting, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray
+) -> np.ndarray | None:
+    """The accelerations (1, nv) of one state q (1, nq), v (1, nv) from both sides of it; None if there is nothing
+    regular beside it."""
+    speed = float(np.max(np.abs(v)))
+    for distance in DISTANCES if speed else ():
+        found = _from_sides(acting, t, q, v, tau, distance / speed)
+        if found is not None:
+            return found
+    return None
+
+
+def _from_sides(
+    acting: Acting, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, time: float
+) -> np.ndarray | None:
+    """The mean of the accelerations so much time before and behind, extrapolated with those at twice the time."""
+    system = acting.system
+    sides = np.concatenate([system.integrate(q, v, part * time) for part in (-1.0, 1.0, -2.0, 2.0)])
+    try:
+        sides, rates = system.project(sides, np.repeat(v, 4, axis=0))
+    except LoopError:
+        return None
+    if not _is_regular(system, sides, rates).all():
+        return None
+    a = acting.accelerations(t, sides, rates, np.repeat(tau, 4, axis=0))
+    near, far = a[:2].mean(axis=0, keepdims=True), a[2:].mean(axis=0, keepdims=True)
+    return (4.0 * near - far) / 3.0
+
+
+def _is_regular(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Whether the accelerations of states q (states, nq), v (states, nv) can be vouched for, (states,)."""
     if not is_for(system.plan):
         return np.ones(len(q), dtype=bool)
     program = system.program(
         loop_elimination(columns_for(system.plan)), frozenset({"f_ext", "a_base", "tau"})
     )
-    inputs = {"q": np.ascontiguousarray(q), "qd": np.ascontiguousarray(v)}
-    found = program.run(inputs, len(q))[1]
+    found = program.run({"q": np.ascontiguousarray(q), "qd": np.ascontiguousarray(v)}, len(q))[1]
     sure: np.ndarray = is_trusted(*(found[name][:, 0] for name in ("defect", "change", "before", "size")))
     return sure
-
-
-def accelerations_beside(
-    acting: Acting, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray
-) -> np.ndarray | None:
-    """The accelerations (1, nv) of one state q (1, nq), v (1, nv) from both sides of it; None for a state that does not
-    move, or that has nothing regular beside it."""
-    speed = float(np.max(np.abs(v)))
-    if speed == 0.0:
-        return None
-    for distance in DISTANCES:
-        near, far = (_mean(acting, t, q, v, tau, part * distance / speed) for part in (1.0, 2.0))
-        if near is not None and far is not None:
-            return (4.0 * near - far) / 3.0
-    return None
-
-
-def _mean(
-    acting: Acting, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, time: float
-) -> np.ndarray | None:
-    """The mean of the accelerations of the states that lie so much time before and behind."""
-    system = acting.system
-    sides = np.concatenate([system.integrate(q, v, sign * time) for sign in (-1.0, 1.0)])
-    try:
-        sides, rates = system.project(sides, np.repeat(v, 2, axis=0), held=())
-    except LoopError:
-        return None
-    if not is_regular(system, sides, rates).all():
-        return None
-    return acting.accelerations(t, sides, rates, np.repeat(tau, 2, axis=0)).mean(axis=0, keepdims=True)

@@ -19,7 +19,7 @@ from catena.simulation.acting import Acting
 from catena.simulation.drift import Drift
 from catena.simulation.laws import CompiledLaw
 from catena.simulation.nodes import Nodes
-from catena.simulation.staged import COLLAPSE, Stages, collapse_message
+from catena.simulation.staged import COLLAPSE, RUNAWAY, Stages, collapse_message, runaway_message
 from catena.simulation.steps.multistep import HISTORY, PAST
 from catena.simulation.steps.step_size import GROW, SAFETY, SHRINK, root
 from catena.simulation.steps.stepping import Making, step_algorithm
@@ -144,7 +144,7 @@ class CompiledSteps:
         inputs = {
             "q": q[who], "qd": v[who], self.target: tau[who],
             "t": each(t[who]), "h": each(self.h[who]), "end": each(end), "halt": each(0.0),
-            "rtol": each(self.rtol), "atol": each(self.atol), **self.elements,
+            "row": each(0.0), "wish": each(0.0), "rtol": each(self.rtol), "atol": each(self.atol), **self.elements,
             **{name: x[who] for name, x in self.past.items()},
         }  # fmt: skip
         if self.law is not None:
@@ -248,6 +248,9 @@ class CompiledSteps:
         self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, out: dict[str, np.ndarray]
     ) -> None:
         stuck = who[self.h[who] < COLLAPSE * np.maximum(1.0, np.abs(t[who]))] if self.adaptive else who[:0]
+        fast = np.flatnonzero(np.max(np.abs(v), axis=-1) > RUNAWAY)
+        if len(fast):
+            raise SimulationError(runaway_message(self.acting, int(fast[0]), t, v))
         lost = who[~(np.isfinite(out["q"][:, -1]).all(axis=-1) & np.isfinite(out["qd"][:, -1]).all(axis=-1))]
         for state in [*lost, *stuck][:1]:
             if state in lost:

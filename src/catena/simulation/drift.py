@@ -4,7 +4,7 @@ force."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -95,17 +95,16 @@ class Drift:
         """Whether states are brought back after every step."""
         return self.closed and isinstance(self.remedy, Projection)
 
-    @cached_property
+    @property
     def is_fragile(self) -> bool:
         """Whether constraints that say the same as others in closed states do not so in open ones, as in Bricard's
         mechanism. Then states in between must be closed too, or constraints would contradict each other there."""
         if not self.projects:
             return False
-        q = self.start
-        beside = self.system.integrate(q, OPENED * np.random.default_rng(0).uniform(0.5, 1.0, self.system.nv))
-        jacobians = self.system.closure_jacobian(np.stack([q, beside]))
-        ranks = [int(np.sum(x > RANK * x[0])) for x in np.linalg.svd(jacobians, compute_uv=False)]
-        return ranks[1] > ranks[0]
+        if self.system not in _fragile:
+            # It is the same wherever a mechanism stands, so it is looked at once.
+            _fragile[self.system] = _loses_redundancy(self.system, self.start)
+        return _fragile[self.system]
 
     def accelerations(
         self, acting: Acting, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray
@@ -128,3 +127,14 @@ class Drift:
         assert isinstance(self.remedy, Corrective)
         position, velocity = self.system.closure(q, v)
         return -self.remedy.stiffness * position - self.remedy.damping * velocity
+
+
+_fragile: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
+
+
+def _loses_redundancy(system: System, q: np.ndarray) -> bool:
+    """Whether opened loops have more independent constraints than the closed ones at q (nq,)."""
+    opened = system.integrate(q, OPENED * np.random.default_rng(0).uniform(0.5, 1.0, system.nv))
+    jacobians = system.closure_jacobian(np.stack([q, opened]))
+    ranks = [int(np.sum(x > RANK * x[0])) for x in np.linalg.svd(jacobians, compute_uv=False)]
+    return ranks[1] > ranks[0]

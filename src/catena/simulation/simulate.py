@@ -28,6 +28,8 @@ FIXED_STEPS = (*FIXED, "semi_implicit", "abm4")
 INTEGRATORS = (*ADAPTIVE, *FIXED_STEPS, *SOLVERS)
 # Samples of a batch where nothing is said.
 SAMPLES = 101
+# How often a run is looked at for an event that ends it.
+LOOKS = 50
 # Runs of more numbers than this are audited only when asked to.
 LARGE = 200_000
 # Loops that are open by more than this at the start [rad or m] are an error of the caller's.
@@ -216,6 +218,9 @@ class _Run:
             stops.append(np.arange(1, count) / self.acting.rate)
         if self.times is not None and not self.dense:
             stops.append(self.times[1:])
+        if any(event.terminal for event in self.events):
+            # Nothing is computed far beyond an end that may come early.
+            stops.append(np.linspace(0.0, self.duration, LOOKS + 1)[1:])
         ordered = np.unique(np.concatenate(stops))
         # Two that differ by rounding are one.
         keep = np.append(np.diff(ordered) > 1e-12 * self.duration, True)

@@ -15,7 +15,7 @@ import numpy as np
 from catena.errors import LoopError, SimulationError
 from catena.kernels import VELOCITY, Algorithm, each_body
 from catena.simulation.acting import Acting, joint_of
-from catena.simulation.beside import accelerations_beside, is_regular
+from catena.simulation.beside import accelerations_beside, is_near_singular
 from catena.simulation.drift import Drift
 from catena.simulation.nodes import Nodes
 from catena.simulation.steps.multistep import CORRECT, PAST, PREDICT, combine
@@ -23,6 +23,10 @@ from catena.simulation.steps.step_size import GROW, SAFETY, SHRINK, error_ratio,
 from catena.simulation.steps.stepping import FAR
 from catena.simulation.steps.tableaus import ADAPTIVE, Tableau, tableau
 
+# Next to singular configurations accelerations are good to some digits only, and so are the steps that pass them.
+BESIDE = 1e-8
+# Joints that move faster than this [rad/s or m/s] run away.
+RUNAWAY = 1e7
 # A step below this part of the time passed makes no progress.
 COLLAPSE = 1e-14
 
@@ -61,7 +65,7 @@ class Stages:
         self.rtol, self.atol, self.drift = rtol, atol, drift
         # Prescribed joints must not move, and loops of any rank are closed only by the careful way.
         self.held = tuple(acting.motion) if careful or acting.motion else None
-        self.careful = careful
+        self.careful, self.beside = careful, False
         self.curved = any(
             size != other for size, other in zip(self.system.plan.q_size, self.system.plan.v_size)
         )
@@ -70,6 +74,8 @@ class Stages:
     def step(self, t: float, q: np.ndarray, v: np.ndarray, h: float, tau: np.ndarray | None) -> Outcome:
         """One step of the states q (states, nq), v (states, nv). `tau` is held, or None for a controller that is asked
         at every stage."""
+        # A careful step is that of one state.
+        self.beside = self.careful and self.drift.projects and is_near_singular(self.system, q[0], v[0])
         if self.method == "semi_implicit":
             v1 = v + h * self.accelerations(t, q, v, tau)
             outcome = Outcome(self.moved(q, h * v1), v1, np.zeros(len(q)))
@@ -84,7 +90,7 @@ class Stages:
         if self.drift.is_fragile:
             q, v = self.system.project(q, v, held=self.held)
         force = self.acting.command(t, q, v) if tau is None else tau
-        if self.careful and self.drift.projects and len(q) == 1 and not is_regular(self.system, q, v)[0]:
+        if self.beside:
             found = accelerations_beside(self.acting, t, q, v, force)
             if found is not None:
                 return found
@@ -108,14 +114,15 @@ class Stages:
         v1 = v + h * combine(method.b, accelerations)
         q1 = self.moved(q, h * combine(method.b, rates))
         errors = []
+        rtol, atol = max(self.rtol, BESIDE * self.beside), max(self.atol, BESIDE * self.beside)
         if self.curved and method.errors and np.max(np.abs(h * combine(method.b, rates))) > FAR:
             return Outcome(q1, v1, np.full(len(q), 2.0))
         for weights in method.errors:
             e_q, e_v = (np.abs(h * combine(weights, x)) for x in (rates, accelerations))
-            scale = self.atol + self.rtol * np.maximum(np.abs(v), np.abs(v_stage))
+            scale = atol + rtol * np.maximum(np.abs(v), np.abs(v_stage))
             errors.append(
                 np.maximum(
-                    np.max(e_q, axis=-1, initial=0.0) / (self.atol + self.rtol),
+                    np.max(e_q, axis=-1, initial=0.0) / (atol + rtol),
                     np.max(e_v / scale, axis=-1, initial=0.0),
                 )
             )
@@ -222,6 +229,9 @@ class StagedSteps:
                 continue
             now = end if h == left else now + h
             q, v = outcome.q, outcome.v
+            if np.max(np.abs(v), initial=0.0) > RUNAWAY:
+                state = int(np.argmax(np.max(np.abs(v), axis=-1)))
+                raise SimulationError(runaway_message(self.acting, state, np.full(len(v), now), v))
             if nodes is not None:
                 force = self.acting.command(now, q, v) if held is None else tau
                 nodes.add(np.arange(len(q)), np.full(len(q), now), q, v, force)
@@ -238,6 +248,16 @@ class StagedSteps:
             if len(self.past) > PAST
             else self.stages.step(t, q, v, h, tau)
         )
+
+
+def runaway_message(acting: Acting, state: int, t: np.ndarray, v: np.ndarray) -> str:
+    """Which joint runs away."""
+    component = int(np.argmax(np.abs(v[state])))
+    return (
+        f"The motion runs away: joint {joint_of(acting.system, component)!r} moves at {v[state, component]:.3g} at "
+        f"t = {t[state]:.9g} s in state {state}. A controller that is too stiff for its rate, or for the step, does "
+        f"that; the trajectory so far is in the attribute `trajectory` of this error."
+    )
 
 
 def collapse_message(acting: Acting, state: int, t: float, q: np.ndarray, v: np.ndarray) -> str:

@@ -41,6 +41,8 @@ from catena.spatial.scalars import absolute, array, where
 
 # A step turns a joint on a manifold by no more than this [rad]: local coordinates are good short of half a turn.
 FAR = 1.5
+# A step that came too near to a singular configuration is tried again so much shorter, but not this often in a row.
+AVOIDING, ROW = 0.6, 1.5
 # Positions that loops are corrected by [rad or m]: Newton's method squares what is left, so that one correction is
 # enough below the first, and two have converged where the second is below the second number.
 ONE_CORRECTION, TWO_CORRECTIONS = 1e-5, 1e-6
@@ -105,7 +107,7 @@ def open_step(ground: Any) -> None:
     reaches = (1.0 + 1e-9) * ground.h >= left
     ground.last = where(reaches, 1.0, 0.0)
     ground.dt = where(ground.halt > 0.5, 0.0, where(reaches, left, ground.h))
-    ground.error_0 = ground.error_1 = ground.doubt = ground.shift = 0.0
+    ground.error_0 = ground.error_1 = ground.doubt = ground.first_doubt = ground.shift = 0.0
 
 
 @with_ground
@@ -128,6 +130,12 @@ def certify(ground: Any) -> None:
     settled = ground.change <= TRUSTED_PROGRESS * ground.before + TRUSTED_CHANGE * ground.size
     sure = both(ground.defect < TRUSTED_DEFECT, settled)
     ground.doubt = ground.doubt + where(sure, 0.0, 1.0)
+
+
+@at_ground
+def keep_first_doubt(ground: Any) -> None:
+    """Whether it is where the step begins that cannot be vouched for."""
+    ground.first_doubt = ground.doubt
 
 
 def advance(method: Tableau, stage: int) -> Sweep:
@@ -226,8 +234,22 @@ def decide(method: Tableau | None, corrections: int) -> Sweep:
             planned = ground.dt * factor
             grown = where(both(ground.last > 0.5, ground.h > planned), ground.h, planned)
             moving = ground.dt > 0.0
-            ground.h = where(moving, where(sure, where(good, grown, planned), ground.h), ground.h)
             ground.accepted = where(both(sure, good), 1.0, 0.0)
+            shorter = where(sure, planned, AVOIDING * ground.dt)
+            if corrections:
+                # A stage that came too near to a singular configuration is avoided by a shorter step. The motion halts
+                # where the step begins there, or where nothing helps, with the step that was wished for at first.
+                ground.wish = where(ground.row > 0.5, ground.wish, ground.dt)
+                ground.row = where(ground.accepted > 0.5, 0.0, ground.row + 1.0)
+                lasts = both(ground.first_doubt < 0.5, ground.row < ROW)
+                ground.h = where(
+                    moving, where(ground.accepted > 0.5, grown, where(lasts, shorter, ground.wish)), ground.h
+                )
+                ground.row = where(lasts, ground.row, 0.0)
+                sure = where(ground.accepted > 0.5, 1.0, where(lasts, 1.0, 0.0)) > 0.5
+            else:
+                ground.h = where(moving, where(ground.accepted > 0.5, grown, shorter), ground.h)
+                sure = ground.accepted >= 0.0
         taken = ground.accepted > 0.5
         ground.t = where(taken, where(ground.last > 0.5, ground.end, ground.t + ground.dt), ground.t)
         ground.halt = where(sure, ground.halt, 1.0)
@@ -302,7 +324,11 @@ def _step_algorithm(making: Making, law: LawFunction | None) -> Algorithm:
         """The accelerations of a stage, and whether they can be trusted."""
         sweeps: list[Sweep] = []
         if making.fragile and stage_time:
-            sweeps += 2 * [rest, close_positions, shift_positions] + [rest, close_velocities, shift_velocities]
+            sweeps += 2 * [rest, close_positions, shift_positions] + [
+                rest,
+                close_velocities,
+                shift_velocities,
+            ]
         sweeps.append(begin_dynamics)
         if law is not None and making.law is not None and making.law.continuous:
             sweeps.append(steer(law, making.law, stage_time, target))
@@ -345,7 +371,10 @@ def _step_algorithm(making: Making, law: LawFunction | None) -> Algorithm:
         sweeps += [*accelerations(), semi_implicit]
     else:
         for stage in range(method.stages):
-            sweeps += [*accelerations(method.c[stage]), advance(method, stage)]
+            sweeps += accelerations(method.c[stage])
+            if columns and not stage:
+                sweeps.append(keep_first_doubt)
+            sweeps.append(advance(method, stage))
             rewritten |= {f"rate_xi_{stage}", f"rate_v_{stage}"}
     corrections, occasional = 0, (0, 0)
     if columns and making.projects:
@@ -367,7 +396,7 @@ def _step_algorithm(making: Making, law: LawFunction | None) -> Algorithm:
         outputs[target] = VELOCITY
     ground_inputs = {
         **dynamics.ground_inputs,
-        **{n: Numbers(1) for n in ("t", "h", "end", "halt", "rtol", "atol")},
+        **{n: Numbers(1) for n in ("t", "h", "end", "halt", "rtol", "atol", "row", "wish")},
     }
     ground_outputs: tuple[str, ...] = ("t", "h", "accepted", "halt", "doubt")
     if making.law is not None:
