@@ -55,9 +55,10 @@ def closure(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     plan = evaluator.plan
     if not knows_all_coordinates(plan):
         return _closure_of_user_kinds(evaluator, q, v)
-    result = evaluator.evaluate(compiled_closure(columns_for(plan)), {"q": q, "qd": v})
+    columns = columns_for(plan)
+    result = evaluator.evaluate(compiled_closure(columns), {"q": q, "qd": v})
     keep = np.concatenate(
-        [[], *(columns_for(plan) * k + np.arange(j.constraints) for k, j in enumerate(plan.loop_joints))]
+        [[], *(columns * k + np.arange(j.constraints) for k, j in enumerate(plan.loop_joints))]
     ).astype(int)
     position, velocity = (
         x.reshape(*x.shape[:-2], -1)[..., keep] for x in (result["position"], result["velocity"])

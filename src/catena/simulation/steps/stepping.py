@@ -41,8 +41,9 @@ from catena.spatial.scalars import absolute, array, where
 
 # A step turns a joint on a manifold by no more than this [rad]: local coordinates are good short of half a turn.
 FAR = 1.5
-# A step that came too near to a singular configuration is tried again so much shorter, but not this often in a row.
-AVOIDING, ROW = 0.6, 1.5
+# A step that came too near to a singular configuration is tried again so much shorter. Rejected steps are counted: one
+# that should have been good counts 1, one that could not be shortened enough counts half, and the motion halts here.
+AVOIDING, ROW = 0.6, 1.75
 # Positions that loops are corrected by [rad or m]: Newton's method squares what is left, so that one correction is
 # enough below the first, and two have converged where the second is below the second number.
 ONE_CORRECTION, TWO_CORRECTIONS = 1e-5, 1e-6
@@ -240,7 +241,8 @@ def decide(method: Tableau | None, corrections: int) -> Sweep:
                 # A stage that came too near to a singular configuration is avoided by a shorter step. The motion halts
                 # where the step begins there, or where nothing helps, with the step that was wished for at first.
                 ground.wish = where(ground.row > 0.5, ground.wish, ground.dt)
-                ground.row = where(ground.accepted > 0.5, 0.0, ground.row + 1.0)
+                counts = where(ratio < (SAFETY / SHRINK) ** method.error_order, 1.0, 0.5)
+                ground.row = where(ground.accepted > 0.5, 0.0, ground.row + counts)
                 lasts = both(ground.first_doubt < 0.5, ground.row < ROW)
                 ground.h = where(
                     moving, where(ground.accepted > 0.5, grown, where(lasts, shorter, ground.wish)), ground.h
