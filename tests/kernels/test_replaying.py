@@ -70,7 +70,7 @@ def expected(v, steps):
 
 
 @pytest.mark.parametrize("mechanism", [chain(4), humanoid()], ids=["chain", "humanoid"])
-@pytest.mark.parametrize("lanes", [None, 2])
+@pytest.mark.parametrize("lanes", [None, 2, 1])
 def test_states_and_ground_last_from_play_to_play(mechanism, lanes):
     system = mechanism.system()
     out = run(system, counting(), 5, lanes)
@@ -104,7 +104,8 @@ def test_occasional_sweeps_are_made_now_and_then():
 
 def test_the_number_of_lanes_changes_no_bit_of_a_batch():
     system = humanoid().system()
-    wide, narrow = (run(system, counting(), 4, lanes, states=11) for lanes in (None, 2))
+    wide, narrow, single = (run(system, counting(), 4, lanes, states=11) for lanes in (None, 2, 1))
     assert target().lanes >= 2
     for name in wide:
         np.testing.assert_array_equal(wide[name], narrow[name])
+        np.testing.assert_array_equal(wide[name], single[name])

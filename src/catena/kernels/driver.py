@@ -82,7 +82,7 @@ def _loop(name: str, lanes: int, states: int) -> str:
              ("rare_first", "i64"), ("rare_end", "i64"), ("rare_every", "i64"), ("rare_since", "i64")]
         )
     )  # fmt: skip
-    if states == 1:
+    if name == "run_one":
         take = """
   br label %got
 got:

@@ -26,8 +26,8 @@ from catena.simulation.steps.stepping import Making, step_algorithm
 from catena.simulation.steps.tableaus import ADAPTIVE, tableau
 
 # Steps in one call: enough to forget the cost of a call, few enough to stop at once and to waste little.
-FIRST_CALL, LONGEST_CALL = 16, 512
-# Lanes for a single state.
+FIRST_CALL, LONGEST_CALL = 16, 1024
+# Lanes for a single state: the fewest that give the bits of a batch; one would be other machine instructions.
 LANES_ALONE = 2
 # Numbers that one call may record.
 RECORD = 4_000_000
@@ -98,7 +98,8 @@ class CompiledSteps:
         if self.method == "abm4" and not self.past:
             t, q, v = self._gather_past(t, q, v, tau, end, nodes)
         t, q, v = t.copy(), q.copy(), v.copy()
-        plays = FIRST_CALL
+        # How many adaptive steps there will be is not known, so a call begins with few.
+        plays = FIRST_CALL if self.adaptive else LONGEST_CALL
         while True:
             active = np.flatnonzero(end - t > COLLAPSE * max(1.0, end))
             if not len(active):

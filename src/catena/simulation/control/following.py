@@ -72,7 +72,8 @@ class Ahead:
 
     def at(self, t: Any) -> Sequence[np.ndarray]:
         """Return the arrays at the time t, or at times."""
-        if self.rate is None:
+        # Many times at once need no blocks, unless those are kept.
+        if self.rate is None or (np.size(t) >= BLOCK and not self.path.lasting):
             return self.compute(t)
         samples = np.asarray(t) * self.rate
         k = np.rint(samples).astype(int)
