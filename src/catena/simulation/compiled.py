@@ -67,7 +67,7 @@ class CompiledSteps:
         self.algorithm, self.absent = algorithm, frozenset(absent)
         self.law = law
         self.target = "given" if elements else "tau"
-        self.careful = Stages(acting, method, rtol, atol, drift, careful=True)
+        self.careful = Stages(acting, method, rtol, atol, drift)
         self.steps = 0
         self.every, self.since = drift.every, 0
         self.h = np.zeros(0)
@@ -111,8 +111,10 @@ class CompiledSteps:
             out = self._play(active, t, q, v, tau, end, plays)
             self._take_over(active, out, t, q, v, tau, nodes)
             halted = active[out["halt"][:, -1, 0] > 0.5]
-            for state in halted:
-                self._step_carefully(int(state), t, q, v, tau, end, nodes)
+            doubts = dict(zip(active.tolist(), out["doubt"].max(axis=(1, 2)) > 0.5, strict=True))
+            for state in halted.tolist():
+                doubtful = self.adaptive or bool(doubts[state])
+                self._step_carefully(state, t, q, v, tau, end, nodes, doubtful)
             self._require_progress(active, t, q, v, out)
             self.tick(float(t.min()))
             plays = min(2 * plays, LONGEST_CALL)
@@ -179,14 +181,14 @@ class CompiledSteps:
 
     def _step_carefully(
         self, state: int, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, end: float,
-        nodes: Nodes | None,
+        nodes: Nodes | None, doubtful: bool,
     ) -> None:  # fmt: skip
         """One step of a state that the loop could not vouch for."""
         here = slice(state, state + 1)
         while True:
             left = end - t[state]
             h = float(min(self.h[state], left))
-            outcome = self.careful.step(float(t[state]), q[here], v[here], h, tau[here])
+            outcome = self.careful.step(float(t[state]), q[here], v[here], h, tau[here], doubtful)
             self.steps += 1
             ratio = float(outcome.ratio[0])
             good = ratio <= 1.0

@@ -175,6 +175,9 @@ class _Run:
         if self.times is None or self.integrator not in FIXED_STEPS or self.events or self.law:
             return True
         assert self.step is not None
+        if self.duration / self.step * self.v.size < LARGE:
+            # Going on to the end at once costs less than stopping, and samples are among the nodes.
+            return True
         steps = np.diff(self.times) / self.step
         return bool(np.any(np.abs(steps - np.round(steps)) > 1e-6) or np.any(steps < 0.5))
 
@@ -360,11 +363,13 @@ class _Run:
         self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, times: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """States and control forces at times (states, samples), from nodes of each state's own."""
-        q_then, v_then = self._interpolated(t, q, v, tau, times) if t.shape[1] > 1 else (q, v)
         before = np.stack(
-            [np.clip(np.searchsorted(own, asked * (1.0 + 1e-12), side="right") - 1, 0, len(own) - 1)
+            [np.clip(np.searchsorted(own, asked + 1e-12 * self.duration, side="right") - 1, 0, len(own) - 1)
              for own, asked in zip(t, times, strict=True)]
         )  # fmt: skip
+        q_then, v_then = (np.take_along_axis(x, before[..., None], axis=1) for x in (q, v))
+        if np.any(np.abs(np.take_along_axis(t, before, axis=1) - times) > 1e-12 * self.duration):
+            q_then, v_then = self._interpolated(t, q, v, tau, times)
         if self.held:
             return q_then, v_then, np.take_along_axis(tau, before[..., None], axis=1)
         asked = [

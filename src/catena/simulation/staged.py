@@ -58,24 +58,23 @@ class Outcome:
 class Stages:
     """Takes steps of states with a common time."""
 
-    def __init__(
-        self, acting: Acting, method: str, rtol: float, atol: float, drift: Drift, careful: bool = False
-    ) -> None:
+    def __init__(self, acting: Acting, method: str, rtol: float, atol: float, drift: Drift) -> None:
         self.acting, self.system, self.method = acting, acting.system, method
         self.rtol, self.atol, self.drift = rtol, atol, drift
-        # Prescribed joints must not move, and loops of any rank are closed only by the careful way.
-        self.held = tuple(acting.motion) if careful or acting.motion else None
-        self.careful, self.beside = careful, False
+        # Prescribed joints must not move.
+        self.held = tuple(acting.motion) if acting.motion else None
+        self.beside = False
         self.curved = any(
             size != other for size, other in zip(self.system.plan.q_size, self.system.plan.v_size)
         )
         self._local = self.system.program(local_rate)
 
-    def step(self, t: float, q: np.ndarray, v: np.ndarray, h: float, tau: np.ndarray | None) -> Outcome:
+    def step(
+        self, t: float, q: np.ndarray, v: np.ndarray, h: float, tau: np.ndarray | None, doubtful: bool = False
+    ) -> Outcome:
         """One step of the states q (states, nq), v (states, nv). `tau` is held, or None for a controller that is asked
-        at every stage."""
-        # A careful step is that of one state.
-        self.beside = self.careful and self.drift.projects and is_near_singular(self.system, q[0], v[0])
+        at every stage. Where a step of a single state is `doubtful` it may be near a singular configuration."""
+        self.beside = doubtful and self.drift.projects and is_near_singular(self.system, q[0], v[0])
         if self.method == "semi_implicit":
             v1 = v + h * self.accelerations(t, q, v, tau)
             outcome = Outcome(self.moved(q, h * v1), v1, np.zeros(len(q)))
@@ -161,6 +160,18 @@ class Stages:
         inputs = {"xi": np.ascontiguousarray(xi), "qd": np.ascontiguousarray(v)}
         return self._local.run(inputs, len(v))[1]["rate"]
 
+    def _projected(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The nearest closed states. Next to singular configurations, and where the quick way does not lead there,
+        loops of any rank are closed."""
+        if self.held is None and not self.beside:
+            try:
+                near, rates = self.system.project(q, v)
+                return near, rates
+            except LoopError:
+                pass
+        near, rates = self.system.project(q, v, held=self.held or ())
+        return near, rates
+
     def _close(self, t: float, outcome: Outcome) -> Outcome:
         """Bring prescribed joints where they must be, and loops back to closed states."""
         q, v = self.acting.impose(t, outcome.q, outcome.v)
@@ -168,7 +179,7 @@ class Stages:
             return Outcome(q, v, np.full(len(q), np.inf))
         if self.drift.projects:
             try:
-                q, v = self.system.project(q, v, held=self.held)
+                q, v = self._projected(q, v)
             except LoopError:
                 return Outcome(q, v, np.full(len(q), np.inf))
         return Outcome(q, v, outcome.ratio)
