@@ -63,6 +63,9 @@ def main(arguments: list[str]) -> None:
     targets = {", rounded targets": move, ", exact targets": exact}
     save(response(targets, UP, f"{told}, slides and tips (figure 8.4)"), folder / "move_slides_and_tips.png")
     save(response({"": slides}, UP, f"{told}, slides alone (figure 8.5)"), folder / "move_slides.png")
+    # One page with everything about a run, to open in a browser.
+    slides.report(folder / "move_slides.html", title=f"{told}, slides alone")
+    print(f"    {folder / 'move_slides.html'}")
 
 
 def check(s: ct.System) -> None:

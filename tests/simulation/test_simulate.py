@@ -111,3 +111,58 @@ def test_open_loops_are_refused_with_the_way_to_close_them():
     system = four_bar().system()
     with pytest.raises(ct.StateError, match=r"not closed at the start .* s\.project"):
         ct.simulate(system, system.neutral() + 0.1, np.zeros(3), 1.0)
+
+
+@pytest.mark.parametrize("integrator", ["dopri5", "rk4"])
+@pytest.mark.parametrize("mechanism", [arm7(), stewart()], ids=["arm", "platform"])
+def test_the_same_bits_come_again_on_any_number_of_threads(mechanism, integrator):
+    system = mechanism.system()
+    rng = np.random.default_rng(3)
+    v = 0.3 * rng.normal(size=(40, system.nv))
+    q = np.tile(system.neutral(), (40, 1))
+    if system.loops:
+        v = system.project(q, v)[1]
+    chosen = {"step": 5e-3} if integrator == "rk4" else {"rtol": 1e-6, "atol": 1e-8}
+    before = ct.threads()
+    runs = []
+    try:
+        for threads in (1, 2, 2):
+            ct.set_threads(threads)
+            runs.append(ct.simulate(system, q, v, 0.2, integrator=integrator, samples=5, **chosen))
+    finally:
+        ct.set_threads(before)
+    for run in runs[1:]:
+        np.testing.assert_array_equal(run.q, runs[0].q)
+        np.testing.assert_array_equal(run.v, runs[0].v)
+    alone = ct.simulate(system, q[7], v[7], 0.2, integrator=integrator, samples=5, **chosen)
+    np.testing.assert_array_equal(alone.q, runs[0].q[7])
+
+
+def test_a_controller_too_stiff_for_its_rate_is_named_and_does_not_run_for_ever():
+    system = arm7().system()
+    stiff = ct.sampled(lambda t, q, v: -4000.0 * q - 400.0 * v, 1000.0)
+    with pytest.raises(ct.SimulationError, match="runs away: joint 'joint") as caught:
+        ct.simulate(system, np.full(7, 0.1), np.zeros(7), 1.0, control=stiff, rtol=1e-6, atol=1e-8)
+    assert caught.value.trajectory.t[-1] > 0.0
+
+
+def test_an_exception_in_a_controller_keeps_the_trajectory_so_far():
+    def fails(t, q, v):
+        if t > 0.05:
+            raise RuntimeError("no more")
+        return np.zeros(7)
+
+    system = arm7().system()
+    with pytest.raises(RuntimeError, match="no more") as caught:
+        ct.simulate(system, np.full(7, 0.1), np.zeros(7), 1.0, control=fails, rtol=1e-6, atol=1e-8)
+    assert 0.0 < caught.value.trajectory.t[-1] <= 0.05
+
+
+def test_nothing_to_simulate_is_said():
+    locked = ct.Mechanism("stone")
+    locked.add_body("stone", 1.0, inertia=1.0)
+    locked.add_joint("glue", "ground", "stone", ct.Fixed())
+    with pytest.raises(ct.StateError, match="nothing that moves"):
+        ct.simulate(locked.system(), np.zeros(0), np.zeros(0), 1.0)
+    with pytest.raises(ct.StateError, match="no states"):
+        ct.simulate(arm7().system(), np.zeros((0, 7)), np.zeros((0, 7)), 1.0)

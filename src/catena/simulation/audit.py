@@ -21,6 +21,8 @@ Level = Literal["ok", "note", "warn"]
 
 # What a run at default tolerances stays well below; relative, but for loops and limits [m or rad] and quaternions.
 ENERGY, ESTIMATED_ENERGY, MOMENTUM = 1e-5, 1e-3, 1e-6
+# With more steps than this for a sample, samples do not show what happened between them.
+COARSE = 3
 CLOSURE, CLOSURE_RATE, QUATERNION, LIMIT = 1e-8, 1e-6, 1e-9, 1e-2
 # A force so close to the limit of its actuator is at the limit.
 AT_LIMIT = 1e-9
@@ -215,6 +217,9 @@ def _energy(run: Trajectory) -> Line:
         return Line(
             "energy", value, bound, "", "ok", f"{text}: as far as that tells, the motion is accurate."
         )
+    if COARSE * len(run.t) < run.steps:
+        text += f"; most at {where}. With {run.steps} steps between {len(run.t)} samples that says little."
+        return Line("energy", value, bound, "", "note", text)
     text += (
         f"; most at {where}. Either the samples are too far apart for forces that vary between them, or the steps are "
         f"too large for this motion: take more samples, and if this stays, a smaller step or rtol."

@@ -26,7 +26,7 @@ from catena.simulation.steps.stepping import Making, step_algorithm
 from catena.simulation.steps.tableaus import ADAPTIVE, tableau
 
 # Steps in one call: enough to forget the cost of a call, few enough to stop at once and to waste little.
-FIRST_CALL, LONGEST_CALL = 16, 1024
+FIRST_CALL, LONGEST_CALL = 8, 1024
 # Lanes for a single state: the fewest that give the bits of a batch; one would be other machine instructions.
 LANES_ALONE = 2
 # Numbers that one call may record.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from catena.dynamics.closed.elimination import is_for
-from catena.errors import LoopError, SimulationError, StateError
+from catena.errors import CatenaError, LoopError, StateError
 from catena.simulation.acting import Acting, Control, check_control
 from catena.simulation.compiled import CompiledSteps
 from catena.simulation.dense import interpolate
@@ -133,6 +134,9 @@ class _Run:
         self.events = _events(events)
         q, v = _initial(system, q, v)
         self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+        if not system.nv or 0 in self.batch:
+            what = f"no states: the batch has shape {self.batch}" if system.nv else "nothing that moves in it"
+            raise StateError(f"There is nothing to simulate in {system.mechanism.name!r}: {what}.")
         self.q = np.array(np.broadcast_to(q, (*self.batch, system.nq)).reshape(-1, system.nq))
         self.v = np.array(np.broadcast_to(v, (*self.batch, system.nv)).reshape(-1, system.nv))
         self.t = np.zeros(len(self.q))
@@ -203,8 +207,10 @@ class _Run:
                     break
         except KeyboardInterrupt:
             self.ended = f"interrupted at t = {float(self.t.min()):.6g} s"
-        except SimulationError as error:
-            error.trajectory = self._so_far()
+        except Exception as error:
+            # Whatever went wrong, in here or in a user's function, what there is must not be lost.
+            with suppress(CatenaError, AttributeError):
+                error.trajectory = self._so_far()  # type: ignore[attr-defined]
             raise
         finally:
             self.progress.done()
