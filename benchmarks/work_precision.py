@@ -12,7 +12,6 @@ from benchmarks.peers.pinocchio_runs import METHODS, pinocchio_run
 from benchmarks.peers.runs import Run
 from benchmarks.problems import Array, Problem, driven_four_bar, pushed_stewart, row_of_four_bars
 from benchmarks.timing import best_of
-from catena.simulation.control import SymbolicControl
 
 TOLERANCES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
 EXACT = {"rtol": 1e-12, "atol": 1e-13}
@@ -61,7 +60,7 @@ def report() -> str:
 def long_runs(problem: Problem) -> list[Run]:
     """Ten seconds of a row of four-bars pass flat configurations many times. Of each peer the settings that come
     through: in Pinocchio the exact algorithm with errors fed back, in Exudyn steps of positions."""
-    runs = [*catena_runs(problem, (1e-4, 1e-6, 1e-8), ()), *mujoco_runs(problem, problem.steps)]
+    runs = [*catena_runs(problem, (1e-4, 1e-6, 1e-8, 1e-9), ()), *mujoco_runs(problem, problem.steps)]
     runs += [pinocchio_run(problem, "constraintDynamics", count, 0.5) for count in problem.steps[:2]]
     return [*runs, *planar_exudyn(problem)[: len(problem.steps) - 1]] if has_exudyn() else runs
 
@@ -115,9 +114,9 @@ def catena_run(problem: Problem, settings: dict[str, Any], control: Any = None) 
     return Run("Catena", words, go, lambda: result[0].q)
 
 
-def constant_forces(problem: Problem) -> SymbolicControl | None:
-    """The problem's joint forces as a law that compiles into the loop; None where there are none."""
-    return SymbolicControl(lambda t, q, v: problem.tau) if problem.tau.any() else None
+def constant_forces(problem: Problem) -> Any:
+    """The problem's joint forces as a controller that is asked once; None where there are none."""
+    return ct.sampled(lambda t, q, v: problem.tau, 1.0 / problem.duration) if problem.tau.any() else None
 
 
 def catena_runs(
