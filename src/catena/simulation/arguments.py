@@ -1,0 +1,102 @@
+"""What a simulation is asked for: checked, and completed where nothing was said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from catena.errors import StateError
+from catena.simulation.events import Event
+from catena.simulation.steps.tableaus import ADAPTIVE, FIXED
+from catena.simulation.stiff import SOLVERS
+from catena.system import System
+
+FIXED_STEPS = (*FIXED, "semi_implicit", "abm4")
+INTEGRATORS = (*ADAPTIVE, *FIXED_STEPS, *SOLVERS)
+# Samples of a batch where nothing is said.
+SAMPLES = 101
+
+
+def initial_state(system: System, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The states to begin with: as given, or the mechanism's own."""
+    initial = system.mechanism.initial
+    if q is None:
+        q = system.assemble(initial.q) if system.loops else _placed(system, initial.q)
+    q = np.array(q, dtype=np.float64)
+    if v is None:
+        closed = any(loop.constraints for loop in system.plan.loop_joints)
+        v = system.velocity(q, initial.v) if closed else _moving(system, initial.v)
+    v = np.array(v, dtype=np.float64)
+    system.kinetic_energy(q, v)  # complains about shapes, NaN and quaternions
+    return q, v
+
+
+def _placed(system: System, given: Mapping[str, Any]) -> np.ndarray:
+    q = system.neutral()
+    for joint, value in given.items():
+        q[system.slice_q(joint)] = value
+    return q
+
+
+def _moving(system: System, given: Mapping[str, Any]) -> np.ndarray:
+    v = np.zeros(system.nv)
+    for joint, value in given.items():
+        v[system.slice_v(joint)] = value
+    return v
+
+
+def event_list(events: Any) -> list[Event]:
+    """Events from one or many, or from plain functions."""
+    listed = [events] if isinstance(events, Event) or callable(events) else list(events)
+    for event in listed:
+        if not isinstance(event, Event) and not callable(event):
+            raise StateError(f"events: {event!r} is no event; give ct.Event(function(t, q, v)).")
+    return [event if isinstance(event, Event) else Event(event) for event in listed]
+
+
+def sample_times(samples: Any, duration: float, is_batch: bool) -> np.ndarray | None:
+    """The times to keep; None for every step of a single state."""
+    if samples is None:
+        return np.linspace(0.0, duration, SAMPLES) if is_batch else None
+    if isinstance(samples, (int, np.integer)) and not isinstance(samples, bool):
+        if samples < 2:
+            raise StateError(f"samples is {samples}; give at least 2, or an array of times.")
+        return np.linspace(0.0, duration, int(samples))
+    try:
+        times = np.array(samples, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise StateError(
+            f"samples is {samples!r}; give a number of samples, or an array of times."
+        ) from error
+    if times.ndim != 1 or len(times) < 2 or not np.isfinite(times).all() or np.any(np.diff(times) <= 0.0):
+        raise StateError(
+            "samples must be a whole number, or at least two times, each later than the one before."
+        )
+    if times[0] != 0.0 or times[-1] > duration * (1.0 + 1e-12):
+        raise StateError(
+            f"samples go from {times[0]:.9g} s to {times[-1]:.9g} s; they must begin at 0 and end by {duration:.9g} s."
+        )
+    return times
+
+
+def check_settings(
+    system: Any, duration: float, integrator: str, step: float | None, rtol: float, atol: float
+) -> None:
+    """Refuse settings that make no sense."""
+    if not isinstance(system, System):
+        raise StateError(f"simulate needs a system, found {type(system).__name__}; plan one with m.system().")
+    if integrator not in INTEGRATORS:
+        raise StateError(f"There is no integrator {integrator!r}; choose {', '.join(INTEGRATORS)}.")
+    if not (np.isfinite(duration) and duration > 0.0):
+        raise StateError(f"duration is {duration}; give a positive number of seconds.")
+    fixed = integrator in FIXED_STEPS
+    if fixed and not (step is not None and np.isfinite(step) and step > 0.0):
+        raise StateError(
+            f"{integrator} takes fixed steps: give step= a positive number of seconds, found {step}."
+        )
+    if not fixed and step is not None:
+        raise StateError(f"{integrator} chooses its steps by itself; leave step out, or choose rk4.")
+    if not (rtol >= 0.0 and atol >= 0.0 and rtol + atol > 0.0):
+        raise StateError(f"rtol is {rtol} and atol {atol}; they must not be negative, nor both zero.")
