@@ -8,6 +8,7 @@ from catena.mechanism.generators import chain, four_bar, humanoid, random_mechan
 from catena.simulation.acting import Acting
 from catena.simulation.drift import Drift
 from catena.simulation.staged import Stages
+from catena.simulation.steps.judging import larger
 
 KINDS = ["Spherical", "Free", "Universal", "Planar", "Revolute"]
 
@@ -132,3 +133,9 @@ def test_quaternions_stay_of_unit_length_over_many_steps():
     rng = np.random.default_rng(1)
     run = ct.simulate(system, system.neutral(), rng.normal(size=system.nv), 1.0, integrator="rk4", step=1e-3)
     assert np.abs(np.linalg.norm(run.q[:, 3:7], axis=-1) - 1.0).max() < 1e-13
+
+
+def test_what_is_not_a_number_is_never_overlooked():
+    """Errors are compared one after the other, so a NaN must win against whatever comes before or later."""
+    assert larger(2.0, 1.0) == larger(1.0, 2.0) == 2.0
+    assert np.isnan(larger(np.nan, 1.0)) and np.isnan(larger(1.0, np.nan))

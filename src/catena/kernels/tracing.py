@@ -431,11 +431,6 @@ def _moved(slot: Slot, place: Mapping[int, int]) -> Slot:
     return Slot(0, place[slot.index]) if slot.record == 0 else slot
 
 
-def constant_count(kind: JointKind) -> int:
-    """How many constants a body on a joint of this kind has."""
-    return 22 + 2 * kind.nv + len(kind.params())
-
-
 def _body_constants(kind: JointKind, step: TracedStep) -> dict[str, Any]:
     """Placement (12), inertia (10), damping and friction (nv each), joint parameters: symbols loaded where
     used."""

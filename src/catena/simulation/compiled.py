@@ -20,9 +20,10 @@ from catena.simulation.drift import Drift
 from catena.simulation.laws import CompiledLaw
 from catena.simulation.nodes import Nodes
 from catena.simulation.staged import COLLAPSE, RUNAWAY, Stages, collapse_message, runaway_message
+from catena.simulation.steps.making import Making
 from catena.simulation.steps.multistep import HISTORY, PAST
 from catena.simulation.steps.step_size import GROW, SAFETY, SHRINK, root
-from catena.simulation.steps.stepping import Making, step_algorithm
+from catena.simulation.steps.stepping import step_algorithm
 from catena.simulation.steps.tableaus import ADAPTIVE, tableau
 
 # Steps in one call: enough to forget the cost of a call, few enough to stop at once and to waste little.

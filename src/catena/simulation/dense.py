@@ -20,7 +20,7 @@ import numpy as np
 from catena.errors import StateError
 from catena.joints import JointKind
 from catena.kernels import POSITION, VELOCITY, Algorithm, base_to_tip
-from catena.simulation.steps.stepping import Scalar
+from catena.simulation.steps.making import SCALAR
 from catena.spatial import array, is_symbolic
 from catena.spatial.linear import ldl_solve
 from catena.system import System
@@ -115,7 +115,7 @@ hermite_step = Algorithm(
         "q": POSITION, "qd": VELOCITY, "qdd": VELOCITY, "q_next": POSITION, "qd_next": VELOCITY, "qdd_next": VELOCITY,
     },
     outputs={"q_between": POSITION, "qd_between": VELOCITY},
-    ground_inputs={"distance": Scalar, "part": Scalar},
+    ground_inputs={"distance": SCALAR, "part": SCALAR},
 )  # fmt: skip
 
 

@@ -122,12 +122,6 @@ class Drift:
             return vdot + self.system.pulled(q, v, self.remedy.stiffness, self.remedy.damping)
         return vdot
 
-    def force(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The corrective force along each constraint (..., constraints)."""
-        assert isinstance(self.remedy, Corrective)
-        position, velocity = self.system.closure(q, v)
-        return -self.remedy.stiffness * position - self.remedy.damping * velocity
-
 
 _fragile: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from catena.kernels import Algorithm
 from catena.simulation.acting import Acting
-from catena.simulation.steps.stepping import Law, Making, step_algorithm
+from catena.simulation.steps.making import LawShape, Making
+from catena.simulation.steps.stepping import step_algorithm
 from catena.spatial.scalars import array, where
 
 
@@ -24,7 +25,7 @@ class CompiledLaw:
         self.width = np.asarray(law.inputs(0.0)).shape[-1]
         self.size = law.memory(acting.system)
         self.every = 1 if self.rate is None or step is None else max(1, round(1.0 / (self.rate * step)))
-        self.making = Law(self.size, self.width, self.rate is None)
+        self.making = LawShape(self.size, self.width, self.rate is None)
         self.kept = np.zeros((0, self.size))
 
     @staticmethod

@@ -9,94 +9,42 @@ What the ground holds from step to step: the time t, the step h that is planned 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from catena.dynamics import articulated_body
-from catena.dynamics.closed.elimination import TRUSTED_CHANGE, TRUSTED_DEFECT, TRUSTED_PROGRESS
 from catena.dynamics.joint_elements import ELEMENT_INPUTS, element_force
 from catena.dynamics.loop_elimination import loop_elimination
 from catena.dynamics.loop_elimination.closing import stand, start_open, start_opening
-from catena.dynamics.loop_elimination.schedule import schedule
-from catena.dynamics.loop_elimination.steps import resting_ground
 from catena.kernels import (
     POSITION,
     VELOCITY,
     Algorithm,
     OnCall,
-    Schedule,
     Sweep,
     at_ground,
     each_body,
     whole_state,
     with_ground,
 )
+from catena.simulation.steps.closing import (
+    close_positions,
+    close_velocities,
+    forget_shift,
+    rest,
+    shift_positions,
+    shift_velocities,
+)
+from catena.simulation.steps.judging import both, certify, decide, keep_first_doubt, larger, settle
+from catena.simulation.steps.making import LawShape, Making, Numbers
 from catena.simulation.steps.multistep import HISTORY, adams_sweeps, remember, scaled
-from catena.simulation.steps.step_size import GROW, SAFETY, SHRINK, error_ratio, root
 from catena.simulation.steps.tableaus import Tableau, tableau
 from catena.spatial.scalars import absolute, array, where
 
 # A step turns a joint on a manifold by no more than this [rad]: local coordinates are good short of half a turn.
 FAR = 1.5
-# A step that came too near to a singular configuration is tried again so much shorter. Rejected steps are counted: one
-# that should have been good counts 1, one that could not be shortened enough counts half, and the motion halts here.
-AVOIDING, ROW = 0.6, 1.75
-# Positions that loops are corrected by [rad or m]: Newton's method squares what is left, so that one correction is
-# enough below the first, and two have converged where the second is below the second number.
-ONE_CORRECTION, TWO_CORRECTIONS = 1e-5, 1e-6
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """So many numbers of the ground; a single one is no array."""
-
-    size: int
-
-    def zero(self) -> Any:
-        """Zeros."""
-        return 0.0 if self.size == 1 else np.zeros(self.size)
-
-    def from_entries(self, entries: list[Any]) -> Any:
-        """The numbers in this list."""
-        return entries[0] if self.size == 1 else np.array(entries)
-
-
-@dataclass(frozen=True)
-class Law:
-    """A control law inside the loop: how many numbers it remembers and is given, and whether it is asked at every stage
-    or only in steps that are `due`."""
-
-    memory: int
-    inputs: int
-    continuous: bool
-
-
-@dataclass(frozen=True)
-class Making:
-    """What a step is compiled for: the method, the most constraints of a loop (0: a tree), the inputs of elements at
-    joints, the law, whether loops go back to closed states, and whether they do so at every stage."""
-
-    method: str
-    columns: int
-    elements: tuple[str, ...] = ()
-    law: Law | None = None
-    projects: bool = True
-    fragile: bool = False
-
-    @property
-    def name(self) -> str:
-        """A name for all of it."""
-        law = (
-            ""
-            if self.law is None
-            else f"_law_{self.law.memory}_{self.law.inputs}_{'always' if self.law.continuous else 'due'}"
-        )
-        drift = "_fragile" if self.fragile else "" if self.projects else "_drifting"
-        return f"step_{self.method}_{self.columns}{drift}{''.join('_' + e for e in self.elements)}{law}"
-
 
 LawFunction = Callable[[Any, Any, Any, Any, Any], tuple[Any, Any]]
 
@@ -125,20 +73,6 @@ def semi_implicit(body: Any, ground: Any) -> None:
     body.q = body.joint.integrate(body.q0, scaled(ground.dt, body.qd))
 
 
-@at_ground
-def certify(ground: Any) -> None:
-    """The elimination says where it cannot vouch for accelerations: next to singular configurations."""
-    settled = ground.change <= TRUSTED_PROGRESS * ground.before + TRUSTED_CHANGE * ground.size
-    sure = both(ground.defect < TRUSTED_DEFECT, settled)
-    ground.doubt = ground.doubt + where(sure, 0.0, 1.0)
-
-
-@at_ground
-def keep_first_doubt(ground: Any) -> None:
-    """Whether it is where the step begins that cannot be vouched for."""
-    ground.first_doubt = ground.doubt
-
-
 def advance(method: Tableau, stage: int) -> Sweep:
     """Keep the rates of a stage and go on to the next, or to the end of the step."""
     last = stage + 1 == method.stages
@@ -158,22 +92,17 @@ def advance(method: Tableau, stage: int) -> Sweep:
                 worst = getattr(ground, f"error_{k}")
                 if not k and body.joint.nq != body.joint.nv:
                     for x in body.xi:
-                        worst = _larger(worst, absolute(x) / FAR)
+                        worst = larger(worst, absolute(x) / FAR)
                 for e in scaled(h, _sum(body, "rate_xi", rest)):
-                    worst = _larger(worst, absolute(e) / (ground.atol + ground.rtol))
+                    worst = larger(worst, absolute(e) / (ground.atol + ground.rtol))
                 for e, before, after in zip(
                     scaled(h, _sum(body, "rate_v", rest)), body.v0, v_stage, strict=True
                 ):
-                    scale = ground.atol + ground.rtol * _larger(absolute(before), absolute(after))
-                    worst = _larger(worst, absolute(e) / scale)
+                    scale = ground.atol + ground.rtol * larger(absolute(before), absolute(after))
+                    worst = larger(worst, absolute(e) / scale)
                 setattr(ground, f"error_{k}", worst)
 
     return with_ground(move_on)
-
-
-def _larger(a: Any, b: Any) -> Any:
-    """The larger one; what is not a number wins, so that it is not overlooked."""
-    return where(a >= b, a, b)
 
 
 def _sum(body: Any, name: str, weights: Any) -> Any:
@@ -185,102 +114,13 @@ def _sum(body: Any, name: str, weights: Any) -> Any:
     return total
 
 
-# The way back to closed states: least changes of position and velocity, in the sense of kinetic energy.
-
-rest = at_ground(resting_ground)
-close_positions = Schedule(partial(schedule, move=stand, begin_loop=start_open, rub=False, refine=False))
-close_velocities = Schedule(partial(schedule, move=stand, begin_loop=start_opening, rub=False, refine=False))
-
-
-@at_ground
-def forget_shift(ground: Any) -> None:
-    """Only the last correction of positions is measured."""
-    ground.shift = 0.0
-
-
-@with_ground
-def shift_positions(body: Any, ground: Any) -> None:
-    """Correct the positions."""
-    body.q = body.joint.integrate(body.q, body.qdd)
-    for x in body.qdd:
-        ground.shift = _larger(ground.shift, absolute(x))
-
-
-@with_ground
-def shift_velocities(body: Any, ground: Any) -> None:
-    """Correct the velocities."""
-    body.qd = body.qd + body.qdd
-
-
-def decide(method: Tableau | None, corrections: int) -> Sweep:
-    """Whether the step is taken, and the size of the next."""
-
-    def judge_step(ground: Any) -> None:
-        sure = ground.doubt < 0.5
-        if method is None or not method.is_adaptive:
-            if corrections:
-                sure = both(sure, ground.shift <= TWO_CORRECTIONS)
-            ground.accepted = where(sure, 1.0, 0.0)
-        else:
-            ratio = error_ratio([getattr(ground, f"error_{k}") for k in range(len(method.errors))])
-            if corrections:
-                ratio = _larger(ratio, ground.shift / ONE_CORRECTION)
-            good = ratio <= 1.0
-            bounded = where(
-                ratio >= 1e-10, where(ratio <= 1e10, ratio, 1e10), where(ratio <= 1.0, 1e-10, 1e10)
-            )
-            factor = SAFETY / root(bounded, method.error_order)
-            factor = where(factor < SHRINK, SHRINK, where(factor > GROW, GROW, factor))
-            # A step that only reached up to the end says nothing against the size planned before.
-            planned = ground.dt * factor
-            grown = where(both(ground.last > 0.5, ground.h > planned), ground.h, planned)
-            moving = ground.dt > 0.0
-            ground.accepted = where(both(sure, good), 1.0, 0.0)
-            shorter = where(sure, planned, AVOIDING * ground.dt)
-            if corrections:
-                # A stage that came too near to a singular configuration is avoided by a shorter step. The motion halts
-                # where the step begins there, or where nothing helps, with the step that was wished for at first.
-                ground.wish = where(ground.row > 0.5, ground.wish, ground.dt)
-                counts = where(ratio < (SAFETY / SHRINK) ** method.error_order, 1.0, 0.5)
-                ground.row = where(ground.accepted > 0.5, 0.0, ground.row + counts)
-                lasts = both(ground.first_doubt < 0.5, ground.row < ROW)
-                ground.h = where(
-                    moving, where(ground.accepted > 0.5, grown, where(lasts, shorter, ground.wish)), ground.h
-                )
-                ground.row = where(lasts, ground.row, 0.0)
-                sure = where(ground.accepted > 0.5, 1.0, where(lasts, 1.0, 0.0)) > 0.5
-            else:
-                ground.h = where(moving, where(ground.accepted > 0.5, grown, shorter), ground.h)
-                sure = ground.accepted >= 0.0
-        taken = ground.accepted > 0.5
-        ground.t = where(taken, where(ground.last > 0.5, ground.end, ground.t + ground.dt), ground.t)
-        ground.halt = where(sure, ground.halt, 1.0)
-        ground.t = where(ground.dt > 0.0, ground.t, where(ground.halt > 0.5, ground.t, ground.end))
-        ground.accepted = where(ground.dt > 0.0, ground.accepted, 0.0)
-
-    return at_ground(judge_step)
-
-
-def both(a: Any, b: Any) -> Any:
-    """Whether both conditions hold, as a number."""
-    return where(a, where(b, 1.0, 0.0), 0.0) > 0.5
-
-
-@with_ground
-def settle(body: Any, ground: Any) -> None:
-    """Keep the new state, or go back to the old one."""
-    taken = ground.accepted > 0.5
-    body.q = array([where(taken, x, y) for x, y in zip(body.q, body.q0, strict=True)])
-    body.qd = array([where(taken, x, y) for x, y in zip(body.qd, body.v0, strict=True)])
-
-
 @each_body
 def act(body: Any) -> None:
     """What springs and stops add to the joint force that is given."""
     body.tau = body.given + element_force(body)
 
 
-def steer(law: LawFunction, making: Law, stage_time: float, target: str) -> Sweep:
+def steer(law: LawFunction, making: LawShape, stage_time: float, target: str) -> Sweep:
     """Ask the law for joint forces."""
 
     def ask(whole: Any) -> None:
@@ -423,6 +263,3 @@ def _step_algorithm(making: Making, law: LawFunction | None) -> Algorithm:
         optional=dynamics.optional, views=dynamics.views, columns=dynamics.columns, rewritten=frozenset(rewritten),
         replayed=True, occasional=occasional,
     )  # fmt: skip
-
-
-Scalar = Numbers(1)

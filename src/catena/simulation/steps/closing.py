@@ -1,0 +1,35 @@
+"""The way back to closed states: least changes of position and velocity, in the sense of kinetic energy."""
+
+from functools import partial
+from typing import Any
+
+from catena.dynamics.loop_elimination.closing import stand, start_open, start_opening
+from catena.dynamics.loop_elimination.schedule import schedule
+from catena.dynamics.loop_elimination.steps import resting_ground
+from catena.kernels import Schedule, at_ground, with_ground
+from catena.simulation.steps.judging import larger
+from catena.spatial.scalars import absolute
+
+rest = at_ground(resting_ground)
+close_positions = Schedule(partial(schedule, move=stand, begin_loop=start_open, rub=False, refine=False))
+close_velocities = Schedule(partial(schedule, move=stand, begin_loop=start_opening, rub=False, refine=False))
+
+
+@at_ground
+def forget_shift(ground: Any) -> None:
+    """Only the last correction of positions is measured."""
+    ground.shift = 0.0
+
+
+@with_ground
+def shift_positions(body: Any, ground: Any) -> None:
+    """Correct the positions."""
+    body.q = body.joint.integrate(body.q, body.qdd)
+    for x in body.qdd:
+        ground.shift = larger(ground.shift, absolute(x))
+
+
+@with_ground
+def shift_velocities(body: Any, ground: Any) -> None:
+    """Correct the velocities."""
+    body.qd = body.qd + body.qdd

@@ -1,0 +1,97 @@
+"""Whether a step is taken, and how large the next one is: decided without branches, in each lane by itself."""
+
+from typing import Any
+
+from catena.dynamics.closed.elimination import TRUSTED_CHANGE, TRUSTED_DEFECT, TRUSTED_PROGRESS
+from catena.kernels import Sweep, at_ground, with_ground
+from catena.simulation.steps.step_size import GROW, SAFETY, SHRINK, error_ratio, root
+from catena.simulation.steps.tableaus import Tableau
+from catena.spatial.scalars import array, where
+
+# A step that came too near to a singular configuration is tried again so much shorter. Rejected steps are counted: one
+# that should have been good counts 1, one that could not be shortened enough counts half, and the motion halts here.
+AVOIDING, ROW = 0.6, 1.75
+# Positions that loops are corrected by [rad or m]: Newton's method squares what is left, so that one correction is
+# enough below the first, and two have converged where the second is below the second number.
+ONE_CORRECTION, TWO_CORRECTIONS = 1e-5, 1e-6
+
+
+@at_ground
+def certify(ground: Any) -> None:
+    """The elimination says where it cannot vouch for accelerations: next to singular configurations."""
+    settled = ground.change <= TRUSTED_PROGRESS * ground.before + TRUSTED_CHANGE * ground.size
+    sure = both(ground.defect < TRUSTED_DEFECT, settled)
+    ground.doubt = ground.doubt + where(sure, 0.0, 1.0)
+
+
+@at_ground
+def keep_first_doubt(ground: Any) -> None:
+    """Whether it is where the step begins that cannot be vouched for."""
+    ground.first_doubt = ground.doubt
+
+
+def decide(method: Tableau | None, corrections: int) -> Sweep:
+    """Whether the step is taken, and the size of the next."""
+
+    def judge_step(ground: Any) -> None:
+        sure = ground.doubt < 0.5
+        if method is None or not method.is_adaptive:
+            if corrections:
+                sure = both(sure, ground.shift <= TWO_CORRECTIONS)
+            ground.accepted = where(sure, 1.0, 0.0)
+        else:
+            ratio = error_ratio([getattr(ground, f"error_{k}") for k in range(len(method.errors))])
+            if corrections:
+                ratio = larger(ratio, ground.shift / ONE_CORRECTION)
+            good = ratio <= 1.0
+            bounded = where(
+                ratio >= 1e-10, where(ratio <= 1e10, ratio, 1e10), where(ratio <= 1.0, 1e-10, 1e10)
+            )
+            factor = SAFETY / root(bounded, method.error_order)
+            factor = where(factor < SHRINK, SHRINK, where(factor > GROW, GROW, factor))
+            # A step that only reached up to the end says nothing against the size planned before.
+            planned = ground.dt * factor
+            grown = where(both(ground.last > 0.5, ground.h > planned), ground.h, planned)
+            moving = ground.dt > 0.0
+            ground.accepted = where(both(sure, good), 1.0, 0.0)
+            shorter = where(sure, planned, AVOIDING * ground.dt)
+            if corrections:
+                # A stage that came too near to a singular configuration is avoided by a shorter step. The motion halts
+                # where the step begins there, or where nothing helps, with the step that was wished for at first.
+                ground.wish = where(ground.row > 0.5, ground.wish, ground.dt)
+                counts = where(ratio < (SAFETY / SHRINK) ** method.error_order, 1.0, 0.5)
+                ground.row = where(ground.accepted > 0.5, 0.0, ground.row + counts)
+                lasts = both(ground.first_doubt < 0.5, ground.row < ROW)
+                ground.h = where(
+                    moving, where(ground.accepted > 0.5, grown, where(lasts, shorter, ground.wish)), ground.h
+                )
+                ground.row = where(lasts, ground.row, 0.0)
+                sure = where(ground.accepted > 0.5, 1.0, where(lasts, 1.0, 0.0)) > 0.5
+            else:
+                ground.h = where(moving, where(ground.accepted > 0.5, grown, shorter), ground.h)
+                sure = ground.accepted >= 0.0
+        taken = ground.accepted > 0.5
+        ground.t = where(taken, where(ground.last > 0.5, ground.end, ground.t + ground.dt), ground.t)
+        ground.halt = where(sure, ground.halt, 1.0)
+        ground.t = where(ground.dt > 0.0, ground.t, where(ground.halt > 0.5, ground.t, ground.end))
+        ground.accepted = where(ground.dt > 0.0, ground.accepted, 0.0)
+
+    return at_ground(judge_step)
+
+
+@with_ground
+def settle(body: Any, ground: Any) -> None:
+    """Keep the new state, or go back to the old one."""
+    taken = ground.accepted > 0.5
+    body.q = array([where(taken, x, y) for x, y in zip(body.q, body.q0, strict=True)])
+    body.qd = array([where(taken, x, y) for x, y in zip(body.qd, body.v0, strict=True)])
+
+
+def both(a: Any, b: Any) -> Any:
+    """Whether both conditions hold, as a number."""
+    return where(a, where(b, 1.0, 0.0), 0.0) > 0.5
+
+
+def larger(a: Any, b: Any) -> Any:
+    """The larger one; what is not a number wins, so that it is not overlooked."""
+    return where(a <= b, b, where(a > b, a, a + b))
