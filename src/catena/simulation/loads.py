@@ -29,29 +29,19 @@ def acting(
 
 
 def accelerations(
-    system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches,
-    driven: np.ndarray, vdot_driven: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """vdot (..., nv), and the joint forces (..., nv) that make the components `driven` of it what they must be.
-
-    vdot is an affine function of the joint forces, so that its answers to a unit force on each driven component are
-    enough to solve for those that give `vdot_driven` (..., driven).
-    """
+    system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, prescribed: Wrenches
+) -> tuple[np.ndarray, np.ndarray]:
+    """vdot (..., nv), and the joint forces (..., nv) that make joints accelerate as `prescribed`, {joint: (..., nv of
+    the joint)}, beyond those that act anyway."""
     given, f_ext = acting(system, q, v, tau, wrenches)
-    vdot = system.forward_dynamics(q, v, given, f_ext=f_ext)
-    forces = np.zeros_like(vdot)
-    if not len(driven):
-        return vdot, forces
-    answers = [
-        system.forward_dynamics(q, v, given + np.eye(system.nv)[k], f_ext=f_ext) - vdot for k in driven
-    ]
-    response = np.stack([answer[..., driven] for answer in answers], axis=-1)
-    # Driven joints of one loop may answer alike: the smallest forces are meant.
-    found = (np.linalg.pinv(response) @ (vdot_driven - vdot[..., driven])[..., None])[..., 0]
-    forces[..., driven] = found
-    for k, answer in enumerate(answers):
-        vdot = vdot + found[..., k : k + 1] * answer
-    return vdot, forces
+    drive = np.zeros_like(given)
+    if not prescribed:
+        return system.forward_dynamics(q, v, given, f_ext=f_ext), drive
+    vdot, total = system.hybrid_dynamics(q, v, given, prescribed, f_ext=f_ext)
+    for joint in prescribed:
+        own = system.slice_v(joint)
+        drive[..., own] = (total - given)[..., own]
+    return vdot, drive
 
 
 def powers(

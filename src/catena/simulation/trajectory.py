@@ -276,19 +276,16 @@ class Trajectory:
         dense.check_times(self.t, asked)
         return np.clip(asked, self.t[0], self.t[-1])
 
-    @cached_property
-    def _driven_components(self) -> np.ndarray:
-        every = np.arange(self.system.nv)
-        return np.concatenate([every[self.system.slice_v(name)] for name in self.driven] or [every[:0]])
-
-    def _driven_acceleration(self, times: np.ndarray) -> np.ndarray:
-        """The accelerations (..., times, driven) of prescribed components, from a spline through their velocities."""
-        components = self._driven_components
-        if not len(components) or len(self.t) < 2:
-            return np.zeros((*self.batch, len(times), len(components)))
+    def _driven_acceleration(self, times: np.ndarray) -> dict[str, np.ndarray]:
+        """The accelerations (..., times, nv of the joint) of prescribed joints, by splines through velocities."""
+        if len(self.t) < 2:
+            return {name: np.zeros_like(self.v[..., self.system.slice_v(name)]) for name in self.driven}
         from scipy.interpolate import CubicSpline
 
-        return CubicSpline(self.t, self.v[..., components], axis=-2)(times, 1)
+        return {
+            name: CubicSpline(self.t, self.v[..., self.system.slice_v(name)], axis=-2)(times, 1)
+            for name in self.driven
+        }
 
     @cached_property
     def _dynamics(self) -> tuple[np.ndarray, np.ndarray]:
@@ -298,9 +295,7 @@ class Trajectory:
     def _dynamics_with(
         self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Mapping[str, np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray]:
-        return loads.accelerations(
-            self.system, q, v, tau, wrenches, self._driven_components, self._driven_acceleration(t)
-        )
+        return loads.accelerations(self.system, q, v, tau, wrenches, self._driven_acceleration(t))
 
     @cached_property
     def _end_accelerations(self) -> tuple[np.ndarray, np.ndarray]:
