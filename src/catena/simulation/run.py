@@ -140,7 +140,7 @@ class Run:
                 if not self.going.any():
                     break
         except KeyboardInterrupt:
-            self.ended = f"interrupted at t = {float(self.t.min()):.6g} s"
+            self.ended = f"interrupted at t = {self._reached():.6g} s"
         except Exception as error:
             # Whatever went wrong, in here or in a user's function, what there is must not be lost.
             with suppress(CatenaError, AttributeError):
@@ -321,9 +321,12 @@ class Run:
     def _so_far(self) -> Trajectory | None:
         """What there is when a run fails; nothing if that fails too."""
         if self.times is not None and self.dense:
-            reached = self.nodes.all(self.tau)[0][:, -1].min()
-            self.times = self.times[self.times <= reached]
+            self.times = self.times[self.times <= self._reached()]
         return self._trajectory()
+
+    def _reached(self) -> float:
+        """The time that all states have reached."""
+        return float(self.nodes.all(self.tau)[0][:, -1].min())
 
     def _settings(self) -> dict[str, str]:
         chosen = (
