@@ -10,7 +10,7 @@ import pytest
 
 from catena import generators, simulate
 from catena.simulation import Trajectory
-from catena.simulation.arguments import FIXED_STEPS, INTEGRATORS
+from catena.simulation.methods import FIXED_STEPS, INTEGRATORS
 from catena.simulation.drift import NAMES as DRIFTS
 
 

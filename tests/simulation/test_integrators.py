@@ -8,7 +8,7 @@ from catena.mechanism.generators import chain, four_bar, humanoid, random_mechan
 from catena.simulation.acting import Acting
 from catena.simulation.drift import Drift
 from catena.simulation.staged import Stages
-from catena.simulation.steps.judging import larger
+from catena.simulation.steps.decision import larger
 
 KINDS = ["Spherical", "Free", "Universal", "Planar", "Revolute"]
 

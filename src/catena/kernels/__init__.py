@@ -12,6 +12,7 @@ from catena.kernels.algorithm import (
     Entry,
     JointRows,
     OnCall,
+    Pause,
     Schedule,
     Sweep,
     at_frame,
@@ -28,6 +29,7 @@ from catena.kernels.cpu import target
 from catena.kernels.engine import compilations
 from catena.kernels.plain import is_plain, plain_numbers, play
 from catena.kernels.program import Program
+from catena.kernels.session import Session
 from catena.kernels.tape import Constants, build_tape
 from catena.kernels.threads import set_threads, threads
 
@@ -43,8 +45,10 @@ __all__ = [
     "Entry",
     "JointRows",
     "OnCall",
+    "Pause",
     "Program",
     "Schedule",
+    "Session",
     "Sweep",
     "at_frame",
     "at_ground",

@@ -206,6 +206,24 @@ class Schedule(Sweep):
             run.call(entry)
 
 
+@dataclass(frozen=True)
+class Pause(Sweep):
+    """A place between two sweeps at which a `Session` may stop, known by its name. Nothing is called there."""
+
+    step: Step = field(default=_nothing, init=False)
+    name: str
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        return ("pause",)
+
+    def calls(self, layout: "Layout") -> Calls:
+        return Calls.plain(np.zeros(0, np.int64))
+
+    def play(self, run: "PlainRun") -> None:
+        """Nothing happens here."""
+
+
 def has_own_flows(roles: tuple[str, ...]) -> bool:
     """Whether a step gets the flows of its owner, a body, at the second place."""
     return roles[0] == "body" and (len(roles) == 1 or roles[1] == "parent")

@@ -78,6 +78,10 @@ class Program:
         self._lock = threading.Lock()
         self._workspaces: list[tuple[np.ndarray, int]] = []
 
+    def table(self, name: str) -> np.ndarray:
+        """The columns of an input or output and their slots: pairs of byte offsets, (n, 2)."""
+        return self._tables[name]
+
     def run(
         self,
         inputs: Mapping[str, np.ndarray],
@@ -86,6 +90,7 @@ class Program:
         steps: int = 1,
         every: int | None = None,
         rare: tuple[int, int] = (1, 0),
+        wanted: Sequence[str] | None = None,
     ) -> tuple[int, dict[str, np.ndarray]]:
         """Play the tape for `states` states. Each input is C-contiguous float64 of shape (states, columns),
         or (columns,) for one row that all states share. Returns the status word of the driver and the
@@ -94,12 +99,14 @@ class Program:
         With `every`, the tape is played `steps` times for each state, and outputs are recorded after every so
         many: they have shape (states, steps // every, *shape). An input may then have shape (states, steps,
         columns), or (1, steps, columns) for all states. `rare` says in every how many-th step the occasional sweeps of
-        the algorithm are made, and how many steps ago they were made last.
+        the algorithm are made, and how many steps ago they were made last. Only the outputs `wanted` are returned, all
+        of them if None.
         """
         samples = () if every is None else (steps // every,)
         outputs = {
             n: (np.empty if self._is_filled[n] else np.zeros)((states, *samples, *shape))
             for n, (shape, _) in self.tape.outputs.items()
+            if wanted is None or n in wanted
         }
         if states == 0:
             return 0, outputs
@@ -178,6 +185,7 @@ class Program:
         portion: int,
         own: tuple[int, int],
         time: tuple[int, ...] = (1, 1, -1, -1, 1, 0),
+        stride: int = 0,
     ) -> np.ndarray:
         tape, constants = self._addresses
         return np.array(
@@ -194,6 +202,7 @@ class Program:
                 portion,
                 *own,
                 *time,
+                stride,
             ),
             dtype=np.int64,
         )

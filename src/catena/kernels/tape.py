@@ -13,7 +13,18 @@ from typing import Any
 import numpy as np
 
 from catena.joints.contract import JointKind
-from catena.kernels.algorithm import ADD, ASSIGN, CLEAR, COLUMNS, MATRIX, POSITION, ROWS, VELOCITY, Algorithm
+from catena.kernels.algorithm import (
+    ADD,
+    ASSIGN,
+    CLEAR,
+    COLUMNS,
+    MATRIX,
+    POSITION,
+    ROWS,
+    VELOCITY,
+    Algorithm,
+    Pause,
+)
 from catena.kernels.code import Unit, body_unit, frame_unit, ground_unit, loop_unit, multiplier_unit
 from catena.kernels.cpu import target
 from catena.kernels.tracing import CLEARING, GROUND
@@ -304,6 +315,8 @@ class Tape:
     outputs: dict[str, tuple[tuple[int, ...], np.ndarray]]
     lanes: int
     rare: tuple[int, int] = (-1, -1)
+    pauses: tuple[tuple[str, int], ...] = ()
+    """The names of the pauses in order, and the calls that come before each."""
 
 
 def build_tape(
@@ -423,8 +436,13 @@ def build_tape(
     ends = np.cumsum([len(block) for block in tape])
     first, last = algorithm.occasional
     rare = (int(ends[first]), int(ends[last])) if last > first else (-1, -1)
+    pauses = tuple(
+        (sweep.name, int(before))
+        for sweep, before in zip(algorithm.sweeps, ends, strict=False)
+        if isinstance(sweep, Pause)
+    )
     return Tape(
-        np.ascontiguousarray(np.concatenate(tape)), values, layout.bytes, inputs, outputs, lanes, rare
+        np.ascontiguousarray(np.concatenate(tape)), values, layout.bytes, inputs, outputs, lanes, rare, pauses
     )
 
 

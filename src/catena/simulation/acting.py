@@ -3,51 +3,45 @@ and wrenches, wrenches as functions of time, and joints whose motion is prescrib
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from catena.errors import SimulationError, StateError
-from catena.mechanism.validation import known
+from catena.errors import SimulationError
 from catena.simulation import loads
+from catena.simulation.problem import Problem
 from catena.system import System
-
-Control = Callable[[float, np.ndarray, np.ndarray], Any]
+from catena.system.wrenches import on_nodes
 
 
 class Acting:
     """The forces on a batch of states of one system. `batch` is the shape that controllers see."""
 
-    def __init__(
-        self,
-        system: System,
-        batch: tuple[int, ...],
-        control: Control | None,
-        forces: Mapping[str, Callable[[float], Any]] | None,
-        motion: Mapping[str, Any] | None,
-    ) -> None:
-        self.system, self.batch, self.control = system, batch, control
-        self.forces = dict(forces or {})
-        self.motion = dict(motion or {})
-        self.rate: float | None = getattr(control, "rate", None)
-        self.low, self.high = _limits(system)
-        for frame in self.forces:
-            known("frame", frame, list(system.plan.body_pose), "forces")
-        for joint in self.motion:
-            known("joint", joint, system.joints, "motion")
+    def __init__(self, problem: Problem, batch: tuple[int, ...]) -> None:
+        self.problem, self.system, self.batch = problem, problem.system, batch
+        self.control, self.rate = problem.control, problem.rate
+        self.forces, self.motion = dict(problem.forces), dict(problem.motion)
+        self.low, self.high = _limits(self.system)
+        self.is_limited = bool(np.isfinite([self.low, self.high]).any())
+        system = self.system
         self.driven = np.array(
             [k for joint in self.motion for k in range(system.nv)[system.slice_v(joint)]], dtype=int
         )
         self.has_elements = not system.elements.is_empty
-        start = getattr(control, "start", None)
+        self.has_python_elements = not system.elements.is_compiled
+        start = getattr(self.control, "start", None)
         if start is not None:
             start(system, batch)
 
     @property
-    def is_continuous(self) -> bool:
-        """Whether something changes within a step that only Python can tell."""
-        return (self.control is not None and self.rate is None) or bool(self.forces) or bool(self.motion)
+    def is_python(self) -> bool:
+        """Whether something besides the controller must be asked from Python at every stage."""
+        return bool(self.forces or self.motion) or self.has_python_elements
+
+    @property
+    def is_asked_always(self) -> bool:
+        """Whether there is a controller without a rate of its own."""
+        return self.control is not None and self.rate is None
 
     def command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """What the controller gives for the states q (states, nq), v (states, nv) within the limits of the actuators,
@@ -55,10 +49,31 @@ class Acting:
         nv = self.system.nv
         if self.control is None:
             return np.zeros((len(q), nv))
-        batch = self.batch if len(q) == int(np.prod(self.batch)) else (len(q),)
-        given = np.asarray(
-            self.control(t, q.reshape(*batch, q.shape[-1]), v.reshape(*batch, nv)), dtype=np.float64
-        )
+        # Controllers get copies: what they do to their arguments is their own business.
+        if not self.batch and len(q) == 1:
+            given = self.control(t, q[0].copy(), v[0].copy())
+            if type(given) is np.ndarray and given.dtype == np.float64 and given.shape == (nv,):
+                if np.isfinite(given).all():
+                    return (np.clip(given, self.low, self.high) if self.is_limited else given.copy())[None]
+            batch: tuple[int, ...] = ()
+        else:
+            batch = self.batch if len(q) == int(np.prod(self.batch)) else (len(q),)
+            given = self.control(t, q.reshape(*batch, q.shape[-1]).copy(), v.reshape(*batch, nv).copy())
+        return self._checked(t, given, batch)
+
+    def _checked(self, t: float, given: Any, batch: tuple[int, ...]) -> np.ndarray:
+        """Forces (states, nv) from what a controller gave for states of the shape `batch`."""
+        nv = self.system.nv
+        try:
+            given = np.asarray(given)
+            if given.dtype == object or np.iscomplexobj(given):
+                raise TypeError
+            given = given.astype(np.float64)
+        except (TypeError, ValueError):
+            raise SimulationError(
+                f"The controller gave {given!r} at t = {t:.9g} s; it must give numbers, one for each velocity "
+                f"component of the joints {', '.join(self.system.joints[:8])}."
+            ) from None
         if given.shape[-1:] != (nv,):
             raise SimulationError(
                 f"The controller gave shape {given.shape} at t = {t:.9g} s; it must end in {nv}, one for each velocity "
@@ -77,6 +92,22 @@ class Acting:
                 f"t = {t:.9g} s; the trajectory so far is in the attribute `trajectory` of this error."
             )
         return np.clip(tau, self.low, self.high)
+
+    def beyond_compiled(
+        self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """The joint forces (states, nv) and the wrenches on nodes (states, 6 n) that the compiled step is given: the
+        control forces tau and all that it does not know by itself."""
+        if not (self.forces or self.has_python_elements):
+            return tau, None
+        if self.has_python_elements:
+            tau, f_ext = loads.acting(self.system, q, v, tau, self.wrenches(t))
+        else:
+            f_ext = self.wrenches(t)
+        plan = self.system.plan
+        if not f_ext:
+            return tau, np.zeros((len(q), 6 * plan.n))
+        return tau, on_nodes(plan, f_ext, lambda name: name)
 
     def wrenches(self, t: float) -> dict[str, np.ndarray]:
         """The wrenches that are functions of time, (6,) each or (states, 6)."""
@@ -117,15 +148,17 @@ class Acting:
             found[joint] = (q, v, vdot)
         return found
 
-    def impose(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The states with the prescribed joints where they must be."""
-        if not self.motion:
-            return q, v
-        q, v = q.copy(), v.copy()
-        for joint, (q_joint, v_joint, _) in self.prescribed(t).items():
+    def imposed(
+        self, t: float, q: np.ndarray, v: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The states with the prescribed joints where they must be, and the accelerations (states, nv) of these
+        joints, zero elsewhere."""
+        q, v, vdot = q.copy(), v.copy(), np.zeros_like(v)
+        for joint, (q_joint, v_joint, a_joint) in self.prescribed(t).items():
             q[:, self.system.slice_q(joint)] = q_joint
             v[:, self.system.slice_v(joint)] = v_joint
-        return q, v
+            vdot[:, self.system.slice_v(joint)] = a_joint
+        return q, v, vdot
 
     def accelerations(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """The accelerations (states, nv) under the control forces tau and everything else."""
@@ -159,9 +192,3 @@ def _limits(system: System) -> tuple[np.ndarray, np.ndarray]:
             high[k] += most
             driven[k] = True
     return np.where(driven, low, -np.inf), np.where(driven, high, np.inf)
-
-
-def check_control(control: Any) -> None:
-    """Refuse what cannot be asked."""
-    if control is not None and not callable(control):
-        raise StateError(f"control is {control!r}; give a function of (t, q, v), or a controller.")

@@ -119,9 +119,10 @@ def works(run: Trajectory) -> tuple[dict[str, np.ndarray], bool]:
     times = (run.t[:-1, None] + h[:, None] * _NODES).ravel()
     q, v = run.at(times)
     tau, wrenches = run._forces_at(times), run._wrenches_at(times)
-    driving = run._dynamics_with(times, q, v, tau, wrenches)[1]
+    if run.driven:
+        tau = loads.with_drives(run.system, q, v, tau, wrenches, run._driven_at(times))
     found = {}
-    for name, power in loads.powers(run.system, q, v, tau, wrenches, driving).items():
+    for name, power in loads.powers(run.system, q, v, tau, wrenches, run.driven).items():
         gained = (power.reshape(*run.batch, len(h), 3) @ _WEIGHTS) * h
         total = np.zeros(run.q.shape[:-1])
         np.cumsum(gained, axis=-1, out=total[..., 1:])

@@ -10,7 +10,7 @@ import numpy as np
 
 from catena.kernels import Algorithm
 from catena.simulation.acting import Acting
-from catena.simulation.steps.making import LawShape, Making
+from catena.simulation.steps.variant import LawShape, StepVariant
 from catena.simulation.steps.stepping import step_algorithm
 from catena.spatial.scalars import array, where
 
@@ -18,22 +18,24 @@ from catena.spatial.scalars import array, where
 class CompiledLaw:
     """A controller that is a formula, for the compiled loop of one run."""
 
-    def __init__(self, acting: Acting, step: float | None) -> None:
+    def __init__(self, acting: Acting) -> None:
+        step = acting.problem.step
         self.acting, self.law = acting, acting.control
         law: Any = acting.control
         self.rate: float | None = acting.rate
         self.width = np.asarray(law.inputs(0.0)).shape[-1]
         self.size = law.memory(acting.system)
         self.every = 1 if self.rate is None or step is None else max(1, round(1.0 / (self.rate * step)))
-        self.making = LawShape(self.size, self.width, self.rate is None)
+        self.shape = LawShape(self.size, self.width, self.rate is None)
         self.kept = np.zeros((0, self.size))
 
     @staticmethod
-    def fits(acting: Acting, integrator: str, step: float | None, duration: float) -> bool:
+    def fits(acting: Acting, duration: float) -> bool:
         """Whether the loop can ask the law by itself: a sampled one at whole numbers of fixed steps, and one that is
         always asked if what it is given does not change."""
         law: Any = acting.control
-        if not getattr(law, "compiles", False) or acting.forces or acting.motion:
+        integrator, step = acting.problem.integrator, acting.problem.step
+        if not getattr(law, "compiles", False) or acting.has_python_elements:
             return False
         shape = np.asarray(law.inputs(0.0)).shape
         if len(shape) != 1:
@@ -48,12 +50,12 @@ class CompiledLaw:
             return False
         return all(_is_whole(x) for x in (1.0 / (acting.rate * step), duration / step))
 
-    def algorithm(self, making: Making) -> Algorithm:
+    def algorithm(self, variant: StepVariant) -> Algorithm:
         """The step with the law in it; kept as long as the controller lives, so that its next run finds it."""
         kept = _algorithms.setdefault(self.law, {})
-        key = (making, self.acting.low.tobytes(), self.acting.high.tobytes())
+        key = (variant, self.acting.low.tobytes(), self.acting.high.tobytes())
         if key not in kept:
-            kept[key] = step_algorithm(making, partial(_clipped, self.law, self.acting.low, self.acting.high))
+            kept[key] = step_algorithm(variant, partial(_clipped, self.law, self.acting.low, self.acting.high))
         return kept[key]
 
     def begin(self, states: int) -> None:

@@ -20,7 +20,7 @@ from catena.cli.parsing import Commands, Group, Parser, one_of
 from catena.cli.summary import as_data, print_summary, what_is_left
 from catena.mechanism import Mechanism
 from catena.simulation import simulate
-from catena.simulation.arguments import INTEGRATORS
+from catena.simulation.methods import INTEGRATORS
 from catena.simulation.drift import NAMES as DRIFTS
 
 ABOUT = "simulate a model"

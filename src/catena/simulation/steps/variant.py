@@ -26,7 +26,7 @@ SCALAR = Numbers(1)
 
 @dataclass(frozen=True)
 class LawShape:
-    """A control law inside the loop: how many numbers it remembers and is given, and whether it is asked at every stage
+    """A control law inside the step: how many numbers it remembers and is given, and whether it is asked at every stage
     or only in steps that are `due`."""
 
     memory: int
@@ -35,9 +35,10 @@ class LawShape:
 
 
 @dataclass(frozen=True)
-class Making:
+class StepVariant:
     """What a step is compiled for: the method, the most constraints of a loop (0: a tree), the inputs of elements at
-    joints, the law, whether loops go back to closed states, and whether they do so at every stage."""
+    joints, the law, whether loops go back to closed states, whether they do so at every stage (`fragile`), whether
+    some joints are `driven` along prescribed motions, and whether closure errors feed back into the accelerations."""
 
     method: str
     columns: int
@@ -45,14 +46,21 @@ class Making:
     law: LawShape | None = None
     projects: bool = True
     fragile: bool = False
+    driven: bool = False
+    feedback: bool = False
 
     @property
     def name(self) -> str:
         """A name for all of it."""
-        law = (
-            ""
-            if self.law is None
-            else f"_law_{self.law.memory}_{self.law.inputs}_{'always' if self.law.continuous else 'due'}"
-        )
-        drift = "_fragile" if self.fragile else "" if self.projects else "_drifting"
-        return f"step_{self.method}_{self.columns}{drift}{''.join('_' + e for e in self.elements)}{law}"
+        law = self.law
+        words = [
+            "step",
+            self.method,
+            str(self.columns),
+            "fragile" if self.fragile else "" if self.projects else "drifting",
+            "driven" if self.driven else "",
+            "feedback" if self.feedback else "",
+            *self.elements,
+            f"law_{law.memory}_{law.inputs}_{'always' if law.continuous else 'due'}" if law else "",
+        ]
+        return "_".join(word for word in words if word)
