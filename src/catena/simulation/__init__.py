@@ -6,6 +6,7 @@ from catena.simulation.events import Event
 from catena.simulation.pictures import register_pictures
 from catena.simulation.recording import load_run
 from catena.simulation.simulate import simulate
+from catena.simulation.stepper import Stepper
 from catena.simulation.trajectory import Found, Trajectory
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Event",
     "Found",
     "Projection",
+    "Stepper",
     "Trajectory",
     "control",
     "load_run",
