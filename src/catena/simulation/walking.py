@@ -69,10 +69,13 @@ class Walk:
         self.beside[:] = False
         if careful is not None:
             self._look_beside(b)
-        stage = 0
+        stage, is_finite = 0, True
         for pause, piece in self._walked(careful is not None, closes):
             if pause == "forces":
-                if self.asks:
+                if not is_finite:
+                    # A trial that went astray is rejected in the end; nobody need be asked about it.
+                    b[self.target][:] = 0.0
+                elif self.asks:
                     self._give_forces(b, self.times[stage], tau)
                 stage += 1
             elif pause == "accelerations":
@@ -81,7 +84,7 @@ class Walk:
                 self._close(b, closes)
             elif pause == "decide":
                 self._share(b)
-            piece()
+            is_finite = not piece() and is_finite
         if self.states == 1:
             self.doubts = b["doubt"][:, 0] > 0.5
         found = {name: b[name] for name in self.results}
@@ -132,10 +135,6 @@ class Walk:
 
     def _give_forces(self, b: dict[str, np.ndarray], part: float, tau: np.ndarray) -> None:
         """What acts at this stage."""
-        if not (np.isfinite(b["q"]).all() and np.isfinite(b["qd"]).all()):
-            # A trial that went astray is rejected in the end; nobody need be asked about it.
-            b[self.target][:] = 0.0
-            return
         t = self._time(b, part)
         acting = self.acting
         if acting.motion:
