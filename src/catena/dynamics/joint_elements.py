@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.deflection import deflection, is_vector
+from catena.forces.deflection import deflection, is_vector
 from catena.dynamics.stops import FAR, Stops, stop_force
 from catena.joints import JointKind
 from catena.kernels import POSITION, VELOCITY, Algorithm, each_body

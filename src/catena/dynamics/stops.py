@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.deflection import deflection
+from catena.forces.deflection import deflection
 from catena.dynamics.friction import smooth_sign
 from catena.joints import JointKind
 from catena.mechanism import Mechanism

@@ -4,6 +4,7 @@ from catena.kernels import plain
 from catena.kernels.algorithm import (
     ASSIGN,
     COLUMNS,
+    FORCE_INPUTS,
     MATRIX,
     POSITION,
     ROWS,
@@ -19,8 +20,11 @@ from catena.kernels.algorithm import (
     base_to_tip,
     columns_to_base,
     each_body,
+    each_force,
+    each_moving_force,
     on_call,
     tip_to_base,
+    to_forces,
     whole_state,
     with_ground,
 )
@@ -33,6 +37,7 @@ from catena.kernels.threads import set_threads, threads
 
 __all__ = [
     "COLUMNS",
+    "FORCE_INPUTS",
     "MATRIX",
     "POSITION",
     "ROWS",
@@ -53,6 +58,8 @@ __all__ = [
     "columns_to_base",
     "compilations",
     "each_body",
+    "each_force",
+    "each_moving_force",
     "is_plain",
     "on_call",
     "plain",
@@ -62,6 +69,7 @@ __all__ = [
     "target",
     "threads",
     "tip_to_base",
+    "to_forces",
     "whole_state",
     "with_ground",
 ]
