@@ -72,7 +72,8 @@ class Parametric:
 def _is_data(one: Field[Any], value: Any) -> bool:
     annotation = one.type if isinstance(one.type, str) else getattr(one.type, "__name__", str(one.type))
     declared = str(one.type) if annotation == "tuple" else annotation
-    return declared.startswith(("float", "tuple[float")) and value is not None and value != ()
+    there = bool(value) if isinstance(value, tuple) else value is not None
+    return there and declared.startswith(("float", "tuple[float"))
 
 
 def number(owner: Any, name: str, *, least: float = -np.inf) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.joint_elements import ELEMENT_INPUTS
 from catena.dynamics.loop_elimination import columns_for
 from catena.errors import SimulationError
+from catena.forces import PlacedForce
 from catena.simulation.acting import Acting
 from catena.simulation.drift import Drift
 from catena.simulation.laws import CompiledLaw
@@ -45,7 +45,7 @@ class CompiledSteps:
         rtol: float,
         atol: float,
         drift: Drift,
-        elements: dict[str, np.ndarray],
+        forces: tuple[PlacedForce, ...],
         tick: Callable[[float], None],
         law: CompiledLaw | None = None,
     ) -> None:
@@ -53,21 +53,21 @@ class CompiledSteps:
         self.rtol, self.atol, self.tick = rtol, atol, tick
         self.adaptive = method in ADAPTIVE
         self.fixed_step = step
-        self.elements = elements
+        self.forces = forces
         columns = columns_for(self.system.plan) if drift.closed else 0
         making = Making(
             method,
             columns,
-            tuple(sorted(elements)),
+            bool(forces),
             law.making if law else None,
             projects=drift.projects,
             fragile=drift.is_fragile,
         )
         algorithm = law.algorithm(making) if law else step_algorithm(making)
-        absent = {"f_ext", "a_base"} | (set(ELEMENT_INPUTS) - set(elements) if elements else set())
+        absent = {"f_given" if forces else "f_ext", "a_base"}
         self.algorithm, self.absent = algorithm, frozenset(absent)
         self.law = law
-        self.target = "given" if elements else "tau"
+        self.target = "given" if forces else "tau"
         self.careful = Stages(acting, method, rtol, atol, drift)
         self.steps = 0
         self.every, self.since = drift.every, 0
@@ -79,7 +79,9 @@ class CompiledSteps:
         self.h = np.full(states, h)
         self.past = {}
         # For a single state there is no use for wide registers, and what it works on stays in the nearest cache.
-        self.program = self.system.program(self.algorithm, self.absent, LANES_ALONE if states == 1 else None)
+        self.program = self.system.program(
+            self.algorithm, self.absent, LANES_ALONE if states == 1 else None, self.forces
+        )
         if self.law is not None:
             self.law.begin(states)
 
@@ -148,7 +150,7 @@ class CompiledSteps:
         inputs = {
             "q": q[who], "qd": v[who], self.target: tau[who],
             "t": each(t[who]), "h": each(self.h[who]), "end": each(end), "halt": each(0.0),
-            "row": each(0.0), "wish": each(0.0), "rtol": each(self.rtol), "atol": each(self.atol), **self.elements,
+            "row": each(0.0), "wish": each(0.0), "rtol": each(self.rtol), "atol": each(self.atol),
             **{name: x[who] for name, x in self.past.items()},
         }  # fmt: skip
         if self.law is not None:

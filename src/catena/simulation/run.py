@@ -127,7 +127,7 @@ class Run:
         if not self.compiles or (acting.is_continuous and not self.law):
             return StagedSteps(acting, self.integrator, self.step, self.rtol, self.atol, self.drift, tick)
         return CompiledSteps(
-            acting, self.integrator, self.step, self.rtol, self.atol, self.drift, self.system.elements.inputs, tick,
+            acting, self.integrator, self.step, self.rtol, self.atol, self.drift, self.system.elements.placed, tick,
             CompiledLaw(acting, self.step) if self.law and not alone else None,
         )  # fmt: skip
 

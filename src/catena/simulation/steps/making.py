@@ -36,12 +36,12 @@ class LawShape:
 
 @dataclass(frozen=True)
 class Making:
-    """What a step is compiled for: the method, the most constraints of a loop (0: a tree), the inputs of elements at
-    joints, the law, whether loops go back to closed states, and whether they do so at every stage."""
+    """What a step is compiled for: the method, the most constraints of a loop (0: a tree), whether forces act, the
+    law, whether loops go back to closed states, and whether they do so at every stage."""
 
     method: str
     columns: int
-    elements: tuple[str, ...] = ()
+    elements: bool = False
     law: LawShape | None = None
     projects: bool = True
     fragile: bool = False
@@ -55,4 +55,4 @@ class Making:
             else f"_law_{self.law.memory}_{self.law.inputs}_{'always' if self.law.continuous else 'due'}"
         )
         drift = "_fragile" if self.fragile else "" if self.projects else "_drifting"
-        return f"step_{self.method}_{self.columns}{drift}{''.join('_' + e for e in self.elements)}{law}"
+        return f"step_{self.method}_{self.columns}{drift}{'_forces' if self.elements else ''}{law}"

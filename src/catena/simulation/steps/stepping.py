@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from catena.dynamics import articulated_body
-from catena.dynamics.joint_elements import ELEMENT_INPUTS, element_force
+from catena.dynamics.force_sweeps import GIVEN, SHARED, force_sweeps
 from catena.dynamics.loop_elimination import loop_elimination
 from catena.dynamics.loop_elimination.closing import stand, start_open, start_opening
 from catena.kernels import (
@@ -25,7 +25,6 @@ from catena.kernels import (
     OnCall,
     Sweep,
     at_ground,
-    each_body,
     whole_state,
     with_ground,
 )
@@ -114,12 +113,6 @@ def _sum(body: Any, name: str, weights: Any) -> Any:
     return total
 
 
-@each_body
-def act(body: Any) -> None:
-    """What springs and stops add to the joint force that is given."""
-    body.tau = body.given + element_force(body)
-
-
 def steer(law: LawFunction, making: LawShape, stage_time: float, target: str) -> Sweep:
     """Ask the law for joint forces."""
 
@@ -175,13 +168,13 @@ def _step_algorithm(making: Making, law: LawFunction | None) -> Algorithm:
         if law is not None and making.law is not None and making.law.continuous:
             sweeps.append(steer(law, making.law, stage_time, target))
         if making.elements:
-            sweeps.append(act)
+            sweeps += force_sweeps()
         sweeps += [sweep for sweep in dynamics.sweeps if not isinstance(sweep, OnCall)]
         return [*sweeps, certify] if columns else sweeps
 
     # What schedules call is traced first, because it writes what other steps read.
     called = [sweep for sweep in dynamics.sweeps if isinstance(sweep, OnCall)]
-    sweeps: list[Sweep] = [act] if making.elements else []
+    sweeps: list[Sweep] = []
     if columns:
         sweeps += [*called, stand, start_open, start_opening]
     sweeps.append(open_step)
@@ -231,8 +224,8 @@ def _step_algorithm(making: Making, law: LawFunction | None) -> Algorithm:
         sweeps.append(remember)
 
     if making.elements:
-        inputs |= {"given": VELOCITY, **ELEMENT_INPUTS}
-        del inputs["tau"]
+        inputs |= GIVEN
+        del inputs["tau"], inputs["f_ext"]
         outputs["tau"] = VELOCITY
     if law is not None:
         outputs[target] = VELOCITY
@@ -260,6 +253,6 @@ def _step_algorithm(making: Making, law: LawFunction | None) -> Algorithm:
     return Algorithm(
         making.name, dynamics.ground, (hold, *sweeps),
         inputs=inputs, outputs=outputs, ground_inputs=ground_inputs, ground_outputs=ground_outputs,
-        optional=dynamics.optional, views=dynamics.views, columns=dynamics.columns, rewritten=frozenset(rewritten),
-        replayed=True, occasional=occasional,
+        optional=dynamics.optional | GIVEN.keys(), views=dynamics.views, columns=dynamics.columns, rewritten=frozenset(rewritten),
+        replayed=True, occasional=occasional, shared=SHARED if making.elements else {},
     )  # fmt: skip

@@ -76,7 +76,7 @@ def place(body: Any, below: Any) -> None:
 @each_moving_force
 def press(force: Any, a: Any, b: Any) -> None:
     """A force acts on its bodies."""
-    Acting(force, a, b).press()
+    ForceState(force, a, b).press()
 
 
 @at_ground
@@ -94,13 +94,13 @@ def count_given(body: Any, ground: Any) -> None:
 @each_moving_force
 def press_and_count(force: Any, a: Any, b: Any, ground: Any) -> None:
     """A force acts on its bodies, and its power is added to that of its source."""
-    acting = Acting(force, a, b)
-    acting.press()
+    state = ForceState(force, a, b)
+    state.press()
     name = f"power_{force.kind.source}"
-    setattr(ground, name, getattr(ground, name) + acting.spent_power())
+    setattr(ground, name, getattr(ground, name) + state.spent_power())
 
 
-class Acting:
+class ForceState:
     """What a force does in one state, from the records of the force and of its bodies a and b."""
 
     def __init__(self, force: Any, a: Any, b: Any) -> None:
