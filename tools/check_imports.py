@@ -20,6 +20,7 @@ ORDER = (
     "errors",
     "spatial",
     "joints",
+    "forces",
     "mechanism",
     "formats",
     "structure",

@@ -4,6 +4,7 @@ from catena.kernels import plain
 from catena.kernels.algorithm import (
     ASSIGN,
     COLUMNS,
+    FORCE_INPUTS,
     MATRIX,
     POSITION,
     ROWS,
@@ -20,8 +21,11 @@ from catena.kernels.algorithm import (
     base_to_tip,
     columns_to_base,
     each_body,
+    each_force,
+    each_moving_force,
     on_call,
     tip_to_base,
+    to_forces,
     whole_state,
     with_ground,
 )
@@ -35,6 +39,7 @@ from catena.kernels.threads import set_threads, threads
 
 __all__ = [
     "COLUMNS",
+    "FORCE_INPUTS",
     "MATRIX",
     "POSITION",
     "ROWS",
@@ -57,6 +62,8 @@ __all__ = [
     "columns_to_base",
     "compilations",
     "each_body",
+    "each_force",
+    "each_moving_force",
     "is_plain",
     "on_call",
     "plain",
@@ -66,6 +73,7 @@ __all__ = [
     "target",
     "threads",
     "tip_to_base",
+    "to_forces",
     "whole_state",
     "with_ground",
 ]

@@ -1,7 +1,7 @@
 """Compiled objects on disk, so that a second process compiles nothing.
 
 An entry holds machine code and a description (JSON). Its key is a digest of everything the code depends on:
-the sources of the algebra, of the joints, of the kernels and of all algorithms, the versions of CasADi, NumPy
+the sources of the algebra, of joints and forces, of the kernels and of all algorithms, the versions of CasADi, NumPy
 and LLVM's binding, the processor and the number of lanes. The folder is `$CATENA_CACHE`, else the user's
 cache folder; a folder that cannot be written only costs time.
 """
@@ -19,7 +19,7 @@ from typing import Any
 
 from catena.kernels.cpu import target
 
-_SOURCES = ("spatial", "joints", "kernels", "kinematics", "dynamics", "simulation/steps")
+_SOURCES = ("spatial", "joints", "forces", "kernels", "kinematics", "dynamics", "simulation/steps")
 
 
 def folder() -> Path:

@@ -1,18 +1,19 @@
 """Compiled steps: from the disk cache where they are there, traced, lowered and compiled where they are not.
 
-A unit holds all steps that one sort of owner (a body or a loop on a joint of one kind, a multiplier, the
-frame, the ground) does in one algorithm with one choice of optional inputs. Units know nothing of any
-mechanism, so a changed one compiles nothing unless it brings a joint kind that was never met.
+A unit holds all steps that one sort of owner (a body or a loop on a joint of one kind, a force of one kind, a multiplier,
+the frame, the ground) does in one algorithm with one choice of optional inputs. Units know nothing of any
+mechanism, so a changed one compiles nothing unless it brings a kind of joint or force that was never met.
 """
 
 import inspect
 import json
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from catena.forces import PlacedForce
 from catena.joints.contract import JointKind
 from catena.kernels import cache, crew, driver, engine, shortcut, tracing
 from catena.kernels.algorithm import Algorithm
@@ -49,6 +50,11 @@ def loop_unit(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], lan
     return _unit(algorithm, absent, ("loop", *kind.signature), kind, lanes)
 
 
+def force_unit(algorithm: Algorithm, force: PlacedForce, absent: frozenset[str], lanes: int) -> Unit:
+    """The steps done by a force of this kind, placed as this one is."""
+    return _unit(algorithm, absent, ("force", *force.signature), force, lanes)
+
+
 def multiplier_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Unit:
     """The steps done by the multiplier of any loop."""
     return _unit(algorithm, absent, ("multiplier",), None, lanes)
@@ -82,10 +88,10 @@ def _unit(
     algorithm: Algorithm,
     absent: frozenset[str],
     owner: tuple[object, ...],
-    kind: JointKind | None,
+    kind: JointKind | PlacedForce | None,
     lanes: int,
 ) -> Unit:
-    memory_key = (algorithm.name, algorithm.sources, absent, owner, type(kind), lanes)
+    memory_key = (algorithm.name, algorithm.sources, absent, owner, tuple(_classes(kind)), lanes)
     if memory_key in _units:
         return _units[memory_key]
     with _lock:
@@ -116,11 +122,13 @@ def _compile(
     algorithm: Algorithm,
     absent: frozenset[str],
     owner: tuple[object, ...],
-    kind: JointKind | None,
+    kind: JointKind | PlacedForce | None,
     lanes: int,
 ) -> tuple[bytes, dict[str, Any]]:
     traced = tracing.trace_ground(algorithm, absent)
-    if owner[0] == "body":
+    if isinstance(kind, PlacedForce):
+        traced = tracing.trace_force(algorithm, kind, traced)
+    elif owner[0] == "body":
         assert kind is not None
         traced = tracing.trace_kind(algorithm, kind, absent, traced)
     elif owner[0] == "loop":
@@ -143,9 +151,9 @@ def _compile(
     return (engine.compile_object(prelude(lanes) + "".join(functions)) if functions else b""), description
 
 
-def _sources(algorithm: Algorithm, kind: JointKind | None) -> list[str] | None:
+def _sources(algorithm: Algorithm, kind: JointKind | PlacedForce | None) -> list[str] | None:
     """The files that a unit depends on besides the package's own; None when one of them cannot be read (a
-    joint kind typed at a prompt)."""
+    kind typed at a prompt)."""
     try:
         files = set(algorithm.sources)
         for owner in _classes(kind):
@@ -157,7 +165,19 @@ def _sources(algorithm: Algorithm, kind: JointKind | None) -> list[str] | None:
         return None
 
 
-def _classes(kind: JointKind | None) -> Iterable[type]:
-    while kind is not None:
-        yield from (c for c in type(kind).__mro__ if c.__module__ not in ("builtins", "abc"))
-        kind = getattr(kind, "kind", None)
+def _classes(kind: JointKind | PlacedForce | None) -> Iterator[type]:
+    if isinstance(kind, PlacedForce):
+        for part in (kind.kind, kind.joint):
+            yield from _classes_of(part)
+    else:
+        yield from _classes_of(kind)
+
+
+def _classes_of(kind: Any) -> Iterator[type]:
+    """The classes of a kind, and of those that it is made of."""
+    if kind is None:
+        return
+    yield from (c for c in type(kind).__mro__ if c.__module__ not in ("builtins", "abc"))
+    for part in vars(kind).values() if hasattr(kind, "__dict__") else ():
+        if hasattr(part, "signature"):
+            yield from _classes_of(part)

@@ -10,7 +10,7 @@ import numpy as np
 
 from catena.errors import KernelError
 from catena.kernels import cache, engine
-from catena.kernels.algorithm import POSITION, VELOCITY, Algorithm, Step
+from catena.kernels.algorithm import FORCE_INPUTS, POSITION, VELOCITY, Algorithm, Step
 from catena.kernels.code import Unit
 from catena.kernels.lowering import Slot, lower, prelude
 from catena.kernels.tracing import TracedStep
@@ -48,7 +48,7 @@ class TracedWhole:
         if name not in self._slots:
             raise KernelError(
                 f"A step on the whole state uses {name}, which is neither a field of bodies that goes in or comes out "
-                f"of the algorithm nor a field of the ground."
+                f"of the algorithm, nor a field of the ground, nor the inputs of forces."
             )
         return self._slots[name]
 
@@ -85,4 +85,5 @@ def _slots(
             for column, offset in layout.body_table(name, extent) // np.array([8, layout.slot_bytes]):
                 where[column] = offset
             slots[name] = where
+    slots[FORCE_INPUTS] = layout.force_table("inputs")[:, 1] // layout.slot_bytes
     return slots, single

@@ -1,8 +1,17 @@
-"""Mechanisms: bodies, joints and frames as a graph, with the actuators, springs and wrenches that act on it;
+"""Mechanisms: bodies, joints and frames as a graph, with the actuators and forces that act on it;
 a builder, generators of examples and tabular notations."""
 
 from catena.mechanism import generators, notations
-from catena.mechanism.elements import Actuator, InitialState, JointSpring, PointSpring, Spring, Wrench
+from catena.mechanism.elements import (
+    Actuator,
+    ForceElement,
+    GeneralForce,
+    InitialState,
+    JointSpring,
+    PointSpring,
+    Spring,
+    Wrench,
+)
 from catena.mechanism.mechanism import VIRTUAL_ROOT, Mechanism
 from catena.mechanism.notations import from_denavit_hartenberg, from_sdof, sdof_coordinates
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
@@ -14,7 +23,9 @@ __all__ = [
     "VIRTUAL_ROOT",
     "Actuator",
     "Body",
+    "ForceElement",
     "Frame",
+    "GeneralForce",
     "InitialState",
     "Joint",
     "JointSpring",

@@ -27,8 +27,10 @@ class Acting:
         self.driven = np.array(
             [k for joint in self.motion for k in range(system.nv)[system.slice_v(joint)]], dtype=int
         )
-        self.has_elements = not system.elements.is_empty
         self.has_python_elements = not system.elements.is_compiled
+        own = () if self.has_python_elements else system.elements.placed
+        self.placed = (*own, *(system.elements.applied(frame, frame) for frame in self.forces))
+        """The forces inside the compiled step: those of the mechanism, and wrenches that are told at every stage."""
         start = getattr(self.control, "start", None)
         if start is not None:
             start(system, batch)
@@ -93,21 +95,20 @@ class Acting:
             )
         return np.clip(tau, self.low, self.high)
 
+    def told_wrenches(self, t: float, states: int) -> np.ndarray:
+        """The wrenches that are functions of time as the compiled step is told them, (states, 6 for each)."""
+        return np.concatenate(
+            [np.broadcast_to(wrench, (states, 6)) for wrench in self.wrenches(t).values()], axis=1
+        )
+
     def beyond_compiled(
-        self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        """The joint forces (states, nv) and the wrenches on nodes (states, 6 n) that the compiled step is given: the
-        control forces tau and all that it does not know by itself."""
-        if not (self.forces or self.has_python_elements):
-            return tau, None
-        if self.has_python_elements:
-            tau, f_ext = loads.acting(self.system, q, v, tau, self.wrenches(t))
-        else:
-            f_ext = self.wrenches(t)
+        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The joint forces (states, nv) and the wrenches on nodes (states, 6 n) of what does not compile, added to the
+        control forces tau."""
         plan = self.system.plan
-        if not f_ext:
-            return tau, np.zeros((len(q), 6 * plan.n))
-        return tau, on_nodes(plan, f_ext, lambda name: name)
+        tau, f_ext = loads.acting(self.system, q, v, tau, {})
+        return tau, on_nodes(plan, f_ext, lambda name: name) if f_ext else np.zeros((len(q), 6 * plan.n))
 
     def wrenches(self, t: float) -> dict[str, np.ndarray]:
         """The wrenches that are functions of time, (6,) each or (states, 6)."""
@@ -163,7 +164,7 @@ class Acting:
     def accelerations(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """The accelerations (states, nv) under the control forces tau and everything else."""
         given, f_ext = tau, None
-        if self.has_elements or self.forces:
+        if not self.system.elements.is_empty or self.forces:
             given, f_ext = loads.acting(self.system, q, v, tau, self.wrenches(t))
         if self.motion:
             vdot = {joint: parts[2] for joint, parts in self.prescribed(t).items()}

@@ -13,9 +13,9 @@ from collections.abc import Callable
 import numpy as np
 
 from catena.dynamics.hybrid_dynamics import DRIVE_INPUTS
-from catena.dynamics.joint_elements import ELEMENT_INPUTS
 from catena.dynamics.loop_elimination import columns_for
 from catena.errors import SimulationError
+from catena.kernels.algorithm import FORCE_INPUTS
 from catena.simulation.acting import Acting
 from catena.simulation.drift import Drift
 from catena.simulation.faults import collapse_message, runaway_message, too_long_message
@@ -60,11 +60,10 @@ class Mover:
         self.rtol, self.atol, self.horizon = problem.rtol, problem.atol, horizon
         self.adaptive, self.fixed_step = self.method in ADAPTIVE, problem.step
         self.controls = acting.is_asked_always and law is None
-        elements = {} if acting.has_python_elements else self.system.elements.inputs
         variant = StepVariant(
             self.method,
             columns_for(self.system.plan) if drift.closed and not drift.in_python else 0,
-            tuple(sorted(elements)),
+            bool(acting.placed),
             law.shape if law else None,
             projects=drift.projects,
             fragile=drift.is_fragile and not drift.in_python,
@@ -72,13 +71,11 @@ class Mover:
             feedback=drift.feedback is not None and not drift.in_python,
         )
         self.algorithm = law.algorithm(variant) if law else step_algorithm(variant)
-        absent = {"a_base"} | (set(ELEMENT_INPUTS) - set(elements) if elements else set())
-        if not (acting.forces or acting.has_python_elements):
-            absent |= {"f_ext"}
-        self.absent = frozenset(absent)
-        self.target = "given" if elements else "tau"
+        self.target, wrench = ("given", "f_given") if acting.placed else ("tau", "f_ext")
+        # Forces that do not compile are told as joint forces and wrenches on nodes.
+        self.absent = frozenset({"a_base"} if acting.has_python_elements else {"a_base", wrench})
         self.start_acceleration = start_acceleration(self.method)
-        self.constant = self._constants(elements)
+        self.constant = self._constants(wrench)
         self.steps = 0
         self.every, self.since = drift.every, 0
         self.kept: dict[str, np.ndarray] = {}
@@ -91,16 +88,17 @@ class Mover:
         """Whether Python is asked at every stage."""
         return self.controls or self.acting.is_python or self.drift.pulls or self.drift.in_python
 
-    def _constants(self, elements: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The inputs that are the same for all states at all times."""
+    def _constants(self, wrench: str) -> dict[str, np.ndarray]:
+        """The inputs that are the same for all states at all times, unless Python tells something else."""
         system = self.system
-        found = {name: np.asarray(x, dtype=np.float64) for name, x in elements.items()}
-        found |= {"rtol": np.array([self.rtol]), "atol": np.array([self.atol]), "halt": np.zeros(1)}
+        found = {"rtol": np.array([self.rtol]), "atol": np.array([self.atol]), "halt": np.zeros(1)}
         if self.acting.motion:
             found |= {name: np.zeros(system.nv) for name in DRIVE_INPUTS}
             found["driven"][self.acting.driven] = 1.0
-        if "f_ext" not in self.absent:
-            found["f_ext"] = np.zeros(6 * system.plan.n)
+        if self.acting.has_python_elements:
+            found[wrench] = np.zeros(6 * system.plan.n)
+        if self.acting.forces:
+            found[FORCE_INPUTS] = np.zeros(6 * len(self.acting.forces))
         if self.drift.feedback is not None:
             found["feedback_given"] = np.array(self.drift.feedback)
         return found
@@ -112,7 +110,7 @@ class Mover:
         self._attempts, self._watched = np.zeros(states), np.zeros((states, 2))
         # For a single state there is no use for wide registers, and what it works on stays in the nearest cache.
         lanes = LANES_ALONE if states == 1 else None
-        self.program = self.system.program(self.algorithm, self.absent, lanes)
+        self.program = self.system.program(self.algorithm, self.absent, lanes, self.acting.placed)
         if self.law is not None:
             self.law.begin(states)
 
@@ -257,7 +255,7 @@ class Mover:
         count = len(who)
         if count not in self._walks:
             lanes = LANES_ALONE if count == 1 else None
-            program = self.system.program(self.algorithm, self.absent, lanes)
+            program = self.system.program(self.algorithm, self.absent, lanes, self.acting.placed)
             self._walks[count] = Walk(
                 program, count, self.acting, self.drift, self.method, self.target, self.controls, self.law is not None
             )  # fmt: skip

@@ -16,6 +16,7 @@ import numpy as np
 
 from catena.errors import LoopError
 from catena.kernels import Program, Session
+from catena.kernels.algorithm import FORCE_INPUTS
 from catena.kernels.session import Piece
 from catena.simulation.acting import Acting
 from catena.simulation.beside import accelerations_beside, is_near_singular
@@ -45,7 +46,7 @@ class Walk:
         self.results = tuple(program.tape.outputs)
         self.has_law = has_law
         self.given = () if has_law else (target,)
-        self.given += ("f_ext",) if "f_ext" in program.tape.inputs else ()
+        self.given += tuple(n for n in ("f_ext", "f_given", FORCE_INPUTS) if n in program.tape.inputs)
         if acting.motion:
             self.given += ("q", "qd", "qdd_given")
         self._pieces: dict[tuple[bool, bool], list[tuple[str, Piece]]] = {}
@@ -145,10 +146,12 @@ class Walk:
         if not self.has_law:
             self.tau_now = tau
             self.tau_start = np.array(tau) if self.tau_start is None else self.tau_start
-        given, f_ext = acting.beyond_compiled(t, b["q"], b["qd"], tau)
-        b[self.target][:] = given
-        if f_ext is not None:
-            b["f_ext"][:] = f_ext
+        if acting.has_python_elements:
+            tau, f_ext = acting.beyond_compiled(b["q"], b["qd"], tau)
+            b["f_given" if "f_given" in b else "f_ext"][:] = f_ext
+        b[self.target][:] = tau
+        if acting.forces:
+            b[FORCE_INPUTS][:] = acting.told_wrenches(t, self.states)
 
     def _look_beside(self, b: dict[str, np.ndarray]) -> None:
         """Which states begin next to a singular configuration; steps there are held to what can be had there."""

@@ -17,6 +17,7 @@ from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.dynamics.closed.tip_contact import ContactSolution, TipContact, tip_contacts
 from catena.dynamics.structurally_recursive import structurally_recursive
 from catena.errors import SingularDynamicsError, StateError, UnknownNameError
+from catena.forces import PlacedForce
 from catena.kernels import Algorithm, Program, plain
 from catena.kinematics.closure import loop_state
 from catena.mechanism import Mechanism
@@ -442,19 +443,19 @@ class System:
             )
         return inertia[..., 1:4] / inertia[..., :1]
 
-    # Springs, stops and wrenches of the mechanism.
+    # Springs, stops, wrenches and other forces of the mechanism.
 
     @property
     def elements(self) -> Elements:
-        """The springs, stops and wrenches of the mechanism on this plan."""
+        """The springs, stops, wrenches and other forces of the mechanism on this plan."""
         self._evaluator.check_current()
         if self._elements is None:
             self._elements = Elements(self._evaluator, self.neutral())
         return self._elements
 
     def element_forces(self, q: Any, v: Any) -> ElementForces:
-        """The forces of springs, stops and wrenches of the mechanism at q (..., nq) and v (..., nv): tau (..., nv) and
-        f_ext {body: (..., 6)}, as `forward_dynamics` takes them.
+        """What springs, stops, wrenches and other forces of the mechanism do at q (..., nq) and v (..., nv): tau (..., nv)
+        and f_ext {body: (..., 6)}, as `forward_dynamics` takes them.
 
         A simulation applies them by itself; dynamics called with a given tau does not. A joint that closes a loop has
         its springs and stops among the wrenches, and its angles lie between -pi and pi.
@@ -466,19 +467,47 @@ class System:
         )
 
     def element_energy(self, q: Any) -> np.ndarray:
-        """The energy stored in springs and stops, shape (...)."""
+        """The energy stored in springs, stops and other forces, shape (...)."""
         batch, q, _ = self._states(q, np.zeros(self.nv))
         return self.elements.energy(q).reshape(batch)
+
+    def force_outputs(self, q: Any, v: Any) -> dict[str, dict[str, np.ndarray]]:
+        """What is worth recording of every force of the mechanism at q (..., nq) and v (..., nv): {force: {output:
+        (...)}}.
+
+        Every force has its `power` [W] and, if it stores some, its `energy` [J]; the rest depends on its kind, such as
+        length, rate and tension of a spring between points. The stops of a joint are called after it, "elbow.limits".
+        """
+        batch, q, v = self._states(q, v)
+        report = self.elements.report(q, v)
+        found = {}
+        for force in self.elements.placed:
+            own = dict(report.outputs[force.name])
+            if force.kind.stores:
+                own["energy"] = report.energy[force.name]
+            own["power"] = report.power[force.name]
+            found[force.name] = {name: x.reshape(batch) for name, x in own.items()}
+        return found
+
+    def force_powers(self, q: Any, v: Any) -> dict[str, np.ndarray]:
+        """The power (...) of the forces of the mechanism by source, "friction" (dampers) and "wrenches", without what
+        comes out of the energy that they store."""
+        batch, q, v = self._states(q, v)
+        return {source: x.reshape(batch) for source, x in self.elements.powers(q, v).items()}
 
     # The edge.
 
     def program(
-        self, algorithm: Algorithm, absent: frozenset[str] = frozenset(), lanes: int | None = None
+        self,
+        algorithm: Algorithm,
+        absent: frozenset[str] = frozenset(),
+        lanes: int | None = None,
+        forces: tuple[PlacedForce, ...] = (),
     ) -> Program:
         """An algorithm on this plan, ready to run on arrays that are known to be good, with so many lanes (those of the
-        processor unless given)."""
+        processor unless given) and with these forces, such as `elements.placed`."""
         self._evaluator.check_current()
-        return self._evaluator.program(algorithm, absent, lanes=lanes)
+        return self._evaluator.program(algorithm, absent, lanes=lanes, forces=forces)
 
     def _run(self, algorithm: Algorithm, frame: str | None = None, **inputs: Any) -> dict[str, np.ndarray]:
         return self._evaluator.evaluate(algorithm, inputs, frame)

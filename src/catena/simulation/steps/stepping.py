@@ -23,7 +23,7 @@ import numpy as np
 
 from catena.dynamics import articulated_body
 from catena.dynamics.hybrid_dynamics import hybrid_dynamics
-from catena.dynamics.joint_elements import ELEMENT_INPUTS, element_force
+from catena.dynamics.force_sweeps import GIVEN, SHARED, force_sweeps
 from catena.dynamics.loop_elimination import loop_elimination
 from catena.dynamics.loop_elimination.closing import stand, start_open, start_opening
 from catena.dynamics.loop_elimination.feedback import elimination_with_feedback
@@ -128,12 +128,6 @@ def _sum(body: Any, name: str, weights: Any) -> Any:
     return total
 
 
-@each_body
-def act(body: Any) -> None:
-    """What springs and stops add to the joint force that is given."""
-    body.tau = body.given + element_force(body)
-
-
 def keep_force(target: str) -> Sweep:
     """Keep the control force with which the step begins."""
 
@@ -203,7 +197,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None) -> Algorithm:
     dynamics = _dynamics(variant)
     method = None if variant.method in ("semi_implicit", "abm4") else tableau(variant.method)
     begin_dynamics = at_ground(dynamics.ground)
-    target = "given" if variant.elements else "tau"
+    target = "given" if variant.forces else "tau"
     # Driven joints do not give way when loops are closed.
     yielding = {"go": articulate_driven} if variant.driven else {}
     close_positions, close_velocities = closing_sweeps(**yielding)
@@ -222,14 +216,14 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None) -> Algorithm:
             sweeps.append(steer(law, shape, stage_time, target))
         if law is not None and evaluations == 1:
             sweeps.append(keep_force(target))
-        if variant.elements:
-            sweeps.append(act)
+        if variant.forces:
+            sweeps += force_sweeps()
         sweeps += [sweep for sweep in dynamics.sweeps if not isinstance(sweep, OnCall)]
         return [*sweeps, *([certify] if columns else []), Pause("accelerations")]
 
     # What schedules call is traced first, because it writes what other steps read.
     called = [sweep for sweep in dynamics.sweeps if isinstance(sweep, OnCall)]
-    sweeps: list[Sweep] = [act] if variant.elements else []
+    sweeps: list[Sweep] = []
     if columns:
         sweeps += [*called, stand, start_open, start_opening]
         if variant.driven:
@@ -273,9 +267,9 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None) -> Algorithm:
     if variant.driven:
         outputs["drive"] = VELOCITY
         rewritten |= {"drive"}
-    if variant.elements:
-        inputs |= {"given": VELOCITY, **ELEMENT_INPUTS}
-        del inputs["tau"]
+    if variant.forces:
+        inputs |= GIVEN
+        del inputs["tau"], inputs["f_ext"]
     outputs["tau"] = VELOCITY
     if law is not None:
         outputs[target] = VELOCITY
@@ -306,6 +300,6 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None) -> Algorithm:
     return Algorithm(
         variant.name, dynamics.ground, (hold, *sweeps),
         inputs=inputs, outputs=outputs, ground_inputs=ground_inputs, ground_outputs=ground_outputs,
-        optional=dynamics.optional, views=dynamics.views, columns=dynamics.columns, rewritten=frozenset(rewritten),
-        replayed=True, occasional=occasional,
+        optional=dynamics.optional | GIVEN.keys(), views=dynamics.views, columns=dynamics.columns, rewritten=frozenset(rewritten),
+        replayed=True, occasional=occasional, shared=SHARED if variant.forces else {},
     )  # fmt: skip

@@ -36,13 +36,13 @@ class LawShape:
 
 @dataclass(frozen=True)
 class StepVariant:
-    """What a step is compiled for: the method, the most constraints of a loop (0: a tree), the inputs of elements at
-    joints, the law, whether loops go back to closed states, whether they do so at every stage (`fragile`), whether
-    some joints are `driven` along prescribed motions, and whether closure errors feed back into the accelerations."""
+    """What a step is compiled for: the method, the most constraints of a loop (0: a tree), whether `forces` act, the
+    law, whether loops go back to closed states, whether they do so at every stage (`fragile`), whether some joints are
+    `driven` along prescribed motions, and whether closure errors feed back into the accelerations."""
 
     method: str
     columns: int
-    elements: tuple[str, ...] = ()
+    forces: bool = False
     law: LawShape | None = None
     projects: bool = True
     fragile: bool = False
@@ -60,7 +60,7 @@ class StepVariant:
             "fragile" if self.fragile else "" if self.projects else "drifting",
             "driven" if self.driven else "",
             "feedback" if self.feedback else "",
-            *self.elements,
+            "forces" if self.forces else "",
             f"law_{law.memory}_{law.inputs}_{'always' if law.continuous else 'due'}" if law else "",
         ]
         return "_".join(word for word in words if word)
