@@ -11,7 +11,6 @@ import numpy as np
 from catena.errors import ModelError
 from catena.forces.contract import FrameForce, Relative
 from catena.forces.deflection import exact_rate
-from catena.forces.parameters import numbers
 from catena.spatial import Force, Motion, is_symbolic, log
 from catena.spatial.scalars import array
 

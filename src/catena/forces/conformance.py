@@ -8,7 +8,17 @@ import numpy as np
 
 from catena.errors import CatenaError
 from catena.forces.contract import AtJoint, ForceKind, FrameForce, JointForce, Relative
-from catena.joints import Cylindrical, Free, Helical, JointKind, Planar, Prismatic, Revolute, Spherical, Universal
+from catena.joints import (
+    Cylindrical,
+    Free,
+    Helical,
+    JointKind,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
+)
 from catena.spatial import Force, Motion, array, exp, is_symbolic
 
 STEP = 1e-5

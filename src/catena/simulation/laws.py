@@ -10,8 +10,8 @@ import numpy as np
 
 from catena.kernels import Algorithm
 from catena.simulation.acting import Acting
-from catena.simulation.steps.variant import LawShape, StepVariant
 from catena.simulation.steps.stepping import step_algorithm
+from catena.simulation.steps.variant import LawShape, StepVariant
 from catena.spatial.scalars import array, where
 
 

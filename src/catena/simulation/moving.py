@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from catena.simulation.nodes import Nodes
 from catena.simulation.steps.multistep import HISTORY, PAST
 from catena.simulation.steps.stepping import start_acceleration, step_algorithm
 from catena.simulation.steps.variant import StepVariant
+from catena.simulation.steps.work import SOURCES
 from catena.simulation.walking import Walk
 
 # Steps in one call: enough to forget the cost of a call, few enough to stop at once and to waste little.
@@ -69,7 +71,9 @@ class Mover:
             fragile=drift.is_fragile and not drift.in_python,
             driven=bool(acting.motion),
             feedback=drift.feedback is not None and not drift.in_python,
+            counts=counts_work(acting, drift),
         )
+        self.counts = variant.counts
         self.algorithm = law.algorithm(variant) if law else step_algorithm(variant)
         self.target, wrench = ("given", "f_given") if acting.placed else ("tau", "f_ext")
         # Forces that do not compile are told as joint forces and wrenches on nodes.
@@ -107,12 +111,19 @@ class Mover:
         """A run of so many states begins, with steps of about this size."""
         self.kept = {"h": np.full((states, 1), h), "row": np.zeros((states, 1)), "wish": np.zeros((states, 1))}
         self.past = {}
+        if self.counts:
+            self.kept["work"] = np.zeros((states, len(SOURCES)))
+        self.power_start = np.zeros((states, len(SOURCES)))
         self._attempts, self._watched = np.zeros(states), np.zeros((states, 2))
         # For a single state there is no use for wide registers, and what it works on stays in the nearest cache.
         lanes = LANES_ALONE if states == 1 else None
         self.program = self.system.program(self.algorithm, self.absent, lanes, self.acting.placed)
         if self.law is not None:
             self.law.begin(states)
+
+    def works(self, who: Any = slice(None)) -> np.ndarray:
+        """The works (states, sources) done so far, with no sources where none are counted."""
+        return self.kept["work"][who].copy() if self.counts else np.zeros((len(self.kept["h"][who]), 0))
 
     def forget(self) -> None:
         """Forces jumped: what was before says nothing about what comes."""
@@ -174,6 +185,7 @@ class Mover:
         every = 1 if self.adaptive else self.every
         wanted = ["q", "qd", "t", "accepted", "halt", "doubt", *self.kept, *self.past]
         wanted += [self.start_acceleration] if nodes is not None else []
+        wanted += ["power_start"] if self.counts else []
         if self.law is not None:
             wanted += [self.target, "tau_start", *(["memory"] if self.law.size else [])]
         out = self.program.run(
@@ -188,7 +200,8 @@ class Mover:
             state, play = np.nonzero((out["accepted"][:, :, 0] > 0.5) & finite)
             force = tau[active[state]] if self.law is None else out["tau_start"][state, play]
             nodes.add(
-                active[state], out["t"][state, play, 0], out["q"][state, play], out["qd"][state, play], force,
+                active[state], out["t"][state, play, 0], out["q"][state, play], out["qd"][state, play],
+                out["work"][state, play] if self.counts else np.zeros((len(state), 0)), force,
                 out[self.start_acceleration][state, play],
             )  # fmt: skip
         if self.law is not None:
@@ -226,6 +239,8 @@ class Mover:
     ) -> None:
         """Take over where the states have come to."""
         t[who], q[who], v[who] = out["t"][:, 0], out["q"], out["qd"]
+        if self.counts:
+            self.power_start[who] = out["power_start"]
         for name, x in (self.kept | self.past).items():
             if self.adaptive or name != "h":
                 x[who] = out[name]
@@ -283,8 +298,9 @@ class Mover:
         accepted = out["accepted"][0, 0] > 0.5
         if nodes is not None and accepted:
             nodes.add(
-                who, t[who].copy(), q[who], v[who], np.array(force), out[self.start_acceleration].copy()
-            )
+                who, t[who].copy(), q[who], v[who], self.works(who), np.array(force),
+                out[self.start_acceleration].copy(),
+            )  # fmt: skip
 
     def _step_carefully(
         self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray,
@@ -314,16 +330,19 @@ class Mover:
         starter, h = self._starter, self.kept["h"]
         starter.begin(len(t), 1.0)
         starter.fixed_step = math.inf
-        past = []
+        if self.counts:
+            starter.kept["work"][:] = self.kept["work"]
+        past, powers = [], []
         for _ in range(PAST):
             going = ends - t > h[:, 0] * (1.0 + 1e-9)
             if not going.any():
                 break
-            passed = Nodes(q, v, tau)
+            passed = Nodes(q, v, tau, len(SOURCES) if self.counts else 0)
             now = np.where(np.isfinite(t) & going, t + h[:, 0], t)
             before = (q.copy(), v.copy())
             t[:], q[:], v[:] = starter.advance(t, q, v, tau, now, passed)
             past.append((*before, passed.last_accelerations()))
+            powers.append(starter.power_start.copy())
             if nodes is not None:
                 nodes.extend(passed)
         self.steps += starter.steps
@@ -332,11 +351,17 @@ class Mover:
             # The end is near: the rest goes by the other method too.
             starter.fixed_step = self.fixed_step
             t[:], q[:], v[:] = starter.advance(t, q, v, tau, ends, nodes)
+            self.steps += starter.steps
+            if self.counts:
+                self.kept["work"][:] = starter.kept["work"]
             return
+        if self.counts:
+            self.kept["work"][:] = starter.kept["work"]
+            self.past |= {"power_past_1": powers[-1], "power_past_2": powers[-2]}
         for j, (q_past, v_past, a_past) in enumerate(reversed(past), start=1):
             for name, x in (("q_past", q_past), ("v_past", v_past), ("a_past", a_past)):
                 self.past[f"{name}_{j}"] = x
-        assert set(self.past) == set(HISTORY)
+        assert set(self.past) >= set(HISTORY)
 
     # Progress.
 
@@ -362,3 +387,14 @@ class Mover:
             self._watched[ready] = np.stack([self._attempts[ready], t[ready]], axis=1)
         for state in who[stuck][:1]:
             raise SimulationError(collapse_message(self.system, int(state), float(t[state]), q[state], v[state]))
+
+
+def counts_work(acting: Acting, drift: Drift) -> bool:
+    """Whether something exchanges energy with the mechanism, and all of it compiles, so that its work is counted."""
+    plan = acting.system.plan
+    rubbing = [plan.damping, plan.friction, *(x for loop in plan.loop_joints for x in (loop.damping, loop.friction))]
+    if acting.has_python_elements or drift.in_python:
+        return False
+    return bool(
+        acting.control is not None or acting.placed or acting.motion or any(np.any(x) for x in rubbing)
+    )

@@ -11,27 +11,28 @@ Part = tuple[np.ndarray, ...]
 
 @dataclass(frozen=True, eq=False)
 class Passed:
-    """What one state has passed: times t (n,), q (n, nq), v (n, nv), and of each interval between them the control
-    forces tau (n - 1, nv) and the accelerations vdot (n - 1, nv) with which it begins."""
+    """What one state has passed: times t (n,), q (n, nq), v (n, nv), the works (n, sources) done until then, and of each
+    interval between them the control forces tau (n - 1, nv) and the accelerations vdot (n - 1, nv) with which it
+    begins."""
 
     t: np.ndarray
     q: np.ndarray
     v: np.ndarray
+    work: np.ndarray
     tau: np.ndarray
     vdot: np.ndarray
 
 
 class Nodes:
-    """Times, positions and velocities of a number of states, growing as they move on. With each node go the control
-    forces and the accelerations at the start of the step that led to it."""
+    """Times, positions, velocities and works of a number of states, growing as they move on. With each node go the
+    control forces and the accelerations at the start of the step that led to it. Works are of so many `sources`."""
 
-    def __init__(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> None:
+    def __init__(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, sources: int = 0) -> None:
         self.states = len(q)
         self.ended = np.zeros(self.states, dtype=bool)
         self._parts: list[Part] = []
-        self.add(
-            np.arange(self.states), np.zeros(self.states), q.copy(), v.copy(), tau.copy(), np.zeros_like(v)
-        )
+        still = np.zeros(self.states), q.copy(), v.copy(), np.zeros((self.states, sources))
+        self.add(np.arange(self.states), *still, tau.copy(), np.zeros_like(v))
 
     @property
     def mark(self) -> int:
@@ -39,13 +40,21 @@ class Nodes:
         return len(self._parts)
 
     def add(
-        self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, vdot: np.ndarray
+        self,
+        who: np.ndarray,
+        t: np.ndarray,
+        q: np.ndarray,
+        v: np.ndarray,
+        work: np.ndarray,
+        tau: np.ndarray,
+        vdot: np.ndarray,
     ) -> None:
         """Append nodes of the states `who` (n,), in order of time for each of them."""
+        part = (who, t, q, v, work, tau, vdot)
         if self.ended.any():
             going = ~self.ended[who]
-            who, t, q, v, tau, vdot = (x[going] for x in (who, t, q, v, tau, vdot))
-        self._parts.append((who, t, q, v, tau, vdot))
+            part = tuple(x[going] for x in part)
+        self._parts.append(part)
 
     def extend(self, other: Nodes) -> None:
         """Append what another has passed since its start."""
@@ -54,8 +63,8 @@ class Nodes:
 
     def last_accelerations(self) -> np.ndarray:
         """The accelerations (states, nv) at the start of the last step of each state, zero where there was none."""
-        found = np.zeros_like(self._parts[0][5])
-        for who, _, _, _, _, vdot in self._parts[1:]:
+        found = np.zeros_like(self._parts[0][6])
+        for who, *_, vdot in self._parts[1:]:
             found[who] = vdot
         return found
 
@@ -70,34 +79,33 @@ class Nodes:
             parts.append(tuple(x[own] for x in columns))
             if k < mark and len(own):
                 break
-        t, q, v, tau, vdot = (np.concatenate(column) for column in zip(*reversed(parts), strict=True))
-        return Passed(t, q, v, tau[1:], vdot[1:])
+        t, q, v, work, tau, vdot = (np.concatenate(column) for column in zip(*reversed(parts), strict=True))
+        return Passed(t, q, v, work, tau[1:], vdot[1:])
 
-    def end(self, state: int, t_end: float, q: np.ndarray, v: np.ndarray) -> None:
-        """End the motion of one state at the time t_end with the state q (nq,), v (nv,)."""
+    def end(self, state: int, t_end: float, q: np.ndarray, v: np.ndarray, work: np.ndarray) -> None:
+        """End the motion of one state at the time t_end with the state q (nq,), v (nv,) and the works done."""
+        led: tuple[np.ndarray, ...] | None = None
         for k, part in enumerate(self._parts):
             who, t = part[:2]
-            if np.any((who == state) & (t >= t_end)):
-                first = np.flatnonzero((who == state) & (t >= t_end))[0]
-                force, vdot = part[4][first : first + 1], part[5][first : first + 1]
+            later = np.flatnonzero((who == state) & (t >= t_end))
+            if len(later):
+                if led is None:
+                    led = part[5][later[:1]], part[6][later[:1]]
                 keep = (who != state) | (t < t_end)
                 self._parts[k] = tuple(x[keep] for x in part)
-                break
-        for j in range(k + 1, len(self._parts)):
-            keep = self._parts[j][0] != state
-            self._parts[j] = tuple(x[keep] for x in self._parts[j])
-        self._parts.append((np.array([state]), np.array([t_end]), q[None], v[None], force, vdot))
+        assert led is not None
+        self._parts.append((np.array([state]), np.array([t_end]), q[None], v[None], work[None], *led))
         self.ended[state] = True
 
-    def all(self, tau_now: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """t (states, nodes), q, v, and the control force tau that acts from each node on (`tau_now` (states, nv) from
-        the last); states with fewer nodes repeat their last."""
-        who, t, q, v, tau, _ = (np.concatenate(column) for column in zip(*self._parts, strict=True))
+    def all(self, tau_now: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """t (states, nodes), q, v, the works, and the control force tau that acts from each node on (`tau_now`
+        (states, nv) from the last); states with fewer nodes repeat their last."""
+        who, t, q, v, work, tau, _ = (np.concatenate(column) for column in zip(*self._parts, strict=True))
         order = np.lexsort((t, who))
-        who, t, q, v, tau = (x[order] for x in (who, t, q, v, tau))
+        who, t, q, v, work, tau = (x[order] for x in (who, t, q, v, work, tau))
         edges = np.searchsorted(who, np.arange(self.states + 1))
         tau = np.roll(tau, -1, axis=0)
         tau[edges[1:] - 1] = tau_now
         counts = np.diff(edges)
         index = edges[:-1, None] + np.minimum(np.arange(int(counts.max())), counts[:, None] - 1)
-        return t[index], q[index], v[index], tau[index]
+        return t[index], q[index], v[index], work[index], tau[index]

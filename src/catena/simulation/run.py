@@ -21,6 +21,7 @@ from catena.simulation.moving import Mover
 from catena.simulation.nodes import Nodes, Passed
 from catena.simulation.problem import Problem
 from catena.simulation.progress import Progress
+from catena.simulation.steps.work import SOURCES
 from catena.simulation.stiff import StiffSteps
 from catena.simulation.trajectory import Found, Trajectory
 
@@ -49,6 +50,9 @@ class Steps(Protocol):
 
     def begin(self, states: int, h: float) -> None:
         """A run of so many states begins, with steps of about this size."""
+
+    def works(self, who: Any = slice(None)) -> np.ndarray:
+        """The works (states, sources) done so far."""
 
     def forget(self) -> None:
         """Something jumped."""
@@ -108,7 +112,8 @@ class Run:
             # The loop asks the law itself, from the first step on.
             self.acting.control.start(system, self.batch)  # type: ignore[union-attr]
         self.held = problem.control is None or problem.rate is not None
-        self.nodes = Nodes(self.q, self.v, self.tau)
+        self.mover.begin(len(self.q), problem.step or min(1e-2, 1e-2 * self.duration))
+        self.nodes = Nodes(self.q, self.v, self.tau, self.mover.works().shape[-1])
         self.locator: Steps | None = None
 
     def _needs_all_nodes(self) -> bool:
@@ -137,7 +142,6 @@ class Run:
 
     def go(self) -> Trajectory:
         """Move from one control sample, or one recorded time, to the next."""
-        self.mover.begin(len(self.q), self.problem.step or min(1e-2, 1e-2 * self.duration))
         try:
             for end in self._stops():
                 self._go_to(end)
@@ -184,8 +188,8 @@ class Run:
             assert self.times is not None
             if np.any(np.abs(self.times - end) < 1e-9 * self.duration):
                 everyone = np.arange(len(self.q))
-                row = self.t.copy(), self.q.copy(), self.v.copy(), self.tau.copy(), np.zeros_like(self.v)
-                self.nodes.add(everyone, *row)
+                row = self.t.copy(), self.q.copy(), self.v.copy(), self.mover.works(), self.tau.copy()
+                self.nodes.add(everyone, *row, np.zeros_like(self.v))
         self._ask_controller(end)
 
     def _ask_controller(self, t: float) -> None:
@@ -216,15 +220,15 @@ class Run:
         for event in self.events:
             for k in crossings(event, t, q, v):
                 i = int(interval[k])
-                start = float(passed.t[i]), passed.q[i], passed.v[i], passed.tau[i]
+                start = float(passed.t[i]), passed.q[i], passed.v[i], passed.work[i], passed.tau[i]
                 time = locate(event, float(t[k]), float(t[k + 1]), partial(self._state_at, start))
                 happened.append((time, event, start))
         for time, event, start in sorted(happened, key=lambda x: x[0]):
-            q_event, v_event = self._state_at(start, time)
+            q_event, v_event, work = self._state_at(start, time)
             index = tuple(int(k) for k in np.unravel_index(state, self.batch)) if self.batch else ()
             self.found.append(Found(event.label, time, q_event, v_event, index))
             if event.terminal:
-                self.nodes.end(state, time, q_event, v_event)
+                self.nodes.end(state, time, q_event, v_event, work)
                 self.going[state] = False
                 self.q[state], self.v[state], self.t[state] = q_event, v_event, np.inf
                 self.ended = f"event {event.label!r} at t = {time:.9g} s"
@@ -242,43 +246,44 @@ class Run:
         return times, q, v, np.minimum(np.arange(len(times)) // len(parts), n - 2)
 
     def _state_at(
-        self, start: tuple[float, np.ndarray, np.ndarray, np.ndarray], time: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The state (nq,), (nv,) at a time that lies less than a step behind a node, by a step of the method from
-        there."""
-        t, q, v, tau = start
+        self, start: tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray], time: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The state (nq,), (nv,) and the works (sources,) at a time that lies less than a step behind a node, by a step
+        of the method from there."""
+        t, *rest = start
         if time <= t:
-            return q, v
-        found_q, found_v = self._moved(np.array([t]), q[None], v[None], tau[None], np.array([time]))
-        return found_q[0], found_v[0]
+            return rest[0], rest[1], rest[2]
+        q, v, work = self._moved(np.array([t]), *(x[None] for x in rest), np.array([time]))
+        return q[0], v[0], work[0]
 
     def _moved(
-        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, times: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The states (rows, nq), (rows, nv) at `times` (rows,) less than a step behind the nodes t, q, v."""
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, work: np.ndarray, tau: np.ndarray, times: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The states (rows, nq), (rows, nv) and works (rows, sources) at `times` (rows,) less than a step behind the
+        nodes t, q, v, work, from which on the control forces tau act."""
         if self.locator is None:
             self.locator = self._mover(alone=True)
         self.locator.begin(len(t), 1.0)
         if isinstance(self.locator, Mover):
             self.locator.kept["h"][:, 0] = times - t
+            if self.locator.counts:
+                self.locator.kept["work"][:] = work
         _, q, v = self.locator.advance(t, q, v, tau.copy(), times, None)
-        return q, v
+        return q, v, self.locator.works()
 
     # What is left of it.
 
     def _trajectory(self) -> Trajectory:
         last = self.tau if self.held else self._command(self.t, self.q, self.v)
-        t, q, v, tau = self.nodes.all(last)
+        t, *rows = self.nodes.all(last)
         if self.times is None:
-            times, q, v, tau = t[0], q[0], v[0], tau[0]
-        elif not self.dense:
-            times = t[0]
-            q, v, tau = (x.reshape(*self.batch, *x.shape[1:]) for x in (q, v, tau))
+            times, q, v, work, tau = t[0], *(x[0] for x in rows)
         else:
-            times = self.times[self.times <= np.max(t) * (1.0 + SAME)]
-            wanted = np.minimum(times, t[:, -1:])
-            q, v, tau = self._sampled(t, q, v, tau, wanted)
-            q, v, tau = (x.reshape(*self.batch, *x.shape[1:]) for x in (q, v, tau))
+            times = t[0]
+            if self.dense:
+                times = self.times[self.times <= np.max(t) * (1.0 + SAME)]
+                rows = list(self._sampled(t, *rows, np.minimum(times, t[:, -1:])))
+            q, v, work, tau = (x.reshape(*self.batch, *x.shape[1:]) for x in rows)
         wrenches = {
             frame: np.stack([self.acting.wrenches(float(x))[frame] for x in times])
             for frame in self.acting.forces
@@ -294,9 +299,15 @@ class Run:
             with suppress(CatenaError):
                 tau = loads.with_drives(self.system, q, v, tau, wrenches, driven)
         return Trajectory(
-            self.system, times, q, v, tau, self.mover.steps, wrenches=wrenches, driven=driven,
+            self.system, times, q, v, tau, self.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
             events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.held,
         )  # fmt: skip
+
+    @staticmethod
+    def _works(work: np.ndarray) -> dict[str, np.ndarray]:
+        """The works (..., samples) by source, where there are any."""
+        named = zip(SOURCES, np.moveaxis(work, -1, 0), strict=False)
+        return {name: np.array(done) for name, done in named}
 
     def _command(self, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """What the controller gives to states (states, ...) at their times t (states,)."""
@@ -310,9 +321,9 @@ class Run:
         return np.array(rows)
 
     def _sampled(
-        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, times: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """States and control forces at times (states, samples), from nodes of each state's own: by steps of the method
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, work: np.ndarray, tau: np.ndarray, times: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """States, works and control forces at times (states, samples), from nodes of each state's own: by steps of the method
         from the node before, so that they are as exact as the motion."""
         slack = SAME * self.duration
         before = np.stack(
@@ -320,16 +331,16 @@ class Run:
              for own, asked in zip(t, times, strict=True)]
         )  # fmt: skip
         t_then = np.take_along_axis(t, before, axis=1)
-        q_then, v_then, tau_then = (np.take_along_axis(x, before[..., None], axis=1) for x in (q, v, tau))
+        then = [np.take_along_axis(x, before[..., None], axis=1) for x in (q, v, work, tau)]
+        q_then, v_then, work_then, tau_then = then
         apart = np.abs(t_then - times) > slack
         if apart.any():
-            q_then[apart], v_then[apart] = self._moved(
-                t_then[apart], q_then[apart], v_then[apart], tau_then[apart], times[apart]
-            )
+            moved = self._moved(t_then[apart], *(x[apart] for x in then), times[apart])
+            q_then[apart], v_then[apart], work_then[apart] = moved
         if self.held:
-            return q_then, v_then, tau_then
+            return q_then, v_then, work_then, tau_then
         asked = [self._command(times[:, k], q_then[:, k], v_then[:, k]) for k in range(times.shape[1])]
-        return q_then, v_then, np.stack(asked, axis=1)
+        return q_then, v_then, work_then, np.stack(asked, axis=1)
 
     def _so_far(self) -> Trajectory | None:
         """What there is when a run fails: at the samples, or else at the steps that were taken; None if nothing can be

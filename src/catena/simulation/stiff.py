@@ -46,13 +46,18 @@ class StiffSteps:
         problem = acting.problem
         self.acting, self.system, self.method = acting, acting.system, problem.integrator
         self.rtol, self.atol, self.drift, self.tick = problem.rtol, problem.atol, drift, tick
-        self.steps = 0
+        self.steps, self.states = 0, 0
         self.curved = any(kind is not None and kind.turning for kind in self.system.plan.kind)
         self.held = tuple(acting.motion) if acting.motion else None
         self._local = self.system.program(local_rate)
 
     def begin(self, states: int, h: float) -> None:
-        """A run begins."""
+        """A run of so many states begins."""
+        self.states = states
+
+    def works(self, who: Any = slice(None)) -> np.ndarray:
+        """No works (states, 0): these methods do not count them."""
+        return np.zeros((self.states, 0))[who]
 
     def forget(self) -> None:
         """Forces jumped."""
@@ -116,7 +121,7 @@ class StiffSteps:
                     moved = gap > OPEN * (self.rtol + self.atol)
                     q, v = self._close(t, q, v)
                 if nodes is not None:
-                    row = np.array([state]), np.array([t]), q[None], v[None], force[None], start[None]
+                    row = np.array([state]), np.array([t]), q[None], v[None], np.zeros((1, 0)), force[None], start[None]
                     nodes.add(*row)
                 self.tick(t)
                 if moved or (self.curved and np.max(np.abs(solver.y[:nv])) > FAR):

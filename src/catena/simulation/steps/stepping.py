@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from catena.dynamics import articulated_body
-from catena.dynamics.hybrid_dynamics import hybrid_dynamics
 from catena.dynamics.force_sweeps import GIVEN, SHARED, force_sweeps
+from catena.dynamics.hybrid_dynamics import hybrid_dynamics
 from catena.dynamics.loop_elimination import loop_elimination
 from catena.dynamics.loop_elimination.closing import stand, start_open, start_opening
 from catena.dynamics.loop_elimination.feedback import elimination_with_feedback
@@ -41,6 +41,7 @@ from catena.kernels import (
     whole_state,
     with_ground,
 )
+from catena.simulation.steps import work
 from catena.simulation.steps.closing import (
     closing_sweeps,
     forget_shift,
@@ -49,7 +50,7 @@ from catena.simulation.steps.closing import (
     shift_velocities,
 )
 from catena.simulation.steps.decision import both, certify, decide, keep_first_doubt, larger, settle
-from catena.simulation.steps.multistep import HISTORY, adams_sweeps, remember, scaled
+from catena.simulation.steps.multistep import CORRECT, HISTORY, adams_sweeps, remember, scaled
 from catena.simulation.steps.tableaus import Tableau, tableau
 from catena.simulation.steps.variant import LawShape, Numbers, StepVariant
 from catena.spatial.scalars import absolute, array, where
@@ -202,6 +203,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None) -> Algorithm:
     yielding = {"go": articulate_driven} if variant.driven else {}
     close_positions, close_velocities = closing_sweeps(**yielding)
     evaluations = 0
+    weights = (CORRECT[1], CORRECT[0]) if variant.method == "abm4" else method.b if method else (1.0,)
 
     def accelerations(stage_time: float = 0.0) -> list[Sweep]:
         """The accelerations of a stage, and whether they can be trusted."""
@@ -217,9 +219,14 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None) -> Algorithm:
         if law is not None and evaluations == 1:
             sweeps.append(keep_force(target))
         if variant.forces:
-            sweeps += force_sweeps()
+            sweeps += force_sweeps(count=variant.counts)
         sweeps += [sweep for sweep in dynamics.sweeps if not isinstance(sweep, OnCall)]
-        return [*sweeps, *([certify] if columns else []), Pause("accelerations")]
+        sweeps += [*([certify] if columns else []), Pause("accelerations")]
+        if variant.counts:
+            weight = weights[evaluations - 1]
+            sweeps += work.count(variant.forces, variant.driven, bool(columns))
+            sweeps.append(work.gain(weight, is_first=evaluations == 1))
+        return sweeps
 
     # What schedules call is traced first, because it writes what other steps read.
     called = [sweep for sweep in dynamics.sweeps if isinstance(sweep, OnCall)]
@@ -232,6 +239,8 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None) -> Algorithm:
     if law is not None and shape is not None and not shape.continuous:
         sweeps.append(steer(law, shape, 0.0, target))
     sweeps.append(begin)
+    if variant.counts:
+        sweeps.append(work.forget_gain)
     outputs: dict[str, Any] = {"q": POSITION, "qd": VELOCITY, "qdd": VELOCITY}
     inputs: dict[str, Any] = dict(dynamics.inputs)
     rewritten = {"q", "qd", "qdd", "xi", "tau", "c", "p0", "effort", "X", "S", "d_inv", "U"}
@@ -262,6 +271,9 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None) -> Algorithm:
     sweeps += [Pause("decide"), decide(method, corrections), settle]
     if variant.method == "abm4":
         sweeps.append(remember)
+    if variant.counts:
+        past = [work.weighted_past] if variant.method == "abm4" else []
+        sweeps += [*past, work.keep_work, *([work.keep_power] if past else [])]
 
     outputs[start_acceleration(variant.method)] = VELOCITY
     if variant.driven:
@@ -281,6 +293,11 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None) -> Algorithm:
     ground_outputs: tuple[str, ...] = (
         "t", "h", "accepted", "halt", "doubt", "row", "wish", "dt", "error_0", "error_1", "shift", "first_doubt",
     )  # fmt: skip
+    if variant.counts:
+        counted = Numbers(len(work.SOURCES))
+        names = ("work", *(("power_past_1", "power_past_2") if variant.method == "abm4" else ()))
+        ground_inputs |= dict.fromkeys(names, counted)
+        ground_outputs = (*ground_outputs, *names, "power_start")
     if shape is not None:
         if shape.memory:
             ground_inputs["memory"] = Numbers(shape.memory)

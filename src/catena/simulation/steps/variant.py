@@ -38,7 +38,8 @@ class LawShape:
 class StepVariant:
     """What a step is compiled for: the method, the most constraints of a loop (0: a tree), whether `forces` act, the
     law, whether loops go back to closed states, whether they do so at every stage (`fragile`), whether some joints are
-    `driven` along prescribed motions, and whether closure errors feed back into the accelerations."""
+    `driven` along prescribed motions, whether closure errors feed back into the accelerations, and whether work is
+    counted."""
 
     method: str
     columns: int
@@ -48,6 +49,7 @@ class StepVariant:
     fragile: bool = False
     driven: bool = False
     feedback: bool = False
+    counts: bool = False
 
     @property
     def name(self) -> str:
@@ -60,6 +62,7 @@ class StepVariant:
             "fragile" if self.fragile else "" if self.projects else "drifting",
             "driven" if self.driven else "",
             "feedback" if self.feedback else "",
+            "counted" if self.counts else "",
             "forces" if self.forces else "",
             f"law_{law.memory}_{law.inputs}_{'always' if law.continuous else 'due'}" if law else "",
         ]
