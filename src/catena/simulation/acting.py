@@ -9,6 +9,7 @@ import numpy as np
 
 from catena.errors import SimulationError
 from catena.simulation import loads
+from catena.simulation.faults import joint_of
 from catena.simulation.problem import Problem
 from catena.system import System
 from catena.system.wrenches import on_nodes
@@ -173,11 +174,6 @@ class Acting:
             # One state takes the short way.
             return self.system.forward_dynamics(q[0], v[0], given[0])[None]
         return self.system.forward_dynamics(q, v, given, f_ext=f_ext)
-
-
-def joint_of(system: System, component: int) -> str:
-    """The joint that a velocity component belongs to."""
-    return next(j for j in system.joints if component in range(system.nv)[system.slice_v(j)])
 
 
 def _limits(system: System) -> tuple[np.ndarray, np.ndarray]:

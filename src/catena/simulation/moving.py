@@ -19,7 +19,7 @@ from catena.errors import SimulationError
 from catena.kernels.algorithm import FORCE_INPUTS
 from catena.simulation.acting import Acting
 from catena.simulation.drift import Drift
-from catena.simulation.faults import collapse_message, runaway_message, too_long_message
+from catena.simulation.faults import collapse_message, crawling_message, runaway_message, too_long_message
 from catena.simulation.laws import CompiledLaw
 from catena.simulation.methods import ADAPTIVE
 from catena.simulation.nodes import Nodes
@@ -382,8 +382,10 @@ class Mover:
         if watched.any():
             ready = who[watched]
             pace = (t[ready] - self._watched[ready, 1]) / (self._attempts[ready] - self._watched[ready, 0])
-            crawling = np.isfinite(pace) & (self.horizon - t[ready] > ENDLESS * pace)
-            stuck[watched] |= crawling
+            left = self.horizon - t[ready]
+            for k in np.flatnonzero(np.isfinite(pace) & (left > ENDLESS * pace))[:1]:
+                message = crawling_message(int(ready[k]), float(t[ready[k]]), float(pace[k]), float(left[k]))
+                raise SimulationError(message)
             self._watched[ready] = np.stack([self._attempts[ready], t[ready]], axis=1)
         for state in who[stuck][:1]:
             raise SimulationError(collapse_message(self.system, int(state), float(t[state]), q[state], v[state]))

@@ -328,7 +328,8 @@ class Trajectory:
     @cached_property
     def _reactions(self) -> dict[str, np.ndarray]:
         tau, f_ext = loads.acting(self.system, self.q, self.v, self.tau, self.wrenches)
-        return self.system.reactions(self.q, self.v, tau, f_ext=f_ext)
+        known_motion = self.acceleration if self.driven else None
+        return self.system.reactions(self.q, self.v, tau, f_ext=f_ext, vdot=known_motion)
 
 
 def _between(t: np.ndarray, x: np.ndarray, times: np.ndarray) -> np.ndarray:

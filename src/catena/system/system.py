@@ -394,17 +394,20 @@ class System:
         tau: Any = None,
         f_ext: Mapping[str, Any] | None = None,
         base_acceleration: Any = None,
+        vdot: Any = None,
     ) -> dict[str, np.ndarray]:
         """The whole wrench [moment; force] that each joint passes to its child, {joint: (..., 6)}, at the
         child-side joint frame's origin in its axes; the child is the one `add_joint` named.
 
         All joints are there, of the tree, of loops and between welded bodies. Where redundant constraints leave the
-        wrenches open, they are the smallest; `diagnose` tells.
+        wrenches open, they are the smallest; `diagnose` tells. Accelerations `vdot` (..., nv) that are known already
+        are used in trees, where massless bodies may move as prescribed.
         """
         problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
         if self._reactions is None:
             self._reactions = Reactions(self._mechanism, self._plan)
-        if not self._reactions.welds:
+        known_motion = vdot is not None and not self._closed
+        if not self._reactions.welds and not known_motion:
             unique = closed_chains.unique_wrenches(problem, self._mechanism)
             if unique is not None:
                 return unique
@@ -413,8 +416,10 @@ class System:
             # constraint spaces and friction as the wrenches.
             solution = closed_chains.solve(problem, "kkt")
         else:
-            vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
-            rows = vdot.reshape(problem.states, self.nv)
+            if not known_motion:
+                vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
+            vdot = self._evaluator.checked(dynamics.newton_euler, "qdd", vdot)
+            rows = np.broadcast_to(vdot, (*problem.batch, self.nv)).reshape(problem.states, self.nv)
             solution = LoopSolution(
                 rows, np.zeros((problem.states, 0)), np.zeros(problem.states, dtype=np.int64)
             )
