@@ -17,21 +17,27 @@ from catena.joints.contract import JointKind
 from catena.kernels import cache, crew, driver, engine, shortcut, tracing
 from catena.kernels.algorithm import Algorithm
 from catena.kernels.lowering import lower, prelude
+from catena.kernels.undisturbed import hold_in_forks
 
-_lock = threading.RLock()
+building = threading.RLock()
+"""Held while units are compiled or loaded, and by whoever builds a tape of them. A fork waits for it."""
+hold_in_forks(building)
+# Units that are kept although no tape may need them; a kind without parameters has some for every value it takes.
+_MOST_UNITS = 512
 _units: dict[tuple[object, ...], "Unit"] = {}
-_loops: dict[int, dict[str, int]] = {}
+_loops: dict[int, engine.Code] = {}
 
 
 @dataclass(frozen=True)
 class Unit:
     """Addresses of compiled steps by sweep and variant, the size of the record they work on, the slots of its
-    fields, and the size of the flows."""
+    fields, and the size of the flows. The addresses are good as long as somebody holds the code."""
 
     steps: dict[tuple[int, int], int]
     size: int
     fields: dict[str, list[int]]
     flow_size: int
+    code: engine.Code | None
 
 
 def body_unit(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], lanes: int) -> Unit:
@@ -59,10 +65,11 @@ def ground_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Uni
     return _unit(algorithm, absent, ("ground",), None, lanes)
 
 
-def loops(lanes: int) -> dict[str, int]:
-    """The addresses of the compiled loops for so many lanes: `run`, `run_one`, `shortcut`, `serve` and
-    `offer_and_run`."""
-    with _lock:
+def loops(lanes: int) -> engine.Code:
+    """The compiled loops for so many lanes: `run`, `run_one`, `shortcut`, `serve` and `offer_and_run`."""
+    if lanes in _loops:
+        return _loops[lanes]
+    with building:
         if lanes not in _loops:
             entry = cache.key("loops", str(lanes))
             found = cache.read(entry)
@@ -86,9 +93,10 @@ def _unit(
     lanes: int,
 ) -> Unit:
     memory_key = (algorithm.name, algorithm.sources, absent, owner, type(kind), lanes)
-    if memory_key in _units:
-        return _units[memory_key]
-    with _lock:
+    known = _units.get(memory_key)
+    if known is not None:
+        return known
+    with building:
         if memory_key in _units:
             return _units[memory_key]
         files = _sources(algorithm, kind)
@@ -104,12 +112,15 @@ def _unit(
         else:
             code, description = found
         names = {(index, variant): name for index, variant, name in description["steps"]}
-        addresses = (
-            engine.load_object(f"{algorithm.name}-{owner}", code, list(names.values())) if names else {}
+        loaded = (
+            engine.load_object(f"{algorithm.name}-{owner}", code, list(names.values())) if names else None
         )
-        steps = {key: addresses[name] for key, name in names.items()}
-        _units[memory_key] = Unit(steps, description["size"], description["fields"], description["flow_size"])
-        return _units[memory_key]
+        steps = {key: loaded[name] for key, name in names.items()} if loaded else {}
+        unit = Unit(steps, description["size"], description["fields"], description["flow_size"], loaded)
+        while len(_units) >= _MOST_UNITS:
+            del _units[next(iter(_units))]
+        _units[memory_key] = unit
+        return unit
 
 
 def _compile(
@@ -119,6 +130,7 @@ def _compile(
     kind: JointKind | None,
     lanes: int,
 ) -> tuple[bytes, dict[str, Any]]:
+    engine.prepare_tracing()
     traced = tracing.trace_ground(algorithm, absent)
     if owner[0] == "body":
         assert kind is not None

@@ -295,7 +295,8 @@ class Places:
 
 @dataclass(frozen=True)
 class Tape:
-    """What the driver needs, except the user's arrays."""
+    """What the driver needs, except the user's arrays. `code` is what the calls go to, which stays as long as the tape
+    does."""
 
     calls: np.ndarray
     constants: np.ndarray
@@ -304,6 +305,7 @@ class Tape:
     outputs: dict[str, tuple[tuple[int, ...], np.ndarray]]
     lanes: int
     rare: tuple[int, int] = (-1, -1)
+    code: tuple[Any, ...] = ()
 
 
 def build_tape(
@@ -342,6 +344,7 @@ def build_tape(
         tuple(u.size for u in loop_units), {id(s): algorithm.first(k) for k, s in enumerate(algorithm.sweeps)},
         algorithm.columns, lanes,
     )  # fmt: skip
+    used: list[Any] = [ground, *units, asked, *loop_units, multipliers]
     tape = [np.array([[ground.steps[GROUND], 0, 0, 0, 0, 0]], dtype=np.int64)]
     values, start = constants.values, constants.start
     loop_values, loop_start = (
@@ -378,7 +381,8 @@ def build_tape(
         elif sweep.roles[0] == "ground":
             block[:, 0] = ground.steps[index, ADD]
         elif sweep.roles[0] == "whole":
-            block[:, 0] = whole_step(algorithm, sweep.step, layout, ground)
+            used.append(whole_step(algorithm, sweep.step, layout, ground))
+            block[:, 0] = used[-1]["whole"]
         elif len(calls.owner):
             clear = ground.steps[CLEARING]
             addresses = np.array(
@@ -424,7 +428,14 @@ def build_tape(
     first, last = algorithm.occasional
     rare = (int(ends[first]), int(ends[last])) if last > first else (-1, -1)
     return Tape(
-        np.ascontiguousarray(np.concatenate(tape)), values, layout.bytes, inputs, outputs, lanes, rare
+        np.ascontiguousarray(np.concatenate(tape)),
+        values,
+        layout.bytes,
+        inputs,
+        outputs,
+        lanes,
+        rare,
+        tuple(used),
     )
 
 
