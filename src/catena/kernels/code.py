@@ -10,8 +10,8 @@ import json
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from catena.joints.contract import JointKind
 from catena.kernels import cache, crew, driver, engine, shortcut, tracing
@@ -92,17 +92,19 @@ def _unit(
     kind: JointKind | None,
     lanes: int,
 ) -> Unit:
-    memory_key = (algorithm.name, algorithm.sources, absent, owner, type(kind), lanes)
+    kinds = tuple(type(k) for k in _kinds(kind))
+    written = _digests(algorithm, algorithm.sources)
+    memory_key = (algorithm.name, written or algorithm, absent, owner, kinds, lanes)
     known = _units.get(memory_key)
     if known is not None:
         return known
     with building:
         if memory_key in _units:
             return _units[memory_key]
-        files = _sources(algorithm, kind)
+        described = [_digests(c, (_file(c),)) for each in kinds for c in each.__mro__ if _is_ours(c)]
         entry = None
-        if files is not None:
-            digests = [cache.digest_file(f) for f in files]
+        if written and all(described):
+            digests = sorted({*written, *(d for each in described for d in each)})
             entry = cache.key(algorithm.name, *sorted(absent), json.dumps(owner), str(lanes), *digests)
         found = cache.read(entry) if entry else None
         if found is None:
@@ -155,21 +157,37 @@ def _compile(
     return (engine.compile_object(prelude(lanes) + "".join(functions)) if functions else b""), description
 
 
-def _sources(algorithm: Algorithm, kind: JointKind | None) -> list[str] | None:
-    """The files that a unit depends on besides the package's own; None when one of them cannot be read (a
-    joint kind typed at a prompt)."""
-    try:
-        files = set(algorithm.sources)
-        for owner in _classes(kind):
-            files.add(inspect.getfile(owner))
-        return (
-            sorted(f for f in files if Path(f).is_file()) if all(Path(f).is_file() for f in files) else None
-        )
-    except (TypeError, OSError):
-        return None
-
-
-def _classes(kind: JointKind | None) -> Iterable[type]:
+def _kinds(kind: JointKind | None) -> Iterable[JointKind]:
+    """A kind and those that it is made of."""
     while kind is not None:
-        yield from (c for c in type(kind).__mro__ if c.__module__ not in ("builtins", "abc"))
+        yield kind
         kind = getattr(kind, "kind", None)
+
+
+def _is_ours(each: type) -> bool:
+    return each.__module__ not in ("builtins", "abc")
+
+
+def _file(each: type) -> str:
+    """The file that a class is written in; empty when there is none, as for one typed at a prompt."""
+    try:
+        return inspect.getfile(each)
+    except (TypeError, OSError):
+        return ""
+
+
+_known_digests: WeakKeyDictionary[Any, tuple[str, ...]] = WeakKeyDictionary()
+
+
+def _digests(owner: Any, files: tuple[str, ...]) -> tuple[str, ...]:
+    """The digests of the files that an algorithm or a class was made from, nothing when one of them cannot be read.
+
+    They are those of the time when it was first used: a file that is edited while a class made from it lives on says
+    nothing about that class, and one that is loaded again makes a new class.
+    """
+    if owner not in _known_digests:
+        try:
+            _known_digests[owner] = tuple(cache.digest_file(f) for f in files)
+        except OSError:
+            _known_digests[owner] = ()
+    return _known_digests[owner]

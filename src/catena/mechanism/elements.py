@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,6 +109,9 @@ class InitialState:
     q: Mapping[str, Numbers] = field(default_factory=_nothing)
     v: Mapping[str, Numbers] = field(default_factory=_nothing)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (dict(self.q), dict(self.v))
+
     def without(self, joint: str) -> InitialState:
         """Return this state with nothing said about a joint."""
         if joint not in self.q and joint not in self.v:
@@ -116,3 +120,10 @@ class InitialState:
             MappingProxyType({name: q for name, q in self.q.items() if name != joint}),
             MappingProxyType({name: v for name, v in self.v.items() if name != joint}),
         )
+
+
+def _restored(q: dict[str, Numbers], v: dict[str, Numbers]) -> InitialState:
+    """An initial state from a pickle."""
+    for value in (*q.values(), *v.values()):
+        value.setflags(write=False)
+    return InitialState(MappingProxyType(q), MappingProxyType(v))
