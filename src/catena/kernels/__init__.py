@@ -29,6 +29,7 @@ from catena.kernels.algorithm import (
     whole_state,
     with_ground,
 )
+from catena.kernels.code import building
 from catena.kernels.cpu import target
 from catena.kernels.engine import compilations
 from catena.kernels.plain import is_plain, plain_numbers, play
@@ -59,6 +60,7 @@ __all__ = [
     "at_ground",
     "base_to_tip",
     "build_tape",
+    "building",
     "columns_to_base",
     "compilations",
     "each_body",

@@ -7,7 +7,12 @@ symbols as inputs it unrolls the algorithm over the whole mechanism into one exp
 
 import contextlib
 import os
+<<<<<<< HEAD
 from collections.abc import Iterator, Mapping, Sequence
+=======
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+>>>>>>> team/kernels
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,25 +39,30 @@ from catena.spatial import Force, Pose, RigidInertia, Transform
 from catena.spatial.scalars import array
 from catena.structure import Plan
 
-active = os.environ.get("CATENA_PLAIN", "") not in ("", "0")
+_always = os.environ.get("CATENA_PLAIN", "") not in ("", "0")
+_here: ContextVar[bool] = ContextVar("catena plain numbers", default=_always)
+blocks: list[object] = [_always] if _always else []
+"""Not empty while some thread may run on plain numbers, which is quicker to see than whether this one does."""
 
 
 def is_plain() -> bool:
-    """Whether everything runs on plain numbers: inside `plain_numbers()`, or with CATENA_PLAIN=1 in the
+    """Whether this thread runs on plain numbers: inside `plain_numbers()`, or with CATENA_PLAIN=1 in the
     environment."""
-    return active
+    return _here.get()
 
 
 @contextlib.contextmanager
 def plain_numbers(on: bool = True) -> Iterator[None]:
     """Run the steps as plain Python inside this block, so that a debugger can follow them. Slow, and the same
-    numbers."""
-    global active
-    before, active = active, on
+    numbers. Other threads go on as they did."""
+    before, block = _here.get(), object()
+    blocks.append(block)
+    _here.set(on)
     try:
         yield
     finally:
-        active = before
+        _here.set(before)
+        blocks.remove(block)
 
 
 class PlainRun:

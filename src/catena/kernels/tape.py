@@ -339,7 +339,8 @@ class Places:
 
 @dataclass(frozen=True)
 class Tape:
-    """What the driver needs, except the user's arrays."""
+    """What the driver needs, except the user's arrays. `code` is what the calls go to, which stays as long as the tape
+    does."""
 
     calls: np.ndarray
     constants: np.ndarray
@@ -348,8 +349,12 @@ class Tape:
     outputs: dict[str, tuple[tuple[int, ...], np.ndarray]]
     lanes: int
     rare: tuple[int, int] = (-1, -1)
+<<<<<<< HEAD
     pauses: tuple[tuple[str, int], ...] = ()
     """The names of the pauses in order, and the calls that come before each."""
+=======
+    code: tuple[Any, ...] = ()
+>>>>>>> team/kernels
 
 
 def build_tape(
@@ -389,6 +394,7 @@ def build_tape(
         tuple(u.size for u in loop_units), {id(s): algorithm.first(k) for k, s in enumerate(algorithm.sweeps)},
         algorithm.columns, lanes, shared_size(algorithm) if algorithm.shared else 0, tuple(forces), force_units,
     )  # fmt: skip
+    used: list[Any] = [ground, *units, asked, *loop_units, multipliers]
     tape = [np.array([[ground.steps[GROUND], 0, 0, 0, 0, 0]], dtype=np.int64)]
     values, start = constants.values, constants.start
     loop_values, loop_start = (
@@ -431,7 +437,8 @@ def build_tape(
             addresses = np.array([unit.steps[index, ADD] for unit in force_units], dtype=np.int64)
             block[:, 0], block[:, 5] = addresses[calls.owner], force_start[calls.owner]
         elif sweep.roles[0] == "whole":
-            block[:, 0] = whole_step(algorithm, sweep.step, layout, ground)
+            used.append(whole_step(algorithm, sweep.step, layout, ground))
+            block[:, 0] = used[-1]["whole"]
         elif len(calls.owner):
             clear = ground.steps[CLEARING]
             addresses = np.array(
@@ -488,7 +495,18 @@ def build_tape(
         if isinstance(sweep, Pause)
     )
     return Tape(
+<<<<<<< HEAD
         np.ascontiguousarray(np.concatenate(tape)), values, layout.bytes, inputs, outputs, lanes, rare, pauses
+=======
+        np.ascontiguousarray(np.concatenate(tape)),
+        values,
+        layout.bytes,
+        inputs,
+        outputs,
+        lanes,
+        rare,
+        tuple(used),
+>>>>>>> team/kernels
     )
 
 

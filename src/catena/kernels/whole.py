@@ -1,10 +1,11 @@
 """Steps on the whole state of one mechanism: traced, lowered and compiled for where its fields lie in the workspace.
 
 Such a step is somebody's function of all coordinates, a control law for example. Its code depends on the mechanism, so
-it is kept on disk by its text.
+it is kept on disk by its text, and in memory as long as a tape uses it.
 """
 
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from catena.spatial.scalars import array
 if TYPE_CHECKING:
     from catena.kernels.tape import Layout
 
-_compiled: dict[str, int] = {}
+_loaded: WeakValueDictionary[str, engine.Code] = WeakValueDictionary()
 
 
 class TracedWhole:
@@ -53,21 +54,23 @@ class TracedWhole:
         return self._slots[name]
 
 
-def whole_step(algorithm: Algorithm, step: Step, layout: "Layout", ground: Unit) -> int:
-    """The address of a step on the whole state of the mechanism with this layout."""
+def whole_step(algorithm: Algorithm, step: Step, layout: "Layout", ground: Unit) -> engine.Code:
+    """The code, `whole`, of a step on the whole state of the mechanism with this layout."""
+    engine.prepare_tracing()
     slots, scalars = _slots(algorithm, layout, ground)
     traced = TracedStep()
     step(TracedWhole(traced, slots, scalars))
     lanes = layout.lanes
     text = prelude(lanes) + lower("whole", list(traced.loads.items()), list(traced.stores.items()), lanes)
     entry = cache.key("whole", text)
-    if entry not in _compiled:
+    loaded = _loaded.get(entry)
+    if loaded is None:
         found = cache.read(entry)
         code = found[0] if found else engine.compile_object(text)
         if not found:
             cache.write(entry, code, {})
-        _compiled[entry] = engine.load_object("whole", code, ["whole"])["whole"]
-    return _compiled[entry]
+        loaded = _loaded[entry] = engine.load_object("whole", code, ["whole"])
+    return loaded
 
 
 def _slots(

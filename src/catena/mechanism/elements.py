@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -173,6 +174,9 @@ class InitialState:
     q: Mapping[str, Numbers] = field(default_factory=_nothing)
     v: Mapping[str, Numbers] = field(default_factory=_nothing)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (dict(self.q), dict(self.v))
+
     def without(self, joint: str) -> InitialState:
         """Return this state with nothing said about a joint."""
         if joint not in self.q and joint not in self.v:
@@ -181,3 +185,10 @@ class InitialState:
             MappingProxyType({name: q for name, q in self.q.items() if name != joint}),
             MappingProxyType({name: v for name, v in self.v.items() if name != joint}),
         )
+
+
+def _restored(q: dict[str, Numbers], v: dict[str, Numbers]) -> InitialState:
+    """An initial state from a pickle."""
+    for value in (*q.values(), *v.values()):
+        value.setflags(write=False)
+    return InitialState(MappingProxyType(q), MappingProxyType(v))

@@ -56,6 +56,22 @@ class Mechanism:
         self._initial = InitialState()
         self._revision = 0
 
+    def __copy__(self) -> Mechanism:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Mechanism:
+        return self.copy()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over what a pickle holds; arrays, which come back writable, are parts of parts that do not change."""
+        self.__dict__.update(state)
+        self._gravity.setflags(write=False)
+        for parts in (self._bodies, self._joints, self._actuators, self._springs, self._wrenches):
+            for part in parts.values():
+                for value in vars(part).values():
+                    if isinstance(value, np.ndarray):
+                        value.setflags(write=False)
+
     def __repr__(self) -> str:
         return f"Mechanism({self.name!r}, {len(self._bodies) - 1} bodies, {len(self._joints)} joints)"
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
@@ -55,7 +56,14 @@ class CompiledLaw:
         kept = _algorithms.setdefault(self.law, {})
         key = (variant, self.acting.low.tobytes(), self.acting.high.tobytes())
         if key not in kept:
+<<<<<<< HEAD
             kept[key] = step_algorithm(variant, partial(_clipped, self.law, self.acting.low, self.acting.high))
+=======
+            # The law itself would never go while what is kept for it holds it.
+            kept[key] = step_algorithm(
+                making, partial(_clipped, ref(self.law), self.acting.low, self.acting.high)
+            )
+>>>>>>> team/kernels
         return kept[key]
 
     def begin(self, states: int) -> None:
@@ -94,10 +102,17 @@ _algorithms: WeakKeyDictionary[Any, dict[Any, Algorithm]] = WeakKeyDictionary()
 
 
 def _clipped(
-    law: Any, low: np.ndarray, high: np.ndarray, t: Any, q: Any, v: Any, memory: Any, inputs: Any
+    law: Callable[[], Any],
+    low: np.ndarray,
+    high: np.ndarray,
+    t: Any,
+    q: Any,
+    v: Any,
+    memory: Any,
+    inputs: Any,
 ) -> tuple[Any, Any]:
-    """The law behind actuators with limits."""
-    tau, kept = law.evaluate(t, q, v, memory, inputs)
+    """The law, which a weak reference leads to, behind actuators with limits."""
+    tau, kept = law().evaluate(t, q, v, memory, inputs)
     return array([_clip(x, a, b) for x, a, b in zip(tau, low, high, strict=True)]), kept
 
 

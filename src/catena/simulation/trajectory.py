@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -67,6 +67,11 @@ class Trajectory:
     ended: str = ""
     settings: Mapping[str, str] = field(default_factory=_nothing)
     held: bool = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What a copy or a pickle is made of; what was found from it is found again."""
+        values = (getattr(self, each.name) for each in fields(self))
+        return type(self), tuple(dict(x) if isinstance(x, Mapping) else x for x in values)
 
     def __repr__(self) -> str:
         batch = f"{self.batch} states, " if self.batch else ""

@@ -4,7 +4,9 @@ names."""
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import prod
+from operator import itemgetter
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from catena.kernels import (
     Constants,
     Program,
     build_tape,
+    building,
     is_plain,
     play,
 )
@@ -39,7 +42,8 @@ class Evaluator:
     def __init__(self, mechanism: Mechanism, plan: Plan) -> None:
         self.mechanism, self.plan = mechanism, plan
         self.constants = Constants.of(plan, plan.gravity)
-        self._programs: dict[tuple[Any, ...], Program] = {}
+        # An algorithm with somebody's control law in it goes with the law, and so does what was made for it.
+        self._programs: WeakKeyDictionary[Algorithm, dict[tuple[Any, ...], Program]] = WeakKeyDictionary()
         self._quaternions = [
             (plan.joint[i], int(plan.q_start[i] + plan.q_size[i] - 4), int(plan.q_start[i] + plan.q_size[i]))
             for i in range(1, plan.n) if isinstance(_described(plan.kind[i]), (Spherical, Free))
@@ -69,12 +73,17 @@ class Evaluator:
         forces: tuple[PlacedForce, ...] = (),
     ) -> Program:
         """The algorithm on this plan, ready to run. Built once. `lanes` and `forces` as for `build_tape`."""
-        key = (algorithm, absent, frame, lanes, forces)
-        if key not in self._programs:
-            self._programs[key] = Program(
-                build_tape(algorithm, self.plan, self.constants, absent, self._frame(frame), lanes, forces)
-            )
-        return self._programs[key]
+        programs = self._programs.get(algorithm)
+        if programs is None:
+            programs = self._programs.setdefault(algorithm, {})
+        key = (absent, frame, lanes, forces)
+        if key not in programs:
+            with building:
+                if key not in programs:
+                    programs[key] = Program(
+                        build_tape(algorithm, self.plan, self.constants, absent, self._frame(frame), lanes, forces)
+                    )
+        return programs[key]
 
     def evaluate(
         self,
@@ -193,21 +202,26 @@ class Evaluator:
         self,
         algorithm: Algorithm,
         absent: frozenset[str],
-        is_trusted: Callable[[Mapping[str, np.ndarray]], bool] | None = None,
+        certificate: tuple[str, ...] = (),
+        is_trusted: Callable[..., Any] = bool,
     ) -> Any:
         """A function of arrays for one state that returns the first output, or None for anything out of the
-        ordinary: among others results that are not trusted."""
+        ordinary. Where there is a `certificate`, the names of outputs that are single numbers, a result is ordinary if
+        `is_trusted` says so of these numbers."""
         if self._checked:
             return lambda *rows: None
-        function, results = self.program(algorithm, absent).single(
-            [first for _, first, _ in self._quaternions]
-        )
-        if is_trusted is None:
+        program = self.program(algorithm, absent)
+        function = program.single([first for _, first, _ in self._quaternions])
+        if not certificate:
             return function
+        certified = itemgetter(*(program.output_names[1:].index(name) for name in certificate))
 
         def trusted(*rows: Any) -> np.ndarray | None:
-            result = function(*rows)
-            return result if result is not None and is_trusted(results) else None
+            found = function(*rows)
+            if found is None:
+                return None
+            result, others = found
+            return result if is_trusted(*certified(others.tolist())) else None
 
         return trusted
 

@@ -39,8 +39,11 @@ class System:
     """A mechanism planned as a tree with loops, ready to compute with. Made by `Mechanism.system()`."""
 
     def __init__(self, mechanism: Mechanism, root: str | None = None, cut: Iterable[str] = ()) -> None:
+        self._begin(mechanism, plan(mechanism, root=root, cut=cut))
+
+    def _begin(self, mechanism: Mechanism, made: Plan) -> None:
         self._mechanism = mechanism
-        self._plan: Plan = plan(mechanism, root=root, cut=cut)
+        self._plan = made
         self._evaluator = Evaluator(mechanism, self._plan)
         self._nodes = {name: i for i, name in enumerate(self._plan.joint) if name}
         self._revision = self._plan.revision
@@ -51,6 +54,12 @@ class System:
         self._closed = closed_chains.is_closed(self._plan)
         self._reactions: Reactions | None = None
         self._elements: Elements | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What a copy or a pickle is made of: the mechanism, and the plan where it cannot be made again because the
+        mechanism was edited since. Programs are built when the copy first needs them."""
+        is_current = self._mechanism.revision == self._revision
+        return _restored, (self._mechanism, self._plan.root, self._plan.cut, None if is_current else self._plan)
 
     def __repr__(self) -> str:
         loops = f", loops {list(self.loops)}" if self.loops else ""
@@ -278,7 +287,7 @@ class System:
         constraints. Trees may be computed by these as well.
         """
         if f_ext is None and base_acceleration is None and method == "auto":
-            if self._mechanism.revision == self._revision and not plain.active:
+            if self._mechanism.revision == self._revision and not plain.blocks:
                 if self._forward is None:
                     self._forward = self._shortest_forward()
                 result = self._forward(q, v, tau)
@@ -317,7 +326,7 @@ class System:
             rows = np.broadcast_to(motion, (*problem.batch, self.nv)).reshape(-1, self.nv)
             return closed_chains.inverse(problem, rows).reshape(*problem.batch, self.nv)
         if f_ext is None and base_acceleration is None:
-            if self._mechanism.revision == self._revision and not plain.active:
+            if self._mechanism.revision == self._revision and not plain.blocks:
                 if self._inverse is None:
                     self._inverse = self._shortest(dynamics.newton_euler, "inverse dynamics")
                 result = self._inverse(q, v, vdot)
@@ -584,3 +593,10 @@ def _homogeneous(X: np.ndarray) -> np.ndarray:
     pose[..., :3, 3] = X[..., 9:]
     pose[..., 3, 3] = 1.0
     return pose
+
+
+def _restored(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], made: Plan | None) -> System:
+    """A system from a pickle, or a copy of one."""
+    system = System.__new__(System)
+    system._begin(mechanism, plan(mechanism, root=root, cut=cut) if made is None else made)
+    return system
