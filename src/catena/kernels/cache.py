@@ -19,14 +19,10 @@ from catena.kernels.cpu import target
 from catena.kernels.eviction import evict
 from catena.kernels.private_folder import PrivateFolder
 
-<<<<<<< HEAD
 _SOURCES = ("spatial", "joints", "forces", "kernels", "kinematics", "dynamics", "simulation/steps")
-=======
-_SOURCES = ("spatial", "joints", "kernels", "kinematics", "dynamics", "simulation/steps")
 # Entries that a process writes from one look at how many there are to the next. The first one looks.
 EVICT_EVERY = 256
 _written = 0
->>>>>>> team/kernels
 
 
 def folder() -> Path | None:

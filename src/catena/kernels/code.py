@@ -8,7 +8,7 @@ mechanism, so a changed one compiles nothing unless it brings a kind of joint or
 import inspect
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -98,12 +98,6 @@ def _unit(
     kind: JointKind | PlacedForce | None,
     lanes: int,
 ) -> Unit:
-<<<<<<< HEAD
-    memory_key = (algorithm.name, algorithm.sources, absent, owner, tuple(_classes(kind)), lanes)
-    if memory_key in _units:
-        return _units[memory_key]
-    with _lock:
-=======
     kinds = tuple(type(k) for k in _kinds(kind))
     written = _digests(algorithm, algorithm.sources)
     memory_key = (algorithm.name, written or algorithm, absent, owner, kinds, lanes)
@@ -111,7 +105,6 @@ def _unit(
     if known is not None:
         return known
     with building:
->>>>>>> team/kernels
         if memory_key in _units:
             return _units[memory_key]
         described = [_digests(c, (_file(c),)) for each in kinds for c in each.__mro__ if _is_ours(c)]
@@ -172,43 +165,15 @@ def _compile(
     return (engine.compile_object(prelude(lanes) + "".join(functions)) if functions else b""), description
 
 
-<<<<<<< HEAD
-def _sources(algorithm: Algorithm, kind: JointKind | PlacedForce | None) -> list[str] | None:
-    """The files that a unit depends on besides the package's own; None when one of them cannot be read (a
-    kind typed at a prompt)."""
-    try:
-        files = set(algorithm.sources)
-        for owner in _classes(kind):
-            files.add(inspect.getfile(owner))
-        return (
-            sorted(f for f in files if Path(f).is_file()) if all(Path(f).is_file() for f in files) else None
-        )
-    except (TypeError, OSError):
-        return None
-
-
-def _classes(kind: JointKind | PlacedForce | None) -> Iterator[type]:
-    if isinstance(kind, PlacedForce):
-        for part in (kind.kind, kind.joint):
-            yield from _classes_of(part)
-    else:
-        yield from _classes_of(kind)
-
-
-def _classes_of(kind: Any) -> Iterator[type]:
-    """The classes of a kind, and of those that it is made of."""
+def _kinds(kind: Any) -> Iterable[Any]:
+    """A kind of joint or force and those that it is made of."""
     if kind is None:
         return
-    yield from (c for c in type(kind).__mro__ if c.__module__ not in ("builtins", "abc"))
+    if not isinstance(kind, PlacedForce):
+        yield kind
     for part in vars(kind).values() if hasattr(kind, "__dict__") else ():
         if hasattr(part, "signature"):
-            yield from _classes_of(part)
-=======
-def _kinds(kind: JointKind | None) -> Iterable[JointKind]:
-    """A kind and those that it is made of."""
-    while kind is not None:
-        yield kind
-        kind = getattr(kind, "kind", None)
+            yield from _kinds(part)
 
 
 def _is_ours(each: type) -> bool:
@@ -238,4 +203,3 @@ def _digests(owner: Any, files: tuple[str, ...]) -> tuple[str, ...]:
         except OSError:
             _known_digests[owner] = ()
     return _known_digests[owner]
->>>>>>> team/kernels

@@ -7,12 +7,8 @@ symbols as inputs it unrolls the algorithm over the whole mechanism into one exp
 
 import contextlib
 import os
-<<<<<<< HEAD
 from collections.abc import Iterator, Mapping, Sequence
-=======
-from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
->>>>>>> team/kernels
 from types import SimpleNamespace
 from typing import Any
 

@@ -349,12 +349,9 @@ class Tape:
     outputs: dict[str, tuple[tuple[int, ...], np.ndarray]]
     lanes: int
     rare: tuple[int, int] = (-1, -1)
-<<<<<<< HEAD
+    code: tuple[Any, ...] = ()
     pauses: tuple[tuple[str, int], ...] = ()
     """The names of the pauses in order, and the calls that come before each."""
-=======
-    code: tuple[Any, ...] = ()
->>>>>>> team/kernels
 
 
 def build_tape(
@@ -394,7 +391,7 @@ def build_tape(
         tuple(u.size for u in loop_units), {id(s): algorithm.first(k) for k, s in enumerate(algorithm.sweeps)},
         algorithm.columns, lanes, shared_size(algorithm) if algorithm.shared else 0, tuple(forces), force_units,
     )  # fmt: skip
-    used: list[Any] = [ground, *units, asked, *loop_units, multipliers]
+    used: list[Any] = [ground, *units, asked, *loop_units, multipliers, *force_units]
     tape = [np.array([[ground.steps[GROUND], 0, 0, 0, 0, 0]], dtype=np.int64)]
     values, start = constants.values, constants.start
     loop_values, loop_start = (
@@ -495,9 +492,6 @@ def build_tape(
         if isinstance(sweep, Pause)
     )
     return Tape(
-<<<<<<< HEAD
-        np.ascontiguousarray(np.concatenate(tape)), values, layout.bytes, inputs, outputs, lanes, rare, pauses
-=======
         np.ascontiguousarray(np.concatenate(tape)),
         values,
         layout.bytes,
@@ -506,7 +500,7 @@ def build_tape(
         lanes,
         rare,
         tuple(used),
->>>>>>> team/kernels
+        pauses,
     )
 
 

@@ -56,14 +56,10 @@ class CompiledLaw:
         kept = _algorithms.setdefault(self.law, {})
         key = (variant, self.acting.low.tobytes(), self.acting.high.tobytes())
         if key not in kept:
-<<<<<<< HEAD
-            kept[key] = step_algorithm(variant, partial(_clipped, self.law, self.acting.low, self.acting.high))
-=======
             # The law itself would never go while what is kept for it holds it.
             kept[key] = step_algorithm(
-                making, partial(_clipped, ref(self.law), self.acting.low, self.acting.high)
+                variant, partial(_clipped, ref(self.law), self.acting.low, self.acting.high)
             )
->>>>>>> team/kernels
         return kept[key]
 
     def begin(self, states: int) -> None:
