@@ -3,6 +3,7 @@
 from catena.simulation import control, references
 from catena.simulation.drift import Baumgarte, Corrective, Projection
 from catena.simulation.events import Event
+from catena.simulation.external import ExternalWrench
 from catena.simulation.pictures import register_pictures
 from catena.simulation.recording import load_run
 from catena.simulation.simulate import simulate
@@ -13,6 +14,7 @@ __all__ = [
     "Baumgarte",
     "Corrective",
     "Event",
+    "ExternalWrench",
     "Found",
     "Projection",
     "Stepper",

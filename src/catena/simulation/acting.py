@@ -3,14 +3,18 @@ and wrenches, wrenches as functions of time, and joints whose motion is prescrib
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from catena.errors import SimulationError
+from catena.errors import SimulationError, StateError
 from catena.simulation import loads
+from catena.simulation.external import Push, as_polynomial, as_wrench
 from catena.simulation.faults import joint_of
+from catena.simulation.paths import Paths
 from catena.simulation.problem import Problem
+from catena.spatial.scalars import array
 from catena.system import System
 from catena.system.wrenches import on_nodes
 
@@ -21,7 +25,8 @@ class Acting:
     def __init__(self, problem: Problem, batch: tuple[int, ...]) -> None:
         self.problem, self.system, self.batch = problem, problem.system, batch
         self.control, self.rate = problem.control, problem.rate
-        self.forces, self.motion = dict(problem.forces), dict(problem.motion)
+        self.forces = {frame: as_wrench(given) for frame, given in problem.forces.items()}
+        self.motion = dict(problem.motion)
         self.low, self.high = _limits(self.system)
         self.is_limited = bool(np.isfinite([self.low, self.high]).any())
         system = self.system
@@ -30,16 +35,47 @@ class Acting:
         )
         self.has_python_elements = not system.elements.is_compiled
         own = () if self.has_python_elements else system.elements.placed
-        self.placed = (*own, *(system.elements.applied(frame, frame) for frame in self.forces))
+        self.placed = (*own, *(system.elements.applied(f, w.axes or f) for f, w in self.forces.items()))
         """The forces inside the compiled step: those of the mechanism, and wrenches that are told at every stage."""
+        self.paths: Paths | None = None
+        self.push: Push | None = None
+        self.compiled_motion = self.compiled_wrenches = False
         start = getattr(self.control, "start", None)
         if start is not None:
             start(system, batch)
 
+    def use_paths(self) -> None:
+        """Let prescribed motions and wrenches compile into the step where they can."""
+        system, motion = self.system, {j: as_polynomial(m) for j, m in self.motion.items()}
+        plain = all(_is_plain(system, joint) for joint in motion)
+        if motion and plain and None not in motion.values():
+            self.compiled_motion = True
+        wrenches = [w.polynomial for w in self.forces.values()]
+        if self.forces and all(w.symbolic for w in self.forces.values()):
+            self.push = partial(_pushed, tuple(w.function for w in self.forces.values()))
+        elif self.forces and None not in wrenches:
+            self.compiled_wrenches = True
+        if self.compiled_motion or self.compiled_wrenches:
+            self.paths = Paths(
+                system,
+                {j: m for j, m in motion.items() if m is not None} if self.compiled_motion else {},
+                [w for w in wrenches if w is not None] if self.compiled_wrenches else [],
+            )
+
+    @property
+    def asks_motion(self) -> bool:
+        """Whether Python must be asked where prescribed joints are."""
+        return bool(self.motion) and not self.compiled_motion
+
+    @property
+    def asks_wrenches(self) -> bool:
+        """Whether Python must be asked for wrenches."""
+        return bool(self.forces) and not self.compiled_wrenches and self.push is None
+
     @property
     def is_python(self) -> bool:
         """Whether something besides the controller must be asked from Python at every stage."""
-        return bool(self.forces or self.motion) or self.has_python_elements
+        return self.asks_motion or self.asks_wrenches or self.has_python_elements
 
     @property
     def is_asked_always(self) -> bool:
@@ -96,11 +132,11 @@ class Acting:
             )
         return np.clip(tau, self.low, self.high)
 
-    def told_wrenches(self, t: float, states: int) -> np.ndarray:
-        """The wrenches that are functions of time as the compiled step is told them, (states, 6 for each)."""
-        return np.concatenate(
-            [np.broadcast_to(wrench, (states, 6)) for wrench in self.wrenches(t).values()], axis=1
-        )
+    def told_wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The wrenches as the compiled step is told them, (states, 6 for each), each in its axes."""
+        shape = (len(q), 6)
+        rows = [np.broadcast_to(w.at(frame, t, q, v), shape) for frame, w in self.forces.items()]
+        return np.concatenate(rows, axis=1)
 
     def beyond_compiled(
         self, q: np.ndarray, v: np.ndarray, tau: np.ndarray
@@ -111,16 +147,16 @@ class Acting:
         tau, f_ext = loads.acting(self.system, q, v, tau, {})
         return tau, on_nodes(plan, f_ext, lambda name: name) if f_ext else np.zeros((len(q), 6 * plan.n))
 
-    def wrenches(self, t: float) -> dict[str, np.ndarray]:
-        """The wrenches that are functions of time, (6,) each or (states, 6)."""
+    def wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+        """The wrenches (states, 6) on their frames, in the axes of these frames."""
         found = {}
-        for frame, force in self.forces.items():
-            wrench = np.asarray(force(t), dtype=np.float64)
-            if wrench.shape[-1:] != (6,) or not np.isfinite(wrench).all():
-                raise SimulationError(
-                    f"The wrench on {frame!r} is {wrench.tolist()} at t = {t:.9g} s; give six finite numbers, moment "
-                    f"and force."
-                )
+        turned = any(w.axes not in (None, frame) for frame, w in self.forces.items())
+        poses = self.system.body_poses(q) if turned else {}
+        for frame, w in self.forces.items():
+            wrench = np.broadcast_to(w.at(frame, t, q, v), (len(q), 6))
+            if w.axes not in (None, frame):
+                turn = np.swapaxes(poses[frame][..., :3, :3], -1, -2) @ poses[w.axes][..., :3, :3]
+                wrench = (turn[:, None] @ wrench.reshape(-1, 2, 3, 1)).reshape(-1, 6)
             found[frame] = wrench
         return found
 
@@ -166,7 +202,7 @@ class Acting:
         """The accelerations (states, nv) under the control forces tau and everything else."""
         given, f_ext = tau, None
         if not self.system.elements.is_empty or self.forces:
-            given, f_ext = loads.acting(self.system, q, v, tau, self.wrenches(t))
+            given, f_ext = loads.acting(self.system, q, v, tau, self.wrenches(t, q, v))
         if self.motion:
             vdot = {joint: parts[2] for joint, parts in self.prescribed(t).items()}
             return self.system.hybrid_dynamics(q, v, given, vdot, f_ext=f_ext)[0]
@@ -189,3 +225,18 @@ def _limits(system: System) -> tuple[np.ndarray, np.ndarray]:
             high[k] += most
             driven[k] = True
     return np.where(driven, low, -np.inf), np.where(driven, high, np.inf)
+
+
+def _is_plain(system: System, joint: str) -> bool:
+    """Whether positions of a joint are plain numbers whose rates are its velocities."""
+    kind = system.plan.kind[system.plan.joint.index(joint)]
+    return kind is not None and not kind.turning and kind.nq == kind.nv
+
+
+def _pushed(functions: tuple[Any, ...], t: Any, q: Any, v: Any) -> np.ndarray:
+    """The wrenches that formulas give, one behind the other."""
+    rows = [function(t, q, v) for function in functions]
+    for row in rows:
+        if len(row) != 6:
+            raise StateError(f"ExternalWrench: a formula gave {len(row)} numbers; give six, moment and force.")
+    return array([x.item() if isinstance(x, np.ndarray) else x for row in rows for x in row])

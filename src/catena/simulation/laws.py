@@ -49,18 +49,9 @@ class CompiledLaw:
         # A method with a past would take forces that jump for smooth ones.
         if step is None or integrator == "abm4":
             return False
+        if acting.paths is not None and len(acting.paths.knots(duration)):
+            return False
         return all(_is_whole(x) for x in (1.0 / (acting.rate * step), duration / step))
-
-    def algorithm(self, variant: StepVariant) -> Algorithm:
-        """The step with the law in it; kept as long as the controller lives, so that its next run finds it."""
-        kept = _algorithms.setdefault(self.law, {})
-        key = (variant, self.acting.low.tobytes(), self.acting.high.tobytes())
-        if key not in kept:
-            # The law itself would never go while what is kept for it holds it.
-            kept[key] = step_algorithm(
-                variant, partial(_clipped, ref(self.law), self.acting.low, self.acting.high)
-            )
-        return kept[key]
 
     def begin(self, states: int) -> None:
         """A run of so many states begins with nothing to remember."""
@@ -92,6 +83,22 @@ class CompiledLaw:
 
 def _is_whole(x: float) -> bool:
     return x > 0.5 and abs(x - round(x)) < 1e-9 * x
+
+
+def algorithm_for(variant: StepVariant, law: CompiledLaw | None, acting: Acting) -> Algorithm:
+    """The step of a variant with the law and the formulas for wrenches in it; kept as long as the controller, or the
+    first of the wrenches, lives, so that its next run finds it."""
+    if law is None and acting.push is None:
+        return step_algorithm(variant)
+    owner: Any = next(iter(acting.forces.values())) if law is None else law.law
+    kept = _algorithms.setdefault(owner, {})
+    formulas = tuple(w.function for w in acting.forces.values()) if acting.push is not None else ()
+    key = (variant, acting.low.tobytes(), acting.high.tobytes(), formulas)
+    if key not in kept:
+        # The law itself would never go while what is kept for it holds it.
+        clipped = None if law is None else partial(_clipped, ref(law.law), acting.low, acting.high)
+        kept[key] = step_algorithm(variant, clipped, acting.push)
+    return kept[key]
 
 
 _algorithms: WeakKeyDictionary[Any, dict[Any, Algorithm]] = WeakKeyDictionary()

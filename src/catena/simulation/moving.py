@@ -20,11 +20,11 @@ from catena.kernels.algorithm import FORCE_INPUTS
 from catena.simulation.acting import Acting
 from catena.simulation.drift import Drift
 from catena.simulation.faults import collapse_message, crawling_message, runaway_message, too_long_message
-from catena.simulation.laws import CompiledLaw
+from catena.simulation.laws import CompiledLaw, algorithm_for
 from catena.simulation.methods import ADAPTIVE
 from catena.simulation.nodes import Nodes
 from catena.simulation.steps.multistep import HISTORY, PAST
-from catena.simulation.steps.stepping import start_acceleration, step_algorithm
+from catena.simulation.steps.stepping import start_acceleration
 from catena.simulation.steps.variant import StepVariant
 from catena.simulation.steps.work import SOURCES
 from catena.simulation.walking import Walk
@@ -72,9 +72,12 @@ class Mover:
             driven=bool(acting.motion),
             feedback=drift.feedback is not None and not drift.in_python,
             counts=counts_work(acting, drift),
+            paths=acting.compiled_motion,
+            wrench_paths=len(acting.forces) if acting.compiled_wrenches else 0,
+            pushed=acting.push is not None,
         )
         self.counts = variant.counts
-        self.algorithm = law.algorithm(variant) if law else step_algorithm(variant)
+        self.algorithm = algorithm_for(variant, law, acting)
         self.target, wrench = ("given", "f_given") if acting.placed else ("tau", "f_ext")
         # Forces that do not compile are told as joint forces and wrenches on nodes.
         self.absent = frozenset({"a_base"} if acting.has_python_elements else {"a_base", wrench})
@@ -229,7 +232,7 @@ class Mover:
         self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray
     ) -> dict[str, np.ndarray]:
         return {
-            **self.constant,
+            **self.constant, **(self.acting.paths.inputs(t[who]) if self.acting.paths else {}),
             "q": q[who], "qd": v[who], self.target: tau[who], "t": t[who, None], "end": ends[who, None],
             **{name: x[who] for name, x in (self.kept | self.past).items()},
         }  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 from catena.errors import StateError
 from catena.mechanism.validation import known
 from catena.simulation.drift import NAMES, Remedy
+from catena.simulation.external import as_wrench
 from catena.simulation.methods import FIXED_STEPS, INTEGRATORS
 from catena.system import System
 
@@ -30,7 +31,7 @@ class Problem:
     system: System
     control: Control | None = None
     motion: Mapping[str, Any] = field(default_factory=_nothing)
-    forces: Mapping[str, Callable[..., Any]] = field(default_factory=_nothing)
+    forces: Mapping[str, Any] = field(default_factory=_nothing)
     integrator: str = "dopri5"
     step: float | None = None
     rtol: float = 1e-11
@@ -67,8 +68,12 @@ class Problem:
         for name, given in (("motion", self.motion), ("forces", self.forces)):
             if not isinstance(given, Mapping):
                 raise StateError(f"{name} is {given!r}; give a mapping from names to functions of the time.")
-        for frame in self.forces:
-            known("frame", frame, list(system.plan.body_pose), "forces")
+        frames = list(system.plan.body_pose)
+        for frame, wrench in self.forces.items():
+            known("frame", frame, frames, "forces")
+            axes = as_wrench(wrench).axes
+            if axes is not None:
+                known("frame", axes, frames, f"axes of the wrench on {frame!r}")
         for joint in self.motion:
             known("joint", joint, system.joints, "motion")
 

@@ -95,6 +95,8 @@ class Run:
         self.t = np.zeros(len(self.q))
         self.times = sample_times(samples, self.duration, bool(self.batch))
         self.acting = Acting(problem, self.batch)
+        if problem.integrator not in SOLVERS:
+            self.acting.use_paths()
         if self.acting.motion:
             self.q, self.v, _ = self.acting.imposed(0.0, self.q, self.v)
         self.drift = Drift(system, problem.drift, self.q[0])
@@ -169,6 +171,8 @@ class Run:
             stops.append(np.arange(1, count) / self.acting.rate)
         if self.times is not None and not self.dense:
             stops.append(self.times[1:])
+        if self.acting.paths is not None:
+            stops.append(self.acting.paths.knots(self.duration))
         if any(event.terminal for event in self.events):
             # Nothing is computed far beyond an end that may come early.
             stops.append(np.linspace(0.0, self.duration, LOOKS + 1)[1:])
@@ -284,10 +288,7 @@ class Run:
                 times = self.times[self.times <= np.max(t) * (1.0 + SAME)]
                 rows = list(self._sampled(t, *rows, np.minimum(times, t[:, -1:])))
             q, v, work, tau = (x.reshape(*self.batch, *x.shape[1:]) for x in rows)
-        wrenches = {
-            frame: np.stack([self.acting.wrenches(float(x))[frame] for x in times])
-            for frame in self.acting.forces
-        }
+        wrenches = self._wrenches(times, q, v)
         moved = [self.acting.prescribed(float(x)) for x in times] if self.acting.motion else []
         driven = {
             name: np.broadcast_to(
@@ -302,6 +303,19 @@ class Run:
             self.system, times, q, v, tau, self.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
             events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.held,
         )  # fmt: skip
+
+    def _wrenches(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+        """The wrenches (..., samples, 6) that were given, each in the axes of its frame."""
+        if not self.acting.forces:
+            return {}
+        rows = [
+            self.acting.wrenches(float(t), *(x[..., k, :].reshape(-1, x.shape[-1]) for x in (q, v)))
+            for k, t in enumerate(times)
+        ]
+        return {
+            frame: np.stack([row[frame] for row in rows], axis=1).reshape(*q.shape[:-1], 6)
+            for frame in self.acting.forces
+        }
 
     @staticmethod
     def _works(work: np.ndarray) -> dict[str, np.ndarray]:

@@ -45,8 +45,8 @@ class Walk:
         self.results = tuple(program.tape.outputs)
         self.has_law = has_law
         self.given = () if has_law else (target,)
-        self.given += tuple(n for n in ("f_ext", "f_given", FORCE_INPUTS) if n in program.tape.inputs)
-        if acting.motion:
+        self.given += tuple(n for n in ("f_ext", "f_given", *((FORCE_INPUTS,) if acting.asks_wrenches else ())) if n in program.tape.inputs)
+        if acting.asks_motion:
             self.given += ("q", "qd", "qdd_given")
         self._pieces: dict[tuple[bool, bool], list[tuple[str, Piece]]] = {}
         self.beside, self.doubts = np.zeros(states, dtype=bool), np.zeros(states, dtype=bool)
@@ -98,7 +98,7 @@ class Walk:
             stops = {"forces"} if self.asks else set()
             if careful or self.drift.pulls or self.drift.in_python:
                 stops |= {"accelerations"}
-            if careful or self.acting.motion or self.drift.in_python or not closes:
+            if careful or self.acting.asks_motion or self.drift.in_python or not closes:
                 stops |= {"closing"}
             if self.states > 1 or careful:
                 stops |= {"decide"}
@@ -137,7 +137,7 @@ class Walk:
         """What acts at this stage."""
         t = self._time(b, part)
         acting = self.acting
-        if acting.motion:
+        if acting.asks_motion:
             q, v, vdot = acting.imposed(t, b["q"], b["qd"])
             b["q"][:], b["qd"][:], b["qdd_given"][:] = q, v, vdot
         if self.controls:
@@ -149,8 +149,8 @@ class Walk:
             tau, f_ext = acting.beyond_compiled(b["q"], b["qd"], tau)
             b["f_given" if "f_given" in b else "f_ext"][:] = f_ext
         b[self.target][:] = tau
-        if acting.forces:
-            b[FORCE_INPUTS][:] = acting.told_wrenches(t, self.states)
+        if acting.asks_wrenches:
+            b[FORCE_INPUTS][:] = acting.told_wrenches(t, b["q"], b["qd"])
 
     def _look_beside(self, b: dict[str, np.ndarray]) -> None:
         """Which states begin next to a singular configuration; steps there are held to what can be had there."""
@@ -189,7 +189,7 @@ class Walk:
         """Bring prescribed joints where they must be, and, in a careful step, loops back to closed states."""
         q, v = b["q"], b["qd"]
         b["error_0"][:] = np.where(np.isfinite(q).all() and np.isfinite(v).all(), b["error_0"], np.inf)
-        if self.acting.motion:
+        if self.acting.asks_motion:
             q[:], v[:], _ = self.acting.imposed(self._time(b, 1.0), q, v)
         if not (closes and self.drift.projects) or (self.careful is None and not self.drift.in_python):
             return

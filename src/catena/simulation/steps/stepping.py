@@ -59,6 +59,9 @@ from catena.spatial.scalars import absolute, array, where
 FAR = 1.5
 
 LawFunction = Callable[[Any, Any, Any, Any, Any], tuple[Any, Any]]
+PushFunction = Callable[[Any, Any, Any], Any]
+# The degree of polynomials that driven joints and wrenches follow.
+DEGREE = 5
 
 
 @at_ground
@@ -163,6 +166,56 @@ def _listed(x: Any) -> np.ndarray:
     return x if isinstance(x, np.ndarray) else array([x])
 
 
+def follow(stage_time: float) -> Sweep:
+    """Put driven joints where their polynomials have them at a part of the step."""
+
+    def put(body: Any, ground: Any) -> None:
+        if body.joint.nq != body.joint.nv:
+            return
+        s = ground.t + stage_time * ground.dt - ground.path_origin
+        c = [getattr(body, f"path_{j}") for j in range(DEGREE + 1)]
+        position = _polynomial(s, c)
+        rate = _polynomial(s, [j * c[j] for j in range(1, DEGREE + 1)])
+        change = _polynomial(s, [j * (j - 1) * c[j] for j in range(2, DEGREE + 1)])
+        body.q = _where_driven(body, position, body.q)
+        body.qd = _where_driven(body, rate, body.qd)
+        body.qdd_given = change
+
+    return with_ground(put)
+
+
+def _polynomial(s: Any, coefficients: list[Any]) -> Any:
+    """The sum of coefficients[j] s^j, entry by entry."""
+    total = coefficients[-1]
+    for c in coefficients[-2::-1]:
+        total = array([s * x + y for x, y in zip(total, c, strict=True)])
+    return total
+
+
+def _where_driven(body: Any, given: Any, free: Any) -> Any:
+    return array([where(d > 0.5, x, y) for d, x, y in zip(body.driven, given, free, strict=True)])
+
+
+def push_by_paths(stage_time: float) -> Sweep:
+    """Tell forces the wrenches that their polynomials have at a part of the step."""
+
+    def tell(whole: Any) -> None:
+        s = whole.t + stage_time * whole.dt - whole.path_origin
+        whole.force_inputs = _polynomial(s, [getattr(whole, f"wrench_{j}") for j in range(DEGREE + 1)])
+
+    return whole_state(tell)
+
+
+def push_by_law(push: PushFunction, stage_time: float) -> Sweep:
+    """Tell forces the wrenches that a formula gives."""
+
+    def tell(whole: Any) -> None:
+        t = whole.t + stage_time * whole.dt if stage_time else whole.t
+        whole.force_inputs = push(t, whole.q, whole.qd)
+
+    return whole_state(tell)
+
+
 def evaluation_times(method: str) -> tuple[float, ...]:
     """When a step asks for accelerations, as parts of its duration, in order."""
     if method == "abm4":
@@ -175,14 +228,17 @@ def start_acceleration(method: str) -> str:
     return {"abm4": "first", "semi_implicit": "qdd"}.get(method, "rate_v_0")
 
 
-def step_algorithm(variant: StepVariant, law: LawFunction | None = None) -> Algorithm:
-    """A step by the method, of a tree or of a mechanism with loops, with `law` where one is compiled in."""
-    return _steps(variant) if law is None else _step_algorithm(variant, law)
+def step_algorithm(
+    variant: StepVariant, law: LawFunction | None = None, push: PushFunction | None = None
+) -> Algorithm:
+    """A step by the method, of a tree or of a mechanism with loops, with a `law` for joint forces and one for wrenches
+    where they are compiled in."""
+    return _steps(variant) if law is None and push is None else _step_algorithm(variant, law, push)
 
 
 @lru_cache(maxsize=64)
 def _steps(variant: StepVariant) -> Algorithm:
-    return _step_algorithm(variant, None)
+    return _step_algorithm(variant, None, None)
 
 
 def _dynamics(variant: StepVariant) -> Algorithm:
@@ -193,7 +249,9 @@ def _dynamics(variant: StepVariant) -> Algorithm:
     return hybrid_elimination(variant.columns) if variant.driven else loop_elimination(variant.columns)
 
 
-def _step_algorithm(variant: StepVariant, law: LawFunction | None) -> Algorithm:
+def _step_algorithm(
+    variant: StepVariant, law: LawFunction | None, push: PushFunction | None
+) -> Algorithm:
     columns, shape = variant.columns, variant.law
     dynamics = _dynamics(variant)
     method = None if variant.method in ("semi_implicit", "abm4") else tableau(variant.method)
@@ -209,7 +267,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None) -> Algorithm:
         """The accelerations of a stage, and whether they can be trusted."""
         nonlocal evaluations
         evaluations += 1
-        sweeps: list[Sweep] = []
+        sweeps: list[Sweep] = [follow(stage_time)] if variant.paths else []
         if variant.fragile and stage_time:
             sweeps += 2 * [rest, close_positions, shift_positions]
             sweeps += [rest, close_velocities, shift_velocities]
@@ -218,6 +276,10 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None) -> Algorithm:
             sweeps.append(steer(law, shape, stage_time, target))
         if law is not None and evaluations == 1:
             sweeps.append(keep_force(target))
+        if push is not None:
+            sweeps.append(push_by_law(push, stage_time))
+        elif variant.wrench_paths:
+            sweeps.append(push_by_paths(stage_time))
         if variant.forces:
             sweeps += force_sweeps(count=variant.counts)
         sweeps += [sweep for sweep in dynamics.sweeps if not isinstance(sweep, OnCall)]
@@ -259,6 +321,8 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None) -> Algorithm:
                 sweeps.append(keep_first_doubt)
             sweeps.append(advance(method, stage))
             rewritten |= {f"rate_xi_{stage}", f"rate_v_{stage}"}
+    if variant.paths:
+        sweeps.append(follow(1.0))
     sweeps.append(Pause("closing"))
     corrections, occasional = 0, (0, 0)
     if columns and variant.projects:
@@ -278,7 +342,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None) -> Algorithm:
     outputs[start_acceleration(variant.method)] = VELOCITY
     if variant.driven:
         outputs["drive"] = VELOCITY
-        rewritten |= {"drive"}
+        rewritten |= {"drive", "qdd_given"}
     if variant.forces:
         inputs |= GIVEN
         del inputs["tau"], inputs["f_ext"]
@@ -293,6 +357,13 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None) -> Algorithm:
     ground_outputs: tuple[str, ...] = (
         "t", "h", "accepted", "halt", "doubt", "row", "wish", "dt", "error_0", "error_1", "shift", "first_doubt",
     )  # fmt: skip
+    if variant.paths:
+        inputs |= {f"path_{j}": VELOCITY for j in range(DEGREE + 1)}
+    if variant.wrench_paths:
+        wide = Numbers(6 * variant.wrench_paths)
+        ground_inputs |= {f"wrench_{j}": wide for j in range(DEGREE + 1)}
+    if variant.paths or variant.wrench_paths:
+        ground_inputs["path_origin"] = Numbers(1)
     if variant.counts:
         counted = Numbers(len(work.SOURCES))
         names = ("work", *(("power_past_1", "power_past_2") if variant.method == "abm4" else ()))

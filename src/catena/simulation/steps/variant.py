@@ -38,8 +38,9 @@ class LawShape:
 class StepVariant:
     """What a step is compiled for: the method, the most constraints of a loop (0: a tree), whether `forces` act, the
     law, whether loops go back to closed states, whether they do so at every stage (`fragile`), whether some joints are
-    `driven` along prescribed motions, whether closure errors feed back into the accelerations, and whether work is
-    counted."""
+    `driven` along prescribed motions, whether closure errors feed back into the accelerations, whether work is
+    counted, whether driven joints follow polynomials (`paths`), the number of wrenches
+    that do, and whether formulas give wrenches (`pushed`)."""
 
     method: str
     columns: int
@@ -50,6 +51,9 @@ class StepVariant:
     driven: bool = False
     feedback: bool = False
     counts: bool = False
+    paths: bool = False
+    wrench_paths: int = 0
+    pushed: bool = False
 
     @property
     def name(self) -> str:
@@ -63,6 +67,9 @@ class StepVariant:
             "driven" if self.driven else "",
             "feedback" if self.feedback else "",
             "counted" if self.counts else "",
+            "paths" if self.paths else "",
+            f"wrenches_{self.wrench_paths}" if self.wrench_paths else "",
+            "pushed" if self.pushed else "",
             "forces" if self.forces else "",
             f"law_{law.memory}_{law.inputs}_{'always' if law.continuous else 'due'}" if law else "",
         ]
