@@ -7,6 +7,7 @@ from typing import Any
 
 from catena.dynamics.closed.diagnosis import Diagnosis
 from catena.dynamics.closed.tip_contact import Support, TipContact
+from catena import forces
 from catena.errors import (
     CatenaError,
     CatenaWarning,
@@ -21,6 +22,7 @@ from catena.errors import (
     StateError,
     UnknownNameError,
 )
+from catena.forces import ForceKind, FrameForce, JointForce
 from catena.formats import load, save
 from catena.joints import (
     Cylindrical,
@@ -108,11 +110,14 @@ __all__ = [
     "Event",
     "Feedforward",
     "Fixed",
+    "ForceKind",
     "FormatError",
     "Found",
+    "FrameForce",
     "Free",
     "GravityCompensation",
     "Helical",
+    "JointForce",
     "JointKind",
     "JointPath",
     "KernelError",
@@ -145,6 +150,7 @@ __all__ = [
     "constant",
     "control",
     "cubic",
+    "forces",
     "generators",
     "load",
     "load_run",

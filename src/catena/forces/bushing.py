@@ -38,6 +38,10 @@ class Bushing(FrameForce):
         if not self.stiffness and not self.damping:
             raise ModelError("Bushing: it has neither stiffness nor damping, so it does nothing: give one of them")
 
+    @property
+    def spends(self) -> bool:
+        return any(self.damping)
+
     def load(self, at: Relative) -> Force:
         total = np.zeros(6)
         if self.stiffness:

@@ -114,6 +114,8 @@ def _check_damping(kind: ForceKind, at: Any) -> None:
     taken = float((moving - (resting if kind.stores else 0.0)) @ _velocity(at))
     size = float((np.abs(moving) + np.abs(resting)) @ np.abs(_velocity(at)))
     _say(kind, "its dampers give energy; give it another `source`", taken, 1e-12 * size)
+    if not kind.spends:
+        _say(kind, "it says that it spends nothing, but has a damper", abs(taken), 1e-12 * size)
 
 
 def _check_outputs(kind: ForceKind, at: Any) -> None:

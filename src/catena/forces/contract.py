@@ -86,6 +86,11 @@ class ForceKind(Parametric, ABC):
     drawn_as: ClassVar[str] = "spring"
     """A hint for pictures: "spring", "damper", "cable", "bushing", "arrow" or "none"."""
 
+    @property
+    def spends(self) -> bool:
+        """Whether there is power that `energy` does not account for, as of a damper. Numbers."""
+        return True
+
     @abstractmethod
     def load(self, at: Any) -> Any:
         """Return what the force does in this state."""

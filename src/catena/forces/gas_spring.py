@@ -46,6 +46,10 @@ class GasSpring(FrameForce):
             if self.exponent == 1.0:
                 object.__setattr__(self, "exponent", None)
 
+    @property
+    def spends(self) -> bool:
+        return self.damping != 0.0
+
     def load(self, at: Relative) -> Force:
         line = Line.between(at)
         return line.pull(self._tension(line))

@@ -46,6 +46,10 @@ class JointSpring(JointForce):
         if self.rest:
             joint.check(np.array(self.rest))
 
+    @property
+    def spends(self) -> bool:
+        return any(self.damping)
+
     def load(self, at: AtJoint) -> np.ndarray:
         force = np.zeros(at.joint.nv)
         if self.stiffness:

@@ -48,6 +48,10 @@ class JointStop(JointForce):
         if len(self.low) != joint.nv:
             raise ModelError(f"{who}: the stops have {len(self.low)} components: give {joint.nv} for this joint")
 
+    @property
+    def spends(self) -> bool:
+        return any(self.damping)
+
     def load(self, at: AtJoint) -> np.ndarray:
         d, A = at.deflection()
         rate = at.v if A is None else A @ at.v

@@ -31,6 +31,10 @@ class PointSpring(FrameForce):
         if self.stiffness == 0.0 and self.damping == 0.0:
             raise ModelError("PointSpring: stiffness and damping are both zero, so it does nothing: give one of them")
 
+    @property
+    def spends(self) -> bool:
+        return self.damping != 0.0
+
     def load(self, at: Relative) -> Force:
         line = Line.between(at)
         return line.pull(self._tension(line))

@@ -41,6 +41,10 @@ class TabledJointSpring(JointForce):
         if self.rest:
             joint.check(np.array(self.rest))
 
+    @property
+    def spends(self) -> bool:
+        return self.damper is not None
+
     def load(self, at: AtJoint) -> np.ndarray:
         d, rate, A = self._state(at)
         force = 0.0

@@ -30,6 +30,7 @@ from catena.mechanism.planner import make_system
 from catena.spatial import Pose
 
 VIRTUAL_ROOT = "root:"
+LIMITS = ".limits"
 _IDENTITY = Pose()
 
 
@@ -568,8 +569,11 @@ class Mechanism:
         return changed
 
     def _check_new_force_name(self, what: str, name: Any) -> None:
-        """Forces of all sorts share their names, because their outputs are told by name."""
+        """Forces of all sorts, the stops of joints among them, share their names, because their outputs are told by
+        name."""
         validation.name_of(what, name)
+        if name.endswith(LIMITS):
+            raise ModelError(f"{what} {name!r}: names ending in {LIMITS!r} are kept for stops of joints: choose another")
         for word, taken in (("spring", self._springs), ("wrench", self._wrenches), ("force", self._forces)):
             if name in taken:
                 raise ModelError(f"{what} {name!r}: the name is taken by another {word}: choose a different name")

@@ -17,14 +17,14 @@ from catena.dynamics.closed.problem import LoopProblem
 from catena.dynamics.force_report import force_report
 from catena.dynamics.stops import Stops, joint_stops
 from catena.errors import CatenaError
-from catena.forces import AtJoint, FrameForce, PlacedForce, Relative
+from catena.forces import AtJoint, PlacedForce, Relative
 from catena.forces.placed import TREE
 from catena.kinematics import stacks
-from catena.mechanism import GROUND
+from catena.mechanism import GROUND, LIMITS
 from catena.spatial import Motion, Transform
 from catena.system import closing
 from catena.system.evaluation import Evaluator
-from catena.system.placed_forces import LIMITS, applied_wrench, place_forces
+from catena.system.placed_forces import applied_wrench, place_forces
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,25 +126,27 @@ class Elements:
                 own = slice(int(plan.v_start[force.b]), int(plan.v_start[force.b] + plan.v_size[force.b]))
                 tau[:, own] += report.tau[force.name]
                 continue
-            ends = zip(self._bodies(force), (report.on_a, report.on_b), strict=True)
+            ends = zip(self._bodies[force.name], (report.on_a, report.on_b), strict=True)
             for body, wrenches in ends:
                 if body is not None and body != GROUND:
                     there = wrenches[force.name] @ self._from_node(body)
                     f_ext[body] = f_ext[body] + there if body in f_ext else there
         return tau, f_ext
 
-    def _bodies(self, force: PlacedForce) -> tuple[str | None, str]:
-        """The bodies that a force acts on at its two ends; None where nothing acts."""
+    @cached_property
+    def _bodies(self) -> dict[str, tuple[str | None, str]]:
+        """The bodies that each force acts on at its two ends; None where nothing acts."""
         mechanism = self._evaluator.mechanism
-        element = mechanism.force_elements.get(force.name)
-        if element is not None and element.frames is not None:
-            a, b = (mechanism.frames[n].body if n in mechanism.frames else n for n in element.frames)
-            return (a if isinstance(force.kind, FrameForce) and force.kind.reacts else None), b
-        joints = {element.at_joint} if element is not None else set()
-        joint = next(
-            j for j in mechanism.joints.values() if j.name in joints or LIMITS.format(j.name) == force.name
-        )
-        return joint.parent, joint.child
+        joints = {name + LIMITS: (j.parent, j.child) for name, j in mechanism.joints.items()}
+        found: dict[str, tuple[str | None, str]] = dict(joints)
+        for name, element in mechanism.force_elements.items():
+            if element.frames is not None:
+                a, b = (mechanism.frames[n].body if n in mechanism.frames else n for n in element.frames)
+                found[name] = (a if getattr(element.kind, "reacts", True) else None), b
+            else:
+                joint = mechanism.joints[str(element.at_joint)]
+                found[name] = joint.parent, joint.child
+        return found
 
     def _from_node(self, body: str) -> np.ndarray:
         """The matrix (6, 6) that takes motions from a body to its node, and so forces, as rows, the other way."""
