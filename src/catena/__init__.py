@@ -5,9 +5,9 @@ Describe a `Mechanism`, plan it with `m.system()`, compute with the `System`.
 
 from typing import Any
 
+from catena import forces
 from catena.dynamics.closed.diagnosis import Diagnosis
 from catena.dynamics.closed.tip_contact import Support, TipContact
-from catena import forces
 from catena.errors import (
     CatenaError,
     CatenaWarning,

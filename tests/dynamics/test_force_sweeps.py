@@ -19,7 +19,11 @@ from catena.mechanism.generators import four_bar, random_mechanism, stewart
 from catena.system.evaluation import Evaluator
 
 CHOSEN = ["Revolute", "Spherical"]
-FEW = [kind for kind in KINDS if isinstance(kind, ct.forces.PointSpring | ct.forces.ConstantWrench | ct.forces.Drag)]
+FEW = [
+    kind
+    for kind in KINDS
+    if isinstance(kind, ct.forces.PointSpring | ct.forces.ConstantWrench | ct.forces.Drag)
+]
 ALL = [kind for kind in KINDS if isinstance(kind, FrameForce) and not kind.inputs]
 
 
@@ -164,7 +168,9 @@ def test_wrenches_told_from_outside_are_external_wrenches(agree):
     wrenches = np.random.default_rng(0).normal(size=(4, 12))
     forces = (s.elements.applied(names[3], axes=names[3]), s.elements.applied(names[4], axes=names[2]))
     found = Evaluator(s.mechanism, s.plan).evaluate(
-        with_forces(articulated_body), {"q": q, "qd": v, "given": tau, "force_inputs": wrenches}, forces=forces
+        with_forces(articulated_body),
+        {"q": q, "qd": v, "given": tau, "force_inputs": wrenches},
+        forces=forces,
     )["qdd"]
     poses = s.body_poses(q)
     turn = np.swapaxes(poses[names[4]][:, :3, :3], 1, 2) @ poses[names[2]][:, :3, :3]
@@ -182,7 +188,9 @@ def test_a_step_on_the_whole_state_tells_wrenches(agree):
 
     @whole_state
     def blow(whole):
-        whole.force_inputs = np.array([whole.q[0], 0, whole.qd[1] * 2.0, whole.qd[0], 3.0, whole.q[2]], dtype=object)
+        whole.force_inputs = np.array(
+            [whole.q[0], 0, whole.qd[1] * 2.0, whole.qd[0], 3.0, whole.q[2]], dtype=object
+        )
 
     base = with_forces(articulated_body)
     lawful = replace(base, name="lawful_wrench", sweeps=(blow, *base.sweeps))
@@ -254,7 +262,9 @@ def test_springs_act_alike_whichever_joint_is_cut(kind, agree):
     m.add_joint("base", "ground", "b0", ct.Revolute("y"))
     for k in range(4):
         joint = ct.Planar("y") if k == 3 else kind if k == 1 else ct.Revolute("y")
-        m.add_joint(f"j{k}", f"b{k}", f"b{(k + 1) % 4}", joint, ct.Pose(p=(1, 0, 0)), ct.Pose(rpy=(0, 0.2, 0)))
+        m.add_joint(
+            f"j{k}", f"b{k}", f"b{(k + 1) % 4}", joint, ct.Pose(p=(1, 0, 0)), ct.Pose(rpy=(0, 0.2, 0))
+        )
         m.add_spring(f"s{k}", f"j{k}", 3.0, None, 0.2)
     m.add_spring_between("diagonal", "b0", "b2", 5.0, 0.7, 0.1)
     reference = m.system()
@@ -302,7 +312,13 @@ def test_a_loop_joint_without_a_formula_for_its_coordinates_is_played_on_plain_n
         s = m.system(cut=["other"])
         assert s.elements.is_compiled == (type(kind) is ct.Prismatic)
         q, v = np.array([[0.3, 0.0], [0.2, 0.0]]), np.array([[1.0, 0.0], [2.0, 0.0]])
-        found.append([s.element_energy(q), s.element_forces(q, v).f_ext["b"][:, 5], s.force_outputs(q, v)["s"]["power"]])
+        found.append(
+            [
+                s.element_energy(q),
+                s.element_forces(q, v).f_ext["b"][:, 5],
+                s.force_outputs(q, v)["s"]["power"],
+            ]
+        )
         assert s.element_energy(q[:0]).shape == (0,)
     agree(np.array(found[1]), np.array(found[0]), 1e-12)
 
@@ -311,11 +327,11 @@ def test_inverse_dynamics_with_forces_gives_back_what_forward_dynamics_was_given
     s = pressed().system()
     q, v, tau = given_states(s, 4)
     vdot = accelerations(s, with_forces(articulated_body), q, v, tau)["qdd"]
+    forward = with_forces(articulated_body)
     backward = replace(
-        newton_euler, name="newton_euler_pressed", sweeps=(*force_sweeps(), *newton_euler.sweeps), shared=with_forces(
-            articulated_body).shared, inputs={**with_forces(articulated_body).inputs, "qdd": newton_euler.inputs["qdd"]},
-        outputs={"tau": newton_euler.outputs["tau"]}, optional=frozenset({"given", "f_given", "a_base"}),
-        rewritten=frozenset({"tau"}),
+        newton_euler, name="newton_euler_pressed", sweeps=(*force_sweeps(), *newton_euler.sweeps),
+        inputs={**forward.inputs, "qdd": newton_euler.inputs["qdd"]}, shared=forward.shared,
+        optional=forward.optional, rewritten=frozenset({"tau"}),
     )  # fmt: skip
     # Forces at joints are not among the wrenches that a body passes on, so they are taken off by hand.
     found = s._evaluator.evaluate(backward, {"q": q, "qd": v, "qdd": vdot}, forces=s.elements.placed)["tau"]

@@ -33,7 +33,9 @@ TURNED = exp(Motion([0.3, -0.5, 0.8, 0.0, 0.0, 0.0])).R
 def apart(length, rate=0.0):
     """Frame b at a distance along a direction, moving along it, with other axes than frame a."""
     direction = np.array([2.0, -1.0, 2.0]) / 3.0
-    return Relative(Transform(TURNED, length * direction), Motion([0, 0, 0, *(TURNED @ (rate * direction))])), direction
+    return Relative(
+        Transform(TURNED, length * direction), Motion([0, 0, 0, *(TURNED @ (rate * direction))])
+    ), direction
 
 
 def tension(kind, length, rate=0.0):
@@ -164,17 +166,35 @@ REFUSED = [
     (lambda: Bushing((-1.0,) * 6), "Bushing: stiffness has a negative eigenvalue"),
     (lambda: Bushing((np.nan,) * 6), "Bushing: stiffness holds NaN"),
     (lambda: ConstantWrench((1.0,)), "ConstantWrench: moment has shape (1,): give 3 numbers"),
-    (lambda: Table((0.0, 0.0), (1.0, 2.0)), "Table: x is [0.0, 0.0]: give two or more points with x increasing"),
+    (
+        lambda: Table((0.0, 0.0), (1.0, 2.0)),
+        "Table: x is [0.0, 0.0]: give two or more points with x increasing",
+    ),
     (lambda: Table((0.0, 1.0), (1.0,)), "Table: y has shape (1,): give 2 numbers"),
-    (lambda: Table((0.0, 1.0), (1.0, 2.0), beyond="wrap"), "Table: beyond is 'wrap': choose one of line, hold"),
+    (
+        lambda: Table((0.0, 1.0), (1.0, 2.0), beyond="wrap"),
+        "Table: beyond is 'wrap': choose one of line, hold",
+    ),
     (lambda: TabledPointSpring(), "TabledPointSpring: it has neither a spring nor a damper"),
     (lambda: TabledJointSpring(), "TabledJointSpring: it has neither a spring nor a damper"),
     (lambda: JointSpring(), "JointSpring: it has neither stiffness nor damping"),
-    (lambda: JointStop((0.0,), (1.0,), (1.0, 2.0), (0.0,)), "JointStop: stiffness has shape (2,): give 1 numbers"),
-    (lambda: JointSpring((1.0, 2.0)).check(Revolute(), "force 'f'"), "force 'f': stiffness has 2 numbers: give 1"),
+    (
+        lambda: JointStop((0.0,), (1.0,), (1.0, 2.0), (0.0,)),
+        "JointStop: stiffness has shape (2,): give 1 numbers",
+    ),
+    (
+        lambda: JointSpring((1.0, 2.0)).check(Revolute(), "force 'f'"),
+        "force 'f': stiffness has 2 numbers: give 1",
+    ),
     (lambda: JointSpring((1.0,) * 3, (), (2.0, 0, 0, 0)).check(Spherical(), "force 'f'"), "quaternion"),
-    (lambda: TabledJointSpring(Table((0, 1), (0, 1)), component=1).check(Revolute(), "f"), "f: component is 1"),
-    (lambda: JointStop((0.0,), (1.0,), (1.0,), (0.0,)).check(Spherical(), "f"), "f: the stops have 1 components"),
+    (
+        lambda: TabledJointSpring(Table((0, 1), (0, 1)), component=1).check(Revolute(), "f"),
+        "f: component is 1",
+    ),
+    (
+        lambda: JointStop((0.0,), (1.0,), (1.0,), (0.0,)).check(Spherical(), "f"),
+        "f: the stops have 1 components",
+    ),
     (lambda: AppliedWrench().with_params([1.0]), "AppliedWrench has 0 parameters, but 1 were given"),
 ]
 

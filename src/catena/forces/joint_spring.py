@@ -36,7 +36,9 @@ class JointSpring(JointForce):
         numbers(self, "damping", least=0.0)
         numbers(self, "rest")
         if not self.stiffness and not self.damping:
-            raise ModelError("JointSpring: it has neither stiffness nor damping, so it does nothing: give one")
+            raise ModelError(
+                "JointSpring: it has neither stiffness nor damping, so it does nothing: give one"
+            )
 
     def check(self, joint: JointKind, who: str) -> None:
         for name, size in (("stiffness", joint.nv), ("damping", joint.nv), ("rest", joint.nq)):

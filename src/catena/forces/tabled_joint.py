@@ -37,7 +37,9 @@ class TabledJointSpring(JointForce):
 
     def check(self, joint: JointKind, who: str) -> None:
         if not 0 <= self.component < joint.nv:
-            raise ModelError(f"{who}: component is {self.component}: this joint has {joint.nv}, counted from 0")
+            raise ModelError(
+                f"{who}: component is {self.component}: this joint has {joint.nv}, counted from 0"
+            )
         if self.rest:
             joint.check(np.array(self.rest))
 

@@ -21,6 +21,7 @@ from catena.forces import AtJoint, PlacedForce, Relative
 from catena.forces.placed import TREE
 from catena.kinematics import stacks
 from catena.mechanism import GROUND, LIMITS
+from catena.mechanism.validation import known
 from catena.spatial import Motion, Transform
 from catena.system import closing
 from catena.system.evaluation import Evaluator
@@ -38,9 +39,9 @@ class ElementForces:
 
 @dataclass(frozen=True, eq=False)
 class ForceReport:
-    """What every force does at some states, by its name: `tau` (states, nv of its joint) at joints of the tree, wrenches
-    `on_a` and `on_b` (states, 6) on nodes elsewhere, `energy`, `power` and `spent` power (states,), and the `outputs` of
-    its kind."""
+    """What every force does at some states, by its name: `tau` (states, nv of its joint) at joints of the tree,
+    wrenches `on_a` and `on_b` (states, 6) on nodes elsewhere, `energy`, `power` and `spent` power (states,), and the
+    `outputs` of its kind."""
 
     tau: dict[str, np.ndarray]
     on_a: dict[str, np.ndarray]
@@ -73,6 +74,9 @@ class Elements:
     def applied(self, frame: str, axes: str = GROUND) -> PlacedForce:
         """A wrench on a frame, in the axes of a frame, that is told from outside at every instant."""
         if (frame, axes) not in self._applied:
+            plan, who = self._evaluator.plan, repr(self._evaluator.mechanism.name)
+            for name in (frame, axes):
+                known("body or frame", name, plan.body_pose, who)
             self._applied[frame, axes] = applied_wrench(self._evaluator.plan, frame, axes)
         return self._applied[frame, axes]
 
@@ -159,7 +163,9 @@ class Elements:
         """What forces store at q (states, nq), (states,)."""
         if self.is_empty:
             return np.zeros(len(q))
-        return sum(self.report(q, np.zeros((len(q), self._evaluator.plan.nv))).energy.values(), np.zeros(len(q)))
+        return sum(
+            self.report(q, np.zeros((len(q), self._evaluator.plan.nv))).energy.values(), np.zeros(len(q))
+        )
 
     def powers(self, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """The power (states,) that no stored energy accounts for, by source."""
@@ -187,5 +193,9 @@ def _output_names(force: PlacedForce) -> list[str]:
     """What the kind of a force records, asked at some state."""
     inputs = np.zeros(force.kind.inputs)
     if force.joint is None:
-        return list(force.kind.outputs(Relative(Transform.translation([1.0, 0.0, 0.0]), Motion.zero(), inputs)))
-    return list(force.kind.outputs(AtJoint(force.joint, force.joint.neutral(), np.zeros(force.joint.nv), inputs)))
+        return list(
+            force.kind.outputs(Relative(Transform.translation([1.0, 0.0, 0.0]), Motion.zero(), inputs))
+        )
+    return list(
+        force.kind.outputs(AtJoint(force.joint, force.joint.neutral(), np.zeros(force.joint.nv), inputs))
+    )

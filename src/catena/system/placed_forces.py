@@ -10,10 +10,7 @@ from catena.spatial import Transform
 from catena.structure import Plan
 
 
-
-def place_forces(
-    mechanism: Mechanism, plan: Plan, stops: Mapping[str, Stops]
-) -> tuple[PlacedForce, ...]:
+def place_forces(mechanism: Mechanism, plan: Plan, stops: Mapping[str, Stops]) -> tuple[PlacedForce, ...]:
     """All forces of a mechanism, and the stops of its joints. Those at locked and welded joints are left out, because
     these have no coordinates."""
     placed = []

@@ -253,6 +253,7 @@ def _step_algorithm(making: Making, law: LawFunction | None) -> Algorithm:
     return Algorithm(
         making.name, dynamics.ground, (hold, *sweeps),
         inputs=inputs, outputs=outputs, ground_inputs=ground_inputs, ground_outputs=ground_outputs,
-        optional=dynamics.optional | GIVEN.keys(), views=dynamics.views, columns=dynamics.columns, rewritten=frozenset(rewritten),
+        optional=dynamics.optional | GIVEN.keys(), views=dynamics.views, columns=dynamics.columns,
+        rewritten=frozenset(rewritten),
         replayed=True, occasional=occasional, shared=SHARED if making.elements else {},
     )  # fmt: skip
