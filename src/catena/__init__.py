@@ -5,6 +5,7 @@ Describe a `Mechanism`, plan it with `m.system()`, compute with the `System`.
 
 from typing import Any
 
+from catena import forces
 from catena.dynamics.closed.diagnosis import Diagnosis
 from catena.dynamics.closed.tip_contact import Support, TipContact
 from catena.errors import (
@@ -21,6 +22,7 @@ from catena.errors import (
     StateError,
     UnknownNameError,
 )
+from catena.forces import ForceKind, FrameForce, JointForce
 from catena.formats import load, save
 from catena.joints import (
     Cylindrical,
@@ -111,11 +113,14 @@ __all__ = [
     "ExternalWrench",
     "Feedforward",
     "Fixed",
+    "ForceKind",
     "FormatError",
     "Found",
+    "FrameForce",
     "Free",
     "GravityCompensation",
     "Helical",
+    "JointForce",
     "JointKind",
     "JointPath",
     "KernelError",
@@ -149,6 +154,7 @@ __all__ = [
     "constant",
     "control",
     "cubic",
+    "forces",
     "generators",
     "load",
     "load_run",

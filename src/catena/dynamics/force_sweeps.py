@@ -12,9 +12,9 @@ What a step finds afterwards:
   body.f_ext  `f_given`, and what forces add, on the node in its axes at its origin
   ground      with `count`, the powers `power_friction` and `power_wrenches` of forces, that of `given` as
               `power_actuators`; what springs store is in none of them
-`given` (nv) is the joint force from outside; `f_given` a wrench on every node, which is optional. The `inputs` of forces
-(`AppliedWrench` has six) are the input `FORCE_INPUTS` of the program, force after force, or what a step on the whole
-state writes as `whole.force_inputs`.
+`given` (nv) is the joint force from outside, `f_given` a wrench on every node; both are optional. The `inputs` of
+forces (`AppliedWrench` has six) are the input `FORCE_INPUTS` of the program, force after force, or what a step on the
+whole state writes as `whole.force_inputs`.
 """
 
 from collections.abc import Mapping

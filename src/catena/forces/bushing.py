@@ -35,7 +35,13 @@ class Bushing(FrameForce):
         for name in ("stiffness", "damping"):
             object.__setattr__(self, name, _matrix(name, getattr(self, name)))
         if not self.stiffness and not self.damping:
-            raise ModelError("Bushing: it has neither stiffness nor damping, so it does nothing: give one of them")
+            raise ModelError(
+                "Bushing: it has neither stiffness nor damping, so it does nothing: give one of them"
+            )
+
+    @property
+    def spends(self) -> bool:
+        return any(self.damping)
 
     def load(self, at: Relative) -> Force:
         total = np.zeros(6)
@@ -79,7 +85,9 @@ def _matrix(name: str, value: Any) -> tuple[float, ...]:
     if found.size == 0 or not found.any():
         return ()
     if found.shape not in ((6,), (36,), (6, 6)):
-        raise ModelError(f"Bushing: {name} has shape {found.shape}: give 6 numbers for the diagonal, or (6, 6)")
+        raise ModelError(
+            f"Bushing: {name} has shape {found.shape}: give 6 numbers for the diagonal, or (6, 6)"
+        )
     if not np.isfinite(found).all():
         raise ModelError(f"Bushing: {name} holds NaN or infinity: give finite numbers")
     full = np.diag(found) if found.shape == (6,) else found.reshape(6, 6)
@@ -87,5 +95,7 @@ def _matrix(name: str, value: Any) -> tuple[float, ...]:
     if np.abs(full - full.T).max() > 1e-9 * size:
         raise ModelError(f"Bushing: {name} is not symmetric: give a symmetric 6 x 6 matrix")
     if np.linalg.eigvalsh(full).min() < -1e-9 * size:
-        raise ModelError(f"Bushing: {name} has a negative eigenvalue: a bushing resists motion in every direction")
+        raise ModelError(
+            f"Bushing: {name} has a negative eigenvalue: a bushing resists motion in every direction"
+        )
     return tuple(found.ravel().tolist())

@@ -32,6 +32,10 @@ class Cable(FrameForce):
         if self.stiffness == 0.0:
             raise ModelError("Cable: stiffness is zero, so it holds nothing: give more than zero")
 
+    @property
+    def spends(self) -> bool:
+        return self.damping != 0.0
+
     def load(self, at: Relative) -> Force:
         line = Line.between(at)
         return line.pull(self._tension(line))

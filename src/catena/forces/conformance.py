@@ -59,10 +59,15 @@ def _states(kind: ForceKind, joint: JointKind | None, rng: np.random.Generator) 
     fitting = [joint] if joint is not None else [j for j in JOINTS if _fits(kind, j)]
     assert fitting, f"{kind!r}: it fits none of the usual joints; say which with joint=..."
     return [
-        AtJoint(j, j.integrate(j.neutral(), 0.6 * rng.normal(size=j.nv)), rng.normal(size=j.nv), rng.normal(size=kind.inputs))
+        AtJoint(
+            j,
+            j.integrate(j.neutral(), 0.6 * rng.normal(size=j.nv)),
+            rng.normal(size=j.nv),
+            rng.normal(size=kind.inputs),
+        )
         for j in fitting
         for _ in range(4)
-    ]  # fmt: skip
+    ]
 
 
 def _fits(kind: JointForce, joint: JointKind) -> bool:
@@ -124,13 +129,17 @@ def _check_damping(kind: ForceKind, at: Any) -> None:
     taken = float((moving - (resting if kind.stores else 0.0)) @ _velocity(at))
     size = float((np.abs(moving) + np.abs(resting)) @ np.abs(_velocity(at)))
     _say(kind, "its dampers give energy; give it another `source`", taken, 1e-12 * size)
+    if not kind.spends:
+        _say(kind, "it says that it spends nothing, but has a damper", abs(taken), 1e-12 * size)
 
 
 def _check_outputs(kind: ForceKind, at: Any) -> None:
     found = kind.outputs(at)
     for name, value in found.items():
         assert isinstance(name, str), f"{kind!r}: the output {name!r} has no name."
-        assert np.shape(value) == (), f"{kind!r}: the output {name!r} has shape {np.shape(value)}, not a number."
+        assert np.shape(value) == (), (
+            f"{kind!r}: the output {name!r} has shape {np.shape(value)}, not a number."
+        )
         assert np.isfinite(float(value)), f"{kind!r}: the output {name!r} is {value}."
 
 
@@ -141,8 +150,12 @@ def _check_params(kind: ForceKind, at: Any, rng: np.random.Generator) -> None:
     assert again.signature == kind.signature, f"{kind!r}: with_params changes the signature."
     gap = float(np.abs(_entries(again.load(at)) - _entries(kind.load(at))).max(initial=0.0))
     _say(kind, "with_params(params()) has another load", gap, 0.0)
-    other = kind.with_params([float(p) * s for p, s in zip(params, rng.uniform(0.9, 1.1, len(params)), strict=True)])
-    assert other.signature == kind.signature, f"{kind!r}: other parameters change the signature, which names the code."
+    other = kind.with_params(
+        [float(p) * s for p, s in zip(params, rng.uniform(0.9, 1.1, len(params)), strict=True)]
+    )
+    assert other.signature == kind.signature, (
+        f"{kind!r}: other parameters change the signature, which names the code."
+    )
 
 
 def _check_symbols(kind: ForceKind, at: Any) -> None:
@@ -160,12 +173,12 @@ def _check_symbols(kind: ForceKind, at: Any) -> None:
         return array([column[i] for i in range(len(numbers))])
 
     if isinstance(at, Relative):
-        X = type(at.X).from_entries(symbols(at.X.entries()))
+        X = type(at.X).from_entries(list(symbols(at.X.entries())))
         state: Any = Relative(X, Motion(symbols(at.v.array)), symbols(at.inputs))
     else:
         state = AtJoint(at.joint, symbols(at.q), symbols(at.v), symbols(at.inputs))
     free = kind.with_params(list(symbols(kind.params()))) if kind.params() else kind
-    parts = {
+    parts: dict[str, tuple[Any, Any]] = {
         "load": (_entries(free.load(state)), _entries(kind.load(at))),
         "energy": ([free.energy(state)], [kind.energy(at)]),
         "outputs": (list(free.outputs(state).values()), list(kind.outputs(at).values())),
@@ -178,4 +191,9 @@ def _check_symbols(kind: ForceKind, at: Any) -> None:
         found = np.asarray(function(*values), dtype=float).ravel()
         expected = np.asarray(numeric, dtype=float)
         gap = float(np.abs(found - expected).max(initial=0.0))
-        _say(kind, f"{name} of symbols differs from {name} of numbers", gap, 1e-11 * (1.0 + float(np.abs(expected).max())))
+        _say(
+            kind,
+            f"{name} of symbols differs from {name} of numbers",
+            gap,
+            1e-11 * (1.0 + float(np.abs(expected).max())),
+        )

@@ -5,10 +5,10 @@ from how b stands and moves relative to a it tells the wrench on b, and the oppo
 acts at a joint, of the tree or of a loop: from the joint's position and velocity it tells the joint force. Arguments
 are numbers or CasADi symbols alike.
 
-To add a kind, subclass one of the two in a file of your own as a frozen dataclass, define `load`, with the functions of
-`catena.spatial.scalars` in place of NumPy's and of `if`, and run `catena.forces.check_force_kind` on an instance. A kind
-that stores energy defines `energy` too. Fields annotated `float` or `tuple[float, ...]` are parameters, data of the
-compiled code: a new value compiles nothing.
+To add a kind, subclass one of the two in a file of your own as a frozen dataclass, define `load`, with the functions
+of `catena.spatial.scalars` in place of NumPy's and of `if`, and run `catena.forces.check_force_kind` on an instance. A
+kind that stores energy defines `energy` too. Fields annotated `float` or `tuple[float, ...]` are parameters, data of
+the compiled code: a new value compiles nothing.
 """
 
 from __future__ import annotations
@@ -86,6 +86,11 @@ class ForceKind(Parametric, ABC):
     drawn_as: ClassVar[str] = "spring"
     """A hint for pictures: "spring", "damper", "cable", "bushing", "arrow" or "none"."""
 
+    @property
+    def spends(self) -> bool:
+        """Whether there is power that `energy` does not account for, as of a damper. Numbers."""
+        return True
+
     @abstractmethod
     def load(self, at: Any) -> Any:
         """Return what the force does in this state."""
@@ -100,7 +105,8 @@ class ForceKind(Parametric, ABC):
 
 
 class FrameForce(ForceKind):
-    """A force between two frames. `load(at: Relative)` is the wrench [moment; force] on b, at b's origin in b's axes."""
+    """A force between two frames: `load(at: Relative)` is the wrench [moment; force] on b, in b's axes at b's
+    origin."""
 
     reacts: ClassVar[bool] = True
     """Whether the opposite wrench acts on a. Where it does not, the force comes from outside, and frame a only lends

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from catena.errors import ModelError
@@ -22,29 +22,31 @@ class GasSpring(FrameForce):
     """A gas enclosed between a cylinder and a piston, which pushes the origins of two frames apart.
 
     At the distance `length` [m] it pushes with `force` [N] and the gas column is `column` [m] long. Elsewhere the
-    pressure changes as (column / current column)^exponent: 1.4 for quick motions of air; None, a constant temperature.
+    pressure changes as (column / current column)^exponent: 1.4 for quick motions of air, 1 where the temperature stays.
     `outside` [N] is what the pressure around it pushes back. `damping` is that of the piston.
     """
 
     force: float
     length: float
     column: float
-    exponent: float | None = 1.4
+    exponent: float = 1.4
     outside: float = 0.0
     damping: float = 0.0
+    is_isothermal: bool = field(init=False)
 
     stores = True
     drawn_as = "damper"
 
     def __post_init__(self) -> None:
-        for name in ("force", "length", "column", "outside", "damping"):
+        for name in ("force", "length", "column", "exponent", "outside", "damping"):
             number(self, name, least=0.0)
         if self.column == 0.0:
             raise ModelError("GasSpring: column is zero: give the length of the gas column in metres")
-        if self.exponent is not None:
-            number(self, "exponent", least=0.0)
-            if self.exponent == 1.0:
-                object.__setattr__(self, "exponent", None)
+        object.__setattr__(self, "is_isothermal", self.exponent == 1.0)
+
+    @property
+    def spends(self) -> bool:
+        return self.damping != 0.0
 
     def load(self, at: Relative) -> Force:
         line = Line.between(at)
@@ -53,7 +55,7 @@ class GasSpring(FrameForce):
     def energy(self, at: Relative) -> Any:
         line = Line.between(at)
         part, beyond = self._part(line)
-        if self.exponent is None:
+        if self.is_isothermal:
             work = self.force * self.column * logarithm(part)
         else:
             work = self.force * self.column * (power(part, 1.0 - self.exponent) - 1.0) / (1.0 - self.exponent)
@@ -67,10 +69,10 @@ class GasSpring(FrameForce):
         return self.outside - self._push(self._part(line)[0]) + self.damping * line.rate
 
     def _push(self, part: Any) -> Any:
-        return self.force / (part if self.exponent is None else power(part, self.exponent))
+        return self.force / (part if self.is_isothermal else power(part, self.exponent))
 
     def _part(self, line: Line) -> tuple[Any, Any]:
-        """The gas column as a part of `column`, no shorter than the shortest, and by how much it would be longer [m]."""
+        """The gas column as a part of `column`, no shorter than the shortest, and how much is missing to that [m]."""
         part = 1.0 + (line.length - self.length) / self.column
         kept = where(less(part, SHORTEST), SHORTEST, part)
         return kept, (part - kept) * self.column

@@ -36,7 +36,9 @@ class JointSpring(JointForce):
         numbers(self, "damping", least=0.0)
         numbers(self, "rest")
         if not self.stiffness and not self.damping:
-            raise ModelError("JointSpring: it has neither stiffness nor damping, so it does nothing: give one")
+            raise ModelError(
+                "JointSpring: it has neither stiffness nor damping, so it does nothing: give one"
+            )
 
     def check(self, joint: JointKind, who: str) -> None:
         for name, size in (("stiffness", joint.nv), ("damping", joint.nv), ("rest", joint.nq)):
@@ -45,6 +47,10 @@ class JointSpring(JointForce):
                 raise ModelError(f"{who}: {name} has {len(given)} numbers: give {size} for this joint")
         if self.rest:
             joint.check(np.array(self.rest))
+
+    @property
+    def spends(self) -> bool:
+        return any(self.damping)
 
     def load(self, at: AtJoint) -> np.ndarray:
         force = np.zeros(at.joint.nv)

@@ -40,27 +40,41 @@ class JointStop(JointForce):
 
     def __post_init__(self) -> None:
         for name in ("low", "high"):
-            object.__setattr__(self, name, tuple(np.clip(np.atleast_1d(getattr(self, name)), -FAR, FAR).tolist()))
+            object.__setattr__(
+                self, name, tuple(np.clip(np.atleast_1d(getattr(self, name)), -FAR, FAR).tolist())
+            )
         for name, least in (("low", -np.inf), ("high", -np.inf), ("stiffness", 0.0), ("damping", 0.0)):
             numbers(self, name, len(self.low), least=least)
 
     def check(self, joint: JointKind, who: str) -> None:
         if len(self.low) != joint.nv:
-            raise ModelError(f"{who}: the stops have {len(self.low)} components: give {joint.nv} for this joint")
+            raise ModelError(
+                f"{who}: the stops have {len(self.low)} components: give {joint.nv} for this joint"
+            )
+
+    @property
+    def spends(self) -> bool:
+        return any(self.damping)
 
     def load(self, at: AtJoint) -> np.ndarray:
         d, A = at.deflection()
         rate = at.v if A is None else A @ at.v
         parts = zip(d, rate, self.low, self.high, self.stiffness, self.damping, strict=True)
-        push = array([push_back(lo - x, -dx, k, c) - push_back(x - hi, dx, k, c) for x, dx, lo, hi, k, c in parts])
+        push = array(
+            [push_back(lo - x, -dx, k, c) - push_back(x - hi, dx, k, c) for x, dx, lo, hi, k, c in parts]
+        )
         return push if A is None else A.T @ push
 
     def energy(self, at: AtJoint) -> Any:
         d, _ = at.deflection()
-        depths = [(positive(lo - x), positive(x - hi)) for x, lo, hi in zip(d, self.low, self.high, strict=True)]
+        depths = [
+            (positive(lo - x), positive(x - hi)) for x, lo, hi in zip(d, self.low, self.high, strict=True)
+        ]
         return sum([0.5 * k * (a * a + b * b) for k, (a, b) in zip(self.stiffness, depths, strict=True)], 0.0)
 
     def outputs(self, at: AtJoint) -> Mapping[str, Any]:
         d, _ = at.deflection()
-        beyond = [positive(x - hi) - positive(lo - x) for x, lo, hi in zip(d, self.low, self.high, strict=True)]
+        beyond = [
+            positive(x - hi) - positive(lo - x) for x, lo, hi in zip(d, self.low, self.high, strict=True)
+        ]
         return joint_outputs(beyond, self.load(at))

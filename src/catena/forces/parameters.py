@@ -48,7 +48,9 @@ class Parametric:
         """Return this object with the entries of `params()` replaced by these numbers or symbols."""
         expected = len(self.params())
         if len(params) != expected:
-            raise ModelError(f"{type(self).__name__} has {expected} parameters, but {len(params)} were given.")
+            raise ModelError(
+                f"{type(self).__name__} has {expected} parameters, but {len(params)} were given."
+            )
         changed, rest = copy(self), list(params)
         for one, value in self._parts():
             if isinstance(value, Parametric):
@@ -56,7 +58,9 @@ class Parametric:
                 object.__setattr__(changed, one.name, value.with_params(rest[:count]))
             elif _is_data(one, value):
                 count = len(value) if isinstance(value, tuple) else 1
-                object.__setattr__(changed, one.name, tuple(rest[:count]) if isinstance(value, tuple) else rest[0])
+                object.__setattr__(
+                    changed, one.name, tuple(rest[:count]) if isinstance(value, tuple) else rest[0]
+                )
             else:
                 count = 0
             rest = rest[count:]
@@ -91,7 +95,9 @@ def numbers(owner: Any, name: str, size: int | None = None, *, least: float = -n
     if is_symbolic(value):
         return
     shape = None if size is None else (size,)
-    values = _checked(type(owner).__name__, name, np.atleast_1d(np.asarray(value, dtype=object)), shape, least)
+    values = _checked(
+        type(owner).__name__, name, np.atleast_1d(np.asarray(value, dtype=object)), shape, least
+    )
     object.__setattr__(owner, name, tuple(values.tolist()))
 
 

@@ -41,6 +41,11 @@ class PlacedForce:
         return self.a == self.b and getattr(self.kind, "reacts", True)
 
     @property
+    def is_from_outside(self) -> bool:
+        """Whether the force comes from the ground or from outside, so that it changes the momentum."""
+        return 0 in (self.a, self.b) or not getattr(self.kind, "reacts", True)
+
+    @property
     def is_compiled(self) -> bool:
         """Whether there is a formula for all of it: at a loop the joint must find its coordinates by one."""
         return self.site != LOOP or self.joint is None or self.joint.finds_coordinates_of_symbols

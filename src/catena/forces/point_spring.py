@@ -29,7 +29,13 @@ class PointSpring(FrameForce):
         for name in ("stiffness", "rest_length", "damping"):
             number(self, name, least=0.0)
         if self.stiffness == 0.0 and self.damping == 0.0:
-            raise ModelError("PointSpring: stiffness and damping are both zero, so it does nothing: give one of them")
+            raise ModelError(
+                "PointSpring: stiffness and damping are both zero, so it does nothing: give one of them"
+            )
+
+    @property
+    def spends(self) -> bool:
+        return self.damping != 0.0
 
     def load(self, at: Relative) -> Force:
         line = Line.between(at)

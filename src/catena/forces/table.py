@@ -19,9 +19,9 @@ BEYOND = ("line", "hold")
 class Table(Parametric):
     """A function of one number through the points (x, y), x increasing.
 
-    Between points it is straight, or with `smooth` the monotone cubic of Fritsch and Carlson, which has no overshoot and
-    a continuous slope. Beyond the first and the last point it goes on as a "line" with the slope it has there, or it
-    "hold"s the value. All numbers of the table are parameters; how many points there are belongs to the code.
+    Between points it is straight, or with `smooth` the monotone cubic of Fritsch and Carlson, which has no overshoot
+    and a continuous slope. Beyond the first and the last point it goes on as a "line" with the slope it has there, or
+    it "hold"s the value. All numbers of the table are parameters; how many points there are belongs to the code.
     """
 
     x: tuple[float, ...]
@@ -38,7 +38,9 @@ class Table(Parametric):
             raise ModelError(f"Table: x is {list(self.x)}: give two or more points with x increasing")
         if self.beyond not in BEYOND:
             raise ModelError(f"Table: beyond is {self.beyond!r}: choose one of {', '.join(BEYOND)}")
-        object.__setattr__(self, "coefficients", tuple(_pieces(x, y, self.smooth, self.beyond).ravel().tolist()))
+        object.__setattr__(
+            self, "coefficients", tuple(_pieces(x, y, self.smooth, self.beyond).ravel().tolist())
+        )
 
     def value(self, at: Any) -> Any:
         """The value at a number or symbol."""
@@ -70,8 +72,8 @@ def _polynomial(d: Any, coefficients: Sequence[Any]) -> Any:
 
 
 def _pieces(x: np.ndarray, y: np.ndarray, smooth: bool, beyond: str) -> np.ndarray:
-    """Of each piece the integral up to its beginning and its coefficients, lowest first: one before the first point, and
-    one that begins at each point."""
+    """Of each piece the integral up to its beginning and its coefficients, lowest first: one before the first point,
+    and one that begins at each point."""
     h, rise = np.diff(x), np.diff(y) / np.diff(x)
     if smooth:
         slope = _monotone_slopes(h, rise)

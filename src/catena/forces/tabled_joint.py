@@ -37,9 +37,15 @@ class TabledJointSpring(JointForce):
 
     def check(self, joint: JointKind, who: str) -> None:
         if not 0 <= self.component < joint.nv:
-            raise ModelError(f"{who}: component is {self.component}: this joint has {joint.nv}, counted from 0")
+            raise ModelError(
+                f"{who}: component is {self.component}: this joint has {joint.nv}, counted from 0"
+            )
         if self.rest:
             joint.check(np.array(self.rest))
+
+    @property
+    def spends(self) -> bool:
+        return self.damper is not None
 
     def load(self, at: AtJoint) -> np.ndarray:
         d, rate, A = self._state(at)

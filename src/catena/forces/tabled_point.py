@@ -29,6 +29,10 @@ class TabledPointSpring(FrameForce):
         if self.spring is None and self.damper is None:
             raise ModelError("TabledPointSpring: it has neither a spring nor a damper: give one of them")
 
+    @property
+    def spends(self) -> bool:
+        return self.damper is not None
+
     def load(self, at: Relative) -> Force:
         line = Line.between(at)
         return line.pull(self._tension(line))

@@ -274,8 +274,8 @@ class ToForces(Sweep):
 
 @dataclass(frozen=True)
 class EachForce(Sweep):
-    """Every force, with the bodies that it acts on and, if the step names it, the ground. With `moving`, forces that act
-    within one rigid piece are left out, because they move nothing and their two records are one."""
+    """Every force, with the bodies that it acts on and, if the step names it, the ground. With `moving`, forces that
+    act within one rigid piece are left out, because they move nothing and their two records are one."""
 
     moving: bool = False
 

@@ -1,7 +1,7 @@
 """Compiled steps: from the disk cache where they are there, traced, lowered and compiled where they are not.
 
-A unit holds all steps that one sort of owner (a body or a loop on a joint of one kind, a force of one kind, a multiplier,
-the frame, the ground) does in one algorithm with one choice of optional inputs. Units know nothing of any
+A unit holds all steps that one sort of owner (a body or a loop on a joint of one kind, a force of one kind, a
+multiplier, the frame, the ground) does in one algorithm with one choice of optional inputs. Units know nothing of any
 mechanism, so a changed one compiles nothing unless it brings a kind of joint or force that was never met.
 """
 

@@ -257,8 +257,8 @@ class Layout:
         return reached(self.plan, self.forces)
 
     def force_table(self, name: str) -> np.ndarray:
-        """Columns of a user's array, force after force, and slots for a field of those forces that have it: pairs of byte
-        offsets, shape (n, 2)."""
+        """Columns of a user's array, force after force, and slots for a field of those forces that have it: pairs of
+        byte offsets, shape (n, 2)."""
         offsets = [
             record + np.array(unit.fields.get(name, []), dtype=np.int64) * self.slot_bytes
             for record, unit in zip(self.force_records, self.force_units, strict=True)
@@ -400,7 +400,9 @@ def build_tape(
     loop_start = loop_start + len(values) * WORD
     values = np.concatenate([values, loop_values])
     force_values = [force.constants() for force in forces]
-    force_start = (len(values) + np.cumsum([0, *(len(row) for row in force_values)], dtype=np.int64)[:-1]) * WORD
+    force_start = (
+        len(values) + np.cumsum([0, *(len(row) for row in force_values)], dtype=np.int64)[:-1]
+    ) * WORD
     values = np.concatenate([values, *force_values])
     frame_constants = len(values) * WORD
     if frame:

@@ -386,7 +386,9 @@ def trace_force(algorithm: Algorithm, force: PlacedForce, ground: Traced) -> Tra
     for index, sweep in enumerate(algorithm.sweeps):
         if sweep.roles[0] == "force" and algorithm.first(index) == index:
             step = steps[index, ADD] = TracedStep()
-            owner = TracedRecord(step, layout, "force", constants=_force_constants(force, step), inputs=inputs)
+            owner = TracedRecord(
+                step, layout, "force", constants=_force_constants(force, step), inputs=inputs
+            )
             a = _shared(algorithm, step, "a", 1)
             b = _shared(algorithm, step, "b", 2, force.joint if force.site == TREE else None)
             rest = [TracedRecord(step, ground.layout, "ground", position=3)] if len(sweep.roles) > 3 else []
@@ -411,7 +413,9 @@ def _force_constants(force: PlacedForce, step: TracedStep) -> dict[str, Any]:
     if not kind.inputs:
         given["inputs"] = NO_INPUTS
     if joint is not None:
-        given["joint"] = lambda: joint.with_params(load(24 + count, len(joint.params()))) if joint.params() else joint
+        given["joint"] = lambda: (
+            joint.with_params(load(24 + count, len(joint.params()))) if joint.params() else joint
+        )
         given["moves_alike"] = joint.moves_alike if force.site == LOOP else False
         given["neutral"] = joint.neutral()
     return _Lazy(given)

@@ -12,7 +12,7 @@ from catena.mechanism.elements import (
     Spring,
     Wrench,
 )
-from catena.mechanism.mechanism import VIRTUAL_ROOT, Mechanism
+from catena.mechanism.mechanism import LIMITS, VIRTUAL_ROOT, Mechanism
 from catena.mechanism.notations import from_denavit_hartenberg, from_sdof, sdof_coordinates
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
 from catena.mechanism.planner import register_planner
@@ -20,6 +20,7 @@ from catena.mechanism.writer import register_writer
 
 __all__ = [
     "GROUND",
+    "LIMITS",
     "VIRTUAL_ROOT",
     "Actuator",
     "Body",

@@ -30,6 +30,7 @@ from catena.mechanism.planner import make_system
 from catena.spatial import Pose
 
 VIRTUAL_ROOT = "root:"
+LIMITS = ".limits"
 _IDENTITY = Pose()
 
 
@@ -371,7 +372,9 @@ class Mechanism:
             )
         if isinstance(kind, JointForce):
             if joint is None or between is not None:
-                raise ModelError(f"{who}: a {type(kind).__name__} acts at a joint: give joint='...' and nothing else")
+                raise ModelError(
+                    f"{who}: a {type(kind).__name__} acts at a joint: give joint='...' and nothing else"
+                )
             kind.check(self._element_joint(who, joint).kind, who)
             force = GeneralForce(name, kind, joint)
         else:
@@ -544,7 +547,9 @@ class Mechanism:
                 f"{who}: both ends move with body {body_a!r}, so it moves nothing: give frames of two different bodies"
             )
         if not kind.reacts and body_b == GROUND:
-            raise ModelError(f"{who}: frame {ends[1]!r} is part of ground, which no force moves: give another")
+            raise ModelError(
+                f"{who}: frame {ends[1]!r} is part of ground, which no force moves: give another"
+            )
         return ends[0], ends[1]
 
     def _initial_values(self, what: str, given: Any) -> Mapping[str, NDArray[np.float64]]:
@@ -584,11 +589,18 @@ class Mechanism:
         return changed
 
     def _check_new_force_name(self, what: str, name: Any) -> None:
-        """Forces of all sorts share their names, because their outputs are told by name."""
+        """Forces of all sorts, the stops of joints among them, share their names, because their outputs are told by
+        name."""
         validation.name_of(what, name)
+        if name.endswith(LIMITS):
+            raise ModelError(
+                f"{what} {name!r}: names ending in {LIMITS!r} are kept for stops of joints: choose another"
+            )
         for word, taken in (("spring", self._springs), ("wrench", self._wrenches), ("force", self._forces)):
             if name in taken:
-                raise ModelError(f"{what} {name!r}: the name is taken by another {word}: choose a different name")
+                raise ModelError(
+                    f"{what} {name!r}: the name is taken by another {word}: choose a different name"
+                )
 
     @staticmethod
     def _check_new_element_name(what: str, name: Any, taken: Mapping[str, Any]) -> None:

@@ -17,14 +17,15 @@ from catena.dynamics.closed.problem import LoopProblem
 from catena.dynamics.force_report import force_report
 from catena.dynamics.stops import Stops, joint_stops
 from catena.errors import CatenaError
-from catena.forces import AtJoint, FrameForce, PlacedForce, Relative
+from catena.forces import AtJoint, PlacedForce, Relative
 from catena.forces.placed import TREE
 from catena.kinematics import stacks
-from catena.mechanism import GROUND
+from catena.mechanism import GROUND, LIMITS
+from catena.mechanism.validation import known
 from catena.spatial import Motion, Transform
 from catena.system import closing
 from catena.system.evaluation import Evaluator
-from catena.system.placed_forces import LIMITS, applied_wrench, place_forces
+from catena.system.placed_forces import applied_wrench, place_forces
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +39,9 @@ class ElementForces:
 
 @dataclass(frozen=True, eq=False)
 class ForceReport:
-    """What every force does at some states, by its name: `tau` (states, nv of its joint) at joints of the tree, wrenches
-    `on_a` and `on_b` (states, 6) on nodes elsewhere, `energy`, `power` and `spent` power (states,), and the `outputs` of
-    its kind."""
+    """What every force does at some states, by its name: `tau` (states, nv of its joint) at joints of the tree,
+    wrenches `on_a` and `on_b` (states, 6) on nodes elsewhere, `energy`, `power` and `spent` power (states,), and the
+    `outputs` of its kind."""
 
     tau: dict[str, np.ndarray]
     on_a: dict[str, np.ndarray]
@@ -73,6 +74,9 @@ class Elements:
     def applied(self, frame: str, axes: str = GROUND) -> PlacedForce:
         """A wrench on a frame, in the axes of a frame, that is told from outside at every instant."""
         if (frame, axes) not in self._applied:
+            plan, who = self._evaluator.plan, repr(self._evaluator.mechanism.name)
+            for name in (frame, axes):
+                known("body or frame", name, plan.body_pose, who)
             self._applied[frame, axes] = applied_wrench(self._evaluator.plan, frame, axes)
         return self._applied[frame, axes]
 
@@ -126,25 +130,27 @@ class Elements:
                 own = slice(int(plan.v_start[force.b]), int(plan.v_start[force.b] + plan.v_size[force.b]))
                 tau[:, own] += report.tau[force.name]
                 continue
-            ends = zip(self._bodies(force), (report.on_a, report.on_b), strict=True)
+            ends = zip(self._bodies[force.name], (report.on_a, report.on_b), strict=True)
             for body, wrenches in ends:
                 if body is not None and body != GROUND:
                     there = wrenches[force.name] @ self._from_node(body)
                     f_ext[body] = f_ext[body] + there if body in f_ext else there
         return tau, f_ext
 
-    def _bodies(self, force: PlacedForce) -> tuple[str | None, str]:
-        """The bodies that a force acts on at its two ends; None where nothing acts."""
+    @cached_property
+    def _bodies(self) -> dict[str, tuple[str | None, str]]:
+        """The bodies that each force acts on at its two ends; None where nothing acts."""
         mechanism = self._evaluator.mechanism
-        element = mechanism.force_elements.get(force.name)
-        if element is not None and element.frames is not None:
-            a, b = (mechanism.frames[n].body if n in mechanism.frames else n for n in element.frames)
-            return (a if isinstance(force.kind, FrameForce) and force.kind.reacts else None), b
-        joints = {element.at_joint} if element is not None else set()
-        joint = next(
-            j for j in mechanism.joints.values() if j.name in joints or LIMITS.format(j.name) == force.name
-        )
-        return joint.parent, joint.child
+        joints = {name + LIMITS: (j.parent, j.child) for name, j in mechanism.joints.items()}
+        found: dict[str, tuple[str | None, str]] = dict(joints)
+        for name, element in mechanism.force_elements.items():
+            if element.frames is not None:
+                a, b = (mechanism.frames[n].body if n in mechanism.frames else n for n in element.frames)
+                found[name] = (a if getattr(element.kind, "reacts", True) else None), b
+            else:
+                joint = mechanism.joints[str(element.at_joint)]
+                found[name] = joint.parent, joint.child
+        return found
 
     def _from_node(self, body: str) -> np.ndarray:
         """The matrix (6, 6) that takes motions from a body to its node, and so forces, as rows, the other way."""
@@ -157,7 +163,9 @@ class Elements:
         """What forces store at q (states, nq), (states,)."""
         if self.is_empty:
             return np.zeros(len(q))
-        return sum(self.report(q, np.zeros((len(q), self._evaluator.plan.nv))).energy.values(), np.zeros(len(q)))
+        return sum(
+            self.report(q, np.zeros((len(q), self._evaluator.plan.nv))).energy.values(), np.zeros(len(q))
+        )
 
     def powers(self, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """The power (states,) that no stored energy accounts for, by source."""
@@ -185,5 +193,9 @@ def _output_names(force: PlacedForce) -> list[str]:
     """What the kind of a force records, asked at some state."""
     inputs = np.zeros(force.kind.inputs)
     if force.joint is None:
-        return list(force.kind.outputs(Relative(Transform.translation([1.0, 0.0, 0.0]), Motion.zero(), inputs)))
-    return list(force.kind.outputs(AtJoint(force.joint, force.joint.neutral(), np.zeros(force.joint.nv), inputs)))
+        return list(
+            force.kind.outputs(Relative(Transform.translation([1.0, 0.0, 0.0]), Motion.zero(), inputs))
+        )
+    return list(
+        force.kind.outputs(AtJoint(force.joint, force.joint.neutral(), np.zeros(force.joint.nv), inputs))
+    )

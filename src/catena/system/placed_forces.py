@@ -5,17 +5,12 @@ from collections.abc import Mapping
 from catena.dynamics.stops import Stops
 from catena.forces import AppliedWrench, ForceKind, JointForce, PlacedForce
 from catena.forces.placed import FRAMES, LOOP, TREE
-from catena.mechanism import Mechanism
+from catena.mechanism import LIMITS, Mechanism
 from catena.spatial import Transform
 from catena.structure import Plan
 
-LIMITS = "{}.limits"
-"""What the stops of a joint are called among the forces."""
 
-
-def place_forces(
-    mechanism: Mechanism, plan: Plan, stops: Mapping[str, Stops]
-) -> tuple[PlacedForce, ...]:
+def place_forces(mechanism: Mechanism, plan: Plan, stops: Mapping[str, Stops]) -> tuple[PlacedForce, ...]:
     """All forces of a mechanism, and the stops of its joints. Those at locked and welded joints are left out, because
     these have no coordinates."""
     placed = []
@@ -25,7 +20,7 @@ def place_forces(
         elif element.at_joint is not None:
             placed += at_joint(plan, name, element.kind, element.at_joint)
     for joint, stop in stops.items():
-        placed += at_joint(plan, LIMITS.format(joint), stop.kind, joint)
+        placed += at_joint(plan, joint + LIMITS, stop.kind, joint)
     return tuple(placed)
 
 

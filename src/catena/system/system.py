@@ -6,6 +6,7 @@ that are written when first needed. Arrays carry leading batch dimensions everyw
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -468,8 +469,8 @@ class System:
         return self._elements
 
     def element_forces(self, q: Any, v: Any) -> ElementForces:
-        """What springs, stops, wrenches and other forces of the mechanism do at q (..., nq) and v (..., nv): tau (..., nv)
-        and f_ext {body: (..., 6)}, as `forward_dynamics` takes them.
+        """What springs, stops, wrenches and other forces do at q (..., nq) and v (..., nv): tau (..., nv) and f_ext
+        {body: (..., 6)}, as `forward_dynamics` takes them.
 
         A simulation applies them by itself; dynamics called with a given tau does not. A joint that closes a loop has
         its springs and stops among the wrenches, and its angles lie between -pi and pi.
@@ -563,7 +564,9 @@ class System:
         }
         self._evaluator.check_positions("q", given["q"])
         batch = arrays.batch_shape(given)
-        rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in given.values()]
+        rows = [
+            np.broadcast_to(x, (*batch, x.shape[-1])).reshape(prod(batch), x.shape[-1]) for x in given.values()
+        ]
         return batch, rows[0], rows[1]
 
     def _node(self, joint: str) -> int:
