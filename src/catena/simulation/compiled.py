@@ -15,6 +15,7 @@ import numpy as np
 from catena.dynamics.loop_elimination import columns_for
 from catena.errors import SimulationError
 from catena.forces import PlacedForce
+from catena.kernels import FORCE_INPUTS
 from catena.simulation.acting import Acting
 from catena.simulation.drift import Drift
 from catena.simulation.laws import CompiledLaw
@@ -153,6 +154,9 @@ class CompiledSteps:
             "row": each(0.0), "wish": each(0.0), "rtol": each(self.rtol), "atol": each(self.atol),
             **{name: x[who] for name, x in self.past.items()},
         }  # fmt: skip
+        told = sum(force.kind.inputs for force in self.forces)
+        if told:
+            inputs[FORCE_INPUTS] = np.zeros(told)
         if self.law is not None:
             inputs |= self.law.given(who, float(t[who].min()), float(self.h[0]), plays)
         every = 1 if self.adaptive else self.every
