@@ -13,7 +13,6 @@ import numpy as np
 from catena import dynamics
 from catena.errors import CatenaError, CatenaWarning, LoopError, StateError
 from catena.joints import Flipped, Free, Spherical
-from catena.mechanism import GROUND, PointSpring
 from catena.simulation import loads
 from catena.simulation.faults import joint_of
 from catena.simulation.trajectory import Trajectory
@@ -168,12 +167,11 @@ def _least_energy(run: Trajectory) -> float:
 
 
 def _exchanges_energy(run: Trajectory) -> bool:
-    plan, mechanism = run.system.plan, run.system.mechanism
+    plan = run.system.plan
     rubs = any(x.any() for x in (plan.damping, plan.friction))
     rubs = rubs or any(loop.damping.any() or loop.friction.any() for loop in plan.loop_joints)
-    dampers = any(np.any(spring.damping) for spring in mechanism.springs.values())
-    stops = any(joint.limits is not None for joint in mechanism.joints.values())
-    return bool(run.tau.any() or run.wrenches or run.driven or mechanism.wrenches or rubs or dampers or stops)
+    spends = any(force.kind.spends for force in run.system.elements.placed)
+    return bool(run.tau.any() or run.wrenches or run.driven or rubs or spends)
 
 
 def _end(run: Trajectory) -> list[Line]:
@@ -303,10 +301,9 @@ def _momentum(run: Trajectory) -> list[Line]:
 
 def is_free_flying(run: Trajectory) -> bool:
     """Whether the mechanism touches ground through free joints only and nothing outside acts on it but gravity."""
-    plan, mechanism = run.system.plan, run.system.mechanism
-    if run.wrenches or mechanism.wrenches:
+    plan = run.system.plan
+    if run.wrenches or any(force.is_from_outside for force in run.system.elements.placed):
         return False
-    holding = set()
     for i in range(1, plan.n):
         if plan.parent[i] == 0:
             kind = plan.kind[i]
@@ -316,22 +313,10 @@ def is_free_flying(run: Trajectory) -> bool:
                 return False
             if plan.joint[i] in run.driven or any(x.any() for x in acts):
                 return False
-            holding.add(plan.joint[i])
     for loop in plan.loop_joints:
         if 0 in (loop.parent_node, loop.child_node):
             if loop.constraints or loop.damping.any() or loop.friction.any():
                 return False
-            holding.add(loop.name)
-    if any(
-        mechanism.joints[name].limit_stiffness is not None for name in holding if name in mechanism.joints
-    ):
-        return False
-    for spring in mechanism.springs.values():
-        if isinstance(spring, PointSpring):
-            if any(plan.body_pose[frame][0] == plan.body_node[GROUND] for frame in spring.frames):
-                return False
-        elif spring.joint in holding:
-            return False
     return True
 
 

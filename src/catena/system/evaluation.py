@@ -102,6 +102,9 @@ class Evaluator:
                 given[name] = self._as_rows(algorithm, name, value, forces)
             elif name not in algorithm.optional:
                 raise StateError(f"{_PUBLIC.get(name, name)} is None; give {self._meaning(algorithm, name)}.")
+        told = self._width(algorithm, FORCE_INPUTS, forces)
+        if told and FORCE_INPUTS not in given:
+            given[FORCE_INPUTS] = np.zeros(told)
         absent = frozenset({*algorithm.inputs, *algorithm.ground_inputs} - given.keys())
         batch = arrays.batch_shape({_PUBLIC.get(n, n): x for n, x in given.items()})
         for name in ("q", "q_next"):
