@@ -178,7 +178,14 @@ class _Maker:
         self.connect(joint, a, b, kind, on_a, on_b, q)
 
     def connect(
-        self, name: str, parent: str, child: str, kind: ct.JointKind, in_parent: Pose, in_child: Pose, q: np.ndarray
+        self,
+        name: str,
+        parent: str,
+        child: str,
+        kind: ct.JointKind,
+        in_parent: Pose,
+        in_child: Pose,
+        q: np.ndarray,
     ) -> None:
         size = self.made.size
         effort = size**4 * 10.0 ** float(self.random.uniform(-2.0, 1.0)) if self.rubs else 0.0
@@ -203,7 +210,9 @@ class _Maker:
                 self.mechanism.add_spring_between(f"spring{k}", str(a), str(b), stiffness, made.size)
         if random.random() < 0.2:
             last = list(made.poses)[-1]
-            self.mechanism.add_wrench("load", last, random.normal(size=3) * made.size**3, random.normal(size=3))
+            self.mechanism.add_wrench(
+                "load", last, random.normal(size=3) * made.size**3, random.normal(size=3)
+            )
         if random.random() < 0.25 and moving:
             for name in random.choice(moving, size=int(random.integers(1, 3))):
                 if not self.mechanism.joints[str(name)].locked:

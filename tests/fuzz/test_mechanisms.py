@@ -167,7 +167,9 @@ class Case:
             self.wrong.append(f"diagnose refuses: {type(error).__name__}: {error}")
             return
         if found != self.mobility and not self.ambiguous:
-            self.wrong.append(f"diagnose finds mobility {found}, the velocities that open no loop are {self.mobility}")
+            self.wrong.append(
+                f"diagnose finds mobility {found}, the velocities that open no loop are {self.mobility}"
+            )
 
     def attempt(self, method: str) -> np.ndarray | None:
         self.doing = f"forward dynamics by {method}"
@@ -198,14 +200,19 @@ class Case:
             changed.add_body(body.name, body.mass * factor, body.com, body.inertia * factor)
         for j in self.made.mechanism.joints.values():
             changed.add_joint(
-                j.name, j.parent, j.child, j.kind, j.in_parent, j.in_child, damping=j.damping, friction=j.friction
+                j.name,
+                j.parent,
+                j.child,
+                j.kind,
+                j.in_parent,
+                j.in_child,
+                damping=j.damping,
+                friction=j.friction,
             )
             if j.locked:
                 changed = changed.lock(j.name, j.locked_at)
         tau = self.tau * (1.0 + part * random.choice([-1.0, 1.0], size=self.tau.shape))
-        vdot = changed.system().forward_dynamics(
-            self.subject.q, self.v, tau, method="kkt", f_ext=self.f_ext
-        )
+        vdot = changed.system().forward_dynamics(self.subject.q, self.v, tau, method="kkt", f_ext=self.f_ext)
         bodies = self.subject.accelerations(self.v, vdot)
         before = self.subject.accelerations(self.v, self.forward(self.subject, self.v, self.tau, "kkt"))
         return float(np.abs(bodies - before).max()) / self.size / part
@@ -220,7 +227,9 @@ class Case:
             return
         again = self.forward(subject, self.v, tau)
         self.same(
-            "forward after inverse dynamics", subject.accelerations(self.v, again), subject.accelerations(self.v, vdot)
+            "forward after inverse dynamics",
+            subject.accelerations(self.v, again),
+            subject.accelerations(self.v, vdot),
         )
 
     def reactions(self, vdot: np.ndarray) -> None:

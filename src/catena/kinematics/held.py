@@ -19,7 +19,8 @@ from catena.structure import Plan
 class Held:
     """What is given for one joint: `value` (..., nq) or (..., nv), of which the entries in `mask` are held.
 
-    `node` is the node of a tree joint and `loop` the number of a loop joint; the other is -1.
+    `node` is the node of a tree joint and `loop` the number of a loop joint; the other is -1. What is not `given`
+    is held all the same, and messages do not speak of it.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Held:
     loop: int
     value: np.ndarray
     mask: np.ndarray
+    given: bool = True
 
 
 def held_positions(mechanism: Mechanism, plan: Plan, given: Mapping[str, Any]) -> list[Held]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,28 +22,13 @@ def initial_state(system: System, q: Any, v: Any) -> tuple[np.ndarray, np.ndarra
     """The states to begin with: as given, or the mechanism's own."""
     initial = system.mechanism.initial
     if q is None:
-        q = system.assemble(initial.q) if system.loops else _placed(system, initial.q)
+        q = system.assemble(initial.q)
     q = np.array(q, dtype=np.float64)
     if v is None:
-        closed = any(loop.constraints for loop in system.plan.loop_joints)
-        v = system.velocity(q, initial.v) if closed else _moving(system, initial.v)
+        v = system.velocity(q, initial.v)
     v = np.array(v, dtype=np.float64)
     system.kinetic_energy(q, v)  # complains about shapes, NaN and quaternions
     return q, v
-
-
-def _placed(system: System, given: Mapping[str, Any]) -> np.ndarray:
-    q = system.neutral()
-    for joint, value in given.items():
-        q[system.slice_q(joint)] = value
-    return q
-
-
-def _moving(system: System, given: Mapping[str, Any]) -> np.ndarray:
-    v = np.zeros(system.nv)
-    for joint, value in given.items():
-        v[system.slice_v(joint)] = value
-    return v
 
 
 def event_list(events: Any) -> list[Event]:

@@ -1,6 +1,6 @@
 """Closing loops by name: positions and velocities of the closed mechanism from what users give for some joints."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from catena.kinematics import integrate
 from catena.kinematics.assembly import assemble as assemble_one
 from catena.kinematics.closure import loop_kinematics
 from catena.kinematics.held import Held, held_positions, held_velocities
-from catena.structure import Plan
+from catena.structure import Plan, bridge_joints
 from catena.system.evaluation import Evaluator
 from catena.system.holding import project_holding as hold_and_close
 
@@ -37,17 +37,48 @@ def assemble(
 
 
 def velocity(evaluator: Evaluator, q: np.ndarray, given: Mapping[str, Any], slack: float) -> np.ndarray:
-    """Velocities (..., nv) of the closed mechanism at q (..., nq) for given velocities (..., nv_joint)."""
+    """Velocities (..., nv) of the closed mechanism at q (..., nq) for given velocities (..., nv_joint).
+
+    This is the one rule for velocities of which only some are given: joints on no loop that are not named stand still,
+    and what the loops leave open of the others has least kinetic energy. `simulate` and the command line start by it.
+    """
     evaluator.check_current()
-    held = held_velocities(evaluator.mechanism, evaluator.plan, given)
+    plan = evaluator.plan
+    resting = frozenset(bridge_joints(plan))
+    held = _with_rest(plan, held_velocities(evaluator.mechanism, plan, given), resting)
     batch = _batch(held, q.shape[:-1])
     _check_slack(slack)
-    problem = motion_problem(evaluator, np.broadcast_to(q, (*batch, q.shape[-1])))
-    flat = [
-        replace(h, value=np.broadcast_to(h.value, (*batch, h.value.shape[-1])).reshape(problem.states, -1))
-        for h in held
-    ]
-    return consistent_velocity(problem, flat, slack).reshape(*batch, evaluator.plan.nv)
+    v = np.zeros((*batch, plan.nv))
+    if any(name not in resting for name in (*plan.joints, *(h.name for h in held if h.loop >= 0))):
+        problem = motion_problem(evaluator, np.broadcast_to(q, (*batch, q.shape[-1])))
+        flat = [
+            replace(
+                h, value=np.broadcast_to(h.value, (*batch, h.value.shape[-1])).reshape(problem.states, -1)
+            )
+            for h in held
+        ]
+        v = consistent_velocity(problem, flat, slack).reshape(*batch, plan.nv)
+    # What depends on nothing else is as given to the last digit.
+    for h in held:
+        if h.name in resting and h.node >= 0:
+            v[..., int(plan.v_start[h.node]) + np.arange(h.kind.nv)] = h.value
+    return v
+
+
+def _with_rest(plan: Plan, held: Sequence[Held], resting: Set[str]) -> list[Held]:
+    """What is given, and that the joints `resting` stand still where nothing is."""
+    named = {h.name: h for h in held}
+    nodes = {joint: i for i, joint in enumerate(plan.joint)}
+    loops = {joint.name: k for k, joint in enumerate(plan.loop_joints)}
+    for name in resting:
+        node, loop = nodes.get(name, -1), loops.get(name, -1)
+        kind = plan.kind[node] if node >= 0 else plan.loop_joints[loop].kind
+        assert kind is not None
+        value, whole = np.zeros(kind.nv), np.ones(kind.nv, dtype=bool)
+        if name in named:
+            value = np.where(named[name].mask, named[name].value, 0.0)
+        named[name] = Held(name, kind, node, loop, value, whole, given=name in named)
+    return list(named.values())
 
 
 def closure(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np.ndarray]:

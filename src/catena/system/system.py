@@ -192,11 +192,13 @@ class System:
         return closing.assemble(self._evaluator, given, start, slack)
 
     def velocity(self, q: Any, given: Mapping[str, Any], slack: float = 1e-5) -> np.ndarray:
-        """The velocity, shape (..., nv), of the closed mechanism in which joints move as given, and of all such
-        velocities the one of least kinetic energy.
+        """The velocity, shape (..., nv), of the closed mechanism in which joints move as given.
+
+        Joints on no loop that are not named stand still. Of the others the loops tell some; where they leave a choice,
+        it is the velocity of least kinetic energy. A simulation and the command line complete an initial velocity so.
 
         `given` maps joints, of the tree or of loops, to velocities (..., nv of the joint), or to a number where there
-        is one; None leaves a component free. `slack` is that of `assemble`, for opening velocities.
+        is one; None is a component that is not given. `slack` is that of `assemble`, for opening velocities.
         """
         q = self._evaluator.checked(kinematics.integrate, "q", q)
         self._evaluator.check_positions("q", q)
