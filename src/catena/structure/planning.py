@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from catena.errors import PlanError
+from catena.given import entries, shown
 from catena.joints import Free
 from catena.mechanism import GROUND, VIRTUAL_ROOT, Body, Joint, Mechanism
 from catena.mechanism.validation import known
@@ -57,7 +58,10 @@ def plan(mechanism: Mechanism, root: str | None = None, cut: Iterable[str] = ())
 
 
 def _names(cut: Iterable[str]) -> tuple[str, ...]:
-    return (cut,) if isinstance(cut, str) else tuple(cut)
+    try:
+        return entries(cut)
+    except ValueError as error:
+        raise PlanError(f"cut is {shown(cut)} ({error}): give a list of joints, such as ['D']") from None
 
 
 def _virtual_root(body: str) -> Joint:
