@@ -31,12 +31,25 @@ SYSTEM = [
 ]
 MECHANISM = [name for name, member in inspect.getmembers(ct.Mechanism, callable) if name[0] != "_"]
 TRAJECTORY = ["__getitem__", *(n for n, m in inspect.getmembers(ct.Trajectory, callable) if n[0] != "_")]
-REFERENCES = ["JointPath", "PosePath", "TaskPath", "constant", "cubic", "function", "quintic", "spline", "turning", "turns"]
-CONTROL = ["PID", "ComputedTorque", "Feedforward", "GravityCompensation", "SymbolicControl", "TaskSpace", "sampled"]
+REFERENCES = [
+    "JointPath", "PosePath", "TaskPath", "constant", "cubic", "function", "quintic", "spline", "turning", "turns",
+]  # fmt: skip
+CONTROL = [
+    "PID",
+    "ComputedTorque",
+    "Feedforward",
+    "GravityCompensation",
+    "SymbolicControl",
+    "TaskSpace",
+    "sampled",
+]
 DESCRIPTIONS = [
     "Pose", "Revolute", "Prismatic", "Helical", "Cylindrical", "Universal", "Planar", "Sdof", "Mechanism", "Event",
     "Projection", "Baumgarte", "Corrective", "TipContact", "Support", "set_threads",
 ]  # fmt: skip
+
+
+FOLDER = Path(tempfile.gettempdir())
 
 
 class Subject:
@@ -80,7 +93,13 @@ def _welded() -> ct.Mechanism:
 @cache
 def subject(number: int) -> Subject:
     """One of a few systems: a tree of many kinds, loops, loops on a floating base, and nothing that moves."""
-    makers = [_mixed, ct.generators.four_bar, lambda: ct.generators.walker(2), ct.generators.spatial_four_bar, _welded]
+    makers = [
+        _mixed,
+        ct.generators.four_bar,
+        lambda: ct.generators.walker(2),
+        ct.generators.spatial_four_bar,
+        _welded,
+    ]
     return Subject(makers[number]())
 
 
@@ -89,83 +108,94 @@ def run_of(number: int) -> ct.Trajectory:
     return subject(number).run
 
 
-# What a parameter of this name should be, from the subject and random numbers.
-Good = Callable[[Subject, np.random.Generator], Any]
-CONSTANT = references.constant
-GOOD: dict[str, Good] = {
-    "q": lambda s, r: s.q, "q0": lambda s, r: s.q, "q1": lambda s, r: s.q, "v": lambda s, r: s.v, "tau": lambda s, r: s.v,
-    "vdot": lambda s, r: s.v, "dt": lambda s, r: 0.1, "frame": lambda s, r: s.frame, "joint": lambda s, r: s.joint,
-    "given": lambda s, r: {}, "guess": lambda s, r: s.q, "slack": lambda s, r: 1e-5, "held": lambda s, r: (),
-    "stiffness": lambda s, r: 3.0, "damping": lambda s, r: 0.5, "tolerance": lambda s, r: 1e-10,
-    "contacts": lambda s, r: [ct.TipContact(s.frame, ("dz",))], "f_ext": lambda s, r: {s.frame: np.ones(6)},
-    "base_acceleration": lambda s, r: np.zeros(6), "method": lambda s, r: "auto", "member": lambda s, r: None,
-    "prescribed": lambda s, r: {s.joint: s.rates}, "name": lambda s, r: "new", "gravity": lambda s, r: (0, 0, -9.81),
-    "mass": lambda s, r: 1.0, "com": lambda s, r: (0.1, 0, 0), "inertia": lambda s, r: 0.1, "parent": lambda s, r: "ground",
-    "child": lambda s, r: s.frame, "kind": lambda s, r: ct.Revolute("x"), "in_parent": lambda s, r: ct.Pose(),
-    "in_child": lambda s, r: ct.Pose(), "friction": lambda s, r: 0.1, "limits": lambda s, r: (-1.0, 1.0),
-    "actuated": lambda s, r: True, "limit_stiffness": lambda s, r: 100.0, "limit_damping": lambda s, r: 1.0,
-    "body": lambda s, r: s.frame, "pose": lambda s, r: ct.Pose(), "components": lambda s, r: [0], "gear": lambda s, r: 2.0,
-    "rest": lambda s, r: None, "frame_a": lambda s, r: "ground", "frame_b": lambda s, r: s.frame,
-    "rest_length": lambda s, r: 0.3, "moment": lambda s, r: (0, 0, 1), "force": lambda s, r: (1, 0, 0),
-    "axes": lambda s, r: "ground", "at": lambda s, r: s.position, "root": lambda s, r: None, "cut": lambda s, r: (),
-    "path": lambda s, r: Path(tempfile.gettempdir()) / "catena_fuzz.toml", "times": lambda s, r: [0.0, 0.01],
-    "what": lambda s, r: "positions", "show": lambda s, r: False, "title": lambda s, r: "title", "system": lambda s, r: s.system,
-    "duration": lambda s, r: 0.01, "control": lambda s, r: None, "motion": lambda s, r: None, "forces": lambda s, r: None,
-    "integrator": lambda s, r: str(r.choice(["dopri5", "rk4", "radau"])), "step": lambda s, r: None,
-    "rtol": lambda s, r: 1e-6, "atol": lambda s, r: 1e-8, "drift": lambda s, r: "projection", "events": lambda s, r: (),
-    "samples": lambda s, r: 3, "progress": lambda s, r: False, "check": lambda s, r: True,
-    "reference": lambda s, r: {s.joint: s.position}, "references": lambda s, r: {s.joint: s.position},
-    "kp": lambda s, r: 1.0, "ki": lambda s, r: 0.0, "kd": lambda s, r: 0.1, "bias": lambda s, r: 0.0,
-    "joints": lambda s, r: None, "anti_windup": lambda s, r: "clamping", "tracking": lambda s, r: None,
-    "rate": lambda s, r: 100.0, "partial": lambda s, r: True, "function": lambda s, r: lambda t, q, v: -v,
-    "memory": lambda s, r: 0, "inputs": lambda s, r: None, "posture": lambda s, r: s.q, "posture_kp": lambda s, r: 1.0,
-    "position": lambda s, r: (0.1, 0.2, 0.3), "rotation": lambda s, r: (1.0, 0.0, 0.0, 0.0), "nv": lambda s, r: None,
-    "points": lambda s, r: [[0.0], [1.0]], "velocities": lambda s, r: None, "accelerations": lambda s, r: None,
-    "degree": lambda s, r: 3, "ends": lambda s, r: "rest", "vector": lambda s, r: CONSTANT((0.1, 0.2, 0.3)),
-    "start": lambda s, r: (1.0, 0.0, 0.0, 0.0), "orientations": lambda s, r: [[1.0, 0, 0, 0], [0, 1.0, 0, 0]],
-    "law": lambda s, r: "cubic", "velocity": lambda s, r: None, "acceleration": lambda s, r: None,
-    "p": lambda s, r: (1, 2, 3), "quat": lambda s, r: None, "rpy": lambda s, r: (0.1, 0.2, 0.3), "R": lambda s, r: None,
-    "axis": lambda s, r: "y", "pitch": lambda s, r: 0.1, "axis1": lambda s, r: "x", "axis2": lambda s, r: "y",
-    "normal": lambda s, r: "z", "motions": lambda s, r: "rx", "direction": lambda s, r: 1, "terminal": lambda s, r: True,
-    "every": lambda s, r: 2, "time": lambda s, r: 0.1, "constrained": lambda s, r: ("dz",), "support": lambda s, r: ct.Support(),
-    "twist": lambda s, r: np.zeros(6), "count": lambda s, r: 1, "arguments": lambda s, r: ct.Pose(), "options": lambda s, r: 0.1,
+# What a parameter of this name should be, from the subject where it depends on it.
+Good = Callable[[Subject], Any]
+GOOD: dict[str, Any] = {
+    "dt": 0.1, "given": {}, "slack": 1e-5, "held": (), "stiffness": 3.0, "damping": 0.5, "tolerance": 1e-10,
+    "base_acceleration": np.zeros(6), "method": "auto", "member": None, "name": "new", "gravity": (0, 0, -9.81),
+    "mass": 1.0, "com": (0.1, 0, 0), "inertia": 0.1, "parent": "ground", "kind": ct.Revolute("x"), "friction": 0.1,
+    "in_parent": ct.Pose(), "in_child": ct.Pose(), "limits": (-1.0, 1.0), "actuated": True, "limit_stiffness": 100.0,
+    "limit_damping": 1.0, "pose": ct.Pose(), "components": [0], "gear": 2.0, "rest": None, "frame_a": "ground",
+    "rest_length": 0.3, "moment": (0, 0, 1), "force": (1, 0, 0), "axes": "ground", "root": None, "cut": (),
+    "path": FOLDER / "catena_fuzz.toml", "times": [0.0, 0.01], "what": "positions", "show": False, "title": "title",
+    "duration": 0.01, "control": None, "motion": None, "forces": None, "integrator": "dopri5", "step": None,
+    "rtol": 1e-6, "atol": 1e-8, "drift": "projection", "events": (), "samples": 3, "progress": False, "check": True,
+    "kp": 1.0, "ki": 0.0, "kd": 0.1, "bias": 0.0, "joints": None, "anti_windup": "clamping", "tracking": None,
+    "rate": 100.0, "partial": True, "memory": 0, "inputs": None, "posture_kp": 1.0, "position": (0.1, 0.2, 0.3),
+    "rotation": (1.0, 0.0, 0.0, 0.0), "nv": None, "points": [[0.0], [1.0]], "velocities": None, "accelerations": None,
+    "degree": 3, "ends": "rest", "vector": references.constant((0.1, 0.2, 0.3)), "start": (1.0, 0.0, 0.0, 0.0),
+    "orientations": [[1.0, 0, 0, 0], [0, 1.0, 0, 0]], "law": "cubic", "velocity": None, "acceleration": None,
+    "p": (1, 2, 3), "quat": None, "rpy": (0.1, 0.2, 0.3), "R": None, "axis": "y", "pitch": 0.1, "axis1": "x",
+    "axis2": "y", "normal": "z", "motions": "rx", "direction": 1, "terminal": True, "every": 2, "time": 0.1,
+    "constrained": ("dz",), "support": ct.Support(), "twist": np.zeros(6), "count": 1, "arguments": ct.Pose(),
+    "options": 0.1,
 }  # fmt: skip
+OF_SUBJECT: dict[str, Good] = {
+    **dict.fromkeys(("q", "q0", "q1", "guess", "posture"), lambda s: s.q),
+    **dict.fromkeys(("v", "tau", "vdot"), lambda s: s.v),
+    **dict.fromkeys(("frame", "child", "body", "frame_b"), lambda s: s.frame),
+    **dict.fromkeys(("reference", "references"), lambda s: {s.joint: s.position}),
+    "joint": lambda s: s.joint,
+    "system": lambda s: s.system,
+    "at": lambda s: s.position,
+    "prescribed": lambda s: {s.joint: s.rates},
+    "f_ext": lambda s: {s.frame: np.ones(6)},
+    "contacts": lambda s: [ct.TipContact(s.frame, ("dz",))],
+    "function": lambda s: lambda t, q, v: -v,
+}
 # The same name means something else here.
 SPECIAL: dict[tuple[str, str], Good] = {
-    ("function", "position"): lambda s, r: lambda t: 0.1 * t,
-    ("TaskPath", "path"): lambda s, r: CONSTANT(np.asarray(s.system.pose(s.q, s.frame).p)),
-    ("TaskSpace", "path"): lambda s, r: (0.1, 0.2, 0.3),
-    ("mass_matrix", "method"): lambda s, r: "composite_body",
-    ("PID", "limits"): lambda s, r: "actuators",
-    ("add_actuator", "limits"): lambda s, r: 5.0,
-    ("TipContact", "force"): lambda s, r: None,
-    ("TipContact", "friction"): lambda s, r: None,
-    ("TipContact", "axes"): lambda s, r: "tip",
-    ("Support", "acceleration"): lambda s, r: np.zeros(6),
-    ("set_initial", "q"): lambda s, r: {s.joint: s.position},
-    ("set_initial", "v"): lambda s, r: {s.joint: s.rates},
-    ("add_spring_between", "stiffness"): lambda s, r: 2.0,
-    ("save", "path"): lambda s, r: Path(tempfile.gettempdir()) / "catena_fuzz.csv",
-    ("report", "path"): lambda s, r: Path(tempfile.gettempdir()) / "catena_fuzz.html",
-    ("plot", "path"): lambda s, r: None,
-    ("load", "path"): lambda s, r: Path(tempfile.gettempdir()) / "catena_fuzz.nc",
-    ("sampled", "rate"): lambda s, r: 50.0,
-    ("JointPath", "rest"): lambda s, r: s.q,
-    ("JointPath", "step"): lambda s, r: 0.01,
-    ("TaskPath", "step"): lambda s, r: 0.01,
+    ("function", "position"): lambda s: lambda t: 0.1 * t,
+    ("TaskPath", "path"): lambda s: references.constant(s.system.pose(s.q, s.frame).p),
+    ("TaskSpace", "path"): lambda s: (0.1, 0.2, 0.3),
+    ("mass_matrix", "method"): lambda s: "composite_body",
+    ("PID", "limits"): lambda s: "actuators",
+    ("add_actuator", "limits"): lambda s: 5.0,
+    ("TipContact", "force"): lambda s: None,
+    ("TipContact", "friction"): lambda s: None,
+    ("TipContact", "axes"): lambda s: "tip",
+    ("Support", "acceleration"): lambda s: np.zeros(6),
+    ("set_initial", "q"): lambda s: {s.joint: s.position},
+    ("set_initial", "v"): lambda s: {s.joint: s.rates},
+    ("save", "path"): lambda s: FOLDER / "catena_fuzz.csv",
+    ("report", "path"): lambda s: FOLDER / "catena_fuzz.html",
+    ("plot", "path"): lambda s: None,
+    ("load", "path"): lambda s: FOLDER / "catena_fuzz.nc",
+    ("JointPath", "rest"): lambda s: s.q,
+    ("JointPath", "step"): lambda s: 0.01,
+    ("TaskPath", "step"): lambda s: 0.01,
 }
 # Anything may be taken for true or false, and names of things need not be text to be printed.
 ANYTHING = {"actuated", "progress", "check", "show", "partial", "terminal", "periodic"}
 # What is called as it is, and raises what it likes.
-FUNCTIONS = {"function", "control", "inputs", "events", "motion", "forces", "position", "velocity", "acceleration"}
+FUNCTIONS = {
+    "function",
+    "control",
+    "inputs",
+    "events",
+    "motion",
+    "forces",
+    "position",
+    "velocity",
+    "acceleration",
+}
 # Numbers that ask for something good that never ends, or that takes all memory.
-LASTING = {"duration", "samples", "step", "rate", "rtol", "atol", "tracking", "times", "count", "every", "degree", "memory"}
+LASTING = {
+    "duration", "samples", "step", "rate", "rtol", "atol", "tracking", "times", "count", "every", "degree", "memory",
+}  # fmt: skip
 
 
 def recursive() -> list[Any]:
     x: list[Any] = []
     x.append(x)
     return x
+
+
+class Event:
+    """Something with the name of a thing, and nothing of it."""
+
+    function = None
+    at = 3
 
 
 class Odd:
@@ -178,38 +208,45 @@ class Odd:
         raise IndexError("no array")
 
 
-def bad(random: np.random.Generator, s: Subject, good: Any) -> Any:
-    """Something else than what is good, some of it nearly right."""
-    width = np.shape(good)[-1] if np.ndim(good) and not isinstance(good, (Mapping, str)) else int(random.integers(1, 8))
-    if isinstance(good, Mapping) and random.random() < 0.7:
-        key = s.joint if random.random() < 0.7 else random.choice(["nobody", "", s.frame])
-        value = bad(random, s, s.rates)
-        return {str(key): value, **({str(random.choice([s.frame, "x"])): 1.0} if random.random() < 0.2 else {})}
+# What is something else than it should be wherever it stands.
+ANYWHERE = [
+    None, True, 0, -1, 3, 0.5, 1e308, -1e308, 1e-320, 10**400, 10**5000, np.nan, np.inf, -np.inf, 1 + 2j,
+    np.complex128(1j), "", "abc", "1.0", b"x", [], [[]], [1, [2, 3]], [[1, 2], [3]], {}, {"x": 1}, {1: 2}, set(),
+    object(), Odd(), [Odd()], ..., slice(1), int, float, recursive(), Fraction(1, 3), Decimal("0.1"), "x" * 10_000, np.array("text"), np.zeros(0),
+    ["nobody", None, 3], [np.zeros(3), np.zeros(2)], ct.Pose(), lambda *a: 1.0, lambda *a: "x", lambda *a: None,
+    lambda *a: 1j, lambda *a: [1, [2, 3]], Event(),
+]  # fmt: skip
+
+
+def nearly(random: np.random.Generator, s: Subject, good: Any) -> list[Any]:
+    """Things that are nearly what is good: of its width, but of another shape, type or value, and names."""
+    sized = np.ndim(good) > 0 and not isinstance(good, Mapping | str)
+    width = np.shape(good)[-1] if sized else int(random.integers(1, 8))
     row = np.zeros(width)
     batch = tuple(random.integers(0, 4, size=int(random.integers(1, 3))))
-    spoiled = np.array(good, dtype=float) if isinstance(good, np.ndarray) and good.size else row
-    spoiled = spoiled.copy()
+    spoiled = np.array(good if isinstance(good, np.ndarray) and good.size else row, dtype=float)
     if spoiled.size:
-        spoiled.flat[int(random.integers(spoiled.size))] = random.choice([np.nan, np.inf, -np.inf, 1e300, -1e308, 1e-320])
-    choices: list[Callable[[], Any]] = [
-        lambda: None, lambda: True, lambda: 0, lambda: -1, lambda: 3, lambda: 0.5, lambda: 1e308, lambda: -1e308,
-        lambda: 1e-320, lambda: 10**400, lambda: np.nan, lambda: np.inf, lambda: -np.inf, lambda: 1 + 2j,
-        lambda: np.complex128(1j), lambda: row + 1j, lambda: (row + 1j).tolist(), lambda: row.astype(complex), lambda: "",
-        lambda: "abc", lambda: "1.0", lambda: b"x", lambda: [], lambda: [[]], lambda: [1, [2, 3]], lambda: [[1, 2], [3]],
-        lambda: [row.tolist(), row[:-1].tolist()], lambda: {}, lambda: {"x": 1}, lambda: {1: 2}, lambda: set(), lambda: object(),
-        lambda: lambda *a: 1.0, lambda: lambda *a: "x", lambda: lambda *a: None, lambda: np.zeros((*batch, width)),
-        lambda: np.zeros((0, width)), lambda: np.zeros((2, 0, width)), lambda: np.zeros(width + 1), lambda: np.zeros((width, 1)),
-        lambda: np.zeros(0), lambda: np.array("text"), lambda: np.array([None] * width), lambda: np.array(["a"] * width),
-        lambda: np.zeros(width, dtype="datetime64[s]"), lambda: np.zeros(width, dtype=[("a", float)]),
-        lambda: Fraction(1, 3), lambda: Decimal("0.1"), lambda: (x for x in range(3)), lambda: range(width), lambda: int,
-        recursive, lambda: s.joint, lambda: s.frame, lambda: "x" * 10_000, lambda: spoiled, lambda: spoiled,
-        lambda: spoiled.tolist(), lambda: row.astype(int), lambda: row.astype(object), lambda: row.astype(">f8"),
-        lambda: row.astype(np.float16), lambda: np.zeros(2 * width)[::2], lambda: [s.joint], lambda: [s.joint, s.joint],
-        lambda: ["nobody", None, 3], lambda: {s.joint: None}, lambda: {s.frame: [1, [2]]}, Odd, lambda: [Odd()], lambda: ct.Pose(),
-        lambda: s.system, lambda: s.mechanism, lambda: np.full((*batch, width), np.nan), lambda: [np.zeros(3), np.zeros(2)],
-        lambda: float, lambda: ..., lambda: slice(1), lambda: {s.joint: 1 + 1j}, lambda: {s.frame: np.ones(6) * 1j},
+        values = [np.nan, np.inf, -np.inf, 1e300, -1e308, 1e-320]
+        spoiled.flat[int(random.integers(spoiled.size))] = random.choice(values)
+    return [
+        spoiled, spoiled, spoiled.tolist(), row + 1j, (row + 1j).tolist(), row.astype(complex), [row.tolist(), [0.0]],
+        np.zeros((*batch, width)), np.zeros((0, width)), np.zeros((2, 0, width)), np.zeros(width + 1), range(width),
+        np.zeros((width, 1)), np.array([None] * width), np.array(["a"] * width), np.zeros(width, dtype="datetime64[s]"),
+        np.zeros(width, dtype=[("a", float)]), (x for x in range(3)), row.astype(int), row.astype(object),
+        row.astype(">f8"), row.astype(np.float16), np.zeros(2 * width)[::2], np.full((*batch, width), np.nan), s.joint,
+        s.frame, [s.joint], [s.joint, s.joint], {s.joint: None}, {s.frame: [1, [2]]}, {s.joint: 1 + 1j}, s.system,
+        {s.frame: np.ones(6) * 1j}, s.mechanism,
     ]  # fmt: skip
-    return choices[int(random.integers(len(choices)))]()
+
+
+def bad(random: np.random.Generator, s: Subject, good: Any) -> Any:
+    """Something else than what is good."""
+    if isinstance(good, Mapping) and random.random() < 0.7:
+        key = s.joint if random.random() < 0.7 else random.choice(["nobody", "", s.frame])
+        more = {str(random.choice([s.frame, "x"])): 1.0} if random.random() < 0.2 else {}
+        return {str(key): bad(random, s, s.rates), **more}
+    choices = [*ANYWHERE, *nearly(random, s, good)]
+    return choices[int(random.integers(len(choices)))]
 
 
 def is_complex(x: Any) -> bool:
@@ -229,6 +266,12 @@ def arrays_in(x: Any) -> list[np.ndarray]:
     if isinstance(x, Mapping):
         return [y for value in x.values() for y in arrays_in(value)]
     return [y for value in x for y in arrays_in(value)] if isinstance(x, (list, tuple)) else []
+
+
+def good(name: str, parameter: str, s: Subject) -> Any:
+    """What a parameter of a function should be; None where nobody knows."""
+    maker = SPECIAL.get((name, parameter), OF_SUBJECT.get(parameter))
+    return GOOD.get(parameter) if maker is None else maker(s)
 
 
 def target(random: np.random.Generator) -> tuple[str, Subject, Callable[..., Any]]:
@@ -273,36 +316,36 @@ class Call:
     def __init__(self, seed: int) -> None:
         random = np.random.default_rng([seed, 2])
         self.name, self.subject, self.function = target(random)
-        names = inspect.signature(self.function).parameters
-        unknown = [p for p in names if (self.name, p) not in SPECIAL and p not in GOOD]
-        assert not unknown, f"{self.name} has the parameters {unknown}: say in GOOD what they should be"
+        parameters = inspect.signature(self.function).parameters
         self.keywords: dict[str, Any] = {}
-        spoil = set(random.choice(list(names), size=min(len(names), 1 + int(random.random() < 0.15)), replace=False)) if names else set()
         self.positional: list[Any] = []
         self.complex = False
-        for p, parameter in names.items():
-            good = SPECIAL.get((self.name, p), GOOD.get(p))(self.subject, random)  # type: ignore[misc]
-            value = good
+        count = min(len(parameters), 1 + int(random.random() < 0.15))
+        spoil = set(random.choice(list(parameters), size=count, replace=False)) if parameters else set()
+        for p, parameter in parameters.items():
+            value = good(self.name, p, self.subject)
             if p in spoil:
-                value = bad(random, self.subject, good)
-                while (p in LASTING and lasting(value)) or (p in FUNCTIONS and isinstance(value, type)):
-                    value = bad(random, self.subject, good)
-                self.complex = self.complex or (p not in ANYTHING and is_complex(value))
+                value = self.spoiled(random, p, value)
             elif parameter.default is not parameter.empty and random.random() < 0.5:
                 continue
-            if parameter.kind is parameter.KEYWORD_ONLY:
-                self.keywords[p] = value
-            elif parameter.kind is parameter.VAR_POSITIONAL:
-                self.positional.append(value)
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                # What comes before stars is given by position as well.
+                self.positional = [*self.keywords.values(), value]
+                self.keywords = {}
             elif parameter.kind is not parameter.VAR_KEYWORD:
                 self.keywords[p] = value
-        if self.positional:
-            # What comes before stars is given by position as well.
-            before = [p for p, x in names.items() if x.kind is x.POSITIONAL_OR_KEYWORD]
-            self.positional = [self.keywords.pop(p) for p in before if p in self.keywords] + self.positional
+
+    def spoiled(self, random: np.random.Generator, p: str, value: Any) -> Any:
+        while True:
+            other = bad(random, self.subject, value)
+            if not (p in LASTING and lasting(other)) and not (p in FUNCTIONS and isinstance(other, type)):
+                self.complex = self.complex or (p not in ANYTHING and is_complex(other))
+                return other
 
     def __str__(self) -> str:
-        given = ", ".join([*map(short, self.positional), *(f"{k}={short(x)}" for k, x in self.keywords.items())])
+        given = ", ".join(
+            [*map(short, self.positional), *(f"{k}={short(x)}" for k, x in self.keywords.items())]
+        )
         return f"{self.name}({given}) of {self.subject.mechanism.name}"
 
     def run(self) -> list[str]:
@@ -329,7 +372,12 @@ def lasting(x: Any) -> bool:
 
 
 def short(x: Any) -> str:
-    text = f"{type(x).__name__} of shape {x.shape}: {x.ravel()[:4].tolist()}" if isinstance(x, np.ndarray) else repr(x)
+    if isinstance(x, np.ndarray):
+        return f"ndarray of shape {x.shape}: {x.ravel()[:4].tolist()}"
+    try:
+        text = repr(x)
+    except ValueError:
+        return f"a huge {type(x).__name__}"
     return text if len(text) < 90 else text[:80] + "..."
 
 
@@ -340,6 +388,25 @@ def check(seed: int) -> list[str]:
     call = Call(seed)
     check.doing = str(call)  # type: ignore[attr-defined]
     return call.run()
+
+
+def test_every_parameter_is_known():
+    """A function or parameter that is new has to be told what is good for it."""
+    s, run = subject(0), run_of(0)
+    functions = [getattr(s.system, n) for n in SYSTEM] + [getattr(s.mechanism, n) for n in MECHANISM]
+    functions += [getattr(run, n) for n in TRAJECTORY] + [getattr(references, n) for n in REFERENCES]
+    functions += [
+        ct.simulate,
+        *(getattr(control, n) for n in CONTROL),
+        *(getattr(ct, n) for n in DESCRIPTIONS),
+    ]
+    unknown = {
+        f"{function.__name__}({parameter})"
+        for function in functions
+        for parameter in inspect.signature(function).parameters
+        if parameter not in GOOD and parameter not in OF_SUBJECT
+    }
+    assert not unknown, "say in GOOD or OF_SUBJECT what these should be"
 
 
 def test_some_calls():

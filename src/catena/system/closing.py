@@ -29,7 +29,7 @@ def assemble(
 ) -> np.ndarray:
     """Coordinates (..., nq) that close the loops, near `guess` (..., nq), for given values (..., nq_joint)."""
     evaluator.check_current()
-    held = held_positions(evaluator.mechanism, evaluator.plan, given or {})
+    held = held_positions(evaluator.mechanism, evaluator.plan, {} if given is None else given)
     batch = _batch(held, guess.shape[:-1])
     _check_slack(slack)
     q = np.broadcast_to(guess, (*batch, guess.shape[-1])).copy()

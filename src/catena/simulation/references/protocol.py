@@ -40,7 +40,7 @@ def as_times(t: Any, who: str) -> np.ndarray:
 
 def as_reference(value: Any, who: str, what: str) -> Reference:
     """Return a reference, or the complaint that it is none."""
-    if not isinstance(value, Reference) or isinstance(value, type):
+    if not callable(getattr(value, "at", None)) or isinstance(value, type):
         raise StateError(
             f"{who}: the {what} is {shown(value)}; give a reference, such as cubic(times, points)."
         )
