@@ -18,6 +18,7 @@ from pathlib import Path
 
 ORDER = (
     "errors",
+    "given",
     "spatial",
     "joints",
     "forces",

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from catena.errors import ModelError, StateError
+from catena.given import real_number, shown
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, is_symbolic, orthogonal_complement
 
 IDENTITY = np.eye(3)
@@ -186,12 +187,14 @@ def check_unit_quaternion(q: np.ndarray, who: str) -> None:
 
 def number(name: str, value: Any, owner: str) -> Any:
     """Return `value` as a finite float, or unchanged when it is a symbol; otherwise raise a ModelError."""
-    if is_symbolic(value):
+    if not isinstance(value, list | tuple) and is_symbolic(value):
         return value
     try:
-        result = float(value)
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"{owner}: {name} = {value!r} is not a number.") from error
+        result = real_number(value)
+    except ValueError as error:
+        raise ModelError(
+            f"{owner}: {name} = {shown(value)} is no real number ({error}); give one."
+        ) from error
     if not np.isfinite(result):
         raise ModelError(f"{owner}: {name} = {result} is not finite; give a finite number.")
     return result

@@ -167,8 +167,8 @@ def _nothing() -> Mapping[str, Numbers]:
 class InitialState:
     """Where a motion starts: positions `q` (nq,) and velocities `v` (nv,) of some joints, by name.
 
-    What is not named follows: `q = system.assemble(initial.q)` closes the loops from the neutral configuration,
-    and `system.velocity(q, initial.v)` gives the velocity of least kinetic energy; without loops it is zero.
+    What is not named follows: `q = system.assemble(initial.q)` closes the loops from the neutral configuration, and in
+    `system.velocity(q, initial.v)` joints on no loop stand still and the others move as the loops have it.
     """
 
     q: Mapping[str, Numbers] = field(default_factory=_nothing)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from catena.errors import ModelError
 from catena.forces import Bushing, ForceKind, FrameForce, JointForce
+from catena.given import shown
 from catena.joints import Fixed, Free, JointKind
 from catena.mechanism import validation, writer
 from catena.mechanism.elements import (
@@ -192,12 +193,12 @@ class Mechanism:
         if not isinstance(kind, JointKind):
             called = f"{kind.__name__}(...)" if isinstance(kind, type) else "Revolute('z')"
             raise ModelError(
-                f"{who}: kind is {kind!r}, which is not a joint kind: give an instance such as {called}"
+                f"{who}: kind is {shown(kind)}, which is not a joint kind: give an instance such as {called}"
             )
         for side, pose in (("in_parent", in_parent), ("in_child", in_child)):
             if not isinstance(pose, Pose):
                 raise ModelError(
-                    f"{who}: {side} is {pose!r}, which is not a pose: give Pose(p=(x, y, z), rpy=...)"
+                    f"{who}: {side} is {shown(pose)}, which is not a pose: give Pose(p=(x, y, z), rpy=...)"
                 )
         stops = validation.stops(who, limits, limit_stiffness, limit_damping, kind.nv)
         joint = Joint(
@@ -210,7 +211,7 @@ class Mechanism:
             validation.coefficients(who, "damping", damping, kind.nv),
             validation.coefficients(who, "friction", friction, kind.nv),
             validation.limits(who, limits, kind.nv),
-            bool(actuated),
+            validation.switch(who, "actuated", actuated),
             None,
             *stops,
         )
@@ -224,7 +225,7 @@ class Mechanism:
         who = f"frame {name!r}"
         validation.known("body", body, self._bodies, who)
         if not isinstance(pose, Pose):
-            raise ModelError(f"{who}: pose is {pose!r}, which is not a pose: give Pose(p=(x, y, z), rpy=...)")
+            raise ModelError(f"{who}: pose is {shown(pose)}, which is not a pose: give Pose(p=(x, y, z), rpy=...)")
         frame = Frame(name, body, pose)
         self._frames[name] = frame
         self._revision += 1
@@ -556,7 +557,7 @@ class Mechanism:
         """The checked positions ("q") or velocities ("v") of joints by name, in the order of the joints."""
         who = f"mechanism {self.name!r}"
         if given is not None and not isinstance(given, Mapping):
-            raise ModelError(f"{who}: the initial {what} is {given!r}: give a mapping from joints to numbers")
+            raise ModelError(f"{who}: the initial {what} is {shown(given)}: give a mapping from joints to numbers")
         values = {}
         for name, value in (given or {}).items():
             kind = self._joints[validation.known("joint", name, self._joints, f"initial {what}")].kind

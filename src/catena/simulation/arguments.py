@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from catena.errors import StateError
+from catena.given import entries, real_array, shown
 from catena.simulation.events import Event
 from catena.system import System
 
@@ -19,36 +19,31 @@ def initial_state(system: System, q: Any, v: Any) -> tuple[np.ndarray, np.ndarra
     """The states to begin with: as given, or the mechanism's own."""
     initial = system.mechanism.initial
     if q is None:
-        q = system.assemble(initial.q) if system.loops else _placed(system, initial.q)
-    q = np.array(q, dtype=np.float64)
+        q = system.assemble(initial.q)
+    q = _numbers("q", q)
     if v is None:
-        closed = any(loop.constraints for loop in system.plan.loop_joints)
-        v = system.velocity(q, initial.v) if closed else _moving(system, initial.v)
-    v = np.array(v, dtype=np.float64)
+        v = system.velocity(q, initial.v)
+    v = _numbers("v", v)
     system.kinetic_energy(q, v)  # complains about shapes, NaN and quaternions
     return q, v
 
 
-def _placed(system: System, given: Mapping[str, Any]) -> np.ndarray:
-    q = system.neutral()
-    for joint, value in given.items():
-        q[system.slice_q(joint)] = value
-    return q
-
-
-def _moving(system: System, given: Mapping[str, Any]) -> np.ndarray:
-    v = np.zeros(system.nv)
-    for joint, value in given.items():
-        v[system.slice_v(joint)] = value
-    return v
+def _numbers(name: str, given: Any) -> np.ndarray:
+    try:
+        return np.array(real_array(given))
+    except ValueError as error:
+        raise StateError(f"{name} is not an array of numbers: {error}.") from error
 
 
 def event_list(events: Any) -> list[Event]:
     """Events from one or many, or from plain functions."""
-    listed = [events] if isinstance(events, Event) or callable(events) else list(events)
+    try:
+        listed = [events] if isinstance(events, Event) or callable(events) else list(entries(events))
+    except ValueError as error:
+        raise StateError(f"events is {shown(events)} ({error}); give a list of ct.Event.") from error
     for event in listed:
         if not isinstance(event, Event) and not callable(event):
-            raise StateError(f"events: {event!r} is no event; give ct.Event(function(t, q, v)).")
+            raise StateError(f"events: {shown(event)} is no event; give ct.Event(function(t, q, v)).")
     return [event if isinstance(event, Event) else Event(event) for event in listed]
 
 
@@ -61,10 +56,10 @@ def sample_times(samples: Any, duration: float, is_batch: bool) -> np.ndarray | 
             raise StateError(f"samples is {samples}; give at least 2, or an array of times.")
         return np.linspace(0.0, duration, int(samples))
     try:
-        times = np.array(samples, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        times = np.array(real_array(samples))
+    except ValueError as error:
         raise StateError(
-            f"samples is {samples!r}; give a number of samples, or an array of times."
+            f"samples is {shown(samples)}; give a number of samples, or an array of times."
         ) from error
     if times.ndim != 1 or len(times) < 2 or not np.isfinite(times).all() or np.any(np.diff(times) <= 0.0):
         raise StateError(

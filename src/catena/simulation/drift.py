@@ -10,6 +10,7 @@ import numpy as np
 
 from catena.dynamics.closed.elimination import is_for
 from catena.errors import StateError
+from catena.given import is_not_negative, is_positive, shown
 from catena.system import System
 
 
@@ -25,7 +26,7 @@ class Projection:
     def __post_init__(self) -> None:
         if not (isinstance(self.every, int) and self.every >= 1):
             raise StateError(
-                f"Projection: every is {self.every!r}; give a whole number of steps, at least 1."
+                f"Projection: every is {shown(self.every)}; give a whole number of steps, at least 1."
             )
 
 
@@ -37,9 +38,9 @@ class Baumgarte:
     time: float = 0.05
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.time) and self.time > 0.0):
+        if not is_positive(self.time):
             raise StateError(
-                f"Baumgarte: the time constant is {self.time}; give a positive number of seconds."
+                f"Baumgarte: the time constant is {shown(self.time)}; give a positive number of seconds."
             )
 
 
@@ -54,8 +55,8 @@ class Corrective:
 
     def __post_init__(self) -> None:
         for name, value in (("stiffness", self.stiffness), ("damping", self.damping)):
-            if not (np.isfinite(value) and value >= 0.0):
-                raise StateError(f"Corrective: the {name} is {value}; it must be finite and not negative.")
+            if not is_not_negative(value):
+                raise StateError(f"Corrective: the {name} is {shown(value)}; it must be finite and not negative.")
 
 
 @dataclass(frozen=True)

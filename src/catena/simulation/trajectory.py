@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catena.errors import StateError, UnknownNameError
+from catena.given import is_one_of, real_array, shown
 from catena.mechanism.validation import known
 from catena.simulation import dense, loads
 from catena.simulation.pictures import picture
@@ -264,15 +265,15 @@ class Trajectory:
     def _joint(self, name: str) -> str:
         who = repr(self.system.mechanism.name)
         moving = (*self.system.joints, *self.system.loops)
-        if name in self.system.mechanism.joints and name not in moving:
+        if is_one_of(name, self.system.mechanism.joints) and name not in moving:
             raise UnknownNameError(f"{who}: joint {name!r} is fixed or locked and has no coordinates")
         return known("joint", name, moving, who)
 
     def _times(self, times: Any) -> np.ndarray:
         try:
-            asked = np.atleast_1d(np.asarray(times, dtype=np.float64))
-        except (TypeError, ValueError):
-            raise StateError(f"times are {times!r}; give numbers of seconds.") from None
+            asked = np.atleast_1d(real_array(times))
+        except ValueError as error:
+            raise StateError(f"times are {shown(times)} ({error}); give numbers of seconds.") from None
         if asked.ndim != 1 or not len(asked):
             raise StateError(
                 f"times have shape {np.shape(times)}; give one number or a one-dimensional array."

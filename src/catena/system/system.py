@@ -19,6 +19,7 @@ from catena.dynamics.closed.tip_contact import ContactSolution, TipContact, tip_
 from catena.dynamics.structurally_recursive import structurally_recursive
 from catena.errors import SingularDynamicsError, StateError, UnknownNameError
 from catena.forces import PlacedForce
+from catena.given import is_one_of, shown
 from catena.kernels import Algorithm, Program, plain
 from catena.kinematics.closure import loop_state
 from catena.mechanism import Mechanism
@@ -125,9 +126,8 @@ class System:
         """q (+) v dt: the configuration reached with constant joint velocities v after dt. `dt` may have the
         batch shape."""
         v = self._evaluator.checked(kinematics.integrate, "qd", v)
-        dt = arrays.as_rows("dt", np.asarray(dt)[..., None], 1, lambda: "the duration of each step")
-        if not np.isfinite(dt).all():
-            raise StateError(f"dt is {dt[~np.isfinite(dt)][0]}; a step must take a finite time.")
+        dt = arrays.as_column("dt", dt)
+        arrays.batch_shape({"v": v, "dt": dt})
         return self._run(kinematics.integrate, q=q, qd=v * dt)["q_next"]
 
     def difference(self, q0: Any, q1: Any) -> np.ndarray:
@@ -168,7 +168,7 @@ class System:
         """The coordinates of any joint, shape (..., nq of the joint): a slice of q for a joint of the tree, and for a
         loop joint those of the configuration nearest to where its two sides are."""
         q = self._evaluator.checked(kinematics.rate, "q", q)
-        if joint not in self.loops:
+        if not is_one_of(joint, self.loops):
             return q[..., self.slice_q(joint)].copy()
         self._evaluator.check_current()
         return loop_state(self._evaluator, joint, q).q
@@ -176,7 +176,7 @@ class System:
     def joint_velocity(self, q: Any, v: Any, joint: str) -> np.ndarray:
         """The velocities of any joint, shape (..., nv of the joint), of the tree or of a loop."""
         v = self._evaluator.checked(kinematics.rate, "qd", v)
-        if joint not in self.loops:
+        if not is_one_of(joint, self.loops):
             return v[..., self.slice_v(joint)].copy()
         self._evaluator.check_current()
         q = self._evaluator.checked(kinematics.rate, "q", q)
@@ -203,11 +203,13 @@ class System:
         return closing.assemble(self._evaluator, given, start, slack)
 
     def velocity(self, q: Any, given: Mapping[str, Any], slack: float = 1e-5) -> np.ndarray:
-        """The velocity, shape (..., nv), of the closed mechanism in which joints move as given, and of all such
-        velocities the one of least kinetic energy.
+        """The velocity, shape (..., nv), of the closed mechanism in which joints move as given.
+
+        Joints on no loop that are not named stand still. Of the others the loops tell some; where they leave a choice,
+        it is the velocity of least kinetic energy. A simulation and the command line complete an initial velocity so.
 
         `given` maps joints, of the tree or of loops, to velocities (..., nv of the joint), or to a number where there
-        is one; None leaves a component free. `slack` is that of `assemble`, for opening velocities.
+        is one; None is a component that is not given. `slack` is that of `assemble`, for opening velocities.
         """
         q = self._evaluator.checked(kinematics.integrate, "q", q)
         self._evaluator.check_positions("q", q)
@@ -228,7 +230,8 @@ class System:
         if held is None:
             near, rates = closing.project(self._evaluator, q, v)
         else:
-            components = [k for joint in held for k in range(self.nv)[self.slice_v(joint)]]
+            names = arrays.as_list("held", held, str, "joints")
+            components = [k for joint in names for k in range(self.nv)[self.slice_v(joint)]]
             near, rates = closing.project_holding(self._evaluator, q, v, np.array(components, dtype=int))
         return near if v is None else (near, rates)
 
@@ -241,12 +244,14 @@ class System:
         """The part of the accelerations (states, nv) that forces at the loops have, which pull them together:
         -stiffness times the position errors and -damping times the velocity errors of `closure`, along the
         constraints. q is (states, nq) and v (states, nv)."""
-        return closing.pulled(self._evaluator, q, v, stiffness, damping)
+        _, q, v = self._states(q, v)
+        stiffness = arrays.as_number("stiffness", stiffness, "a stiffness")
+        return closing.pulled(self._evaluator, q, v, stiffness, arrays.as_number("damping", damping, "a damping"))
 
     def closure_jacobian(self, q: Any) -> np.ndarray:
         """The Jacobian J (..., constraints, nv) of the loops: J v is the velocity error of `closure`."""
         problem = self._loop_problem(q, np.zeros(self.nv), None, None, None)
-        return problem.J.reshape(*problem.batch, -1, self.nv)
+        return problem.J.reshape(*problem.batch, self._plan.total_constraints, self.nv)
 
     def diagnose(self, q: Any, tolerance: float = RANK_TOLERANCE) -> Diagnosis:
         """Mobility, rank, redundant constraints and singularity at one configuration q (nq,), as data; print it for
@@ -258,6 +263,7 @@ class System:
             )
         self._evaluator.check_current()
         self._evaluator.check_positions("q", q)
+        tolerance = arrays.as_number("tolerance", tolerance, "a part of the largest singular value")
         return diagnose(self._evaluator, self._mechanism, q, tolerance)
 
     def contact_dynamics(
@@ -267,6 +273,7 @@ class System:
         """Accelerations and contact forces with the tips of chains in contact with supports of known motion; the
         loops of the mechanism are respected. A contact holds in both directions: whether it should let go is for
         the caller to decide by its force."""
+        contacts = arrays.as_list("contacts", contacts, TipContact, "TipContact")
         for contact in contacts:
             self._frame(contact.frame)
         return tip_contacts(self._loop_problem(q, v, tau, f_ext, base_acceleration), contacts)
@@ -287,6 +294,8 @@ class System:
         or "reference_member" (the body called `member`, or the best one); they agree, whatever the rank of the
         constraints. Trees may be computed by these as well.
         """
+        if type(method) is not str:
+            raise StateError(f"method is {shown(method)}; give a word, such as 'auto'.")
         if f_ext is None and base_acceleration is None and method == "auto":
             if self._mechanism.revision == self._revision and not plain.blocks:
                 if self._forward is None:
@@ -297,6 +306,8 @@ class System:
         if self._closed or method in closed_chains.FORMULATIONS:
             problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
             return closed_chains.forward(problem, method, member)
+        if member is not None:
+            raise StateError(f"member is {shown(member)}, but only the method reference_member has one.")
         self._require_tree("forward dynamics")
         given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
         if method in ("auto", "articulated_body"):
@@ -310,7 +321,7 @@ class System:
             )
             return np.linalg.solve(H, (given_force - bias)[..., None])[..., 0]
         raise StateError(
-            f"There is no forward dynamics method {method!r}; choose auto, articulated_body or composite_body."
+            f"There is no forward dynamics method {shown(method)}; choose auto, articulated_body or composite_body."
         )
 
     def inverse_dynamics(
@@ -376,13 +387,14 @@ class System:
     def mass_matrix(self, q: Any, method: str = "composite_body") -> np.ndarray:
         """The joint-space inertia H of the tree, shape (..., nv, nv). `method`: "composite_body" or
         "structurally_recursive"."""
-        if method == "composite_body":
+        if is_one_of(method, ("composite_body",)):
             return self._run(dynamics.composite_body, q=q)["H"]
-        if method == "structurally_recursive":
+        if is_one_of(method, ("structurally_recursive",)):
+            q = self._evaluator.checked(kinematics.rate, "q", q)
             self._evaluator.check_current()
-            return structurally_recursive(self._plan, lambda frame: self.jacobian(q, frame), np.shape(q)[:-1])
+            return structurally_recursive(self._plan, lambda frame: self.jacobian(q, frame), q.shape[:-1])
         raise StateError(
-            f"There is no mass matrix method {method!r}; choose composite_body or structurally_recursive."
+            f"There is no mass matrix method {shown(method)}; choose composite_body or structurally_recursive."
         )
 
     def operational_space(self, q: Any, frame: str) -> tuple[np.ndarray, np.ndarray]:
@@ -564,15 +576,12 @@ class System:
         }
         self._evaluator.check_positions("q", given["q"])
         batch = arrays.batch_shape(given)
-        rows = [
-            np.broadcast_to(x, (*batch, x.shape[-1])).reshape(prod(batch), x.shape[-1]) for x in given.values()
-        ]
-        return batch, rows[0], rows[1]
+        return batch, arrays.rows(given["q"], batch), arrays.rows(given["v"], batch)
 
     def _node(self, joint: str) -> int:
-        if joint in self._nodes:
+        if is_one_of(joint, self._nodes):
             return self._nodes[joint]
-        if joint in self.loops:
+        if is_one_of(joint, self.loops):
             raise UnknownNameError(
                 f"Joint {joint!r} closes a loop in this plan and has no coordinates of its own in q."
             )

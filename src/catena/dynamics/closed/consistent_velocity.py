@@ -92,7 +92,7 @@ def _null_space(A: np.ndarray, cutoff: float) -> np.ndarray:
 def _complaint(
     problem: LoopProblem, k: int, opening: np.ndarray, change: float, missed: float, held: Sequence[Held]
 ) -> str:
-    names = ", ".join(repr(h.name) for h in held)
+    names = ", ".join(repr(h.name) for h in held if h.given)
     if missed > float(np.abs(opening).max(initial=0.0)):
         return (
             f"The joints of {problem.plan.name!r} cannot move as given for {names}: the values contradict "

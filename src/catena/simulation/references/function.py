@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
+from catena.given import real_array
 from catena.simulation.references.protocol import Motion, as_times
 from catena.spatial.scalars import is_symbolic
 
@@ -63,8 +64,8 @@ class Function:
 def _called(part: Callable[[Any], Any], times: np.ndarray) -> np.ndarray:
     """The values (T, k) of a function of one time."""
     try:
-        rows = [np.atleast_1d(np.asarray(part(float(t)), dtype=np.float64)) for t in times]
-    except (TypeError, ValueError) as error:
+        rows = [np.atleast_1d(real_array(part(float(t)))) for t in times]
+    except ValueError as error:
         raise StateError(f"function: the values are not rows of numbers: {error}.") from error
     return np.stack(rows) if rows else np.zeros((0, 1))
 
