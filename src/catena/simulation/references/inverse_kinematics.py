@@ -109,7 +109,7 @@ class InverseKinematics:
         self._require_rates(when, rates, opened, DONE / self.step)
         v = rates.x
         rates = self._resolved(A, opened, a0, self.task.acceleration(goal, q, v), self._bias(q, v))
-        # Accelerations are made of products of velocities, which may cancel: those are at work although nothing is left.
+        # Accelerations are made of products of velocities, which are at work although they may cancel.
         products = np.sum((v / self._columns) ** 2, axis=-1)
         self._require_rates(when, rates, opened, DONE / self.step**2, products)
         a = rates.x
