@@ -6,7 +6,6 @@ that are written when first needed. Arrays carry leading batch dimensions everyw
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
