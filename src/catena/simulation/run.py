@@ -34,6 +34,9 @@ OPEN = 1e-6
 # Times that differ by less than this part of the duration are the same.
 SAME = 1e-12
 
+# A node of one state: its time, q (nq,), v (nv,), works (sources,), and the control forces (nv,) from there on.
+Start = tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
 
 def _ignore(t: float) -> None:
     """Nobody wants to know how far the search for an event is."""
@@ -250,21 +253,23 @@ class Run:
         return times, q, v, np.minimum(np.arange(len(times)) // len(parts), n - 2)
 
     def _state_at(
-        self, start: tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray], time: float
+        self, start: Start, time: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The state (nq,), (nv,) and the works (sources,) at a time that lies less than a step behind a node, by a step
         of the method from there."""
-        t, *rest = start
+        t, q, v, work, tau = start
         if time <= t:
-            return rest[0], rest[1], rest[2]
-        q, v, work = self._moved(np.array([t]), *(x[None] for x in rest), np.array([time]))
+            return q, v, work
+        rows = (x[None] for x in (q, v, work, tau))
+        q, v, work = self._moved(np.array([t]), (*rows,), np.array([time]))
         return q[0], v[0], work[0]
 
     def _moved(
-        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, work: np.ndarray, tau: np.ndarray, times: np.ndarray
+        self, t: np.ndarray, rows: tuple[np.ndarray, ...], times: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The states (rows, nq), (rows, nv) and works (rows, sources) at `times` (rows,) less than a step behind the
-        nodes t, q, v, work, from which on the control forces tau act."""
+        """The states (rows, nq), (rows, nv) and works (rows, sources) at `times` (rows,) less than a step behind nodes
+        at the times t with the `rows` q, v, work and tau, the control forces from there on."""
+        q, v, work, tau = rows
         if self.locator is None:
             self.locator = self._mover(alone=True)
         self.locator.begin(len(t), 1.0)
@@ -286,7 +291,7 @@ class Run:
             times = t[0]
             if self.dense:
                 times = self.times[self.times <= np.max(t) * (1.0 + SAME)]
-                rows = list(self._sampled(t, *rows, np.minimum(times, t[:, -1:])))
+                rows = list(self._sampled(t, rows, np.minimum(times, t[:, -1:])))
             q, v, work, tau = (x.reshape(*self.batch, *x.shape[1:]) for x in rows)
         wrenches = self._wrenches(times, q, v)
         moved = [self.acting.prescribed(float(x)) for x in times] if self.acting.motion else []
@@ -335,21 +340,22 @@ class Run:
         return np.array(rows)
 
     def _sampled(
-        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, work: np.ndarray, tau: np.ndarray, times: np.ndarray
+        self, t: np.ndarray, rows: list[np.ndarray], times: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """States, works and control forces at times (states, samples), from nodes of each state's own: by steps of the method
-        from the node before, so that they are as exact as the motion."""
+        """States, works and control forces at times (states, samples), from nodes of each state's own at t (states,
+        nodes) with the `rows` q, v, work and tau: by steps of the method from the node before, so that they are as
+        exact as the motion."""
         slack = SAME * self.duration
         before = np.stack(
             [np.clip(np.searchsorted(own, asked + slack, side="right") - 1, 0, len(own) - 1)
              for own, asked in zip(t, times, strict=True)]
         )  # fmt: skip
         t_then = np.take_along_axis(t, before, axis=1)
-        then = [np.take_along_axis(x, before[..., None], axis=1) for x in (q, v, work, tau)]
+        then = [np.take_along_axis(x, before[..., None], axis=1) for x in rows]
         q_then, v_then, work_then, tau_then = then
         apart = np.abs(t_then - times) > slack
         if apart.any():
-            moved = self._moved(t_then[apart], *(x[apart] for x in then), times[apart])
+            moved = self._moved(t_then[apart], tuple(x[apart] for x in then), times[apart])
             q_then[apart], v_then[apart], work_then[apart] = moved
         if self.held:
             return q_then, v_then, work_then, tau_then

@@ -44,7 +44,7 @@ class Walk:
         self.start = tuple(program.tape.inputs)
         self.results = tuple(program.tape.outputs)
         self.has_law = has_law
-        self.given = () if has_law else (target,)
+        self.given: tuple[str, ...] = () if has_law else (target,)
         self.given += tuple(n for n in ("f_ext", "f_given", *((FORCE_INPUTS,) if acting.asks_wrenches else ())) if n in program.tape.inputs)
         if acting.asks_motion:
             self.given += ("q", "qd", "qdd_given")

@@ -15,7 +15,7 @@ from catena.dynamics.loop_elimination.closing import measure
 from catena.dynamics.loop_elimination.hybrid import hybrid_elimination, hybrid_schedule, move_driven
 from catena.dynamics.loop_elimination.schedule import schedule
 from catena.dynamics.loop_elimination.steps import start, velocities
-from catena.kernels import Algorithm, Schedule, on_call
+from catena.kernels import Algorithm, Schedule, Sweep, on_call
 from catena.spatial.scalars import array
 
 
@@ -68,7 +68,7 @@ def elimination_with_feedback(columns: int, driven: bool = False) -> Algorithm:
     `driven`, with the inputs of `hybrid_dynamics`."""
     base = hybrid_elimination(columns) if driven else loop_elimination(columns)
     plain, told = (move_driven, move_driven_and_tell) if driven else (velocities, move_and_tell)
-    instead = {plain: told, start: start_with_feedback}
+    instead: dict[Sweep, Sweep] = {plain: told, start: start_with_feedback}
     order = hybrid_schedule if driven else schedule
 
     def ground(ground: Any) -> None:

@@ -28,7 +28,7 @@ from catena.dynamics.loop_elimination import loop_elimination
 from catena.dynamics.loop_elimination.closing import stand, start_open, start_opening
 from catena.dynamics.loop_elimination.feedback import elimination_with_feedback
 from catena.dynamics.loop_elimination.hybrid import articulate_driven, hybrid_elimination
-from catena.dynamics.loop_elimination.steps import accelerate
+from catena.dynamics.loop_elimination.steps import accelerate, articulate
 from catena.kernels import (
     POSITION,
     VELOCITY,
@@ -258,8 +258,7 @@ def _step_algorithm(
     begin_dynamics = at_ground(dynamics.ground)
     target = "given" if variant.forces else "tau"
     # Driven joints do not give way when loops are closed.
-    yielding = {"go": articulate_driven} if variant.driven else {}
-    close_positions, close_velocities = closing_sweeps(**yielding)
+    close_positions, close_velocities = closing_sweeps(articulate_driven if variant.driven else articulate)
     evaluations = 0
     weights = (CORRECT[1], CORRECT[0]) if variant.method == "abm4" else method.b if method else (1.0,)
 
