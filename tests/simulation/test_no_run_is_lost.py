@@ -200,3 +200,21 @@ def test_settings_say_who_takes_the_steps():
     for words, settings in taken.items():
         run = ct.simulate(system, [0.2], [0.0], 0.1, check=False, **settings)
         assert run.settings["steps taken by"] == words
+
+
+def test_gains_of_their_own_go_with_states_that_others_have_left():
+    """A continuous controller with gains for each state of its batch, of which one ends early."""
+    system = chain(1).system()
+    gains = np.array([[0.0], [0.05], [0.2]])
+
+    def control(t, q, v):
+        return -gains * v
+
+    event = ct.Event(lambda t, q, v: q[0] - 2.4, "far", terminal=True)
+    q, v = np.full((3, 1), 2.3), np.array([[4.0], [0.0], [0.0]])
+    run = ct.simulate(system, q, v, 0.3, control=control, events=event, samples=7, check=False)
+    for k in (1, 2):
+        alone = ct.simulate(
+            system, q[k], v[k], 0.3, control=lambda t, q, v, k=k: -gains[k] * v, samples=7, check=False
+        )
+        np.testing.assert_allclose(run.q[k], alone.q, rtol=0.0, atol=1e-9)

@@ -37,6 +37,7 @@ class Acting:
         own = () if self.has_python_elements else system.elements.placed
         self.placed = (*own, *(system.elements.applied(f, w.axes or f) for f, w in self.forces.items()))
         """The forces inside the compiled step: those of the mechanism, and wrenches that are told at every stage."""
+        self._seen: tuple[np.ndarray, np.ndarray] | None = None
         self.paths: Paths | None = None
         self.push: Push | None = None
         self.compiled_motion = self.compiled_wrenches = False
@@ -82,9 +83,11 @@ class Acting:
         """Whether there is a controller without a rate of its own."""
         return self.control is not None and self.rate is None
 
-    def command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """What the controller gives for the states q (states, nq), v (states, nv) within the limits of the actuators,
-        (states, nv)."""
+    def command(
+        self, t: float, q: np.ndarray, v: np.ndarray, states: np.ndarray | None = None
+    ) -> np.ndarray:
+        """What the controller gives for the states q (n, nq), v (n, nv) within the limits of the actuators, (n, nv).
+        `states` (n,) says which states of the batch they are, all in order if None."""
         nv = self.system.nv
         if self.control is None:
             return np.zeros((len(q), nv))
@@ -94,11 +97,16 @@ class Acting:
             if type(given) is np.ndarray and given.dtype == np.float64 and given.shape == (nv,):
                 if np.isfinite(given).all():
                     return (np.clip(given, self.low, self.high) if self.is_limited else given.copy())[None]
-            batch: tuple[int, ...] = ()
-        else:
-            batch = self.batch if len(q) == int(np.prod(self.batch)) else (len(q),)
-            given = self.control(t, q.reshape(*batch, q.shape[-1]).copy(), v.reshape(*batch, nv).copy())
-        return self._checked(t, given, batch)
+            return self._checked(t, given, ())
+        if not self.batch:
+            return np.concatenate([self.command(t, q[k : k + 1], v[k : k + 1]) for k in range(len(q))])
+        # A controller may have gains for each state of its batch, so it is always asked for all of them.
+        rows = np.arange(len(q)) if states is None else states
+        if self._seen is None or len(self._seen[0]) != int(np.prod(self.batch)):
+            self._seen = q.copy(), v.copy()
+        self._seen[0][rows], self._seen[1][rows] = q, v
+        everyone = (x.reshape(*self.batch, x.shape[-1]).copy() for x in self._seen)
+        return self._checked(t, self.control(t, *everyone), self.batch)[rows]
 
     def _checked(self, t: float, given: Any, batch: tuple[int, ...]) -> np.ndarray:
         """Forces (states, nv) from what a controller gave for states of the shape `batch`."""

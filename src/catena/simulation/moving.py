@@ -114,6 +114,7 @@ class Mover:
         """A run of so many states begins, with steps of about this size."""
         self.kept = {"h": np.full((states, 1), h), "row": np.zeros((states, 1)), "wish": np.zeros((states, 1))}
         self.past = {}
+        self.owner = np.arange(states)
         if self.counts:
             self.kept["work"] = np.zeros((states, len(SOURCES)))
         self.power_start = np.zeros((states, len(SOURCES)))
@@ -286,7 +287,7 @@ class Mover:
         self.since += 1
         self.steps += 1
         self._attempts[who] += 1.0
-        return walk.step(inputs, tau[who], careful, self.since % every == 0), walk
+        return walk.step(self.owner[who], inputs, tau[who], careful, self.since % every == 0), walk
 
     def _taken(
         self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray,

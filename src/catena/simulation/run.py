@@ -228,10 +228,10 @@ class Run:
             for k in crossings(event, t, q, v):
                 i = int(interval[k])
                 start = float(passed.t[i]), passed.q[i], passed.v[i], passed.work[i], passed.tau[i]
-                time = locate(event, float(t[k]), float(t[k + 1]), partial(self._state_at, start))
+                time = locate(event, float(t[k]), float(t[k + 1]), partial(self._state_at, state, start))
                 happened.append((time, event, start))
         for time, event, start in sorted(happened, key=lambda x: x[0]):
-            q_event, v_event, work = self._state_at(start, time)
+            q_event, v_event, work = self._state_at(state, start, time)
             index = tuple(int(k) for k in np.unravel_index(state, self.batch)) if self.batch else ()
             self.found.append(Found(event.label, time, q_event, v_event, index))
             if event.terminal:
@@ -253,27 +253,29 @@ class Run:
         return times, q, v, np.minimum(np.arange(len(times)) // len(parts), n - 2)
 
     def _state_at(
-        self, start: Start, time: float
+        self, state: int, start: Start, time: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The state (nq,), (nv,) and the works (sources,) at a time that lies less than a step behind a node, by a step
+        """One state (nq,), (nv,) and its works (sources,) at a time that lies less than a step behind a node, by a step
         of the method from there."""
         t, q, v, work, tau = start
         if time <= t:
             return q, v, work
         rows = (x[None] for x in (q, v, work, tau))
-        q, v, work = self._moved(np.array([t]), (*rows,), np.array([time]))
+        q, v, work = self._moved(np.array([state]), np.array([t]), (*rows,), np.array([time]))
         return q[0], v[0], work[0]
 
     def _moved(
-        self, t: np.ndarray, rows: tuple[np.ndarray, ...], times: np.ndarray
+        self, states: np.ndarray, t: np.ndarray, rows: tuple[np.ndarray, ...], times: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The states (rows, nq), (rows, nv) and works (rows, sources) at `times` (rows,) less than a step behind nodes
-        at the times t with the `rows` q, v, work and tau, the control forces from there on."""
+        of the `states` (rows,) of the batch, at the times t, with the `rows` q, v, work and tau, the control forces
+        from there on."""
         q, v, work, tau = rows
         if self.locator is None:
             self.locator = self._mover(alone=True)
         self.locator.begin(len(t), 1.0)
         if isinstance(self.locator, Mover):
+            self.locator.owner[:] = states
             self.locator.kept["h"][:, 0] = times - t
             if self.locator.counts:
                 self.locator.kept["work"][:] = work
@@ -334,9 +336,8 @@ class Run:
         if np.all(times == times[0]):
             return self.acting.command(float(times[0]), q, v)
         rows = [
-            self.acting.command(float(x), np.repeat(q[k : k + 1], len(q), axis=0), np.repeat(v[k : k + 1], len(q), axis=0))[k]
-            for k, x in enumerate(times)
-        ]  # fmt: skip
+            self.acting.command(float(x), q[k : k + 1], v[k : k + 1], np.array([k]))[0] for k, x in enumerate(times)
+        ]
         return np.array(rows)
 
     def _sampled(
@@ -355,7 +356,7 @@ class Run:
         q_then, v_then, work_then, tau_then = then
         apart = np.abs(t_then - times) > slack
         if apart.any():
-            moved = self._moved(t_then[apart], tuple(x[apart] for x in then), times[apart])
+            moved = self._moved(np.nonzero(apart)[0], t_then[apart], tuple(x[apart] for x in then), times[apart])
             q_then[apart], v_then[apart], work_then[apart] = moved
         if self.held:
             return q_then, v_then, work_then, tau_then

@@ -46,7 +46,7 @@ class StiffSteps:
         problem = acting.problem
         self.acting, self.system, self.method = acting, acting.system, problem.integrator
         self.rtol, self.atol, self.drift, self.tick = problem.rtol, problem.atol, drift, tick
-        self.steps, self.states = 0, 0
+        self.steps, self.states, self.state = 0, 0, 0
         self.curved = any(kind is not None and kind.turning for kind in self.system.plan.kind)
         self.held = tuple(acting.motion) if acting.motion else None
         self._local = self.system.program(local_rate)
@@ -85,6 +85,7 @@ class StiffSteps:
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         import scipy.integrate
 
+        self.state = state
         solver_class = getattr(scipy.integrate, SOLVERS[self.method])
         held = None if self.acting.is_asked_always else tau
         nv, closes = self.system.nv, self.drift.projects
@@ -130,7 +131,7 @@ class StiffSteps:
         return q, v
 
     def _command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return self.acting.command(t, q[None], v[None])[0]
+        return self.acting.command(t, q[None], v[None], np.array([self.state]))[0]
 
     def _rates(self, t: float, origin: np.ndarray, y: np.ndarray, held: np.ndarray | None) -> np.ndarray:
         """The rates (rows, 2 nv) of rows y (rows, 2 nv) of local coordinates and velocities."""

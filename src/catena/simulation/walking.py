@@ -50,22 +50,28 @@ class Walk:
             self.given += ("q", "qd", "qdd_given")
         self._pieces: dict[tuple[bool, bool], list[tuple[str, Piece]]] = {}
         self.beside, self.doubts = np.zeros(states, dtype=bool), np.zeros(states, dtype=bool)
+        self.who = np.arange(states)
         self.careful: np.ndarray | None = None
         self.tau_start: np.ndarray | None = None
         self.tau_now = np.zeros((states, acting.system.nv))
         self.held = tuple(acting.motion) if acting.motion else None
 
     def step(
-        self, inputs: Mapping[str, np.ndarray], tau: np.ndarray, careful: np.ndarray | None, closes: bool
+        self,
+        who: np.ndarray,
+        inputs: Mapping[str, np.ndarray],
+        tau: np.ndarray,
+        careful: np.ndarray | None,
+        closes: bool,
     ) -> dict[str, np.ndarray]:
-        """One step of all states from `inputs` (states, ...) with the held control forces tau (states, nv). Where the
+        """One step of the states `who` of a batch from `inputs` (states, ...) with held control forces tau. Where the
         step is `careful` (states,), Python solves what is in doubt. Without `closes` loops are left as they are. The
         results are buffers that the next step overwrites; `tau_start` are the forces with which the step began."""
         b = self.session.buffers
         for name, value in inputs.items():
             b[name][:] = value
         b[self.target][:] = tau
-        self.careful, self.tau_start, self.tau_now = careful, None, tau
+        self.careful, self.tau_start, self.tau_now, self.who = careful, None, tau, who
         self.beside[:] = False
         if careful is not None:
             self._look_beside(b)
@@ -141,7 +147,7 @@ class Walk:
             q, v, vdot = acting.imposed(t, b["q"], b["qd"])
             b["q"][:], b["qd"][:], b["qdd_given"][:] = q, v, vdot
         if self.controls:
-            tau = acting.command(t, b["q"], b["qd"])
+            tau = acting.command(t, b["q"], b["qd"], self.who)
         if not self.has_law:
             self.tau_now = tau
             self.tau_start = np.array(tau) if self.tau_start is None else self.tau_start
