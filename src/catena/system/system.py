@@ -551,7 +551,8 @@ class System:
         self._evaluator.check_positions("q", given["q"])
         batch = arrays.batch_shape(given)
         rows = [
-            np.broadcast_to(x, (*batch, x.shape[-1])).reshape(prod(batch), x.shape[-1]) for x in given.values()
+            np.broadcast_to(x, (*batch, x.shape[-1])).reshape(prod(batch), x.shape[-1])
+            for x in given.values()
         ]
         return batch, rows[0], rows[1]
 
