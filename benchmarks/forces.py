@@ -38,7 +38,9 @@ def report() -> str:
     return "\n".join(
         [
             figure_table(f"Forces: accelerations of {BATCH} states, times without forces", rows, NOT_SHOWN),
-            figure_table(f"Forces: {STEPS} steps of rk4 for one state, times without forces", runs, NOT_SHOWN),
+            figure_table(
+                f"Forces: {STEPS} steps of rk4 for one state, times without forces", runs, NOT_SHOWN
+            ),
         ]
     )
 

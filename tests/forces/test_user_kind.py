@@ -86,7 +86,9 @@ def test_it_moves_a_body_as_its_formula_says(user):
     q = s.neutral()
     q[:3] = 0.3, 0.0, -0.4
     e = s.element_forces(q, np.zeros(6))
-    np.testing.assert_allclose(e.f_ext["bob"], [0, 0, 0, -30.0 * 0.25 * 0.3, 0, 30.0 * 0.25 * 0.4], rtol=1e-12)
+    np.testing.assert_allclose(
+        e.f_ext["bob"], [0, 0, 0, -30.0 * 0.25 * 0.3, 0, 30.0 * 0.25 * 0.4], rtol=1e-12
+    )
     run = ct.simulate(s, q, np.zeros(6), 1.0, rtol=1e-9, atol=1e-11)
     energy = run.kinetic_energy + run.potential_energy
     np.testing.assert_allclose(energy, energy[0], atol=1e-7)
@@ -141,7 +143,9 @@ def test_its_code_is_kept_on_disk_until_its_file_changes(user, tmp_path):
 
     def compiled():
         program = PROGRAM.format(folder=str(tmp_path))
-        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True
+        )
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 

@@ -368,7 +368,10 @@ FORCE_FAULTS = [
     ('kind = "cable"', "kind 'cable' does not accept its arguments"),
     ('kind = "tabled_point_spring"\nspring = 3', "spring is 3, a number: give a table"),
     ('kind = "tabled_point_spring"\nspring = { x = [0, 1] }', "the key 'y' is missing"),
-    ('kind = "tabled_point_spring"\nspring = { x = [1, 0], y = [0, 1] }', "give two or more points with x increasing"),
+    (
+        'kind = "tabled_point_spring"\nspring = { x = [1, 0], y = [0, 1] }',
+        "give two or more points with x increasing",
+    ),
     ('kind = "joint_spring"\nstiffness = 3', "a JointSpring acts at a joint"),
     ('kind = "catena.joints:Revolute"', "is no kind of force: name a subclass of catena.ForceKind"),
     ("", "the key 'kind' is missing"),

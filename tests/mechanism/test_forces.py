@@ -80,14 +80,24 @@ REFUSED = [
     (("f", Cable(1.0)), {"joint": "elbow"}, ModelError, "a Cable acts between two frames"),
     (("f", Cable(1.0)), {"between": "eye"}, ModelError, "a Cable acts between two frames"),
     (("f", Cable(1.0)), {"between": ("eye",)}, ModelError, "a Cable acts between two frames"),
-    (("f", Cable(1.0)), {"between": ("eye", "eya")}, UnknownNameError, "force 'f': no body or frame is named 'eya'"),
+    (
+        ("f", Cable(1.0)),
+        {"between": ("eye", "eya")},
+        UnknownNameError,
+        "force 'f': no body or frame is named 'eya'",
+    ),
     (("f", Cable(1.0)), {"between": ("eye", "lower")}, ModelError, "both ends move with body 'lower'"),
     (("f", ConstantWrench()), {"between": ("eye", "hook")}, ModelError, "frame 'hook' is part of ground"),
     (("f", JointSpring((1.0,))), {}, ModelError, "force 'f': a JointSpring acts at a joint"),
     (("f", JointSpring((1.0,))), {"between": ("eye", "hook")}, ModelError, "a JointSpring acts at a joint"),
     (("f", JointSpring((1.0,))), {"joint": "elbw"}, UnknownNameError, "force 'f': no joint is named 'elbw'"),
     (("f", JointSpring((1.0,))), {"joint": "weld"}, ModelError, "joint 'weld' has no degree of freedom"),
-    (("f", JointSpring((1.0,))), {"joint": "shoulder"}, ModelError, "force 'f': stiffness has 1 numbers: give 3"),
+    (
+        ("f", JointSpring((1.0,))),
+        {"joint": "shoulder"},
+        ModelError,
+        "force 'f': stiffness has 1 numbers: give 3",
+    ),
 ]
 
 
