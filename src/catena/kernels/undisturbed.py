@@ -13,6 +13,8 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+# LLVM goes deep into large steps; some systems give threads a tenth of the usual stack.
+_STACK = 1 << 25
 
 
 def undisturbed(work: Callable[[], T]) -> T:
@@ -28,11 +30,14 @@ def undisturbed(work: Callable[[], T]) -> T:
         except BaseException as error:
             answer.put((None, error))
 
+    before = _thread.stack_size(_STACK)
     try:
         # The thread of `threading` waits in Python until it has begun, where a signal would leave it waiting for ever.
         _thread.start_new_thread(do, ())
     except RuntimeError:  # there are too many threads, or the interpreter is about to end
         return work()
+    finally:
+        _thread.stack_size(before)
     result, error = answer.get()
     if error is not None:
         raise error

@@ -59,8 +59,8 @@ class System:
     def __reduce__(self) -> tuple[Any, ...]:
         """What a copy or a pickle is made of: the mechanism, and the plan where it cannot be made again because the
         mechanism was edited since. Programs are built when the copy first needs them."""
-        is_current = self._mechanism.revision == self._revision
-        return _restored, (self._mechanism, self._plan.root, self._plan.cut, None if is_current else self._plan)
+        made = None if self._mechanism.revision == self._revision else self._plan
+        return _restored, (self._mechanism, self._plan.root, self._plan.cut, made)
 
     def __repr__(self) -> str:
         loops = f", loops {list(self.loops)}" if self.loops else ""
