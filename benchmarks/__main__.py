@@ -4,7 +4,7 @@ import argparse
 import importlib
 
 NAMES = (
-    "batches", "single_states", "scaling", "loops", "starting", "work_precision", "rollouts", "control_loop",
+    "batches", "single_states", "scaling", "loops", "starting", "work_precision", "rollouts", "control_loop", "forces",
 )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ ORDER = (
     "given",
     "spatial",
     "joints",
+    "forces",
     "mechanism",
     "formats",
     "structure",

@@ -5,6 +5,7 @@ Describe a `Mechanism`, plan it with `m.system()`, compute with the `System`.
 
 from typing import Any
 
+from catena import forces
 from catena.dynamics.closed.diagnosis import Diagnosis
 from catena.dynamics.closed.tip_contact import Support, TipContact
 from catena.errors import (
@@ -21,6 +22,7 @@ from catena.errors import (
     StateError,
     UnknownNameError,
 )
+from catena.forces import ForceKind, FrameForce, JointForce
 from catena.formats import load, save
 from catena.joints import (
     Cylindrical,
@@ -41,8 +43,10 @@ from catena.simulation import (
     Baumgarte,
     Corrective,
     Event,
+    ExternalWrench,
     Found,
     Projection,
+    Stepper,
     Trajectory,
     control,
     load_run,
@@ -106,13 +110,17 @@ __all__ = [
     "Cylindrical",
     "Diagnosis",
     "Event",
+    "ExternalWrench",
     "Feedforward",
     "Fixed",
+    "ForceKind",
     "FormatError",
     "Found",
+    "FrameForce",
     "Free",
     "GravityCompensation",
     "Helical",
+    "JointForce",
     "JointKind",
     "JointPath",
     "KernelError",
@@ -125,6 +133,7 @@ __all__ = [
     "PosePath",
     "Prismatic",
     "Projection",
+    "Stepper",
     "Revolute",
     "Sdof",
     "SimulationError",
@@ -145,6 +154,7 @@ __all__ = [
     "constant",
     "control",
     "cubic",
+    "forces",
     "generators",
     "load",
     "load_run",

@@ -14,7 +14,7 @@ from catena.kernels import (
     with_ground,
 )
 from catena.mechanism.generators import chain, humanoid
-from catena.simulation.steps.making import Numbers
+from catena.simulation.steps.variant import Numbers
 
 
 def ground(ground):

@@ -290,6 +290,27 @@ def test_a_joint_that_moves_no_inertia_is_named(kind, body):
             call()
 
 
+def test_a_massless_link_carries_a_load_whichever_way_its_joint_is_described():
+    """A joint seen from its other side moves its body along negative axes, which count as much as positive ones."""
+    found = []
+    for turned in (False, True):
+        mechanism = ct.Mechanism("crane")
+        mechanism.add_body("link")
+        mechanism.add_body("load", mass=2.0, com=(0.1, 0.2, -0.3), inertia=(0.1, 0.2, 0.25))
+        mechanism.add_joint("boom", "ground", "link", ct.Revolute("y"))
+        sides = [("link", ct.Pose(p=(1.0, 0.0, 0.0))), ("load", ct.Pose(p=(0.0, 0.0, 0.2)))]
+        (a, at_a), (b, at_b) = sides[::-1] if turned else sides
+        mechanism.add_joint("ball", a, b, ct.Spherical(), in_parent=at_a, in_child=at_b)
+        system = mechanism.system()
+        tau = np.array([3.0, 0.0, 0.0, 0.0])
+        vdot = system.forward_dynamics(system.neutral(), np.zeros(4), tau)
+        np.testing.assert_allclose(
+            system.inverse_dynamics(system.neutral(), np.zeros(4), vdot), tau, atol=1e-12
+        )
+        found.append(vdot[system.slice_v("boom")])
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
+
+
 def test_a_massless_hand_is_no_obstacle_to_inverse_dynamics_or_when_locked():
     system = singular(ct.Revolute("z"))
     assert system.inverse_dynamics(np.zeros(2), np.zeros(2), np.array([2.0, 1.0])) == pytest.approx(

@@ -132,6 +132,12 @@ class JointKind(ABC):
             self._plain("local_rate")
         return v
 
+    @property
+    def turning(self) -> tuple[int, ...]:
+        """The velocity components whose local coordinates are good only short of half a turn; by default none where
+        positions are plain numbers, and all elsewhere."""
+        return () if self.nq == self.nv else tuple(range(self.nv))
+
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         """Return the v for which integrate(q0, v) is the position q1; by default q1 - q0."""
         self._plain("difference")

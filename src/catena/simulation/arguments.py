@@ -9,12 +9,8 @@ import numpy as np
 from catena.errors import StateError
 from catena.given import entries, real_array, shown
 from catena.simulation.events import Event
-from catena.simulation.steps.tableaus import ADAPTIVE, FIXED
-from catena.simulation.stiff import SOLVERS
 from catena.system import System
 
-FIXED_STEPS = (*FIXED, "semi_implicit", "abm4")
-INTEGRATORS = (*ADAPTIVE, *FIXED_STEPS, *SOLVERS)
 # Samples of a batch where nothing is said.
 SAMPLES = 101
 
@@ -74,24 +70,3 @@ def sample_times(samples: Any, duration: float, is_batch: bool) -> np.ndarray | 
             f"samples go from {times[0]:.9g} s to {times[-1]:.9g} s; they must begin at 0 and end by {duration:.9g} s."
         )
     return times
-
-
-def check_settings(
-    system: Any, duration: float, integrator: str, step: float | None, rtol: float, atol: float
-) -> None:
-    """Refuse settings that make no sense."""
-    if not isinstance(system, System):
-        raise StateError(f"simulate needs a system, found {type(system).__name__}; plan one with m.system().")
-    if integrator not in INTEGRATORS:
-        raise StateError(f"There is no integrator {integrator!r}; choose {', '.join(INTEGRATORS)}.")
-    if not (np.isfinite(duration) and duration > 0.0):
-        raise StateError(f"duration is {duration}; give a positive number of seconds.")
-    fixed = integrator in FIXED_STEPS
-    if fixed and not (step is not None and np.isfinite(step) and step > 0.0):
-        raise StateError(
-            f"{integrator} takes fixed steps: give step= a positive number of seconds, found {step}."
-        )
-    if not fixed and step is not None:
-        raise StateError(f"{integrator} chooses its steps by itself; leave step out, or choose rk4.")
-    if not (rtol >= 0.0 and atol >= 0.0 and rtol + atol > 0.0):
-        raise StateError(f"rtol is {rtol} and atol {atol}; they must not be negative, nor both zero.")

@@ -61,7 +61,7 @@ class Event:
         return float(x.reshape(()))
 
 
-StateAt = Callable[[float], tuple[np.ndarray, np.ndarray]]
+StateAt = Callable[[float], tuple[np.ndarray, ...]]
 
 
 def crossings(event: Event, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> list[int]:
@@ -80,7 +80,7 @@ def locate(event: Event, first: float, last: float, state_at: StateAt) -> float:
     from scipy.optimize import brentq
 
     def value(t: float) -> float:
-        q, v = state_at(t)
+        q, v, *_ = state_at(t)
         return event.value(t, q, v)
 
     at_first, at_last = value(first), value(last)

@@ -62,6 +62,9 @@ class Pose:
         pose._p, pose._R, pose._quat = p, R, None
         return pose
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self._p, self._R, self._quat)
+
     @property
     def p(self) -> np.ndarray:
         """The origin of the placed frame, (3,), in the reference frame."""
@@ -118,6 +121,15 @@ class Pose:
         if np.array_equal(self._R, np.eye(3)):
             return f"Pose(p={tuple(self._p.tolist())})"
         return f"Pose(p={tuple(self._p.tolist())}, quat={tuple(self.quat.tolist())})"
+
+
+def _restored(p: np.ndarray, R: np.ndarray, quat: np.ndarray | None) -> Pose:
+    """A pose from a pickle."""
+    pose = Pose.unchecked(p, R)
+    if quat is not None:
+        quat.flags.writeable = False
+        pose._quat = quat
+    return pose
 
 
 def _numbers(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:

@@ -65,6 +65,24 @@ def atan2(y: Any, x: Any) -> Any:
     return casadi.atan2(y, x)
 
 
+def power(x: Any, y: Any) -> Any:
+    """Return x to the power y; x must be positive."""
+    if isinstance(x, NUMBERS) and isinstance(y, NUMBERS):
+        return math.pow(x, y)
+    import casadi
+
+    return casadi.power(x, y)
+
+
+def logarithm(x: Any) -> Any:
+    """Return the natural logarithm of `x`, which must be positive."""
+    if isinstance(x, NUMBERS):
+        return math.log(x)
+    import casadi
+
+    return casadi.log(x)
+
+
 def absolute(x: Any) -> Any:
     """Return the magnitude of `x`."""
     if isinstance(x, NUMBERS):

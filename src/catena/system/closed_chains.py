@@ -91,11 +91,8 @@ def shortest(evaluator: Evaluator, absent: frozenset[str]) -> Any:
     """A function of q, v and tau that computes one ordinary state the shortest way, and declines (None) all else."""
     if not is_for(evaluator.plan):
         return lambda *rows: None
-    return evaluator.shortest(loop_elimination(columns_for(evaluator.plan)), absent, _is_trusted)
-
-
-def _is_trusted(results: Mapping[str, np.ndarray]) -> bool:
-    return bool(is_trusted(*(results[name].item() for name in ("defect", "change", "before", "size"))))
+    algorithm = loop_elimination(columns_for(evaluator.plan))
+    return evaluator.shortest(algorithm, absent, ("defect", "change", "before", "size"), is_trusted)
 
 
 # A constraint that yields less than this part of what its loop's M would allow is not one of a redundant set.

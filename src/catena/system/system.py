@@ -17,6 +17,7 @@ from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.dynamics.closed.tip_contact import ContactSolution, TipContact, tip_contacts
 from catena.dynamics.structurally_recursive import structurally_recursive
 from catena.errors import SingularDynamicsError, StateError, UnknownNameError
+from catena.forces import PlacedForce
 from catena.given import is_one_of, shown
 from catena.kernels import Algorithm, Program, plain
 from catena.kinematics.closure import loop_state
@@ -39,8 +40,11 @@ class System:
     """A mechanism planned as a tree with loops, ready to compute with. Made by `Mechanism.system()`."""
 
     def __init__(self, mechanism: Mechanism, root: str | None = None, cut: Iterable[str] = ()) -> None:
+        self._begin(mechanism, plan(mechanism, root=root, cut=cut))
+
+    def _begin(self, mechanism: Mechanism, made: Plan) -> None:
         self._mechanism = mechanism
-        self._plan: Plan = plan(mechanism, root=root, cut=cut)
+        self._plan = made
         self._evaluator = Evaluator(mechanism, self._plan)
         self._nodes = {name: i for i, name in enumerate(self._plan.joint) if name}
         self._revision = self._plan.revision
@@ -51,6 +55,12 @@ class System:
         self._closed = closed_chains.is_closed(self._plan)
         self._reactions: Reactions | None = None
         self._elements: Elements | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What a copy or a pickle is made of: the mechanism, and the plan where it cannot be made again because the
+        mechanism was edited since. Programs are built when the copy first needs them."""
+        is_current = self._mechanism.revision == self._revision
+        return _restored, (self._mechanism, self._plan.root, self._plan.cut, None if is_current else self._plan)
 
     def __repr__(self) -> str:
         loops = f", loops {list(self.loops)}" if self.loops else ""
@@ -286,7 +296,7 @@ class System:
         if type(method) is not str:
             raise StateError(f"method is {shown(method)}; give a word, such as 'auto'.")
         if f_ext is None and base_acceleration is None and method == "auto":
-            if self._mechanism.revision == self._revision and not plain.active:
+            if self._mechanism.revision == self._revision and not plain.blocks:
                 if self._forward is None:
                     self._forward = self._shortest_forward()
                 result = self._forward(q, v, tau)
@@ -327,7 +337,7 @@ class System:
             rows = np.broadcast_to(motion, (*problem.batch, self.nv)).reshape(-1, self.nv)
             return closed_chains.inverse(problem, rows).reshape(*problem.batch, self.nv)
         if f_ext is None and base_acceleration is None:
-            if self._mechanism.revision == self._revision and not plain.active:
+            if self._mechanism.revision == self._revision and not plain.blocks:
                 if self._inverse is None:
                     self._inverse = self._shortest(dynamics.newton_euler, "inverse dynamics")
                 result = self._inverse(q, v, vdot)
@@ -405,17 +415,20 @@ class System:
         tau: Any = None,
         f_ext: Mapping[str, Any] | None = None,
         base_acceleration: Any = None,
+        vdot: Any = None,
     ) -> dict[str, np.ndarray]:
         """The whole wrench [moment; force] that each joint passes to its child, {joint: (..., 6)}, at the
         child-side joint frame's origin in its axes; the child is the one `add_joint` named.
 
         All joints are there, of the tree, of loops and between welded bodies. Where redundant constraints leave the
-        wrenches open, they are the smallest; `diagnose` tells.
+        wrenches open, they are the smallest; `diagnose` tells. Accelerations `vdot` (..., nv) that are known already
+        are used in trees, where massless bodies may move as prescribed.
         """
         problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
         if self._reactions is None:
             self._reactions = Reactions(self._mechanism, self._plan)
-        if not self._reactions.welds:
+        known_motion = vdot is not None and not self._closed
+        if not self._reactions.welds and not known_motion:
             unique = closed_chains.unique_wrenches(problem, self._mechanism)
             if unique is not None:
                 return unique
@@ -424,8 +437,10 @@ class System:
             # constraint spaces and friction as the wrenches.
             solution = closed_chains.solve(problem, "kkt")
         else:
-            vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
-            rows = vdot.reshape(problem.states, self.nv)
+            if not known_motion:
+                vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
+            vdot = self._evaluator.checked(dynamics.newton_euler, "qdd", vdot)
+            rows = np.broadcast_to(vdot, (*problem.batch, self.nv)).reshape(problem.states, self.nv)
             solution = LoopSolution(
                 rows, np.zeros((problem.states, 0)), np.zeros(problem.states, dtype=np.int64)
             )
@@ -454,19 +469,19 @@ class System:
             )
         return inertia[..., 1:4] / inertia[..., :1]
 
-    # Springs, stops and wrenches of the mechanism.
+    # Springs, stops, wrenches and other forces of the mechanism.
 
     @property
     def elements(self) -> Elements:
-        """The springs, stops and wrenches of the mechanism on this plan."""
+        """The springs, stops, wrenches and other forces of the mechanism on this plan."""
         self._evaluator.check_current()
         if self._elements is None:
             self._elements = Elements(self._evaluator, self.neutral())
         return self._elements
 
     def element_forces(self, q: Any, v: Any) -> ElementForces:
-        """The forces of springs, stops and wrenches of the mechanism at q (..., nq) and v (..., nv): tau (..., nv) and
-        f_ext {body: (..., 6)}, as `forward_dynamics` takes them.
+        """What springs, stops, wrenches and other forces do at q (..., nq) and v (..., nv): tau (..., nv) and f_ext
+        {body: (..., 6)}, as `forward_dynamics` takes them.
 
         A simulation applies them by itself; dynamics called with a given tau does not. A joint that closes a loop has
         its springs and stops among the wrenches, and its angles lie between -pi and pi.
@@ -478,19 +493,47 @@ class System:
         )
 
     def element_energy(self, q: Any) -> np.ndarray:
-        """The energy stored in springs and stops, shape (...)."""
+        """The energy stored in springs, stops and other forces, shape (...)."""
         batch, q, _ = self._states(q, np.zeros(self.nv))
         return self.elements.energy(q).reshape(batch)
+
+    def force_outputs(self, q: Any, v: Any) -> dict[str, dict[str, np.ndarray]]:
+        """What is worth recording of every force of the mechanism at q (..., nq) and v (..., nv): {force: {output:
+        (...)}}.
+
+        Every force has its `power` [W] and, if it stores some, its `energy` [J]; the rest depends on its kind, such as
+        length, rate and tension of a spring between points. The stops of a joint are called after it, "elbow.limits".
+        """
+        batch, q, v = self._states(q, v)
+        report = self.elements.report(q, v)
+        found = {}
+        for force in self.elements.placed:
+            own = dict(report.outputs[force.name])
+            if force.kind.stores:
+                own["energy"] = report.energy[force.name]
+            own["power"] = report.power[force.name]
+            found[force.name] = {name: x.reshape(batch) for name, x in own.items()}
+        return found
+
+    def force_powers(self, q: Any, v: Any) -> dict[str, np.ndarray]:
+        """The power (...) of the forces of the mechanism by source, "friction" (dampers) and "wrenches", without what
+        comes out of the energy that they store."""
+        batch, q, v = self._states(q, v)
+        return {source: x.reshape(batch) for source, x in self.elements.powers(q, v).items()}
 
     # The edge.
 
     def program(
-        self, algorithm: Algorithm, absent: frozenset[str] = frozenset(), lanes: int | None = None
+        self,
+        algorithm: Algorithm,
+        absent: frozenset[str] = frozenset(),
+        lanes: int | None = None,
+        forces: tuple[PlacedForce, ...] = (),
     ) -> Program:
         """An algorithm on this plan, ready to run on arrays that are known to be good, with so many lanes (those of the
-        processor unless given)."""
+        processor unless given) and with these forces, such as `elements.placed`."""
         self._evaluator.check_current()
-        return self._evaluator.program(algorithm, absent, lanes=lanes)
+        return self._evaluator.program(algorithm, absent, lanes=lanes, forces=forces)
 
     def _run(self, algorithm: Algorithm, frame: str | None = None, **inputs: Any) -> dict[str, np.ndarray]:
         return self._evaluator.evaluate(algorithm, inputs, frame)
@@ -561,3 +604,10 @@ def _homogeneous(X: np.ndarray) -> np.ndarray:
     pose[..., :3, 3] = X[..., 9:]
     pose[..., 3, 3] = 1.0
     return pose
+
+
+def _restored(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], made: Plan | None) -> System:
+    """A system from a pickle, or a copy of one."""
+    system = System.__new__(System)
+    system._begin(mechanism, plan(mechanism, root=root, cut=cut) if made is None else made)
+    return system

@@ -186,6 +186,7 @@ def _elements(run: Trajectory) -> str:
         ("Actuators", mechanism.actuators),
         ("Springs", mechanism.springs),
         ("Wrenches", mechanism.wrenches),
+        ("Forces", mechanism.forces),
     )
     texts = [f"{what}: {escape(', '.join(parts))}." for what, parts in named if parts]
     return f"<p>{' '.join(texts)}</p>" if texts else ""

@@ -20,8 +20,8 @@ from catena.cli.parsing import Commands, Group, Parser, one_of
 from catena.cli.summary import as_data, print_summary, what_is_left
 from catena.mechanism import Mechanism
 from catena.simulation import simulate
-from catena.simulation.arguments import INTEGRATORS
 from catena.simulation.drift import NAMES as DRIFTS
+from catena.simulation.methods import INTEGRATORS
 
 ABOUT = "simulate a model"
 TEXT = """The motion starts from the model's own initial state, or from what --q and --v say. Joints that are not named

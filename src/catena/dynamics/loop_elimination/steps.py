@@ -38,6 +38,7 @@ def resting_ground(ground: Any) -> None:
     ground.p = Force.zero()
     ground.f = Force.zero()
     ground.defect = ground.change = ground.before = ground.size = 0.0
+    ground.lost = 0.0
 
 
 def ground(ground: Any) -> None:
@@ -100,8 +101,8 @@ def soften(multiplier: Any) -> None:
 
 
 @on_call
-def drag(loop: Any, child: Any, parent: Any) -> None:
-    """The friction of the loop's own joint, as the force that it takes from both bodies."""
+def drag(loop: Any, child: Any, parent: Any, ground: Any) -> None:
+    """The friction of the loop's own joint, as the force that it takes from both bodies; the ground counts its power."""
     X = relative(loop, child, parent)
     v_joint = loop.on_child * child.v - X * (loop.on_parent * parent.v)
     S = loop.joint.motion_space(loop.neutral if loop.moves_alike else loop.joint.coordinates(X))
@@ -113,6 +114,7 @@ def drag(loop: Any, child: Any, parent: Any) -> None:
     loop.drag_parent = -loop.on_parent.pull(X.pull(f))
     child.p += loop.drag_child
     parent.p += loop.drag_parent
+    ground.lost += effort @ v
 
 
 def relative(loop: Any, child: Any, parent: Any) -> Transform:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from catena.errors import FormatError
+from catena.formats.toml.forces import add_force
 from catena.formats.toml.kinds import AXES, BUILT_IN, keys_of, make_kind
 from catena.formats.toml.lines import Lines
 from catena.formats.toml.schema import FORMAT, KEYS, MANY, ONCE
@@ -231,4 +232,5 @@ ADD: dict[str, Callable[[Mechanism, Table], Mechanism]] = {
     "actuator": _add_actuator,
     "spring": _add_spring,
     "wrench": _add_wrench,
+    "force": add_force,
 }

@@ -1,0 +1,92 @@
+"""What is simulated, as one frozen description: the system, what acts on it, and how its motion is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from catena.errors import StateError
+from catena.mechanism.validation import known
+from catena.simulation.drift import NAMES, Remedy
+from catena.simulation.external import as_wrench
+from catena.simulation.methods import FIXED_STEPS, INTEGRATORS
+from catena.system import System
+
+Control = Callable[[float, np.ndarray, np.ndarray], Any]
+
+
+def _nothing() -> Mapping[str, Any]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A system with what acts on it (`control`, `motion`, `forces`), the method that moves it (`integrator`, `step`,
+    `rtol`, `atol`) and the remedy against `drift` of its loops. The arguments are those of `simulate`."""
+
+    system: System
+    control: Control | None = None
+    motion: Mapping[str, Any] = field(default_factory=_nothing)
+    forces: Mapping[str, Any] = field(default_factory=_nothing)
+    integrator: str = "dopri5"
+    step: float | None = None
+    rtol: float = 1e-11
+    atol: float = 1e-13
+    drift: str | Remedy = "projection"
+
+    def __post_init__(self) -> None:
+        system, integrator, step = self.system, self.integrator, self.step
+        if not isinstance(system, System):
+            raise StateError(
+                f"simulate needs a system, found {type(system).__name__}; plan one with m.system()."
+            )
+        if integrator not in INTEGRATORS:
+            raise StateError(f"There is no integrator {integrator!r}; choose {', '.join(INTEGRATORS)}.")
+        if self.is_fixed and not (_is_number(step) and step > 0.0):  # type: ignore[operator]
+            raise StateError(
+                f"{integrator} takes fixed steps: give step= a positive number of seconds, found {step}."
+            )
+        if not self.is_fixed and step is not None:
+            raise StateError(f"{integrator} chooses its steps by itself; leave step out, or choose rk4.")
+        if not (_is_number(self.rtol) and _is_number(self.atol)):
+            raise StateError(f"rtol is {self.rtol!r} and atol {self.atol!r}; give finite numbers.")
+        if not (self.rtol >= 0.0 and self.atol >= 0.0 and self.rtol + self.atol > 0.0):
+            raise StateError(
+                f"rtol is {self.rtol} and atol {self.atol}; they must not be negative, nor both zero."
+            )
+        if self.control is not None and not callable(self.control):
+            raise StateError(f"control is {self.control!r}; give a function of (t, q, v), or a controller.")
+        if isinstance(self.drift, str) and self.drift not in NAMES:
+            raise StateError(
+                f"There is no drift control {self.drift!r}; choose {', '.join(NAMES)}, or give ct.Projection(every), "
+                f"ct.Baumgarte(time) or ct.Corrective(stiffness, damping)."
+            )
+        for name, given in (("motion", self.motion), ("forces", self.forces)):
+            if not isinstance(given, Mapping):
+                raise StateError(f"{name} is {given!r}; give a mapping from names to functions of the time.")
+        frames = list(system.plan.body_pose)
+        for frame, wrench in self.forces.items():
+            known("frame", frame, frames, "forces")
+            axes = as_wrench(wrench).axes
+            if axes is not None:
+                known("frame", axes, frames, f"axes of the wrench on {frame!r}")
+        for joint in self.motion:
+            known("joint", joint, system.joints, "motion")
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether all steps are of about the same size, which the user gives."""
+        return self.integrator in FIXED_STEPS
+
+    @property
+    def rate(self) -> float | None:
+        """How often the controller is asked [Hz]; None for always, or for no controller."""
+        return getattr(self.control, "rate", None)
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (int, float, np.integer, np.floating)) and bool(np.isfinite(x))
