@@ -212,9 +212,9 @@ class Odd:
 ANYWHERE = [
     None, True, 0, -1, 3, 0.5, 1e308, -1e308, 1e-320, 10**400, 10**5000, np.nan, np.inf, -np.inf, 1 + 2j,
     np.complex128(1j), "", "abc", "1.0", b"x", [], [[]], [1, [2, 3]], [[1, 2], [3]], {}, {"x": 1}, {1: 2}, set(),
-    object(), Odd(), [Odd()], ..., slice(1), int, float, recursive(), Fraction(1, 3), Decimal("0.1"), "x" * 10_000, np.array("text"), np.zeros(0),
-    ["nobody", None, 3], [np.zeros(3), np.zeros(2)], ct.Pose(), lambda *a: 1.0, lambda *a: "x", lambda *a: None,
-    lambda *a: 1j, lambda *a: [1, [2, 3]], Event(),
+    object(), Odd(), [Odd()], ..., slice(1), int, float, recursive(), Fraction(1, 3), Decimal("0.1"), "x" * 10_000,
+    np.array("text"), np.zeros(0), ["nobody", None, 3], [np.zeros(3), np.zeros(2)], ct.Pose(), lambda *a: 1.0,
+    lambda *a: "x", lambda *a: None, lambda *a: 1j, lambda *a: [1, [2, 3]], Event(),
 ]  # fmt: skip
 
 
@@ -316,7 +316,11 @@ class Call:
     def __init__(self, seed: int) -> None:
         random = np.random.default_rng([seed, 2])
         self.name, self.subject, self.function = target(random)
-        parameters = inspect.signature(self.function).parameters
+        parameters = {
+            p: x
+            for p, x in inspect.signature(self.function).parameters.items()
+            if x.kind is not x.VAR_KEYWORD
+        }
         self.keywords: dict[str, Any] = {}
         self.positional: list[Any] = []
         self.complex = False
@@ -332,7 +336,7 @@ class Call:
                 # What comes before stars is given by position as well.
                 self.positional = [*self.keywords.values(), value]
                 self.keywords = {}
-            elif parameter.kind is not parameter.VAR_KEYWORD:
+            else:
                 self.keywords[p] = value
 
     def spoiled(self, random: np.random.Generator, p: str, value: Any) -> Any:

@@ -127,8 +127,9 @@ class Case:
         if auto is None or kkt is None or self.ambiguous:
             return self.wrong
         bodies = subject.accelerations(self.v, kkt)
-        floor = float(np.abs(self.made.mechanism.gravity).max()) / self.made.size
-        self.size = max(float(np.abs(bodies).max()), floor, 1e-300)
+        # Nothing is compared with less than gravity, or than what the efforts are made for.
+        floor = max(float(np.abs(self.made.mechanism.gravity).max()) / self.made.size, 1.0)
+        self.size = max(float(np.abs(bodies).max()), floor)
         H, bias = system.mass_matrix(subject.q), system.bias_force(subject.q, self.v, f_ext=self.f_ext)
         alone = np.linalg.lstsq(H, self.tau - bias, rcond=None)[0]
         self.rounding = EPS * float(np.abs(subject.accelerations(self.v, alone)).max())

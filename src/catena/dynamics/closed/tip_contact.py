@@ -78,6 +78,8 @@ class TipContact:
 
     def __post_init__(self) -> None:
         who = f"contact at {shown(self.frame)}"
+        if not isinstance(self.frame, str):
+            raise ModelError(f"{who}: give the name of a frame or body.")
         if not isinstance(self.support, Support):
             raise ModelError(f"{who}: support is {shown(self.support)}: give a Support(pose=...).")
         phi_c, phi = _spaces(who, self.constrained)
@@ -201,7 +203,7 @@ def tip_contacts(problem: LoopProblem, contacts: Sequence[TipContact]) -> Contac
         parts = (h @ c.free.T + h_c @ c.constrained.T, h_c, h, g)
         passing.append(ContactForces(c.frame, *(x.reshape(*problem.batch, x.shape[-1]) for x in parts)))
     return ContactSolution(
-        vdot.reshape(*problem.batch, -1), tuple(passing), rank.reshape(problem.batch), rows.shape[-2]
+        vdot.reshape(*problem.batch, problem.plan.nv), tuple(passing), rank.reshape(problem.batch), rows.shape[-2]
     )
 
 
