@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +46,8 @@ def digest_file(path: str) -> str:
 @lru_cache(maxsize=1)
 def _base() -> str:
     """The digest of what every entry depends on."""
+    from importlib.metadata import PackageNotFoundError, version
+
     package = Path(__file__).resolve().parent.parent
     sources = [digest_file(str(p)) for room in _SOURCES for p in sorted((package / room).rglob("*.py"))]
     versions = []
