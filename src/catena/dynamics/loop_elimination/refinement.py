@@ -41,7 +41,7 @@ def balance(body: Any, parent: Any) -> None:
 
 @on_call
 def judge(body: Any, parent: Any) -> None:
-    """The joint force that is missing in the end, as a part of all forces that were summed up to it, squared and summed.
+    """The joint force that is missing in the end, as a part of all forces that were summed up, squared and summed.
 
     The sum itself may vanish, as the wrench through a `Free` joint does, so the magnitudes of its terms are added up
     beside it: those of the body, of the loops that hold it and of everything that hangs on it.
@@ -93,8 +93,8 @@ def pass_drag_on(multiplier: Any) -> None:
 
 @on_call
 def judge_loop(multiplier: Any, child: Any, parent: Any) -> None:
-    """The acceleration by which the loop is not closed in the end, as a part of all accelerations that were summed up to
-    it; and what its forces add to those at work on its two bodies."""
+    """The acceleration by which the loop is not closed in the end, as a part of all that were summed up; and what its
+    forces add to those that are summed up for its two bodies."""
     gap = multiplier.gamma + multiplier.K_child.T * child.a + multiplier.K_parent.T * parent.a
     sides = ((child, multiplier.K_child), (parent, multiplier.K_parent))
     for k, g in enumerate(gap):
