@@ -8,6 +8,7 @@ import numpy as np
 
 from catena.dynamics.friction import friction_at, friction_force
 from catena.dynamics.loop_elimination.blocks import Symmetric, Triangle
+from catena.dynamics.loop_elimination.magnitudes import Magnitudes
 from catena.kernels import on_call
 from catena.spatial import (
     ArticulatedInertia,
@@ -20,7 +21,7 @@ from catena.spatial import (
     is_symbolic,
     spd_inverse,
 )
-from catena.spatial.scalars import array
+from catena.spatial.scalars import absolute, array
 
 REGULARISATION = 1e-11
 # Loops that act on each other pass on the rounding errors of what each other blocks, which are of the order of
@@ -39,6 +40,7 @@ def resting_ground(ground: Any) -> None:
     ground.f = Force.zero()
     ground.defect = ground.change = ground.before = ground.size = 0.0
     ground.lost = 0.0
+    ground.load = ground.pace = Magnitudes.zero()
 
 
 def ground(ground: Any) -> None:
@@ -46,6 +48,7 @@ def ground(ground: Any) -> None:
     alone."""
     resting_ground(ground)
     ground.a = ground.a_base + Motion(array([0.0, 0.0, 0.0, *(-ground.gravity)]))
+    ground.pace = Magnitudes.of(ground.a)
 
 
 # The mechanism as it stands and moves.
@@ -66,6 +69,7 @@ def velocities(body: Any, parent: Any) -> None:
     body.p = body.p0
     body.e = np.zeros(body.joint.nv)
     body.defect = body.change = body.before = body.size = 0.0
+    body.load = Magnitudes.zero()
 
 
 @on_call
@@ -115,6 +119,8 @@ def drag(loop: Any, child: Any, parent: Any, ground: Any) -> None:
     child.p += loop.drag_child
     parent.p += loop.drag_parent
     ground.lost += effort @ v
+    child.load += Magnitudes.of(loop.drag_child)
+    parent.load += Magnitudes.of(loop.drag_parent)
 
 
 def relative(loop: Any, child: Any, parent: Any) -> Transform:
@@ -306,9 +312,21 @@ def release(body: Any, link: Any, multiplier: Any) -> None:
 @on_call
 def accelerate(body: Any, parent: Any) -> None:
     """Each joint accelerates as its force, its parent and the loops have it."""
+    body.pace = _pace(body, parent)
     body.qdd, body.a = respond(body, body.X * parent.a + body.c)
     body.last_change = 0.0
     demand(body)
+
+
+def _pace(body: Any, parent: Any) -> Magnitudes:
+    """What the acceleration of a body is summed up from. The acceleration itself may vanish: in free fall, where loops
+    take back what forces do, or where velocities make none."""
+    a, v = body.X * parent.a + body.c, Magnitudes.of(body.v)
+    pace = parent.pace.moved(body.X) + Magnitudes.of(body.c) + v * v.angular
+    for k, (S, U) in enumerate(zip(body.S.columns(), body.U.columns(), strict=True)):
+        step = body.d_inv[k] * (absolute(body.u[k]) + absolute(U.dot(a)) + absolute(body.e[k]))
+        pace = pace + Magnitudes.of(S) * step
+    return pace
 
 
 def respond(body: Any, a: Motion) -> tuple[np.ndarray, Motion]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from catena.dynamics.closed.elimination import TRUSTED_CHANGE, TRUSTED_DEFECT, TRUSTED_PROGRESS
+from catena.dynamics.closed.elimination import TRUSTED_CHANGE, TRUSTED_DEFECT
 from catena.kernels import Sweep, at_ground, with_ground
 from catena.simulation.steps.step_size import GROW, SAFETY, SHRINK, error_ratio, root
 from catena.simulation.steps.tableaus import Tableau
@@ -19,7 +19,8 @@ ONE_CORRECTION, TWO_CORRECTIONS = 1e-5, 1e-6
 @at_ground
 def certify(ground: Any) -> None:
     """The elimination says where it cannot vouch for accelerations: next to singular configurations."""
-    settled = ground.change <= TRUSTED_PROGRESS * ground.before + TRUSTED_CHANGE * ground.size
+    allowed = TRUSTED_CHANGE * ground.size
+    settled = ground.change * ground.change <= allowed * larger(ground.before, ground.change)
     sure = both(ground.defect < TRUSTED_DEFECT, settled)
     ground.doubt = ground.doubt + where(sure, 0.0, 1.0)
 
