@@ -74,13 +74,7 @@ class Drift:
     """A remedy against drift, on one system whose states begin at `start` (nq,)."""
 
     def __init__(self, system: System, remedy: str | Remedy, start: np.ndarray) -> None:
-        if isinstance(remedy, str):
-            if remedy not in NAMES:
-                raise StateError(
-                    f"There is no drift control {remedy!r}; choose {', '.join(NAMES)}, or give ct.Projection(every), "
-                    f"ct.Baumgarte(time) or ct.Corrective(stiffness, damping)."
-                )
-            remedy = NAMES[remedy]()
+        remedy = NAMES[remedy]() if isinstance(remedy, str) else remedy
         self.system, self.remedy, self.start = system, remedy, start
         self.name = next(name for name, kind in NAMES.items() if isinstance(remedy, kind))
         self.every = remedy.every if isinstance(remedy, Projection) else 1

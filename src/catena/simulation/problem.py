@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
+from catena.given import shown
 from catena.mechanism.validation import known
 from catena.simulation.drift import NAMES, Remedy
 from catena.simulation.external import as_wrench
@@ -60,9 +61,10 @@ class Problem:
             )
         if self.control is not None and not callable(self.control):
             raise StateError(f"control is {self.control!r}; give a function of (t, q, v), or a controller.")
-        if isinstance(self.drift, str) and self.drift not in NAMES:
+        named = isinstance(self.drift, str) and self.drift in NAMES
+        if not named and not isinstance(self.drift, tuple(NAMES.values())):
             raise StateError(
-                f"There is no drift control {self.drift!r}; choose {', '.join(NAMES)}, or give ct.Projection(every), "
+                f"There is no drift control {shown(self.drift)}; choose {', '.join(NAMES)}, or give ct.Projection(every), "
                 f"ct.Baumgarte(time) or ct.Corrective(stiffness, damping)."
             )
         for name, given in (("motion", self.motion), ("forces", self.forces)):

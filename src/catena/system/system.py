@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from catena import dynamics, kinematics
-from catena.dynamics.closed.diagnosis import RANK_TOLERANCE, Diagnosis, diagnose
+from catena.dynamics.closed.diagnosis import Diagnosis, diagnose
 from catena.dynamics.closed.hybrid import hybrid
-from catena.dynamics.closed.problem import LoopProblem, LoopSolution
+from catena.dynamics.closed.problem import RANK_TOLERANCE, LoopProblem, LoopSolution
 from catena.dynamics.closed.tip_contact import ContactSolution, TipContact, tip_contacts
 from catena.dynamics.structurally_recursive import structurally_recursive
 from catena.errors import SingularDynamicsError, StateError, UnknownNameError

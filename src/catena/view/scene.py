@@ -101,8 +101,8 @@ def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] 
             faces = pedestal_or_pad(site, looking.up, centres[child], extent, r)
             parts.append(Part(name, "ground", theme.GROUND, faces, []))
             if looking.is_planar and abs(looking.towards @ looking.up) < 0.5:
-                strokes = hatching(site, looking.up, looking.right, centres[child], extent, r)
-                parts.append(Part(name, "hatching", theme.FAINT_INK, [], list(strokes)))
+                lines = hatching(site, looking.up, looking.right, centres[child], extent, r)
+                parts.append(Part(name, "hatching", theme.FAINT_INK, [], list(lines)))
     for name, element in mechanism.force_elements.items():
         strokes = force_strokes(element, poses, r)
         if strokes:
