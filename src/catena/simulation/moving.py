@@ -39,6 +39,8 @@ RECORD = 4_000_000
 RUNAWAY = 1e7
 # A step below this part of the time passed makes no progress.
 COLLAPSE = 1e-14
+# Of steps with Python in between, every so many-th is looked at, and those that are not finite.
+LOOKED_AT = 8
 # Progress is judged over so many attempts: at their pace the run must not take more than so many steps.
 WATCHED, ENDLESS = 2000, 1e9
 
@@ -158,7 +160,9 @@ class Mover:
             if not len(active):
                 return np.where(np.isfinite(t), ends, t), q, v
             if self.asks:
-                self._walk(active, t, q, v, tau, ends, nodes)
+                is_finite = self._walk(active, t, q, v, tau, ends, nodes)
+                if is_finite and self.steps % LOOKED_AT:
+                    continue
             else:
                 plays = self._run(active, t, q, v, tau, ends, nodes, plays)
             self._require_progress(active, t, q, v)
@@ -254,18 +258,22 @@ class Mover:
     def _walk(
         self, active: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray,
         nodes: Nodes | None,
-    ) -> None:  # fmt: skip
-        """One step of the states that are furthest behind, which share their time and their step size."""
-        now, until = t[active].min(), ends[active][np.argmin(t[active])]
-        who = active[(t[active] == now) & (ends[active] == until)]
-        self.kept["h"][who] = self.kept["h"][who].min()
+    ) -> bool:  # fmt: skip
+        """One step of the states that are furthest behind, which share their time and their step size; whether all
+        numbers in it were finite."""
+        who = active
+        if len(active) > 1:
+            now, until = t[active].min(), ends[active][np.argmin(t[active])]
+            who = active[(t[active] == now) & (ends[active] == until)]
+            self.kept["h"][who] = self.kept["h"][who].min()
         out, walk = self._step(who, t, q, v, tau, ends, None)
         if out["halt"][0, 0] < 0.5:
             self._taken(who, t, q, v, tau, out, nodes)
-            return
+            return walk.is_finite
         doubtful = np.ones(len(who), dtype=bool) if self.adaptive else walk.doubts.copy()
         self._keep(who, t, q, v, out)
         self._step_carefully(who, t, q, v, tau, ends, nodes, doubtful)
+        return False
 
     def _step(
         self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray,

@@ -50,7 +50,7 @@ class Walk:
             self.given += ("q", "qd", "qdd_given")
         self._pieces: dict[tuple[bool, bool], list[tuple[str, Piece]]] = {}
         self.beside, self.doubts = np.zeros(states, dtype=bool), np.zeros(states, dtype=bool)
-        self.who = np.arange(states)
+        self.who, self.is_finite = np.arange(states), True
         self.careful: np.ndarray | None = None
         self.tau_start: np.ndarray | None = None
         self.tau_now = np.zeros((states, acting.system.nv))
@@ -75,10 +75,10 @@ class Walk:
         self.beside[:] = False
         if careful is not None:
             self._look_beside(b)
-        stage, is_finite = 0, True
+        stage, self.is_finite = 0, True
         for pause, piece in self._walked(careful is not None, closes):
             if pause == "forces":
-                if not is_finite:
+                if not self.is_finite:
                     # A trial that went astray is rejected in the end; nobody need be asked about it.
                     b[self.target][:] = 0.0
                 elif self.asks:
@@ -90,7 +90,7 @@ class Walk:
                 self._close(b, closes)
             elif pause == "decide":
                 self._share(b)
-            is_finite = not piece() and is_finite
+            self.is_finite = not piece() and self.is_finite
         if self.states == 1:
             self.doubts = b["doubt"][:, 0] > 0.5
         found = {name: b[name] for name in self.results}
