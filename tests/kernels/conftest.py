@@ -47,7 +47,7 @@ def in_fresh_process(program, **environment):
         env=os.environ | environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,  # a busy machine is slow; only what hangs is cut off
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])

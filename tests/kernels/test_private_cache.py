@@ -103,6 +103,18 @@ def test_what_is_no_plain_file_of_this_user_alone_is_no_entry(entry, how):
     assert read()[0] == (None if how == "folder" else (CODE, ABOUT))
 
 
+def test_where_files_cannot_be_opened_relative_to_a_folder_paths_do(place, monkeypatch):
+    monkeypatch.setattr(private_folder, "_BY_DESCRIPTOR", False)
+    assert read() == ((CODE, ABOUT), [])
+    other = ENTRY[::-1]
+    make(place, f"{other}.bin", 2.0 * eviction.OLDEST)
+    assert left(place) == {f"{ENTRY}.bin"}
+    cache.write(other, CODE, {})
+    assert cache.read(other) == (CODE, {})
+    place.chmod(0o777)
+    assert read()[0] is None
+
+
 def test_the_folder_that_was_looked_at_is_the_one_that_is_read(place):
     """Somebody who can write the folder around it puts another one in its place."""
     with PrivateFolder.open(place) as opened:

@@ -208,7 +208,7 @@ def test_systems_with_users_kinds_go_to_spawned_processes_and_back(tmp_path):
         [sys.executable, str(tmp_path / "program.py")],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         env=os.environ,
     )
     assert done.stdout.strip() == "fine", done.stderr

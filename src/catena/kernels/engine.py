@@ -6,6 +6,7 @@ leaves nothing behind that would be in the way of the next one.
 """
 
 import atexit
+import contextlib
 import itertools
 import threading
 import weakref
@@ -132,7 +133,9 @@ def _load(name: str, code: bytes, symbols: list[str]) -> Code:
 
     with _lock:
         while _discarded:
-            _discarded.popleft().close()
+            # What LLVM will not let go of stays, which is no reason to load nothing.
+            with contextlib.suppress(RuntimeError):
+                _discarded.popleft().close()
         library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for symbol in symbols:
             library.export_symbol(symbol)
