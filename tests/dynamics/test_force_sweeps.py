@@ -135,6 +135,44 @@ def test_powers_are_counted_by_source(loops, agree):
         agree(counted[f"power_{source}"][:, 0], power, 1e-12)
 
 
+@pytest.mark.parametrize("loops", [False, True])
+def test_friction_of_joints_is_counted_and_not_felt_twice(loops, agree):
+    m = ct.Mechanism("rubbing")
+    for k in range(3):
+        m.add_body(f"b{k}", 1.0, (0.5, 0.1, 0.2), 0.2)
+        joint = ct.Spherical() if k == 1 else ct.Revolute("y")
+        m.add_joint(
+            f"j{k}",
+            "ground" if k == 0 else f"b{k - 1}",
+            f"b{k}",
+            joint,
+            ct.Pose(p=(1, 0, 0)),
+            damping=0.3 + k,
+            friction=0.2,
+        )
+    if loops:
+        m.add_joint("close", "ground", "b2", ct.Spherical(), ct.Pose(p=(1, 0.5, 0)), damping=0.4)
+        m.add_frame("end", "b2", ct.Pose(p=(1, 0, 0)))
+    s = m.system()
+    q, v, tau, _ = random_states(s, 4, 0)
+    dynamics = with_forces(loop_elimination(columns_for(s.plan)) if loops else articulated_body, count=True)
+    assert not s.elements.placed and len(s.elements.frictions) == (4 if loops else 3)
+    counted, bare = (
+        s._evaluator.evaluate(dynamics, {"q": q, "qd": v, "given": tau}, forces=forces)
+        for forces in (s.elements.frictions, ())
+    )
+    assert np.array_equal(counted["qdd"], bare["qdd"])
+    rates = {j: s.joint_velocity(q, v, j) for j in m.joints}
+    taken = [
+        np.sum(
+            rates[j] * (m.joints[j].damping * rates[j] + m.joints[j].friction * np.sign(rates[j])), axis=-1
+        )
+        for j in m.joints
+    ]
+    agree(counted["power_friction"][:, 0], -sum(taken), 1e-12)
+    agree(s.force_powers(q, v)["friction"], -sum(taken), 1e-12)
+
+
 def test_new_parameters_and_places_compile_nothing_and_a_new_kind_compiles_once():
     def system(stiffness, frame, table):
         m = random_mechanism(5, 4, CHOSEN)

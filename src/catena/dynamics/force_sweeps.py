@@ -11,7 +11,8 @@ What a step finds afterwards:
   body.tau    `given`, and what forces at the joint add
   body.f_ext  `f_given`, and what forces add, on the node in its axes at its origin
   ground      with `count`, the powers `power_friction` and `power_wrenches` of forces, that of `given` as
-              `power_actuators`; what springs store is in none of them
+              `power_actuators`; what springs store is in none of them. The friction of joints, which the dynamics
+              applies, is counted if `Elements.frictions` are among the forces.
 `given` (nv) is the joint force from outside, `f_given` a wrench on every node; both are optional. The `inputs` of
 forces (`AppliedWrench` has six) are the input `FORCE_INPUTS` of the program, force after force, or what a step on the
 whole state writes as `whole.force_inputs`.
@@ -126,7 +127,9 @@ class ForceState:
         self.load = self.kind.load(self.at)
 
     def press(self) -> None:
-        """Add the load to what the bodies feel."""
+        """Add the load to what the bodies feel, unless the force does not act."""
+        if not self.force.acts:
+            return
         if self.force.site == TREE:
             self.b.tau = self.b.tau + self.load
             return

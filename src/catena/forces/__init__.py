@@ -6,6 +6,7 @@ from catena.forces.conformance import check_force_kind
 from catena.forces.contract import AtJoint, ForceKind, FrameForce, JointForce, Relative
 from catena.forces.drag import Drag
 from catena.forces.gas_spring import GasSpring
+from catena.forces.joint_friction import JointFriction
 from catena.forces.joint_spring import JointSpring
 from catena.forces.joint_stop import JointStop
 from catena.forces.placed import PlacedForce
@@ -28,6 +29,7 @@ __all__ = [
     "FrameForce",
     "GasSpring",
     "JointForce",
+    "JointFriction",
     "JointSpring",
     "JointStop",
     "PlacedForce",

@@ -18,7 +18,8 @@ class PlacedForce:
 
     `site` is FRAMES for a force between frames, which the transforms `on_a` and `on_b` reach from the frames of the
     nodes. It is LOOP for one at the `joint` that closes a loop, with the same for the parent's and the child's side of
-    the joint, and TREE for one at the joint of node b, whose parent a is.
+    the joint, and TREE for one at the joint of node b, whose parent a is. One that does not act (`acts`) is told and
+    counted, but bodies do not feel it: the friction of joints, which the dynamics applies by itself.
     """
 
     name: str
@@ -29,11 +30,18 @@ class PlacedForce:
     on_a: Transform = Transform.identity()
     on_b: Transform = Transform.identity()
     joint: JointKind | None = None
+    acts: bool = True
 
     @property
     def signature(self) -> tuple[Hashable, ...]:
         """What the code for this force depends on."""
-        return (self.site, *self.kind.signature, *(self.joint.signature if self.joint is not None else ()))
+        silent = () if self.acts else ("does not act",)
+        return (
+            self.site,
+            *silent,
+            *self.kind.signature,
+            *(self.joint.signature if self.joint is not None else ()),
+        )
 
     @property
     def moves_nothing(self) -> bool:

@@ -9,6 +9,7 @@ from catena.forces.cable import Cable
 from catena.forces.contract import ForceKind
 from catena.forces.drag import Drag
 from catena.forces.gas_spring import GasSpring
+from catena.forces.joint_friction import JointFriction
 from catena.forces.joint_spring import JointSpring
 from catena.forces.joint_stop import JointStop
 from catena.forces.point_spring import PointSpring
@@ -29,6 +30,7 @@ KINDS: list[ForceKind] = [
     JointSpring((1.0, 2.0, 3.0), (0.3, 0.2, 0.1), (0.6, 0.0, 0.8, 0.0)),
     JointStop((-0.2,), (0.1,), (30.0,), (2.0,)),
     JointStop((-0.1, -np.inf, -0.3), (0.1, 0.0, np.inf), (9.0, 8.0, 7.0), (0.3, 0.2, 0.1)),
+    JointFriction((0.3,), (0.7,)),
     TabledJointSpring(_SOFTENING, _BLOW_OFF),
     PointSpring(30.0, 0.4, 0.8),
     TabledPointSpring(_PROGRESSIVE, _BLOW_OFF),

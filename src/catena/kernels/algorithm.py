@@ -31,8 +31,9 @@ What an owner offers besides its own fields:
   loop:   joint, on_parent and on_child (Transforms from the frames of the two bodies to the joint), damping,
           friction, scale (the usual angular and linear mobility of a body), resists_alike, moves_alike,
           neutral
-  force:  kind (a force kind), site (how it is placed: at frames, at a joint of the tree, at a loop), on_a and on_b
-          (Transforms from the frames of the two bodies to its frames), joint (where it acts at one), inputs
+  force:  kind (a force kind), site (how it is placed: at frames, at a joint of the tree, at a loop), acts (or is only
+          told), on_a and on_b (Transforms from the frames of the two bodies to its frames), joint (where it acts at
+          one), inputs
   whole:  the algorithm's inputs and outputs over positions and velocities as whole arrays, and what the ground holds
 A step of a body or force that names the `ground` as its neighbour sees all of its fields. A frame step may
 read the flows of its body after a sweep to the tip, and must write them before a sweep to the base.

@@ -195,7 +195,7 @@ def _force_records(
     """The records of forces with these inputs, force after force (zero if None); those that are there are kept."""
     records = list(records) or [
         SimpleNamespace(
-            kind=f.kind, site=f.site, on_a=f.on_a, on_b=f.on_b, joint=f.joint,
+            kind=f.kind, site=f.site, acts=f.acts, on_a=f.on_a, on_b=f.on_b, joint=f.joint,
             moves_alike=f.joint is not None and f.joint.moves_alike,
             neutral=None if f.joint is None else f.joint.neutral(),
         )

@@ -406,6 +406,7 @@ def _force_constants(force: PlacedForce, step: TracedStep) -> dict[str, Any]:
     count = len(kind.params())
     given: dict[str, Any] = {
         "site": force.site,
+        "acts": force.acts,
         "on_a": lambda: Transform.from_entries(load(0, 12)),
         "on_b": lambda: Transform.from_entries(load(12, 12)),
         "kind": lambda: kind.with_params(load(24, count)) if count else kind,

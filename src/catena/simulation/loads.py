@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from catena.dynamics.friction import friction_at
 from catena.system import System
 
 Wrenches = Mapping[str, np.ndarray]
@@ -62,20 +61,10 @@ def powers(
         drives[system.slice_v(joint)] = True
     return {
         "actuators": _dot(tau * ~drives, v),
-        "friction": friction_power(system, q, v) + own.get("friction", nothing),
+        "friction": own.get("friction", nothing),
         "wrenches": sum(outside, own.get("wrenches", nothing)),
         "motion": _dot(tau * drives, v),
     }
-
-
-def friction_power(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """What viscous and Coulomb friction in the joints, of the tree and of loops, take out."""
-    total = -_dot(v, friction_at(system.plan.damping, system.plan.friction, v))
-    for loop in system.plan.loop_joints:
-        if loop.damping.any() or loop.friction.any():
-            w = system.joint_velocity(q, v, loop.name)
-            total = total - _dot(w, friction_at(loop.damping, loop.friction, w))
-    return total
 
 
 def _power(system: System, q: np.ndarray, v: np.ndarray, frame: str, wrench: np.ndarray) -> np.ndarray:

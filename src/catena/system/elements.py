@@ -25,7 +25,7 @@ from catena.mechanism.validation import known
 from catena.spatial import Motion, Transform
 from catena.system import closing
 from catena.system.evaluation import Evaluator
-from catena.system.placed_forces import applied_wrench, place_forces
+from catena.system.placed_forces import applied_wrench, place_forces, place_frictions
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +71,11 @@ class Elements:
         """All forces, as algorithms with force sweeps take them."""
         return place_forces(self._evaluator.mechanism, self._evaluator.plan, self.stops)
 
+    @cached_property
+    def frictions(self) -> tuple[PlacedForce, ...]:
+        """The friction of all joints, which the dynamics applies by itself, as forces that are only counted."""
+        return place_frictions(self._evaluator.plan)
+
     def applied(self, frame: str, axes: str = GROUND) -> PlacedForce:
         """A wrench on a frame, in the axes of a frame, that is told from outside at every instant."""
         if (frame, axes) not in self._applied:
@@ -90,9 +95,11 @@ class Elements:
         """Whether nothing acts at all."""
         return not self.placed
 
-    def report(self, q: np.ndarray, v: np.ndarray) -> ForceReport:
-        """What every force does at q (states, nq) and v (states, nv)."""
-        forces = self.placed
+    def report(
+        self, q: np.ndarray, v: np.ndarray, forces: tuple[PlacedForce, ...] | None = None
+    ) -> ForceReport:
+        """What every force, or every one of these, does at q (states, nq) and v (states, nv)."""
+        forces = self.placed if forces is None else forces
         found: dict[str, np.ndarray] = {}
         if forces:
             found = self._evaluator.evaluate(force_report, {"q": q, "qd": v}, forces=forces)
@@ -168,13 +175,13 @@ class Elements:
         )
 
     def powers(self, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
-        """The power (states,) that no stored energy accounts for, by source."""
+        """The power (states,) that no stored energy accounts for, by source; friction of joints included."""
         found: dict[str, np.ndarray] = {}
-        if not self.is_empty:
-            spent = self.report(q, v).spent
-            for force in self.placed:
-                source = force.kind.source
-                found[source] = found.get(source, np.zeros(len(q))) + spent[force.name]
+        spending = tuple(f for f in (*self.placed, *self.frictions) if f.kind.spends)
+        spent = self.report(q, v, spending).spent
+        for force in spending:
+            source = force.kind.source
+            found[source] = found.get(source, np.zeros(len(q))) + spent[force.name]
         return found
 
     def _felt_inertia(self, joint: str) -> np.ndarray:

@@ -1,13 +1,16 @@
 """The forces of a mechanism on one plan of it, as records for the tape."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from catena.dynamics.stops import Stops
-from catena.forces import AppliedWrench, ForceKind, JointForce, PlacedForce
+from catena.forces import AppliedWrench, ForceKind, JointForce, JointFriction, PlacedForce
 from catena.forces.placed import FRAMES, LOOP, TREE
 from catena.mechanism import LIMITS, Mechanism
 from catena.spatial import Transform
 from catena.structure import Plan
+
+FRICTION = ".friction"
 
 
 def place_forces(mechanism: Mechanism, plan: Plan, stops: Mapping[str, Stops]) -> tuple[PlacedForce, ...]:
@@ -22,6 +25,27 @@ def place_forces(mechanism: Mechanism, plan: Plan, stops: Mapping[str, Stops]) -
     for joint, stop in stops.items():
         placed += at_joint(plan, joint + LIMITS, stop.kind, joint)
     return tuple(placed)
+
+
+def place_frictions(plan: Plan) -> tuple[PlacedForce, ...]:
+    """The friction of joints, of the tree and of loops, as forces that are told and counted but do not act, because the
+    dynamics applies them."""
+    places = [(plan.joint[i], plan.damping[own], plan.friction[own]) for i, own in _columns(plan)]
+    places += [(loop.name, loop.damping, loop.friction) for loop in plan.loop_joints]
+    placed = []
+    for joint, damping, friction in places:
+        if damping.any() or friction.any():
+            kind = JointFriction(
+                tuple(damping) if damping.any() else (), tuple(friction) if friction.any() else ()
+            )
+            placed += [replace(force, acts=False) for force in at_joint(plan, joint + FRICTION, kind, joint)]
+    return tuple(placed)
+
+
+def _columns(plan: Plan) -> list[tuple[int, slice]]:
+    """The velocity components of each node."""
+    starts = zip(plan.v_start.tolist(), plan.v_size.tolist(), strict=True)
+    return [(i, slice(start, start + size)) for i, (start, size) in enumerate(starts) if i]
 
 
 def at_joint(plan: Plan, name: str, kind: ForceKind, joint: str) -> list[PlacedForce]:

@@ -516,8 +516,8 @@ class System:
         return found
 
     def force_powers(self, q: Any, v: Any) -> dict[str, np.ndarray]:
-        """The power (...) of the forces of the mechanism by source, "friction" (dampers) and "wrenches", without what
-        comes out of the energy that they store."""
+        """The power (...) of the forces of the mechanism by source, "friction" (of joints and dampers) and "wrenches",
+        without what comes out of the energy that they store."""
         batch, q, v = self._states(q, v)
         return {source: x.reshape(batch) for source, x in self.elements.powers(q, v).items()}
 

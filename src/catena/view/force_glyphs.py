@@ -1,5 +1,5 @@
-"""What a force between frames looks like, from the hint that its kind gives: strokes between its two points, or an arrow
-along its load."""
+"""What a force between frames looks like, from the hint that its kind gives: strokes between its two points, or an
+arrow along its load."""
 
 from __future__ import annotations
 

@@ -104,9 +104,9 @@ def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] 
                 lines = hatching(site, looking.up, looking.right, centres[child], extent, r)
                 parts.append(Part(name, "hatching", theme.FAINT_INK, [], list(lines)))
     for name, element in mechanism.force_elements.items():
-        strokes = force_strokes(element, poses, r)
-        if strokes:
-            parts.append(Part(name, "force", theme.FORCE, [], strokes))
+        drawing = force_strokes(element, poses, r)
+        if drawing:
+            parts.append(Part(name, "force", theme.FORCE, [], drawing))
     masses = {name: (body.mass, centres[name]) for name, body in bodies.items() if body.mass > 0.0}
     body_anchors = {name: _middle(reached[name], centres[name]) for name in bodies}
     joint_anchors = {name: site.point for name, site in sites.items()}

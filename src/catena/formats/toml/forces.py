@@ -16,6 +16,7 @@ from catena.forces import (
     Drag,
     ForceKind,
     GasSpring,
+    JointFriction,
     JointSpring,
     JointStop,
     PointSpring,
@@ -32,6 +33,7 @@ from catena.mechanism import Mechanism
 BUILT_IN: dict[str, type[ForceKind]] = {
     "joint_spring": JointSpring,
     "joint_stop": JointStop,
+    "joint_friction": JointFriction,
     "tabled_joint_spring": TabledJointSpring,
     "point_spring": PointSpring,
     "tabled_point_spring": TabledPointSpring,
