@@ -59,6 +59,7 @@ class Elements:
         self._evaluator, self._neutral = evaluator, neutral
         self._from_nodes: dict[str, np.ndarray] = {}
         self._applied: dict[tuple[str, str], PlacedForce] = {}
+        self._names: dict[PlacedForce, list[str]] = {}
 
     @cached_property
     def stops(self) -> dict[str, Stops]:
@@ -111,7 +112,7 @@ class Elements:
 
         ones = [1] * len(forces)
         wrenches = [0 if f.site == TREE else 6 for f in forces]
-        names = [_output_names(f) for f in forces]
+        names = [self._output_names(f) for f in forces]
         outputs = by_force("outputs", [len(n) for n in names])
         return ForceReport(
             tau=by_force("tau", [f.joint.nv if f.joint is not None and f.site == TREE else 0 for f in forces]),
@@ -184,6 +185,16 @@ class Elements:
             found[source] = found.get(source, np.zeros(len(q))) + spent[force.name]
         return found
 
+    def _output_names(self, force: PlacedForce) -> list[str]:
+        """What the kind of a force records, asked once at some state."""
+        if force not in self._names:
+            inputs, joint = np.zeros(force.kind.inputs), force.joint
+            at: Relative | AtJoint = Relative(Transform.translation([1.0, 0.0, 0.0]), Motion.zero(), inputs)
+            if joint is not None:
+                at = AtJoint(joint, joint.neutral(), np.zeros(joint.nv), inputs)
+            self._names[force] = list(force.kind.outputs(at))
+        return self._names[force]
+
     def _felt_inertia(self, joint: str) -> np.ndarray:
         return felt_inertia(self._start, joint)
 
@@ -194,15 +205,3 @@ class Elements:
         except CatenaError:
             q = self._neutral
         return motion_problem(self._evaluator, q)
-
-
-def _output_names(force: PlacedForce) -> list[str]:
-    """What the kind of a force records, asked at some state."""
-    inputs = np.zeros(force.kind.inputs)
-    if force.joint is None:
-        return list(
-            force.kind.outputs(Relative(Transform.translation([1.0, 0.0, 0.0]), Motion.zero(), inputs))
-        )
-    return list(
-        force.kind.outputs(AtJoint(force.joint, force.joint.neutral(), np.zeros(force.joint.nv), inputs))
-    )
