@@ -50,7 +50,7 @@ def test_good_runs_give_nothing_to_warn_of(bars, falling):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             audit.warn()
-    assert [line.name for line in bars.audit()] == ["energy", "loops", "loop velocities"]
+    assert [line.name for line in bars.audit()] == ["energy", "velocities", "loops", "loop velocities"]
     assert [line.name for line in falling.audit()] == [
         "energy",
         "linear momentum",
