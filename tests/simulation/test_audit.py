@@ -53,6 +53,7 @@ def test_good_runs_give_nothing_to_warn_of(bars, falling):
     assert [line.name for line in bars.audit()] == ["energy", "velocities", "loops", "loop velocities"]
     assert [line.name for line in falling.audit()] == [
         "energy",
+        "velocities",
         "linear momentum",
         "angular momentum",
         "quaternions",

@@ -91,7 +91,7 @@ def test_the_dataset_has_names_and_units(run):
     ds.q[:] = 0.0
     assert run.q.any()
     two = replace(
-        run, **{name: getattr(run, name)[None] for name in ("q", "v", "tau")}, work={}, wrenches={}, events=()
+        run, **{name: getattr(run, name)[None] for name in ("q", "v", "tau")}, work={}, wrenches={}, driven={}, events=()
     )
     assert two.to_xarray().q.dims[:2] == ("state_0", "state_1")
 
