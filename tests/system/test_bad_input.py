@@ -151,13 +151,13 @@ def test_a_missing_velocity_is_refused(system):
 
 
 def test_complex_numbers_are_refused(system):
-    with pytest.raises(ct.StateError, match="v is complex; give real numbers"):
+    with pytest.raises(ct.StateError, match="v is not an array of numbers: the numbers are complex"):
         system.forward_dynamics(system.neutral(), np.zeros(system.nv) + 1j, np.zeros(system.nv))
 
 
 @pytest.mark.parametrize("dt", [np.nan, np.inf])
 def test_a_step_must_take_a_finite_time(system, dt):
-    with pytest.raises(ct.StateError, match=f"dt is {dt}; a step must take a finite time"):
+    with pytest.raises(ct.StateError, match=f"dt is {dt}; it must be a finite number"):
         system.integrate(system.neutral(), np.ones(system.nv), dt)
 
 
