@@ -34,7 +34,13 @@ from catena.dynamics.closed.joint_graph import (
 )
 from catena.dynamics.closed.kkt import multipliers_of
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution, row_scale, row_weight, typical_inertia
-from catena.dynamics.closed.square_root import constrained, positive_definite, solve_lower, solve_upper
+from catena.dynamics.closed.square_root import (
+    constrained,
+    divide_lower,
+    positive_definite,
+    solve_lower,
+    solve_upper,
+)
 from catena.errors import LoopError
 from catena.kinematics import stacks
 from catena.kinematics.stacks import apply, transposed
@@ -208,7 +214,7 @@ def _open(
         L, _, force = positive_definite(H, force, C, c, weight * internal, problem.plan.name, typical)
     else:
         L = np.zeros((states, 0, 0))
-    mobility = [np.linalg.solve(L, transposed(x)) if n else np.zeros((states, 0, 6)) for x in C6]
+    mobility = [divide_lower(L, transposed(x)) if n else np.zeros((states, 0, 6)) for x in C6]
     # A joint that leads straight from ground to the member is weighed with the motions of the member.
     sizes = [
         row_scale(j.Phi, m if m.shape[-2] else _member_mobility(problem, inertias[r], x), problem.length)
@@ -285,7 +291,7 @@ def _member_acceleration(
     weight = np.ones((states, soft))
     typical = np.concatenate([typical_inertia(np.eye(6), problem.mass, problem.length), np.ones(soft)])
     L, M, f = positive_definite(M, f, C, rest, weight, problem.plan.name, typical)
-    A = transposed(np.linalg.solve(L, transposed(C)))
+    A = transposed(divide_lower(L, transposed(C)))
     # What a constraint on the member alone would be worth, whether or not one of the directions is one.
     reach = np.max([chain.reach for chain in chains], axis=0, initial=0.0)
     root = np.sqrt(np.diagonal(M, axis1=-2, axis2=-1)[:, :6])
