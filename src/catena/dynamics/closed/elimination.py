@@ -1,11 +1,12 @@
 """Closed chains by elimination on the graph, compiled in lanes (`dynamics.loop_elimination`): what "auto" takes.
 
-Each state comes with the defect of its solution, the square sum of what is missing in the equations of motion and
-constraints, as parts of all that was summed up in them, which does not vanish where the sum does. A solution that
-satisfies both is the right one, because H is positive definite. But a constraint that is weak beside the others, as next
-to a singular configuration, can be missed altogether and hardly show; it is found slowly, so that refinements go on
-changing the solution. States with too large a defect or change (there, among loops that interlock deeply, or where a
-body without inertia moves only because the loops move it) are solved again by the rank-revealing decomposition of `kkt`.
+Each state comes with the defect of its solution, the square sum of what is missing in the equations of motion
+and constraints, as parts of all that was summed up in them, which does not vanish where the sum does. A
+solution that satisfies both is the right one, because H is positive definite. But a constraint that is weak
+beside the others, as next to a singular configuration, can be missed altogether and hardly show; it is found
+slowly, so that refinements go on changing the solution. States with too large a defect or change (there,
+among loops that interlock deeply, or where a body without inertia moves only because the loops move it) are
+solved again by the rank-revealing decomposition of `kkt`.
 """
 
 from functools import cached_property, lru_cache

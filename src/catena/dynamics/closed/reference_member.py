@@ -40,6 +40,7 @@ from catena.dynamics.closed.problem import LoopProblem, LoopSolution, row_scale,
 from catena.dynamics.closed.square_root import (
     REFINEMENTS,
     constrained,
+    divide_lower,
     positive_definite,
     solve_lower,
     solve_upper,
@@ -260,7 +261,7 @@ def _open(
         L, H, force = positive_definite(H, force, C, c, weight * internal, problem.plan.name, typical)
     else:
         L = np.zeros((states, 0, 0))
-    mobility = [np.linalg.solve(L, transposed(x)) if n else np.zeros((states, 0, 6)) for x in C6]
+    mobility = [divide_lower(L, transposed(x)) if n else np.zeros((states, 0, 6)) for x in C6]
     # A joint that leads straight from ground to the member is weighed with the motions of the member.
     sizes = [
         row_scale(j.Phi, m if m.shape[-2] else _member_mobility(problem, inertias[r], x), problem.length)
@@ -348,7 +349,7 @@ class _Member:
         f[:, :6] = force + sum(chain.pushed() for chain in self.chains)
         rest = _stack([chain.kept()[2] for chain in self.chains], (len(f), 0), -1)
         f -= self.lent * apply(transposed(self.C), rest)
-        A = transposed(np.linalg.solve(self.L, transposed(self.C)))
+        A = transposed(divide_lower(self.L, transposed(self.C)))
         y, eta, _ = constrained(A, solve_lower(self.L, f), -rest, self.problem.tolerance, self.size)
         return solve_upper(self.L, y)[:, :6], eta
 

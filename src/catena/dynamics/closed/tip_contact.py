@@ -23,7 +23,7 @@ from typing import Any, Self
 import numpy as np
 
 from catena.dynamics.closed.problem import LoopProblem, row_scale, row_weight
-from catena.dynamics.closed.square_root import positive_definite, solve_lower, solve_upper
+from catena.dynamics.closed.square_root import divide_lower, positive_definite, solve_lower, solve_upper
 from catena.errors import LoopError, ModelError, SingularDynamicsError
 from catena.given import is_not_negative, is_one_of, real_array, shown
 from catena.kinematics import stacks
@@ -184,7 +184,7 @@ def tip_contacts(problem: LoopProblem, contacts: Sequence[TipContact]) -> Contac
     C = _stacked([stacks.transposed(s.phi) @ s.J for s in sides], -2)
     b = _stacked([s.b for s in sides], -1)
     L, _, force = positive_definite(problem.H, known, C, -b, _stacked(weight, -1), problem.plan.name)
-    mobility = [np.linalg.solve(L, stacks.transposed(s.J)) for s in sides]
+    mobility = [divide_lower(L, stacks.transposed(s.J)) for s in sides]
     scale = _stacked([row_scale(s.phi, x, problem.length) for s, x in zip(sides, mobility)], -1)
     rows = _stacked([stacks.transposed(x @ s.phi) for s, x in zip(sides, mobility)], -2) / scale[..., None]
     push = _stacked([stacks.transposed(x @ s.push) for s, x in zip(sides, mobility)], -2) / scale[..., None]
