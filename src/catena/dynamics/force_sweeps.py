@@ -24,8 +24,6 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from catena.forces import AtJoint, Relative
 from catena.forces.placed import FRAMES, TREE
 from catena.kernels import (
@@ -40,7 +38,8 @@ from catena.kernels import (
     to_forces,
     with_ground,
 )
-from catena.spatial import Force, Motion, MotionSpace, Transform, spd_inverse
+from catena.kinematics.along import along, gram_inverse
+from catena.spatial import Force, Motion, Transform
 
 SHARED: Mapping[str, Any] = MappingProxyType({
     "stance": Transform, "twist": Motion, "f_ext": Force, "q": POSITION, "qd": VELOCITY, "tau": VELOCITY,
@@ -122,7 +121,7 @@ class ForceState:
             else:
                 q = force.joint.coordinates(self.X)
                 self.S = force.joint.motion_space(force.neutral if force.moves_alike else q)
-                self.velocity = _along(self.S, v)
+                self.velocity = along(self.S, v)
                 self.at = AtJoint(force.joint, q, self.velocity, force.inputs)
         self.load = self.kind.load(self.at)
 
@@ -143,7 +142,7 @@ class ForceState:
         load = self.load
         if self.force.site != FRAMES:
             # The wrench in the span of S that does this work; any other differs by what the constraints take up.
-            load = Force((self.S * (_gram_inverse(self.S) @ load)).array)
+            load = Force((self.S * (gram_inverse(self.S) @ load)).array)
         on_b = self.force.on_b.pull(load)
         reacts = self.force.site != FRAMES or self.kind.reacts
         return (-self.force.on_a.pull(self.X.pull(load)) if reacts else None), on_b
@@ -162,16 +161,6 @@ class ForceState:
 
 def _dot(load: Any, velocity: Any) -> Any:
     return (load.array if isinstance(load, Force) else load) @ velocity
-
-
-def _gram_inverse(S: MotionSpace) -> np.ndarray:
-    """(S^T S)^-1; where two axes of a joint fall together they share what they move."""
-    return spd_inverse(S.array.T @ S.array + 1e-14 * np.eye(S.n))
-
-
-def _along(S: MotionSpace, v: Motion) -> np.ndarray:
-    """The joint velocity whose motion is nearest to v."""
-    return _gram_inverse(S) @ (S.array.T @ v.array)
 
 
 def force_sweeps(count: bool = False) -> list[Sweep]:

@@ -10,6 +10,7 @@ from catena.dynamics.friction import friction_at, friction_force
 from catena.dynamics.loop_elimination.blocks import Symmetric, Triangle
 from catena.dynamics.loop_elimination.magnitudes import Magnitudes
 from catena.kernels import on_call
+from catena.kinematics.along import along, gram_inverse
 from catena.spatial import (
     ArticulatedInertia,
     Force,
@@ -84,7 +85,7 @@ def start(loop: Any, child: Any, parent: Any) -> None:
     else:
         q = loop.joint.coordinates(X)
         Phi = padded(loop.joint.constraint_space(q), loop.columns)
-        c = c + loop.joint.bias(q, _along(loop.joint.motion_space(q), v_joint))
+        c = c + loop.joint.bias(q, along(loop.joint.motion_space(q), v_joint))
     hold_by(loop, X, Phi, -(Phi.T * c))
 
 
@@ -110,10 +111,10 @@ def drag(loop: Any, child: Any, parent: Any, ground: Any) -> None:
     X = relative(loop, child, parent)
     v_joint = loop.on_child * child.v - X * (loop.on_parent * parent.v)
     S = loop.joint.motion_space(loop.neutral if loop.moves_alike else loop.joint.coordinates(X))
-    v = _along(S, v_joint)
+    v = along(S, v_joint)
     effort = friction_at(loop.damping, loop.friction, v)
     # The wrench in the span of S that does this work; any other differs by what the constraints take up.
-    f = Force((S * (_gram_inverse(S) @ effort)).array)
+    f = Force((S * (gram_inverse(S) @ effort)).array)
     loop.drag_child = loop.on_child.pull(f)
     loop.drag_parent = -loop.on_parent.pull(X.pull(f))
     child.p += loop.drag_child
@@ -126,16 +127,6 @@ def drag(loop: Any, child: Any, parent: Any, ground: Any) -> None:
 def relative(loop: Any, child: Any, parent: Any) -> Transform:
     """The transform from the parent's side of the loop joint to the child's."""
     return (loop.on_child * child.pose) * (loop.on_parent * parent.pose).inverse()
-
-
-def _gram_inverse(S: MotionSpace) -> np.ndarray:
-    """(S^T S)^-1; where two axes of a joint fall together they share what they move."""
-    return spd_inverse(S.array.T @ S.array + 1e-14 * np.eye(S.n))
-
-
-def _along(S: MotionSpace, v: Motion) -> np.ndarray:
-    """The joint velocity whose motion is nearest to v."""
-    return _gram_inverse(S) @ (S.array.T @ v.array)
 
 
 def _mobility(scale: np.ndarray, column: np.ndarray) -> Any:
