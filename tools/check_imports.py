@@ -26,6 +26,7 @@ ORDER = (
     "kernels",
     "kinematics",
     "dynamics",
+    "equations",
     "system",
     "simulation",
     "view",

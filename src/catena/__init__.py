@@ -10,6 +10,7 @@ from catena.dynamics.closed.tip_contact import Support, TipContact
 from catena.errors import (
     CatenaError,
     CatenaWarning,
+    EquationsError,
     FormatError,
     KernelError,
     LoopError,
@@ -105,6 +106,7 @@ __all__ = [
     "Corrective",
     "Cylindrical",
     "Diagnosis",
+    "EquationsError",
     "Event",
     "Feedforward",
     "Fixed",
