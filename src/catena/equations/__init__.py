@@ -3,7 +3,8 @@
 from catena.equations.equations import Equations
 from catena.equations.graph import ExpressionGraph, graph_of
 from catena.equations.named import EQUATIONS, derive
-from catena.equations.parameters import Parameter, SymbolicPlan, symbolic_plan
+from catena.equations.lanes import program_of
+from catena.equations.parameters import Parameter, SymbolicPlan, plan_in_numbers, symbolic_plan
 from catena.equations.unrolling import Call, Unrolled, unroll
 
 __all__ = [
@@ -16,6 +17,8 @@ __all__ = [
     "Unrolled",
     "derive",
     "graph_of",
+    "plan_in_numbers",
+    "program_of",
     "symbolic_plan",
     "unroll",
 ]

@@ -79,6 +79,11 @@ def symbolic_plan(mechanism: Mechanism, values: Plan, names: Iterable[str] = ())
     return SymbolicPlan(_exact(symbolic), values, tuple(parameters), symbols)
 
 
+def plan_in_numbers(values: Plan) -> SymbolicPlan:
+    """A plan without any symbol, rotations by right angles made exact."""
+    return SymbolicPlan(_exact(values), values, (), {})
+
+
 Put = Callable[[np.ndarray], None]
 
 

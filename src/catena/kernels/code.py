@@ -91,7 +91,7 @@ def _unit(
     with _lock:
         if memory_key in _units:
             return _units[memory_key]
-        files = _sources(algorithm, kind)
+        files = sources_of(algorithm, kind)
         entry = None
         if files is not None:
             digests = [cache.digest_file(f) for f in files]
@@ -143,7 +143,7 @@ def _compile(
     return (engine.compile_object(prelude(lanes) + "".join(functions)) if functions else b""), description
 
 
-def _sources(algorithm: Algorithm, kind: JointKind | None) -> list[str] | None:
+def sources_of(algorithm: Algorithm, kind: JointKind | None) -> list[str] | None:
     """The files that a unit depends on besides the package's own; None when one of them cannot be read (a
     joint kind typed at a prompt)."""
     try:

@@ -304,6 +304,12 @@ class Tape:
     outputs: dict[str, tuple[tuple[int, ...], np.ndarray]]
     lanes: int
     rare: tuple[int, int] = (-1, -1)
+    weight: int = 0
+
+    @property
+    def work(self) -> int:
+        """What one play of the tape costs, counted in calls of usual steps: `weight`, or the calls it has."""
+        return self.weight or len(self.calls)
 
 
 def build_tape(

@@ -32,6 +32,7 @@ from catena.system.reactions import Reactions
 
 if TYPE_CHECKING:
     from catena.equations import Equations
+    from catena.system.specialised import SpecialisedSystem
 
 _NOTHING: frozenset[str] = frozenset()
 _NO_WRENCH = frozenset({"f_ext", "a_base"})
@@ -468,6 +469,18 @@ class System:
             name, self._mechanism, self._evaluator, symbols, frame, method, at, f_ext, base_acceleration
         )
         return Equations(name, self._plan, unrolled, derivation.symbolic.parameters)
+
+    def specialise(self, *names: str) -> "SpecialisedSystem":
+        """A system of the same plan whose calculations `names` (forward_dynamics unless given; inverse_dynamics,
+        bias_force, mass_matrix) are compiled for this very mechanism: for millions of evaluations.
+
+        Compiling goes on in the background, and the general code serves until it is done; what was compiled is kept on
+        disk. `wait()` waits for it.
+        """
+        from catena.system.specialised import SpecialisedSystem
+
+        self._evaluator.check_current()
+        return SpecialisedSystem(self._mechanism, self._plan, names or ("forward_dynamics",))
 
     # Springs, stops and wrenches of the mechanism.
 
