@@ -61,7 +61,11 @@ def test_a_specialised_system_gives_the_same_answers(agree):
         agree(fast.bias_force(q, v), system.bias_force(q, v), 1e-13)
         tip = list(system.mechanism.bodies)[-1]
         wrench = {tip: np.ones(6)}
-        agree(fast.forward_dynamics(q, v, tau, f_ext=wrench), system.forward_dynamics(q, v, tau, f_ext=wrench), 1e-13)
+        agree(
+            fast.forward_dynamics(q, v, tau, f_ext=wrench),
+            system.forward_dynamics(q, v, tau, f_ext=wrench),
+            1e-13,
+        )
         assert fast.wait(WAIT)
     assert fast.is_ready
     assert set(fast.seconds) == {"articulated_body", "newton_euler", "composite_body"}

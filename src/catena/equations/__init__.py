@@ -2,8 +2,8 @@
 
 from catena.equations.equations import Equations
 from catena.equations.graph import ExpressionGraph, graph_of
-from catena.equations.named import EQUATIONS, derive
 from catena.equations.lanes import program_of
+from catena.equations.named import EQUATIONS, derive
 from catena.equations.parameters import Parameter, SymbolicPlan, plan_in_numbers, symbolic_plan
 from catena.equations.unrolling import Call, Unrolled, unroll
 

@@ -3,15 +3,20 @@
 from collections.abc import Mapping
 from functools import cached_property
 from math import prod
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from catena.equations.graph import ExpressionGraph
+from catena.equations.c_source import CSource, c_source
+from catena.equations.graph import ExpressionGraph, identifier
 from catena.equations.named import EQUATIONS
 from catena.equations.parameters import Parameter
+from catena.equations.python_source import python_source
+from catena.equations.sympy_form import latex_text, sympy_results
 from catena.equations.unrolling import Unrolled
-from catena.errors import StateError
+from catena.errors import EquationsError, StateError
 from catena.mechanism.validation import known
 from catena.structure import Plan
 
@@ -84,9 +89,65 @@ class Equations:
             raise StateError(f"{self.name}: {name} has shape {x.shape}; its last dimension must be {size}.")
         return x
 
+    @property
+    def meaning(self) -> str:
+        """What the equations give, as a sentence."""
+        return EQUATIONS[self.name].meaning
+
+    def example(self) -> dict[str, np.ndarray]:
+        """Arguments of one state that has nothing special about it, {name: (n,)}."""
+        plan = self.plan
+        values = {n: 0.1 + 0.3 * np.cos(1.0 + np.arange(size)) for n, size in self.arguments.items()}
+        if "q" in values:
+            for i in range(1, plan.n):
+                kind, where = plan.kind[i], slice(int(plan.q_start[i]), int(plan.q_start[i] + plan.q_size[i]))
+                assert kind is not None
+                values["q"][where] = kind.integrate(kind.neutral(), 0.2 + 0.1 * np.arange(kind.nv))
+        return values
+
     def casadi(self) -> Any:
-        """The equations as a CasADi `Function` of the arguments and then of the parameters."""
+        """The equations as a CasADi `Function` of the arguments and then of the parameters, with derivatives."""
         return self.graph.function
+
+    def sympy(self, simplify: bool = True, numbered: bool = False) -> Any:
+        """The equations in SymPy: a Matrix, an expression for a single number, or a tuple where there are several
+        results. Symbols are called q_A, v_A, tau_A after joints, or q_1, q_2, ... if `numbered`. Unless `simplify` is
+        False, small equations are brought into a form to read, with sines and cosines of sums of angles."""
+        results = list(sympy_results(self, simplify, numbered).values())
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def latex(self, numbered: bool = False) -> str:
+        """The equations in LaTeX; symbols as for `sympy`."""
+        return latex_text(self, numbered)
+
+    def python(self, name: str | None = None) -> str:
+        """The equations as the text of a Python module that needs only NumPy; its function is called `name`."""
+        return python_source(self, name or self.name)
+
+    def c(self, name: str | None = None, single: bool = False) -> CSource:
+        """The equations as standalone C99: a function called `name`, its header with a description of the arguments,
+        and a test program. With `single` in single precision."""
+        return c_source(self, identifier(name or self.name), single)
+
+    def save(self, path: str | PathLike[str]) -> list[Path]:
+        """Write the equations to a file of the kind that the path ends with, and return the files that were written:
+        .c (with a header and a test program beside it), .py, .tex or .casadi."""
+        place = Path(path)
+        name = identifier(place.stem)
+        if place.suffix == ".c":
+            return self.c(name).save(place.parent)
+        if place.suffix == ".py":
+            place.write_text(self.python(name), encoding="utf-8")
+        elif place.suffix == ".tex":
+            place.write_text(self.latex(), encoding="utf-8")
+        elif place.suffix == ".casadi":
+            self.casadi().save(str(place))
+        else:
+            raise EquationsError(
+                f"{place}: equations are written to files that end with .c, .py, .tex or .casadi, not with "
+                f"{place.suffix or 'nothing'!r}."
+            )
+        return [place]
 
 
 __all__ = ["EQUATIONS", "Equations"]

@@ -2,13 +2,13 @@
 
 A node is a number, an entry of an input, or an operation on one or two earlier nodes. Graphs are made from CasADi
 expressions. While a graph grows, equal operations on equal operands become one node whatever the order of the
-operands, numbers are computed with at once, and signs move outwards until an addition or a subtraction takes them up.
-Quotients by the same divisor share its reciprocal.
+operands, numbers are computed with at once, signs move outwards until an addition or a subtraction takes them up, and
+terms that differ by a number only are added as such. Quotients by the same divisor share its reciprocal.
 """
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,8 @@ from catena.equations.unrolling import Call, Unrolled
 from catena.errors import KernelError
 
 CONSTANT, INPUT = "constant", "input"
+# Products of more factors than this are not compared factor by factor.
+MOST_FACTORS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +28,7 @@ class ExpressionGraph:
 
     Node k is `op[k]` of the nodes `left[k]` and `right[k]` (-1 where there is none). A constant has its `value[k]`; an
     input is entry `right[k]` of the input with number `left[k]`. `inputs` maps names to numbers of entries, arguments
-    first and parameters after them, `outputs` names to arrays of nodes. `owner[k]` is the index in `calls` of the call
+    first and `parameters` after them, `outputs` names to arrays of nodes. `owner[k]` is the index in `calls` of the call
     of a step that needed node k first, -1 where that was not noted.
     """
 
@@ -39,12 +41,14 @@ class ExpressionGraph:
     outputs: Mapping[str, np.ndarray]
     owner: np.ndarray
     calls: tuple[Call, ...] = ()
+    parameters: frozenset[str] = frozenset()
 
     @staticmethod
     def of(unrolled: Unrolled) -> "ExpressionGraph":
         """The graph of an unrolled algorithm."""
         inputs = {**unrolled.inputs, **unrolled.parameters}
-        return graph_of(unrolled.name, inputs, unrolled.outputs, unrolled.calls, unrolled.made)
+        graph = graph_of(unrolled.name, inputs, unrolled.outputs, unrolled.calls, unrolled.made)
+        return replace(graph, parameters=frozenset(unrolled.parameters))
 
     def __len__(self) -> int:
         return len(self.op)
@@ -94,8 +98,8 @@ class ExpressionGraph:
 
         outputs = [_matrix(x) for x in self.expressions().values()]
         arguments = [casadi.vertcat(*x) if len(x) else casadi.SX(0, 1) for x in self.symbols.values()]
-        names = [_identifier(n) for n in self.inputs], [_identifier(n) for n in self.outputs]
-        return casadi.Function(_identifier(self.name), arguments, outputs, *names)
+        names = [identifier(n) for n in self.inputs], [identifier(n) for n in self.outputs]
+        return casadi.Function(identifier(self.name), arguments, outputs, *names)
 
     def evaluate(self, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The outputs (states, *shape) for inputs (states, n) or (n,)."""
@@ -149,6 +153,8 @@ class GraphBuilder:
         self.right: list[int] = []
         self.value: list[float] = []
         self.owner: list[int] = []
+        # What a node is a product of: a number, and the nodes that are no products, in order.
+        self.factors: list[tuple[float, tuple[int, ...]]] = []
         self._known: dict[tuple[Any, ...], int] = {}
         self._current = -1
         self.entries = [
@@ -225,7 +231,19 @@ class GraphBuilder:
         self.right.append(b)
         self.value.append(value)
         self.owner.append(self._current)
+        self.factors.append(self._product(op, a, b))
         return len(self.op) - 1
+
+    def _product(self, op: str, a: int, b: int) -> tuple[float, tuple[int, ...]]:
+        if op == "add" and a == b:
+            return 2.0 * self.factors[a][0], self.factors[a][1]
+        if op == "mul":
+            if self.op[a] == CONSTANT:
+                return self.value[a] * self.factors[b][0], self.factors[b][1]
+            nodes = sorted((*self.factors[a][1], *self.factors[b][1]))
+            if len(nodes) <= MOST_FACTORS:
+                return self.factors[a][0] * self.factors[b][0], tuple(nodes)
+        return 1.0, (len(self.op) - 1,)
 
     def finish(
         self, name: str, shapes: Mapping[str, tuple[int, ...]], results: list[int], calls: Sequence[Call] = ()
@@ -309,7 +327,16 @@ def _add(g: GraphBuilder, a: int, b: int) -> int:
         return _sub(g, a, nb)
     if na is not None:
         return _sub(g, b, na)
-    return g.node("add", min(a, b), max(a, b))
+    like = _times(g, a, b, 1.0)
+    return g.node("add", min(a, b), max(a, b)) if like is None else like
+
+
+def _times(g: GraphBuilder, a: int, b: int, sign: float) -> int | None:
+    """a + sign b as a multiple of a where b is one, else None."""
+    (x, left), (y, right) = g.factors[a], g.factors[b]
+    if left != right:
+        return None
+    return _mul(g, g.constant(1.0 + sign * y / x), a)
 
 
 def _sub(g: GraphBuilder, a: int, b: int) -> int:
@@ -327,6 +354,9 @@ def _sub(g: GraphBuilder, a: int, b: int) -> int:
         return _add(g, a, nb)
     if na is not None:
         return _neg(g, _add(g, na, b))
+    like = _times(g, a, b, -1.0)
+    if like is not None:
+        return like
     if g.has("sub", b, a):
         return g.node("neg", g.node("sub", b, a))
     return g.node("sub", a, b)
@@ -343,6 +373,8 @@ def _mul(g: GraphBuilder, a: int, b: int) -> int:
             return g.constant(0.0)
         if x == 1.0:
             return b
+        if x == 2.0:
+            return g.node("add", b, b)
         if x < 0.0:
             return _neg(g, _mul(g, g.constant(-x), b))
         if g.op[b] == "mul" and (inner := g.number(g.left[b])) is not None:
@@ -477,7 +509,7 @@ def _matrix(x: np.ndarray) -> Any:
     return casadi.reshape(column, *x.shape)
 
 
-def _identifier(name: str) -> str:
+def identifier(name: str) -> str:
     """A name that programming languages accept."""
     text = "".join(c if c.isalnum() and c.isascii() else "_" for c in name)
     while "__" in text:

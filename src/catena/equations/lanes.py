@@ -76,7 +76,8 @@ def load(machine_code: bytes, description: Mapping[str, Any]) -> Program:
 
     inputs = {n: (int(size), table(first, size)) for n, (first, size) in description["inputs"].items()}
     outputs = {
-        n: (tuple(shape), table(first, int(np.prod(shape)))) for n, (first, shape) in description["outputs"].items()
+        n: (tuple(shape), table(first, int(np.prod(shape))))
+        for n, (first, shape) in description["outputs"].items()
     }
     weight = max(1, description["operations"] // USUAL_STEP)
     tape = Tape(calls, constants, description["slots"] * slot_bytes, inputs, outputs, lanes, weight=weight)
@@ -97,7 +98,9 @@ class _Layout:
         self.slots = 0
         self.inputs = {name: (self._reserve(size), size) for name, size in graph.inputs.items()}
         self.starts = [first for first, _ in self.inputs.values()]
-        self.outputs = {name: (self._reserve(where.size), where.shape) for name, where in graph.outputs.items()}
+        self.outputs = {
+            name: (self._reserve(where.size), where.shape) for name, where in graph.outputs.items()
+        }
         self.result_slots: dict[int, list[int]] = {}
         for (first, _), where in zip(self.outputs.values(), graph.outputs.values(), strict=True):
             for slot, k in enumerate(where.ravel().tolist(), start=first):
@@ -202,4 +205,3 @@ def _cut(graph: ExpressionGraph) -> list[list[int]]:
     size = -(-len(rest) // count)
     pieces = [rest[i : i + size] for i in range(0, len(rest), max(1, size))]
     return [piece for piece in (sines, *pieces) if piece]
-

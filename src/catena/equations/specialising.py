@@ -78,7 +78,15 @@ class Order:
         numbers = hashlib.sha256()
         for loop in plan.loop_joints:
             ends = np.array([loop.parent_node, loop.child_node, loop.constraints], dtype=np.int64)
-            for x in (ends, loop.parent_R, loop.parent_p, loop.child_R, loop.child_p, loop.damping, loop.friction):
+            for x in (
+                ends,
+                loop.parent_R,
+                loop.parent_p,
+                loop.child_R,
+                loop.child_p,
+                loop.damping,
+                loop.friction,
+            ):
                 numbers.update(np.ascontiguousarray(x).tobytes())
         for x in (
             plan.parent, plan.q_start, plan.v_start, plan.placement_R, plan.placement_p, plan.inertia, plan.damping,

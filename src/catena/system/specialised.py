@@ -19,7 +19,9 @@ _NO_WRENCH = frozenset({"f_ext", "a_base"})
 class SpecialisedEvaluator(Evaluator):
     """Runs algorithms as the general evaluator does until they are specialised."""
 
-    def __init__(self, mechanism: Mechanism, plan: Plan, special: Specialiser, chosen: frozenset[str]) -> None:
+    def __init__(
+        self, mechanism: Mechanism, plan: Plan, special: Specialiser, chosen: frozenset[str]
+    ) -> None:
         super().__init__(mechanism, plan)
         self._special, self._chosen = special, chosen
 
