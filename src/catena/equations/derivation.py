@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from catena.equations.parameters import SymbolicPlan
-from catena.equations.unrolling import Call, Unrolled, new_symbols, unroll
+from catena.equations.unrolling import Call, Played, Unrolled, new_symbols, unroll
 from catena.errors import EquationsError
 from catena.kernels import Algorithm
 from catena.spatial import is_symbolic
@@ -15,6 +15,10 @@ from catena.structure import Plan
 
 # What the algorithms call the quantities that users know as v, vdot and base_acceleration.
 INSIDE = {"v": "qd", "vdot": "qdd", "base_acceleration": "a_base"}
+
+
+# What is done between algorithms, by the names under which it is noted.
+OUTSIDE = frozenset({"solve", "reduce", "constraints"})
 
 
 class Derivation:
@@ -29,6 +33,7 @@ class Derivation:
         self.wrenches = {f: new_symbols(f"f_ext_{f}", 6) for f in wrenches}
         self.calls: list[Call] = []
         self.made: list[list[Any]] = []
+        self.played: list[Played] = []
 
     @property
     def plan(self) -> Plan:
@@ -54,6 +59,7 @@ class Derivation:
             ) from error
         self.calls += played.calls
         self.made += played.made
+        self.played += played.played
         return dict(played.outputs)
 
     @cached_property
@@ -76,5 +82,11 @@ class Derivation:
         """What was derived, with these outputs."""
         inputs = {**self.arguments, **{f"f_ext.{f}": w for f, w in self.wrenches.items()}}
         return Unrolled(
-            self.name, inputs, self.symbolic.symbols, outputs, tuple(self.calls), tuple(self.made)
+            self.name,
+            inputs,
+            self.symbolic.symbols,
+            outputs,
+            tuple(self.calls),
+            tuple(self.made),
+            tuple(self.played),
         )

@@ -10,10 +10,14 @@ from typing import Any
 import numpy as np
 
 from catena.equations.c_source import CSource, c_source
+from catena.equations.counting import Counts, count_equations, count_operations
+from catena.equations.dataflow import OPERATIONS, UNIT, Costs, DataFlow, dataflow
+from catena.equations.derivation import OUTSIDE
 from catena.equations.graph import ExpressionGraph, identifier
 from catena.equations.named import EQUATIONS
 from catena.equations.parameters import Parameter
 from catena.equations.python_source import python_source
+from catena.equations.sums import WRITTEN
 from catena.equations.sympy_form import latex_text, sympy_results
 from catena.equations.unrolling import Unrolled
 from catena.errors import EquationsError, StateError
@@ -108,6 +112,23 @@ class Equations:
     def casadi(self) -> Any:
         """The equations as a CasADi `Function` of the arguments and then of the parameters, with derivatives."""
         return self.graph.function
+
+    def count(self) -> Counts:
+        """Multiplications, additions, divisions, roots and sines: of the general code, and after folding; in all, by
+        body and by step. Print it for a table."""
+        # What is solved between algorithms is no step of the general code; it is counted as it was folded.
+        outside = {k for k, call in enumerate(self.unrolled.calls) if call.owner < 0 and call.step in OUTSIDE}
+        owned = [op for op, owner in zip(self.graph.op, self.graph.owner.tolist()) if owner in outside]
+        title = f"{self.name} of {self.plan.name!r}"
+        return count_equations(title, self.plan, self.graph, self.unrolled.played, count_operations(owned))
+
+    def dataflow(self, grain: str = OPERATIONS, costs: Costs = UNIT, sums: str = WRITTEN) -> DataFlow:
+        """What waits for what: critical path, width, largest speed-up, and schedules on any number of processors.
+
+        The `grain` is "operations", or "steps" for one body in one sweep; `costs` say how long operations take; `sums`
+        are taken as "written", "in turn" (one term after the other) or as "trees".
+        """
+        return dataflow(self.graph, grain, costs, sums)
 
     def sympy(self, simplify: bool = True, numbered: bool = False) -> Any:
         """The equations in SymPy: a Matrix, an expression for a single number, or a tuple where there are several

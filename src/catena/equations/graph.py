@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.equations.numeric import FUNCTIONS
 from catena.equations.unrolling import Call, Unrolled
 from catena.errors import KernelError
 
@@ -28,8 +29,8 @@ class ExpressionGraph:
 
     Node k is `op[k]` of the nodes `left[k]` and `right[k]` (-1 where there is none). A constant has its `value[k]`; an
     input is entry `right[k]` of the input with number `left[k]`. `inputs` maps names to numbers of entries, arguments
-    first and `parameters` after them, `outputs` names to arrays of nodes. `owner[k]` is the index in `calls` of the call
-    of a step that needed node k first, -1 where that was not noted.
+    first and `parameters` after them, `outputs` names to arrays of nodes. `owner[k]` is the index in `calls` of the
+    call of a step that needed node k first, -1 where that was not noted.
     """
 
     name: str
@@ -132,10 +133,13 @@ def graph_of(
     outputs: Mapping[str, np.ndarray],
     calls: Sequence[Call] = (),
     made: Sequence[Sequence[Any]] = (),
+    literal: bool = False,
 ) -> ExpressionGraph:
     """The graph of CasADi expressions: `inputs` maps names to arrays (n,) of symbols, `outputs` names to arrays of
-    expressions or numbers. `made` are the expressions that each of the `calls` made first, in order."""
-    builder = GraphBuilder(inputs)
+    expressions or numbers. `made` are the expressions that each of the `calls` made first, in order. A `literal` graph
+    does what is written: it drops zeros and ones and does nothing twice, but it neither adds like terms nor shares
+    reciprocals."""
+    builder = GraphBuilder(inputs, literal)
     groups = [list(expressions) for expressions in made]
     flat = [entry for where in outputs.values() for entry in np.asarray(where, dtype=object).ravel()]
     results = builder.read([*groups, flat])
@@ -144,10 +148,10 @@ def graph_of(
 
 
 class GraphBuilder:
-    """A graph while it grows."""
+    """A graph while it grows; what `literal` means, `graph_of` tells."""
 
-    def __init__(self, inputs: Mapping[str, np.ndarray]) -> None:
-        self._symbols = inputs
+    def __init__(self, inputs: Mapping[str, np.ndarray], literal: bool = False) -> None:
+        self._symbols, self.literal = inputs, literal
         self.op: list[str] = []
         self.left: list[int] = []
         self.right: list[int] = []
@@ -245,8 +249,17 @@ class GraphBuilder:
                 return self.factors[a][0] * self.factors[b][0], tuple(nodes)
         return 1.0, (len(self.op) - 1,)
 
+    def set_owner(self, call: int) -> None:
+        """New nodes belong to this call from now on."""
+        self._current = call
+
     def finish(
-        self, name: str, shapes: Mapping[str, tuple[int, ...]], results: list[int], calls: Sequence[Call] = ()
+        self,
+        name: str,
+        shapes: Mapping[str, tuple[int, ...]],
+        results: list[int],
+        calls: Sequence[Call] = (),
+        parameters: frozenset[str] = frozenset(),
     ) -> ExpressionGraph:
         """The graph of what the results need."""
         needed = np.zeros(len(self.op), dtype=bool)
@@ -274,7 +287,7 @@ class GraphBuilder:
             at += size
         sizes = {n: len(x) for n, x in self._symbols.items()}
         value, owner = np.array(self.value)[kept], np.array(self.owner, dtype=np.int64)[kept]
-        return ExpressionGraph(name, op, left, right, value, sizes, outputs, owner, tuple(calls))
+        return ExpressionGraph(name, op, left, right, value, sizes, outputs, owner, tuple(calls), parameters)
 
     def _divide(self, needed: np.ndarray) -> None:
         """Make a quotient of a product with a reciprocal that nothing else needs."""
@@ -334,7 +347,7 @@ def _add(g: GraphBuilder, a: int, b: int) -> int:
 def _times(g: GraphBuilder, a: int, b: int, sign: float) -> int | None:
     """a + sign b as a multiple of a where b is one, else None."""
     (x, left), (y, right) = g.factors[a], g.factors[b]
-    if left != right:
+    if left != right or g.literal:
         return None
     return _mul(g, g.constant(1.0 + sign * y / x), a)
 
@@ -397,6 +410,16 @@ def _inv(g: GraphBuilder, a: int) -> int:
     return g.left[a] if g.op[a] == "inv" else g.node("inv", a)
 
 
+def _div(g: GraphBuilder, a: int, b: int) -> int:
+    if not g.literal or g.number(b) is not None:
+        return _mul(g, a, _inv(g, b))
+    na, nb = _negated(g, a), _negated(g, b)
+    if na is None and nb is None:
+        return g.node("div", a, b)
+    quotient = _div(g, a if na is None else na, b if nb is None else nb)
+    return quotient if na is not None and nb is not None else _neg(g, quotient)
+
+
 def _folded(name: str, f: Callable[..., float]) -> Rule:
     """A rule that computes with numbers and does nothing else."""
 
@@ -437,22 +460,11 @@ def _constpow(g: GraphBuilder, a: int, b: int) -> int:
     return _folded("pow", math.pow)(g, a, b)
 
 
-_SIMPLE: dict[str, Callable[..., float]] = {
-    "sqrt": math.sqrt, "exp": math.exp, "log": math.log, "tan": math.tan, "asin": math.asin, "acos": math.acos,
-    "atan": math.atan, "sinh": math.sinh, "cosh": math.cosh, "tanh": math.tanh, "asinh": math.asinh,
-    "acosh": math.acosh, "atanh": math.atanh, "expm1": math.expm1, "log1p": math.log1p, "erf": math.erf,
-    "floor": lambda x: float(math.floor(x)), "ceil": lambda x: float(math.ceil(x)), "atan2": math.atan2,
-    "pow": math.pow, "hypot": math.hypot, "fmod": math.fmod, "fmin": min, "fmax": max, "copysign": math.copysign,
-    "sign": lambda x: float(x > 0) - float(x < 0), "lt": lambda x, y: x < y, "le": lambda x, y: x <= y,
-    "eq": lambda x, y: x == y, "ne": lambda x, y: x != y, "not": lambda x: not x, "and": lambda x, y: x and y,
-    "or": lambda x, y: x or y,
-}  # fmt: skip
-
 _RULES: dict[str, Rule] = {
-    **{f"OP_{name.upper()}": _folded(name, f) for name, f in _SIMPLE.items()},
+    **{f"OP_{name.upper()}": _folded(name, f) for name, f in FUNCTIONS.items()},
     "OP_ADD": _add, "OP_SUB": _sub, "OP_MUL": _mul, "OP_NEG": _neg, "OP_INV": _inv, "OP_SIN": _sin, "OP_COS": _cos,
     "OP_FABS": _fabs, "OP_IF_ELSE_ZERO": _if_else_zero, "OP_CONSTPOW": _constpow,
-    "OP_DIV": lambda g, a, b: _mul(g, a, _inv(g, b)),
+    "OP_DIV": _div,
     "OP_SQ": lambda g, a: _mul(g, a, a),
     "OP_TWICE": lambda g, a: _add(g, a, a),
     "OP_ASSIGN": lambda g, a: a,
@@ -479,7 +491,7 @@ def _casadi_operations() -> Iterable[tuple[str, Callable[..., Any]]]:
 
     names = {"not": "logic_not", "and": "logic_and", "or": "logic_or"}
     yield "if_else_zero", lambda condition, x: named("if_else")(condition, x, 0.0)
-    for name in (*_SIMPLE, "sin", "cos", "fabs"):
+    for name in (*FUNCTIONS, "sin", "cos", "fabs"):
         if name not in binary:
             yield name, named(names.get(name, name))
 

@@ -67,7 +67,7 @@ def python_source(equations: "Equations", name: str) -> str:
     batch = ", ".join(f"{word(n)}.shape[:-1]" for n in arguments)
     lines.append(f"    batch = np.broadcast_shapes({batch})")
     returned = []
-    for n, where in graph.outputs.items():
+    for where in graph.outputs.values():
         entries = ", ".join(value[k] for k in where.ravel().tolist())
         returned.append(f"_array([{entries}], batch, {where.shape})")
     lines.append(f"    return {', '.join(returned)}")

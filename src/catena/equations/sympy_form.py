@@ -292,7 +292,8 @@ def latex_text(equations: Equations, numbered: bool) -> str:
     lines = []
     for name, value in sympy_results(equations, True, numbered).items():
         left = _LEFT.get(equations.name, {}).get(name, name)
-        lines.append(f"{left} = {sympy.latex(value, symbol_names=names, mat_delim='[', full_prec=False)}")
+        style = {"symbol_names": names, "mat_delim": "[", "full_prec": False, "fold_func_brackets": True}
+        lines.append(f"{left} = {sympy.latex(value, **style)}")
     text = "\n\n".join(lines)
     if len(text) > LONGEST_LATEX:
         raise EquationsError(
@@ -331,24 +332,21 @@ def _words(text: str) -> str:
 
 def _parameter_name(entry: str) -> str:
     """The usual letter for a parameter, with its owner as a subscript."""
-    if entry == "gravity.length":
-        return "g"
+    if entry.startswith("gravity."):
+        component = entry.removeprefix("gravity.")
+        return "g" if component == "length" else f"g_{{{component}}}"
     for what, letter in _LETTERS.items():
-        owner, dot, rest = (
-            entry.rpartition(f".{what}") if not entry.startswith(what) else ("", what, entry[len(what) :])
-        )
+        owner, dot, rest = entry.rpartition(f".{what}")
+        component = rest.removeprefix(".")
+        if dot and component == "length":
+            return f"{_LENGTHS.get(what, 'l')}_{{{_words(owner)}}}"
         if dot:
-            component = rest.removeprefix(".")
-            if component == "length":
-                return f"{_LENGTHS.get(what, 'l')}_{{{_words(owner)}}}"
-            subscripts = [_words(owner)] if owner else []
-            subscripts += [component] if component else []
-            return f"{letter}_{{{','.join(subscripts)}}}" if subscripts else letter
+            return f"{letter}_{{{','.join([_words(owner), *([component] if component else [])])}}}"
     return rf"\mathrm{{{_words(entry)}}}"
 
 
 _LETTERS = {
     "mass": "m", "com": "c", "inertia": "I", "in_parent.p": "p", "in_child.p": "r", "damping": "d", "friction": "f",
-    "pitch": "h", "gravity": "g", "p": "p",
+    "pitch": "h", "p": "p",
 }  # fmt: skip
 _LENGTHS = {"com": "c", "in_parent.p": "l", "in_child.p": "r", "p": "l"}

@@ -30,13 +30,22 @@ class Call:
     who: str
 
 
+@dataclass(frozen=True)
+class Played:
+    """An algorithm that was played: which inputs were absent, and at which frame."""
+
+    algorithm: Algorithm
+    absent: frozenset[str]
+    frame: str | None
+
+
 @dataclass(frozen=True, eq=False)
 class Unrolled:
     """An algorithm over a whole mechanism as expressions.
 
     `inputs` and `parameters` map names to arrays of CasADi symbols, `outputs` names to arrays of expressions (or of
     numbers where nothing depends on a symbol) in the shapes that the running code has for one state. `calls` are the
-    calls of steps in order, and `made` the expressions that each of them made first.
+    calls of steps in order, and `made` the expressions that each of them made first. `played` are the algorithms.
     """
 
     name: str
@@ -45,6 +54,7 @@ class Unrolled:
     outputs: Mapping[str, np.ndarray]
     calls: tuple[Call, ...] = ()
     made: tuple[list[Any], ...] = ()
+    played: tuple[Played, ...] = ()
 
 
 def unroll(
@@ -67,7 +77,9 @@ def unroll(
     played.algorithm = algorithm
     outputs = outputs_of(played)
     noted = (tuple(played.calls), tuple(played.made)) if isinstance(played, _Recording) else ((), ())
-    return Unrolled(algorithm.name, inputs, plan.symbols, outputs, *noted)
+    absent = frozenset({*algorithm.inputs, *algorithm.ground_inputs} - inputs.keys())
+    played_once = (Played(algorithm, absent, frame),)
+    return Unrolled(algorithm.name, inputs, plan.symbols, outputs, *noted, played_once)
 
 
 def symbols_for(algorithm: Algorithm, plan: SymbolicPlan, names: Collection[str]) -> dict[str, np.ndarray]:

@@ -86,8 +86,8 @@ def _operation_name(code: int) -> str:
 
 
 class Writer:
-    """Writes one function, an instruction at a time. `loads` and `stores` are the slots it reads and writes; `work` maps
-    the registers of the instructions to LLVM values."""
+    """Writes one function, an instruction at a time. `loads` and `stores` are the slots it reads and writes; `work`
+    maps the registers of the instructions to LLVM values."""
 
     def __init__(self, lanes: int, loads: list[Slot], stores: list[Slot]) -> None:
         self.lanes, self.loads, self.stores = lanes, loads, stores
