@@ -31,7 +31,8 @@ from catena.structure import Plan
 
 @dataclass(frozen=True)
 class Count:
-    """Numbers of operations. `sines` are sines and cosines, `others` comparisons, magnitudes and all other functions."""
+    """Numbers of operations. `sines` are sines and cosines, `others` comparisons, magnitudes and all other
+    functions."""
 
     multiplications: int = 0
     additions: int = 0
@@ -91,13 +92,19 @@ class Counts:
 
     def __str__(self) -> str:
         heads = [f.name for f in fields(Count)] + ["total"]
-        width = max(len(w) for w in (*self.general_by_body, *self.folded_by_body, "after folding", "general code"))
+        width = max(
+            len(w) for w in (*self.general_by_body, *self.folded_by_body, "after folding", "general code")
+        )
         lines = [f"{self.name}: operations", " " * width + "".join(f"{h:>16}" for h in heads)]
 
         def row(who: str, count: Count) -> str:
             return f"{who:<{width}}" + "".join(f"{getattr(count, h):>16}" for h in heads)
 
-        lines += [row("general code", self.general), row("after folding", self.folded), "after folding, by body:"]
+        lines += [
+            row("general code", self.general),
+            row("after folding", self.folded),
+            "after folding, by body:",
+        ]
         lines += [row(who, count) for who, count in self.folded_by_body.items()]
         return "\n".join(lines)
 
@@ -132,7 +139,8 @@ def count_equations(
 
 
 def count_general(plan: Plan, played: Played) -> dict[str, Count]:
-    """The operations of an algorithm's tape on a plan, by body, by loop, and for "ground", "multipliers" and "frame"."""
+    """The operations of an algorithm's tape on a plan, by body, by loop, and for "ground", "multipliers" and
+    "frame"."""
     algorithm, absent, lanes = played.algorithm, played.absent, target().lanes
     place = plan.body_pose[played.frame] if played.frame is not None else None
     constants = Constants.of(plan, plan.gravity)
@@ -162,7 +170,9 @@ def count_general(plan: Plan, played: Played) -> dict[str, Count]:
     owners |= {int(start): f"loop {loop.name}" for start, loop in zip(loop_start, plan.loop_joints)}
     result: dict[str, Count] = {}
     multiplier_steps = (
-        set(units.multiplier_unit(algorithm, absent, lanes).steps.values()) if algorithm.is_scheduled else set()
+        set(units.multiplier_unit(algorithm, absent, lanes).steps.values())
+        if algorithm.is_scheduled
+        else set()
     )
     for address, *_, at in tape.calls.tolist():
         who = "frame" if address in frame_steps else owners[at]

@@ -1,8 +1,9 @@
 """Data flow: what waits for what, the critical path, and what any number of processors can reach.
 
-A task is one operation, or one call of a step (a body in a sweep) with all its operations. Tasks take as long as `Costs`
-say, inputs and numbers are there at the beginning, and a task begins when all that it needs is there. The longest chain
-of tasks is the critical path: no number of processors is quicker. Nikravesh, Gim, Arabyan and Rein, section 5.
+A task is one operation, or one call of a step (a body in a sweep) with all its operations. Tasks take as long as
+`Costs` say, inputs and numbers are there at the beginning, and a task begins when all that it needs is there. The
+longest chain of tasks is the critical path: no number of processors is quicker. Nikravesh, Gim, Arabyan and Rein,
+section 5.
 """
 
 import heapq
@@ -17,6 +18,7 @@ from catena.equations.counting import FREE
 from catena.equations.graph import ExpressionGraph
 from catena.equations.scheduled import Schedule
 from catena.equations.sums import ORDERS, WRITTEN, with_sums
+from catena.equations.unrolling import Call
 from catena.errors import EquationsError
 
 OPERATIONS, STEPS = "operations", "steps"
@@ -53,14 +55,16 @@ UNIT = Costs()
 
 @dataclass(frozen=True, eq=False)
 class DataFlow:
-    """Tasks in an order in which they can be done: how long each takes, the tasks `before` it that it waits for, and
-    what it is called. `graph` are the operations, `task_of[k]` the task that operation k belongs to (-1: none)."""
+    """Tasks in an order in which they can be done: how long each takes, the tasks `before` it that it waits for, what
+    it is called, and the body and the step that it belongs to. `graph` are the operations, `task_of[k]` the task that
+    operation k belongs to (-1: none)."""
 
     name: str
     cost: np.ndarray
     before: tuple[tuple[int, ...], ...]
     labels: tuple[str, ...]
-    lanes: tuple[str, ...]
+    bodies: tuple[str, ...]
+    steps: tuple[str, ...]
     graph: ExpressionGraph
     task_of: np.ndarray
 
@@ -118,9 +122,9 @@ class DataFlow:
     @property
     def width(self) -> int:
         """The most tasks that are under way at once when each begins at its earliest."""
-        moments = sorted(
-            [(t + c, -1) for t, c in zip(self.earliest, self.cost) if c] + [(t, 1) for t, c in zip(self.earliest, self.cost) if c]
-        )
+        spans = [(t, t + c) for t, c in zip(self.earliest, self.cost) if c]
+        # Of two moments that coincide, the end of a task comes before the beginning of another.
+        moments = sorted([(end, -1) for _, end in spans] + [(begin, 1) for begin, _ in spans])
         most = now = 0
         for _, change in moments:
             now += change
@@ -179,7 +183,9 @@ class DataFlow:
         )
 
 
-def dataflow(graph: ExpressionGraph, grain: str = OPERATIONS, costs: Costs = UNIT, sums: str = WRITTEN) -> DataFlow:
+def dataflow(
+    graph: ExpressionGraph, grain: str = OPERATIONS, costs: Costs = UNIT, sums: str = WRITTEN
+) -> DataFlow:
     """The data flow of a graph at the grain of "operations" or of "steps". `sums` are taken as "written", "in turn" or
     as "trees"."""
     if grain not in (OPERATIONS, STEPS):
@@ -198,15 +204,14 @@ def _of_operations(graph: ExpressionGraph, costs: Costs) -> DataFlow:
         tuple(sorted({int(task_of[o]) for o in graph.operands(k) if task_of[o] >= 0})) for k in operations
     )
     cost = np.array([costs.of(graph.op[k]) for k in operations])
-    return DataFlow(
-        graph.name, cost, before, tuple(f"{graph.op[k]} {k}" for k in operations), _owners(graph, operations), graph,
-        task_of,
-    )  # fmt: skip
+    calls = [graph.calls[graph.owner[k]] if graph.owner[k] >= 0 else None for k in operations]
+    labels = tuple(f"{graph.op[k]} {k}" for k in operations)
+    return DataFlow(graph.name, cost, before, labels, *_owners(calls), graph, task_of)
 
 
-def _owners(graph: ExpressionGraph, nodes: Sequence[int]) -> tuple[str, ...]:
-    """Who each operation belongs to."""
-    return tuple(graph.calls[graph.owner[k]].who if graph.owner[k] >= 0 else "results" for k in nodes)
+def _owners(calls: Sequence[Call | None]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The bodies and the steps that tasks belong to."""
+    return tuple(c.who if c else "results" for c in calls), tuple(c.step if c else "results" for c in calls)
 
 
 def _of_steps(graph: ExpressionGraph, costs: Costs) -> DataFlow:
@@ -221,8 +226,11 @@ def _of_steps(graph: ExpressionGraph, costs: Costs) -> DataFlow:
     for k in graph.operations.tolist():
         task = int(task_of[k])
         cost[task] += costs.of(graph.op[k])
-        before[task].update(int(task_of[o]) for o in graph.operands(k) if task_of[o] >= 0 and task_of[o] != task)
+        before[task].update(
+            int(task_of[o]) for o in graph.operands(k) if task_of[o] >= 0 and task_of[o] != task
+        )
     calls = [graph.calls[o] if o < len(graph.calls) else None for o in used]
     labels = tuple(f"{c.step} {c.who}" if c else "results" for c in calls)
-    lanes = tuple(c.who if c else "results" for c in calls)
-    return DataFlow(graph.name, cost, tuple(tuple(sorted(b)) for b in before), labels, lanes, graph, task_of)
+    return DataFlow(
+        graph.name, cost, tuple(tuple(sorted(b)) for b in before), labels, *_owners(calls), graph, task_of
+    )  # fmt: skip

@@ -128,7 +128,9 @@ class Equations:
         The `grain` is "operations", or "steps" for one body in one sweep; `costs` say how long operations take; `sums`
         are taken as "written", "in turn" (one term after the other) or as "trees".
         """
-        return dataflow(self.graph, grain, costs, sums)
+        # Steps wait for each other's results, not for what they happen to have in common.
+        graph = self.graph if grain == OPERATIONS else ExpressionGraph.of(self.unrolled, shared=False)
+        return dataflow(graph, grain, costs, sums)
 
     def sympy(self, simplify: bool = True, numbered: bool = False) -> Any:
         """The equations in SymPy: a Matrix, an expression for a single number, or a tuple where there are several

@@ -19,6 +19,9 @@ from catena.equations.unrolling import Call, Unrolled
 from catena.errors import KernelError
 
 CONSTANT, INPUT = "constant", "input"
+# What is left of numbers of a certain size when they cancel is rounding if it is below this part of them; a number that
+# differs from a whole one by as much is meant to be whole.
+ROUNDING = 16.0 * np.finfo(float).eps
 # Products of more factors than this are not compared factor by factor.
 MOST_FACTORS = 8
 
@@ -45,10 +48,13 @@ class ExpressionGraph:
     parameters: frozenset[str] = frozenset()
 
     @staticmethod
-    def of(unrolled: Unrolled) -> "ExpressionGraph":
-        """The graph of an unrolled algorithm."""
+    def of(unrolled: Unrolled, shared: bool = True) -> "ExpressionGraph":
+        """The graph of an unrolled algorithm. Unless it is `shared`, a call of a step does for itself what another
+        happens to do as well, so that calls wait for each other only where one needs the other's results."""
         inputs = {**unrolled.inputs, **unrolled.parameters}
-        graph = graph_of(unrolled.name, inputs, unrolled.outputs, unrolled.calls, unrolled.made)
+        graph = graph_of(
+            unrolled.name, inputs, unrolled.outputs, unrolled.calls, unrolled.made, shared=shared
+        )
         return replace(graph, parameters=frozenset(unrolled.parameters))
 
     def __len__(self) -> int:
@@ -134,12 +140,13 @@ def graph_of(
     calls: Sequence[Call] = (),
     made: Sequence[Sequence[Any]] = (),
     literal: bool = False,
+    shared: bool = True,
 ) -> ExpressionGraph:
     """The graph of CasADi expressions: `inputs` maps names to arrays (n,) of symbols, `outputs` names to arrays of
     expressions or numbers. `made` are the expressions that each of the `calls` made first, in order. A `literal` graph
     does what is written: it drops zeros and ones and does nothing twice, but it neither adds like terms nor shares
     reciprocals."""
-    builder = GraphBuilder(inputs, literal)
+    builder = GraphBuilder(inputs, literal, shared)
     groups = [list(expressions) for expressions in made]
     flat = [entry for where in outputs.values() for entry in np.asarray(where, dtype=object).ravel()]
     results = builder.read([*groups, flat])
@@ -148,10 +155,10 @@ def graph_of(
 
 
 class GraphBuilder:
-    """A graph while it grows; what `literal` means, `graph_of` tells."""
+    """A graph while it grows; what `literal` and `shared` mean, `graph_of` and `ExpressionGraph.of` tell."""
 
-    def __init__(self, inputs: Mapping[str, np.ndarray], literal: bool = False) -> None:
-        self._symbols, self.literal = inputs, literal
+    def __init__(self, inputs: Mapping[str, np.ndarray], literal: bool = False, shared: bool = True) -> None:
+        self._symbols, self.literal, self.shared = inputs, literal, shared
         self.op: list[str] = []
         self.left: list[int] = []
         self.right: list[int] = []
@@ -184,7 +191,7 @@ class GraphBuilder:
         for i in range(function.n_instructions()):
             while call < len(groups) and done == ends[call]:
                 call += 1
-            self._current = call if call < len(groups) - 1 else -1
+            self._enter(call if call < len(groups) - 1 else -1)
             op, ins, outs = (
                 names[function.instruction_id(i)],
                 function.instruction_input(i),
@@ -209,6 +216,9 @@ class GraphBuilder:
 
     def constant(self, x: float) -> int:
         """The node of a number."""
+        whole = round(x) if abs(x) < 3.0 else 0
+        if whole and abs(x - whole) <= ROUNDING:
+            x = float(whole)
         key = (CONSTANT, x, math.copysign(1.0, x))
         if key not in self._known:
             self._known[key] = self._node(CONSTANT, -1, -1, x)
@@ -251,6 +261,11 @@ class GraphBuilder:
 
     def set_owner(self, call: int) -> None:
         """New nodes belong to this call from now on."""
+        self._current = call
+
+    def _enter(self, call: int) -> None:
+        if call != self._current and not self.shared:
+            self._known = {key: k for key, k in self._known.items() if key[0] == CONSTANT}
         self._current = call
 
     def finish(
@@ -328,7 +343,7 @@ def _neg(g: GraphBuilder, a: int) -> int:
 def _add(g: GraphBuilder, a: int, b: int) -> int:
     x, y = g.number(a), g.number(b)
     if x is not None and y is not None:
-        return g.constant(x + y)
+        return g.constant(_total(x, y))
     if x == 0.0:
         return b
     if y == 0.0:
@@ -349,13 +364,18 @@ def _times(g: GraphBuilder, a: int, b: int, sign: float) -> int | None:
     (x, left), (y, right) = g.factors[a], g.factors[b]
     if left != right or g.literal:
         return None
-    return _mul(g, g.constant(1.0 + sign * y / x), a)
+    return _mul(g, g.constant(_total(1.0, sign * y / x)), a)
+
+
+def _total(x: float, y: float) -> float:
+    total = x + y
+    return 0.0 if abs(total) <= ROUNDING * max(abs(x), abs(y)) else total
 
 
 def _sub(g: GraphBuilder, a: int, b: int) -> int:
     x, y = g.number(a), g.number(b)
     if x is not None and y is not None:
-        return g.constant(x - y)
+        return g.constant(_total(x, -y))
     if a == b:
         return g.constant(0.0)
     if y == 0.0:

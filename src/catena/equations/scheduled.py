@@ -67,7 +67,9 @@ class Schedule:
                         there[operand] > begin and flow.task_of[operand] != flow.task_of[k]
                     )
                     if late:
-                        raise EquationsError(f"{flow.labels[task]} begins at {begin:g}, before what it needs is there.")
+                        raise EquationsError(
+                            f"{flow.labels[task]} begins at {begin:g}, before what it needs is there."
+                        )
                 values[k] = apply(graph.op[k], *(values[o] for o in graph.operands(k)))
                 there[k] = end
         results = {

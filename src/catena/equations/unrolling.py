@@ -56,6 +56,10 @@ class Unrolled:
     made: tuple[list[Any], ...] = ()
     played: tuple[Played, ...] = ()
 
+    def only(self, outputs: Collection[str]) -> "Unrolled":
+        """The same with these outputs only, so that what others need is not counted."""
+        return replace(self, outputs={name: self.outputs[name] for name in outputs})
+
 
 def unroll(
     algorithm: Algorithm,

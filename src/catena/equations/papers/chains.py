@@ -1,6 +1,6 @@
-"""Families of mechanisms whose every number is general: no zeros, no ones, no right angles, full inertia tensors.
+"""The papers' families of mechanisms, with general numbers: no right angles, full inertia tensors.
 
-The papers count for such links. Which numbers they are does not matter; the same seed gives the same ones.
+Which numbers they are does not matter; the same seed gives the same ones.
 """
 
 from collections.abc import Sequence
@@ -28,23 +28,42 @@ def general_star(joints: Sequence[str], seed: int = 0) -> Mechanism:
     return _general("star", joints, [0, *[1] * (len(joints) - 1)][: len(joints)], seed)
 
 
-def general_closed_chains(chains: int, joints: int, seed: int = 0) -> Mechanism:
-    """Chains of revolute joints from ground to one reference member, which each of them holds by a ball joint: Lilly and
-    Orin's simple closed-chain mechanism with n_c = 3."""
+def denavit_hartenberg_chain(joints: int, seed: int = 0) -> Mechanism:
+    """A chain of revolute joints whose links have Denavit and Hartenberg's length, offset and twist, and full inertia
+    tensors: link1, link2, ... on joint1, joint2, ..."""
+    random = np.random.default_rng(seed)
+    mechanism = Mechanism(f"DH chain of {joints}", gravity=(1.0, 2.0, -9.0))
+    _add_links(mechanism, joints, "", random)
+    return mechanism
+
+
+def closed_chains(chains: int, joints: int, seed: int = 0) -> Mechanism:
+    """Lilly and Orin's simple closed-chain mechanism: chains of revolute joints with Denavit and Hartenberg's links
+    from ground to one reference member, which each of them holds by a ball joint (n_c = 3)."""
     random = np.random.default_rng(seed)
     mechanism = Mechanism(f"{chains} chains of {joints}", gravity=(1.0, 2.0, -9.0))
     mechanism.add_body("member", *_inertia(random))
     for c in range(1, chains + 1):
-        above = "ground"
-        for k in range(1, joints + 1):
-            name = f"link{c}.{k}"
-            mechanism.add_body(name, *_inertia(random))
-            mechanism.add_joint(f"joint{c}.{k}", above, name, LETTERS["R"], in_parent=_pose(random))
-            above = name
+        last = _add_links(mechanism, joints, f"{c}.", random)
         mechanism.add_joint(
-            f"grip{c}", above, "member", LETTERS["S"], in_parent=_pose(random), in_child=_pose(random)
+            f"grip{c}", last, "member", LETTERS["S"], in_parent=_pose(random), in_child=_pose(random)
         )
     return mechanism
+
+
+def _add_links(mechanism: Mechanism, joints: int, prefix: str, random: np.random.Generator) -> str:
+    """Add a chain from ground, and return its last link. Links begin with a screw along x, then comes one along z,
+    which the joint completes; the first joint stands at the ground's origin."""
+    above = "ground"
+    for k in range(1, joints + 1):
+        name = f"link{prefix}{k}"
+        mechanism.add_body(name, *_inertia(random))
+        length, offset, twist = random.uniform(0.2, 0.9, 3)
+        place = np.array([length, -offset * np.sin(twist), offset * np.cos(twist)])
+        pose = Pose(p=place, rpy=(twist, 0.0, 0.0)) if k > 1 else Pose()
+        mechanism.add_joint(f"joint{prefix}{k}", above, name, LETTERS["R"], in_parent=pose)
+        above = name
+    return above
 
 
 def _general(what: str, joints: Sequence[str], parents: Sequence[int], seed: int) -> Mechanism:

@@ -6,6 +6,7 @@ of the ground, and most products with them are none.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +20,8 @@ from catena.structure import Plan
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """One velocity component of a joint: its direction in ground axes, whether it turns, its place in v, and whether the
-    direction is that of an axis of the ground."""
+    """One velocity component of a joint: its direction in ground axes, whether it turns, its place in v, and whether
+    the direction is that of an axis of the ground."""
 
     u: np.ndarray
     turns: bool
@@ -29,8 +30,9 @@ class Axis:
 
 
 class Bodies:
-    """All bodies in ground axes. `A` are their axes, `p` the origins of their joints, `s` from there to the mass centre,
-    `r` the mass centres, `J` the inertias; `axes` the velocity components of their joints. Index 0 is the ground."""
+    """All bodies in ground axes. `A` are their axes, `p` the origins of their joints, `s` from there to the mass
+    centre, `r` the mass centres, `J` the inertias; `axes` the velocity components of their joints. Index 0 is the
+    ground."""
 
     def __init__(self, plan: Plan, every_zero: bool = False) -> None:
         self.plan, self.data, self.every_zero = plan, Data(), every_zero
@@ -42,7 +44,8 @@ class Bodies:
         self.s: list[np.ndarray] = [np.zeros(3)]
         self.r: list[np.ndarray] = [np.zeros(3)]
         self.axes: list[list[Axis]] = [[]]
-        self.mass, self.J = [0.0], [np.zeros((3, 3))]
+        self.mass: list[Any] = [0.0]
+        self.J: list[np.ndarray] = [np.zeros((3, 3))]
         for i in range(1, plan.n):
             self._place(i)
             self._weigh(i)

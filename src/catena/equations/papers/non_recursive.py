@@ -11,7 +11,17 @@ import numpy as np
 
 from catena.equations.graph import ExpressionGraph, graph_of
 from catena.equations.papers.ground_axes import Axis, Bodies
-from catena.equations.papers.scalars import cross, dot, minus, plus, scaled, solve_ldl, symmetric, times, total
+from catena.equations.papers.scalars import (
+    cross,
+    dot,
+    minus,
+    plus,
+    scaled,
+    solve_ldl,
+    symmetric,
+    times,
+    total,
+)
 from catena.equations.unrolling import new_symbols
 from catena.spatial.scalars import array
 from catena.structure import Plan
@@ -103,7 +113,10 @@ class _Form:
         v = self.bodies.v
         for j in self.bodies.bodies:
             rates = [(self._column_rate(a, j), v[a.at]) for a in self._columns(j)]
-            self.gamma[j] = plus(*(scaled(x, t) for (x, _), t in rates)), plus(*(scaled(y, t) for (_, y), t in rates))
+            self.gamma[j] = (
+                plus(*(scaled(x, t) for (x, _), t in rates)),
+                plus(*(scaled(y, t) for (_, y), t in rates)),
+            )
 
     def _column_rate(self, a: Axis, j: int) -> tuple[np.ndarray, np.ndarray]:
         i = self.joint_of[a.at]

@@ -1,8 +1,8 @@
 """The equations of motion in joint coordinates solved body by body, from the tips to the base and back: a block
 elimination that never forms the whole set. Nikravesh, Gim, Arabyan and Rein, eq. 27 to 30.
 
-Linear in the number of bodies. In ground axes, as `non_recursive`. A body's acceleration is a = G a_parent + H theta'' +
-gamma, with G = [1 -d~; 0 1] for the arm d between mass centres.
+Linear in the number of bodies. In ground axes, as `non_recursive`. A body's acceleration is a = G a_parent + H
+theta'' + gamma, with G = [1 -d~; 0 1] for the arm d between mass centres.
 """
 
 from dataclasses import dataclass
@@ -82,7 +82,10 @@ class _Elimination:
         f = minus(felt.f, plus(times(felt.ll, gamma[0]), times(felt.la, gamma[1])))
         n = minus(felt.n, plus(times(felt.la.T, gamma[0]), times(felt.aa, gamma[1])))
         U = [
-            (plus(times(felt.ll, h[0]), times(felt.la, h[1])), plus(times(felt.la.T, h[0]), times(felt.aa, h[1])))
+            (
+                plus(times(felt.ll, h[0]), times(felt.la, h[1])),
+                plus(times(felt.la.T, h[0]), times(felt.aa, h[1])),
+            )
             for h in H
         ]
         D = symmetric(lambda k, m: dot(H[k][0], U[m][0]) + dot(H[k][1], U[m][1]), len(H))
@@ -102,7 +105,14 @@ class _Elimination:
         return H, U, D, u, gamma, d
 
     def _press(
-        self, above: int, ll: np.ndarray, la: np.ndarray, aa: np.ndarray, f: np.ndarray, n: np.ndarray, d: np.ndarray
+        self,
+        above: int,
+        ll: np.ndarray,
+        la: np.ndarray,
+        aa: np.ndarray,
+        f: np.ndarray,
+        n: np.ndarray,
+        d: np.ndarray,
     ) -> None:
         """G^T Z G and G^T z onto the parent."""
         felt = self.felt[above]
@@ -138,5 +148,6 @@ def _inverse_times(D: np.ndarray, U: list[Any]) -> list[Any]:
     solved = [solve_ldl(D, array(column)) for column in columns]
     n = len(U)
     return [
-        (array([solved[k][m] for k in range(3)]), array([solved[3 + k][m] for k in range(3)])) for m in range(n)
+        (array([solved[k][m] for k in range(3)]), array([solved[3 + k][m] for k in range(3)]))
+        for m in range(n)
     ]
