@@ -57,11 +57,11 @@ def fit(
     Numbers of a mechanism that cancel but for rounding may leave an operation behind: with `slack`, whole
     coefficients that miss no count by more than so many operations do.
     """
-    for degree in range(most + 1):
-        monomials = list(product(range(degree + 1), repeat=len(variables)))
-        if len(monomials) >= len(counts):
-            break
-        for solved in (_solve(monomials, counts), _nearest(monomials, counts) if slack else None):
+    bases = [list(product(range(degree + 1), repeat=len(variables))) for degree in range(most + 1)]
+    bases = [monomials for monomials in bases if len(monomials) < len(counts)]
+    for solve in (_solve, *((_nearest,) if slack else ())):
+        for monomials in bases:
+            solved = solve(monomials, counts)
             if solved is None:
                 continue
             found = Fit(tuple(variables), {e: c for e, c in zip(monomials, solved, strict=True) if c})

@@ -18,7 +18,6 @@ from catena.kernels import COLUMNS, Algorithm, Entry, Schedule
 from catena.spatial import Force, Motion, MotionSpace, Transform
 from catena.spatial.scalars import array
 from catena.structure import Plan
-from catena.structure.plan import Loop
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,14 +51,9 @@ def _order(at: Any) -> list[Entry]:
         places = at.multiplier(k), at.flows(loop.child_node), at.flows(loop.parent_node)
         if loop.constraints:
             entries.append(Entry(start, k, places))
-        if rubs(loop):
+        if loop.rubs:
             entries.append(Entry(drag, k, places))
     return entries
-
-
-def rubs(loop: Loop) -> bool:
-    """Whether a loop joint has friction."""
-    return bool(np.any(loop.damping) or np.any(loop.friction))
 
 
 def loop_rows(derivation: Derivation, moving: bool = True) -> LoopRows:
@@ -79,7 +73,7 @@ def loop_rows(derivation: Derivation, moving: bool = True) -> LoopRows:
                     row, along = _to_base(plan, found, node, last, K)
                     J = _put(J, c, J[c] + row)
                     drift = _put(drift, c, drift[c] + along)
-            if rubs(loop):
+            if loop.rubs:
                 f = Force(array(list(found[f"drag_{side}"][k])))
                 friction = friction - _to_base(plan, found, node, last, f)[0]
         rows.append(J)

@@ -90,7 +90,7 @@ def derive(
 def _forward_dynamics(request: Request) -> Outputs:
     d, method = request.derivation, request.method
     given = ("q", "v", "tau", "base_acceleration")
-    if not _is_closed(request.plan):
+    if not _is_closed(request.derivation.plan):
         _require_method(request, ("auto", "articulated_body", "composite_body"))
         if method == "composite_body":
             H = d.play(dynamics.composite_body, ("q",))["H"]
@@ -111,7 +111,7 @@ def _forward_dynamics(request: Request) -> Outputs:
 
 def _inverse_dynamics(request: Request) -> Outputs:
     """H vdot + bias of the tree. With loops, the least forces of the actuated joints are chosen state by state."""
-    if _is_closed(request.plan):
+    if _is_closed(request.derivation.plan):
         raise EquationsError(
             f"inverse_dynamics of {request.plan.name!r}: with loops {list(request.plan.loops)} the smallest forces of "
             f"the actuated joints depend on the rank of the constraints in each state. Take 'joint_coordinates' or "
@@ -218,7 +218,7 @@ EQUATIONS: dict[str, Named] = {
 
 
 def _is_closed(plan: Plan) -> bool:
-    return any(loop.constraints or np.any(loop.damping) or np.any(loop.friction) for loop in plan.loop_joints)
+    return any(loop.constraints or loop.rubs for loop in plan.loop_joints)
 
 
 def _require_method(request: Request, methods: tuple[str, ...]) -> None:
