@@ -28,6 +28,7 @@ ORDER = (
     "kernels",
     "kinematics",
     "dynamics",
+    "equations",
     "system",
     "simulation",
     "view",

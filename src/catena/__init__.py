@@ -11,6 +11,7 @@ from catena.dynamics.closed.tip_contact import Support, TipContact
 from catena.errors import (
     CatenaError,
     CatenaWarning,
+    EquationsError,
     FormatError,
     KernelError,
     LoopError,
@@ -109,6 +110,7 @@ __all__ = [
     "Corrective",
     "Cylindrical",
     "Diagnosis",
+    "EquationsError",
     "Event",
     "ExternalWrench",
     "Feedforward",

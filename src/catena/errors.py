@@ -53,5 +53,9 @@ class KernelError(CatenaError, RuntimeError):
     """A step that cannot be compiled."""
 
 
+class EquationsError(CatenaError, ValueError):
+    """Equations that cannot be written as asked: too large to read, or with branches that depend on the state."""
+
+
 class CatenaWarning(UserWarning):
     """Something about a result that its reader should know before relying on it."""

@@ -10,6 +10,7 @@ import json
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -163,6 +164,14 @@ def _compile(
         "flow_size": traced.flows.size,
     }  # fmt: skip
     return (engine.compile_object(prelude(lanes) + "".join(functions)) if functions else b""), description
+
+
+def sources_of(algorithm: Algorithm, kind: JointKind | None) -> list[str] | None:
+    """The files that code for a kind depends on besides the package's own; None when one of them cannot be read, as
+    that of a kind typed at a prompt."""
+    classes = {c for each in _kinds(kind) for c in type(each).__mro__ if _is_ours(c)}
+    files = {*algorithm.sources, *(_file(c) for c in classes)}
+    return sorted(files) if all(Path(f).is_file() for f in files) else None
 
 
 def _kinds(kind: Any) -> Iterable[Any]:

@@ -64,7 +64,7 @@ def lower(
     )
     results = casadi.cse(results)
     function = casadi.Function("step", [symbols], [results])
-    writer = _Writer(lanes, [slot for slot, _ in loads], [slot for slot, _ in stores])
+    writer = Writer(lanes, [slot for slot, _ in loads], [slot for slot, _ in stores])
     for i in range(function.n_instructions()):
         writer.instruction(
             _operation_name(function.instruction_id(i)),
@@ -85,8 +85,9 @@ def _operation_name(code: int) -> str:
     return _OPERATIONS[code]
 
 
-class _Writer:
-    """Writes one function, an instruction at a time; `work` maps CasADi's registers to LLVM values."""
+class Writer:
+    """Writes one function, an instruction at a time. `loads` and `stores` are the slots it reads and writes; `work`
+    maps the registers of the instructions to LLVM values."""
 
     def __init__(self, lanes: int, loads: list[Slot], stores: list[Slot]) -> None:
         self.lanes, self.loads, self.stores = lanes, loads, stores
@@ -124,6 +125,11 @@ class _Writer:
 
     def constant(self, x: float) -> str:
         return f"splat (double {float_literal(x)})"
+
+    def stored_constant(self, index: int) -> str:
+        """A constant that lies in all lanes of vector `index` of the constants."""
+        address = self.emit(f"getelementptr {self.V}, ptr %constants, i64 {index}")
+        return self.emit(f"load {self.V}, ptr {address}, align {8 * self.lanes}, !invariant.load !1")
 
     def sincos(self, x: str) -> tuple[str, str]:
         if x not in self.sines:

@@ -117,6 +117,10 @@ class PlainRun:
         """What all forces are given from outside."""
         return array([x for record in self.force_records for x in record.inputs])
 
+    def mobility(self) -> np.ndarray:
+        """The usual angular and linear mobility (2,) of a body."""
+        return np.array(mobility_scale(self.plan))
+
     def call(self, entry: Entry) -> None:
         """A call of a schedule, on plain records."""
         records = list(entry.places)
@@ -249,7 +253,7 @@ class PlainPlaces:
             self._loops[loop] = SimpleNamespace(
                 joint=joint.kind, on_parent=Transform.from_pose(joint.parent_pose), damping=joint.damping,
                 on_child=Transform.from_pose(joint.child_pose), friction=joint.friction,
-                scale=np.array(mobility_scale(self.plan)), resists_alike=joint.kind.resists_alike,
+                scale=self._run.mobility(), resists_alike=joint.kind.resists_alike,
                 moves_alike=joint.kind.moves_alike, columns=self._run.algorithm.columns,
                 neutral=joint.kind.neutral(),
             )  # fmt: skip
@@ -288,11 +292,22 @@ def play(
     """Run an algorithm on one state: inputs and outputs by name, each a flat array of numbers or symbols
     (outputs in the shapes of the compiled path)."""
     run = PlainRun(algorithm, plan, gravity, inputs, frame, forces)
+    run_steps(run)
+    return outputs_of(run)
+
+
+def run_steps(run: PlainRun) -> None:
+    """Call all steps of an algorithm on the records of a run."""
     before = set(vars(run.records[0]))
-    algorithm.ground(run.records[0])
+    run.algorithm.ground(run.records[0])
     run.flow_names = sorted(set(vars(run.records[0])) - before)
-    for sweep in algorithm.sweeps:
+    for sweep in run.algorithm.sweeps:
         sweep.play(run)
+
+
+def outputs_of(run: PlainRun) -> dict[str, np.ndarray]:
+    """The outputs of an algorithm by name, from the records that its steps have been called on."""
+    algorithm, plan = run.algorithm, run.plan
     outputs = {}
     for name, extent in algorithm.outputs.items():
         outputs[name] = _collect(run, name, extent)
@@ -300,7 +315,9 @@ def play(
         outputs[name] = array(flatten(getattr(run.frame, name))[0])
     for name in algorithm.multiplier_outputs:
         loops = [run.places.multiplier(k) for k in range(len(plan.loop_joints))]
-        outputs[name] = array([flatten(getattr(r, name, np.zeros(algorithm.columns)))[0] for r in loops])
+        # A loop that does nothing has no fields.
+        nothing = sample(algorithm.views["multiplier"][name], 0, 0)
+        outputs[name] = array([flatten(getattr(r, name, nothing))[0] for r in loops])
     for name in algorithm.force_outputs:
         values = [flatten(getattr(r, name))[0] for r in run.force_records if hasattr(r, name)]
         outputs[name] = array([x for entries in values for x in entries])

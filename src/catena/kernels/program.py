@@ -119,7 +119,7 @@ class Program:
         time = (steps, every or 1, *self.tape.rare, *rare)
         lanes = self.tape.lanes
         blocks = -(-states // lanes)
-        worth = blocks * len(self.tape.calls) * steps // _CALLS_WORTH_A_THREAD
+        worth = blocks * self.tape.work * steps // _CALLS_WORTH_A_THREAD
         count = max(1, min(count or threads(), blocks, worth))
         if count > 1:
             helpers = crew()

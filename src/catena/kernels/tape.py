@@ -352,6 +352,12 @@ class Tape:
     code: tuple[Any, ...] = ()
     pauses: tuple[tuple[str, int], ...] = ()
     """The names of the pauses in order, and the calls that come before each."""
+    weight: int = 0
+
+    @property
+    def work(self) -> int:
+        """What one play of the tape costs, counted in calls of usual steps: `weight`, or the calls it has."""
+        return self.weight or len(self.calls)
 
 
 def build_tape(

@@ -1,5 +1,5 @@
 """Flattening: from a chosen tree to the arrays of a plan. Works on stacks of matrices, never joint by
-joint."""
+joint. Masses, lengths and inertias may be symbols; the arrays that they enter then hold objects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from catena.joints import Fixed, JointKind
 from catena.mechanism import VIRTUAL_ROOT, Body, Joint, Mechanism
-from catena.spatial import Pose
+from catena.spatial import Pose, array
 from catena.structure.canonical import canonical
 from catena.structure.plan import Loop, Placements, Plan
 from catena.structure.spanning_tree import Tree
@@ -64,10 +64,12 @@ def flatten(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], choice
     near_R, near_p = _joint_frames(welds, near, turn)
     far_R, far_p = _joint_frames(welds, far, turn)
 
-    node_R, node_p = np.empty((n, 3, 3)), np.zeros((n, 3))  # node frames in the frames of their groups
+    # Node frames in the frames of their groups.
+    node_R, node_p = np.empty((n, 3, 3), far_R.dtype), np.zeros((n, 3), far_p.dtype)
     node_R[0], node_R[1:], node_p[1:] = np.eye(3), far_R, far_p
     above = np.array(parent, dtype=np.int64)
-    placement_R, placement_p = np.empty((n, 3, 3)), np.zeros((n, 3))
+    kind_of_number = np.result_type(near_p, node_p)
+    placement_R, placement_p = np.empty((n, 3, 3), near_R.dtype), np.zeros((n, 3), kind_of_number)
     placement_R[0] = np.eye(3)
     placement_R[1:] = near_R.transpose(0, 2, 1) @ node_R[above[1:]]
     placement_p[1:] = _rotate_back(node_R[above[1:]], near_p - node_p[above[1:]])
@@ -123,9 +125,14 @@ def _joint_frames(welds: Welds, sides: Sequence[tuple[int, Pose]], turn: Floats)
     """Joint frames in the frames of their groups: R (m, 3, 3) turned into canonical axes, and p (m, 3)."""
     body = np.array([b for b, _ in sides], dtype=np.int64)
     R = np.array([pose.R for _, pose in sides]).reshape(-1, 3, 3)
-    p = np.array([pose.p for _, pose in sides]).reshape(-1, 3)
+    p = _stacked([pose.p for _, pose in sides], (3,))
     body_R = welds.R[body]
     return body_R @ R @ turn, welds.p[body] + (body_R @ p[:, :, None])[:, :, 0]
+
+
+def _stacked(arrays: Sequence[Floats], shape: tuple[int, ...]) -> Floats:
+    """Arrays of one shape as one array (n, *shape), of objects when one of them has symbols."""
+    return np.stack(arrays) if len(arrays) else np.zeros((0, *shape))
 
 
 def _rotate_back(R: Floats, p: Floats) -> Floats:
@@ -164,7 +171,7 @@ def _placements(
     rows = np.array([body_index[f.body] for f in frames], dtype=np.int64)
     index.update((f.name, len(body_index) + i) for i, f in enumerate(frames))
     R = body_R[rows] @ np.array([f.pose.R for f in frames])
-    p = body_p[rows] + (body_R[rows] @ np.array([f.pose.p for f in frames])[:, :, None])[:, :, 0]
+    p = body_p[rows] + (body_R[rows] @ _stacked([f.pose.p for f in frames], (3,))[:, :, None])[:, :, 0]
     return Placements(
         index, np.concatenate([nodes, nodes[rows]]), np.concatenate([body_R, R]), np.concatenate([body_p, p])
     )
@@ -173,14 +180,14 @@ def _placements(
 def _inertias(bodies: Sequence[Body], nodes: NDArray[np.int64], R: Floats, p: Floats, n: int) -> Floats:
     """The ten inertia numbers of every node: those of its bodies, turned and shifted to the node frame and
     added."""
-    m = np.array([body.mass for body in bodies])
-    c = p + (R @ np.array([body.com for body in bodies])[:, :, None])[:, :, 0]
-    I_com = R @ np.array([body.inertia for body in bodies]) @ R.transpose(0, 2, 1)
+    m = array([body.mass for body in bodies])
+    c = p + (R @ _stacked([body.com for body in bodies], (3,))[:, :, None])[:, :, 0]
+    I_com = R @ _stacked([body.inertia for body in bodies], (3, 3)) @ R.transpose(0, 2, 1)
     h = m[:, None] * c
     I = I_com - h[:, :, None] * c[:, None, :]  # noqa: E741
     I[:, (0, 1, 2), (0, 1, 2)] += (h * c).sum(axis=1)[:, None]
     rows = np.concatenate([m[:, None], h, I[:, (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]], axis=1)
-    total = np.zeros((n, 10))
+    total = np.zeros((n, 10), rows.dtype)
     np.add.at(total, nodes, rows)
     return total
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catena.joints import JointKind
-from catena.spatial import Pose
+from catena.spatial import Pose, is_symbolic
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -62,6 +62,11 @@ class Loop:
     damping: Floats
     friction: Floats
     actuated: bool
+
+    @property
+    def rubs(self) -> bool:
+        """Whether the joint has friction: coefficients that are not known to be zero."""
+        return any(is_symbolic(x) or x != 0.0 for x in (*self.damping, *self.friction))
 
     @property
     def parent_pose(self) -> Pose:

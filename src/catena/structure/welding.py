@@ -45,6 +45,9 @@ def weld(
     p = np.zeros((body_count, 3))
     if not rigid:
         return Welds(list(range(body_count)), body_count, R, p, frozenset())
+    p = p.astype(
+        np.result_type(p, *(side.p for j in rigid for side in (joints[j].in_parent, joints[j].in_child)))
+    )
     touching: dict[int, list[int]] = {}
     for j in rigid:
         for body in ends[j]:

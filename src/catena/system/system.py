@@ -6,7 +6,7 @@ that are written when first needed. Arrays carry leading batch dimensions everyw
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,10 @@ from catena.system.evaluation import Evaluator
 from catena.system.inertia_check import require_inertia
 from catena.system.prescribed import prescribed_accelerations, require_agreement
 from catena.system.reactions import Reactions
+
+if TYPE_CHECKING:
+    from catena.equations import Equations
+    from catena.system.specialised import SpecialisedSystem
 
 _NOTHING: frozenset[str] = frozenset()
 _NO_WRENCH = frozenset({"f_ext", "a_base"})
@@ -468,6 +472,42 @@ class System:
                 f"{self._mechanism.name!r} has no moving mass and so no centre of mass: give a body mass."
             )
         return inertia[..., 1:4] / inertia[..., :1]
+
+    # Equations.
+
+    def equations(
+        self, name: str, symbols: Iterable[str] = (), frame: str | None = None, method: str = "auto", at: Any = None,
+        f_ext: Sequence[str] = (), base_acceleration: bool = False,
+    ) -> "Equations":  # fmt: skip
+        """The equations called `name` over the whole mechanism, unrolled from the code that runs: to call, read, count
+        and export.
+
+        `name` is one of forward_dynamics, inverse_dynamics, mass_matrix, bias_force, joint_coordinates,
+        minimal_coordinates, closure, closure_jacobian, kinetic_energy, potential_energy, momentum, and of a `frame`
+        pose, twist, jacobian, kinematics. `symbols` names parameters that stay symbols ("load.mass", "crank.com",
+        "elbow.in_parent.p.x", "gravity"); all others are numbers. `method` is that of `forward_dynamics`; with loops,
+        joint_multipliers and minimal keep the choice of constraints and coordinates at a closed configuration `at`
+        (nq,). Wrenches on the bodies or frames `f_ext`, and an acceleration of the ground, become arguments.
+        """
+        from catena.equations import Equations, derive
+
+        self._evaluator.check_current()
+        unrolled, derivation = derive(
+            name, self._mechanism, self._evaluator, symbols, frame, method, at, f_ext, base_acceleration
+        )
+        return Equations(name, self._plan, unrolled, derivation.symbolic.parameters)
+
+    def specialise(self, *names: str) -> "SpecialisedSystem":
+        """A system of the same plan whose calculations `names` (forward_dynamics unless given; inverse_dynamics,
+        bias_force, mass_matrix) are compiled for this very mechanism: for millions of evaluations.
+
+        Compiling goes on in the background, and the general code serves until it is done; what was compiled is kept on
+        disk. `wait()` waits for it.
+        """
+        from catena.system.specialised import SpecialisedSystem
+
+        self._evaluator.check_current()
+        return SpecialisedSystem(self._mechanism, self._plan, names or ("forward_dynamics",))
 
     # Springs, stops, wrenches and other forces of the mechanism.
 

@@ -4,8 +4,6 @@ refined."""
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from catena.dynamics.loop_elimination.refinement import (
     accelerate_again,
     balance,
@@ -271,7 +269,7 @@ def _acting(plan: Plan, rub: bool) -> dict[int, Acting]:
     """The loops that constrain something or have friction, between two nodes."""
     acting = {}
     for k, joint in enumerate(plan.loop_joints):
-        drags = rub and bool(np.any(joint.damping) or np.any(joint.friction))
+        drags = rub and joint.rubs
         if (joint.constraints or drags) and joint.parent_node != joint.child_node:
             acting[k] = Acting(joint.parent_node, joint.child_node, joint.constraints, drags)
     return acting

@@ -1,0 +1,24 @@
+"""Equations of a mechanism, unrolled from the steps that are compiled elsewhere: evaluated, read, counted, exported."""
+
+from catena.equations.equations import Equations
+from catena.equations.graph import ExpressionGraph, graph_of
+from catena.equations.lanes import program_of
+from catena.equations.named import EQUATIONS, derive
+from catena.equations.parameters import Parameter, SymbolicPlan, plan_in_numbers, symbolic_plan
+from catena.equations.unrolling import Call, Unrolled, unroll
+
+__all__ = [
+    "EQUATIONS",
+    "Call",
+    "Equations",
+    "ExpressionGraph",
+    "Parameter",
+    "SymbolicPlan",
+    "Unrolled",
+    "derive",
+    "graph_of",
+    "plan_in_numbers",
+    "program_of",
+    "symbolic_plan",
+    "unroll",
+]

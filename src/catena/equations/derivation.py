@@ -1,0 +1,92 @@
+"""One derivation: algorithms played one after the other on the same symbols, and small systems solved in between."""
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from catena.equations.parameters import SymbolicPlan
+from catena.equations.unrolling import Call, Played, Unrolled, new_symbols, unroll
+from catena.errors import EquationsError
+from catena.kernels import Algorithm
+from catena.spatial import is_symbolic
+from catena.structure import Plan
+
+# What the algorithms call the quantities that users know as v, vdot and base_acceleration.
+INSIDE = {"v": "qd", "vdot": "qdd", "base_acceleration": "a_base"}
+
+
+# What is done between algorithms, by the names under which it is noted.
+OUTSIDE = frozenset({"solve", "reduce", "constraints"})
+
+
+class Derivation:
+    """Symbols for the state of a mechanism, and what has been derived from them so far."""
+
+    def __init__(
+        self, name: str, plan: SymbolicPlan, arguments: Sequence[str], wrenches: Sequence[str] = ()
+    ) -> None:
+        self.name, self.symbolic = name, plan
+        sizes = {"q": plan.plan.nq, "base_acceleration": 6}
+        self.arguments = {a: new_symbols(a, sizes.get(a, plan.plan.nv)) for a in arguments}
+        self.wrenches = {f: new_symbols(f"f_ext_{f}", 6) for f in wrenches}
+        self.calls: list[Call] = []
+        self.made: list[list[Any]] = []
+        self.played: list[Played] = []
+
+    @property
+    def plan(self) -> Plan:
+        """The plan, with symbols where asked for."""
+        return self.symbolic.plan
+
+    def play(
+        self, algorithm: Algorithm, names: Iterable[str], frame: str | None = None
+    ) -> dict[str, np.ndarray]:
+        """The outputs of an algorithm for the arguments `names`; those that this derivation does not have are zero."""
+        given = {INSIDE.get(n, n): self.arguments[n] for n in names if n in self.arguments}
+        if self.wrenches and "f_ext" in algorithm.inputs:
+            given["f_ext"] = self._f_ext
+        try:
+            played = unroll(algorithm, self.symbolic, given, frame, calls=True)
+        except Exception as error:
+            # CasADi has no error type of its own for a symbol that is asked whether it is true.
+            if "bool" not in str(error) and "truth value" not in str(error):
+                raise
+            raise EquationsError(
+                f"{algorithm.name} of {self.plan.name!r} has a branch that depends on the state (an `if` on a value of "
+                f"q or v), so it is no single expression. Write the branch with catena.spatial.scalars.where."
+            ) from error
+        self.calls += played.calls
+        self.made += played.made
+        self.played += played.played
+        return dict(played.outputs)
+
+    @cached_property
+    def _f_ext(self) -> np.ndarray:
+        """The wrenches on all nodes in their own frames, (6 n,)."""
+        from catena.spatial import Force, Transform
+
+        total = [Force.zero() for _ in range(self.plan.n)]
+        for frame, wrench in self.wrenches.items():
+            node, pose = self.plan.body_pose[frame]
+            total[node] = total[node] + Transform.from_pose(pose).pull(Force(wrench))
+        return np.concatenate([f.array for f in total])
+
+    def note(self, step: str, who: str, values: Iterable[Any]) -> None:
+        """Keep expressions that were made outside the steps of an algorithm, under the name of a step."""
+        self.calls.append(Call(step, -1, who))
+        self.made.append([x for x in values if is_symbolic(x) and not x.is_constant()])
+
+    def unrolled(self, outputs: dict[str, np.ndarray]) -> Unrolled:
+        """What was derived, with these outputs."""
+        inputs = {**self.arguments, **{f"f_ext.{f}": w for f, w in self.wrenches.items()}}
+        return Unrolled(
+            self.name,
+            inputs,
+            self.symbolic.symbols,
+            outputs,
+            tuple(self.calls),
+            tuple(self.made),
+            tuple(self.played),
+        )

@@ -1,0 +1,253 @@
+"""The equations that there are, by name: what they take, what they give, and which algorithms they come from."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from catena import dynamics, kinematics
+from catena.dynamics.closed.elimination import is_for
+from catena.dynamics.loop_elimination import columns_for, loop_elimination
+from catena.dynamics.loop_elimination.closing import closure as closure_algorithm
+from catena.equations.closed_forms import Choice, choose, joint_form, minimal, minimal_form, with_multipliers
+from catena.equations.derivation import Derivation
+from catena.equations.loop_rows import loop_rows
+from catena.equations.parameters import symbolic_plan
+from catena.equations.unrolling import Unrolled
+from catena.errors import EquationsError, LoopError
+from catena.kinematics.closure import Runner
+from catena.mechanism import Mechanism
+from catena.mechanism.validation import known
+from catena.spatial.linear import ldl_solve
+from catena.spatial.scalars import array
+from catena.structure import Plan
+
+Outputs = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What was asked for: the derivation, the frame, the method, and where choices are made that one expression cannot
+    make by itself."""
+
+    derivation: Derivation
+    runner: Runner
+    frame: str | None
+    method: str
+    at: Any
+
+    @property
+    def plan(self) -> Plan:
+        """The plan in numbers."""
+        return self.derivation.symbolic.values
+
+    def choice(self) -> Choice:
+        """The independent constraints and coordinates at the configuration that was given for it."""
+        if self.at is None:
+            raise EquationsError(
+                f"{self.derivation.name} of {self.plan.name!r} by {self.method!r} leaves out dependent constraints and "
+                f"coordinates, and which ones they are depends on the state. Give a closed configuration at=q whose "
+                f"choice is kept, or take method='elimination', which has no such branch."
+            )
+        return choose(self.runner, np.asarray(self.at, dtype=float))
+
+
+@dataclass(frozen=True)
+class Named:
+    """Equations with a name: what they take besides parameters, how they are derived, a sentence about them, whether
+    they belong to a frame, and the methods that there are (the first is what "auto" takes)."""
+
+    takes: tuple[str, ...]
+    derive: Callable[[Request], Outputs]
+    meaning: str
+    framed: bool = False
+    methods: tuple[str, ...] = ()
+
+
+def derive(
+    name: str, mechanism: Mechanism, runner: Runner, symbols: Iterable[str] = (), frame: str | None = None,
+    method: str = "auto", at: Any = None, f_ext: Sequence[str] = (), base_acceleration: bool = False,
+) -> tuple[Unrolled, Derivation]:  # fmt: skip
+    """Named equations of a mechanism on the plan of `runner`, and the derivation that they come from."""
+    equations = EQUATIONS[known("equations", name, EQUATIONS, f"equations of {mechanism.name!r}")]
+    if equations.framed != (frame is not None):
+        need = (
+            "belong to a frame: give frame=..." if equations.framed else "belong to no frame: leave frame out"
+        )
+        raise EquationsError(f"The equations {name!r} {need}.")
+    if frame is not None:
+        known("body or frame", frame, runner.plan.body_pose, repr(mechanism.name))
+    for body in f_ext:
+        known("body or frame", body, runner.plan.body_pose, repr(mechanism.name))
+    takes = [*equations.takes, *(("base_acceleration",) if base_acceleration else ())]
+    plan = symbolic_plan(mechanism, runner.plan, symbols)
+    derivation = Derivation(name, plan, takes, f_ext)
+    outputs = equations.derive(Request(derivation, runner, frame, method, at))
+    return derivation.unrolled(outputs), derivation
+
+
+def _forward_dynamics(request: Request) -> Outputs:
+    d, method = request.derivation, request.method
+    given = ("q", "v", "tau", "base_acceleration")
+    if not _is_closed(request.derivation.plan):
+        _require_method(request, ("auto", "articulated_body", "composite_body"))
+        if method == "composite_body":
+            H = d.play(dynamics.composite_body, ("q",))["H"]
+            bias = d.play(dynamics.newton_euler, ("q", "v", "base_acceleration"))["tau"]
+            force = array([t - b for t, b in zip(d.arguments["tau"], bias, strict=True)])
+            vdot = ldl_solve(H, force)
+            d.note("solve", "joint space", vdot)
+            return {"vdot": vdot}
+        return {"vdot": d.play(dynamics.articulated_body, given)["qdd"]}
+    _require_method(request, ("auto", "elimination", "joint_multipliers", "minimal"))
+    _require_formulas(request)
+    if method == "joint_multipliers":
+        return with_multipliers(d, request.choice())
+    if method == "minimal":
+        return minimal(d, request.choice())
+    return {"vdot": d.play(loop_elimination(columns_for(request.plan)), given)["qdd"]}
+
+
+def _inverse_dynamics(request: Request) -> Outputs:
+    """H vdot + bias of the tree. With loops, the least forces of the actuated joints are chosen state by state."""
+    if _is_closed(request.derivation.plan):
+        raise EquationsError(
+            f"inverse_dynamics of {request.plan.name!r}: with loops {list(request.plan.loops)} the smallest forces of "
+            f"the actuated joints depend on the rank of the constraints in each state. Take 'joint_coordinates' or "
+            f"'minimal_coordinates' and solve for the forces that you want."
+        )
+    names = ("q", "v", "vdot", "base_acceleration")
+    return {"tau": request.derivation.play(dynamics.newton_euler, names)["tau"]}
+
+
+def _bias_force(request: Request) -> Outputs:
+    return {"tau": request.derivation.play(dynamics.newton_euler, ("q", "v", "base_acceleration"))["tau"]}
+
+
+def _mass_matrix(request: Request) -> Outputs:
+    return {"H": request.derivation.play(dynamics.composite_body, ("q",))["H"]}
+
+
+def _joint_coordinates(request: Request) -> Outputs:
+    _require_formulas(request)
+    form = joint_form(request.derivation)
+    return {"H": form.H, "force": form.force, "J": form.rows.J, "gamma": form.rows.gamma}
+
+
+def _minimal_coordinates(request: Request) -> Outputs:
+    _require_loops(request)
+    form = minimal_form(request.derivation, request.choice())
+    return {"mass_matrix": form.mass_matrix, "force": form.force, "E": form.E, "drift": form.drift}
+
+
+def _closure(request: Request) -> Outputs:
+    _require_loops(request)
+    plan = request.plan
+    found = request.derivation.play(closure_algorithm(columns_for(plan)), ("q", "v"))
+    parts = [
+        np.concatenate([found[name][k, : loop.constraints] for k, loop in enumerate(plan.loop_joints)])
+        for name in ("position", "velocity")
+    ]
+    return {"position": parts[0], "velocity": parts[1]}
+
+
+def _closure_jacobian(request: Request) -> Outputs:
+    _require_loops(request)
+    return {"J": loop_rows(request.derivation, moving=False).J}
+
+
+def _pose(request: Request) -> Outputs:
+    X = request.derivation.play(kinematics.frame_pose, ("q",), request.frame)["pose_of_frame"]
+    rows = [
+        [X[0], X[3], X[6], X[9]],
+        [X[1], X[4], X[7], X[10]],
+        [X[2], X[5], X[8], X[11]],
+        [0.0, 0.0, 0.0, 1.0],
+    ]
+    return {"pose": array(rows)}
+
+
+def _twist(request: Request) -> Outputs:
+    return {"twist": request.derivation.play(kinematics.frame_twist, ("q", "v"), request.frame)["twist"]}
+
+
+def _jacobian(request: Request) -> Outputs:
+    return {"J": request.derivation.play(kinematics.jacobian, ("q",), request.frame)["J"]}
+
+
+def _kinematics(request: Request) -> Outputs:
+    """Pose, twist and Jacobian of a frame together, so that they share what they have in common."""
+    return {**_pose(request), **_twist(request), **_jacobian(request)}
+
+
+def _energy(algorithm: Any, names: tuple[str, ...], output: str) -> Callable[[Request], Outputs]:
+    return lambda request: {output: request.derivation.play(algorithm, names)[output].reshape(())}
+
+
+def _momentum(request: Request) -> Outputs:
+    return {"h": request.derivation.play(dynamics.momentum, ("q", "v"))["h"]}
+
+
+EQUATIONS: dict[str, Named] = {
+    "forward_dynamics": Named(
+        ("q", "v", "tau"), _forward_dynamics, "accelerations vdot (nv,), loops respected",
+        methods=("articulated_body", "composite_body", "elimination", "joint_multipliers", "minimal"),
+    ),
+    "inverse_dynamics": Named(("q", "v", "vdot"), _inverse_dynamics, "joint forces tau (nv,) that produce vdot"),
+    "mass_matrix": Named(("q",), _mass_matrix, "joint-space inertia H (nv, nv) of the tree"),
+    "bias_force": Named(("q", "v"), _bias_force, "joint forces (nv,) at which nothing accelerates"),
+    "joint_coordinates": Named(
+        ("q", "v", "tau"), _joint_coordinates,
+        "H, force, J and gamma of H vdot = force + J^T lambda, J vdot + gamma = 0",
+    ),
+    "minimal_coordinates": Named(
+        ("q", "v", "tau"), _minimal_coordinates,
+        "mass_matrix, force, E and drift of mass_matrix vdot_i = force, vdot = E vdot_i + drift",
+    ),
+    "closure": Named(("q", "v"), _closure, "position and velocity errors (constraints,) of the loops"),
+    "closure_jacobian": Named(("q",), _closure_jacobian, "Jacobian (constraints, nv) of the loops"),
+    "pose": Named(("q",), _pose, "pose of a frame in ground as a homogeneous matrix (4, 4)", True),
+    "twist": Named(("q", "v"), _twist, "twist (6,) of a frame in its own axes", True),
+    "jacobian": Named(("q",), _jacobian, "Jacobian (6, nv) of a frame in its own axes", True),
+    "kinematics": Named(("q", "v"), _kinematics, "pose (4, 4), twist (6,) and Jacobian (6, nv) of a frame", True),
+    "kinetic_energy": Named(("q", "v"), _energy(dynamics.kinetic_energy, ("q", "v"), "T"), "kinetic energy"),
+    "potential_energy": Named(("q",), _energy(dynamics.potential_energy, ("q",), "V"), "potential energy of gravity"),
+    "momentum": Named(("q", "v"), _momentum, "total momentum (6,) about the ground's origin"),
+}  # fmt: skip
+
+
+def _is_closed(plan: Plan) -> bool:
+    return any(loop.constraints or loop.rubs for loop in plan.loop_joints)
+
+
+def _require_method(request: Request, methods: tuple[str, ...]) -> None:
+    if request.method in methods:
+        return
+    name, plan = request.derivation.name, request.plan
+    if request.method in ("kkt", "absolute", "reference_member"):
+        raise EquationsError(
+            f"{name} of {plan.name!r} by {request.method!r} decides about the rank of the constraints in every state, "
+            f"so it is no single expression: choose {', '.join(methods)}."
+        )
+    raise EquationsError(
+        f"{name} of {plan.name!r} has no method {request.method!r}: choose {', '.join(methods)}."
+    )
+
+
+def _require_loops(request: Request) -> None:
+    if not any(loop.constraints for loop in request.plan.loop_joints):
+        raise LoopError(f"{request.plan.name!r} has no loops, so it has no {request.derivation.name}.")
+    _require_formulas(request)
+
+
+def _require_formulas(request: Request) -> None:
+    """Raise where a loop joint finds its coordinates by iterating, which is a branch by state."""
+    if is_for(request.plan):
+        return
+    iterating = [j.name for j in request.plan.loop_joints if not j.kind.finds_coordinates_of_symbols]
+    raise EquationsError(
+        f"The loop joints {iterating} of {request.plan.name!r} find their coordinates by an iteration that depends on "
+        f"the state, so there is no single expression: give their kind a `coordinates` that takes symbols, or cut "
+        f"other joints."
+    )

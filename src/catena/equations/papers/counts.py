@@ -1,0 +1,139 @@
+"""Operations of Catena's algorithms for the papers' families of chains, as polynomials, beside those that are printed:
+Lilly and Orin, tables 2 and 3; Shao and Yuan, table 1.
+
+The papers count for links with Denavit and Hartenberg's parameters, whose transforms are two screws of 10
+multiplications and 6 additions each, and with full inertia tensors.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from catena import dynamics
+from catena.dynamics.loop_elimination import columns_for, loop_elimination
+from catena.equations.counting import Count, count_graph
+from catena.equations.fitting import Fit, fit
+from catena.equations.graph import ExpressionGraph
+from catena.equations.papers.chains import closed_chains, denavit_hartenberg_chain
+from catena.equations.parameters import SymbolicPlan, plan_in_numbers
+from catena.equations.unrolling import unroll
+from catena.mechanism import Mechanism
+from catena.structure import plan
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What a paper prints for a quantity: multiplications and additions as functions of the family's numbers."""
+
+    source: str
+    quantity: str
+    multiplications: Callable[..., float]
+    additions: Callable[..., float]
+
+
+LILLY_ORIN_OPEN = Printed(
+    "Lilly and Orin, table 2",
+    "accelerations of an open chain",
+    lambda N: 250 * N - 182,
+    lambda N: 220 * N - 167,
+)
+LILLY_ORIN_OPERATIONAL = Printed(
+    "Lilly and Orin, table 2", "Omega and Lambda^-1", lambda N: 400 * N - 621, lambda N: 320 * N - 528
+)
+
+
+def lilly_orin_chain(N: int, n_c: int) -> tuple[float, float]:
+    """Multiplications and additions of one chain of N joints with n_c constraints at its tip, all of table 2."""
+    M = 656 * N - 767 + n_c**3 / 6 + 13 / 2 * n_c**2 + 124 / 3 * n_c + 46
+    A = 546 * N - 659 + n_c**3 / 6 + 6 * n_c**2 + 221 / 6 * n_c - 14
+    return M, A
+
+
+def lilly_orin_mechanism(m: int, N: int, n_c: int) -> tuple[float, float]:
+    """Multiplications and additions of m chains and the reference member, tables 2 and 3 together."""
+    M, A = lilly_orin_chain(N, n_c)
+    return m * M + 86, m * A + 27 * m + 71
+
+
+def count_of(name: str, mechanism: Mechanism) -> Count:
+    """The folded operations of an algorithm, by its name in `ALGORITHMS`."""
+    symbolic = plan_in_numbers(plan(mechanism))
+    return count_graph(ALGORITHMS[name](symbolic))[0]
+
+
+def _graph(
+    name: str, given: tuple[str, ...], outputs: tuple[str, ...]
+) -> Callable[[SymbolicPlan], ExpressionGraph]:
+    def build(symbolic: SymbolicPlan) -> ExpressionGraph:
+        algorithm = getattr(dynamics, name)
+        frame = symbolic.plan.bodies[-1][0] if algorithm.frame_outputs else None
+        played = unroll(algorithm, symbolic, given, frame)
+        return ExpressionGraph.of(played.only(outputs))
+
+    return build
+
+
+def _solved(symbolic: SymbolicPlan) -> ExpressionGraph:
+    """Composite bodies, Newton and Euler, and a factorisation: the method of Walker and Orin."""
+    from catena.equations.derivation import Derivation
+    from catena.spatial.linear import ldl_solve
+    from catena.spatial.scalars import array
+
+    d = Derivation("walker_orin", symbolic, ("q", "v", "tau"))
+    H = d.play(dynamics.composite_body, ("q",))["H"]
+    bias = d.play(dynamics.newton_euler, ("q", "v"))["tau"]
+    force = array([t - b for t, b in zip(d.arguments["tau"], bias, strict=True)])
+    return ExpressionGraph.of(d.unrolled({"vdot": ldl_solve(H, force)}))
+
+
+def _eliminated(symbolic: SymbolicPlan) -> ExpressionGraph:
+    algorithm = loop_elimination(columns_for(symbolic.plan))
+    return ExpressionGraph.of(unroll(algorithm, symbolic, ("q", "qd", "tau")).only(("qdd",)))
+
+
+ALGORITHMS: dict[str, Callable[[SymbolicPlan], ExpressionGraph]] = {
+    "articulated bodies": _graph("articulated_body", ("q", "qd", "tau"), ("qdd",)),
+    "Newton and Euler": _graph("newton_euler", ("q", "qd", "qdd"), ("tau",)),
+    "composite bodies": _graph("composite_body", ("q",), ("H",)),
+    "composite bodies, solved": _solved,
+    "operational space": _graph("operational_space", ("q",), ("Lambda_inv", "Omega")),
+    "elimination": _eliminated,
+}
+"""The algorithms that are counted, as functions of a plan."""
+
+
+@dataclass(frozen=True)
+class FittedCount:
+    """Multiplications (with divisions), additions and sines as polynomials."""
+
+    M: Fit
+    A: Fit
+    sines: Fit
+
+
+def fit_chain(name: str, joints: tuple[int, ...] = (3, 4, 5, 6)) -> FittedCount:
+    """The operations of an algorithm for Denavit and Hartenberg chains of N joints, as polynomials in N."""
+    counts: dict[tuple[int, ...], Count] = {(N,): count_of(name, denavit_hartenberg_chain(N)) for N in joints}
+    return _fitted(counts, ("N",))
+
+
+def fit_closed_chains(
+    chains: tuple[int, ...] = (3, 4, 5), joints: tuple[int, ...] = (3, 4, 5)
+) -> FittedCount:
+    """The operations of the elimination for m chains of N joints that hold a reference member by ball joints, as
+    polynomials in m and N."""
+    counts: dict[tuple[int, ...], Count] = {
+        (m, N): count_of("elimination", closed_chains(m, N)) for m in chains for N in joints
+    }
+    return _fitted(counts, ("m", "N"))
+
+
+# Operations that rounding may leave behind.
+SLACK = 3
+
+
+def _fitted(counts: Mapping[tuple[int, ...], Count], variables: tuple[str, ...]) -> FittedCount:
+    return FittedCount(
+        fit({k: c.M for k, c in counts.items()}, variables, slack=SLACK),
+        fit({k: c.A for k, c in counts.items()}, variables, slack=SLACK),
+        fit({k: c.sines for k, c in counts.items()}, variables),
+    )

@@ -1,0 +1,73 @@
+"""Nikravesh, Gim, Arabyan and Rein, sections 4 and 5, computed: critical paths and largest speed-ups of the Stanford
+arm (their figure 7), and from which length on the recursive form is the cheaper one (their figure 6)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from catena.equations.dataflow import UNIT, Costs, dataflow
+from catena.equations.papers.chains import STANFORD, general_chain, general_star
+from catena.equations.papers.non_recursive import non_recursive
+from catena.equations.papers.recursive import recursive
+from catena.equations.sums import IN_TURN, TREES
+from catena.structure import plan
+
+PRINTED_SPEED_UPS = {1: 11, 6: 76}
+"""What is read off the paper's figure 7, by degrees of freedom. It does not say what one task is."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to read the paper, for an arm of so many degrees of freedom: the time on one processor and on any number
+    of them."""
+
+    freedom: int
+    every_zero: bool
+    sums: str
+    serial_time: float
+    critical_time: float
+
+    @property
+    def largest_speed_up(self) -> float:
+        """The serial time over the length of the critical path."""
+        return self.serial_time / self.critical_time
+
+
+def stanford_readings(freedom: int, costs: Costs = UNIT) -> Iterator[Reading]:
+    """The four readings of figure 7: zeros skipped or multiplied out, sums in turn or as trees. The mechanism is the
+    base and the first links of the Stanford arm, with general numbers."""
+    arm = plan(general_chain(STANFORD[:freedom]))
+    for every_zero in (False, True):
+        graph, _ = non_recursive(arm, every_zero)
+        for sums in (IN_TURN, TREES):
+            flow = dataflow(graph, costs=costs, sums=sums)
+            yield Reading(freedom, every_zero, sums, flow.serial_time, flow.critical_time)
+
+
+@dataclass(frozen=True)
+class Forms:
+    """Operations of the two forms for a tree of so many joints."""
+
+    joints: int
+    non_recursive: float
+    recursive: float
+
+
+def forms(letter: str, joints: int, star: bool = False) -> Forms:
+    """Count both forms for a chain, or a star, of so many joints "R", "P" or "S"."""
+    make = general_star if star else general_chain
+    tree = plan(make(letter * joints))
+    counted = [
+        dataflow(graph).serial_time
+        for graph, _ in (non_recursive(tree, along_the_chain=True), recursive(tree))
+    ]
+    return Forms(joints, *counted)
+
+
+def break_even(letter: str, most: int, star: bool = False) -> int | None:
+    """The first number of joints, from 2 to `most`, for which the recursive form takes fewer operations; None if there
+    is none."""
+    for joints in range(2, most + 1):
+        both = forms(letter, joints, star)
+        if both.recursive < both.non_recursive:
+            return joints
+    return None

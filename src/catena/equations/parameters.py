@@ -1,0 +1,301 @@
+"""Parameters of a mechanism by name, and its plan with some of them as symbols.
+
+A parameter is called by its owner and what it is: `crank.mass`, `crank.com`, `crank.inertia`, `elbow.in_parent.p`,
+`elbow.in_child.p`, `elbow.damping`, `elbow.friction`, `screw.pitch`, `tool.p` of a frame, and `gravity`. One entry of
+a vector has `.x`, `.y` or `.z` after it, one of an inertia `.xx`, `.xy`, `.xz`, `.yy`, `.yz` or `.zz`; the other
+entries stay numbers. `.length` after a vector is its length, with its direction kept: a link length, or the strength
+of gravity.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from catena.errors import ModelError, UnknownNameError
+from catena.mechanism import Body, Joint, Mechanism
+from catena.mechanism.parts import Frame
+from catena.mechanism.validation import known
+from catena.spatial import Pose, array
+from catena.structure import Plan, plan
+
+XYZ = ("x", "y", "z")
+SIX = ("xx", "xy", "xz", "yy", "yz", "zz")
+_UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """A named parameter: the names of its entries, and their values (n,) in the mechanism."""
+
+    name: str
+    entries: tuple[str, ...]
+    value: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """What planning reads of a mechanism, with symbols in place of some numbers."""
+
+    name: str
+    revision: int
+    gravity: np.ndarray
+    bodies: Mapping[str, Body]
+    joints: Mapping[str, Joint]
+    frames: Mapping[str, Frame]
+
+
+@dataclass(frozen=True, eq=False)
+class SymbolicPlan:
+    """A plan whose numbers are symbols where asked for: `plan` holds them, `values` is the same plan in numbers,
+    `symbols` maps each parameter's name to its symbols (n,)."""
+
+    plan: Plan
+    values: Plan
+    parameters: tuple[Parameter, ...]
+    symbols: Mapping[str, np.ndarray]
+
+
+def symbolic_plan(mechanism: Mechanism, values: Plan, names: Iterable[str] = ()) -> SymbolicPlan:
+    """The plan of a mechanism with the named parameters as symbols. Rotations that are those by a right angle but for
+    rounding become exact, so that what they multiply by zero vanishes."""
+    import casadi
+
+    wanted = list(names)
+    if len(set(wanted)) < len(wanted):
+        twice = next(n for n in wanted if wanted.count(n) > 1)
+        raise UnknownNameError(f"{mechanism.name!r}: the parameter {twice!r} is asked for twice.")
+    parts = _Parts(mechanism)
+    symbols: dict[str, np.ndarray] = {}
+    parameters = []
+    for name in wanted:
+        parameter, put = _find(parts, name)
+        entries = array([casadi.SX.sym(entry) for entry in parameter.entries])
+        put(entries)
+        symbols[name] = entries
+        parameters.append(parameter)
+    symbolic = plan(cast(Mechanism, parts.description()), root=values.root, cut=values.cut)
+    return SymbolicPlan(_exact(symbolic), values, tuple(parameters), symbols)
+
+
+def plan_in_numbers(values: Plan) -> SymbolicPlan:
+    """A plan without any symbol, rotations by right angles made exact."""
+    return SymbolicPlan(_exact(values), values, (), {})
+
+
+Put = Callable[[np.ndarray], None]
+
+
+class _Parts:
+    """The parts of a mechanism while their numbers are replaced. A number is replaced at most once."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.name, self.revision = mechanism.name, mechanism.revision
+        self.gravity = array(mechanism.gravity.tolist())
+        self.bodies = dict(mechanism.bodies)
+        self.joints = {
+            name: replace(
+                joint, in_parent=_right_angles(joint.in_parent), in_child=_right_angles(joint.in_child)
+            )
+            for name, joint in mechanism.joints.items()
+        }
+        self.frames = {n: replace(f, pose=_right_angles(f.pose)) for n, f in mechanism.frames.items()}
+
+    def description(self) -> Description:
+        """What planning reads."""
+        return Description(self.name, self.revision, self.gravity, self.bodies, self.joints, self.frames)
+
+    def body(self, name: str, **changes: Any) -> None:
+        """Replace numbers of a body."""
+        self.bodies[name] = replace(self.bodies[name], **changes)
+
+    def joint(self, name: str, **changes: Any) -> None:
+        """Replace numbers of a joint."""
+        self.joints[name] = replace(self.joints[name], **changes)
+
+
+def _find(parts: _Parts, name: str) -> tuple[Parameter, Put]:
+    """The parameter of this name, and the function that puts symbols in its place."""
+    if name == "gravity" or name.startswith("gravity."):
+
+        def put_gravity(entries: np.ndarray) -> None:
+            parts.gravity = entries
+
+        return _vector("gravity", name.removeprefix("gravity").removeprefix("."), parts.gravity, put_gravity)
+    for what, find in _ATTRIBUTES.items():
+        owner, dot, component = name.rpartition(f".{what}")
+        if dot and owner and component[:1] in ("", "."):
+            found = find(parts, owner, component.removeprefix("."))
+            if found is not None:
+                return found
+    return _complain(parts, name)
+
+
+def _complain(parts: _Parts, name: str) -> tuple[Parameter, Put]:
+    owner = name.partition(".")[0]
+    owners = [*parts.bodies, *parts.joints, *parts.frames, "gravity"]
+    known("body, joint or frame with parameters", owner, owners, f"parameter {name!r} of {parts.name!r}")
+    of_body = ["mass", "com", "inertia"] if owner in parts.bodies and owner != "ground" else []
+    of_joint = ["in_parent.p", "in_child.p", "damping", "friction"] if owner in parts.joints else []
+    of_frame = ["p"] if owner in parts.frames else []
+    there = ", ".join(f"{owner}.{what}" for what in (*of_body, *of_joint, *of_frame)) or "none"
+    raise UnknownNameError(
+        f"{parts.name!r} has no parameter {name!r}: {owner!r} has {there}; add .x, .y, .z or .length for one number "
+        f"of a vector, .xx to .zz for one of an inertia."
+    )
+
+
+def _vector(name: str, component: str, value: np.ndarray, put: Put) -> tuple[Parameter, Put]:
+    """A vector (3,), one of its entries, or its length."""
+    full = f"{name}.{component}" if component else name
+    if component == "":
+        _require_numbers(full, value)
+        return Parameter(full, tuple(f"{name}.{k}" for k in XYZ), np.asarray(value, dtype=float)), put
+    if component in XYZ:
+        k = XYZ.index(component)
+        _require_numbers(full, value[k : k + 1])
+
+        def put_entry(entries: np.ndarray) -> None:
+            put(array([entries[0] if i == k else x for i, x in enumerate(value)]))
+
+        return Parameter(full, (full,), np.array([value[k]], dtype=float)), put_entry
+    if component == "length":
+        _require_numbers(full, value)
+        length = float(np.linalg.norm(value.astype(float)))
+        if length == 0.0:
+            raise ModelError(f"{full} is zero and has no direction: ask for {name}.x, {name}.y or {name}.z.")
+        direction = value.astype(float) / length
+        return Parameter(full, (full,), np.array([length])), lambda e: put(
+            array([e[0] * x for x in direction])
+        )
+    raise UnknownNameError(f"The parameter {name} has no entry {component!r}: there are x, y, z and length.")
+
+
+def _require_numbers(name: str, value: Iterable[Any]) -> None:
+    if array(list(value)).dtype == object:
+        raise UnknownNameError(
+            f"The parameter {name!r} is asked for twice, as a whole and by one of its entries."
+        )
+
+
+Found = tuple[Parameter, Put] | None
+
+
+def _mass(parts: _Parts, owner: str, component: str) -> Found:
+    if owner not in parts.bodies or component:
+        return None
+    name = f"{owner}.mass"
+    _require_numbers(name, [parts.bodies[owner].mass])
+    value = np.array([parts.bodies[owner].mass])
+    return Parameter(name, (name,), value), lambda e: parts.body(owner, mass=e[0])
+
+
+def _com(parts: _Parts, owner: str, component: str) -> Found:
+    if owner not in parts.bodies:
+        return None
+    return _vector(f"{owner}.com", component, parts.bodies[owner].com, lambda e: parts.body(owner, com=e))
+
+
+def _inertia(parts: _Parts, owner: str, component: str) -> Found:
+    if owner not in parts.bodies or (component and component not in SIX):
+        return None
+    chosen = [SIX.index(component)] if component else list(range(6))
+    six = [parts.bodies[owner].inertia[k] for k in _UPPER]
+    name = f"{owner}.inertia.{component}" if component else f"{owner}.inertia"
+    _require_numbers(name, [six[k] for k in chosen])
+
+    def put(entries: np.ndarray) -> None:
+        new = list(six)
+        for k, entry in zip(chosen, entries, strict=True):
+            new[k] = entry
+        a, b, c, d, e, f = new
+        parts.body(owner, inertia=array([[a, b, c], [b, d, e], [c, e, f]]))
+
+    value = np.array([six[k] for k in chosen], dtype=float)
+    return Parameter(name, tuple(f"{owner}.inertia.{SIX[k]}" for k in chosen), value), put
+
+
+def _placement(side: str) -> Callable[[_Parts, str, str], Found]:
+    def find(parts: _Parts, owner: str, component: str) -> Found:
+        if owner not in parts.joints:
+            return None
+        pose: Pose = getattr(parts.joints[owner], side)
+
+        def put(entries: np.ndarray) -> None:
+            parts.joint(owner, **{side: Pose.unchecked(entries, pose.R)})
+
+        return _vector(f"{owner}.{side}.p", component, pose.p, put)
+
+    return find
+
+
+def _frame_place(parts: _Parts, owner: str, component: str) -> Found:
+    if owner not in parts.frames:
+        return None
+    frame = parts.frames[owner]
+
+    def put(entries: np.ndarray) -> None:
+        parts.frames[owner] = replace(frame, pose=Pose.unchecked(entries, frame.pose.R))
+
+    return _vector(f"{owner}.p", component, frame.pose.p, put)
+
+
+def _resistance(what: str) -> Callable[[_Parts, str, str], Found]:
+    def find(parts: _Parts, owner: str, component: str) -> Found:
+        if owner not in parts.joints or component:
+            return None
+        name, value = f"{owner}.{what}", getattr(parts.joints[owner], what)
+        entries = (name,) if len(value) == 1 else tuple(f"{name}.{k}" for k in range(len(value)))
+        _require_numbers(name, value)
+        return Parameter(name, entries, np.array(value, dtype=float)), lambda e: parts.joint(
+            owner, **{what: e}
+        )
+
+    return find
+
+
+def _pitch(parts: _Parts, owner: str, component: str) -> Found:
+    if owner not in parts.joints or component or not hasattr(parts.joints[owner].kind, "pitch"):
+        return None
+    kind, name = parts.joints[owner].kind, f"{owner}.pitch"
+    _require_numbers(name, kind.params())
+    return (
+        Parameter(name, (name,), np.array(kind.params(), dtype=float)),
+        lambda e: parts.joint(owner, kind=kind.with_params(list(e))),
+    )
+
+
+# Longer names before those that they end with.
+_ATTRIBUTES: dict[str, Callable[[_Parts, str, str], Found]] = {
+    "in_parent.p": _placement("in_parent"), "in_child.p": _placement("in_child"), "mass": _mass, "com": _com,
+    "inertia": _inertia, "damping": _resistance("damping"), "friction": _resistance("friction"), "pitch": _pitch,
+    "p": _frame_place,
+}  # fmt: skip
+
+# Entries of rotations are sums of products of numbers up to 1, so what differs from 0 or 1 by this much is rounding.
+ROUNDING = 4.0 * np.finfo(float).eps
+
+
+def _right_angles(pose: Pose) -> Pose:
+    return Pose.unchecked(pose.p[:], _rounded(pose.R))
+
+
+def _rounded(R: np.ndarray) -> np.ndarray:
+    """Rotations with entries that are 0, 1 or -1 where they are so but for rounding."""
+    nearest = np.round(R)
+    return np.where(np.abs(R - nearest) <= ROUNDING, nearest, R)
+
+
+def _exact(symbolic: Plan) -> Plan:
+    """The plan with rotations and vanishing inertias made exact."""
+    loops = [
+        replace(loop, parent_R=_rounded(loop.parent_R), child_R=_rounded(loop.child_R))
+        for loop in symbolic.loop_joints
+    ]
+    inertia = symbolic.inertia.copy()
+    for row in inertia:
+        for part in (row[1:4], row[4:]):
+            size = max((abs(x) for x in part if isinstance(x, float)), default=0.0)
+            part[:] = [0.0 if isinstance(x, float) and abs(x) <= ROUNDING * size else x for x in part]
+    return replace(symbolic, placement_R=_rounded(symbolic.placement_R), loop_joints=loops, inertia=inertia)

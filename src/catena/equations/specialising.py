@@ -1,0 +1,196 @@
+"""Kernels specialised to one mechanism, made in the background and kept on disk.
+
+A specialised kernel is the unrolled algorithm compiled into lanes. Making one takes from half a second to half a
+minute, so another process does it, and whoever asks for one that is not there yet is told so at once and uses the
+general code. What was made once is found again by everything it depends on: the plan with its numbers, the algorithm,
+the joint kinds, and the sources of Catena.
+"""
+
+import atexit
+import hashlib
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from catena import dynamics
+from catena.dynamics.loop_elimination import loop_elimination
+from catena.dynamics.loop_elimination.blocks import COLUMNS
+from catena.equations.graph import ExpressionGraph
+from catena.equations.lanes import lane_code, load
+from catena.equations.parameters import plan_in_numbers
+from catena.equations.unrolling import unroll
+from catena.kernels import Algorithm, Program, cache, engine, target
+from catena.kernels.code import sources_of
+from catena.structure import Plan
+
+ALGORITHMS: dict[str, Algorithm] = {
+    a.name: a
+    for a in (
+        dynamics.articulated_body,
+        dynamics.newton_euler,
+        dynamics.composite_body,
+        *(loop_elimination(columns) for columns in COLUMNS),
+    )
+}
+"""The algorithms that can be specialised, by name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """What is to be made: an algorithm on a plan, without the inputs that are absent, for so many lanes."""
+
+    algorithm: str
+    plan: Plan
+    absent: frozenset[str]
+    lanes: int
+
+    def make(self) -> tuple[bytes, dict[str, Any]]:
+        """Unroll and compile: machine code and the description that `lanes.load` takes."""
+        algorithm = ALGORITHMS[self.algorithm]
+        begun = time.perf_counter()
+        given = [n for n in (*algorithm.inputs, *algorithm.ground_inputs) if n not in self.absent]
+        graph = ExpressionGraph.of(unroll(algorithm, plan_in_numbers(self.plan), given))
+        code = lane_code(graph, self.lanes)
+        machine_code = engine.compile_object(code.text)
+        return machine_code, {**code.description(), "seconds": time.perf_counter() - begun}
+
+    def entry(self) -> str | None:
+        """The name under which the result is kept, None if it depends on code that is in no file."""
+        algorithm = ALGORITHMS[self.algorithm]
+        plan = self.plan
+        kinds = [k for k in (*plan.kind, *(loop.kind for loop in plan.loop_joints)) if k is not None]
+        digests: set[str] = set()
+        for kind in {type(k): k for k in kinds}.values():
+            files = sources_of(algorithm, kind)
+            if files is None:
+                return None
+            digests.update(cache.digest_file(f) for f in files)
+        numbers = hashlib.sha256()
+        for loop in plan.loop_joints:
+            ends = np.array([loop.parent_node, loop.child_node, loop.constraints], dtype=np.int64)
+            for x in (
+                ends,
+                loop.parent_R,
+                loop.parent_p,
+                loop.child_R,
+                loop.child_p,
+                loop.damping,
+                loop.friction,
+            ):
+                numbers.update(np.ascontiguousarray(x).tobytes())
+        for x in (
+            plan.parent, plan.q_start, plan.v_start, plan.placement_R, plan.placement_p, plan.inertia, plan.damping,
+            plan.friction, plan.gravity,
+        ):  # fmt: skip
+            numbers.update(np.ascontiguousarray(x).tobytes())
+        kind_names = [f"{k.signature} {k.params()}" for k in kinds]
+        return cache.key(
+            "specialised", self.algorithm, *sorted(self.absent), str(self.lanes), numbers.hexdigest(), *kind_names,
+            *sorted(digests), _own_sources(),
+        )  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def _own_sources() -> str:
+    return " ".join(cache.digest_file(str(p)) for p in sorted(Path(__file__).parent.glob("*.py")))
+
+
+class Specialiser:
+    """The specialised programs of one plan, each made when it is first asked for."""
+
+    def __init__(self, plan: Plan, on_ready: Callable[[], None]) -> None:
+        self._plan, self._on_ready = plan, on_ready
+        self._lock = threading.Lock()
+        self._programs: dict[tuple[str, frozenset[str]], Program] = {}
+        self._begun: dict[tuple[str, frozenset[str]], threading.Thread] = {}
+        self.seconds: dict[str, float] = {}
+        """How long each program took to make, unrolling and compiling, when it was made."""
+        self.fault: Exception | None = None
+        """Why a program could not be made; the general one serves on."""
+
+    def program(self, algorithm: Algorithm, absent: frozenset[str]) -> Program | None:
+        """The specialised program, or None while it is being made."""
+        key = (algorithm.name, absent)
+        found = self._programs.get(key)
+        if found is None:
+            with self._lock:
+                if key not in self._begun:
+                    order = Order(algorithm.name, self._plan, absent, target().lanes)
+                    self._begun[key] = threading.Thread(target=self._make, args=(key, order), daemon=True)
+                    self._begun[key].start()
+        return found
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until everything that was asked for is there; False if it is not after `timeout` seconds."""
+        end = None if timeout is None else time.monotonic() + timeout
+        for thread in list(self._begun.values()):
+            thread.join(None if end is None else max(0.0, end - time.monotonic()))
+        if self.fault is not None:
+            raise self.fault
+        return all(key in self._programs for key in self._begun)
+
+    def _make(self, key: tuple[str, frozenset[str]], order: Order) -> None:
+        try:
+            entry = order.entry()
+            found = cache.read(entry) if entry else None
+            if found is None:
+                found = _in_another_process(order) or order.make()
+                if entry:
+                    cache.write(entry, *found)
+            self.seconds[order.algorithm] = float(found[1]["seconds"])
+            self._programs[key] = load(*found)
+        except Exception as error:
+            self.fault = error
+            return
+        self._on_ready()
+
+
+_running: set[subprocess.Popen[bytes]] = set()
+_CHILD = (
+    "import os, pickle, sys; "
+    "out = os.fdopen(os.dup(1), 'wb'); os.dup2(2, 1); "
+    "order = pickle.load(sys.stdin.buffer); "
+    "pickle.dump(order.make(), out); out.close()"
+)
+
+
+def _in_another_process(order: Order) -> tuple[bytes, dict[str, Any]] | None:
+    """The order made by a process of its own, so that neither Python's lock nor LLVM's is held here; None if there can
+    be no such process, as for a joint kind that was typed at a prompt."""
+    try:
+        message = pickle.dumps(order)
+    except Exception:
+        return None
+    if not sys.executable:
+        return None
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    try:
+        child = subprocess.Popen(
+            [sys.executable, "-c", _CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            env=environment,
+        )  # fmt: skip
+    except OSError:
+        return None
+    _running.add(child)
+    try:
+        answer, _ = child.communicate(message)
+    finally:
+        _running.discard(child)
+    # A child that could not make it leaves the reason to whoever makes it here.
+    return pickle.loads(answer) if child.returncode == 0 and answer else None
+
+
+@atexit.register
+def _end_children() -> None:
+    for child in list(_running):
+        child.kill()

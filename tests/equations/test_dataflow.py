@@ -1,0 +1,189 @@
+"""Critical paths and schedules: small graphs by hand, execution, and Nikravesh, Gim, Arabyan and Rein's comparisons."""
+
+import numpy as np
+import pytest
+
+import catena as ct
+from catena.equations import graph_of
+from catena.equations.dataflow import Costs, dataflow
+from catena.equations.papers.chains import STANFORD, general_chain, general_star
+from catena.equations.papers.non_recursive import non_recursive
+from catena.equations.papers.parallelism import PRINTED_SPEED_UPS, break_even, forms, stanford_readings
+from catena.equations.papers.recursive import recursive
+from catena.equations.unrolling import new_symbols
+from catena.mechanism.generators import arm7, four_bar, humanoid
+from catena.spatial.scalars import array, sin
+
+
+def sum_of_products(n):
+    """x0 y0 + x1 y1 + ... as it is usually written."""
+    x, y = new_symbols("x", n), new_symbols("y", n)
+    total = x[0] * y[0]
+    for a, b in zip(x[1:], y[1:]):
+        total = total + a * b
+    return graph_of("dot", {"x": x, "y": y}, {"s": array([total])})
+
+
+def test_a_sum_of_eight_products():
+    graph = sum_of_products(8)
+    in_turn, trees = dataflow(graph, sums="in turn"), dataflow(graph, sums="trees")
+    assert in_turn.serial_time == trees.serial_time == 15
+    assert (in_turn.critical_time, trees.critical_time) == (1 + 7, 1 + 3)
+    assert trees.width == 8
+    assert [trees.schedule(p).time for p in (1, 2, 8, 100)] == [15, 8, 4, 4]
+    slow = dataflow(graph, costs=Costs(multiplication=3.0), sums="trees")
+    assert (slow.serial_time, slow.critical_time) == (8 * 3 + 7, 3 + 3)
+
+
+def test_signs_are_free_and_do_not_break_sums():
+    x = new_symbols("x", 5)
+    a, b, c, d, e = x
+    graph = graph_of("signed", {"x": x}, {"s": array([-(a - (b - (c - (d - e))))])})
+    for order in ("written", "in turn", "trees"):
+        flow = dataflow(graph, sums=order)
+        assert flow.serial_time == 4
+        values = {"x": np.array([1.0, 20.0, 300.0, 4000.0, 50000.0])}
+        results, _ = flow.schedule(2).execute(values)
+        assert results["s"][0] == -(1.0 - (20.0 - (300.0 - (4000.0 - 50000.0))))
+    assert dataflow(graph, sums="trees").critical_time == 3
+
+
+def test_earliest_and_latest_times():
+    x = new_symbols("x", 2)
+    a, b = x
+    graph = graph_of("late", {"x": x}, {"y": array([sin(sin(a)) * b + a * b])})
+    flow = dataflow(graph)
+    labels = [label.split()[0] for label in flow.labels]
+    assert flow.critical_time == 4 and [labels[k] for k in flow.critical_path] == ["sin", "sin", "mul", "add"]
+    (spare,) = [k for k in range(len(flow)) if flow.latest[k] > flow.earliest[k]]
+    assert labels[spare] == "mul" and (flow.earliest[spare], flow.latest[spare]) == (0, 2)
+
+
+@pytest.mark.parametrize("grain", ["operations", "steps"])
+@pytest.mark.parametrize("make", [arm7, four_bar], ids=["arm7", "four_bar"])
+def test_schedules_can_be_kept(make, grain, agree):
+    """Executed, every task finds what it needs, no processor has two, and the results are those of the equations."""
+    e = make().system().equations("forward_dynamics")
+    values = e.example()
+    expected = e(*values.values())
+    for sums in ("written", "in turn", "trees"):
+        flow = e.dataflow(grain, sums=sums)
+        for processors in (1, 3, 16):
+            schedule = flow.schedule(processors)
+            results, time = schedule.execute(values)
+            agree(results["vdot"], expected, 1e-13)
+            assert time == schedule.time >= max(flow.critical_time, flow.serial_time / processors) - 1e-9
+        assert flow.schedule(1).time == flow.serial_time
+        assert flow.schedule(len(flow)).time == flow.critical_time
+
+
+def test_a_schedule_that_cannot_be_kept_is_noticed():
+    e = four_bar().system().equations("mass_matrix")
+    schedule = e.dataflow().schedule(2)
+    last = int(np.argmax(schedule.start))
+    hasty, elsewhere = schedule.start.copy(), schedule.processor.copy()
+    hasty[last], elsewhere[last] = 0.0, 2
+    with pytest.raises(ct.EquationsError, match="before what it needs"):
+        type(schedule)(schedule.flow, 3, hasty, elsewhere).execute(e.example())
+    crowded = np.where(schedule.processor >= 0, 0, -1)
+    with pytest.raises(ct.EquationsError, match="two tasks"):
+        type(schedule)(schedule.flow, 2, schedule.start, crowded).execute(e.example())
+
+
+def test_branches_run_side_by_side():
+    """At the grain of steps a chain is one task after the other, and the limbs of a humanoid are not."""
+    chain = arm7().system().equations("inverse_dynamics").dataflow("steps")
+    limbs = humanoid().system().equations("inverse_dynamics").dataflow("steps")
+    assert chain.largest_speed_up < 1.6 and chain.width <= 2
+    assert limbs.largest_speed_up > 2.0 and limbs.width >= 4
+    assert {"motions", "forces"} <= set(limbs.steps)
+
+
+# What the definition of the papers' comparison gives, by degrees of freedom: operations and critical paths with zeros
+# skipped (sums in turn, as trees), and with every zero multiplied out.
+SKIPPED = {
+    1: (258, 24, 21), 2: (717, 34, 31), 3: (1209, 44, 40), 4: (1860, 54, 47), 5: (2670, 64, 55), 6: (3653, 74, 63),
+}  # fmt: skip
+EVERY_ZERO = {1: (386, 32), 2: (1147, 44), 3: (2163, 56), 4: (3593, 68), 5: (5434, 80), 6: (7724, 92)}
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, *(pytest.param(n, marks=pytest.mark.slow) for n in (4, 5, 6))])
+def test_the_stanford_arms_speed_ups(freedom):
+    """Operations within 6 per cent of the definition's; critical paths within 13 per cent, because B and B' are formed
+    by cross products in another order."""
+    skipped_in_turn, skipped_trees, all_in_turn, _ = stanford_readings(freedom)
+    serial, in_turn, trees = SKIPPED[freedom]
+    assert skipped_in_turn.serial_time == pytest.approx(serial, rel=0.06)
+    assert skipped_in_turn.critical_time == pytest.approx(in_turn, rel=0.13)
+    assert skipped_trees.critical_time == pytest.approx(trees, rel=0.13)
+    assert all_in_turn.serial_time == pytest.approx(EVERY_ZERO[freedom][0], rel=0.03)
+    assert all_in_turn.critical_time == pytest.approx(EVERY_ZERO[freedom][1], rel=0.13)
+    if freedom in PRINTED_SPEED_UPS:
+        # The printed figure lies between the reading that skips zeros and the one that multiplies them out.
+        low, high = skipped_in_turn.largest_speed_up, all_in_turn.largest_speed_up
+        assert min(low, 11.0) <= PRINTED_SPEED_UPS[freedom] <= high
+
+
+@pytest.mark.slow
+def test_critical_paths_grow_linearly_with_the_chain():
+    """Ten to thirteen operations a joint for the non-recursive form, which is one set of equations; about three times
+    as much for the recursive one. The speed-up of the recursive form has a limit, that of the other has none."""
+    lengths = (4, 6, 8)
+    flat = {
+        n: dataflow(non_recursive(general_chain("R" * n).system().plan)[0], sums="trees") for n in lengths
+    }
+    deep = {n: dataflow(recursive(general_chain("R" * n).system().plan)[0], sums="trees") for n in lengths}
+    growth = (flat[8].critical_time - flat[4].critical_time) / 4
+    deeper = (deep[8].critical_time - deep[4].critical_time) / 4
+    assert 7 <= growth <= 13 and 25 <= deeper <= 40
+    assert flat[8].largest_speed_up > 1.7 * flat[4].largest_speed_up
+    assert deep[8].largest_speed_up < 1.1 * deep[4].largest_speed_up
+
+
+def test_both_forms_are_the_forward_dynamics(agree):
+    for mechanism in (
+        general_chain("RPR"),
+        general_chain(STANFORD[:4]),
+        general_star("RRR"),
+        general_chain("PPR"),
+    ):
+        system = mechanism.system()
+        q, v, tau = np.random.default_rng(0).normal(size=(3, system.nv))
+        runs = system.forward_dynamics(q, v, tau)
+        for graph, data in (
+            non_recursive(system.plan), non_recursive(system.plan, every_zero=True),
+            non_recursive(system.plan, along_the_chain=True), recursive(system.plan),
+        ):  # fmt: skip
+            agree(graph.evaluate({"q": q, "v": v, "tau": tau, **data})["vdot"][0], runs, 1e-12)
+
+
+def test_both_forms_of_a_chain_of_ball_joints_are_the_forward_dynamics(agree):
+    """Velocities and forces of ball joints are in ground axes there, and in the child's axes here."""
+    system = general_chain("SS").system()
+    random = np.random.default_rng(1)
+    q = system.integrate(system.neutral(), random.normal(size=6))
+    v, tau = random.normal(size=(2, 6))
+    vdot = system.forward_dynamics(q, v, tau)
+    turn = np.zeros((6, 6))
+    for k in (0, 1):
+        turn[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = system.pose(q, f"body{k + 1}").R
+    relative = turn @ v
+    angular = np.concatenate([relative[:3], relative[:3] + relative[3:]])
+    moving = np.concatenate(
+        [np.cross(angular[3 * k : 3 * k + 3], relative[3 * k : 3 * k + 3]) for k in (0, 1)]
+    )
+    expected = turn @ vdot + moving
+    for graph, data in (non_recursive(system.plan), recursive(system.plan)):
+        found = graph.evaluate({"q": q, "v": relative, "tau": turn @ tau, **data})["vdot"][0]
+        agree(found, expected, 1e-12)
+
+
+def test_break_even_of_recursive_and_non_recursive_forms():
+    """Nikravesh et al. print 6 revolute and 5 spherical joints, by CPU time."""
+    assert break_even("S", 6) in (4, 5, 6)
+    before, after = forms("R", 4), forms("R", 8)
+    assert before.non_recursive < before.recursive and after.recursive < after.non_recursive
+    assert after.non_recursive == pytest.approx(5563, rel=0.01)
+    star = forms("R", 12, star=True)
+    assert star.non_recursive < star.recursive
+    assert star.non_recursive == pytest.approx(5639, rel=0.01)

@@ -1,0 +1,136 @@
+"""Graphs compiled into lanes against their evaluation, and specialised systems against general ones."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import catena as ct
+from catena.equations import ExpressionGraph, graph_of, plan_in_numbers, program_of, unroll
+from catena.equations.specialising import ALGORITHMS, Order
+from catena.equations.unrolling import new_symbols
+from catena.kernels import cache
+from catena.mechanism.generators import arm7, four_bar, random_mechanism
+from catena.spatial.scalars import absolute, array, atan2, cos, floor, less, sign, sin, sqrt, where
+
+WAIT = 300.0
+
+
+def test_every_operation_of_a_graph_runs_in_lanes(agree):
+    x = new_symbols("x", 3)
+    a, b, c = x
+    values = [
+        a + b, a - b, a * b, a / b, -c, sin(a), cos(b), sqrt(c), atan2(a, b), absolute(b), floor(a), sign(b),
+        where(less(a, b), a * c, b), a, 2.5, where(less(b, a), 1.0, 0.0), a**3,
+    ]  # fmt: skip
+    graph = graph_of("everything", {"x": x}, {"y": array(values)})
+    random = np.random.default_rng(0).uniform(0.1, 2.0, (11, 3)) * [1.0, -1.0, 1.0]
+    status, found = program_of(graph).run({"x": random}, len(random))
+    assert status == 0
+    agree(found["y"], graph.evaluate({"x": random})["y"], 1e-14)
+
+
+@pytest.mark.parametrize("lanes", [2, 4])
+def test_pieces_of_a_graph_pass_values_on(mixed, agree, lanes):
+    """A graph of many pieces, with other lanes than the processor's too."""
+    system = mixed(1, bodies=6).system()
+    graph = ExpressionGraph.of(
+        unroll(ALGORITHMS["articulated_body"], plan_in_numbers(system.plan), ("q", "qd", "tau"))
+    )
+    assert len(graph.operations) > 1500
+    random = np.random.default_rng(1)
+    q = system.integrate(system.neutral(), random.normal(size=(7, system.nv)))
+    v, tau = random.normal(size=(2, 7, system.nv))
+    _, found = program_of(graph, lanes).run({"q": q, "qd": v, "tau": tau}, 7)
+    agree(found["qdd"], system.forward_dynamics(q, v, tau), 1e-11)
+
+
+def test_a_specialised_system_gives_the_same_answers(agree):
+    system = arm7().system()
+    fast = system.specialise("forward_dynamics", "inverse_dynamics", "mass_matrix", "bias_force")
+    random = np.random.default_rng(2)
+    q, v, tau = random.normal(size=(3, 9, 7))
+    # Before and after it is ready; batches, single states, and inputs that are rarely there.
+    for _ in range(2):
+        agree(fast.forward_dynamics(q, v, tau), system.forward_dynamics(q, v, tau), 1e-13)
+        agree(fast.forward_dynamics(q[0], v[0], tau[0]), system.forward_dynamics(q[0], v[0], tau[0]), 1e-13)
+        agree(fast.forward_dynamics(q, v), system.forward_dynamics(q, v), 1e-13)
+        agree(fast.inverse_dynamics(q, v, tau), system.inverse_dynamics(q, v, tau), 1e-13)
+        agree(fast.mass_matrix(q), system.mass_matrix(q), 1e-13)
+        agree(fast.bias_force(q, v), system.bias_force(q, v), 1e-13)
+        tip = list(system.mechanism.bodies)[-1]
+        wrench = {tip: np.ones(6)}
+        agree(
+            fast.forward_dynamics(q, v, tau, f_ext=wrench),
+            system.forward_dynamics(q, v, tau, f_ext=wrench),
+            1e-13,
+        )
+        assert fast.wait(WAIT)
+    assert fast.is_ready
+    assert set(fast.seconds) == {"articulated_body", "newton_euler", "composite_body"}
+
+
+def test_a_specialised_system_with_loops_gives_the_same_answers(agree, closed_states_of):
+    system = four_bar().system()
+    fast = system.specialise()
+    assert fast.wait(WAIT)
+    q, v, tau = closed_states_of(system, 0, 5)
+    agree(fast.forward_dynamics(q, v, tau), system.forward_dynamics(q, v, tau), 1e-13)
+    agree(fast.forward_dynamics(q[0], v[0], tau[0]), system.forward_dynamics(q[0], v[0], tau[0]), 1e-13)
+
+
+def test_a_specialised_system_complains_as_a_general_one_does():
+    system = arm7().system()
+    fast = system.specialise()
+    assert fast.wait(WAIT)
+    q = np.zeros(7)
+    with pytest.raises(ct.StateError, match="joint"):
+        fast.forward_dynamics(np.where(np.arange(7) == 2, np.nan, q), q, q)
+    with pytest.raises(ct.UnknownNameError, match="inverse_dynamics"):
+        system.specialise("inverse_dynamic")
+    system.mechanism.add_body("late", 1.0)
+    with pytest.raises(ct.StaleSystemError):
+        fast.forward_dynamics(q, q, q)
+
+
+def test_what_was_specialised_is_kept_on_disk(tmp_path, monkeypatch):
+    monkeypatch.setenv("CATENA_CACHE", str(tmp_path))
+    system = random_mechanism(5, 2, ["Revolute"]).system()
+    assert system.specialise().wait(WAIT)
+    order = Order("articulated_body", system.plan, frozenset({"f_ext", "a_base"}), ct.kernels.target().lanes)
+    entry = order.entry()
+    assert entry is not None and cache.read(entry) is not None
+    before = ct.compilations()
+    again = system.specialise()
+    assert again.wait(WAIT) and ct.compilations() == before
+    heavier = random_mechanism(5, 2, ["Revolute"])
+    heavier.gravity = (0.0, 0.0, -1.0)
+    other = Order("articulated_body", heavier.system().plan, order.absent, order.lanes)
+    assert other.entry() != entry
+
+
+def test_a_kind_from_a_prompt_is_specialised_in_this_process():
+    """Such a kind cannot be sent to another process; the program ends although nobody waits."""
+    script = """
+import numpy as np, catena as ct
+from dataclasses import dataclass
+from catena.spatial import Transform
+@dataclass(frozen=True)
+class Turn(ct.JointKind):
+    nq = 1
+    nv = 1
+    def transform(self, q):
+        return Transform.rotation((0.0, 0.0, 1.0), q[0])
+m = ct.Mechanism("typed")
+m.add_body("b", 1.0, (0.1, 0.0, 0.0), 0.2)
+m.add_joint("j", "ground", "b", Turn())
+s = m.system()
+fast = s.specialise()
+assert fast.wait(200.0)
+print(float(fast.forward_dynamics([0.1], [0.2], [0.3])[0]), float(s.forward_dynamics([0.1], [0.2], [0.3])[0]))
+"""
+    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
+    assert answer.returncode == 0, answer.stderr
+    ours, theirs = answer.stdout.split()
+    assert float(ours) == pytest.approx(float(theirs), rel=1e-14)
