@@ -43,9 +43,13 @@ CONTROL = [
     "TaskSpace",
     "sampled",
 ]
+FORCES = [
+    "Bushing", "Cable", "Drag", "GasSpring", "JointSpring", "JointStop", "PointSpring", "Table", "TabledJointSpring",
+    "TabledPointSpring", "ConstantWrench",
+]  # fmt: skip
 DESCRIPTIONS = [
     "Pose", "Revolute", "Prismatic", "Helical", "Cylindrical", "Universal", "Planar", "Sdof", "Mechanism", "Event",
-    "Projection", "Baumgarte", "Corrective", "TipContact", "Support", "set_threads",
+    "Projection", "Baumgarte", "Corrective", "TipContact", "Support", "set_threads", "ExternalWrench", "Stepper",
 ]  # fmt: skip
 
 
@@ -128,7 +132,10 @@ GOOD: dict[str, Any] = {
     "p": (1, 2, 3), "quat": None, "rpy": (0.1, 0.2, 0.3), "R": None, "axis": "y", "pitch": 0.1, "axis1": "x",
     "axis2": "y", "normal": "z", "motions": "rx", "direction": 1, "terminal": True, "every": 2, "time": 0.1,
     "constrained": ("dz",), "support": ct.Support(), "twist": np.zeros(6), "count": 1, "arguments": ct.Pose(),
-    "options": 0.1,
+    "options": 0.1, "between": None, "x": (0.0, 1.0), "y": (0.0, 2.0), "smooth": False, "beyond": "line", "length": 1.0,
+    "column": 0.5, "exponent": 1.4, "outside": 0.0, "linear": 0.1, "quadratic": 0.0, "angular": 0.0, "symbolic": False,
+    "angular_quadratic": 0.0, "low": (-1.0,), "high": (1.0,), "spring": ct.forces.Table((0.0, 1.0), (0.0, 2.0)),
+    "damper": None, "component": 0,
 }  # fmt: skip
 OF_SUBJECT: dict[str, Good] = {
     **dict.fromkeys(("q", "q0", "q1", "guess", "posture"), lambda s: s.q),
@@ -161,6 +168,20 @@ SPECIAL: dict[tuple[str, str], Good] = {
     ("report", "path"): lambda s: FOLDER / "catena_fuzz.html",
     ("plot", "path"): lambda s: None,
     ("load", "path"): lambda s: FOLDER / "catena_fuzz.nc",
+    ("GasSpring", "force"): lambda s: 10.0,
+    ("JointStop", "stiffness"): lambda s: (100.0,),
+    ("JointStop", "damping"): lambda s: (1.0,),
+    ("add_bushing", "stiffness"): lambda s: (1.0,) * 6,
+    ("add_bushing", "damping"): lambda s: (1.0,) * 6,
+    ("Bushing", "stiffness"): lambda s: (1.0,) * 6,
+    ("Bushing", "damping"): lambda s: (1.0,) * 6,
+    ("add_force", "kind"): lambda s: ct.forces.PointSpring(3.0),
+    ("add_force", "joint"): lambda s: None,
+    ("add_force", "between"): lambda s: ("ground", s.frame),
+    ("ExternalWrench", "function"): lambda s: lambda t: np.ones(6),
+    ("ExternalWrench", "axes"): lambda s: None,
+    ("Stepper", "step"): lambda s: 1e-3,
+    ("Stepper", "integrator"): lambda s: "rk4",
     ("JointPath", "rest"): lambda s: s.q,
     ("JointPath", "step"): lambda s: 0.01,
     ("TaskPath", "step"): lambda s: 0.01,
@@ -169,16 +190,8 @@ SPECIAL: dict[tuple[str, str], Good] = {
 ANYTHING = {"actuated", "progress", "check", "show", "partial", "terminal", "periodic"}
 # What is called as it is, and raises what it likes.
 FUNCTIONS = {
-    "function",
-    "control",
-    "inputs",
-    "events",
-    "motion",
-    "forces",
-    "position",
-    "velocity",
-    "acceleration",
-}
+    "function", "control", "inputs", "events", "motion", "forces", "position", "velocity", "acceleration", "kind",
+}  # fmt: skip
 # Numbers that ask for something good that never ends, or that takes all memory.
 LASTING = {
     "duration", "samples", "step", "rate", "rtol", "atol", "tracking", "times", "count", "every", "degree", "memory",
@@ -296,14 +309,16 @@ def target(random: np.random.Generator) -> tuple[str, Subject, Callable[..., Any
     if where < 0.94:
         name = str(random.choice(CONTROL))
         return name, s, getattr(control, name)
-    name = str(random.choice(DESCRIPTIONS))
-    return name, s, getattr(ct, name)
+    name = str(random.choice([*DESCRIPTIONS, *FORCES]))
+    return name, s, getattr(ct.forces if name in FORCES else ct, name)
 
 
 def used(name: str, s: Subject, found: Any) -> Any:
     """What follows from an answer: references are asked at a time, controllers for a state."""
     if hasattr(found, "at") and not isinstance(found, ct.Trajectory):
         return found.at(0.005)
+    if isinstance(found, ct.Stepper):
+        return found.step(s.v)
     if isinstance(found, control.Controller) and s.system.nv:
         found.start(s.system)
         return found(0.0, s.q, s.v)
@@ -396,19 +411,16 @@ def check(seed: int) -> list[str]:
 
 def test_every_parameter_is_known():
     """A function or parameter that is new has to be told what is good for it."""
-    s, run = subject(0), run_of(0)
-    functions = [getattr(s.system, n) for n in SYSTEM] + [getattr(s.mechanism, n) for n in MECHANISM]
-    functions += [getattr(run, n) for n in TRAJECTORY] + [getattr(references, n) for n in REFERENCES]
-    functions += [
-        ct.simulate,
-        *(getattr(control, n) for n in CONTROL),
-        *(getattr(ct, n) for n in DESCRIPTIONS),
-    ]
+    places = [
+        (ct.System, SYSTEM), (ct.Mechanism, MECHANISM), (ct.Trajectory, TRAJECTORY), (references, REFERENCES),
+        (control, CONTROL), (ct, [*DESCRIPTIONS, "simulate"]), (ct.forces, FORCES),
+    ]  # fmt: skip
     unknown = {
-        f"{function.__name__}({parameter})"
-        for function in functions
-        for parameter in inspect.signature(function).parameters
-        if parameter not in GOOD and parameter not in OF_SUBJECT
+        f"{name}({parameter})"
+        for place, names in places
+        for name in names
+        for parameter in inspect.signature(getattr(place, name)).parameters
+        if parameter not in GOOD and parameter not in OF_SUBJECT and parameter != "self"
     }
     assert not unknown, "say in GOOD or OF_SUBJECT what these should be"
 

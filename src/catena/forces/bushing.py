@@ -11,6 +11,7 @@ import numpy as np
 from catena.errors import ModelError
 from catena.forces.contract import FrameForce, Relative
 from catena.forces.deflection import exact_rate
+from catena.given import real_array, shown
 from catena.spatial import Force, Motion, is_symbolic, log
 from catena.spatial.scalars import array
 
@@ -79,9 +80,9 @@ def _matrix(name: str, value: Any) -> tuple[float, ...]:
     if is_symbolic(value):
         return tuple(value)
     try:
-        found = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ModelError(f"Bushing: {name} is {value!r}, which are not numbers: give floats") from None
+        found = real_array(value)
+    except ValueError:
+        raise ModelError(f"Bushing: {name} is {shown(value)}, which are not numbers: give floats") from None
     if found.size == 0 or not found.any():
         return ()
     if found.shape not in ((6,), (36,), (6, 6)):
@@ -92,9 +93,10 @@ def _matrix(name: str, value: Any) -> tuple[float, ...]:
         raise ModelError(f"Bushing: {name} holds NaN or infinity: give finite numbers")
     full = np.diag(found) if found.shape == (6,) else found.reshape(6, 6)
     size = np.abs(full).max()
-    if np.abs(full - full.T).max() > 1e-9 * size:
+    if np.abs(full / size - full.T / size).max() > 1e-9:
         raise ModelError(f"Bushing: {name} is not symmetric: give a symmetric 6 x 6 matrix")
-    if np.linalg.eigvalsh(full).min() < -1e-9 * size:
+    # In parts of the largest entry, because squares of very large ones overflow.
+    if np.linalg.eigvalsh(full / size).min() < -1e-9:
         raise ModelError(
             f"Bushing: {name} has a negative eigenvalue: a bushing resists motion in every direction"
         )

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from catena.errors import ModelError
+from catena.given import real_array, shown
 from catena.spatial import is_symbolic
 
 
@@ -95,24 +96,24 @@ def numbers(owner: Any, name: str, size: int | None = None, *, least: float = -n
     if is_symbolic(value):
         return
     shape = None if size is None else (size,)
-    values = _checked(
-        type(owner).__name__, name, np.atleast_1d(np.asarray(value, dtype=object)), shape, least
-    )
+    values = _checked(type(owner).__name__, name, value, shape, least)
     object.__setattr__(owner, name, tuple(values.tolist()))
 
 
 def _checked(who: str, name: str, value: Any, shape: tuple[int, ...] | None, least: float) -> np.ndarray:
     try:
-        found = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ModelError(f"{who}: {name} is {value!r}, which are not numbers: give floats") from None
+        found = np.array(real_array(value))
+    except ValueError:
+        raise ModelError(f"{who}: {name} is {shown(value)}, which are not numbers: give floats") from None
+    if shape != ():
+        found = np.atleast_1d(found)
     if shape is not None and found.shape != shape:
         wanted = f"{shape[0]} numbers" if shape else "one number"
         raise ModelError(f"{who}: {name} has shape {found.shape}: give {wanted}")
     if shape is None and found.ndim != 1:
         raise ModelError(f"{who}: {name} has shape {found.shape}: give a row of numbers")
     if not np.isfinite(found).all():
-        raise ModelError(f"{who}: {name} is {value!r}, which holds NaN or infinity: give finite numbers")
+        raise ModelError(f"{who}: {name} is {shown(value)}, which holds NaN or infinity: give finite numbers")
     if (found < least).any():
-        raise ModelError(f"{who}: {name} is {value!r}: give {least:g} or more")
+        raise ModelError(f"{who}: {name} is {shown(value)}: give {least:g} or more")
     return found

@@ -10,6 +10,7 @@ import numpy as np
 
 from catena.errors import ModelError
 from catena.forces.parameters import Parametric, numbers
+from catena.given import is_one_of, shown
 from catena.spatial.scalars import less, where
 
 BEYOND = ("line", "hold")
@@ -31,13 +32,15 @@ class Table(Parametric):
     coefficients: tuple[float, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.smooth, bool):
+            raise ModelError(f"Table: smooth is {shown(self.smooth)}: give True or False")
         numbers(self, "x")
         numbers(self, "y", len(self.x))
         x, y = np.array(self.x), np.array(self.y)
         if len(x) < 2 or (np.diff(x) <= 0.0).any():
             raise ModelError(f"Table: x is {list(self.x)}: give two or more points with x increasing")
-        if self.beyond not in BEYOND:
-            raise ModelError(f"Table: beyond is {self.beyond!r}: choose one of {', '.join(BEYOND)}")
+        if not is_one_of(self.beyond, BEYOND):
+            raise ModelError(f"Table: beyond is {shown(self.beyond)}: choose one of {', '.join(BEYOND)}")
         object.__setattr__(
             self, "coefficients", tuple(_pieces(x, y, self.smooth, self.beyond).ravel().tolist())
         )

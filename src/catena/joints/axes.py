@@ -38,7 +38,7 @@ def direction(spec: Any, owner: str = "joint") -> Direction:
             known = ", ".join(NAMED)
             raise ModelError(f"{owner}: axis {spec!r} is not known; use one of {known}, or a 3-vector.")
         return NAMED[spec]
-    if _is_symbolic(spec):
+    if is_symbolic(spec) and np.shape(spec)[:1] in ((), (3,)):
         x, y, z = spec
         return (x, y, z)
     try:
@@ -62,13 +62,6 @@ def direction(spec: Any, owner: str = "joint") -> Direction:
     if abs(length * largest - 1.0) < 4e-16:
         return tuple(vector.tolist())
     return (x / length, y / length, z / length)
-
-
-def _is_symbolic(spec: Any) -> bool:
-    """Return whether a direction is one of symbols; what is nested deeper is no direction."""
-    if not isinstance(spec, list | tuple):
-        return is_symbolic(spec)
-    return len(spec) == 3 and any(is_symbolic(x) for x in spec if not isinstance(x, list | tuple))
 
 
 def axis(spec: AxisSpec) -> np.ndarray:

@@ -187,7 +187,7 @@ def check_unit_quaternion(q: np.ndarray, who: str) -> None:
 
 def number(name: str, value: Any, owner: str) -> Any:
     """Return `value` as a finite float, or unchanged when it is a symbol; otherwise raise a ModelError."""
-    if not isinstance(value, list | tuple) and is_symbolic(value):
+    if is_symbolic(value):
         return value
     try:
         result = real_number(value)

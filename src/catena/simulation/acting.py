@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import SimulationError, StateError
+from catena.given import real_array, shown
 from catena.simulation import loads
 from catena.simulation.external import Push, as_polynomial, as_wrench
 from catena.simulation.faults import joint_of
@@ -112,13 +113,10 @@ class Acting:
         """Forces (states, nv) from what a controller gave for states of the shape `batch`."""
         nv = self.system.nv
         try:
-            given = np.asarray(given)
-            if given.dtype == object or np.iscomplexobj(given):
-                raise TypeError
-            given = given.astype(np.float64)
-        except (TypeError, ValueError):
+            given = real_array(given)
+        except ValueError:
             raise SimulationError(
-                f"The controller gave {given!r} at t = {t:.9g} s; it must give numbers, one for each velocity "
+                f"The controller gave {shown(given)} at t = {t:.9g} s; it must give numbers, one for each velocity "
                 f"component of the joints {', '.join(self.system.joints[:8])}."
             ) from None
         if given.shape[-1:] != (nv,):
@@ -174,10 +172,10 @@ class Acting:
         for joint, motion in self.motion.items():
             parts = motion.at(t) if hasattr(motion, "at") else motion(t)
             try:
-                q, v, vdot = (np.atleast_1d(np.asarray(x, dtype=np.float64)) for x in parts)
+                q, v, vdot = (np.atleast_1d(real_array(x)) for x in parts)
             except (TypeError, ValueError) as error:
                 raise SimulationError(
-                    f"The motion of joint {joint!r} at t = {t:.9g} s is {parts!r}; give position, velocity and "
+                    f"The motion of joint {joint!r} at t = {t:.9g} s is {shown(parts)}; give position, velocity and "
                     f"acceleration."
                 ) from error
             sizes = (

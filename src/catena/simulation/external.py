@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import SimulationError, StateError
+from catena.given import real_array, shown
 from catena.simulation.control.symbols import stack
 from catena.simulation.references import Constant, PiecewisePolynomial
 
@@ -29,10 +30,14 @@ class ExternalWrench:
     symbolic: bool = False
 
     def __post_init__(self) -> None:
-        if not (callable(self.function) or hasattr(self.function, "at")):
+        if not (callable(self.function) or callable(getattr(self.function, "at", None))):
             raise StateError(
-                f"ExternalWrench: {self.function!r} is no function; give one of t, or of (t, q, v), or a reference."
+                f"ExternalWrench: {shown(self.function)} is no function; give one of t, of (t, q, v), or a reference."
             )
+        if self.axes is not None and not isinstance(self.axes, str):
+            raise StateError(f"ExternalWrench: axes is {shown(self.axes)}; name a frame, or leave it out.")
+        if not isinstance(self.symbolic, bool):
+            raise StateError(f"ExternalWrench: symbolic is {shown(self.symbolic)}; give True or False.")
         if self.symbolic and hasattr(self.function, "at"):
             raise StateError("ExternalWrench: a reference is no formula; leave symbolic out.")
 
@@ -64,12 +69,13 @@ class ExternalWrench:
             given = self.function(t, q.copy(), v.copy()) if self.wants_state else self.function(t)
         try:
             # A list may hold numbers beside one number for each state.
-            wrench = stack(given) if isinstance(given, (list, tuple)) else np.asarray(given, dtype=np.float64)
+            wrench = stack(given) if isinstance(given, (list, tuple)) else real_array(given)
         except (TypeError, ValueError):
             wrench = np.zeros(0)
         if wrench.shape not in ((6,), (len(q), 6)) or not np.isfinite(wrench).all():
             raise SimulationError(
-                f"The wrench on {frame!r} is {given!r} at t = {t:.9g} s; give six finite numbers, moment and force."
+                f"The wrench on {frame!r} is {shown(given)} at t = {t:.9g} s; give six finite numbers, moment and "
+                f"force."
             )
         return wrench
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import shown
+from catena.given import is_finite, is_one_of, is_positive, shown
 from catena.mechanism.validation import known
 from catena.simulation.drift import NAMES, Remedy
 from catena.simulation.external import as_wrench
@@ -45,31 +45,30 @@ class Problem:
             raise StateError(
                 f"simulate needs a system, found {type(system).__name__}; plan one with m.system()."
             )
-        if integrator not in INTEGRATORS:
-            raise StateError(f"There is no integrator {integrator!r}; choose {', '.join(INTEGRATORS)}.")
-        if self.is_fixed and not (_is_number(step) and step > 0.0):  # type: ignore[operator]
+        if not is_one_of(integrator, INTEGRATORS):
+            raise StateError(f"There is no integrator {shown(integrator)}; choose {', '.join(INTEGRATORS)}.")
+        if self.is_fixed and not is_positive(step):
             raise StateError(
-                f"{integrator} takes fixed steps: give step= a positive number of seconds, found {step}."
+                f"{integrator} takes fixed steps: give step= a positive number of seconds, found {shown(step)}."
             )
         if not self.is_fixed and step is not None:
             raise StateError(f"{integrator} chooses its steps by itself; leave step out, or choose rk4.")
-        if not (_is_number(self.rtol) and _is_number(self.atol)):
-            raise StateError(f"rtol is {self.rtol!r} and atol {self.atol!r}; give finite numbers.")
+        if not (is_finite(self.rtol) and is_finite(self.atol)):
+            raise StateError(f"rtol is {shown(self.rtol)} and atol {shown(self.atol)}; give finite numbers.")
         if not (self.rtol >= 0.0 and self.atol >= 0.0 and self.rtol + self.atol > 0.0):
             raise StateError(
                 f"rtol is {self.rtol} and atol {self.atol}; they must not be negative, nor both zero."
             )
         if self.control is not None and not callable(self.control):
-            raise StateError(f"control is {self.control!r}; give a function of (t, q, v), or a controller.")
-        named = isinstance(self.drift, str) and self.drift in NAMES
-        if not named and not isinstance(self.drift, tuple(NAMES.values())):
+            raise StateError(f"control is {shown(self.control)}; give a function of (t, q, v), or a controller.")
+        if not is_one_of(self.drift, NAMES) and not isinstance(self.drift, Remedy):
             raise StateError(
-                f"There is no drift control {shown(self.drift)}; choose {', '.join(NAMES)}, or give ct.Projection(every), "
-                f"ct.Baumgarte(time) or ct.Corrective(stiffness, damping)."
+                f"There is no drift control {shown(self.drift)}; choose {', '.join(NAMES)}, or give "
+                f"ct.Projection(every), ct.Baumgarte(time) or ct.Corrective(stiffness, damping)."
             )
         for name, given in (("motion", self.motion), ("forces", self.forces)):
             if not isinstance(given, Mapping):
-                raise StateError(f"{name} is {given!r}; give a mapping from names to functions of the time.")
+                raise StateError(f"{name} is {shown(given)}; give a mapping from names to functions of the time.")
         frames = list(system.plan.body_pose)
         for frame, wrench in self.forces.items():
             known("frame", frame, frames, "forces")
@@ -88,7 +87,3 @@ class Problem:
     def rate(self) -> float | None:
         """How often the controller is asked [Hz]; None for always, or for no controller."""
         return getattr(self.control, "rate", None)
-
-
-def _is_number(x: Any) -> bool:
-    return isinstance(x, (int, float, np.integer, np.floating)) and bool(np.isfinite(x))

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from catena.errors import CatenaError, LoopError, StateError
+from catena.given import is_positive, shown
 from catena.simulation import loads
 from catena.simulation.acting import Acting
 from catena.simulation.arguments import event_list, initial_state, sample_times
@@ -80,12 +81,11 @@ class Run:
         check: bool,
     ) -> None:  # fmt: skip
         self.problem, self.system, self.check = problem, problem.system, check
-        try:
-            self.duration = float(duration)
-        except (TypeError, ValueError):
-            raise StateError(f"duration is {duration!r}; give a positive number of seconds.") from None
-        if not (np.isfinite(self.duration) and self.duration > 0.0):
-            raise StateError(f"duration is {duration}; give a positive number of seconds.")
+        if not is_positive(duration):
+            raise StateError(f"duration is {shown(duration)}; give a positive number of seconds.")
+        self.duration = float(duration)
+        if not isinstance(check, bool | np.bool_):
+            raise StateError(f"check is {shown(check)}; give True or False.")
         system = self.system
         self.events: list[Event] = event_list(events)
         q, v = initial_state(system, q, v)

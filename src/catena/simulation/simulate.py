@@ -61,11 +61,12 @@ def simulate(
         raise StateError(
             f"There are {len(systems)} systems and {len(controls)} controllers; give as many of both, or one of either."
         )
+    motion, forces = ({} if given is None else given for given in (motion, forces))
     runs = [
         Run(
             Problem(
-                systems[k % len(systems)], controls[k % len(controls)], motion or {}, forces or {}, integrator, step, rtol,
-                atol, drift,
+                systems[k % len(systems)], controls[k % len(controls)], motion, forces, integrator, step, rtol, atol,
+                drift,
             ),
             q, v, duration, events, samples, progress, check,
         ).go()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import SimulationError, StateError
+from catena.given import is_finite, is_one_of, is_positive, real_array, shown
 from catena.kernels import Session
 from catena.simulation.acting import Acting
 from catena.simulation.arguments import initial_state
@@ -48,15 +49,15 @@ class Stepper:
         forces: Mapping[str, Callable[..., Any]] | None = None,
         drift: str | Remedy = "projection",
     ) -> None:
-        if integrator not in METHODS:
-            raise StateError(f"Stepper: there is no method {integrator!r} here; choose {', '.join(METHODS)}.")
-        if not (isinstance(step, (int, float)) and np.isfinite(step) and step > 0.0):
-            raise StateError(f"Stepper: step is {step!r}; give a positive number of seconds.")
+        if not is_one_of(integrator, METHODS):
+            raise StateError(f"Stepper: there is no method {shown(integrator)} here; choose {', '.join(METHODS)}.")
+        if not is_positive(step):
+            raise StateError(f"Stepper: step is {shown(step)}; give a positive number of seconds.")
         adaptive = integrator in ADAPTIVE
         tolerance = {"rtol": ANY_ERROR, "atol": ANY_ERROR} if adaptive else {}
         self.problem = Problem(
-            system, None, motion or {}, forces or {}, integrator, None if adaptive else float(step), drift=drift,
-            **tolerance,
+            system, None, {} if motion is None else motion, {} if forces is None else forces, integrator,
+            None if adaptive else float(step), drift=drift, **tolerance,
         )  # fmt: skip
         self.system, self.size = system, float(step)
         q, v = initial_state(system, q, v)
@@ -102,6 +103,8 @@ class Stepper:
                 f"Stepper: q has shape {q.shape} and v {v.shape}; this stepper moves a batch of shape {self.batch}."
             ) from None
         self._start = (q.reshape(-1, system.nq), v.reshape(-1, system.nv))
+        if not is_finite(t):
+            raise StateError(f"Stepper: t is {shown(t)}; give a time in seconds.")
         self.t = float(t)
         self._q[:], self._v[:] = self._start
         if self._acting.motion:
@@ -148,13 +151,10 @@ class Stepper:
         acting, nv = self._acting, self.system.nv
         if type(tau) is not np.ndarray or tau.dtype != np.float64:
             try:
-                tau = np.asarray(tau)
-                if tau.dtype == object or np.iscomplexobj(tau):
-                    raise TypeError
-                tau = tau.astype(np.float64)
-            except (TypeError, ValueError):
+                tau = real_array(tau)
+            except ValueError as error:
                 raise StateError(
-                    f"Stepper: tau is {tau!r}; give numbers, one for each velocity component."
+                    f"Stepper: tau is {shown(tau)} ({error}); give one number for each velocity component."
                 ) from None
         if tau.shape[-1:] != (nv,):
             raise StateError(
@@ -162,7 +162,7 @@ class Stepper:
                 f"component of the joints {', '.join(self.system.joints[:8])}."
             )
         try:
-            self._given[:] = np.broadcast_to(tau, (*self.batch, nv)).reshape(-1, nv) if self.batch else tau
+            self._given[:] = np.broadcast_to(tau, (*self.batch, nv)).reshape(-1, nv)
         except ValueError:
             raise StateError(
                 f"Stepper: tau has shape {tau.shape}; it must fit to {(*self.batch, nv)}."
