@@ -61,6 +61,9 @@ def plan(mechanism: Mechanism, root: str | None = None, cut: Iterable[str] = ())
 
 def _check_finite(found: Plan) -> None:
     """Raise for bodies so heavy, or joints so far away, that float64 does not hold what follows from them."""
+    if found.inertia.dtype == object:
+        # Symbols stand for numbers that will be given later.
+        return
     sound = np.isfinite(found.inertia).all(axis=1) & np.isfinite(found.placement_p).all(axis=1)
     if not sound.all():
         names = ", ".join(repr(name) for name in found.bodies[int(np.argmin(sound))])
