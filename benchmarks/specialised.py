@@ -19,13 +19,18 @@ from catena.mechanism.generators import arm7, four_bar, humanoid, stewart
 
 BATCH = 4096
 # Mechanisms, and how many times quicker than the general code their specialised one is meant to be.
-RIVALS = {"arm7": (arm7, 1.7), "humanoid": (humanoid, 1.5), "stewart": (stewart, 1.5), "four_bar": (four_bar, None)}
+RIVALS = {
+    "arm7": (arm7, 1.7),
+    "humanoid": (humanoid, 1.5),
+    "stewart": (stewart, 1.5),
+    "four_bar": (four_bar, None),
+}
 COMPILED_WITHIN = {"arm7": 3.0, "humanoid": 30.0, "stewart": None}
 LENGTHS = range(2, 13)
 
 NOT_SHOWN = (
-    "mechanisms whose numbers are general, of which folding leaves more: these have right angles and symmetric links, as "
-    "machines do. The peer is Catena's own general code."
+    "mechanisms whose numbers are general, of which folding leaves more: these have right angles and symmetric links, "
+    "as machines do. The peer is Catena's own general code."
 )
 
 
@@ -36,8 +41,12 @@ def report() -> str:
     return "\n".join(
         [
             comparison_table(f"Specialised forward dynamics, {BATCH} states, one thread", rows, NOT_SHOWN),
-            figure_table("Until a specialised kernel is there", compiling, "the general code, which serves meanwhile."),
-            figure_table("Recursive against non-recursive form", break_even(), "forms that share what they can."),
+            figure_table(
+                "Until a specialised kernel is there", compiling, "the general code, which serves meanwhile."
+            ),
+            figure_table(
+                "Recursive against non-recursive form", break_even(), "forms that share what they can."
+            ),
         ]
     )
 
@@ -53,7 +62,10 @@ def compare(name: str, mechanism: Any, aim: float | None) -> Comparison:
     if not error < 1e-9 * np.max(np.abs(tau)) * 1e3:
         raise AssertionError(f"{name}: results differ by {error:.1e}; the times mean nothing.")
     seconds = best_of(
-        {"fast": lambda: fast.forward_dynamics(q, v, tau), "general": lambda: system.forward_dynamics(q, v, tau)}
+        {
+            "fast": lambda: fast.forward_dynamics(q, v, tau),
+            "general": lambda: system.forward_dynamics(q, v, tau),
+        }
     )
     return Comparison(name, "general code", seconds["fast"] / BATCH, seconds["general"] / BATCH, aim)
 

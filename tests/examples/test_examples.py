@@ -119,7 +119,19 @@ def check_two_links(report: str, pictures: set[str]) -> None:
     assert numbers(report, "moving the mass centre changes angles by")[0] < 1e-9
 
 
+def check_equations(report: str, pictures: set[str]) -> None:
+    """The mass matrix is read and exact, folding saves, and the break points are those of the paper's range."""
+    assert pictures == {"gantt", "figure_6_operations", "figure_7_speed_ups"}
+    assert "H(q) = " in report and r"\cos {q_{2}}" in report
+    assert numbers(report, "off the running code by")[0] < 1e-14
+    general, folded = numbers(report, "forward dynamics of arm7:")
+    assert folded < 0.4 * general
+    revolute, spherical = (int(n) for n in re.findall(r"fewer operations from (\d+)", report))
+    assert 5 <= revolute <= 8 and 4 <= spherical <= 6
+
+
 CHECKS = {
+    "20_equations": check_equations,
     "00_first_look": check_first_look,
     "01_double_pendulum": check_double_pendulum,
     "02_stanford_arm_valve": check_valve,

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from catena.equations.numeric import FUNCTIONS
+from catena.equations.quick_symbols import quick_symbols
 from catena.equations.unrolling import Call, Unrolled
 from catena.errors import KernelError
 
@@ -79,13 +80,14 @@ class ExpressionGraph:
 
         entries = list((self.symbols if symbols is None else symbols).values())
         nodes: list[Any] = []
-        for k, op in enumerate(self.op):
-            if op == CONSTANT:
-                nodes.append(casadi.SX(self.value[k]))
-            elif op == INPUT:
-                nodes.append(entries[self.left[k]][self.right[k]])
-            else:
-                nodes.append(_CASADI[op](*(nodes[i] for i in self.operands(k))))
+        with quick_symbols():
+            for k, op in enumerate(self.op):
+                if op == CONSTANT:
+                    nodes.append(casadi.SX(self.value[k]))
+                elif op == INPUT:
+                    nodes.append(entries[self.left[k]][self.right[k]])
+                else:
+                    nodes.append(_CASADI[op](*(nodes[i] for i in self.operands(k))))
         return {
             name: array([nodes[k] for k in where.ravel()]).reshape(where.shape)
             for name, where in self.outputs.items()

@@ -14,6 +14,7 @@ from catena.equations.closed_forms import Choice, choose, joint_form, minimal, m
 from catena.equations.derivation import Derivation
 from catena.equations.loop_rows import loop_rows
 from catena.equations.parameters import symbolic_plan
+from catena.equations.quick_symbols import quick_symbols
 from catena.equations.unrolling import Unrolled
 from catena.errors import EquationsError, LoopError
 from catena.kinematics.closure import Runner
@@ -83,7 +84,8 @@ def derive(
     takes = [*equations.takes, *(("base_acceleration",) if base_acceleration else ())]
     plan = symbolic_plan(mechanism, runner.plan, symbols)
     derivation = Derivation(name, plan, takes, f_ext)
-    outputs = equations.derive(Request(derivation, runner, frame, method, at))
+    with quick_symbols():
+        outputs = equations.derive(Request(derivation, runner, frame, method, at))
     return derivation.unrolled(outputs), derivation
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from catena.equations.parameters import SymbolicPlan
+from catena.equations.quick_symbols import quick_symbols
 from catena.kernels import POSITION, VELOCITY, Algorithm, Entry, OnCall, Schedule, Sweep
 from catena.kernels.fields import flatten
 from catena.kernels.plain import PlainRun, outputs_of, run_steps
@@ -76,10 +77,11 @@ def unroll(
     inputs = dict(given) if isinstance(given, Mapping) else symbols_for(algorithm, plan, given)
     run = _Recording if calls else _SymbolicRun
     place = plan.plan.body_pose[frame] if frame is not None else None
-    played = run(algorithm, plan, inputs, place)
-    run_steps(played)
-    played.algorithm = algorithm
-    outputs = outputs_of(played)
+    with quick_symbols():
+        played = run(algorithm, plan, inputs, place)
+        run_steps(played)
+        played.algorithm = algorithm
+        outputs = outputs_of(played)
     noted = (tuple(played.calls), tuple(played.made)) if isinstance(played, _Recording) else ((), ())
     absent = frozenset({*algorithm.inputs, *algorithm.ground_inputs} - inputs.keys())
     played_once = (Played(algorithm, absent, frame),)

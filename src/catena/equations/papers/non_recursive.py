@@ -22,6 +22,7 @@ from catena.equations.papers.scalars import (
     times,
     total,
 )
+from catena.equations.quick_symbols import quick_symbols
 from catena.equations.unrolling import new_symbols
 from catena.spatial.scalars import array
 from catena.structure import Plan
@@ -37,9 +38,10 @@ def non_recursive(
     With `every_zero`, zeros and ones of B, of M_abs and of rotations are multiplied like all other numbers. Velocities
     are B v and gamma is B' v as the equations have it, or both are found `along_the_chain`, which is cheaper.
     """
-    form = _Form(Bodies(plan, every_zero), along_the_chain)
     tau = new_symbols("tau", plan.nv)
-    vdot = solve_ldl(form.M, plus(form.f, tau))
+    with quick_symbols():
+        form = _Form(Bodies(plan, every_zero), along_the_chain)
+        vdot = solve_ldl(form.M, plus(form.f, tau))
     data = form.bodies.data
     inputs = {"q": form.bodies.q, "v": form.bodies.v, "tau": tau, "data": array(data.symbols)}
     graph = graph_of("non-recursive", inputs, {"vdot": vdot}, literal=True)

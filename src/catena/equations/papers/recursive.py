@@ -13,6 +13,7 @@ import numpy as np
 from catena.equations.graph import ExpressionGraph, graph_of
 from catena.equations.papers.ground_axes import Bodies
 from catena.equations.papers.scalars import cross, dot, minus, plus, scaled, solve_ldl, symmetric, times
+from catena.equations.quick_symbols import quick_symbols
 from catena.equations.unrolling import new_symbols
 from catena.spatial.scalars import array
 from catena.structure import Plan
@@ -20,9 +21,10 @@ from catena.structure import Plan
 
 def recursive(plan: Plan) -> tuple[ExpressionGraph, dict[str, np.ndarray]]:
     """The accelerations vdot as a literal graph of q, v, tau and the mechanism's data, and the values of the data."""
-    bodies = Bodies(plan)
     tau = new_symbols("tau", plan.nv)
-    vdot = _Elimination(bodies, tau).vdot()
+    with quick_symbols():
+        bodies = Bodies(plan)
+        vdot = _Elimination(bodies, tau).vdot()
     inputs = {"q": bodies.q, "v": bodies.v, "tau": tau, "data": array(bodies.data.symbols)}
     graph = graph_of("recursive", inputs, {"vdot": vdot}, literal=True)
     return graph, {"data": np.array(bodies.data.values)}
