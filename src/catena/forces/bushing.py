@@ -20,10 +20,10 @@ from catena.spatial.scalars import array
 class Bushing(FrameForce):
     """Stiffness and damping in all six directions between two frames that coincide at rest.
 
-    The deflection d (6,) [rad, m] is the twist that carries frame a to frame b in unit time, [angular; linear]; for
-    small motions, the angles and displacements of b in a. The energy is d^T stiffness d / 2, and the damping wrench on
-    b is -damping v for the relative twist v in b's axes. Each matrix is given as six numbers, for its diagonal, or as
-    36, row after row, or as (6, 6); both are symmetric and not negative.
+    The deflection d (6,) [rad, m] is the twist that carries frame a to frame b in unit time, [angular; linear]: for
+    small motions, the angles and displacements of b in a. It is good short of half a turn. The energy is
+    d^T stiffness d / 2, and the damping wrench on b is -damping v for the relative twist v in b's axes. Each matrix is
+    given as six numbers, for its diagonal, or as 36, row after row, or as (6, 6); both are symmetric and not negative.
     """
 
     stiffness: tuple[float, ...] = ()
