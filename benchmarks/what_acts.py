@@ -58,7 +58,11 @@ def _beside_the_plain_run() -> str:
         seconds = best_of({"with": call, "plain": bare[name]}, rounds=ROUNDS)
         aim = "" if "plain function" in words else "<= 1.5"
         rows.append(Figure(f"{words}, {name}", seconds["with"] / seconds["plain"], "x the plain run", aim))
-    return figure_table("What acts, and what it costs: one second in 1000 steps of rk4", rows, "the first run, which compiles.")
+    return figure_table(
+        "What acts, and what it costs: one second in 1000 steps of rk4",
+        rows,
+        "the first run, which compiles.",
+    )
 
 
 def _steps_from_python() -> str:
@@ -70,7 +74,10 @@ def _steps_from_python() -> str:
     data = mujoco.MjData(model)
     tau = np.zeros(7)
     rows = []
-    for integrator, peer in (("semi_implicit", mujoco.mjtIntegrator.mjINT_EULER), ("rk4", mujoco.mjtIntegrator.mjINT_RK4)):
+    for integrator, peer in (
+        ("semi_implicit", mujoco.mjtIntegrator.mjINT_EULER),
+        ("rk4", mujoco.mjtIntegrator.mjINT_RK4),
+    ):
         model.opt.integrator = peer
         stepper = ct.Stepper(system, np.full(7, 0.3), np.zeros(7), step=1e-3, integrator=integrator)
         mujoco.mj_resetData(model, data)
@@ -85,7 +92,15 @@ def _steps_from_python() -> str:
                 mujoco.mj_step(model, data)
 
         seconds = best_of({"ours": ours, "theirs": theirs}, rounds=ROUNDS)
-        rows.append(Comparison(f"Stepper.step of arm7, {integrator}", "MuJoCo `mj_step`", seconds["ours"] / 200, seconds["theirs"] / 200, 0.5))
+        rows.append(
+            Comparison(
+                f"Stepper.step of arm7, {integrator}",
+                "MuJoCo `mj_step`",
+                seconds["ours"] / 200,
+                seconds["theirs"] / 200,
+                0.5,
+            )
+        )
     return comparison_table("One step from Python", rows, "batches, and reading anything but q and v.")
 
 
@@ -95,7 +110,8 @@ def _whole_runs() -> str:
     q, v, tau = np.full(7, 0.3), np.zeros(7), np.zeros(7)
     run = ct.simulate(arm, q, v, DURATION, control=lambda t, q, v: tau, check=False, progress=False)
     asked = best_of(
-        {"run": lambda: ct.simulate(arm, q, v, DURATION, control=lambda t, q, v: tau, check=False, progress=False)}, rounds=7
+        {"run": lambda: ct.simulate(arm, q, v, DURATION, control=lambda t, q, v: tau, check=False, progress=False)},
+        rounds=7,
     )["run"]  # fmt: skip
     warm = best_of({"run": lambda: ct.simulate(arm, q, v, 1e-3, **SETTINGS)}, rounds=50)["run"]
     squeezer = andrews().system()
@@ -103,7 +119,12 @@ def _whole_runs() -> str:
     rows = [
         Figure("a plain controller in dopri5, for each call", 1e6 * asked / (7 * run.steps), "us", "<= 25"),
         Figure("ct.simulate of one step on a warm system", 1e3 * warm, "ms", "<= 0.3"),
-        Figure("Andrews' mechanism, 0.03 s at the default tolerance", 1e3 * _seconds(squeezer, start, None, 0.03), "ms", "<= 100"),
+        Figure(
+            "Andrews' mechanism, 0.03 s at the default tolerance",
+            1e3 * _seconds(squeezer, start, None, 0.03),
+            "ms",
+            "<= 100",
+        ),
     ]
     row = n_four_bars(40).system()
     upright = row.neutral()

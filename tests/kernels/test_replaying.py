@@ -60,7 +60,9 @@ def run(system, algorithm, steps, lanes=None, states=3, **more):
     q = np.tile(system.neutral(), (states, 1))
     zero = np.zeros((states, 1))
     program = system.program(algorithm, lanes=lanes)
-    return program.run({"q": q, "qd": v, "count": zero, "rare": zero}, states, steps=steps, every=1, **more)[1]
+    return program.run({"q": q, "qd": v, "count": zero, "rare": zero}, states, steps=steps, every=1, **more)[
+        1
+    ]
 
 
 def expected(v, steps):

@@ -30,9 +30,20 @@ def floating_four_bar():
     m.add_joint("free", "ground", "base", ct.Free())
     up, end = ct.Pose(rpy=(0.0, -np.pi / 2, 0.0)), ct.Pose(p=(1.0, 0.0, 0.0))
     m.add_joint("A", "base", "crank", ct.Revolute("y"), in_parent=up)
-    m.add_joint("B", "crank", "coupler", ct.Revolute("y"), in_parent=ct.Pose(p=(1, 0, 0), rpy=(0, np.pi / 2, 0)))
-    m.add_joint("C", "coupler", "rocker", ct.Revolute("y"), in_parent=ct.Pose(p=(1, 0, 0), rpy=(0, np.pi / 2, 0)))
-    m.add_joint("D", "base", "rocker", ct.Revolute("y"), in_parent=end, in_child=ct.Pose(p=(1, 0, 0), rpy=(0, -np.pi / 2, 0)))
+    m.add_joint(
+        "B", "crank", "coupler", ct.Revolute("y"), in_parent=ct.Pose(p=(1, 0, 0), rpy=(0, np.pi / 2, 0))
+    )
+    m.add_joint(
+        "C", "coupler", "rocker", ct.Revolute("y"), in_parent=ct.Pose(p=(1, 0, 0), rpy=(0, np.pi / 2, 0))
+    )
+    m.add_joint(
+        "D",
+        "base",
+        "rocker",
+        ct.Revolute("y"),
+        in_parent=end,
+        in_child=ct.Pose(p=(1, 0, 0), rpy=(0, -np.pi / 2, 0)),
+    )
     return m
 
 
@@ -89,7 +100,9 @@ def test_stiff_methods_bear_coordinates_that_nothing_depends_on():
     run = ct.simulate(
         system, [0.0, 0.3], [0.0, 0.0], 30.0, integrator="radau", rtol=1e-5, atol=1e-7, control=van_der_pol, check=False
     )  # fmt: skip
-    exact = ct.simulate(system, [0.0, 0.3], [0.0, 0.0], 30.0, rtol=1e-9, atol=1e-11, control=van_der_pol, check=False)
+    exact = ct.simulate(
+        system, [0.0, 0.3], [0.0, 0.0], 30.0, rtol=1e-9, atol=1e-11, control=van_der_pol, check=False
+    )
     assert np.abs(run.q[-1] - exact.q[-1]).max() < 0.05
 
 

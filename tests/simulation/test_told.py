@@ -40,7 +40,9 @@ def test_a_crank_along_a_quintic_moves_its_linkage(settings):
     ways = [{"motion": {"A": path}}, {"motion": {"A": lambda t: path.at(t)}}]
     compiled, asked = both(system, q, np.zeros(system.nv), 0.5, ways, settings)
     np.testing.assert_allclose(compiled.q, asked.q, rtol=0.0, atol=1e-10)
-    np.testing.assert_allclose(compiled["A"][:, 0], [path.at(t).q[0] for t in compiled.t], rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(
+        compiled["A"][:, 0], [path.at(t).q[0] for t in compiled.t], rtol=0.0, atol=1e-12
+    )
     assert compiled.closure_error < 1e-10
 
 
@@ -65,7 +67,9 @@ def test_a_wrench_as_a_formula_as_a_table_and_as_a_function(settings):
     np.testing.assert_allclose(compiled.work["wrenches"], asked.work["wrenches"], rtol=0.0, atol=1e-10)
     np.testing.assert_allclose(compiled.wrenches[tip], asked.wrenches[tip], rtol=0.0, atol=1e-9)
 
-    table = ct.spline([0.0, 1.0, 2.0], np.array([[0, 0, 0, 1, 2, 3], [0, 1, 0, 3, 2, 1], [0, 0, 0, 0, 0, 0]]) * 1.0)
+    table = ct.spline(
+        [0.0, 1.0, 2.0], np.array([[0, 0, 0, 1, 2, 3], [0, 1, 0, 3, 2, 1], [0, 0, 0, 0, 0, 0]]) * 1.0
+    )
     ways = [{"forces": {tip: table}}, {"forces": {tip: lambda t: table.at(t).q}}]
     compiled, asked = both(system, q, v, 0.3, ways, settings)
     np.testing.assert_allclose(compiled.q, asked.q, rtol=0.0, atol=1e-11)
@@ -82,7 +86,9 @@ def test_axes_of_a_wrench_turn_it():
         force = np.swapaxes(R, -1, -2) @ np.array([3.0, 0.0, 0.0])
         return np.concatenate([np.zeros_like(force), force], axis=-1)
 
-    told = ct.simulate(system, q, v, 0.2, forces={tip: ct.ExternalWrench(lambda t: [0, 0, 0, 3, 0, 0], axes="ground")})
+    told = ct.simulate(
+        system, q, v, 0.2, forces={tip: ct.ExternalWrench(lambda t: [0, 0, 0, 3, 0, 0], axes="ground")}
+    )
     by_hand = ct.simulate(system, q, v, 0.2, forces={tip: turned})
     np.testing.assert_allclose(told.q[-1], by_hand.q[-1], rtol=0.0, atol=1e-11)
     assert told.audit()["energy"].value < 1e-9
@@ -94,7 +100,13 @@ def test_wrenches_that_are_none_are_refused():
     with pytest.raises(ct.StateError, match="no function"):
         ct.simulate(system, np.zeros(7), np.zeros(7), 0.1, forces={tip: 3.0})
     with pytest.raises(ct.UnknownNameError, match="nowhere"):
-        ct.simulate(system, np.zeros(7), np.zeros(7), 0.1, forces={tip: ct.ExternalWrench(lambda t: 6 * [0.0], axes="nowhere")})
+        ct.simulate(
+            system,
+            np.zeros(7),
+            np.zeros(7),
+            0.1,
+            forces={tip: ct.ExternalWrench(lambda t: 6 * [0.0], axes="nowhere")},
+        )
     with pytest.raises(ct.SimulationError, match="six finite numbers"):
         ct.simulate(system, np.zeros(7), np.zeros(7), 0.1, forces={tip: lambda t: [1.0, 2.0]})
 

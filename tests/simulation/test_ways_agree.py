@@ -85,9 +85,9 @@ def test_an_event_is_met_at_the_same_time_by_law_and_function(settings):
     system, q, v = moving_four_bar()
     event = ct.Event(lambda t, q, v: q[system.slice_q("A").start] - 1.0, "passes", direction=1)
     times = [
-        ct.simulate(
-            system, q, v, 0.1, control=way(system), events=event, check=False, **SETTINGS[settings]
-        ).events[0].t
+        ct.simulate(system, q, v, 0.1, control=way(system), events=event, check=False, **SETTINGS[settings])
+        .events[0]
+        .t
         for way in (as_law, as_function)
     ]
     assert times[0] == pytest.approx(times[1], abs=1e-12)

@@ -19,7 +19,8 @@ def rubbing(cut):
     m.add_joint("B", "a", "b", ct.Revolute("y"), in_parent=end, friction=0.05)
     m.add_joint("C", "b", "c", ct.Revolute("y"), in_parent=end, damping=0.2)
     m.add_joint(
-        "D", "ground", "c", ct.Revolute("y"), in_parent=ct.Pose(p=(1.2, 0, 0.3)), in_child=end, damping=0.3, friction=0.02
+        "D", "ground", "c", ct.Revolute("y"), in_parent=ct.Pose(p=(1.2, 0, 0.3)), in_child=end, damping=0.3,
+        friction=0.02,
     )  # fmt: skip
     m.add_spring_between("damped", "a", "c", stiffness=20.0, rest_length=0.3, damping=2.0)
     return m.system(cut=[cut])

@@ -82,7 +82,14 @@ def load(machine_code: bytes, description: Mapping[str, Any]) -> Program:
     weight = max(1, description["operations"] // USUAL_STEP)
     # The tape keeps the machine code that it calls.
     tape = Tape(
-        calls, constants, description["slots"] * slot_bytes, inputs, outputs, lanes, code=(code,), weight=weight
+        calls,
+        constants,
+        description["slots"] * slot_bytes,
+        inputs,
+        outputs,
+        lanes,
+        code=(code,),
+        weight=weight,
     )
     return Program(tape)
 

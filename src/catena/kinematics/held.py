@@ -89,7 +89,9 @@ def _values(name: str, value: Any, width: int, what: str) -> np.ndarray:
     try:
         x = np.asarray(np.nan) if value is None else real_array(value)
     except ValueError as error:
-        raise StateError(f"joint {name!r}: {shown(value)} is not a number for each {what}: {error}.") from error
+        raise StateError(
+            f"joint {name!r}: {shown(value)} is not a number for each {what}: {error}."
+        ) from error
     if x.ndim == 0 and width == 1:
         x = x[None]
     if x.ndim == 0 or x.shape[-1] != width:

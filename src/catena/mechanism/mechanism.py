@@ -225,7 +225,9 @@ class Mechanism:
         who = f"frame {name!r}"
         validation.known("body", body, self._bodies, who)
         if not isinstance(pose, Pose):
-            raise ModelError(f"{who}: pose is {shown(pose)}, which is not a pose: give Pose(p=(x, y, z), rpy=...)")
+            raise ModelError(
+                f"{who}: pose is {shown(pose)}, which is not a pose: give Pose(p=(x, y, z), rpy=...)"
+            )
         frame = Frame(name, body, pose)
         self._frames[name] = frame
         self._revision += 1
@@ -379,7 +381,7 @@ class Mechanism:
             kind.check(self._element_joint(who, joint).kind, who)
             force = GeneralForce(name, kind, joint)
         else:
-            ends = () if between is None or isinstance(between, str) else tuple(between)
+            ends = tuple(between) if isinstance(between, Iterable) and not isinstance(between, str) else ()
             if joint is not None or len(ends) != 2:
                 raise ModelError(
                     f"{who}: a {type(kind).__name__} acts between two frames: give between=('...', '...') and "
@@ -557,7 +559,9 @@ class Mechanism:
         """The checked positions ("q") or velocities ("v") of joints by name, in the order of the joints."""
         who = f"mechanism {self.name!r}"
         if given is not None and not isinstance(given, Mapping):
-            raise ModelError(f"{who}: the initial {what} is {shown(given)}: give a mapping from joints to numbers")
+            raise ModelError(
+                f"{who}: the initial {what} is {shown(given)}: give a mapping from joints to numbers"
+            )
         values = {}
         for name, value in (given or {}).items():
             kind = self._joints[validation.known("joint", name, self._joints, f"initial {what}")].kind

@@ -51,9 +51,7 @@ def numbers(who: str, what: str, value: Any) -> NDArray[np.float64]:
     """Return `value` as a new float array of finite entries."""
     array = _real(who, what, value, "floats")
     if not np.isfinite(array).all():
-        raise ModelError(
-            f"{who}: {what} is {shown(value)}, which holds NaN or infinity: give finite numbers"
-        )
+        raise ModelError(f"{who}: {what} is {shown(value)}, which holds NaN or infinity: give finite numbers")
     return array
 
 
@@ -265,7 +263,9 @@ def stops(
         raise ModelError(f"{who}: limit_stiffness needs limits: give (low, high) as well")
     stiff = coefficients(who, "limit_stiffness", stiffness, nv)
     if not stiff.all():
-        raise ModelError(f"{who}: limit_stiffness is {shown(stiffness)}: give more than zero, or leave it out")
+        raise ModelError(
+            f"{who}: limit_stiffness is {shown(stiffness)}: give more than zero, or leave it out"
+        )
     return stiff, damps
 
 

@@ -84,9 +84,7 @@ class Acting:
         """Whether there is a controller without a rate of its own."""
         return self.control is not None and self.rate is None
 
-    def command(
-        self, t: float, q: np.ndarray, v: np.ndarray, states: np.ndarray | None = None
-    ) -> np.ndarray:
+    def command(self, t: float, q: np.ndarray, v: np.ndarray, states: np.ndarray | None = None) -> np.ndarray:
         """What the controller gives for the states q (n, nq), v (n, nv) within the limits of the actuators, (n, nv).
         `states` (n,) says which states of the batch they are, all in order if None."""
         nv = self.system.nv
@@ -144,9 +142,7 @@ class Acting:
         rows = [np.broadcast_to(w.at(frame, t, q, v), shape) for frame, w in self.forces.items()]
         return np.concatenate(rows, axis=1)
 
-    def beyond_compiled(
-        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def beyond_compiled(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The joint forces (states, nv) and the wrenches on nodes (states, 6 n) of what does not compile, added to the
         control forces tau."""
         plan = self.system.plan
@@ -192,9 +188,7 @@ class Acting:
             found[joint] = (q, v, vdot)
         return found
 
-    def imposed(
-        self, t: float, q: np.ndarray, v: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def imposed(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The states with the prescribed joints where they must be, and the accelerations (states, nv) of these
         joints, zero elsewhere."""
         q, v, vdot = q.copy(), v.copy(), np.zeros_like(v)
@@ -244,5 +238,7 @@ def _pushed(functions: tuple[Any, ...], t: Any, q: Any, v: Any) -> np.ndarray:
     rows = [function(t, q, v) for function in functions]
     for row in rows:
         if len(row) != 6:
-            raise StateError(f"ExternalWrench: a formula gave {len(row)} numbers; give six, moment and force.")
+            raise StateError(
+                f"ExternalWrench: a formula gave {len(row)} numbers; give six, moment and force."
+            )
     return array([x.item() if isinstance(x, np.ndarray) else x for row in rows for x in row])

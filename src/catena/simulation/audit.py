@@ -218,7 +218,9 @@ def _energy(run: Trajectory) -> list[Line]:
         f"the samples"
     )
     if value <= bound:
-        return [Line("energy", value, bound, "", "ok", f"{text}: as far as that tells, the motion is accurate.")]
+        return [
+            Line("energy", value, bound, "", "ok", f"{text}: as far as that tells, the motion is accurate.")
+        ]
     if COARSE * len(run.t) < run.steps:
         text += f"; most at {where}. With {run.steps} steps between {len(run.t)} samples that says little."
         return [Line("energy", value, bound, "", "note", text)]
@@ -258,8 +260,8 @@ def _velocities(run: Trajectory) -> list[Line]:
     component = np.unravel_index(int(np.argmax(part)), part.shape)[-1]
     joint = joint_of(run.system, int(component))
     text = (
-        f"Joint {joint!r} moves otherwise than its velocity says, by {_percent(value)} just before {where}: the states do "
-        f"not belong to one motion, or the samples are too far apart for it."
+        f"Joint {joint!r} moves otherwise than its velocity says, by {_percent(value)} just before {where}: the states "
+        f"do not belong to one motion, or the samples are too far apart for it."
     )
     return [Line("velocities", value, VELOCITY, "", "warn", text)]
 

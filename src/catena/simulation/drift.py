@@ -56,7 +56,9 @@ class Corrective:
     def __post_init__(self) -> None:
         for name, value in (("stiffness", self.stiffness), ("damping", self.damping)):
             if not is_not_negative(value):
-                raise StateError(f"Corrective: the {name} is {shown(value)}; it must be finite and not negative.")
+                raise StateError(
+                    f"Corrective: the {name} is {shown(value)}; it must be finite and not negative."
+                )
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,9 @@ class Event:
                 f"Event {self.name!r}: {shown(self.function)} cannot be called; give a function of (t, q, v)."
             )
         if not is_finite(self.direction) or self.direction not in (-1, 0, 1):
-            raise StateError(f"Event {self.name!r}: direction is {shown(self.direction)}; give 1, -1 or 0 for both.")
+            raise StateError(
+                f"Event {self.name!r}: direction is {shown(self.direction)}; give 1, -1 or 0 for both."
+            )
 
     @property
     def label(self) -> str:

@@ -114,7 +114,11 @@ class Mover:
 
     def begin(self, states: int, h: float) -> None:
         """A run of so many states begins, with steps of about this size."""
-        self.kept = {"h": np.full((states, 1), h), "row": np.zeros((states, 1)), "wish": np.zeros((states, 1))}
+        self.kept = {
+            "h": np.full((states, 1), h),
+            "row": np.zeros((states, 1)),
+            "wish": np.zeros((states, 1)),
+        }
         self.past = {}
         self.owner = np.arange(states)
         if self.counts:
@@ -222,9 +226,7 @@ class Mover:
             self._step_carefully(active[k : k + 1], t, q, v, tau, ends, nodes, np.array([doubtful]))
         return min(2 * plays, LONGEST_CALL)
 
-    def _together(
-        self, active: np.ndarray, t: np.ndarray, ends: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _together(self, active: np.ndarray, t: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The states that go on in the next call, and how far: a law with references is asked at one time for all of
         them, so those that were held up come first."""
         if self.law is None or self.law.rate is None:
@@ -400,13 +402,19 @@ class Mover:
                 raise SimulationError(message)
             self._watched[ready] = np.stack([self._attempts[ready], t[ready]], axis=1)
         for state in who[stuck][:1]:
-            raise SimulationError(collapse_message(self.system, int(state), float(t[state]), q[state], v[state]))
+            raise SimulationError(
+                collapse_message(self.system, int(state), float(t[state]), q[state], v[state])
+            )
 
 
 def counts_work(acting: Acting, drift: Drift) -> bool:
     """Whether something exchanges energy with the mechanism, and all of it compiles, so that its work is counted."""
     plan = acting.system.plan
-    rubbing = [plan.damping, plan.friction, *(x for loop in plan.loop_joints for x in (loop.damping, loop.friction))]
+    rubbing = [
+        plan.damping,
+        plan.friction,
+        *(x for loop in plan.loop_joints for x in (loop.damping, loop.friction)),
+    ]
     if acting.has_python_elements or drift.in_python:
         return False
     return bool(

@@ -11,8 +11,8 @@ Part = tuple[np.ndarray, ...]
 
 @dataclass(frozen=True, eq=False)
 class Passed:
-    """What one state has passed: times t (n,), q (n, nq), v (n, nv), the works (n, sources) done until then, and of each
-    interval between them the control forces tau (n - 1, nv) and the accelerations vdot (n - 1, nv) with which it
+    """What one state has passed: times t (n,), q (n, nq), v (n, nv), the works (n, sources) done until then, and of
+    each interval between them the control forces tau (n - 1, nv) and the accelerations vdot (n - 1, nv) with which it
     begins."""
 
     t: np.ndarray

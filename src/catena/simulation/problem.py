@@ -60,7 +60,9 @@ class Problem:
                 f"rtol is {self.rtol} and atol {self.atol}; they must not be negative, nor both zero."
             )
         if self.control is not None and not callable(self.control):
-            raise StateError(f"control is {shown(self.control)}; give a function of (t, q, v), or a controller.")
+            raise StateError(
+                f"control is {shown(self.control)}; give a function of (t, q, v), or a controller."
+            )
         if not is_one_of(self.drift, NAMES) and not isinstance(self.drift, Remedy):
             raise StateError(
                 f"There is no drift control {shown(self.drift)}; choose {', '.join(NAMES)}, or give "
@@ -68,7 +70,9 @@ class Problem:
             )
         for name, given in (("motion", self.motion), ("forces", self.forces)):
             if not isinstance(given, Mapping):
-                raise StateError(f"{name} is {shown(given)}; give a mapping from names to functions of the time.")
+                raise StateError(
+                    f"{name} is {shown(given)}; give a mapping from names to functions of the time."
+                )
         frames = list(system.plan.body_pose)
         for frame, wrench in self.forces.items():
             known("frame", frame, frames, "forces")

@@ -252,9 +252,7 @@ class Run:
         q, v = interpolate(self.system, t, passed.q, passed.v, passed.vdot, ahead, times, project=False)
         return times, q, v, np.minimum(np.arange(len(times)) // len(parts), n - 2)
 
-    def _state_at(
-        self, state: int, start: Start, time: float
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _state_at(self, state: int, start: Start, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """One state (nq,), (nv,) and its works (sources,) at a time that lies less than a step behind a node, by a step
         of the method from there."""
         t, q, v, work, tau = start
@@ -336,7 +334,8 @@ class Run:
         if np.all(times == times[0]):
             return self.acting.command(float(times[0]), q, v)
         rows = [
-            self.acting.command(float(x), q[k : k + 1], v[k : k + 1], np.array([k]))[0] for k, x in enumerate(times)
+            self.acting.command(float(x), q[k : k + 1], v[k : k + 1], np.array([k]))[0]
+            for k, x in enumerate(times)
         ]
         return np.array(rows)
 
@@ -356,7 +355,9 @@ class Run:
         q_then, v_then, work_then, tau_then = then
         apart = np.abs(t_then - times) > slack
         if apart.any():
-            moved = self._moved(np.nonzero(apart)[0], t_then[apart], tuple(x[apart] for x in then), times[apart])
+            moved = self._moved(
+                np.nonzero(apart)[0], t_then[apart], tuple(x[apart] for x in then), times[apart]
+            )
             q_then[apart], v_then[apart], work_then[apart] = moved
         if self.held:
             return q_then, v_then, work_then, tau_then
@@ -370,7 +371,9 @@ class Run:
         if sampled:
             assert self.times is not None
             self.times = self.times[self.times <= self._reached()]
-        for times in (self.times, None) if sampled and len(self.nodes.all(self.tau)[0]) == 1 else (self.times,):
+        for times in (
+            (self.times, None) if sampled and len(self.nodes.all(self.tau)[0]) == 1 else (self.times,)
+        ):
             self.times = times
             with suppress(Exception):
                 return self._trajectory()
@@ -390,7 +393,13 @@ class Run:
         asked = "always" if problem.rate is None else f"{problem.rate:g} Hz"
         inside = ", compiled" if self.law else ""
         solver = problem.integrator in SOLVERS
-        by = "SciPy" if solver else "pieces, with Python in between" if self.mover.asks else "the compiled loop"
+        by = (
+            "SciPy"
+            if solver
+            else "pieces, with Python in between"
+            if self.mover.asks
+            else "the compiled loop"
+        )
         return {
             "integrator": f"{problem.integrator}, {chosen}",
             "drift": self.drift.name if self.drift.closed else "no loops",

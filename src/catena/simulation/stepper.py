@@ -50,7 +50,9 @@ class Stepper:
         drift: str | Remedy = "projection",
     ) -> None:
         if not is_one_of(integrator, METHODS):
-            raise StateError(f"Stepper: there is no method {shown(integrator)} here; choose {', '.join(METHODS)}.")
+            raise StateError(
+                f"Stepper: there is no method {shown(integrator)} here; choose {', '.join(METHODS)}."
+            )
         if not is_positive(step):
             raise StateError(f"Stepper: step is {shown(step)}; give a positive number of seconds.")
         adaptive = integrator in ADAPTIVE
@@ -83,7 +85,10 @@ class Stepper:
         b["h"][:], b["end"][:] = self.size, self.size
         # What does not change stays where it is: only states and forces are packed again.
         session.piece(0, 0, mover.program.input_names, ())()
-        given, found = ("q", "qd", mover.target, "t", "h", "halt", "row", "wish"), ("q", "qd", "halt", "accepted")
+        given, found = (
+            ("q", "qd", mover.target, "t", "h", "halt", "row", "wish"),
+            ("q", "qd", "halt", "accepted"),
+        )
         self._whole = session.piece(0, None, given, found)
         self._first = session.piece(0, session.row("closing"), given, ())
         self._second = session.piece(session.row("decide"), None, (), found)

@@ -122,7 +122,15 @@ class StiffSteps:
                     moved = gap > OPEN * (self.rtol + self.atol)
                     q, v = self._close(t, q, v)
                 if nodes is not None:
-                    row = np.array([state]), np.array([t]), q[None], v[None], np.zeros((1, 0)), force[None], start[None]
+                    row = (
+                        np.array([state]),
+                        np.array([t]),
+                        q[None],
+                        v[None],
+                        np.zeros((1, 0)),
+                        force[None],
+                        start[None],
+                    )
                     nodes.add(*row)
                 self.tick(t)
                 if moved or (self.curved and np.max(np.abs(solver.y[:nv])) > FAR):

@@ -282,7 +282,7 @@ class Trajectory:
         return np.clip(asked, self.t[0], self.t[-1])
 
     def _driven_at(self, times: np.ndarray) -> dict[str, np.ndarray]:
-        """The accelerations (..., times, nv of the joint) of prescribed joints at other times, cubic between samples."""
+        """The accelerations (..., times, nv of the joint) of prescribed joints at other times, by cubics."""
         return {name: _between(self.t, vdot, times) for name, vdot in self.driven.items()}
 
     @cached_property

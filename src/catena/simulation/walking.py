@@ -45,7 +45,11 @@ class Walk:
         self.results = tuple(program.tape.outputs)
         self.has_law = has_law
         self.given: tuple[str, ...] = () if has_law else (target,)
-        self.given += tuple(n for n in ("f_ext", "f_given", *((FORCE_INPUTS,) if acting.asks_wrenches else ())) if n in program.tape.inputs)
+        self.given += tuple(
+            n
+            for n in ("f_ext", "f_given", *((FORCE_INPUTS,) if acting.asks_wrenches else ()))
+            if n in program.tape.inputs
+        )
         if acting.asks_motion:
             self.given += ("q", "qd", "qdd_given")
         self._pieces: dict[tuple[bool, bool], list[tuple[str, Piece]]] = {}

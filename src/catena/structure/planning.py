@@ -67,10 +67,14 @@ def _check_finite(found: Plan) -> None:
     sound = np.isfinite(found.inertia).all(axis=1) & np.isfinite(found.placement_p).all(axis=1)
     if not sound.all():
         names = ", ".join(repr(name) for name in found.bodies[int(np.argmin(sound))])
-        raise PlanError(f"body {names}: mass, mass centre or poses are too large for float64: check the units")
+        raise PlanError(
+            f"body {names}: mass, mass centre or poses are too large for float64: check the units"
+        )
     for loop in found.loop_joints:
         if not (np.isfinite(loop.parent_p).all() and np.isfinite(loop.child_p).all()):
-            raise PlanError(f"joint {loop.name!r}: it is too far away for float64: check the units of its poses")
+            raise PlanError(
+                f"joint {loop.name!r}: it is too far away for float64: check the units of its poses"
+            )
 
 
 def _names(cut: Iterable[str]) -> tuple[str, ...]:

@@ -237,4 +237,6 @@ def _at(held: Sequence[Held], batch: tuple[int, ...], k: tuple[int, ...]) -> lis
 
 def _check_slack(slack: float) -> None:
     if not is_not_negative(slack):
-        raise StateError(f"slack is {shown(slack)}; give the largest gap [m or rad] that given values may yield to.")
+        raise StateError(
+            f"slack is {shown(slack)}; give the largest gap [m or rad] that given values may yield to."
+        )

@@ -81,7 +81,9 @@ class Evaluator:
             with building:
                 if key not in programs:
                     programs[key] = Program(
-                        build_tape(algorithm, self.plan, self.constants, absent, self._frame(frame), lanes, forces)
+                        build_tape(
+                            algorithm, self.plan, self.constants, absent, self._frame(frame), lanes, forces
+                        )
                     )
         return programs[key]
 

@@ -249,7 +249,9 @@ class System:
         constraints. q is (states, nq) and v (states, nv)."""
         _, q, v = self._states(q, v)
         stiffness = arrays.as_number("stiffness", stiffness, "a stiffness")
-        return closing.pulled(self._evaluator, q, v, stiffness, arrays.as_number("damping", damping, "a damping"))
+        return closing.pulled(
+            self._evaluator, q, v, stiffness, arrays.as_number("damping", damping, "a damping")
+        )
 
     def closure_jacobian(self, q: Any) -> np.ndarray:
         """The Jacobian J (..., constraints, nv) of the loops: J v is the velocity error of `closure`."""

@@ -203,7 +203,10 @@ def tip_contacts(problem: LoopProblem, contacts: Sequence[TipContact]) -> Contac
         parts = (h @ c.free.T + h_c @ c.constrained.T, h_c, h, g)
         passing.append(ContactForces(c.frame, *(x.reshape(*problem.batch, x.shape[-1]) for x in parts)))
     return ContactSolution(
-        vdot.reshape(*problem.batch, problem.plan.nv), tuple(passing), rank.reshape(problem.batch), rows.shape[-2]
+        vdot.reshape(*problem.batch, problem.plan.nv),
+        tuple(passing),
+        rank.reshape(problem.batch),
+        rows.shape[-2],
     )
 
 

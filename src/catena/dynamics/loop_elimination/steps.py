@@ -107,7 +107,7 @@ def soften(multiplier: Any) -> None:
 
 @on_call
 def drag(loop: Any, child: Any, parent: Any, ground: Any) -> None:
-    """The friction of the loop's own joint, as the force that it takes from both bodies; the ground counts its power."""
+    """The friction of the loop's own joint, as the force it takes from both bodies; the ground counts its power."""
     X = relative(loop, child, parent)
     v_joint = loop.on_child * child.v - X * (loop.on_parent * parent.v)
     S = loop.joint.motion_space(loop.neutral if loop.moves_alike else loop.joint.coordinates(X))

@@ -64,7 +64,9 @@ def _check_depth(text: str, file: str) -> None:
     found = _TOO_DEEP.search(text)
     if found:
         line = text.count("\n", 0, found.end()) + 1
-        raise FormatError(f"{file}:{line}: a key has more than {DEEPEST} parts: no table of a model is that deep")
+        raise FormatError(
+            f"{file}:{line}: a key has more than {DEEPEST} parts: no table of a model is that deep"
+        )
 
 
 def _syntax_error(error: tomllib.TOMLDecodeError, text: str, file: str) -> NoReturn:
@@ -85,7 +87,9 @@ def _check_top(top: Table) -> None:
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         top.fail(f"format is {shown(version)}: give format = {FORMAT}", "format")
     if version > FORMAT:
-        top.fail(f"format is {shown(version)}, this Catena knows {FORMAT}: read it with a newer Catena", "format")
+        top.fail(
+            f"format is {shown(version)}, this Catena knows {FORMAT}: read it with a newer Catena", "format"
+        )
     top.check_keys((), ("format", *ONCE, *MANY))
     if "mechanism" not in top:
         top.fail('there is no [mechanism] table: a model begins with [mechanism] and name = "..."')

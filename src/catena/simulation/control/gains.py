@@ -68,7 +68,9 @@ def _pair(who: str, value: Any) -> tuple[float, float]:
     if pair.ndim == 0:
         pair = np.array([-pair, pair])
     if pair.shape != (2,) or np.isnan(pair).any() or not pair[0] < pair[1]:
-        raise StateError(f"{who}: {shown(value)}; give one positive number, or (low, high) with low below high.")
+        raise StateError(
+            f"{who}: {shown(value)}; give one positive number, or (low, high) with low below high."
+        )
     return float(pair[0]), float(pair[1])
 
 

@@ -166,7 +166,9 @@ class PID(Controller):
             try:
                 named = list(entries(joints))
             except ValueError as error:
-                raise StateError(f"PID: joints is {shown(joints)} ({error}); give a list of joints.") from error
+                raise StateError(
+                    f"PID: joints is {shown(joints)} ({error}); give a list of joints."
+                ) from error
         else:
             named = [
                 j for j in system.joints

@@ -51,7 +51,9 @@ class Sampled(Controller):
         try:
             return real_array(given)
         except ValueError as error:
-            raise StateError(f"sampled: the function gave {shown(given)} at t = {t:.9g} s: {error}.") from error
+            raise StateError(
+                f"sampled: the function gave {shown(given)} at t = {t:.9g} s: {error}."
+            ) from error
 
     # What it samples may be a law.
 

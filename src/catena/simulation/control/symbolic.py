@@ -33,7 +33,9 @@ class SymbolicControl(Controller):
         rate: float | None = None,
     ) -> None:
         if not callable(function):
-            raise StateError(f"SymbolicControl: {shown(function)} cannot be called; give a function of (t, q, v).")
+            raise StateError(
+                f"SymbolicControl: {shown(function)} cannot be called; give a function of (t, q, v)."
+            )
         if not is_count(memory):
             raise StateError(f"SymbolicControl: memory is {shown(memory)}; give the number of its entries.")
         if inputs is not None and not callable(inputs):

@@ -60,9 +60,7 @@ class TaskSpace(Controller):
         self.kp = _gain("kp", kp)
         self.kd = 2.0 * np.sqrt(self.kp) if kd is None else _gain("kd", kd)
         self.damping = _gain("damping", damping)
-        self.posture = (
-            None if posture is None else as_configuration(system, posture, "TaskSpace", "posture")
-        )
+        self.posture = None if posture is None else as_configuration(system, posture, "TaskSpace", "posture")
         self.posture_kp = gains(system, "TaskSpace", "posture_kp", posture_kp)
 
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:

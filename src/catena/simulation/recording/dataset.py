@@ -47,7 +47,11 @@ def to_dataset(run: Trajectory) -> Any:
         ),
     }
     data |= {
-        f"driven_{name}": ((*over, f"component of {name}"), np.array(vdot), {"long_name": "prescribed acceleration"})
+        f"driven_{name}": (
+            (*over, f"component of {name}"),
+            np.array(vdot),
+            {"long_name": "prescribed acceleration"},
+        )
         for name, vdot in run.driven.items()
     }
     data |= {f"work_{name}": (over, work, {"units": "J"}) for name, work in run.work.items()}
@@ -115,7 +119,8 @@ def from_dataset(dataset: Any, file: str, system: System | None = None) -> Traje
     )  # fmt: skip
     return Trajectory(
         system, values("time"), values("q"), values("v"), values("tau"), int(about["steps"]), work=work,
-        wrenches=wrenches, driven={name: values(f"driven_{name}") for name in json.loads(about["driven"])}, events=events, ended=str(about["ended"]),
+        wrenches=wrenches, driven={name: values(f"driven_{name}") for name in json.loads(about["driven"])},
+        events=events, ended=str(about["ended"]),
         settings=json.loads(about["settings"]), held=bool(about["held"]),
     )  # fmt: skip
 

@@ -46,5 +46,3 @@ def load_run(path: PathLike, system: System | None = None) -> Trajectory:
     if not file.exists():
         raise FormatError(f"{file}: there is no such file: check the path")
     return netcdf.read(file, system)
-
-

@@ -18,7 +18,9 @@ class Constant:
         try:
             q = np.atleast_1d(np.array(real_array(position)))
         except ValueError as error:
-            raise StateError(f"constant: {shown(position)} is no position ({error}); give numbers.") from error
+            raise StateError(
+                f"constant: {shown(position)} is no position ({error}); give numbers."
+            ) from error
         if q.ndim != 1 or not np.isfinite(q).all():
             raise StateError(f"constant: the position is {q.tolist()}; give one row of finite numbers.")
         if nv is not None and not is_count(nv):

@@ -181,7 +181,12 @@ class InverseKinematics:
         return self._resolved(self._rows(q), self._worst(goal, q), rest, self.task.rate(goal, q), 0.0)
 
     def _resolved(
-        self, A: np.ndarray, opened: np.ndarray, near: np.ndarray, wanted: np.ndarray, bias: np.ndarray | float
+        self,
+        A: np.ndarray,
+        opened: np.ndarray,
+        near: np.ndarray,
+        wanted: np.ndarray,
+        bias: np.ndarray | float,
     ) -> _Rates:
         """The rates x (N, nv) nearest to `near` with J x = wanted and J_loops x + bias = 0, as well as they can be, at
         configurations whose largest error is `opened` (N,)."""

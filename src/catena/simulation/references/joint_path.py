@@ -43,9 +43,7 @@ class JointPath:
         if not is_positive(step):
             raise StateError(f"joint path: step is {shown(step)}; give a positive number of seconds.")
         self.system, self.step = as_system(system, "joint path"), step
-        self.rest = (
-            system.neutral() if rest is None else as_configuration(system, rest, "joint path", "rest")
-        )
+        self.rest = system.neutral() if rest is None else as_configuration(system, rest, "joint path", "rest")
         self.followed = np.zeros(system.nv, dtype=bool)
         self._parts: list[tuple[str, slice, slice, Callable[[Any], Any]]] = []
         for name, given in references.items():

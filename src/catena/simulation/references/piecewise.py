@@ -52,7 +52,9 @@ class PiecewisePolynomial:
         elif not begin - slack <= t < end - slack:
             result[0] = self.at(t).q
             return result
-        i = int(np.clip(np.searchsorted(self.times, t + slack, side="right") - 1, 0, len(self.coefficients) - 1))
+        i = int(
+            np.clip(np.searchsorted(self.times, t + slack, side="right") - 1, 0, len(self.coefficients) - 1)
+        )
         c, s = self.coefficients[i].copy(), t - self.times[i]
         # Repeated division by (x - s): each pass leaves the next coefficient about s.
         for j in range(len(c)):

@@ -44,7 +44,9 @@ class PosePath:
         try:
             listed = list(entries(poses))
         except ValueError as error:
-            raise StateError(f"pose path: the poses are {shown(poses)} ({error}); give a list of Pose.") from error
+            raise StateError(
+                f"pose path: the poses are {shown(poses)} ({error}); give a list of Pose."
+            ) from error
         if not all(isinstance(pose, Pose) for pose in listed):
             raise StateError("pose path: give a list of Pose(p=..., quat=...), one for each time.")
         points = cubic if law == "cubic" else quintic

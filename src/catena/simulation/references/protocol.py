@@ -59,7 +59,9 @@ def as_configuration(system: System, value: Any, who: str, what: str) -> np.ndar
     try:
         q = np.array(real_array(value))
     except ValueError as error:
-        raise StateError(f"{who}: {what} is {shown(value)} ({error}); give ({system.nq},) numbers.") from error
+        raise StateError(
+            f"{who}: {what} is {shown(value)} ({error}); give ({system.nq},) numbers."
+        ) from error
     if q.ndim != 1:
         raise StateError(f"{who}: {what} has shape {q.shape}; give one configuration ({system.nq},).")
     system.potential_energy(q)  # complains about shapes, NaN and quaternions

@@ -249,9 +249,7 @@ def _dynamics(variant: StepVariant) -> Algorithm:
     return hybrid_elimination(variant.columns) if variant.driven else loop_elimination(variant.columns)
 
 
-def _step_algorithm(
-    variant: StepVariant, law: LawFunction | None, push: PushFunction | None
-) -> Algorithm:
+def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFunction | None) -> Algorithm:
     columns, shape = variant.columns, variant.law
     dynamics = _dynamics(variant)
     method = None if variant.method in ("semi_implicit", "abm4") else tableau(variant.method)
