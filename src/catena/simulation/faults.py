@@ -40,10 +40,10 @@ def crawling_message(state: int, t: float, pace: float, left: float) -> str:
     """Say that a run would take for ever."""
     return (
         f"The motion hardly gets on: near t = {t:.9g} s in state {state} steps are {pace:.3g} s long on average, so "
-        f"that the {left:.3g} s left would take {left / max(pace, 1e-300):.1e} of them. Something oscillates or jumps that "
-        f"fast (a stiff spring, a controller, a stop), or the tolerance cannot be met; a stiff integrator such as "
-        f"radau, a larger rtol, or a fixed step may help. The trajectory so far is in the attribute `trajectory` of this "
-        f"error."
+        f"that the {left:.3g} s left would take {left / max(pace, 1e-300):.1e} of them. Something oscillates or "
+        f"jumps that fast (a stiff spring, a controller, a stop), or the tolerance cannot be met; a stiff integrator "
+        f"such as radau, a larger rtol, or a fixed step may help. The trajectory so far is in the attribute "
+        f"`trajectory` of this error."
     )
 
 
