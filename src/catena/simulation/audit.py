@@ -234,7 +234,8 @@ def _energy(run: Trajectory) -> list[Line]:
 def _velocities(run: Trajectory) -> list[Line]:
     """Whether positions move as velocities say. Between two samples they move by h (v0 + v1) / 2 + h^2 (a0 - a1) / 12
     up to the fifth power of h; intervals in which the second term is not small say nothing."""
-    if len(run.t) < 2:
+    # Of a batch that stopped early some states rest at their end with the velocity they came with.
+    if len(run.t) < 2 or (run.ended and run.batch):
         return []
     h = np.diff(run.t)[:, None]
     moved = run.system.difference(run.q[..., :-1, :], run.q[..., 1:, :])

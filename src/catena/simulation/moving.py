@@ -85,6 +85,8 @@ class Mover:
         self.absent = frozenset({"a_base"} if acting.has_python_elements else {"a_base", wrench})
         self.start_acceleration = start_acceleration(self.method)
         self.constant = self._constants(wrench)
+        # Whether even many states take the lanes of one, because those are compiled already.
+        self.is_narrow = False
         self.steps = 0
         self.every, self.since = drift.every, 0
         self.kept: dict[str, np.ndarray] = {}
@@ -126,7 +128,7 @@ class Mover:
         self.power_start = np.zeros((states, len(SOURCES)))
         self._attempts, self._watched = np.zeros(states), np.zeros((states, 2))
         # For a single state there is no use for wide registers, and what it works on stays in the nearest cache.
-        lanes = LANES_ALONE if states == 1 else None
+        lanes = LANES_ALONE if states == 1 or self.is_narrow else None
         self.program = self.system.program(self.algorithm, self.absent, lanes, self.acting.placed)
         if self.law is not None:
             self.law.begin(states)
@@ -220,7 +222,9 @@ class Mover:
             tau[active] = out[self.target][:, -1]
             self.law.remember(active, out)
         self._keep(active, t, q, v, {name: x[:, -1] for name, x in out.items()})
-        halted = np.flatnonzero(out["halt"][:, -1, 0] > 0.5)
+        # A state that has come to its end may still be told to be in doubt there.
+        unfinished = ends[active] - t[active] > COLLAPSE * np.maximum(1.0, ends[active])
+        halted = np.flatnonzero((out["halt"][:, -1, 0] > 0.5) & unfinished)
         for k in halted.tolist():
             doubtful = self.adaptive or bool(out["doubt"][k].max() > 0.5)
             self._step_carefully(active[k : k + 1], t, q, v, tau, ends, nodes, np.array([doubtful]))
@@ -283,7 +287,7 @@ class Mover:
     ) -> tuple[dict[str, np.ndarray], Walk]:  # fmt: skip
         count = len(who)
         if count not in self._walks:
-            lanes = LANES_ALONE if count == 1 else None
+            lanes = LANES_ALONE if count == 1 or self.is_narrow else None
             program = self.system.program(self.algorithm, self.absent, lanes, self.acting.placed)
             self._walks[count] = Walk(
                 program, count, self.acting, self.drift, self.method, self.target, self.controls, self.law is not None

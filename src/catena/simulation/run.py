@@ -143,7 +143,9 @@ class Run:
         inside = self.law and not (alone and self.problem.rate is not None)
         law = CompiledLaw(acting) if inside else None
         method = "rk4" if alone and self.problem.integrator == "abm4" else None
-        return Mover(acting, self.drift, law, self.duration, tick, method)
+        mover = Mover(acting, self.drift, law, self.duration, tick, method)
+        mover.is_narrow = alone and len(self.q) == 1
+        return mover
 
     def go(self) -> Trajectory:
         """Move from one control sample, or one recorded time, to the next."""

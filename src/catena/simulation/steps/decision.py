@@ -71,11 +71,12 @@ def decide(method: Tableau | None, corrections: int) -> Sweep:
             else:
                 ground.h = where(moving, where(ground.accepted > 0.5, grown, shorter), ground.h)
                 sure = ground.accepted >= 0.0
+        # A state that has halted, or come to its end, takes no step, whatever a step of no length looks like.
+        ground.accepted = where(ground.dt > 0.0, ground.accepted, 0.0)
         taken = ground.accepted > 0.5
         ground.t = where(taken, where(ground.last > 0.5, ground.end, ground.t + ground.dt), ground.t)
-        ground.halt = where(sure, ground.halt, 1.0)
+        ground.halt = where(ground.dt > 0.0, where(sure, ground.halt, 1.0), ground.halt)
         ground.t = where(ground.dt > 0.0, ground.t, where(ground.halt > 0.5, ground.t, ground.end))
-        ground.accepted = where(ground.dt > 0.0, ground.accepted, 0.0)
 
     return at_ground(judge_step)
 
