@@ -20,8 +20,8 @@ from catena.dynamics.loop_elimination import columns_for, loop_elimination
 from catena.joints import JointKind
 from catena.structure import Plan
 
-# Forces and accelerations that may be missing, as a part of those that were summed up (1e-11), squared.
-TRUSTED_DEFECT = 1e-22
+# Forces and accelerations that may be missing, as a part of those that were summed up (1e-10), squared.
+TRUSTED_DEFECT = 1e-20
 # What further refinements would still change, as a part of the accelerations that were summed up.
 TRUSTED_CHANGE = 1e-12
 
