@@ -264,7 +264,9 @@ def _velocities(run: Trajectory) -> list[Line]:
         f"Joint {joint!r} moves otherwise than its velocity says, by {_percent(value)} just before {where}: the states "
         f"do not belong to one motion, or the samples are too far apart for it."
     )
-    return [Line("velocities", value, VELOCITY, "", "warn", text)]
+    # With many steps between two samples these do not show what happened there.
+    level: Level = "note" if COARSE * len(run.t) < run.steps else "warn"
+    return [Line("velocities", value, VELOCITY, "", level, text)]
 
 
 def _momentum(run: Trajectory) -> list[Line]:
