@@ -408,15 +408,18 @@ def test_a_mechanism_of_ground_alone_has_an_empty_plan():
 
 
 def best_of(runs, function):
+    """The least processor time of this thread: what else the machine does takes none of it."""
     best = np.inf
     for _ in range(runs):
-        start = time.perf_counter()
+        start = time.thread_time()
         function()
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.thread_time() - start)
     return best
 
 
 def test_planning_is_fast():
+    """In units of ten thousand numbers written out in Python, about 0.7 ms, so that slow machines are not blamed."""
     flyer, long = free_flyer(), chain(1000)
-    assert best_of(20, lambda: plan(flyer)) < 1.5e-3
-    assert best_of(5, lambda: plan(long)) < 40e-3
+    unit = best_of(20, lambda: [str(k) for k in range(10_000)])
+    assert best_of(20, lambda: plan(flyer)) < 2.0 * unit
+    assert best_of(5, lambda: plan(long)) < 50.0 * unit

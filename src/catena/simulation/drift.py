@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from catena.errors import StateError
+from catena.kinematics.scales import scales_of
 from catena.simulation.acting import Acting
 from catena.system import System
 
@@ -64,7 +65,8 @@ class Nothing:
 
 
 Remedy = Projection | Baumgarte | Corrective | Nothing
-# How far loops are opened to see what becomes of their constraints [rad or m], and which singular values count then.
+# How far loops are opened to see what becomes of their constraints [rad or lengths], and which singular values count
+# then, beside the largest or a row that constrains something.
 OPENED, RANK = 1e-4, 1e-7
 NAMES = {"projection": Projection, "baumgarte": Baumgarte, "corrective": Corrective, "none": Nothing}
 
@@ -128,7 +130,10 @@ _fragile: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
 
 def _loses_redundancy(system: System, q: np.ndarray) -> bool:
     """Whether opened loops have more independent constraints than the closed ones at q (nq,)."""
-    opened = system.integrate(q, OPENED * np.random.default_rng(0).uniform(0.5, 1.0, system.nv))
-    jacobians = system.closure_jacobian(np.stack([q, opened]))
-    ranks = [int(np.sum(x > RANK * x[0])) for x in np.linalg.svd(jacobians, compute_uv=False)]
+    scales = scales_of(system.plan)
+    opened = system.integrate(
+        q, OPENED * scales.units * np.random.default_rng(0).uniform(0.5, 1.0, system.nv)
+    )
+    jacobians = scales.jacobian(system.closure_jacobian(np.stack([q, opened])))
+    ranks = [int(np.sum(x > RANK * x.max(initial=1.0))) for x in np.linalg.svd(jacobians, compute_uv=False)]
     return ranks[1] > ranks[0]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from catena import dynamics, kinematics
-from catena.dynamics.closed.diagnosis import RANK_TOLERANCE, Diagnosis, diagnose
+from catena.dynamics.closed.diagnosis import Diagnosis, diagnose
 from catena.dynamics.closed.hybrid import hybrid
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.dynamics.closed.tip_contact import ContactSolution, TipContact, tip_contacts
@@ -19,6 +19,7 @@ from catena.dynamics.structurally_recursive import structurally_recursive
 from catena.errors import SingularDynamicsError, StateError, UnknownNameError
 from catena.kernels import Algorithm, Program, plain
 from catena.kinematics.closure import loop_state
+from catena.kinematics.near_redundancy import ACCURACY
 from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose
@@ -29,6 +30,7 @@ from catena.system.evaluation import Evaluator
 from catena.system.inertia_check import require_inertia
 from catena.system.prescribed import prescribed_accelerations, require_agreement
 from catena.system.reactions import Reactions
+from catena.system.settling import Settling
 
 _NOTHING: frozenset[str] = frozenset()
 _NO_WRENCH = frozenset({"f_ext", "a_base"})
@@ -37,10 +39,16 @@ _NO_WRENCH = frozenset({"f_ext", "a_base"})
 class System:
     """A mechanism planned as a tree with loops, ready to compute with. Made by `Mechanism.system()`."""
 
-    def __init__(self, mechanism: Mechanism, root: str | None = None, cut: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        root: str | None = None,
+        cut: Iterable[str] = (),
+        accuracy: float = ACCURACY,
+    ) -> None:
         self._mechanism = mechanism
         self._plan: Plan = plan(mechanism, root=root, cut=cut)
-        self._evaluator = Evaluator(mechanism, self._plan)
+        self._settling = Settling(Evaluator(mechanism, self._plan), self._plan.neutral(), accuracy)
         self._nodes = {name: i for i, name in enumerate(self._plan.joint) if name}
         self._revision = self._plan.revision
         self._forward: Callable[..., np.ndarray | None] | None = None
@@ -68,6 +76,18 @@ class System:
     def plan(self) -> Plan:
         """The plan: nodes, tree, loops and constants as flat arrays."""
         return self._plan
+
+    @property
+    def effective_plan(self) -> Plan:
+        """The plan that is computed with: `plan`, but loops leave out what is redundant up to the accuracy of the model
+        where that was found."""
+        self._settling.look()
+        return self._settling.effective.plan
+
+    @property
+    def _evaluator(self) -> Evaluator:
+        """What runs algorithms on the plan that is computed with."""
+        return self._settling.effective
 
     @property
     def nq(self) -> int:
@@ -101,12 +121,7 @@ class System:
 
     def neutral(self) -> np.ndarray:
         """The coordinates at which every joint's motion is the identity, shape (nq,)."""
-        q = np.zeros(self.nq)
-        for i in range(1, self._plan.n):
-            kind = self._plan.kind[i]
-            assert kind is not None
-            q[self._plan.q_start[i] : self._plan.q_start[i] + self._plan.q_size[i]] = kind.neutral()
-        return q
+        return self._plan.neutral()
 
     # Coordinates.
 
@@ -160,7 +175,7 @@ class System:
         if joint not in self.loops:
             return q[..., self.slice_q(joint)].copy()
         self._evaluator.check_current()
-        return loop_state(self._evaluator, joint, q).q
+        return loop_state(self._settling.described, joint, q).q
 
     def joint_velocity(self, q: Any, v: Any, joint: str) -> np.ndarray:
         """The velocities of any joint, shape (..., nv of the joint), of the tree or of a loop."""
@@ -169,7 +184,7 @@ class System:
             return v[..., self.slice_v(joint)].copy()
         self._evaluator.check_current()
         q = self._evaluator.checked(kinematics.rate, "q", q)
-        return loop_state(self._evaluator, joint, q, v).v
+        return loop_state(self._settling.described, joint, q, v).v
 
     def bias_acceleration(self, q: Any, v: Any, frame: str) -> np.ndarray:
         """Jdot v, shape (..., 6): the derivative of the frame's twist when vdot is zero."""
@@ -189,7 +204,9 @@ class System:
         """
         start = self.neutral() if guess is None else self._evaluator.checked(kinematics.integrate, "q", guess)
         self._evaluator.check_positions("guess", start)
-        return closing.assemble(self._evaluator, given, start, slack)
+        self._settle()
+        q = closing.assemble(self._evaluator, given, start, slack)
+        return closing.assemble(self._evaluator, given, start, slack) if self._settle(q) else q
 
     def velocity(self, q: Any, given: Mapping[str, Any], slack: float = 1e-5) -> np.ndarray:
         """The velocity, shape (..., nv), of the closed mechanism in which joints move as given, and of all such
@@ -200,12 +217,22 @@ class System:
         """
         q = self._evaluator.checked(kinematics.integrate, "q", q)
         self._evaluator.check_positions("q", q)
+        self._settle(q)
         return closing.velocity(self._evaluator, q, given, slack)
 
     def closure(self, q: Any, v: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """The position errors [rad or m] and velocity errors of the loops, each of shape (..., constraints), loop
-        after loop in the order of `loops`; zero when closed, and at rest when v is None."""
-        return closing.closure(self._evaluator, q, v)
+        after loop in the order of `loops`; zero when closed, and at rest when v is None.
+
+        What is redundant up to the accuracy of the model counts for nothing here; `diagnose` tells by how much it is
+        open.
+        """
+        self._settle()
+        if self._settling.found is None:
+            return closing.closure(self._evaluator, q, v)
+        q = self._evaluator.checked(kinematics.integrate, "q", q)
+        rates = None if v is None else self._evaluator.checked(kinematics.integrate, "qd", v)
+        return self._settling.kept_errors(q, rates)
 
     def project(self, q: Any, v: Any = None, held: Sequence[str] | None = None) -> Any:
         """The closed state nearest to q (..., nq) and v (..., nv), computed in lanes: q alone when v is None, else
@@ -214,6 +241,7 @@ class System:
         The joints of the tree in `held` stay as they are. With `held`, be it empty, loops of any rank are closed,
         next to singular configurations too; that takes longer.
         """
+        self._settle()
         if held is None:
             near, rates = closing.project(self._evaluator, q, v)
         else:
@@ -224,22 +252,32 @@ class System:
     def correction(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
         """The least changes (..., nv) of position and velocity, in the sense of kinetic energy, that close the loops to
         first order: J dq = -(position error), J dv = -(velocity error)."""
+        self._settle()
         return closing.correction(self._evaluator, q, v)
 
     def pulled(self, q: Any, v: Any, stiffness: float, damping: float) -> np.ndarray:
         """The part of the accelerations (states, nv) that forces at the loops have, which pull them together:
         -stiffness times the position errors and -damping times the velocity errors of `closure`, along the
         constraints. q is (states, nq) and v (states, nv)."""
+        self._settle()
         return closing.pulled(self._evaluator, q, v, stiffness, damping)
 
     def closure_jacobian(self, q: Any) -> np.ndarray:
         """The Jacobian J (..., constraints, nv) of the loops: J v is the velocity error of `closure`."""
+        self._settle()
+        if self._settling.found is not None:
+            rows = np.asarray(q, dtype=np.float64)[..., None, :]
+            return np.swapaxes(self.closure(rows, np.eye(self.nv))[1], -1, -2)
         problem = self._loop_problem(q, np.zeros(self.nv), None, None, None)
         return problem.J.reshape(*problem.batch, -1, self.nv)
 
-    def diagnose(self, q: Any, tolerance: float = RANK_TOLERANCE) -> Diagnosis:
+    def diagnose(self, q: Any, tolerance: float | None = None) -> Diagnosis:
         """Mobility, rank, redundant constraints and singularity at one configuration q (nq,), as data; print it for
-        a report. Singular values below `tolerance` of the largest count as zero."""
+        a report.
+
+        What counts is what is computed with: constraints that are redundant up to the accuracy of the model do not.
+        With a `tolerance` all do whose singular values are above that part of the largest.
+        """
         q = self._evaluator.checked(kinematics.integrate, "q", q)
         if q.ndim != 1:
             raise StateError(
@@ -247,7 +285,10 @@ class System:
             )
         self._evaluator.check_current()
         self._evaluator.check_positions("q", q)
-        return diagnose(self._evaluator, self._mechanism, q, tolerance)
+        if tolerance is not None:
+            return diagnose(self._settling.described, self._mechanism, q, tolerance)
+        self._settle(q)
+        return diagnose(self._settling.described, self._mechanism, q, effective=self._evaluator)
 
     def contact_dynamics(
         self, q: Any, v: Any, tau: Any, contacts: Sequence[TipContact],
@@ -284,8 +325,13 @@ class System:
                 if result is not None:
                     return result
         if self._closed or method in closed_chains.FORMULATIONS:
-            problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
-            return closed_chains.forward(problem, method, member)
+            quick = method in ("auto", "elimination")
+            problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, look=not quick)
+            solution = closed_chains.solve(problem, method, member)
+            if len(solution.handed_over) and self._settle(problem.q[solution.handed_over]):
+                problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
+                solution = closed_chains.solve(problem, method, member)
+            return solution.vdot.reshape(*problem.batch, self.nv)
         self._require_tree("forward dynamics")
         given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
         if method in ("auto", "articulated_body"):
@@ -403,7 +449,8 @@ class System:
         problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
         if self._reactions is None:
             self._reactions = Reactions(self._mechanism, self._plan)
-        if not self._reactions.welds:
+        found = self._settling.found
+        if not self._reactions.welds and found is None:
             unique = closed_chains.unique_wrenches(problem, self._mechanism)
             if unique is not None:
                 return unique
@@ -411,6 +458,9 @@ class System:
             # Redundant constraints need a rank-revealing solution anyway, and its multipliers belong to the same
             # constraint spaces and friction as the wrenches.
             solution = closed_chains.solve(problem, "kkt")
+            if found is not None:
+                # What the loops leave out is redundant, and takes its part of the reactions as such.
+                problem, solution = self._settling.as_described(problem, solution)
         else:
             vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
             rows = vdot.reshape(problem.states, self.nv)
@@ -449,7 +499,8 @@ class System:
         """The springs, stops and wrenches of the mechanism on this plan."""
         self._evaluator.check_current()
         if self._elements is None:
-            self._elements = Elements(self._evaluator, self.neutral())
+            self._settle()
+            self._elements = Elements(self._settling.described, self.neutral(), self._evaluator)
         return self._elements
 
     def element_forces(self, q: Any, v: Any) -> ElementForces:
@@ -478,6 +529,7 @@ class System:
         """An algorithm on this plan, ready to run on arrays that are known to be good, with so many lanes (those of the
         processor unless given)."""
         self._evaluator.check_current()
+        self._settle()
         return self._evaluator.program(algorithm, absent, lanes=lanes)
 
     def _run(self, algorithm: Algorithm, frame: str | None = None, **inputs: Any) -> dict[str, np.ndarray]:
@@ -503,10 +555,23 @@ class System:
         f_ext: Mapping[str, Any] | None,
         base_acceleration: Any,
         vdot: Any = None,
+        look: bool = True,
     ) -> LoopProblem:
-        """The equations of motion with loops at these states; vdot counts for the batch dimensions only."""
+        """The equations of motion with loops at these states; vdot counts for the batch dimensions only. With `look`,
+        what counts is settled first."""
         given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
-        return closed_chains.pose_problem(self._evaluator, given, vdot)
+        problem = closed_chains.pose_problem(self._evaluator, given, vdot)
+        if look and self._settle(problem.q):
+            problem = closed_chains.pose_problem(self._evaluator, given, vdot)
+        return problem
+
+    def _settle(self, q: Any = None) -> bool:
+        """Look whether constraints are redundant up to the accuracy of the model, at q (..., nq) or in the neutral
+        configuration, unless that has been done; return whether other constraints count than before."""
+        changed = self._settling.look(q)
+        if changed:
+            self._forward = None
+        return changed
 
     def _outside(self, f_ext: Mapping[str, Any] | None, base_acceleration: Any) -> dict[str, Any]:
         forces = None if f_ext is None else wrenches.on_nodes(self._plan, f_ext, self._frame)
