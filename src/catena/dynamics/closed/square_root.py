@@ -66,8 +66,8 @@ def solve_upper(L: np.ndarray, b: np.ndarray) -> np.ndarray:
 def divide_lower(L: np.ndarray, B: np.ndarray) -> np.ndarray:
     """L^-1 B for lower triangular L (..., n, n) and B (..., n, k).
 
-    A general solver exchanges rows of L, which costs all digits where coordinates carry inertias of very different size.
-    With both orders reversed the matrix is upper triangular, where there is nothing to exchange and nothing but
+    A general solver exchanges rows of L, which costs all digits where coordinates carry very different inertias. With
+    both orders reversed the matrix is upper triangular, where there is nothing to exchange and nothing but
     substitution is left, whose errors do not depend on the sizes of rows and columns.
     """
     return np.linalg.solve(L[..., ::-1, ::-1], B[..., ::-1, :])[..., ::-1, :]
