@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from catena.errors import ModelError
 from catena.forces import Bushing, ForceKind, FrameForce, JointForce
-from catena.given import shown
+from catena.given import entries, shown
 from catena.joints import Fixed, Free, JointKind
 from catena.mechanism import validation, writer
 from catena.mechanism.elements import (
@@ -370,7 +370,7 @@ class Mechanism:
         who = f"force {name!r}"
         if not isinstance(kind, FrameForce | JointForce):
             raise ModelError(
-                f"{who}: kind is {kind!r}, which is no kind of force: give an instance such as "
+                f"{who}: kind is {shown(kind)}, which is no kind of force: give an instance such as "
                 "catena.forces.PointSpring(100.0)"
             )
         if isinstance(kind, JointForce):
@@ -381,7 +381,10 @@ class Mechanism:
             kind.check(self._element_joint(who, joint).kind, who)
             force = GeneralForce(name, kind, joint)
         else:
-            ends = tuple(between) if isinstance(between, Iterable) and not isinstance(between, str) else ()
+            try:
+                ends = () if between is None or isinstance(between, str) else entries(between)
+            except ValueError:
+                ends = ()
             if joint is not None or len(ends) != 2:
                 raise ModelError(
                     f"{who}: a {type(kind).__name__} acts between two frames: give between=('...', '...') and "
