@@ -149,17 +149,6 @@ def test_free_base_replaces_the_fixed_joint_to_ground():
     )
 
 
-def test_system_calls_the_registered_planner(monkeypatch):
-    from catena.mechanism import planner, register_planner
-
-    monkeypatch.setattr(planner, "_planner", None)
-    m = two_links()
-    with pytest.raises(CatenaError, match="no planner"):
-        m.system()
-    register_planner(lambda mechanism, root, cut: (mechanism, root, cut))
-    assert m.system(root="lower", cut=["elbow"]) == (m, "lower", ["elbow"])
-
-
 NAN = float("nan")
 
 BAD_BODIES = [

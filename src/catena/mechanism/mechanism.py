@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from catena.errors import ModelError
 from catena.forces import Bushing, ForceKind, FrameForce, JointForce
 from catena.given import entries, shown
+from catena.hooks import hook
 from catena.joints import Fixed, Free, JointKind
-from catena.mechanism import validation, writer
+from catena.mechanism import validation
 from catena.mechanism.elements import (
     Actuator,
     ForceElement,
@@ -27,8 +28,10 @@ from catena.mechanism.elements import (
     Wrench,
 )
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
-from catena.mechanism.planner import make_system
 from catena.spatial import Pose
+
+if TYPE_CHECKING:
+    from catena.system import System
 
 VIRTUAL_ROOT = "root:"
 LIMITS = ".limits"
@@ -515,12 +518,12 @@ class Mechanism:
             f"found {found}: detach the joints that hold the base and attach a Free joint"
         )
 
-    def system(self, root: str | None = None, cut: Iterable[str] = ()) -> Any:
+    def system(self, root: str | None = None, cut: Iterable[str] = ()) -> System:
         """Plan the mechanism and return a `System`; compiles nothing.
 
         `root` pins the body the tree grows from, `cut` names joints that must stay out of the tree.
         """
-        return make_system(self, root, cut)
+        return hook("system")(self, root=root, cut=cut)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the mechanism to a file, in the format that the ending of its name says: .toml.
@@ -528,7 +531,7 @@ class Mechanism:
         `catena.load` reads it back to the last digit. A file that exists is replaced, or left alone if
         anything goes wrong.
         """
-        writer.write(self, path)
+        hook("save")(self, path)
 
     def _joint(self, name: str) -> Joint:
         return self._joints[validation.known("joint", name, self._joints)]
