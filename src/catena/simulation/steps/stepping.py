@@ -386,5 +386,6 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         variant.name, dynamics.ground, (hold, *sweeps),
         inputs=inputs, outputs=outputs, ground_inputs=ground_inputs, ground_outputs=ground_outputs,
         optional=dynamics.optional | GIVEN.keys(), views=dynamics.views, columns=dynamics.columns,
-        rewritten=frozenset(rewritten), replayed=True, occasional=occasional, shared=SHARED if variant.forces else {},
+        rewritten=frozenset(rewritten), replayed=True, rests="dt", occasional=occasional,
+        shared=SHARED if variant.forces else {},
     )  # fmt: skip
