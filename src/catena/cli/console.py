@@ -1,4 +1,4 @@
-"""Words on the terminal: results on standard output, everything else on standard error."""
+"""What a command writes and how it ends: lines on the terminal, faults in words, exit codes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,29 @@ import sys
 import textwrap
 import traceback
 from collections.abc import Iterable, Sequence
+from enum import IntEnum
+from pathlib import Path
 from typing import TextIO
+
+from catena.errors import CatenaError
 
 # Longer lines are hard to read on any terminal.
 WIDTH = 110
 BOLD, DIM, RED, YELLOW = "1", "2", "31", "33"
+
+
+class Exit(IntEnum):
+    """What the shell gets to know."""
+
+    OK = 0
+    STOPPED = 1  # the simulation stopped with an error; what there is was saved
+    USAGE = 2  # unknown names, wrong options, a model that is none
+    INTERRUPTED = 3  # Ctrl-C; what there is was saved
+    OUTPUT = 4  # a file could not be written; all others were
+
+
+class UsageError(CatenaError, ValueError):
+    """Something on the command line, or in a file it names, that cannot be meant."""
 
 
 class Console:
@@ -74,9 +92,38 @@ class Console:
             _write(sys.stderr, "".join(traceback.format_exception(error)).rstrip())
 
 
+def in_words(error: BaseException, file: Path | None = None) -> str:
+    """One paragraph about an error; where it came up in `file`, if it came from there."""
+    words = str(error) if isinstance(error, CatenaError) else f"{type(error).__name__}: {error}".rstrip(": ")
+    words = " ".join(words.split())
+    line = _line_in(error, file) if file is not None else None
+    return words if line is None else f"{file}:{line}: {words}"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """`1 loop`, `2 loops`; `many` where the plural is not formed with an s."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
 def painted(text: str, colour: str, stream: TextIO) -> str:
     """The text in a colour, where the stream is a terminal and NO_COLOR is not set."""
     return f"\x1b[{colour}m{text}\x1b[0m" if _has_colours(stream) else text
+
+
+def drop(stream: TextIO) -> None:
+    """Let all that is still written to a stream disappear, because nobody reads it."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def _line_in(error: BaseException, file: Path) -> int | None:
+    """The last line of `file` that an error passed through."""
+    own = {str(file), str(file.resolve())}
+    if isinstance(error, SyntaxError) and error.filename in own:
+        return error.lineno
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename in own]
+    return lines[-1] if lines else None
 
 
 def _filled(text: str, indent: int) -> str:
@@ -102,10 +149,3 @@ def _write(stream: TextIO, text: str) -> None:
             print(text.encode("ascii", "backslashreplace").decode("ascii"), file=stream, flush=True)
     except BrokenPipeError:
         drop(stream)
-
-
-def drop(stream: TextIO) -> None:
-    """Let all that is still written to a stream disappear, because nobody reads it."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
