@@ -45,8 +45,12 @@ class Paths:
 
     def inputs(self, t: np.ndarray) -> dict[str, np.ndarray]:
         """What the step is given for states at the times t (states,), which lie within or at the start of a piece."""
-        origins, which = np.unique(t, return_inverse=True)
-        found: dict[str, np.ndarray] = {"path_origin": t[:, None].copy()}
+        # Powers count from the knot before, so that the bits do not depend on where a call begins.
+        latest = float(t[np.isfinite(t)].max(initial=0.0))
+        knots = np.concatenate([[0.0], self.knots(latest * (1.0 + 1e-9) + 1e-9)])
+        passed = np.searchsorted(knots, t + 1e-12 * np.maximum(1.0, np.abs(t)), side="right") - 1
+        origins, which = np.unique(knots[np.maximum(passed, 0)], return_inverse=True)
+        found: dict[str, np.ndarray] = {"path_origin": origins[which][:, None].copy()}
         if self.motion:
             table = np.zeros((len(origins), DEGREE + 1, self.system.nv))
             for k, origin in enumerate(origins):
