@@ -137,6 +137,9 @@ from .simulation import (
     Projection as Projection,
 )
 from .simulation import (
+    SegmentedTrajectory as SegmentedTrajectory,
+)
+from .simulation import (
     Stepper as Stepper,
 )
 from .simulation import (

@@ -86,6 +86,17 @@ class Trajectory:
         """The batch dimensions, () for a single motion."""
         return self.q.shape[:-2]
 
+    @property
+    def segments(self) -> tuple[Trajectory, ...]:
+        """The parts of the motion that have one structure each: this one. See `SegmentedTrajectory`."""
+        return (self,)
+
+    def shifted(self, start: float) -> Trajectory:
+        """This run with its times moved so that it begins at `start` [s]."""
+        offset = float(start) - float(self.t[0])
+        events = tuple(replace(event, t=event.t + offset) for event in self.events)
+        return replace(self, t=self.t + offset, events=events)
+
     # Named access.
 
     def __getitem__(self, joint: str) -> np.ndarray:
