@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -87,7 +86,7 @@ class SegmentedTrajectory:
             raise StateError(f"t = {t:.9g} s lies outside the run, {self.t[0]:g} s to {self.t[-1]:g} s.")
         return self.segments[int(np.searchsorted(self.changes, t, side="right"))]
 
-    def at(self, t: Any) -> tuple[Trajectory, np.ndarray, np.ndarray]:
+    def at(self, t: float) -> tuple[Trajectory, np.ndarray, np.ndarray]:
         """The segment at the time t and the state q (..., nq), v (..., nv) of its system there."""
         try:
             one = float(real_array(t))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.errors import SimulationError, StateError
 from catena.given import is_finite, is_one_of, is_positive, real_array, shown
@@ -16,7 +17,7 @@ from catena.simulation.drift import Drift, Remedy
 from catena.simulation.faults import joint_of
 from catena.simulation.methods import ADAPTIVE, FIXED_STEPS
 from catena.simulation.moving import RUNAWAY, Mover
-from catena.simulation.problem import Problem
+from catena.simulation.problem import Applied, Prescribed, Problem
 from catena.system import System
 
 METHODS = (*(name for name in FIXED_STEPS if name != "abm4"), *ADAPTIVE)
@@ -40,13 +41,13 @@ class Stepper:
     def __init__(
         self,
         system: System,
-        q: Any = None,
-        v: Any = None,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
         *,
         step: float = 1e-3,
         integrator: str = "rk4",
-        motion: Mapping[str, Any] | None = None,
-        forces: Mapping[str, Callable[..., Any]] | None = None,
+        motion: Mapping[str, Prescribed] | None = None,
+        forces: Mapping[str, Applied] | None = None,
         drift: str | Remedy = "projection",
     ) -> None:
         if not is_one_of(integrator, METHODS):
@@ -96,7 +97,7 @@ class Stepper:
         self._q, self._v, self._given = b["q"], b["qd"], b[mover.target]
         self._halt = b["halt"]
 
-    def reset(self, q: Any = None, v: Any = None, t: float = 0.0) -> None:
+    def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None, t: float = 0.0) -> None:
         """Begin anew at q (..., nq), v (..., nv) and the time t, with the batch shape of the first state; without q and
         v at the mechanism's own initial state."""
         system = self.system
@@ -126,7 +127,7 @@ class Stepper:
         """The velocities now, (..., nv)."""
         return self._v.reshape(*self.batch, -1).copy()
 
-    def step(self, tau: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    def step(self, tau: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Take one step with the joint forces tau (..., nv), held over it (none if None), and return q and v at its
         end. A step that fails leaves the stepper where it was."""
         if tau is not None:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.errors import StateError, UnknownNameError
 from catena.given import is_one_of, real_array, shown
@@ -19,6 +20,9 @@ from catena.simulation import dense, loads
 from catena.system import System
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from xarray import Dataset
+
     from catena.simulation.audit import Audit
 
 PathLike = str | os.PathLike[str]
@@ -125,7 +129,7 @@ class Trajectory:
 
     # Values between samples.
 
-    def at(self, times: Any) -> tuple[np.ndarray, np.ndarray]:
+    def at(self, times: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """q and v at any time of the run: (..., nq) and (..., nv) for one number, (..., times, nq) and (..., times, nv)
         for times (times,).
 
@@ -144,7 +148,7 @@ class Trajectory:
             )
         return (q, v) if np.ndim(times) else (q[..., 0, :], v[..., 0, :])
 
-    def resample(self, times: Any) -> Trajectory:
+    def resample(self, times: int | ArrayLike) -> Trajectory:
         """This run at other times: increasing ones within it, or a whole number of them from first to last. States are
         those of `at`, works are cubic between samples, and control forces held, or cubic without overshoot."""
         if isinstance(times, int | np.integer) and not isinstance(times, bool):
@@ -240,7 +244,7 @@ class Trajectory:
 
         return audit(self)
 
-    def plot(self, *what: Any, show: bool = False, path: PathLike | None = None) -> Any:
+    def plot(self, *what: str | Sequence[str], show: bool = False, path: PathLike | None = None) -> Figure:
         """Draw the run with matplotlib and return the figure: by default positions, velocities, control forces, energy
         and loops. `what` chooses: "positions", "velocities", "forces", "energy", "power", "reactions", "closure", the
         name of a joint or a list of joints, or the name of a frame or body for its path. `path` writes a file."""
@@ -250,7 +254,7 @@ class Trajectory:
         """Write one self-contained page: what was simulated and how, plots, events, and the audit in words."""
         hook("report")(self, path, title)
 
-    def to_xarray(self) -> Any:
+    def to_xarray(self) -> Dataset:
         """The run as an `xarray.Dataset` with named coordinates; needs `pip install catena[record]`."""
         from catena.simulation.recording.dataset import to_dataset
 

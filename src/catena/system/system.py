@@ -6,9 +6,10 @@ that are written when first needed. Arrays carry leading batch dimensions everyw
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena import dynamics, kinematics
 from catena.dynamics.closed.diagnosis import Diagnosis, diagnose
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from catena.equations import Equations
     from catena.system.specialised import SpecialisedSystem
 
+# Values of joints by name: None leaves a joint, or an entry of it, free.
+Given = Mapping[str, ArrayLike | Sequence[float | None] | None]
 _NOTHING: frozenset[str] = frozenset()
 _NO_WRENCH = frozenset({"f_ext", "a_base"})
 
@@ -130,7 +133,7 @@ class System:
 
     # Coordinates.
 
-    def integrate(self, q: Any, v: Any, dt: Any = 1.0) -> np.ndarray:
+    def integrate(self, q: ArrayLike, v: ArrayLike, dt: ArrayLike = 1.0) -> np.ndarray:
         """q (+) v dt: the configuration reached with constant joint velocities v after dt. `dt` may have the
         batch shape."""
         v = self._evaluator.checked(kinematics.integrate, "qd", v)
@@ -138,17 +141,17 @@ class System:
         arrays.batch_shape({"v": v, "dt": dt})
         return self._run(kinematics.integrate, q=q, qd=v * dt)["q_next"]
 
-    def difference(self, q0: Any, q1: Any) -> np.ndarray:
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
         """The v with integrate(q0, v, 1) = q1, shape (..., nv)."""
         return self._run(kinematics.difference, q=q0, q_next=q1)["step"]
 
-    def rate(self, q: Any, v: Any) -> np.ndarray:
+    def rate(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """dq/dt, shape (..., nq)."""
         return self._run(kinematics.rate, q=q, qd=v)["rate"]
 
     # Kinematics.
 
-    def pose(self, q: Any, frame: str) -> Pose | np.ndarray:
+    def pose(self, q: ArrayLike, frame: str) -> Pose | np.ndarray:
         """The pose of a frame or body in ground: a `Pose` for one state, homogeneous matrices (..., 4, 4) for
         a batch."""
         X = self._run(kinematics.frame_pose, self._frame(frame), q=q)["pose_of_frame"]
@@ -157,22 +160,22 @@ class System:
             return Pose(p=matrices[:3, 3], R=matrices[:3, :3])
         return matrices
 
-    def body_poses(self, q: Any) -> dict[str, np.ndarray]:
+    def body_poses(self, q: ArrayLike) -> dict[str, np.ndarray]:
         """The poses of all bodies and frames in ground, {name: (..., 4, 4)}."""
         nodes = _homogeneous(self._run(kinematics.body_poses, q=q)["pose"])
         nodes[..., 0, :, :] = np.eye(4)
         return {name: nodes[..., i, :, :] @ pose.matrix() for name, (i, pose) in self._plan.body_pose.items()}
 
-    def twist(self, q: Any, v: Any, frame: str) -> np.ndarray:
+    def twist(self, q: ArrayLike, v: ArrayLike, frame: str) -> np.ndarray:
         """The twist [angular; linear] of a frame in its own axes at its origin, shape (..., 6)."""
         return self._run(kinematics.frame_twist, self._frame(frame), q=q, qd=v)["twist"]
 
-    def jacobian(self, q: Any, frame: str) -> np.ndarray:
+    def jacobian(self, q: ArrayLike, frame: str) -> np.ndarray:
         """The Jacobian J of a frame, shape (..., 6, nv): twist = J v, in the frame's own axes at its
         origin."""
         return self._run(kinematics.jacobian, self._frame(frame), q=q)["J"]
 
-    def joint_position(self, q: Any, joint: str) -> np.ndarray:
+    def joint_position(self, q: ArrayLike, joint: str) -> np.ndarray:
         """The coordinates of any joint, shape (..., nq of the joint): a slice of q for a joint of the tree, and for a
         loop joint those of the configuration nearest to where its two sides are."""
         q = self._evaluator.checked(kinematics.rate, "q", q)
@@ -181,7 +184,7 @@ class System:
         self._evaluator.check_current()
         return loop_state(self._evaluator, joint, q).q
 
-    def joint_velocity(self, q: Any, v: Any, joint: str) -> np.ndarray:
+    def joint_velocity(self, q: ArrayLike, v: ArrayLike, joint: str) -> np.ndarray:
         """The velocities of any joint, shape (..., nv of the joint), of the tree or of a loop."""
         v = self._evaluator.checked(kinematics.rate, "qd", v)
         if not is_one_of(joint, self.loops):
@@ -190,14 +193,14 @@ class System:
         q = self._evaluator.checked(kinematics.rate, "q", q)
         return loop_state(self._evaluator, joint, q, v).v
 
-    def bias_acceleration(self, q: Any, v: Any, frame: str) -> np.ndarray:
+    def bias_acceleration(self, q: ArrayLike, v: ArrayLike, frame: str) -> np.ndarray:
         """Jdot v, shape (..., 6): the derivative of the frame's twist when vdot is zero."""
         return self._run(kinematics.frame_bias_acceleration, self._frame(frame), q=q, qd=v)["acceleration"]
 
     # Loops.
 
     def assemble(
-        self, given: Mapping[str, Any] | None = None, guess: Any = None, slack: float = 1e-5
+        self, given: Given | None = None, guess: ArrayLike | None = None, slack: float = 1e-5
     ) -> np.ndarray:
         """The coordinates, shape (..., nq), that close all loops and hold what is given.
 
@@ -210,7 +213,7 @@ class System:
         self._evaluator.check_positions("guess", start)
         return closing.assemble(self._evaluator, given, start, slack)
 
-    def velocity(self, q: Any, given: Mapping[str, Any], slack: float = 1e-5) -> np.ndarray:
+    def velocity(self, q: ArrayLike, given: Given, slack: float = 1e-5) -> np.ndarray:
         """The velocity, shape (..., nv), of the closed mechanism in which joints move as given.
 
         Joints on no loop that are not named stand still. Of the others the loops tell some; where they leave a choice,
@@ -223,12 +226,22 @@ class System:
         self._evaluator.check_positions("q", q)
         return closing.velocity(self._evaluator, q, given, slack)
 
-    def closure(self, q: Any, v: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    def closure(self, q: ArrayLike, v: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
         """The position errors [rad or m] and velocity errors of the loops, each of shape (..., constraints), loop
         after loop in the order of `loops`; zero when closed, and at rest when v is None."""
         return closing.closure(self._evaluator, q, v)
 
-    def project(self, q: Any, v: Any = None, held: Sequence[str] | None = None) -> Any:
+    @overload
+    def project(self, q: ArrayLike, v: None = None, held: Sequence[str] | None = None) -> np.ndarray: ...
+
+    @overload
+    def project(
+        self, q: ArrayLike, v: ArrayLike, held: Sequence[str] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]: ...
+
+    def project(
+        self, q: ArrayLike, v: ArrayLike | None = None, held: Sequence[str] | None = None
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """The closed state nearest to q (..., nq) and v (..., nv), computed in lanes: q alone when v is None, else
         (q, v). For states that drifted off their loops; a LoopError tells when they are too far open.
 
@@ -241,14 +254,14 @@ class System:
             names = arrays.as_list("held", held, str, "joints")
             components = [k for joint in names for k in range(self.nv)[self.slice_v(joint)]]
             near, rates = closing.project_holding(self._evaluator, q, v, np.array(components, dtype=int))
-        return near if v is None else (near, rates)
+        return near if rates is None else (near, rates)
 
-    def correction(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
+    def correction(self, q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """The least changes (..., nv) of position and velocity, in the sense of kinetic energy, that close the loops to
         first order: J dq = -(position error), J dv = -(velocity error)."""
         return closing.correction(self._evaluator, q, v)
 
-    def pulled(self, q: Any, v: Any, stiffness: float, damping: float) -> np.ndarray:
+    def pulled(self, q: ArrayLike, v: ArrayLike, stiffness: float, damping: float) -> np.ndarray:
         """The part of the accelerations (states, nv) that forces at the loops have, which pull them together:
         -stiffness times the position errors and -damping times the velocity errors of `closure`, along the
         constraints. q is (states, nq) and v (states, nv)."""
@@ -258,12 +271,12 @@ class System:
             self._evaluator, q, v, stiffness, arrays.as_number("damping", damping, "a damping")
         )
 
-    def closure_jacobian(self, q: Any) -> np.ndarray:
+    def closure_jacobian(self, q: ArrayLike) -> np.ndarray:
         """The Jacobian J (..., constraints, nv) of the loops: J v is the velocity error of `closure`."""
         problem = self._loop_problem(q, np.zeros(self.nv), None, None, None)
         return problem.J.reshape(*problem.batch, self._plan.total_constraints, self.nv)
 
-    def diagnose(self, q: Any, tolerance: float = RANK_TOLERANCE) -> Diagnosis:
+    def diagnose(self, q: ArrayLike, tolerance: float = RANK_TOLERANCE) -> Diagnosis:
         """Mobility, rank, redundant constraints and singularity at one configuration q (nq,), as data; print it for
         a report. Singular values below `tolerance` of the largest count as zero."""
         q = self._evaluator.checked(kinematics.integrate, "q", q)
@@ -277,8 +290,8 @@ class System:
         return diagnose(self._evaluator, self._mechanism, q, tolerance)
 
     def contact_dynamics(
-        self, q: Any, v: Any, tau: Any, contacts: Sequence[TipContact],
-        f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None,
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None, contacts: Sequence[TipContact],
+        f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
     ) -> ContactSolution:  # fmt: skip
         """Accelerations and contact forces with the tips of chains in contact with supports of known motion; the
         loops of the mechanism are respected. A contact holds in both directions: whether it should let go is for
@@ -291,8 +304,9 @@ class System:
     # Dynamics.
 
     def forward_dynamics(
-        self, q: Any, v: Any, tau: Any = None, method: str = "auto",
-        f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None, member: str | None = None,
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, method: str = "auto",
+        f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
+        member: str | None = None,
     ) -> np.ndarray:  # fmt: skip
         """The accelerations vdot, shape (..., nv).
 
@@ -335,7 +349,12 @@ class System:
         )
 
     def inverse_dynamics(
-        self, q: Any, v: Any, vdot: Any, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        vdot: ArrayLike,
+        f_ext: Mapping[str, ArrayLike] | None = None,
+        base_acceleration: ArrayLike | None = None,
     ) -> np.ndarray:
         """The joint forces tau, shape (..., nv), that produce the accelerations `vdot`; friction included.
 
@@ -359,8 +378,8 @@ class System:
         return self._run(dynamics.newton_euler, q=q, qd=v, qdd=vdot, **outside)["tau"]
 
     def hybrid_dynamics(
-        self, q: Any, v: Any, tau: Any, prescribed: Mapping[str, Any],
-        f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None,
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None, prescribed: Given,
+        f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """The accelerations vdot and the joint forces, each (..., nv), with some joint accelerations prescribed.
 
@@ -382,19 +401,23 @@ class System:
             require_inertia(self._plan, driven)
             self._sound_drives.add(driven.tobytes())
         outside = self._outside(f_ext, base_acceleration)
-        inputs = {"q": q, "qd": v, "tau": tau, "driven": driven.astype(np.float64), "qdd_given": given}
-        result = self._run(dynamics.hybrid_dynamics, **inputs, **outside)
+        driving = {"driven": driven.astype(np.float64), "qdd_given": given}
+        result = self._run(dynamics.hybrid_dynamics, None, q=q, qd=v, tau=tau, **driving, **outside)
         return result["qdd"], result["drive"]
 
     def bias_force(
-        self, q: Any, v: Any, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        f_ext: Mapping[str, ArrayLike] | None = None,
+        base_acceleration: ArrayLike | None = None,
     ) -> np.ndarray:
         """The joint forces, shape (..., nv), at which nothing accelerates: Coriolis, centrifugal, gravity and
         friction forces."""
         outside = self._outside(f_ext, base_acceleration)
         return self._run(dynamics.newton_euler, q=q, qd=v, qdd=None, **outside)["tau"]
 
-    def mass_matrix(self, q: Any, method: str = "composite_body") -> np.ndarray:
+    def mass_matrix(self, q: ArrayLike, method: str = "composite_body") -> np.ndarray:
         """The joint-space inertia H of the tree, shape (..., nv, nv). `method`: "composite_body" or
         "structurally_recursive"."""
         if is_one_of(method, ("composite_body",)):
@@ -407,7 +430,7 @@ class System:
             f"There is no mass matrix method {shown(method)}; choose composite_body or structurally_recursive."
         )
 
-    def operational_space(self, q: Any, frame: str) -> tuple[np.ndarray, np.ndarray]:
+    def operational_space(self, q: ArrayLike, frame: str) -> tuple[np.ndarray, np.ndarray]:
         """Lambda^-1 (..., 6, 6) and Omega = H^-1 J^T (..., nv, 6) of a frame, in its own axes at its
         origin. With loops Omega is what a unit wrench accelerates the closed mechanism by."""
         if self._closed:
@@ -421,12 +444,12 @@ class System:
 
     def reactions(
         self,
-        q: Any,
-        v: Any,
-        tau: Any = None,
-        f_ext: Mapping[str, Any] | None = None,
-        base_acceleration: Any = None,
-        vdot: Any = None,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike | None = None,
+        f_ext: Mapping[str, ArrayLike] | None = None,
+        base_acceleration: ArrayLike | None = None,
+        vdot: ArrayLike | None = None,
     ) -> dict[str, np.ndarray]:
         """The whole wrench [moment; force] that each joint passes to its child, {joint: (..., 6)}, at the
         child-side joint frame's origin in its axes; the child is the one `add_joint` named.
@@ -458,20 +481,20 @@ class System:
         outside = {} if f_ext is None else wrenches.in_node_frames(self._plan, f_ext, self._frame)
         return self._reactions.wrenches(problem, solution, outside)
 
-    def kinetic_energy(self, q: Any, v: Any) -> np.ndarray:
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """The kinetic energy, shape (...)."""
         return self._run(dynamics.kinetic_energy, q=q, qd=v)["T"][..., 0]
 
-    def potential_energy(self, q: Any) -> np.ndarray:
+    def potential_energy(self, q: ArrayLike) -> np.ndarray:
         """The potential energy of gravity, shape (...), zero with the centre of mass at the ground's
         origin."""
         return self._run(dynamics.potential_energy, q=q)["V"][..., 0]
 
-    def momentum(self, q: Any, v: Any) -> np.ndarray:
+    def momentum(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """The total momentum [angular; linear], shape (..., 6), about the ground's origin in ground axes."""
         return self._run(dynamics.momentum, q=q, qd=v)["h"]
 
-    def center_of_mass(self, q: Any) -> np.ndarray:
+    def center_of_mass(self, q: ArrayLike) -> np.ndarray:
         """The centre of mass in ground, shape (..., 3)."""
         inertia = self._run(dynamics.total_inertia, q=q)["Ic"]
         if self._plan.inertia[1:, 0].sum() == 0.0:
@@ -483,8 +506,8 @@ class System:
     # Equations.
 
     def equations(
-        self, name: str, symbols: Iterable[str] = (), frame: str | None = None, method: str = "auto", at: Any = None,
-        f_ext: Sequence[str] = (), base_acceleration: bool = False,
+        self, name: str, symbols: Iterable[str] = (), frame: str | None = None, method: str = "auto",
+        at: ArrayLike | None = None, f_ext: Sequence[str] = (), base_acceleration: bool = False,
     ) -> "Equations":  # fmt: skip
         """The equations called `name` over the whole mechanism, unrolled from the code that runs: to call, read, count
         and export.
@@ -526,7 +549,7 @@ class System:
             self._elements = Elements(self._evaluator, self.neutral())
         return self._elements
 
-    def element_forces(self, q: Any, v: Any) -> ElementForces:
+    def element_forces(self, q: ArrayLike, v: ArrayLike) -> ElementForces:
         """What springs, stops, wrenches and other forces do at q (..., nq) and v (..., nv): tau (..., nv) and f_ext
         {body: (..., 6)}, as `forward_dynamics` takes them.
 
@@ -539,12 +562,12 @@ class System:
             tau.reshape(*batch, self.nv), {body: w.reshape(*batch, 6) for body, w in f_ext.items()}
         )
 
-    def element_energy(self, q: Any) -> np.ndarray:
+    def element_energy(self, q: ArrayLike) -> np.ndarray:
         """The energy stored in springs, stops and other forces, shape (...)."""
         batch, q, _ = self._states(q, np.zeros(self.nv))
         return self.elements.energy(q).reshape(batch)
 
-    def force_outputs(self, q: Any, v: Any) -> dict[str, dict[str, np.ndarray]]:
+    def force_outputs(self, q: ArrayLike, v: ArrayLike) -> dict[str, dict[str, np.ndarray]]:
         """What is worth recording of every force of the mechanism at q (..., nq) and v (..., nv): {force: {output:
         (...)}}.
 
@@ -562,7 +585,7 @@ class System:
             found[force.name] = {name: x.reshape(batch) for name, x in own.items()}
         return found
 
-    def force_powers(self, q: Any, v: Any) -> dict[str, np.ndarray]:
+    def force_powers(self, q: ArrayLike, v: ArrayLike) -> dict[str, np.ndarray]:
         """The power (...) of the forces of the mechanism by source, "friction" (of joints and dampers) and "wrenches",
         without what comes out of the energy that they store."""
         batch, q, v = self._states(q, v)
