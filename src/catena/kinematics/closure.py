@@ -102,8 +102,12 @@ def loop_kinematics(runner: Runner, q: Any, v: Any = None, motions: Motions | No
     """
     if not runner.plan.loop_joints:
         return []
-    motions = tree_motions(runner, q, v) if motions is None else motions
-    return [_loop_state(runner.plan, motions, loop, v) for loop in runner.plan.loop_joints]
+    return loop_states(runner.plan, tree_motions(runner, q, v) if motions is None else motions, v)
+
+
+def loop_states(plan: Plan, motions: Motions, v: Any = None) -> list[LoopState]:
+    """The same for a plan whose tree moves like this."""
+    return [_loop_state(plan, motions, loop, v) for loop in plan.loop_joints]
 
 
 def loop_state(runner: Runner, name: str, q: Any, v: Any = None) -> LoopState:

@@ -15,16 +15,18 @@ _planner: Callable[..., Any] | None = None
 
 
 def register_planner(planner: Callable[..., Any]) -> None:
-    """Register `planner(mechanism, root=..., cut=...)`, the function behind `Mechanism.system`."""
+    """Register `planner(mechanism, root=..., cut=..., accuracy=...)`, the function behind `Mechanism.system`; without
+    an accuracy the planner has its own."""
     global _planner
     _planner = planner
 
 
-def make_system(mechanism: Any, root: str | None, cut: Any) -> Any:
+def make_system(mechanism: Any, root: str | None, cut: Any, accuracy: float | None) -> Any:
     """Call the registered planner."""
     if _planner is None:
         raise CatenaError(
             "Mechanism.system has no planner: `import catena` registers one, "
             "or call catena.mechanism.register_planner(planner) yourself"
         )
-    return _planner(mechanism, root=root, cut=cut)
+    options = {} if accuracy is None else {"accuracy": accuracy}
+    return _planner(mechanism, root=root, cut=cut, **options)

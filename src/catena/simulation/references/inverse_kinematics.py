@@ -23,6 +23,7 @@ from catena.kinematics.assembly import characteristic_length
 from catena.kinematics.closure import loop_kinematics, tree_motions
 from catena.simulation.references.protocol import Motion
 from catena.system import System
+from catena.system.closing import closure
 from catena.system.evaluation import Evaluator
 
 # Newton's method ends at errors of the first size [rad or characteristic lengths], and succeeded below the second.
@@ -84,7 +85,7 @@ class InverseKinematics:
     def __init__(self, system: System, task: Task, guess: np.ndarray, begin: float, step: float) -> None:
         self.system, self.task = system, task
         self.begin, self.step = begin, step
-        self._runner = Evaluator(system.mechanism, system.plan)
+        self._runner = Evaluator(system.mechanism, system.effective_plan)
         length = characteristic_length(system.plan)
         S = tree_motions(self._runner, guess).S_rows
         self._columns = 1.0 / _sizes(S[:, :3], S[:, 3:] / length)
@@ -226,7 +227,7 @@ class InverseKinematics:
         A = self.task.rows(q) / self.task.units[:, None]
         if len(self._sizes):
             # The velocity errors of the loops are linear in v: those of unit velocities are the columns of J.
-            J = self.system.closure(q[:, None, :], np.eye(self.system.nv))[1]
+            J = closure(self._runner, q[:, None, :], np.eye(self.system.nv))[1]
             A = np.concatenate([A, stacks.transposed(J / self._sizes)], axis=-2)
         return A * self._columns
 
@@ -241,7 +242,7 @@ class InverseKinematics:
         left = self.task.error(goal, q) / self.task.units
         if not len(self._sizes):
             return left
-        return np.concatenate([left, -self.system.closure(q)[0] / self._sizes], axis=-1)
+        return np.concatenate([left, -closure(self._runner, q)[0] / self._sizes], axis=-1)
 
     def _worst(self, goal: Motion, q: np.ndarray) -> np.ndarray:
         """The largest error (N,) of the task and the loops."""
