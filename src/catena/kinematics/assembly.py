@@ -451,9 +451,9 @@ def _warning(solver: _Solver, fit: _Fit) -> str:
     names = ", ".join(repr(h.name) for h in solver.held)
     given = f" with the values given for {names}" if names else ""
     return (
-        f"The loops of {solver.plan.name!r} stay open{given}, by less than the slack: {_left(fit)}. If their dimensions "
-        f"are no more accurate than that, plan it with m.system(accuracy=...), and constraints that are redundant but "
-        f"for such errors count as redundant."
+        f"The loops of {solver.plan.name!r} stay open{given}, by less than the slack: {_left(fit)}. If their "
+        f"dimensions are no more accurate than that, plan it with m.system(accuracy=...), and constraints that are "
+        f"redundant but for such errors count as redundant."
     )
 
 

@@ -26,7 +26,7 @@ ENERGY, ESTIMATED_ENERGY, MOMENTUM = 1e-5, 1e-3, 1e-6
 # With more steps than this for a sample, samples do not show what happened between them.
 COARSE = 3
 CLOSURE, CLOSURE_RATE, QUATERNION, LIMIT = 1e-8, 1e-6, 1e-9, 1e-2
-# Positions may move by so much otherwise than velocities say, and what moves less than STILL [rad or sizes] stands still.
+# Positions may move by so much otherwise than velocities say; what moves less than STILL [rad or sizes] stands still.
 VELOCITY, STILL = 0.2, 1e-7
 # A force so close to the limit of its actuator is at the limit.
 AT_LIMIT = 1e-9
