@@ -63,3 +63,25 @@ def test_a_fast_machine_may_open_its_loops_by_a_part_of_its_speed():
     v = 1e6 * s.velocity(q, {"A": 1.0})
     v[0] *= 1.0 + 1e-10
     assert ct.simulate(s, q, v, 1e-9).t[-1] == 1e-9
+
+
+@pytest.mark.parametrize("speed", [1e-9, 1.0, 1e6])
+def test_velocities_that_do_not_fit_together_are_changed_however_slow(speed):
+    """The slide is given a millionth too fast for the crank."""
+    s = slider_crank(1.0).system()
+    q = s.assemble({"A": 0.5})
+    fits = s.velocity(q, {"A": speed})
+    given = {"A": speed, "slide": (1.0 + 1e-6) * fits[s.slice_v("slide")]}
+    v = s.velocity(q, given)
+    assert np.abs(s.closure(q, v)[1]).max() < 1e-14 * speed
+    np.testing.assert_allclose(v, fits, rtol=1e-5)
+
+
+@pytest.mark.parametrize("duration", [1e-9, 1.0])
+def test_events_are_as_exact_in_short_runs(duration):
+    m = ct.Mechanism("cart", gravity=(0, 0, 0))
+    m.add_body("cart", 1.0, inertia=0.1)
+    m.add_joint("slide", "ground", "cart", ct.Prismatic("x"))
+    goes_by = ct.Event(lambda t, q, v: (q[0] / duration) ** 3 - 0.3**3)
+    run = ct.simulate(m.system(), [0.0], [1.0], duration, events=[goes_by])
+    assert run.events[0].t == pytest.approx(0.3 * duration, rel=1e-12)

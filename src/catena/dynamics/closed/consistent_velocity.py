@@ -21,7 +21,7 @@ from catena.kinematics.assembly import least_squares
 from catena.kinematics.held import Held
 from catena.kinematics.stacks import transposed
 
-# Opening velocities below this part of the given ones are rounding.
+# Opening velocities below this part of those that they are a sum of are rounding.
 NEGLIGIBLE = 1e-10
 # Given values may change by this many times the slack.
 YIELD = 100.0
@@ -51,10 +51,14 @@ def _one_state(
     # First as given, with the loops opening as little as can be.
     y = least_squares(A, b, reach)
     missed = float(np.abs(A @ y - b).max(initial=0.0))
+    summed = float((np.abs(A) @ np.abs(y) + np.abs(b)).max(initial=0.0))
     free = _null_space(A, reach)
     y = y - free @ least_squares(J @ free, J @ y, tolerance)
     opening = float(np.abs((J @ y) * scale).max(initial=0.0))
-    if max(opening, missed) <= NEGLIGIBLE * size:
+    # Velocities may all be small: rounding is a part of what is summed up in each of these, never of 1.
+    at_work = float((np.abs(J) @ np.abs(y)).max(initial=0.0))
+    opens = float(np.abs(J @ y).max(initial=0.0)) > NEGLIGIBLE * at_work
+    if not opens and missed <= NEGLIGIBLE * summed:
         return y
     # Then with the loops closed, and the given values changed as little as can be.
     closed = _null_space(J, tolerance)

@@ -31,7 +31,7 @@ DONE, REACHED = 1e-13, 1e-9
 ITERATIONS = 60
 # Damping of the least-squares steps, as a part of the error, and at least.
 DAMPING, LEAST = 1e-3, 1e-14
-# Singular values below this part of the largest are zero, and rates missed by more than the second part of what is at
+# Singular values below this part of the largest, or of 1, are zero, and rates missed by more than the second part of what is at
 # work in them are out of reach.
 RANK, MISSED = 1e-9, 1e-6
 # Loops that are open by e contradict each other by about e, so that neither rank nor reach show below that.
@@ -196,7 +196,8 @@ class InverseKinematics:
         missing = goal - stacks.apply(A, near / self._columns)
         U, s, Vt = np.linalg.svd(A, full_matrices=False)
         least = np.maximum(RANK, OPEN_FACTOR * opened)[:, None]
-        kept = s > least * np.max(s, axis=-1, initial=0.0, keepdims=True)
+        # Rows are scaled so that one that counts has size 1 or so; all may be rounding.
+        kept = s > least * np.max(s, axis=-1, initial=1.0, keepdims=True)
         inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
         y = stacks.apply(stacks.transposed(Vt), inverse * stacks.apply(stacks.transposed(U), missing))
         left = np.linalg.norm(stacks.apply(A, y) - missing, axis=-1)
