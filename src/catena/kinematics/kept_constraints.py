@@ -54,6 +54,20 @@ def keep(runner: Runner, q: np.ndarray, rank: int) -> Kept:
     return next(kept for kept in found if kept.determined >= ALIKE * most)
 
 
+def kept_as(plan: Plan, other: Plan) -> Plan:
+    """A plan of the same structure, perhaps of symbols, whose loops keep what those of the other plan keep."""
+    pairs = zip(plan.loop_joints, other.loop_joints, strict=True)
+    return replace(plan, loop_joints=[_like(loop, model) for loop, model in pairs])
+
+
+def _like(loop: Loop, model: Loop) -> Loop:
+    if loop.parent_node != model.parent_node:
+        turned = _other_way(loop)
+        assert turned is not None
+        loop = turned
+    return _reduced(loop, np.array(model.kind.kept)) if isinstance(model.kind, Reduced) else loop
+
+
 def _best(plan: Plan, motions: Motions, length: float, rank: int) -> tuple[list[np.ndarray], float]:
     """What each loop keeps (m_loop, k), and the least part of the motion that this determines in any place."""
     U = np.linalg.svd(_constraints(plan, motions, length))[0]

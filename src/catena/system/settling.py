@@ -55,10 +55,11 @@ class Settling:
         # From the neutral configuration if possible, so that it does not matter what was asked for first.
         self.looks = 0
         for start in (self.neutral, states[0]):
-            self.found = near_redundancy(self.described, self._measure, start, self.accuracy)
-            if self.found is not None:
-                self.effective = Evaluator(self.described.mechanism, self.found.kept.plan)
-                warnings.warn(self._message(self.found), CatenaWarning, stacklevel=4)
+            found = near_redundancy(self.described, self._measure, start, self.accuracy)
+            if found is not None:
+                self.effective = Evaluator(self.described.mechanism, found.kept.plan)
+                self.found = found
+                warnings.warn(self._message(found), CatenaWarning, stacklevel=4)
                 return True
         return False
 

@@ -427,7 +427,7 @@ class System:
             problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, given)
             rows = np.broadcast_to(given, (*problem.batch, self.nv)).reshape(-1, self.nv)
             solution = hybrid(problem, driven, rows)
-            require_agreement(self._plan, solution, list(prescribed))
+            require_agreement(problem.plan, solution, list(prescribed))
             shape = (*problem.batch, self.nv)
             return solution.vdot.reshape(shape), solution.tau.reshape(shape)
         self._evaluator.check_current()
