@@ -129,6 +129,19 @@ def test_reactions_are_those_of_the_exact_one(case):
         np.testing.assert_allclose(ours[name], wrench, atol=3e3 * off + 1e-9, err_msg=name)
 
 
+@pytest.mark.parametrize("method", ["auto", "kkt", "minimal"])
+def test_it_does_not_matter_what_is_asked_first(case, method):
+    exact, joint = planned(case, 0.0)
+    q, v = moving(exact, joint)
+    vdot = exact.forward_dynamics(q, v)
+    build, _, cut = case
+    for off in (1e-11, 1e-8):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = build(off).system(cut=cut).forward_dynamics(q, v, method=method)
+        np.testing.assert_allclose(found, vdot, atol=(30 * off + 1e-12) * np.abs(vdot).max())
+
+
 def test_the_compiled_elimination_hands_nothing_over(case):
     s, joint = planned(case, 1e-8)
     q = np.array([s.assemble({joint: x}) for x in np.linspace(-0.4, 0.4, 9)])

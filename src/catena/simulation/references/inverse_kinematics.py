@@ -31,8 +31,8 @@ DONE, REACHED = 1e-13, 1e-9
 ITERATIONS = 60
 # Damping of the least-squares steps, as a part of the error, and at least.
 DAMPING, LEAST = 1e-3, 1e-14
-# Singular values below this part of the largest, or of 1, are zero, and rates missed by more than the second part of what is at
-# work in them are out of reach.
+# Singular values below this part of the largest, or of 1, are zero, and rates missed by more than the second part of
+# what is at work in them are out of reach.
 RANK, MISSED = 1e-9, 1e-6
 # Loops that are open by e contradict each other by about e, so that neither rank nor reach show below that.
 OPEN_FACTOR = 10.0
