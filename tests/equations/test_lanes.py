@@ -130,7 +130,7 @@ fast = s.specialise()
 assert fast.wait(200.0)
 print(float(fast.forward_dynamics([0.1], [0.2], [0.3])[0]), float(s.forward_dynamics([0.1], [0.2], [0.3])[0]))
 """
-    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
+    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=900)
     assert answer.returncode == 0, answer.stderr
     ours, theirs = answer.stdout.split()
     assert float(ours) == pytest.approx(float(theirs), rel=1e-14)

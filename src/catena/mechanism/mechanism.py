@@ -518,12 +518,17 @@ class Mechanism:
             f"found {found}: detach the joints that hold the base and attach a Free joint"
         )
 
-    def system(self, root: str | None = None, cut: Iterable[str] = ()) -> System:
+    def system(
+        self, root: str | None = None, cut: Iterable[str] = (), accuracy: float | None = None
+    ) -> System:
         """Plan the mechanism and return a `System`; compiles nothing.
 
-        `root` pins the body the tree grows from, `cut` names joints that must stay out of the tree.
+        `root` pins the body the tree grows from, `cut` names joints that must stay out of the tree. `accuracy` is the
+        error [rad, or part of the mechanism's size] that dimensions may have: constraints that are redundant but for
+        less count as redundant (2.5e-7 unless given).
         """
-        return hook("system")(self, root=root, cut=cut)
+        options = {} if accuracy is None else {"accuracy": accuracy}
+        return hook("system")(self, root=root, cut=cut, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the mechanism to a file, in the format that the ending of its name says: .toml.

@@ -66,7 +66,7 @@ class Mover:
         self.controls = acting.is_asked_always and law is None
         variant = StepVariant(
             self.method,
-            columns_for(self.system.plan) if drift.closed and not drift.in_python else 0,
+            columns_for(self.system.effective_plan) if drift.closed and not drift.in_python else 0,
             bool(acting.placed),
             law.shape if law else None,
             projects=drift.projects,

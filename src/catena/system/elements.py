@@ -55,8 +55,9 @@ class ForceReport:
 class Elements:
     """The forces of a mechanism on one plan. Whatever is expensive is found when first asked for."""
 
-    def __init__(self, evaluator: Evaluator, neutral: np.ndarray) -> None:
-        self._evaluator, self._neutral = evaluator, neutral
+    def __init__(self, evaluator: Evaluator, neutral: np.ndarray, effective: Evaluator) -> None:
+        # Elements act at joints as described; how these move is for the plan that is computed with to say.
+        self._evaluator, self._neutral, self._effective = evaluator, neutral, effective
         self._from_nodes: dict[str, np.ndarray] = {}
         self._applied: dict[tuple[str, str], PlacedForce] = {}
         self._names: dict[PlacedForce, list[str]] = {}
@@ -201,7 +202,7 @@ class Elements:
     @cached_property
     def _start(self) -> LoopProblem:
         try:
-            q = closing.assemble(self._evaluator, self._evaluator.mechanism.initial.q, self._neutral, 1e-5)
+            q = closing.assemble(self._effective, self._effective.mechanism.initial.q, self._neutral, 1e-5)
         except CatenaError:
             q = self._neutral
-        return motion_problem(self._evaluator, q)
+        return motion_problem(self._effective, q)

@@ -13,7 +13,7 @@ import numpy as np
 from catena import dynamics, kinematics
 from catena.dynamics.closed.diagnosis import Diagnosis, diagnose
 from catena.dynamics.closed.hybrid import hybrid
-from catena.dynamics.closed.problem import RANK_TOLERANCE, LoopProblem, LoopSolution
+from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.dynamics.closed.tip_contact import ContactSolution, TipContact, tip_contacts
 from catena.dynamics.structurally_recursive import structurally_recursive
 from catena.errors import SingularDynamicsError, StateError, UnknownNameError
@@ -21,6 +21,7 @@ from catena.forces import PlacedForce
 from catena.given import is_one_of, shown
 from catena.kernels import Algorithm, Program, plain
 from catena.kinematics.closure import loop_state
+from catena.kinematics.near_redundancy import ACCURACY
 from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose
@@ -31,6 +32,7 @@ from catena.system.evaluation import Evaluator
 from catena.system.inertia_check import require_inertia
 from catena.system.prescribed import prescribed_accelerations, require_agreement
 from catena.system.reactions import Reactions
+from catena.system.settling import Settling
 
 if TYPE_CHECKING:
     from catena.equations import Equations
@@ -43,13 +45,19 @@ _NO_WRENCH = frozenset({"f_ext", "a_base"})
 class System:
     """A mechanism planned as a tree with loops, ready to compute with. Made by `Mechanism.system()`."""
 
-    def __init__(self, mechanism: Mechanism, root: str | None = None, cut: Iterable[str] = ()) -> None:
-        self._begin(mechanism, plan(mechanism, root=root, cut=cut))
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        root: str | None = None,
+        cut: Iterable[str] = (),
+        accuracy: float = ACCURACY,
+    ) -> None:
+        self._begin(mechanism, plan(mechanism, root=root, cut=cut), accuracy)
 
-    def _begin(self, mechanism: Mechanism, made: Plan) -> None:
+    def _begin(self, mechanism: Mechanism, made: Plan, accuracy: float) -> None:
         self._mechanism = mechanism
         self._plan = made
-        self._evaluator = Evaluator(mechanism, self._plan)
+        self._settling = Settling(Evaluator(mechanism, made), made.neutral(), accuracy)
         self._nodes = {name: i for i, name in enumerate(self._plan.joint) if name}
         self._revision = self._plan.revision
         self._forward: Callable[..., np.ndarray | None] | None = None
@@ -64,7 +72,8 @@ class System:
         """What a copy or a pickle is made of: the mechanism, and the plan where it cannot be made again because the
         mechanism was edited since. Programs are built when the copy first needs them."""
         made = None if self._mechanism.revision == self._revision else self._plan
-        return _restored, (self._mechanism, self._plan.root, self._plan.cut, made)
+        accuracy = self._settling.accuracy
+        return _restored, (self._mechanism, self._plan.root, self._plan.cut, accuracy, made)
 
     def __repr__(self) -> str:
         loops = f", loops {list(self.loops)}" if self.loops else ""
@@ -83,6 +92,29 @@ class System:
     def plan(self) -> Plan:
         """The plan: nodes, tree, loops and constants as flat arrays."""
         return self._plan
+
+    @property
+    def effective_plan(self) -> Plan:
+        """The plan that is computed with: `plan`, but loops leave out what is redundant up to the accuracy of the model
+        where that was found."""
+        self.settle()
+        return self._settling.effective.plan
+
+    def settle(self, q: Any = None) -> bool:
+        """Look whether constraints are redundant up to the accuracy of the model, at q (..., nq) or in the neutral
+        configuration, unless that has been done; return whether other constraints count than before.
+
+        Everything that computes with loops does so first, and a CatenaWarning tells what was found.
+        """
+        changed = self._settling.look(q)
+        if changed:
+            self._forward = None
+        return changed
+
+    @property
+    def _evaluator(self) -> Evaluator:
+        """What runs algorithms on the plan that is computed with."""
+        return self._settling.effective
 
     @property
     def nq(self) -> int:
@@ -116,12 +148,7 @@ class System:
 
     def neutral(self) -> np.ndarray:
         """The coordinates at which every joint's motion is the identity, shape (nq,)."""
-        q = np.zeros(self.nq)
-        for i in range(1, self._plan.n):
-            kind = self._plan.kind[i]
-            assert kind is not None
-            q[self._plan.q_start[i] : self._plan.q_start[i] + self._plan.q_size[i]] = kind.neutral()
-        return q
+        return self._plan.neutral()
 
     # Coordinates.
 
@@ -174,7 +201,7 @@ class System:
         if not is_one_of(joint, self.loops):
             return q[..., self.slice_q(joint)].copy()
         self._evaluator.check_current()
-        return loop_state(self._evaluator, joint, q).q
+        return loop_state(self._settling.described, joint, q).q
 
     def joint_velocity(self, q: Any, v: Any, joint: str) -> np.ndarray:
         """The velocities of any joint, shape (..., nv of the joint), of the tree or of a loop."""
@@ -183,7 +210,7 @@ class System:
             return v[..., self.slice_v(joint)].copy()
         self._evaluator.check_current()
         q = self._evaluator.checked(kinematics.rate, "q", q)
-        return loop_state(self._evaluator, joint, q, v).v
+        return loop_state(self._settling.described, joint, q, v).v
 
     def bias_acceleration(self, q: Any, v: Any, frame: str) -> np.ndarray:
         """Jdot v, shape (..., 6): the derivative of the frame's twist when vdot is zero."""
@@ -203,7 +230,9 @@ class System:
         """
         start = self.neutral() if guess is None else self._evaluator.checked(kinematics.integrate, "q", guess)
         self._evaluator.check_positions("guess", start)
-        return closing.assemble(self._evaluator, given, start, slack)
+        self.settle()
+        q = closing.assemble(self._evaluator, given, start, slack)
+        return closing.assemble(self._evaluator, given, start, slack) if self.settle(q) else q
 
     def velocity(self, q: Any, given: Mapping[str, Any], slack: float = 1e-5) -> np.ndarray:
         """The velocity, shape (..., nv), of the closed mechanism in which joints move as given.
@@ -216,12 +245,22 @@ class System:
         """
         q = self._evaluator.checked(kinematics.integrate, "q", q)
         self._evaluator.check_positions("q", q)
+        self.settle(q)
         return closing.velocity(self._evaluator, q, given, slack)
 
     def closure(self, q: Any, v: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """The position errors [rad or m] and velocity errors of the loops, each of shape (..., constraints), loop
-        after loop in the order of `loops`; zero when closed, and at rest when v is None."""
-        return closing.closure(self._evaluator, q, v)
+        after loop in the order of `loops`; zero when closed, and at rest when v is None.
+
+        What is redundant up to the accuracy of the model counts for nothing here; `diagnose` tells by how much it is
+        open.
+        """
+        self.settle()
+        if self._settling.found is None:
+            return closing.closure(self._evaluator, q, v)
+        q = self._evaluator.checked(kinematics.integrate, "q", q)
+        rates = None if v is None else self._evaluator.checked(kinematics.integrate, "qd", v)
+        return self._settling.kept_errors(q, rates)
 
     def project(self, q: Any, v: Any = None, held: Sequence[str] | None = None) -> Any:
         """The closed state nearest to q (..., nq) and v (..., nv), computed in lanes: q alone when v is None, else
@@ -230,6 +269,7 @@ class System:
         The joints of the tree in `held` stay as they are. With `held`, be it empty, loops of any rank are closed,
         next to singular configurations too; that takes longer.
         """
+        self.settle()
         if held is None:
             near, rates = closing.project(self._evaluator, q, v)
         else:
@@ -241,6 +281,7 @@ class System:
     def correction(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
         """The least changes (..., nv) of position and velocity, in the sense of kinetic energy, that close the loops to
         first order: J dq = -(position error), J dv = -(velocity error)."""
+        self.settle()
         return closing.correction(self._evaluator, q, v)
 
     def pulled(self, q: Any, v: Any, stiffness: float, damping: float) -> np.ndarray:
@@ -249,18 +290,27 @@ class System:
         constraints. q is (states, nq) and v (states, nv)."""
         _, q, v = self._states(q, v)
         stiffness = arrays.as_number("stiffness", stiffness, "a stiffness")
+        self.settle()
         return closing.pulled(
             self._evaluator, q, v, stiffness, arrays.as_number("damping", damping, "a damping")
         )
 
     def closure_jacobian(self, q: Any) -> np.ndarray:
         """The Jacobian J (..., constraints, nv) of the loops: J v is the velocity error of `closure`."""
+        self.settle()
+        if self._settling.found is not None:
+            rows = np.asarray(q, dtype=np.float64)[..., None, :]
+            return np.swapaxes(self.closure(rows, np.eye(self.nv))[1], -1, -2)
         problem = self._loop_problem(q, np.zeros(self.nv), None, None, None)
         return problem.J.reshape(*problem.batch, self._plan.total_constraints, self.nv)
 
-    def diagnose(self, q: Any, tolerance: float = RANK_TOLERANCE) -> Diagnosis:
+    def diagnose(self, q: Any, tolerance: float | None = None) -> Diagnosis:
         """Mobility, rank, redundant constraints and singularity at one configuration q (nq,), as data; print it for
-        a report. Singular values below `tolerance` of the largest count as zero."""
+        a report.
+
+        What counts is what is computed with: constraints that are redundant up to the accuracy of the model do not.
+        With a `tolerance` all do whose singular values are above that part of the largest.
+        """
         q = self._evaluator.checked(kinematics.integrate, "q", q)
         if q.ndim != 1:
             raise StateError(
@@ -268,8 +318,11 @@ class System:
             )
         self._evaluator.check_current()
         self._evaluator.check_positions("q", q)
-        tolerance = arrays.as_number("tolerance", tolerance, "a part of the largest singular value")
-        return diagnose(self._evaluator, self._mechanism, q, tolerance)
+        if tolerance is not None:
+            tolerance = arrays.as_number("tolerance", tolerance, "a part of the largest singular value")
+            return diagnose(self._settling.described, self._mechanism, q, tolerance)
+        self.settle(q)
+        return diagnose(self._settling.described, self._mechanism, q, effective=self._evaluator)
 
     def contact_dynamics(
         self, q: Any, v: Any, tau: Any, contacts: Sequence[TipContact],
@@ -309,8 +362,13 @@ class System:
                 if result is not None:
                     return result
         if self._closed or method in closed_chains.FORMULATIONS:
-            problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
-            return closed_chains.forward(problem, method, member)
+            quick = method in ("auto", "elimination")
+            problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, look=not quick)
+            solution = closed_chains.solve(problem, method, member)
+            if len(solution.handed_over) and self.settle(problem.q[solution.handed_over]):
+                problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
+                solution = closed_chains.solve(problem, method, member)
+            return solution.vdot.reshape(*problem.batch, self.nv)
         if member is not None:
             raise StateError(f"member is {shown(member)}, but only the method reference_member has one.")
         self._require_tree("forward dynamics")
@@ -369,7 +427,7 @@ class System:
             problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, given)
             rows = np.broadcast_to(given, (*problem.batch, self.nv)).reshape(-1, self.nv)
             solution = hybrid(problem, driven, rows)
-            require_agreement(self._plan, solution, list(prescribed))
+            require_agreement(problem.plan, solution, list(prescribed))
             shape = (*problem.batch, self.nv)
             return solution.vdot.reshape(shape), solution.tau.reshape(shape)
         self._evaluator.check_current()
@@ -434,7 +492,8 @@ class System:
         if self._reactions is None:
             self._reactions = Reactions(self._mechanism, self._plan)
         known_motion = vdot is not None and not self._closed
-        if not self._reactions.welds and not known_motion:
+        found = self._settling.found
+        if not self._reactions.welds and not known_motion and found is None:
             unique = closed_chains.unique_wrenches(problem, self._mechanism)
             if unique is not None:
                 return unique
@@ -442,6 +501,9 @@ class System:
             # Redundant constraints need a rank-revealing solution anyway, and its multipliers belong to the same
             # constraint spaces and friction as the wrenches.
             solution = closed_chains.solve(problem, "kkt")
+            if found is not None:
+                # What the loops leave out is redundant, and takes its part of the reactions as such.
+                problem, solution = self._settling.as_described(problem, solution)
         else:
             if not known_motion:
                 vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
@@ -494,6 +556,7 @@ class System:
         from catena.equations import Equations, derive
 
         self._evaluator.check_current()
+        self.settle(at)
         unrolled, derivation = derive(
             name, self._mechanism, self._evaluator, symbols, frame, method, at, f_ext, base_acceleration
         )
@@ -509,7 +572,8 @@ class System:
         from catena.system.specialised import SpecialisedSystem
 
         self._evaluator.check_current()
-        return SpecialisedSystem(self._mechanism, self._plan, names or ("forward_dynamics",))
+        names = names or ("forward_dynamics",)
+        return SpecialisedSystem(self._mechanism, self._plan, self._settling, names)
 
     # Springs, stops, wrenches and other forces of the mechanism.
 
@@ -518,7 +582,8 @@ class System:
         """The springs, stops, wrenches and other forces of the mechanism on this plan."""
         self._evaluator.check_current()
         if self._elements is None:
-            self._elements = Elements(self._evaluator, self.neutral())
+            self.settle()
+            self._elements = Elements(self._settling.described, self.neutral(), self._evaluator)
         return self._elements
 
     def element_forces(self, q: Any, v: Any) -> ElementForces:
@@ -575,6 +640,7 @@ class System:
         """An algorithm on this plan, ready to run on arrays that are known to be good, with so many lanes (those of the
         processor unless given) and with these forces, such as `elements.placed`."""
         self._evaluator.check_current()
+        self.settle()
         return self._evaluator.program(algorithm, absent, lanes=lanes, forces=forces)
 
     def _run(self, algorithm: Algorithm, frame: str | None = None, **inputs: Any) -> dict[str, np.ndarray]:
@@ -600,10 +666,15 @@ class System:
         f_ext: Mapping[str, Any] | None,
         base_acceleration: Any,
         vdot: Any = None,
+        look: bool = True,
     ) -> LoopProblem:
-        """The equations of motion with loops at these states; vdot counts for the batch dimensions only."""
+        """The equations of motion with loops at these states; vdot counts for the batch dimensions only. With `look`,
+        what counts is settled first."""
         given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
-        return closed_chains.pose_problem(self._evaluator, given, vdot)
+        problem = closed_chains.pose_problem(self._evaluator, given, vdot)
+        if look and self.settle(problem.q):
+            problem = closed_chains.pose_problem(self._evaluator, given, vdot)
+        return problem
 
     def _outside(self, f_ext: Mapping[str, Any] | None, base_acceleration: Any) -> dict[str, Any]:
         forces = None if f_ext is None else wrenches.on_nodes(self._plan, f_ext, self._frame)
@@ -648,8 +719,10 @@ def _homogeneous(X: np.ndarray) -> np.ndarray:
     return pose
 
 
-def _restored(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], made: Plan | None) -> System:
+def _restored(
+    mechanism: Mechanism, root: str | None, cut: tuple[str, ...], accuracy: float, made: Plan | None
+) -> System:
     """A system from a pickle, or a copy of one."""
     system = System.__new__(System)
-    system._begin(mechanism, plan(mechanism, root=root, cut=cut) if made is None else made)
+    system._begin(mechanism, plan(mechanism, root=root, cut=cut) if made is None else made, accuracy)
     return system
