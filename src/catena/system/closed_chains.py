@@ -42,9 +42,10 @@ FORMULATIONS: dict[str, Formulation] = {
 # An acceleration that opens a loop by more than this part of itself is not one of the closed mechanism, and a
 # force that actuators miss by more than this part cannot be produced.
 MISMATCH = 1e-6
-# Accelerations [rad/s^2, or lengths of the mechanism/s^2] that open no loop in any time that a machine runs: what
-# forces leave of the accelerations of a mechanism that cannot move.
-NO_MOTION = 1e-12
+# Forward dynamics is exact to this part of the accelerations that the forces would cause without loops. Which forces
+# they were is not known here; some that cause 10 rad/s^2, or lengths of the mechanism/s^2, are always allowed for.
+ROUNDING = 1e-10
+NO_MOTION = 10.0 * ROUNDING
 
 
 def is_closed(plan: Plan) -> bool:
@@ -153,8 +154,8 @@ def inverse(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
     _, sigma, Vt = np.linalg.svd(A, full_matrices=False)
     blocked = Vt * effective(sigma, problem.tolerance)[..., None]
     # What tau must add to the forces that act anyway.
-    terms = [apply(transposed(L), vdot), -free]
-    wanted = sum(terms)
+    terms = apply(transposed(L), vdot), -free
+    wanted = terms[0] + terms[1]
     wanted = wanted - apply(transposed(blocked), apply(blocked, wanted))
     lever = levers(plan)
     effect = divide_lower(L, np.broadcast_to(np.diag(lever), L.shape))[..., plan.actuated]
@@ -198,15 +199,14 @@ def _require_closed_motion(problem: LoopProblem, vdot: np.ndarray) -> None:
     """Raise for accelerations that would open a loop."""
     L, free = problem.equations
     opening = (apply(problem.J, vdot) + problem.gamma) / problem.scale
-    # Rounding is measured by the accelerations that the forces would cause without loops.
     size = sum(
-        np.linalg.norm(x, axis=-1)
-        for x in (apply(transposed(L), vdot), problem.gamma / problem.scale, MISMATCH * free)
+        np.linalg.norm(x, axis=-1) for x in (apply(transposed(L), vdot), problem.gamma / problem.scale)
     )
+    alone = np.linalg.norm(free, axis=-1)
     # Unit accelerations along all constraints, in radians or lengths of the mechanism.
     units = [problem.length / np.sqrt(row_weight(s.Phi, 1.0, problem.length)) for s in problem.loops]
     unit = np.linalg.norm(np.concatenate([opening[:, :0], *units], axis=-1) / problem.scale, axis=-1)
-    bad = np.linalg.norm(opening, axis=-1) > MISMATCH * size + NO_MOTION * unit
+    bad = np.linalg.norm(opening, axis=-1) > MISMATCH * size + ROUNDING * alone + NO_MOTION * unit
     if bad.any():
         worst = int(np.argmax(np.where(bad, np.linalg.norm(opening, axis=-1), 0.0)))
         at, rows = 0, []

@@ -74,8 +74,8 @@ def hybrid_kkt(
     J_f, gamma = J[..., free], problem.gamma + apply(J, vdot)
     L, unbound = np.zeros((problem.states, n, n)), np.zeros((problem.states, n))
     for some, rows, held in problem.portions():
-        parts = (x.given(vdot[some], free) for x in (rows, held))
-        L[some], unbound[some] = rooted(*parts, problem.joint_force[some][:, free], plan.name)
+        inertial, held = (x.given(vdot[some], free) for x in (rows, held))
+        L[some], unbound[some] = rooted(inertial, held, problem.joint_force[some][:, free], plan.name)
     scales = [
         row_scale(s.Phi, divide_lower(L, transposed(s.J_rel[..., free])), problem.length)
         for s in problem.loops

@@ -146,7 +146,8 @@ def rooted(rows: Rows, constraints: Rows, force: np.ndarray, who: str) -> tuple[
 def _triangular(rows: Rows, least: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """L, Q^T r, and whether (states,) all motions move more inertia than the part `least` of what was summed up."""
     nv = rows.W.shape[-1]
-    R = np.linalg.qr(np.concatenate([rows.W, rows.r[..., None]], axis=-1), mode="r")[:, :nv]
+    whole = np.concatenate([rows.W, rows.r[..., None]], axis=-1)
+    R = np.asarray(np.linalg.qr(whole, mode="r"))[:, :nv]
     diagonal = np.diagonal(R, axis1=-2, axis2=-1)
     R = R * np.where(diagonal < 0.0, -1.0, 1.0)[..., None]
     size = np.linalg.norm(rows.summed, axis=-2)
