@@ -95,7 +95,7 @@ def algorithm_for(variant: StepVariant, law: CompiledLaw | None, acting: Acting)
     owner: Any = next(iter(acting.forces.values())) if law is None else law.law
     kept = _algorithms.setdefault(owner, {})
     formulas = tuple(w.function for w in acting.forces.values()) if acting.push is not None else ()
-    idle = tuple((int(k), joint_of(acting.system, k)) for k in acting.idle)
+    idle = tuple((int(k), joint_of(acting.system, int(k))) for k in acting.idle)
     key = (variant, acting.low.tobytes(), acting.high.tobytes(), formulas, idle)
     if key not in kept:
         # The law itself would never go while what is kept for it holds it.
