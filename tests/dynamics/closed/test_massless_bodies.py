@@ -87,3 +87,23 @@ def test_a_crank_without_mass_moves_its_load(cut, agree):
             agree(again, moved[mass], 1e-9)
             assert all(np.isfinite(w).all() for w in s.reactions(q, v, tau).values())
     agree(moved[0.0], moved[1e-9], 1e-7)
+
+
+@pytest.mark.parametrize("x", [0.3, 0.1 + 0.2])
+def test_rounding_is_no_inertia(x):
+    """A rotor without mass on two joints that coincide but for rounding: constraints that are rounding hold nothing."""
+    m = ct.Mechanism("rotor")
+    m.add_body("rotor")
+    m.add_body("load", 1.0, (0, 0, 0), (0.1, 0.1, 0.1))
+    turned = ct.Pose(p=(0.3, 0.1, 0.2), rpy=(0.4, 0.7, 0.1))
+    m.add_joint("a", "ground", "rotor", ct.Spherical(), turned, ct.Pose(p=(1.0, 2.0, 3.0)))
+    m.add_joint(
+        "b", "ground", "rotor", ct.Universal("x", "y"), ct.Pose(p=(x, 0.1, 0.2)), ct.Pose(p=(1.0, 2.0, 3.0))
+    )
+    m.add_joint("c", "ground", "load", ct.Revolute("z"))
+    s = m.system()
+    q = s.assemble({"b": [0.3, 0.7]})
+    assert s.diagnose(q).mobility == 3
+    for method in ("auto", "kkt", "absolute", "joint_multipliers", "minimal"):
+        with pytest.raises(ct.SingularDynamicsError):
+            s.forward_dynamics(q, np.zeros(s.nv), np.ones(s.nv), method=method)

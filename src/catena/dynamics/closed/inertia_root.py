@@ -19,7 +19,7 @@ import numpy as np
 
 from catena.dynamics.closed.square_root import solve_lower
 from catena.errors import SingularDynamicsError
-from catena.kinematics.body_jacobians import body_jacobians
+from catena.kinematics.body_jacobians import body_jacobians, summed_up
 from catena.kinematics.closure import Motions
 from catena.kinematics.stacks import apply, skew, transposed
 from catena.structure import Plan
@@ -108,11 +108,10 @@ def tree_rows(
             g += f_ext[some].reshape(g.shape)
         felt = apply(roots.back, g)
         passed = np.where(roots.passes_on[:, None], g - apply(transposed(roots.F), felt), 0.0)
-        W, r, summed = roots.F @ B, apply(roots.F, a) - felt, np.abs(roots.F) @ np.abs(B)
+        size = summed_up(plan, B)
+        W, r, summed = roots.F @ B, apply(roots.F, a) - felt, np.abs(roots.F) @ size
         if lent is not None:
-            W, summed = (
-                np.concatenate([x, lent[:, None] * y], axis=-2) for x, y in ((W, B), (summed, np.abs(B)))
-            )
+            W, summed = (np.concatenate([x, lent[:, None] * y], axis=-2) for x, y in ((W, B), (summed, size)))
             r = np.concatenate([r, lent * a], axis=-1)
         shape = (len(a), rows, plan.nv)
         f = np.einsum("snik,sni->sk", B, passed)

@@ -20,6 +20,7 @@ from catena.dynamics.composite_body import composite_body
 from catena.dynamics.friction import friction_at
 from catena.dynamics.newton_euler import newton_euler
 from catena.kinematics import stacks
+from catena.kinematics.body_jacobians import summed_up
 from catena.kinematics.closure import LoopState, Motions, Runner, loop_kinematics, tree_motions
 from catena.kinematics.extent import extent
 from catena.structure import Plan
@@ -171,7 +172,7 @@ class LoopProblem:
         empty = np.zeros((self.states, 0))
         weight = [np.sqrt(row_weight(state.Phi, self.mass, self.length)) for state in self.loops]
         root = np.concatenate([empty, *weight], axis=-1)[..., None]
-        summed = [np.abs(stacks.transposed(s.Phi)) @ np.abs(s.J_rel) for s in self.loops]
+        summed = [np.abs(stacks.transposed(s.Phi)) @ summed_up(self.plan, s.J_rel) for s in self.loops]
         held = Rows(
             root * self.J,
             root[..., 0] * self.gamma,

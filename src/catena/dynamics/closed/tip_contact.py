@@ -28,6 +28,7 @@ from catena.dynamics.closed.square_root import divide_lower, solve_upper
 from catena.errors import LoopError, ModelError, SingularDynamicsError
 from catena.given import is_not_negative, is_one_of, real_array, shown
 from catena.kinematics import stacks
+from catena.kinematics.body_jacobians import summed_up
 from catena.kinematics.closure import path_motion
 from catena.spatial import Pose, orthogonal_complement
 
@@ -215,10 +216,9 @@ def _held(problem: LoopProblem, sides: Sequence[_Side]) -> Rows:
     """The constraints as rows of typical inertias that must not move."""
     weight = [np.sqrt(row_weight(s.phi, problem.mass, problem.length)) + 0.0 * s.b for s in sides]
     root = _stacked(weight, -1)[..., None]
-    C, summed = (
-        root * _stacked([stacks.transposed(size(s.phi)) @ size(s.J) for s in sides], -2)
-        for size in (np.asarray, np.abs)
-    )
+    C = root * _stacked([stacks.transposed(s.phi) @ s.J for s in sides], -2)
+    sizes = [np.abs(stacks.transposed(s.phi)) @ summed_up(problem.plan, s.J) for s in sides]
+    summed = root * _stacked(sizes, -2)
     return Rows(C, -root[..., 0] * _stacked([s.b for s in sides], -1), np.zeros_like(problem.v), summed)
 
 
