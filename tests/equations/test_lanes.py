@@ -10,7 +10,7 @@ import catena as ct
 from catena.equations import ExpressionGraph, graph_of, plan_in_numbers, program_of, unroll
 from catena.equations.specialising import ALGORITHMS, Order
 from catena.equations.unrolling import new_symbols
-from catena.kernels import cache
+from catena.kernels import cache, target
 from catena.mechanism.generators import arm7, four_bar, random_mechanism
 from catena.spatial.scalars import absolute, array, atan2, cos, floor, less, sign, sin, sqrt, where
 
@@ -98,7 +98,7 @@ def test_what_was_specialised_is_kept_on_disk(tmp_path, monkeypatch):
     monkeypatch.setenv("CATENA_CACHE", str(tmp_path))
     system = random_mechanism(5, 2, ["Revolute"]).system()
     assert system.specialise().wait(WAIT)
-    order = Order("articulated_body", system.plan, frozenset({"f_ext", "a_base"}), ct.kernels.target().lanes)
+    order = Order("articulated_body", system.plan, frozenset({"f_ext", "a_base"}), target().lanes)
     entry = order.entry()
     assert entry is not None and cache.read(entry) is not None
     before = ct.compilations()

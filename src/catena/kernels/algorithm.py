@@ -433,7 +433,8 @@ class Algorithm:
     to the bodies between the frame and the ground. One that is `replayed` finds in its next play what this one left:
     inputs keep their places; its `occasional` sweeps, from the first of these indices to before the second, are left
     out of most plays. `shared` are fields that bodies and the ground keep where forces find them; those of a spatial
-    type come first. `force_outputs` name fields of forces.
+    type come first. `force_outputs` name fields of forces. `rests` names a field of the ground that is zero, in a
+    replayed algorithm, where a state has nothing left to do.
     """
 
     name: str
@@ -454,6 +455,7 @@ class Algorithm:
     occasional: tuple[int, int] = (0, 0)
     shared: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     force_outputs: tuple[str, ...] = ()
+    rests: str = ""
 
     def first(self, index: int) -> int:
         """The index of the first sweep that is the same as this one; a sweep that is repeated is compiled once."""

@@ -19,6 +19,7 @@ from catena.joints.contract import JointKind
 from catena.kernels import cache, crew, driver, engine, shortcut, tracing
 from catena.kernels.algorithm import Algorithm
 from catena.kernels.lowering import lower, prelude
+from catena.kernels.objects import compiled_object, kept_object
 from catena.kernels.undisturbed import hold_in_forks
 
 building = threading.RLock()
@@ -78,15 +79,7 @@ def loops(lanes: int) -> engine.Code:
         return _loops[lanes]
     with building:
         if lanes not in _loops:
-            entry = cache.key("loops", str(lanes))
-            found = cache.read(entry)
-            code = (
-                found[0]
-                if found
-                else engine.compile_object(driver.text(lanes) + shortcut.text() + crew.text())
-            )
-            if not found:
-                cache.write(entry, code, {})
+            _, code = compiled_object(driver.text(lanes) + shortcut.text() + crew.text())
             names = ["run", "run_one", "shortcut", "serve", "offer_and_run"]
             _loops[lanes] = engine.load_object(f"loops-{lanes}", code, names)
         return _loops[lanes]
@@ -113,13 +106,11 @@ def _unit(
         if written and all(described):
             digests = sorted({*written, *(d for each in described for d in each)})
             entry = cache.key(algorithm.name, *sorted(absent), json.dumps(owner), str(lanes), *digests)
-        found = cache.read(entry) if entry else None
-        if found is None:
+        code, description = _kept(entry) if entry else (None, {})
+        if code is None:
             code, description = _compile(algorithm, absent, owner, kind, lanes)
             if entry:
-                cache.write(entry, code, description)
-        else:
-            code, description = found
+                cache.write(entry, b"", description)
         names = {(index, variant): name for index, variant, name in description["steps"]}
         loaded = (
             engine.load_object(f"{algorithm.name}-{owner}", code, list(names.values())) if names else None
@@ -130,6 +121,15 @@ def _unit(
             del _units[next(iter(_units))]
         _units[memory_key] = unit
         return unit
+
+
+def _kept(entry: str) -> tuple[bytes | None, dict[str, Any]]:
+    """Machine code and description of an entry; no code where either is not kept."""
+    found = cache.read(entry)
+    if found is None:
+        return None, {}
+    name = found[1]["object"]
+    return (kept_object(name) if name else b""), found[1]
 
 
 def _compile(
@@ -163,7 +163,10 @@ def _compile(
         "steps": [[*key, name] for key, name in names.items()], "size": traced.layout.size, "fields": fields,
         "flow_size": traced.flows.size,
     }  # fmt: skip
-    return (engine.compile_object(prelude(lanes) + "".join(functions)) if functions else b""), description
+    description["object"], code = (
+        compiled_object(prelude(lanes) + "".join(functions)) if functions else ("", b"")
+    )
+    return code, description
 
 
 def sources_of(algorithm: Algorithm, kind: JointKind | None) -> list[str] | None:

@@ -96,7 +96,8 @@ class Program:
 
         With `every`, the tape is played `steps` times for each state, and outputs are recorded after every so
         many: they have shape (states, steps // every, *shape). An input may then have shape (states, steps,
-        columns), or (1, steps, columns) for all states. `rare` says in every how many-th step the occasional sweeps of
+        columns), or (1, steps, columns) for all states. Without `every` only the last of the steps is recorded. `rare`
+        says in every how many-th step the occasional sweeps of
         the algorithm are made, and how many steps ago they were made last. Only the outputs `wanted` are returned, all
         of them if None.
         """
@@ -116,7 +117,7 @@ class Program:
                 for n, y in outputs.items()
             ]
         )
-        time = (steps, every or 1, *self.tape.rare, *rare)
+        time = (steps, every or steps, *self.tape.rare, *rare)
         lanes = self.tape.lanes
         blocks = -(-states // lanes)
         worth = blocks * self.tape.work * steps // _CALLS_WORTH_A_THREAD
@@ -203,6 +204,7 @@ class Program:
                 *own,
                 *time,
                 stride,
+                self.tape.rest,
             ),
             dtype=np.int64,
         )

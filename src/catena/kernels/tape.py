@@ -353,6 +353,8 @@ class Tape:
     pauses: tuple[tuple[str, int], ...] = ()
     """The names of the pauses in order, and the calls that come before each."""
     weight: int = 0
+    rest: int = -1
+    """The byte offset of the slot that is zero where a state has nothing left to do; -1 where there is none."""
 
     @property
     def work(self) -> int:
@@ -509,6 +511,7 @@ def build_tape(
         rare,
         tuple(used),
         pauses,
+        rest=ground.fields[algorithm.rests][0] * layout.slot_bytes if algorithm.rests else -1,
     )
 
 

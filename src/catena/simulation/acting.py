@@ -3,7 +3,7 @@ and wrenches, wrenches as functions of time, and joints whose motion is prescrib
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,12 @@ import numpy as np
 from catena.errors import SimulationError, StateError
 from catena.given import real_array, shown
 from catena.simulation import loads
-from catena.simulation.external import Push, as_polynomial, as_wrench
+from catena.simulation.external import Push, as_wrench
 from catena.simulation.faults import joint_of
 from catena.simulation.paths import Paths
 from catena.simulation.problem import Problem
+from catena.simulation.references import as_polynomial
+from catena.simulation.references.as_polynomial import InputPath
 from catena.spatial.scalars import array
 from catena.system import System
 from catena.system.wrenches import on_nodes
@@ -64,6 +66,20 @@ class Acting:
                 system,
                 {j: m for j, m in motion.items() if m is not None} if self.compiled_motion else {},
                 [w for w in wrenches if w is not None] if self.compiled_wrenches else [],
+            )
+
+    @cached_property
+    def law_paths(self) -> tuple[InputPath, ...] | None:
+        """What a controller that is a formula is given, as polynomials; None where it is something else."""
+        asked = getattr(self.control, "input_paths", None)
+        return asked() if asked is not None else None
+
+    def use_law_paths(self) -> None:
+        """Let what the controller is given compile into the step."""
+        if self.law_paths:
+            known = self.paths or Paths(self.system, {}, [])
+            self.paths = Paths(
+                self.system, known.motion, [path for path, _ in known.wrenches], self.law_paths
             )
 
     @property

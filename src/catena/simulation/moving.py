@@ -201,7 +201,7 @@ class Mover:
         wanted += [self.start_acceleration] if nodes is not None else []
         wanted += ["power_start"] if self.counts else []
         if self.law is not None:
-            wanted += [self.target, "tau_start", *(["memory"] if self.law.size else [])]
+            wanted += [self.target, "tau_start", *self.law.kept]
         out = self.program.run(
             inputs, len(active), steps=plays, every=1, rare=(every, self.since % every), wanted=wanted
         )[1]
@@ -231,9 +231,9 @@ class Mover:
         return min(2 * plays, LONGEST_CALL)
 
     def _together(self, active: np.ndarray, t: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The states that go on in the next call, and how far: a law with references is asked at one time for all of
+        """The states that go on in the next call, and how far: a law that is told when it is due is so for all of
         them, so those that were held up come first."""
-        if self.law is None or self.law.rate is None:
+        if self.law is None or self.law.asked != "due":
             return active, ends[active]
         behind = t[active] < t[active].min() + 0.5 * self.kept["h"][0, 0]
         until = ends[active] if behind.all() else np.full(len(active), t[active[~behind]].min())
@@ -242,8 +242,10 @@ class Mover:
     def _inputs(
         self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray
     ) -> dict[str, np.ndarray]:
+        along = self.acting.paths.inputs(t[who]) if self.acting.paths else {}
         return {
-            **self.constant, **(self.acting.paths.inputs(t[who]) if self.acting.paths else {}),
+            # A step without the law needs nothing of what the law is given.
+            **self.constant, **{name: x for name, x in along.items() if name in self.program.input_names},
             "q": q[who], "qd": v[who], self.target: tau[who], "t": t[who, None], "end": ends[who, None],
             **{name: x[who] for name, x in (self.kept | self.past).items()},
         }  # fmt: skip

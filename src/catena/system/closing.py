@@ -139,8 +139,14 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     _require_closed(evaluator, q, before)
     if v is None:
         return q, None
-    change = evaluator.evaluate(velocity_correction(columns), {"q": q, "qd": v})["qdd"]
-    return q, evaluator.checked(integrate, "qd", v) + change
+    given = evaluator.checked(integrate, "qd", v)
+    rates = given + evaluator.evaluate(velocity_correction(columns), {"q": q, "qd": v}, finite=False)["qdd"]
+    lost = ~np.isfinite(rates).all(axis=-1)
+    if lost.any():
+        # A loop that nothing with inertia can move, or one at its singular configuration: by a decomposition instead.
+        positions, before = (np.broadcast_to(x, (*rates.shape[:-1], x.shape[-1]))[lost] for x in (q, given))
+        rates[lost] = hold_and_close(evaluator, positions, before, np.zeros(0, dtype=int))[1]
+    return q, rates
 
 
 def correction(evaluator: Evaluator, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:

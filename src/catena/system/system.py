@@ -131,7 +131,7 @@ class System:
         """q (+) v dt: the configuration reached with constant joint velocities v after dt. `dt` may have the
         batch shape."""
         v = self._evaluator.checked(kinematics.integrate, "qd", v)
-        dt = arrays.as_column("dt", dt)
+        dt = arrays.as_column("dt", dt, "a step must take a finite time")
         arrays.batch_shape({"v": v, "dt": dt})
         return self._run(kinematics.integrate, q=q, qd=v * dt)["q_next"]
 

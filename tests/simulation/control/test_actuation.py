@@ -80,6 +80,8 @@ def test_forces_at_a_joint_that_is_not_actuated_are_refused():
     with pytest.raises(ct.SimulationError, match="gives forces " + wanted):
         pushed = SymbolicControl(lambda t, q, v: [-q[..., 0], -q[..., 1]])
         ct.simulate(s, s.neutral(), np.zeros(2), 0.01, control=pushed)
+    known = Feedforward(s, JointPath.through([0.0, 0.1], {"rail": [0.0, 0.1]}), rate=1000.0)
+    ct.simulate(s, s.neutral(), np.zeros(2), 0.01, control=known, integrator="rk4", step=1e-3)
     held = SymbolicControl(lambda t, q, v: [-q[..., 0], 0.0])
     for control in (held, lambda t, q, v: np.array([-q[0], 0.0])):
         assert ct.simulate(s, [0.1, 0.2], np.zeros(2), 0.01, control=control).t[-1] == 0.01

@@ -26,12 +26,20 @@ SCALAR = Numbers(1)
 
 @dataclass(frozen=True)
 class LawShape:
-    """A control law inside the step: how many numbers it remembers and is given, and whether it is asked at every stage
-    or only in steps that are `due`."""
+    """A control law inside the step: how many numbers it remembers and is given, which of these change as polynomials
+    of the time, and when it is asked: "always", at every stage; where the step is told that it is "due"; or "timed", at
+    the samples of a rate, which no step passes."""
 
     memory: int
     inputs: int
-    continuous: bool
+    asked: str
+    changing: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """A name for all of it."""
+        along = "_".join(("", "along", *(str(k) for k in self.changing))) if self.changing else ""
+        return f"law_{self.memory}_{self.inputs}_{self.asked}{along}"
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,6 @@ class StepVariant:
             f"wrenches_{self.wrench_paths}" if self.wrench_paths else "",
             "pushed" if self.pushed else "",
             "forces" if self.forces else "",
-            f"law_{law.memory}_{law.inputs}_{'always' if law.continuous else 'due'}" if law else "",
+            law.name if law else "",
         ]
         return "_".join(word for word in words if word)
