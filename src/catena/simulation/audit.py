@@ -247,8 +247,8 @@ def _velocities(run: Trajectory) -> list[Line]:
     bent = h * h * (start - end) / 12.0
     off = np.abs(moved - mean - bent)
     size = np.maximum(np.abs(moved), 0.5 * h * (np.abs(run.v[..., :-1, :]) + np.abs(run.v[..., 1:, :])))
-    # A joint that hardly moves, and a start from rest, are measured by the rest of the motion, and by what is nothing: in
-    # the first step of a method of first order nothing moves at all.
+    # A joint that hardly moves, and a start from rest, are measured by the rest of the motion, and by what is nothing:
+    # in the first step of a method of first order nothing moves at all.
     least = STILL * scales_of(run.system.plan).units + PART * np.max(size, axis=(-1, -2), keepdims=True)
     turned = np.zeros_like(off, dtype=bool)
     for i in range(1, run.system.plan.n):

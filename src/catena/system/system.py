@@ -6,6 +6,7 @@ that are written when first needed. Arrays carry leading batch dimensions everyw
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,9 +28,10 @@ from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.structure import Plan, plan
 from catena.system import arrays, closed_chains, closing, wrenches
+from catena.system.actuation import warn_of_idle_actuators
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
-from catena.system.inertia_check import require_inertia
+from catena.system.inertia_check import lacking_inertia
 from catena.system.prescribed import prescribed_accelerations, require_agreement
 from catena.system.reactions import Reactions
 from catena.system.settling import Settling
@@ -53,6 +55,7 @@ class System:
         accuracy: float = ACCURACY,
     ) -> None:
         self._begin(mechanism, plan(mechanism, root=root, cut=cut), accuracy)
+        warn_of_idle_actuators(mechanism, self._plan, stacklevel=4)
 
     def _begin(self, mechanism: Mechanism, made: Plan, accuracy: float) -> None:
         self._mechanism = mechanism
@@ -62,8 +65,7 @@ class System:
         self._revision = self._plan.revision
         self._forward: Callable[..., np.ndarray | None] | None = None
         self._inverse: Callable[..., np.ndarray | None] | None = None
-        self._has_inertia = False
-        self._sound_drives: set[bytes] = set()
+        self._drives: dict[bytes, bool] = {}
         self._closed = closed_chains.is_closed(self._plan)
         self._reactions: Reactions | None = None
         self._elements: Elements | None = None
@@ -344,13 +346,14 @@ class System:
     ) -> np.ndarray:  # fmt: skip
         """The accelerations vdot, shape (..., nv).
 
-        `tau` is what the actuators give (none if None), `f_ext` maps bodies or frames to wrenches [moment;
-        force] in their own axes at their origin, `base_acceleration` is a prescribed acceleration [angular;
-        linear] of the ground. Friction is taken off. `method` for trees: "articulated_body" (O(N), what "auto"
-        takes) or "composite_body" (H^-1 (tau - bias)). With loops, which are respected: "elimination" (compiled, what
-        "auto" takes, with "kkt" for states that it cannot certify), "kkt", "absolute", "joint_multipliers", "minimal"
-        or "reference_member" (the body called `member`, or the best one); they agree, whatever the rank of the
-        constraints. Trees may be computed by these as well.
+        `tau` are generalised forces (none if None): what the actuators give, and at joints without one whatever is
+        given. `f_ext` maps bodies or frames to wrenches [moment; force] in their own axes at their origin,
+        `base_acceleration` is a prescribed acceleration [angular; linear] of the ground. Friction is taken off.
+        `method` for trees: "articulated_body" (O(N), what "auto" takes) or "composite_body" (H^-1 (tau - bias)). With
+        loops, which are respected: "elimination" (compiled, what "auto" takes, with "kkt" for states that it cannot
+        certify), "kkt", "absolute", "joint_multipliers", "minimal" or "reference_member" (the body called `member`, or
+        the best one); they agree, whatever the rank of the constraints. Trees may be computed by these as well, and
+        are by "kkt" where massless bodies leave articulated bodies without inertia.
         """
         if type(method) is not str:
             raise StateError(f"method is {shown(method)}; give a word, such as 'auto'.")
@@ -371,6 +374,8 @@ class System:
             return solution.vdot.reshape(*problem.batch, self.nv)
         if member is not None:
             raise StateError(f"member is {shown(member)}, but only the method reference_member has one.")
+        if method == "auto" and self._lacking_inertia is not None:
+            return self._by_singular_values(self._loop_problem(q, v, tau, f_ext, base_acceleration))
         self._require_tree("forward dynamics")
         given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
         if method in ("auto", "articulated_body"):
@@ -423,17 +428,13 @@ class System:
         respected: a LoopError tells when what is prescribed contradicts them.
         """
         driven, given = prescribed_accelerations(self._mechanism, self._plan, prescribed)
-        if self._closed:
+        if self._closed or self._lacking_inertia_beside(driven):
             problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, given)
             rows = np.broadcast_to(given, (*problem.batch, self.nv)).reshape(-1, self.nv)
             solution = hybrid(problem, driven, rows)
             require_agreement(problem.plan, solution, list(prescribed))
             shape = (*problem.batch, self.nv)
             return solution.vdot.reshape(shape), solution.tau.reshape(shape)
-        self._evaluator.check_current()
-        if driven.tobytes() not in self._sound_drives:
-            require_inertia(self._plan, driven)
-            self._sound_drives.add(driven.tobytes())
         outside = self._outside(f_ext, base_acceleration)
         inputs = {"q": q, "qd": v, "tau": tau, "driven": driven.astype(np.float64), "qdd_given": given}
         result = self._run(dynamics.hybrid_dynamics, **inputs, **outside)
@@ -463,11 +464,11 @@ class System:
     def operational_space(self, q: Any, frame: str) -> tuple[np.ndarray, np.ndarray]:
         """Lambda^-1 (..., 6, 6) and Omega = H^-1 J^T (..., nv, 6) of a frame, in its own axes at its
         origin. With loops Omega is what a unit wrench accelerates the closed mechanism by."""
-        if self._closed:
+        if self._closed or self._lacking_inertia is not None:
             problem = self._loop_problem(q, np.zeros(self.nv), None, None, None)
             J = self._run(kinematics.jacobian, self._frame(frame), q=problem.q)["J"]
             return closed_chains.operational_space(problem, J)
-        self._require_tree("operational-space inertia")
+        self._evaluator.check_current()
         result = self._run(dynamics.operational_space, self._frame(frame), q=q)
         columns = result["Lambda_inv"]
         return np.swapaxes(columns.reshape(*columns.shape[:-1], 6, 6), -1, -2), result["Omega"]
@@ -650,6 +651,8 @@ class System:
         """The shortest way to the accelerations of one ordinary state."""
         if self._closed:
             return closed_chains.shortest(self._evaluator, _NO_WRENCH)
+        if self._lacking_inertia is not None:
+            return lambda *rows: None
         return self._shortest(dynamics.articulated_body, "forward dynamics")
 
     def _shortest(self, algorithm: Algorithm, what: str) -> Callable[..., np.ndarray | None]:
@@ -705,9 +708,28 @@ class System:
     def _require_tree(self, what: str) -> None:
         self._evaluator.check_current()
         # Inverse dynamics asks for forces, which massless bodies have too.
-        if not self._has_inertia and what != "inverse dynamics":
-            require_inertia(self._plan)
-            self._has_inertia = True
+        if what != "inverse dynamics" and self._lacking_inertia is not None:
+            raise SingularDynamicsError(self._lacking_inertia)
+
+    @cached_property
+    def _lacking_inertia(self) -> str | None:
+        """Why articulated bodies do not exist in the neutral configuration, None where they do."""
+        return lacking_inertia(self._plan)
+
+    def _lacking_inertia_beside(self, driven: np.ndarray) -> bool:
+        """The same of the joints that are not driven."""
+        key = driven.tobytes()
+        if key not in self._drives:
+            self._drives[key] = lacking_inertia(self._plan, driven) is not None
+        return self._drives[key]
+
+    def _by_singular_values(self, problem: LoopProblem) -> np.ndarray:
+        """The accelerations (..., nv) of a tree in which some joint moves no inertia in the neutral configuration; in
+        another one it may."""
+        try:
+            return closed_chains.solve(problem, "kkt").vdot.reshape(*problem.batch, self.nv)
+        except SingularDynamicsError:
+            raise SingularDynamicsError(self._lacking_inertia) from None
 
 
 def _homogeneous(X: np.ndarray) -> np.ndarray:
