@@ -26,6 +26,7 @@ run: $(INSTALLED)
 
 lint: $(INSTALLED)
 	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check --quiet .
 	$(BIN)/python -m mypy
 	$(BIN)/python tools/check_imports.py
 

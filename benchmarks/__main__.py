@@ -4,8 +4,8 @@ import argparse
 import importlib
 
 NAMES = (
-    "batches", "single_states", "scaling", "loops", "starting", "work_precision", "rollouts", "control_loop",
-    "specialised",
+    "batches", "single_states", "scaling", "loops", "starting", "work_precision", "rollouts", "control_loop", "forces",
+    "what_acts", "specialised",
 )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from benchmarks.peers.loop_calls import mujoco_batch, pinocchio_batch
 from benchmarks.states import closed_states
 from benchmarks.table import Comparison, Figure, comparison_table, figure_table
 from benchmarks.timing import best_of, exponent
-from catena.mechanism.generators import arms_on_object, n_four_bars, stewart
+from catena.mechanism.generators import arms_on_object, n_four_bars, stewart, walker
 
 BATCH = 4096
 # A state of 160 four-bars or 32 arms takes many times longer than one of a Stewart platform.
@@ -35,12 +35,15 @@ def report() -> str:
     """The tables of this benchmark as Markdown."""
     ct.set_threads(1)
     comparisons, errors = [], []
-    for name, mechanism, cut, planar, aim in (
-        ("Stewart platform", stewart(), (), False, 10.0),
-        ("two 7-dof arms on an object", arms_on_object(2, 7), ("grip2",), False, 8.0),
-        ("40 four-bars", n_four_bars(40), (), True, 20.0),
+    quadruped = walker()
+    contacts = tuple(name for name in quadruped.joints if name.endswith("contact"))
+    for name, mechanism, cut, alike, planar, aim in (
+        ("Stewart platform", stewart(), (), False, False, 10.0),
+        ("two 7-dof arms on an object", arms_on_object(2, 7), ("grip2",), False, False, 8.0),
+        ("40 four-bars", n_four_bars(40), (), False, True, 20.0),
+        ("quadruped on four feet, floating in the tree", quadruped, contacts, True, False, 5.0),
     ):
-        rows, figures = compare(name, mechanism, cut, planar, aim)
+        rows, figures = compare(name, mechanism, cut, alike, planar, aim)
         comparisons += rows
         errors += figures
     return "\n".join(
@@ -58,13 +61,15 @@ def report() -> str:
 
 
 def compare(
-    name: str, mechanism: Any, cut: tuple[str, ...], planar: bool, aim: float
+    name: str, mechanism: Any, cut: tuple[str, ...], alike: bool, planar: bool, aim: float
 ) -> tuple[list[Comparison], list[Figure]]:
-    """Catena and its peers in turns on the same states; `cut` are loop joints that the peers have."""
-    system, theirs = mechanism.system(), mechanism.system(cut=cut)
+    """Catena and its peers in turns on the same states; `cut` are loop joints that the peers have, and Catena too if it
+    is to plan `alike`."""
+    theirs = mechanism.system(cut=cut)
+    system = theirs if alike else mechanism.system()
     state = closed_states(theirs, BATCH)
     q, v, tau, _ = state
-    own = state if not cut else _carried(theirs, state, system)
+    own = state if system.loops == theirs.loops else _carried(theirs, state, system)
     pinocchio, to_pin = pinocchio_batch(theirs, q, v, tau, planar)
     mujoco, to_mj = mujoco_batch(theirs, q, v, tau, planar)
     rivals: dict[str, Callable[[], Any]] = {

@@ -18,7 +18,9 @@ KINDS = [
 def pytest_configure(config):
     """Keep compiled code with pytest's own cache rather than in the user's home."""
     if "CATENA_CACHE" not in os.environ and hasattr(config, "cache") and config.cache is not None:
-        os.environ["CATENA_CACHE"] = str(config.cache.mkdir("catena"))
+        folder = config.cache.mkdir("catena")
+        folder.chmod(0o700)  # a umask of 002 would leave it to others, and it would be refused
+        os.environ["CATENA_CACHE"] = str(folder)
 
 
 def mixed_mechanism(seed, bodies=9, kinds=KINDS, **options):

@@ -18,8 +18,10 @@ from pathlib import Path
 
 ORDER = (
     "errors",
+    "given",
     "spatial",
     "joints",
+    "forces",
     "mechanism",
     "formats",
     "structure",

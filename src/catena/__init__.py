@@ -5,6 +5,7 @@ Describe a `Mechanism`, plan it with `m.system()`, compute with the `System`.
 
 from typing import Any
 
+from catena import forces
 from catena.dynamics.closed.diagnosis import Diagnosis
 from catena.dynamics.closed.tip_contact import Support, TipContact
 from catena.errors import (
@@ -22,6 +23,7 @@ from catena.errors import (
     StateError,
     UnknownNameError,
 )
+from catena.forces import ForceKind, FrameForce, JointForce
 from catena.formats import load, save
 from catena.joints import (
     Cylindrical,
@@ -42,8 +44,10 @@ from catena.simulation import (
     Baumgarte,
     Corrective,
     Event,
+    ExternalWrench,
     Found,
     Projection,
+    Stepper,
     Trajectory,
     control,
     load_run,
@@ -108,13 +112,17 @@ __all__ = [
     "Diagnosis",
     "EquationsError",
     "Event",
+    "ExternalWrench",
     "Feedforward",
     "Fixed",
+    "ForceKind",
     "FormatError",
     "Found",
+    "FrameForce",
     "Free",
     "GravityCompensation",
     "Helical",
+    "JointForce",
     "JointKind",
     "JointPath",
     "KernelError",
@@ -127,6 +135,7 @@ __all__ = [
     "PosePath",
     "Prismatic",
     "Projection",
+    "Stepper",
     "Revolute",
     "Sdof",
     "SimulationError",
@@ -147,6 +156,7 @@ __all__ = [
     "constant",
     "control",
     "cubic",
+    "forces",
     "generators",
     "load",
     "load_run",

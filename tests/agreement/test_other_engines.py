@@ -15,7 +15,7 @@ from benchmarks.peers.links import links
 from benchmarks.peers.mujoco_model import to_mujoco
 from benchmarks.peers.pinocchio_model import to_pinocchio
 from benchmarks.states import random_states
-from catena.dynamics.friction import STANDSTILL
+from catena.forces.smooth import STANDSTILL
 from catena.joints import Sdof
 from catena.mechanism.generators import arm7, humanoid, random_mechanism
 

@@ -49,7 +49,15 @@ def test_bash_completes_commands_models_files_and_names(catena, tmp_path):
     for name in ("robot.toml", "arm.py", "notes.txt"):
         (tmp_path / name).write_text("")
     (tmp_path / "models").mkdir()
-    assert completed(script, "catena", "") == {"run", "info", "demo", "models", "completion"}
+    assert completed(script, "catena", "") == {
+        "run",
+        "info",
+        "demo",
+        "models",
+        "completion",
+        "count",
+        "critical-path",
+    }
     assert completed(script, "catena", "info", "four_") == {"four_bar", "four_link_chain"}
     assert {"robot.toml", "arm.py", "models", "stewart"} <= completed(script, "catena", "run", "")
     assert "notes.txt" not in completed(script, "catena", "run", "")

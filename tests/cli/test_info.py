@@ -48,6 +48,7 @@ def test_velocities_are_those_of_the_closed_mechanism(catena):
 def test_elements_and_limits_are_listed(catena, tmp_path):
     m = generators.four_bar().lock("B", at=0.1)
     m.add_body("weight", mass=2.0, inertia=0.1)
+    from catena.forces import Table, TabledJointSpring
     from catena.joints import Fixed, Prismatic
 
     m.add_joint(
@@ -59,16 +60,30 @@ def test_elements_and_limits_are_listed(catena, tmp_path):
     m.add_spring("coil", "rail", stiffness=5.0)
     m.add_spring_between("band", "crank", "rocker", 3.0)
     m.add_wrench("push", "weight", force=(1.0, 0.0, 0.0))
+    m.add_bushing("mount", "ground", "weight", (1, 2, 3, 4, 5, 6))
+    m.add_force("bump", TabledJointSpring(Table((0, 1), (0, 9))), joint="rail")
     m.save(tmp_path / "all.toml")
     data = catena("info", "all.toml", "--json").data
     roles = {joint["name"]: joint["role"] for joint in data["joints"]}
     assert (roles["B"], roles["screw"], roles["rail"]) == ("locked", "weld", "tree")
     assert next(j for j in data["joints"] if j["name"] == "rail")["limits"] == [[-1.0, None]]
     assert [part["name"] for part in data["springs"]] == ["coil", "band"]
+    mount, bump = data["forces"]
+    assert mount["between"] == ["ground", "weight"] and mount["parameters"]["stiffness"] == [1, 2, 3, 4, 5, 6]
+    assert bump["joint"] == "rail" and bump["parameters"]["spring"]["y"] == [0, 9]
     text = catena("info", "all.toml").out
     assert "locked at 0.1" in text
     assert "limits (-1, none)" in text
-    for words in ("motor", "coil", "crank - rocker", "push", "friction 0.5", "passive"):
+    for words in (
+        "motor",
+        "coil",
+        "crank - rocker",
+        "push",
+        "friction 0.5",
+        "passive",
+        "Bushing",
+        "ground - weight",
+    ):
         assert words in text
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from catena.cli.controls import BUILT_IN
 from catena.cli.entry import program
 from catena.cli.faults import Exit
-from catena.simulation.arguments import INTEGRATORS
 from catena.simulation.drift import NAMES as DRIFTS
+from catena.simulation.methods import INTEGRATORS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")
 OPTION = re.compile(r"(?<![\w-])--[a-z]+")

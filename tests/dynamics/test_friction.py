@@ -6,7 +6,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import catena as ct
-from catena.dynamics.friction import STANDSTILL, smooth_sign
+from catena.forces.smooth import STANDSTILL, smooth_sign
 from catena.mechanism.generators import four_bar
 from catena.spatial.scalars import array
 

@@ -5,7 +5,7 @@ import pytest
 
 import catena as ct
 from benchmarks.states import random_states
-from catena.dynamics.friction import STANDSTILL
+from catena.forces.smooth import STANDSTILL
 
 SEEDS = range(12)
 

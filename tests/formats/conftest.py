@@ -5,7 +5,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-PARTS = ("bodies", "joints", "frames", "actuators", "springs", "wrenches")
+PARTS = ("bodies", "joints", "frames", "actuators", "springs", "wrenches", "forces")
 
 
 def assert_same(a, b):

@@ -2,11 +2,13 @@
 
 import re
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 
 from catena.formats.toml import read, write
+from catena.formats.toml.forces import BUILT_IN as FORCES
 from catena.formats.toml.kinds import BUILT_IN
 from catena.formats.toml.schema import KEYS, MANY, ONCE, POSE
 
@@ -49,7 +51,10 @@ def test_the_tables_of_the_page_list_every_key_and_kind():
     arguments = {key for _, names in BUILT_IN.values() for key in names}
     for key in keys | arguments:
         assert f"`{key}`" in listed, key
-    for word in BUILT_IN:
+    arguments |= {one.name for made in FORCES.values() for one in fields(made) if one.init}
+    for key in arguments:
+        assert f"`{key}`" in listed, key
+    for word in (*BUILT_IN, *FORCES):
         assert f'`"{word}"`' in listed, word
     for key in POSE:
         assert re.search(rf"`{key}[` ]", listed), key

@@ -1,5 +1,6 @@
 """Saving and loading: the same mechanism to the last digit, for every generator, every kind and every element."""
 
+import re
 import sys
 import tomllib
 from functools import partial
@@ -9,6 +10,7 @@ import pytest
 
 import catena as ct
 from catena.formats.toml import read, write
+from catena.formats.toml.forces import BUILT_IN as FORCES
 from catena.formats.toml.kinds import BUILT_IN
 from catena.joints import KINDS, Flipped
 from catena.mechanism import generators as g
@@ -317,3 +319,69 @@ def test_anything_but_an_importable_kind_is_refused_on_its_line(reference, messa
     with pytest.raises(ct.FormatError) as caught:
         read(text + f'kind = "{reference}"\n', "m.toml")
     assert str(caught.value).startswith("m.toml:9: joint 'j': ") and message in str(caught.value)
+
+
+def test_forces_of_every_kind_survive(same, tmp_path):
+    m = g.four_bar()
+    body, joint = list(m.bodies)[1], next(iter(m.joints))
+    for k, kind in enumerate(kind for kind in ct.forces.KINDS if not kind.inputs):
+        if isinstance(kind, ct.FrameForce):
+            m.add_force(f"force {k}", kind, between=("ground", body))
+        elif len(getattr(kind, "stiffness", (1,)) or kind.damping) == 1:
+            m.add_force(f"force {k}", kind, joint=joint)
+    m.add_force("stop", ct.forces.JointStop((-0.1,), (np.inf,), (9.0,), (0.5,)), joint=joint)
+    assert {type(force.kind) for force in m.forces.values()} == set(FORCES.values())
+    same(saved_and_loaded(m, tmp_path), m)
+
+
+def test_a_force_of_ones_own_survives_by_its_name(same, tmp_path, monkeypatch):
+    (tmp_path / "pulls.py").write_text(
+        "from dataclasses import dataclass\n"
+        "import catena as ct\n"
+        "from catena.forces.line import Line\n"
+        "@dataclass(frozen=True)\n"
+        "class Pull(ct.FrameForce):\n"
+        "    tension: float\n"
+        "    source = 'wrenches'\n"
+        "    def load(self, at):\n"
+        "        return Line.between(at).pull(self.tension)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    import pulls
+
+    m = g.four_bar()
+    m.add_force("pull", pulls.Pull(3.5), between=("ground", list(m.bodies)[1]))
+    text = write(m, "")
+    assert 'kind = "pulls:Pull"' in text and "arguments = { tension = 3.5 }" in text
+    same(saved_and_loaded(m, tmp_path), m)
+    s = ct.load(tmp_path / "m.toml").system()
+    q = s.assemble()
+    out = s.force_outputs(q, np.zeros(s.nv))["pull"]
+    assert set(out) == {"power"} and out["power"] == 0.0
+
+
+FORCE_FAULTS = [
+    ('kind = "cabel"', "no kind of force is named 'cabel': did you mean 'cable'"),
+    ('kind = "cable"\nstiffnes = 3', "unknown key 'stiffnes': did you mean 'stiffness'"),
+    ('kind = "cable"\nstiffness = "x"', "stiffness is 'x', a string: give numbers"),
+    ('kind = "cable"\nstiffness = 0', "Cable: stiffness is zero, so it holds nothing"),
+    ('kind = "cable"', "kind 'cable' does not accept its arguments"),
+    ('kind = "tabled_point_spring"\nspring = 3', "spring is 3, a number: give a table"),
+    ('kind = "tabled_point_spring"\nspring = { x = [0, 1] }', "the key 'y' is missing"),
+    (
+        'kind = "tabled_point_spring"\nspring = { x = [1, 0], y = [0, 1] }',
+        "give two or more points with x increasing",
+    ),
+    ('kind = "joint_spring"\nstiffness = 3', "a JointSpring acts at a joint"),
+    ('kind = "catena.joints:Revolute"', "is no kind of force: name a subclass of catena.ForceKind"),
+    ("", "the key 'kind' is missing"),
+]
+
+
+@pytest.mark.parametrize(("lines", "message"), FORCE_FAULTS, ids=[m[:30] for _, m in FORCE_FAULTS])
+def test_faults_of_forces_are_told_with_their_line(lines, message):
+    body = list(g.four_bar().bodies)[1]
+    text = write(g.four_bar(), "") + f'\n[[force]]\nname = "f"\nbetween = ["ground", "{body}"]\n{lines}\n'
+    with pytest.raises(ct.FormatError, match=re.escape(message)) as caught:
+        read(text, "m.toml")
+    assert re.match(r"m\.toml:\d+: force 'f'", str(caught.value))

@@ -45,7 +45,7 @@ def test_a_unit_vector_is_kept_digit_by_digit():
         ((1, math.inf, 0), "has an entry that is not finite"),
         ((1, 0), r"axis \(1, 0\) has shape \(2,\); a direction has shape \(3,\)"),
         (3.0, r"axis 3.0 has shape \(\); a direction has shape \(3,\)"),
-        (("a", "b", "c"), "is not made of numbers; give a 3-vector"),
+        (("a", "b", "c"), "is not made of real numbers"),
     ],
 )
 def test_bad_axis_is_refused_with_a_reason(kind, spec, message):

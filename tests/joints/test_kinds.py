@@ -211,7 +211,7 @@ def test_parameters_are_data():
         (lambda: Universal("x", "-x"), "Universal: the axes .* are parallel; give two different directions"),
         (lambda: Universal("x", (0, 0, 0)), r"Universal \(second axis\): axis \(0, 0, 0\) has no direction"),
         (lambda: Helical("x", math.nan), "Helical: pitch = nan is not finite; give a finite number"),
-        (lambda: Helical("x", "steep"), "Helical: pitch = 'steep' is not a number"),
+        (lambda: Helical("x", "steep"), "Helical: pitch = 'steep' is no real number"),
         (lambda: Planar("w"), "Planar: axis 'w' is not known"),
     ],
 )

@@ -59,7 +59,9 @@ class Plain(JointKind):
         return Transform.rotation_y(q[0])
 
 
-@pytest.mark.parametrize("kind", [Cam(), Cam(0.7), Wobble(), AdjustableCam(), Plain()], ids=lambda k: type(k).__name__)
+@pytest.mark.parametrize(
+    "kind", [Cam(), Cam(0.7), Wobble(), AdjustableCam(), Plain()], ids=lambda k: type(k).__name__
+)
 def test_user_kind_keeps_the_contract_and_so_does_its_flip(kind):
     check_joint_kind(kind)
     check_joint_kind(kind.flip(), seed=1)

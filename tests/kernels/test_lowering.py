@@ -138,9 +138,9 @@ def test_a_slot_that_is_read_and_written_is_read_first():
     a, b = casadi.SX.sym("a"), casadi.SX.sym("b")
     slots = [lowering.Slot(0, 0), lowering.Slot(0, 1)]
     text = lowering.lower("swap", list(zip(slots, [a, b])), list(zip(slots, [b + 1.0, a - 1.0])), lanes)
-    address = load_object("test swap", compile_object(lowering.prelude(lanes) + text), ["swap"])["swap"]
+    loaded = load_object("test swap", compile_object(lowering.prelude(lanes) + text), ["swap"])
     record = aligned(2 * lanes)
     record[:lanes], record[lanes:] = 5.0, 7.0
     pointers = lowering.RECORDS + 1
-    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * pointers)(address)(*[record.ctypes.data] * pointers)
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * pointers)(loaded["swap"])(*[record.ctypes.data] * pointers)
     assert record.tolist() == [8.0] * lanes + [4.0] * lanes

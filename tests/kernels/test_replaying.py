@@ -14,7 +14,7 @@ from catena.kernels import (
     with_ground,
 )
 from catena.mechanism.generators import chain, humanoid
-from catena.simulation.steps.making import Numbers
+from catena.simulation.steps.variant import Numbers
 
 
 def ground(ground):
@@ -60,7 +60,9 @@ def run(system, algorithm, steps, lanes=None, states=3, **more):
     q = np.tile(system.neutral(), (states, 1))
     zero = np.zeros((states, 1))
     program = system.program(algorithm, lanes=lanes)
-    return program.run({"q": q, "qd": v, "count": zero, "rare": zero}, states, steps=steps, every=1, **more)[1]
+    return program.run({"q": q, "qd": v, "count": zero, "rare": zero}, states, steps=steps, every=1, **more)[
+        1
+    ]
 
 
 def expected(v, steps):

@@ -154,3 +154,67 @@ def test_a_users_kind_is_compiled_once_and_again_when_its_file_changes(tmp_path,
     # The ground and the loops do not depend on the user's file.
     assert 0 < again < at_first
     assert other != first
+
+
+SESSION = """
+import importlib, json, sys
+sys.path.insert(0, {folder!r})
+import catena as ct
+import users_joints
+
+def rolling():
+    m = ct.Mechanism("rolling")
+    m.add_body("disc", mass=1.0, inertia=0.1)
+    m.add_joint("track", "ground", "disc", users_joints.Roller(0.25))
+    return m.system()
+
+s = rolling()
+first = s.potential_energy([0.2]).item()
+with open({file!r}, "w") as file:
+    file.write({text!r})
+# The class is still the one that was written before.
+kinetic = s.kinetic_energy([0.2], [1.0]).item()
+importlib.reload(users_joints)
+t = rolling()
+print(json.dumps([first, kinetic, t.potential_energy([0.2]).item(), t.kinetic_energy([0.2], [1.0]).item()]))
+"""
+
+
+def test_a_file_that_changes_during_a_session_changes_what_is_loaded_from_it(tmp_path, fresh_process):
+    """What is kept on disk belongs to the class as it was made, not to the file as it is later."""
+    file, edited = tmp_path / "users_joints.py", ROLLER.replace("0.05", "0.08")
+    environment = {"CATENA_CACHE": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    file.write_text(ROLLER)
+    session = SESSION.format(folder=str(tmp_path), file=str(file), text=edited)
+    V0, T0, V1, T1 = fresh_process(session, **environment)
+    assert V0 != V1 and T0 != T1
+    # Now the file is the edited one from the beginning, and was the other one in a third process.
+    assert fresh_process(session, **environment) == [V1, T1, V1, T1]
+    file.write_text(ROLLER)
+    assert fresh_process(session, **environment) == [V0, T0, V1, T1]
+
+
+PROMPT = """
+import json
+import numpy as np
+import catena as ct
+from catena.kernels import POSITION, VELOCITY, Algorithm, each_body
+from catena.mechanism.generators import arm7
+from catena.system.evaluation import Evaluator
+
+def doubled(factor):
+    def ground(ground):
+        ground.nothing = 0.0
+    @each_body
+    def scale(body):
+        body.result = factor * body.q
+    return Algorithm("scaled", ground, (scale,), inputs={"q": POSITION}, outputs={"result": VELOCITY})
+
+s = arm7().system()
+runner = Evaluator(s.mechanism, s.plan)
+print(json.dumps([runner.evaluate(doubled(k), {"q": np.ones(7)})["result"].tolist()[0] for k in (2.0, 3.0)]))
+"""
+
+
+def test_an_algorithm_without_a_file_may_be_written_anew_under_its_name(fresh_process):
+    assert fresh_process(PROMPT) == [2.0, 3.0]

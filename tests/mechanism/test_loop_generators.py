@@ -114,7 +114,9 @@ def test_andrews_starts_as_published():
     assert system.joints == ("beta", "Theta", "gamma", "Phi", "delta", "Omega", "epsilon")
     q, tau = system.neutral(), np.array([DRIVE, 0, 0, 0, 0, 0, 0])
     vdot = system.forward_dynamics(q, np.zeros(7), tau, f_ext=spring(system, q))
-    np.testing.assert_allclose(vdot, [14222.443919954121, -10666.83293996559, 0, 0, 0, 0, 0], rtol=1e-9, atol=1e-6)
+    np.testing.assert_allclose(
+        vdot, [14222.443919954121, -10666.83293996559, 0, 0, 0, 0, 0], rtol=1e-9, atol=1e-6
+    )
 
 
 def test_andrews_in_full_motion_accelerates_as_published():

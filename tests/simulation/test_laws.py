@@ -39,7 +39,7 @@ def test_a_law_that_is_always_asked_runs_in_adaptive_steps():
     outside = ct.simulate(
         s, q, np.zeros(7), 0.2, control=lambda t, q, v: -20.0 * q - 5.0 * v + np.sin(3.0 * t)
     )
-    assert inside.settings["steps taken by"] == "CompiledSteps"
+    assert inside.settings["steps taken by"] == "the compiled loop"
     np.testing.assert_allclose(inside.q[-1], outside.q[-1], atol=1e-11)
     expected = -20.0 * inside.q - 5.0 * inside.v + np.sin(3.0 * inside.t)[:, None]
     np.testing.assert_allclose(inside.tau, expected, atol=1e-12)

@@ -29,7 +29,11 @@ def run():
         run,
         work={"actuators": np.random.default_rng(1).normal(size=(3, 5))},
         wrenches={"platform": np.random.default_rng(2).normal(size=(3, 5, 6))},
-        driven=("leg1",),
+        driven={
+            "leg1": np.random.default_rng(3).normal(
+                size=(3, 5, len(range(system.nv)[system.slice_v("leg1")]))
+            )
+        },
         events=(Found("touch", 0.03, run.q[2, 1], run.v[2, 1], (2,)),),
         ended="stopped for a test",
         held=True,
@@ -39,12 +43,12 @@ def run():
 def assert_same(ours, theirs):
     for name in ("t", "q", "v", "tau"):
         np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
-    for name in ("work", "wrenches"):
+    for name in ("work", "wrenches", "driven"):
         a, b = getattr(ours, name), getattr(theirs, name)
         assert list(a) == list(b)
         for key in a:
             np.testing.assert_array_equal(a[key], b[key])
-    for name in ("steps", "driven", "ended", "held"):
+    for name in ("steps", "ended", "held"):
         assert getattr(ours, name) == getattr(theirs, name)
     assert dict(ours.settings) == dict(theirs.settings)
     for a, b in zip(ours.events, theirs.events, strict=True):
@@ -91,7 +95,12 @@ def test_the_dataset_has_names_and_units(run):
     ds.q[:] = 0.0
     assert run.q.any()
     two = replace(
-        run, **{name: getattr(run, name)[None] for name in ("q", "v", "tau")}, work={}, wrenches={}, events=()
+        run,
+        **{name: getattr(run, name)[None] for name in ("q", "v", "tau")},
+        work={},
+        wrenches={},
+        driven={},
+        events=(),
     )
     assert two.to_xarray().q.dims[:2] == ("state_0", "state_1")
 

@@ -91,7 +91,7 @@ def test_repr_makes_the_pose_again():
             {"p": (1, 2, math.nan)},
             r"p = \[1.0, 2.0, nan\] is not finite; every entry must be a finite number",
         ),
-        ({"p": ("a", 0, 0)}, r"p = \('a', 0, 0\) is not made of numbers; give shape \(3,\)"),
+        ({"p": ("a", 0, 0)}, r"p = \('a', 0, 0\) is not made of real numbers"),
         ({"quat": (1, 0, 0)}, r"quat has shape \(3,\); it must have shape \(4,\)"),
         (
             {"quat": (1, 1, 0, 0)},

@@ -416,7 +416,7 @@ def best_of(runs, function):
     return best
 
 
-def test_planning_is_fast():
-    flyer, long = free_flyer(), chain(1000)
-    assert best_of(20, lambda: plan(flyer)) < 1.5e-3
-    assert best_of(5, lambda: plan(long)) < 40e-3
+def test_planning_grows_with_the_number_of_bodies_and_no_faster():
+    """How long it takes is for `make bench`; on a busy machine only a generous ratio tells something."""
+    seconds = [best_of(10, lambda n=n: plan(chain(n))) for n in (100, 1000)]
+    assert seconds[1] < 60.0 * seconds[0]

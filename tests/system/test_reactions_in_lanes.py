@@ -34,9 +34,15 @@ def test_unique_reactions_are_found_in_lanes_and_agree(name, monkeypatch):
     system = mechanism.system()
     state = closed_states(system)
     body = list(mechanism.bodies)[-1]
-    outside = {"f_ext": {body: [1.0, -2.0, 0.5, 3.0, 1.0, -1.0]}, "base_acceleration": [0.1, 0, 0.2, 1.0, 0, 0]}
+    outside = {
+        "f_ext": {body: [1.0, -2.0, 0.5, 3.0, 1.0, -1.0]},
+        "base_acceleration": [0.1, 0, 0.2, 1.0, 0, 0],
+    }
     assert closed_chains.unique_wrenches(system._loop_problem(*state, None, None), mechanism) is not None
-    fast, slow = system.reactions(*state, **outside), by_numpy(system, *state, monkeypatch=monkeypatch, **outside)
+    fast, slow = (
+        system.reactions(*state, **outside),
+        by_numpy(system, *state, monkeypatch=monkeypatch, **outside),
+    )
     assert list(fast) == list(slow)
     scale = max(np.abs(wrench).max() for wrench in slow.values())
     for joint, wrench in slow.items():

@@ -1,11 +1,14 @@
 """What a system says about itself, and the shortest way for one state against the ordinary way."""
 
+import sys
+import tracemalloc
+
 import numpy as np
 import pytest
 
 import catena as ct
 from benchmarks.states import random_states
-from catena.mechanism.generators import arm7, random_mechanism
+from catena.mechanism.generators import arm7, four_bar, random_mechanism
 
 
 def test_slices_follow_the_order_in_which_joints_were_added(mixed):
@@ -125,3 +128,26 @@ def test_a_locked_joint_holds(agree):
     expected = np.linalg.solve(H[np.ix_(rest, rest)], (tau - bias)[rest])
     agree(held.forward_dynamics(q[rest_q], v[rest], tau[rest]), expected, 1e-12)
     assert isinstance(held, ct.System) and name not in held.joints
+
+
+@pytest.mark.parametrize("make", [arm7, four_bar])
+def test_calls_for_one_state_leave_nothing_behind(make):
+    """Results that are taken, and those that are dropped because a number is not finite."""
+    system = make().system()
+    q = system.assemble() if system.loops else system.neutral()
+    v, tau = np.zeros(system.nv), np.ones(system.nv)
+    spoiled = np.full(system.nv, np.nan)
+    system.forward_dynamics(q, v, tau)
+    shortest = system._forward
+    assert shortest(q, v, tau) is not None and shortest(q, v, spoiled) is None
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(2000):
+            shortest(q, v, tau)
+            shortest(q, v, spoiled)
+        after = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert after - before < 2000
+    assert sys.getrefcount(shortest(q, v, tau)) == sys.getrefcount(np.zeros(1))

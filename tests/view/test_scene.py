@@ -197,3 +197,28 @@ def test_a_mechanism_without_mass_or_extent_can_be_drawn():
     s = m.system()
     picture = scene(s, s.neutral())
     assert picture.masses == {} and np.isfinite(picture.points()).all() and picture.bar_radius > 0
+
+
+def test_forces_between_frames_are_drawn_as_their_kinds_hint():
+    m = ct.Mechanism("loaded")
+    m.add_body("rod", 1.0, (0.5, 0, 0), 0.1)
+    m.add_joint("pin", "ground", "rod", ct.Revolute("y"))
+    m.add_frame("tip", "rod", ct.Pose(p=(1.0, 0, 0)))
+    m.add_frame("post", "ground", ct.Pose(p=(1.0, 0, 1.0)))
+    m.add_spring("coil", "pin", 1.0)
+    m.add_spring_between("spring", "post", "tip", 10.0)
+    m.add_force("cable", ct.forces.Cable(10.0), between=("post", "rod"))
+    m.add_force("gas", ct.forces.GasSpring(10.0, 1.0, 1.0), between=("ground", "tip"))
+    m.add_force("air", ct.forces.Drag(1.0), between=("ground", "tip"))
+    m.add_wrench("load", "tip", force=(0, 0, -5.0))
+    picture = scene(m.system(), np.array([0.3]))
+    strokes = {part.name: part.lines for part in picture.parts if part.role == "force"}
+    assert set(strokes) == {"spring", "cable", "gas", "load"}
+    tip = np.array([np.cos(0.3), 0.0, -np.sin(0.3)])
+    np.testing.assert_allclose(strokes["spring"][0][[0, -1]], [[1.0, 0, 1.0], tip], atol=1e-12)
+    assert len(strokes["cable"][0]) == 2 and len(strokes["gas"]) == 4
+    shaft = strokes["load"][0]
+    np.testing.assert_allclose(shaft[1], tip, atol=1e-12)
+    np.testing.assert_allclose(
+        (shaft[1] - shaft[0]) / np.linalg.norm(shaft[1] - shaft[0]), [0, 0, -1], atol=1e-12
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from catena.dynamics.closed.diagnosis import Diagnosis
 from catena.joints import JointKind
 from catena.joints.axes import NAMED
-from catena.mechanism import GROUND, Joint
+from catena.mechanism import GROUND, GeneralForce, Joint
 from catena.system import System
 
 
@@ -33,8 +33,15 @@ def describe(system: System) -> dict[str, Any]:
         "actuators": [plain(vars(part)) for part in mechanism.actuators.values()],
         "springs": [plain(vars(part)) for part in mechanism.springs.values()],
         "wrenches": [plain(vars(part)) for part in mechanism.wrenches.values()],
+        "forces": [_force(part) for part in mechanism.forces.values()],
         "initial": {"q": plain(mechanism.initial.q), "v": plain(mechanism.initial.v)},
     }
+
+
+def _force(part: GeneralForce) -> dict[str, Any]:
+    place = {"joint": part.at_joint} if part.frames is None else {"between": list(part.frames)}
+    parameters: dict[str, Any] = plain(asdict(part.kind)) if is_dataclass(part.kind) else {}
+    return {"name": part.name, "kind": type(part.kind).__name__, **place, "parameters": parameters}
 
 
 def describe_state(system: System, q: np.ndarray, v: np.ndarray) -> dict[str, Any]:

@@ -7,22 +7,15 @@ about v T / e at an impact with velocity v, and a step of 1 ms can still follow 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from catena.dynamics.deflection import deflection
-from catena.dynamics.friction import smooth_sign
-from catena.joints import JointKind
+from catena.forces import JointStop
+from catena.forces.joint_stop import FAR
 from catena.mechanism import Mechanism
-from catena.spatial.scalars import array, less, where
 
 STOP_TIME = 2e-3
 """The time constant [s] of a rigid stop."""
-GRIP = 1e-5
-"""The depth [rad or m] at which the damper of a stop has got hold, so that its force begins without a jump."""
-FAR = 1e300
-"""Where a limit is that is not there; infinity would not pass for a finite input."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +27,11 @@ class Stops:
     high: np.ndarray
     stiffness: np.ndarray
     damping: np.ndarray
+
+    @property
+    def kind(self) -> JointStop:
+        """The kind of force that they are."""
+        return JointStop(tuple(self.low), tuple(self.high), tuple(self.stiffness), tuple(self.damping))
 
 
 def joint_stops(mechanism: Mechanism, felt_inertia: Callable[[str], np.ndarray]) -> dict[str, Stops]:
@@ -53,41 +51,3 @@ def joint_stops(mechanism: Mechanism, felt_inertia: Callable[[str], np.ndarray])
         low, high = np.clip(joint.limits, -FAR, FAR).T
         result[name] = Stops(low, high, bounded * stiffness, bounded * damping)
     return result
-
-
-def stop_force(kind: JointKind, stops: Any, q: Any, v: Any) -> Any:
-    """The joint force (nv,) of stops at a position q (nq,) and velocity v (nv,), numbers or symbols.
-
-    Beyond a limit by d a stop pushes back with k d + c d', the damper getting hold over the first `GRIP`, and never
-    pulls.
-    """
-    d, A = deflection(kind, kind.neutral(), q)
-    rate = v if A is None else A @ v
-    push = array(
-        [
-            _push(low - x, -dx, k, c) - _push(x - high, dx, k, c)
-            for x, dx, low, high, k, c in zip(
-                d, rate, stops.low, stops.high, stops.stiffness, stops.damping, strict=True
-            )
-        ]
-    )
-    return push if A is None else A.T @ push
-
-
-def stop_energy(kind: JointKind, stops: Any, q: Any) -> Any:
-    """The energy that stops store, k d^2 / 2 for each."""
-    d, _ = deflection(kind, kind.neutral(), q)
-    depths = [
-        (_positive(low - x), _positive(x - high))
-        for x, low, high in zip(d, stops.low, stops.high, strict=True)
-    ]
-    return sum([0.5 * k * (a * a + b * b) for k, (a, b) in zip(stops.stiffness, depths, strict=True)], 0.0)
-
-
-def _push(beyond: Any, rate: Any, stiffness: Any, damping: Any) -> Any:
-    depth = _positive(beyond)
-    return _positive(stiffness * depth + damping * smooth_sign(depth, GRIP) * rate)
-
-
-def _positive(x: Any) -> Any:
-    return where(less(0.0, x), x, 0.0)

@@ -60,10 +60,10 @@ def program_of(graph: ExpressionGraph, lanes: int | None = None) -> Program:
 def load(machine_code: bytes, description: Mapping[str, Any]) -> Program:
     """The program of compiled pieces."""
     names = [f"piece_{k}" for k in range(description["pieces"])]
-    addresses = engine.load_object("graph", machine_code, names) if names else {}
+    code = engine.load_object("graph", machine_code, names) if names else None
     lanes = int(description["lanes"])
     calls = np.zeros((len(names), 6), dtype=np.int64)
-    calls[:, 0] = [addresses[name] for name in names]
+    calls[:, 0] = [code[name] for name in names] if code is not None else []
     values = description["constants"]
     # Vectors of constants are loaded aligned.
     constants = aligned(max(1, len(values)) * lanes)
@@ -80,7 +80,17 @@ def load(machine_code: bytes, description: Mapping[str, Any]) -> Program:
         for n, (first, shape) in description["outputs"].items()
     }
     weight = max(1, description["operations"] // USUAL_STEP)
-    tape = Tape(calls, constants, description["slots"] * slot_bytes, inputs, outputs, lanes, weight=weight)
+    # The tape keeps the machine code that it calls.
+    tape = Tape(
+        calls,
+        constants,
+        description["slots"] * slot_bytes,
+        inputs,
+        outputs,
+        lanes,
+        code=(code,),
+        weight=weight,
+    )
     return Program(tape)
 
 

@@ -52,7 +52,7 @@ def _order(at: Any) -> list[Entry]:
         if loop.constraints:
             entries.append(Entry(start, k, places))
         if loop.rubs:
-            entries.append(Entry(drag, k, places))
+            entries.append(Entry(drag, k, (*places, at.flows(0))))
     return entries
 
 

@@ -33,7 +33,7 @@ class Polynomial:
         for key, (x, y) in other.terms.items():
             a, b = terms.get(key, (Fraction(0), Fraction(0)))
             total = _sum(a, x), _sum(b, y)
-            if total == (0, 0):
+            if not any(total):
                 terms.pop(key, None)
             else:
                 terms[key] = total
@@ -52,7 +52,7 @@ class Polynomial:
                 where = tuple(map(int.__add__, key, also))
                 p, q = terms.get(where, (Fraction(0), Fraction(0)))
                 terms[where] = _sum(p, a * x - b * y), _sum(q, a * y + b * x)
-        return self._with({key: c for key, c in terms.items() if c != (0, 0)})
+        return self._with({key: c for key, c in terms.items() if any(c)})
 
     def _with(self, terms: dict[Key, Coefficient]) -> Polynomial:
         if len(terms) > MOST_TERMS:

@@ -5,8 +5,18 @@ from __future__ import annotations
 import os
 import secrets
 from pathlib import Path
+from typing import Any
 
 from catena.errors import FormatError
+from catena.given import shown
+
+
+def file_path(path: Any) -> Path:
+    """The path of a file as users give it."""
+    try:
+        return Path(path)
+    except (TypeError, ValueError):
+        raise FormatError(f"{shown(path)} is not a path: give the name of a file") from None
 
 
 def write_complete(file: Path, content: bytes, comfort: str = "") -> None:

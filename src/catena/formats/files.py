@@ -11,11 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 from catena.errors import FormatError
 from catena.formats import toml
-from catena.formats.complete import reason, write_complete
+from catena.formats.complete import file_path, reason, write_complete
 from catena.mechanism import Mechanism
 
 PathLike = str | os.PathLike[str]
@@ -46,7 +45,7 @@ def load(path: PathLike) -> Mechanism:
 
     A fault in the file raises a `FormatError` that starts with the file and the line.
     """
-    file = _path(path)
+    file = file_path(path)
     read = _format(file).read
     if read is None:
         raise FormatError(f"{file}: {_format(file).name} files {_LATER}")
@@ -59,7 +58,7 @@ def save(mechanism: Mechanism, path: PathLike) -> None:
     The file appears complete or not at all: one that exists is replaced in one step, and stays as it is if
     anything goes wrong.
     """
-    file = _path(path)
+    file = file_path(path)
     write = _format(file).write
     if write is None:
         raise FormatError(f"{file}: {_format(file).name} files {_LATER}")
@@ -74,13 +73,6 @@ def save(mechanism: Mechanism, path: PathLike) -> None:
 
 
 _LATER = "come later: use a .toml file, or describe the mechanism in Python"
-
-
-def _path(path: Any) -> Path:
-    try:
-        return Path(path)
-    except TypeError:
-        raise FormatError(f"{path!r} is not a path: give the name of a file") from None
 
 
 def _format(file: Path) -> Format:

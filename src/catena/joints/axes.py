@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import ModelError
+from catena.given import real_array, shown
 from catena.spatial import is_symbolic
 
 AxisSpec = str | Sequence[float] | np.ndarray
@@ -37,15 +38,17 @@ def direction(spec: Any, owner: str = "joint") -> Direction:
             known = ", ".join(NAMED)
             raise ModelError(f"{owner}: axis {spec!r} is not known; use one of {known}, or a 3-vector.")
         return NAMED[spec]
-    if is_symbolic(spec):
+    if is_symbolic(spec) and np.shape(spec)[:1] in ((), (3,)):
         x, y, z = spec
         return (x, y, z)
     try:
-        vector = np.array(spec, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"{owner}: axis {spec!r} is not made of numbers; give a 3-vector.") from error
+        vector = real_array(spec)
+    except ValueError as error:
+        raise ModelError(
+            f"{owner}: axis {shown(spec)} is not made of real numbers ({error}); give a 3-vector."
+        ) from error
     if vector.shape != (3,):
-        raise ModelError(f"{owner}: axis {spec!r} has shape {vector.shape}; a direction has shape (3,).")
+        raise ModelError(f"{owner}: axis {shown(spec)} has shape {vector.shape}; a direction has shape (3,).")
     x, y, z = vector.tolist()
     if not all(map(math.isfinite, (x, y, z))):
         raise ModelError(f"{owner}: axis {(x, y, z)} has an entry that is not finite; all must be finite.")

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from catena.errors import ModelError, StateError
+from catena.given import real_number, shown
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, is_symbolic, orthogonal_complement
 
 IDENTITY = np.eye(3)
@@ -131,6 +132,12 @@ class JointKind(ABC):
             self._plain("local_rate")
         return v
 
+    @property
+    def turning(self) -> tuple[int, ...]:
+        """The velocity components whose local coordinates are good only short of half a turn; by default none where
+        positions are plain numbers, and all elsewhere."""
+        return () if self.nq == self.nv else tuple(range(self.nv))
+
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         """Return the v for which integrate(q0, v) is the position q1; by default q1 - q0."""
         self._plain("difference")
@@ -183,9 +190,11 @@ def number(name: str, value: Any, owner: str) -> Any:
     if is_symbolic(value):
         return value
     try:
-        result = float(value)
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"{owner}: {name} = {value!r} is not a number.") from error
+        result = real_number(value)
+    except ValueError as error:
+        raise ModelError(
+            f"{owner}: {name} = {shown(value)} is no real number ({error}); give one."
+        ) from error
     if not np.isfinite(result):
         raise ModelError(f"{owner}: {name} = {result} is not finite; give a finite number.")
     return result

@@ -70,6 +70,10 @@ class Flipped(JointKind):
     def local_rate(self, xi: np.ndarray, v: np.ndarray) -> np.ndarray:
         return self.kind.local_rate(xi, v)
 
+    @property
+    def turning(self) -> tuple[int, ...]:
+        return self.kind.turning
+
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         return self.kind.difference(q0, q1)
 

@@ -25,6 +25,7 @@ class Free(JointKind):
     nv = 6
     finds_coordinates_of_symbols = True
     signature = ("Free",)
+    turning = (0, 1, 2)
 
     def transform(self, q: np.ndarray) -> Transform:
         return Transform(quaternion.rotation(q[3:]).T, q[:3])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import ModelError
+from catena.given import is_one_of, shown
 from catena.joints.axes import NAMED
 from catena.joints.contract import JointKind
 from catena.joints.nearest import angle_about
@@ -38,8 +39,8 @@ class Sdof(JointKind):
                 "Sdof: no motion was given; name one or more of rx ry rz dx dy dz, or use Fixed."
             )
         for k, motion in enumerate(motions):
-            if motion not in MOTIONS:
-                raise ModelError(f"Sdof: motion {motion!r} is not known; use rx, ry, rz, dx, dy or dz.")
+            if not is_one_of(motion, MOTIONS):
+                raise ModelError(f"Sdof: motion {shown(motion)} is not known; use rx, ry, rz, dx, dy or dz.")
             if motion in motions[:k]:
                 raise ModelError(f"Sdof: motion {motion!r} is given twice; each motion may appear once.")
         object.__setattr__(self, "motions", tuple(motions))

@@ -4,6 +4,7 @@ from catena.kernels import plain
 from catena.kernels.algorithm import (
     ASSIGN,
     COLUMNS,
+    FORCE_INPUTS,
     MATRIX,
     POSITION,
     ROWS,
@@ -12,6 +13,7 @@ from catena.kernels.algorithm import (
     Entry,
     JointRows,
     OnCall,
+    Pause,
     Schedule,
     Sweep,
     at_frame,
@@ -19,20 +21,26 @@ from catena.kernels.algorithm import (
     base_to_tip,
     columns_to_base,
     each_body,
+    each_force,
+    each_moving_force,
     on_call,
     tip_to_base,
+    to_forces,
     whole_state,
     with_ground,
 )
+from catena.kernels.code import building
 from catena.kernels.cpu import target
 from catena.kernels.engine import compilations
 from catena.kernels.plain import is_plain, plain_numbers, play
 from catena.kernels.program import Program
+from catena.kernels.session import Session
 from catena.kernels.tape import Constants, build_tape
 from catena.kernels.threads import set_threads, threads
 
 __all__ = [
     "COLUMNS",
+    "FORCE_INPUTS",
     "MATRIX",
     "POSITION",
     "ROWS",
@@ -43,16 +51,21 @@ __all__ = [
     "Entry",
     "JointRows",
     "OnCall",
+    "Pause",
     "Program",
     "Schedule",
+    "Session",
     "Sweep",
     "at_frame",
     "at_ground",
     "base_to_tip",
     "build_tape",
+    "building",
     "columns_to_base",
     "compilations",
     "each_body",
+    "each_force",
+    "each_moving_force",
     "is_plain",
     "on_call",
     "plain",
@@ -62,6 +75,7 @@ __all__ = [
     "target",
     "threads",
     "tip_to_base",
+    "to_forces",
     "whole_state",
     "with_ground",
 ]

@@ -19,6 +19,10 @@ An algorithm with a `Schedule` calls steps in an order of its own, made for the 
 have records too: `loop` as an owner knows the joint that closes it; the fields that steps of other owners use
 are those of the view `multiplier`, which such steps may also own.
 
+Forces have records as well. A step `(force, a, b)` is owned by a force and sees the `shared` fields of the two bodies
+that it acts on (the ground may be one): fields that every body keeps at the same place, whatever its joint. The step of
+a body that names `below` as its neighbour sees the shared fields of its parent.
+
 What an owner offers besides its own fields:
   body:   joint (a joint kind), placement (Transform from the parent's frame to the joint), inertia
           (RigidInertia), damping, friction (nv,), and the algorithm's inputs
@@ -27,14 +31,17 @@ What an owner offers besides its own fields:
   loop:   joint, on_parent and on_child (Transforms from the frames of the two bodies to the joint), damping,
           friction, scale (the usual angular and linear mobility of a body), resists_alike, moves_alike,
           neutral
+  force:  kind (a force kind), site (how it is placed: at frames, at a joint of the tree, at a loop), acts (or is only
+          told), on_a and on_b (Transforms from the frames of the two bodies to its frames), joint (where it acts at
+          one), inputs
   whole:  the algorithm's inputs and outputs over positions and velocities as whole arrays, and what the ground holds
-A step of a body that names the `ground` as its neighbour sees all of its fields. A frame step may
+A step of a body or force that names the `ground` as its neighbour sees all of its fields. A frame step may
 read the flows of its body after a sweep to the tip, and must write them before a sweep to the base.
 """
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -44,6 +51,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from catena.forces import PlacedForce
     from catena.kernels.plain import PlainRun
     from catena.kernels.tape import Layout
 
@@ -89,6 +97,8 @@ class Calls:
 
 
 ADD, ASSIGN, CLEAR = 0, 1, 2
+FORCE_INPUTS = "force_inputs"
+"""The name of the input that holds what forces are given from outside, force after force."""
 ADDED_TO = frozenset({"above", "sum"})
 """Names of neighbours that steps on call add to."""
 
@@ -206,6 +216,24 @@ class Schedule(Sweep):
             run.call(entry)
 
 
+@dataclass(frozen=True)
+class Pause(Sweep):
+    """A place between two sweeps at which a `Session` may stop, known by its name. Nothing is called there."""
+
+    step: Step = field(default=_nothing, init=False)
+    name: str
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        return ("pause",)
+
+    def calls(self, layout: "Layout") -> Calls:
+        return Calls.plain(np.zeros(0, np.int64))
+
+    def play(self, run: "PlainRun") -> None:
+        """Nothing happens here."""
+
+
 def has_own_flows(roles: tuple[str, ...]) -> bool:
     """Whether a step gets the flows of its owner, a body, at the second place."""
     return roles[0] == "body" and (len(roles) == 1 or roles[1] == "parent")
@@ -224,13 +252,48 @@ class EachBody(Sweep):
 
 
 class AtGround(Sweep):
-    """Once, at the ground."""
+    """Once, at the ground. A step that names `below` sees the fields that the ground shares as bodies do."""
 
     def calls(self, layout: "Layout") -> Calls:
-        return Calls.plain(np.array([0]), layout.records[[0]])
+        return Calls.plain(np.array([0]), layout.records[[0]], layout.shared[[0]])
 
     def play(self, run: "PlainRun") -> None:
-        self.step(run.records[0])
+        self.step(*[run.records[0]] * len(self.roles))
+
+
+class ToForces(Sweep):
+    """Every body that lies between the ground and a force, after its parent, which is its neighbour `below`."""
+
+    def calls(self, layout: "Layout") -> Calls:
+        i = layout.reached
+        return Calls.plain(i, layout.records[i], layout.shared[layout.parent[i]])
+
+    def play(self, run: "PlainRun") -> None:
+        for i in run.reached:
+            self.step(run.records[i], run.records[run.parent[i]])
+
+
+@dataclass(frozen=True)
+class EachForce(Sweep):
+    """Every force, with the bodies that it acts on and, if the step names it, the ground. With `moving`, forces that
+    act within one rigid piece are left out, because they move nothing and their two records are one."""
+
+    moving: bool = False
+
+    def calls(self, layout: "Layout") -> Calls:
+        k = self._chosen(layout.forces)
+        a, b = (np.array([getattr(layout.forces[i], end) for i in k], dtype=np.int64) for end in "ab")
+        return Calls.plain(k, layout.force_records[k], layout.shared[a], layout.shared[b], np.zeros_like(k))
+
+    def play(self, run: "PlainRun") -> None:
+        ground = [run.records[0]] * (len(self.roles) - 3)
+        for k in self._chosen(run.forces):
+            force = run.forces[k]
+            self.step(run.force_records[k], run.records[force.a], run.records[force.b], *ground)
+
+    def _chosen(self, forces: "Sequence[PlacedForce]") -> np.ndarray:
+        chosen = [k for k, force in enumerate(forces) if not (self.moving and force.moves_nothing)]
+        return np.array(chosen, dtype=np.int64)
 
 
 class WithGround(Sweep):
@@ -323,6 +386,21 @@ def at_ground(step: Step) -> Sweep:
     return AtGround(step)
 
 
+def to_forces(step: Step) -> Sweep:
+    """A step done by every body between the ground and a force, after its parent."""
+    return ToForces(step)
+
+
+def each_force(step: Step) -> Sweep:
+    """A step done by every force."""
+    return EachForce(step)
+
+
+def each_moving_force(step: Step) -> Sweep:
+    """A step done by every force that does not act within one rigid piece."""
+    return EachForce(step, moving=True)
+
+
 def with_ground(step: Step) -> Sweep:
     """A step done by every body by itself, which reads and writes what the ground holds."""
     return WithGround(step)
@@ -354,7 +432,8 @@ class Algorithm:
     neighbours that are no bodies. A loop has at most `columns` constraints. `path_only` restricts the sweeps
     to the bodies between the frame and the ground. One that is `replayed` finds in its next play what this one left:
     inputs keep their places; its `occasional` sweeps, from the first of these indices to before the second, are left
-    out of most plays.
+    out of most plays. `shared` are fields that bodies and the ground keep where forces find them; those of a spatial
+    type come first. `force_outputs` name fields of forces.
     """
 
     name: str
@@ -373,6 +452,8 @@ class Algorithm:
     path_only: bool = False
     replayed: bool = False
     occasional: tuple[int, int] = (0, 0)
+    shared: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    force_outputs: tuple[str, ...] = ()
 
     def first(self, index: int) -> int:
         """The index of the first sweep that is the same as this one; a sweep that is repeated is compiled once."""

@@ -1,52 +1,57 @@
 """Compiled objects on disk, so that a second process compiles nothing.
 
 An entry holds machine code and a description (JSON). Its key is a digest of everything the code depends on:
-the sources of the algebra, of the joints, of the kernels and of all algorithms, the versions of CasADi, NumPy
+the sources of the algebra, of joints and forces, of the kernels and of all algorithms, the versions of CasADi, NumPy
 and LLVM's binding, the processor and the number of lanes. The folder is `$CATENA_CACHE`, else the user's
-cache folder; a folder that cannot be written only costs time.
+cache folder; it is made for this user alone, and one that others can write is refused. A folder that cannot be
+written only costs time.
 """
 
-import contextlib
 import hashlib
 import json
 import os
-import sys
-import tempfile
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from catena.kernels.cpu import target
+from catena.kernels.eviction import evict
+from catena.kernels.private_folder import PrivateFolder
 
-_SOURCES = ("spatial", "joints", "kernels", "kinematics", "dynamics", "simulation/steps")
+_SOURCES = ("spatial", "joints", "forces", "kernels", "kinematics", "dynamics", "simulation/steps")
+# Entries that a process writes from one look at how many there are to the next. The first one looks.
+EVICT_EVERY = 256
+_written = 0
 
 
-def folder() -> Path:
-    """Where compiled objects are kept."""
+def folder() -> Path | None:
+    """Where compiled objects are kept; None where there is no place for them, as for a user without a home."""
     chosen = os.environ.get("CATENA_CACHE")
     if chosen:
-        return Path(chosen)
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "catena"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", str(Path.home()))) / "catena" / "cache"
-    return Path(os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))) / "catena"
+        return Path(os.path.abspath(chosen))
+    import platformdirs
+
+    try:
+        path = platformdirs.user_cache_path("catena", appauthor=False)
+    except RuntimeError:
+        return None
+    return path if path.is_absolute() else None
 
 
-@lru_cache(maxsize=256)
 def digest_file(path: str) -> str:
-    """The digest of one source file."""
+    """The digest of one source file, as it is now."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 @lru_cache(maxsize=1)
 def _base() -> str:
     """The digest of what every entry depends on."""
+    from importlib.metadata import PackageNotFoundError, version
+
     package = Path(__file__).resolve().parent.parent
     sources = [digest_file(str(p)) for room in _SOURCES for p in sorted((package / room).rglob("*.py"))]
     versions = []
-    for name in ("llvmlite", "casadi", "numpy"):
+    for name in ("catena", "llvmlite", "casadi", "numpy"):
         try:
             versions.append(f"{name} {version(name)}")
         except PackageNotFoundError:
@@ -61,29 +66,37 @@ def key(*parts: str) -> str:
 
 
 def read(entry: str) -> tuple[bytes, dict[str, Any]] | None:
-    """Code and description of an entry; None if there is none or if it is damaged."""
+    """Code and description of an entry; None if there is none, if it is damaged, or if somebody else could have put it
+    there."""
+    path = folder()
+    opened = PrivateFolder.open(path) if path else None
+    if opened is None:
+        return None
+    with opened as place:
+        raw = place.read(f"{entry}.bin")
+    if raw is None:
+        return None
+    checksum, size, rest = raw[:32], int.from_bytes(raw[32:40], "little"), raw[40:]
+    if hashlib.sha256(rest).digest() != checksum:
+        return None
     try:
-        raw = (folder() / f"{entry}.bin").read_bytes()
-        checksum, size, rest = raw[:32], int.from_bytes(raw[32:40], "little"), raw[40:]
-        if hashlib.sha256(rest).digest() != checksum:
-            return None
         return rest[size:], json.loads(rest[:size])
-    except (OSError, ValueError):
+    except ValueError:
         return None
 
 
 def write(entry: str, code: bytes, description: dict[str, Any]) -> None:
     """Keep an entry. It appears whole or not at all; failure to write is not an error."""
+    global _written
+    path = folder()
+    opened = PrivateFolder.open(path, make=True) if path else None
+    if opened is None:
+        return
     text = json.dumps(description).encode()
     rest = text + code
     raw = hashlib.sha256(rest).digest() + len(text).to_bytes(8, "little") + rest
-    with contextlib.suppress(OSError):
-        folder().mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=folder())
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(raw)
-            os.replace(name, folder() / f"{entry}.bin")
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.unlink(name)
+    with opened as place:
+        if _written % EVICT_EVERY == 0:
+            evict(place)
+        _written += 1
+        place.write(f"{entry}.bin", f"{entry}.{os.urandom(8).hex()}.part", raw)

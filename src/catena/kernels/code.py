@@ -1,8 +1,8 @@
 """Compiled steps: from the disk cache where they are there, traced, lowered and compiled where they are not.
 
-A unit holds all steps that one sort of owner (a body or a loop on a joint of one kind, a multiplier, the
-frame, the ground) does in one algorithm with one choice of optional inputs. Units know nothing of any
-mechanism, so a changed one compiles nothing unless it brings a joint kind that was never met.
+A unit holds all steps that one sort of owner (a body or a loop on a joint of one kind, a force of one kind, a
+multiplier, the frame, the ground) does in one algorithm with one choice of optional inputs. Units know nothing of any
+mechanism, so a changed one compiles nothing unless it brings a kind of joint or force that was never met.
 """
 
 import inspect
@@ -12,26 +12,34 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
+from catena.forces import PlacedForce
 from catena.joints.contract import JointKind
 from catena.kernels import cache, crew, driver, engine, shortcut, tracing
 from catena.kernels.algorithm import Algorithm
 from catena.kernels.lowering import lower, prelude
+from catena.kernels.undisturbed import hold_in_forks
 
-_lock = threading.RLock()
+building = threading.RLock()
+"""Held while units are compiled or loaded, and by whoever builds a tape of them. A fork waits for it."""
+hold_in_forks(building)
+# Units that are kept although no tape may need them; a kind without parameters has some for every value it takes.
+_MOST_UNITS = 512
 _units: dict[tuple[object, ...], "Unit"] = {}
-_loops: dict[int, dict[str, int]] = {}
+_loops: dict[int, engine.Code] = {}
 
 
 @dataclass(frozen=True)
 class Unit:
     """Addresses of compiled steps by sweep and variant, the size of the record they work on, the slots of its
-    fields, and the size of the flows."""
+    fields, and the size of the flows. The addresses are good as long as somebody holds the code."""
 
     steps: dict[tuple[int, int], int]
     size: int
     fields: dict[str, list[int]]
     flow_size: int
+    code: engine.Code | None
 
 
 def body_unit(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], lanes: int) -> Unit:
@@ -49,6 +57,11 @@ def loop_unit(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], lan
     return _unit(algorithm, absent, ("loop", *kind.signature), kind, lanes)
 
 
+def force_unit(algorithm: Algorithm, force: PlacedForce, absent: frozenset[str], lanes: int) -> Unit:
+    """The steps done by a force of this kind, placed as this one is."""
+    return _unit(algorithm, absent, ("force", *force.signature), force, lanes)
+
+
 def multiplier_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Unit:
     """The steps done by the multiplier of any loop."""
     return _unit(algorithm, absent, ("multiplier",), None, lanes)
@@ -59,10 +72,11 @@ def ground_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Uni
     return _unit(algorithm, absent, ("ground",), None, lanes)
 
 
-def loops(lanes: int) -> dict[str, int]:
-    """The addresses of the compiled loops for so many lanes: `run`, `run_one`, `shortcut`, `serve` and
-    `offer_and_run`."""
-    with _lock:
+def loops(lanes: int) -> engine.Code:
+    """The compiled loops for so many lanes: `run`, `run_one`, `shortcut`, `serve` and `offer_and_run`."""
+    if lanes in _loops:
+        return _loops[lanes]
+    with building:
         if lanes not in _loops:
             entry = cache.key("loops", str(lanes))
             found = cache.read(entry)
@@ -82,19 +96,22 @@ def _unit(
     algorithm: Algorithm,
     absent: frozenset[str],
     owner: tuple[object, ...],
-    kind: JointKind | None,
+    kind: JointKind | PlacedForce | None,
     lanes: int,
 ) -> Unit:
-    memory_key = (algorithm.name, algorithm.sources, absent, owner, type(kind), lanes)
-    if memory_key in _units:
-        return _units[memory_key]
-    with _lock:
+    kinds = tuple(type(k) for k in _kinds(kind))
+    written = _digests(algorithm, algorithm.sources)
+    memory_key = (algorithm.name, written or algorithm, absent, owner, kinds, lanes)
+    known = _units.get(memory_key)
+    if known is not None:
+        return known
+    with building:
         if memory_key in _units:
             return _units[memory_key]
-        files = sources_of(algorithm, kind)
+        described = [_digests(c, (_file(c),)) for each in kinds for c in each.__mro__ if _is_ours(c)]
         entry = None
-        if files is not None:
-            digests = [cache.digest_file(f) for f in files]
+        if written and all(described):
+            digests = sorted({*written, *(d for each in described for d in each)})
             entry = cache.key(algorithm.name, *sorted(absent), json.dumps(owner), str(lanes), *digests)
         found = cache.read(entry) if entry else None
         if found is None:
@@ -104,23 +121,29 @@ def _unit(
         else:
             code, description = found
         names = {(index, variant): name for index, variant, name in description["steps"]}
-        addresses = (
-            engine.load_object(f"{algorithm.name}-{owner}", code, list(names.values())) if names else {}
+        loaded = (
+            engine.load_object(f"{algorithm.name}-{owner}", code, list(names.values())) if names else None
         )
-        steps = {key: addresses[name] for key, name in names.items()}
-        _units[memory_key] = Unit(steps, description["size"], description["fields"], description["flow_size"])
-        return _units[memory_key]
+        steps = {key: loaded[name] for key, name in names.items()} if loaded else {}
+        unit = Unit(steps, description["size"], description["fields"], description["flow_size"], loaded)
+        while len(_units) >= _MOST_UNITS:
+            del _units[next(iter(_units))]
+        _units[memory_key] = unit
+        return unit
 
 
 def _compile(
     algorithm: Algorithm,
     absent: frozenset[str],
     owner: tuple[object, ...],
-    kind: JointKind | None,
+    kind: JointKind | PlacedForce | None,
     lanes: int,
 ) -> tuple[bytes, dict[str, Any]]:
+    engine.prepare_tracing()
     traced = tracing.trace_ground(algorithm, absent)
-    if owner[0] == "body":
+    if isinstance(kind, PlacedForce):
+        traced = tracing.trace_force(algorithm, kind, traced)
+    elif owner[0] == "body":
         assert kind is not None
         traced = tracing.trace_kind(algorithm, kind, absent, traced)
     elif owner[0] == "loop":
@@ -144,20 +167,48 @@ def _compile(
 
 
 def sources_of(algorithm: Algorithm, kind: JointKind | None) -> list[str] | None:
-    """The files that a unit depends on besides the package's own; None when one of them cannot be read (a
-    joint kind typed at a prompt)."""
+    """The files that code for a kind depends on besides the package's own; None when one of them cannot be read, as
+    that of a kind typed at a prompt."""
+    classes = {c for each in _kinds(kind) for c in type(each).__mro__ if _is_ours(c)}
+    files = {*algorithm.sources, *(_file(c) for c in classes)}
+    return sorted(files) if all(Path(f).is_file() for f in files) else None
+
+
+def _kinds(kind: Any) -> Iterable[Any]:
+    """A kind of joint or force and those that it is made of."""
+    if kind is None:
+        return
+    if not isinstance(kind, PlacedForce):
+        yield kind
+    for part in vars(kind).values() if hasattr(kind, "__dict__") else ():
+        if hasattr(part, "signature"):
+            yield from _kinds(part)
+
+
+def _is_ours(each: type) -> bool:
+    return each.__module__ not in ("builtins", "abc")
+
+
+def _file(each: type) -> str:
+    """The file that a class is written in; empty when there is none, as for one typed at a prompt."""
     try:
-        files = set(algorithm.sources)
-        for owner in _classes(kind):
-            files.add(inspect.getfile(owner))
-        return (
-            sorted(f for f in files if Path(f).is_file()) if all(Path(f).is_file() for f in files) else None
-        )
+        return inspect.getfile(each)
     except (TypeError, OSError):
-        return None
+        return ""
 
 
-def _classes(kind: JointKind | None) -> Iterable[type]:
-    while kind is not None:
-        yield from (c for c in type(kind).__mro__ if c.__module__ not in ("builtins", "abc"))
-        kind = getattr(kind, "kind", None)
+_known_digests: WeakKeyDictionary[Any, tuple[str, ...]] = WeakKeyDictionary()
+
+
+def _digests(owner: Any, files: tuple[str, ...]) -> tuple[str, ...]:
+    """The digests of the files that an algorithm or a class was made from, nothing when one of them cannot be read.
+
+    They are those of the time when it was first used: a file that is edited while a class made from it lives on says
+    nothing about that class, and one that is loaded again makes a new class.
+    """
+    if owner not in _known_digests:
+        try:
+            _known_digests[owner] = tuple(cache.digest_file(f) for f in files)
+        except OSError:
+            _known_digests[owner] = ()
+    return _known_digests[owner]

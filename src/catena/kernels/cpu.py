@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from catena.errors import KernelError
+from catena.kernels.undisturbed import undisturbed
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,10 @@ class Target:
 @lru_cache(maxsize=1)
 def target() -> Target:
     """The processor of this machine. `CATENA_LANES` (2, 4 or 8) overrides the number of lanes."""
+    return undisturbed(_target)
+
+
+def _target() -> Target:
     import llvmlite.binding as llvm
 
     features = llvm.get_host_cpu_features()

@@ -2,28 +2,34 @@
 
 Waking a sleeping thread takes as long as the dynamics of hundreds of states. So a helper that has finished a
 job keeps looking for the next one for a millisecond or two, in compiled code and without Python's
-lock, and only then goes to sleep.
+lock, and only then goes to sleep. One that nobody has called for some seconds ends.
 
 A helper's mailbox, in int64 words: 0 state of the job (0 none, 1 offered, 2 taken, 3 done), 1 arguments of
-the job, 2 its status, 3 whether the helper is awake and looking. `offer_and_run` offers jobs, does its own
-share, does what nobody has taken and waits for the rest; since most of the work is shared as it goes, a helper
-that comes late or never costs little but its help.
+the job, 2 its status, 3 whether the helper is awake and looking, 4 the loop that does the job. `offer_and_run` offers
+jobs, does its own share, does what nobody has taken and waits for the rest; since most of the work is shared as it
+goes, a helper that comes late or never costs little but its help.
 """
 
+import contextlib
 import ctypes
+import os
 import queue
 import threading
-from typing import Any
 
 import numpy as np
 
+from catena.kernels.engine import Code
+
 MAILBOX = 8  # words: one mailbox fills a cache line
 _LOOKS = 100_000  # between one and two milliseconds; a pause takes tens of cycles
+_IDLE = (
+    2.0  # seconds without a call after which a helper ends; a new one takes a tenth of a millisecond to come
+)
 
 
 def text() -> str:
-    """LLVM text of `serve(mailbox, looks) -> whether to sleep` and `offer_and_run(arguments, mailboxes,
-    count) -> status`."""
+    """LLVM text of `serve(mailbox, looks)` and of `offer_and_run(arguments, addresses of mailboxes, their count) ->
+    status`."""
     return f"""
 {"declare void @llvm.x86.sse2.pause()" if _pause() else ""}
 define void @serve(ptr %mailbox, i64 %looks) {{
@@ -31,6 +37,7 @@ entry:
   %job_p = getelementptr i64, ptr %mailbox, i64 1
   %status_p = getelementptr i64, ptr %mailbox, i64 2
   %awake_p = getelementptr i64, ptr %mailbox, i64 3
+  %loop_p = getelementptr i64, ptr %mailbox, i64 4
   store atomic i64 1, ptr %awake_p release, align 8
   br label %look
 look:
@@ -49,7 +56,8 @@ take:
   br i1 %got, label %work, label %rest
 work:
   %job = load ptr, ptr %job_p, align 8
-  %status = call i64 @run(ptr %job)
+  %loop = load ptr, ptr %loop_p, align 8
+  %status = call i64 %loop(ptr %job)
   store i64 %status, ptr %status_p, align 8
   store atomic i64 3, ptr %mailbox release, align 8
   br label %look
@@ -66,7 +74,8 @@ offer:
   %more = icmp slt i64 %i, %count
   br i1 %more, label %post, label %own
 post:
-  %box = getelementptr [{MAILBOX} x i64], ptr %mailboxes, i64 %i
+  %box_p = getelementptr ptr, ptr %mailboxes, i64 %i
+  %box = load ptr, ptr %box_p, align 8
   store atomic i64 1, ptr %box release, align 8
   %i1 = add i64 %i, 1
   br label %offer
@@ -79,7 +88,8 @@ collect:
   %left = icmp slt i64 %j, %count
   br i1 %left, label %withdraw, label %end
 withdraw:
-  %box_j = getelementptr [{MAILBOX} x i64], ptr %mailboxes, i64 %j
+  %box_j_p = getelementptr ptr, ptr %mailboxes, i64 %j
+  %box_j = load ptr, ptr %box_j_p, align 8
   %swap = cmpxchg ptr %box_j, i64 1, i64 0 acq_rel acquire, align 8
   %untaken = extractvalue {{i64, i1}} %swap, 1
   br i1 %untaken, label %stand_in, label %wait
@@ -118,50 +128,83 @@ def _pause() -> str:
     return "call void @llvm.x86.sse2.pause()" if platform.machine() in ("x86_64", "AMD64") else ""
 
 
-class Crew:
-    """`count` helpers. One batch at a time has their help; a second one that comes meanwhile goes without."""
+_Serve = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
+_Offer = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
-    def __init__(self, count: int, addresses: dict[str, int]) -> None:
-        self.count = count
-        self.busy = threading.Lock()
-        raw = np.zeros((count + 1) * MAILBOX, dtype=np.int64)
+
+class _Helper:
+    """A thread that is there while it is called now and then, and its mailbox."""
+
+    def __init__(self, serve: int) -> None:
+        raw = np.zeros(2 * MAILBOX, dtype=np.int64)
         skip = (-raw.ctypes.data % 64) // 8
-        self.mailboxes = raw[skip : skip + count * MAILBOX].reshape(count, MAILBOX)
-        self._address = self.mailboxes.ctypes.data
-        self._serve = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(addresses["serve"])
-        self._offer = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(
-            addresses["offer_and_run"]
-        )
-        self._calls: list[queue.SimpleQueue[None]] = []
-        for k in range(count):
-            call: queue.SimpleQueue[None] = queue.SimpleQueue()
-            self._calls.append(call)
-            threading.Thread(target=self._help, args=(k, call), name=f"catena-{k + 1}", daemon=True).start()
+        self.mailbox = raw[skip : skip + MAILBOX]
+        self.address = self.mailbox.ctypes.data
+        self._serve = _Serve(serve)
+        self._calls: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._is_there = False
 
-    def _help(self, k: int, call: "queue.SimpleQueue[None]") -> None:
-        address = self._address + k * MAILBOX * 8
+    def wake(self) -> None:
+        """Have the thread look into its mailbox."""
+        with self._lock:
+            self._calls.put(None)
+            if not self._is_there:
+                threading.Thread(target=self._work, name="catena-helper", daemon=True).start()
+                self._is_there = True
+
+    def _work(self) -> None:
         while True:
-            call.get()
-            self._serve(address, _LOOKS)
+            try:
+                self._calls.get(timeout=_IDLE)
+            except queue.Empty:
+                with self._lock:
+                    if self._calls.empty():
+                        self._is_there = False
+                        return
+            else:
+                self._serve(self.address, _LOOKS)
 
-    def run(self, arguments: int, jobs: list[int]) -> int:
+
+class Crew:
+    """Helpers, as many as were ever asked for at once. One batch at a time has their help; a second one that comes
+    meanwhile goes without."""
+
+    def __init__(self) -> None:
+        self.busy = threading.Lock()
+        self._helpers: list[_Helper] = []
+        self._mailboxes = np.zeros(0, dtype=np.int64)
+
+    def run(self, code: Code, arguments: int, jobs: list[int]) -> int:
         """Run a batch with one job (the address of its arguments) for each of the first helpers. The caller
         holds `busy`."""
-        for k, job in enumerate(jobs):
-            self.mailboxes[k, 1] = job
-            if not self.mailboxes[k, 3]:
-                self._calls[k].put(None)
-        return int(self._offer(arguments, self._address, len(jobs)))
+        while len(self._helpers) < len(jobs):
+            self._helpers.append(_Helper(code["serve"]))
+            self._mailboxes = np.array([h.address for h in self._helpers], dtype=np.int64)
+        for helper, job in zip(self._helpers, jobs):
+            helper.mailbox[1], helper.mailbox[4] = job, code["run"]
+        # A system that has no more threads to give leaves the work to those that are there.
+        with contextlib.suppress(RuntimeError):
+            for helper in self._helpers[: len(jobs)]:
+                if not helper.mailbox[3]:
+                    helper.wake()
+        offer = _Offer(code["offer_and_run"])
+        return int(offer(arguments, self._mailboxes.ctypes.data, len(jobs)))
 
 
-_crews: dict[tuple[int, int], Crew] = {}
-_lock = threading.Lock()
+_crew = Crew()
 
 
-def crew(count: int, addresses: dict[str, int]) -> Any:
-    """The crew of `count` helpers of this process."""
-    with _lock:
-        key = (count, addresses["run"])
-        if key not in _crews:
-            _crews[key] = Crew(count, addresses)
-        return _crews[key]
+def crew() -> Crew:
+    """The crew of this process."""
+    return _crew
+
+
+def _start_again() -> None:
+    """A forked process has one thread, and nobody of the crew."""
+    global _crew
+    _crew = Crew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_again)

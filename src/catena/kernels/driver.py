@@ -11,9 +11,9 @@ Arguments, as int64 words: 0 calls in the tape, 1 tape, 2 workspace, 3 constants
 tables, 6 number of outputs, 7 output tables, 8 number of states, 9 address of a counter, 10 states to take at a
 time, 11 and 12 the first of the thread's own states and the one after the last, 13 steps in time, 14 steps from one
 sample of the results to the next, 15 and 16 the first call that is made only now and then and the one after the last,
-17 in every how many-th step they are made, 18 how many steps ago they were made last. Threads that share a batch
-begin with states of their own; then each takes the
-next few from the counter until none are left.
+17 in every how many-th step they are made, 18 how many steps ago they were made last, 19 bytes from the workspace of
+one block to that of the next (0: all blocks take turns in one workspace, which a thread has for itself). Threads that
+share a batch begin with states of their own; then each takes the next few from the counter until none are left.
 Tape, six words a call: step address, byte offsets of its four records in the workspace, byte offset of its
 constants.
 Input and output tables, five words each: data address, doubles from one state to the next, number of columns,
@@ -76,10 +76,11 @@ def _loop(name: str, lanes: int, states: int) -> str:
     arguments = "\n".join(
         word(name, "%arguments", k, kind)
         for k, (name, kind) in enumerate(
-            [("calls", "i64"), ("tape", "ptr"), ("work", "ptr"), ("constants", "ptr"), ("n_in", "i64"),
+            [("calls", "i64"), ("tape", "ptr"), ("work_base", "ptr"), ("constants", "ptr"), ("n_in", "i64"),
              ("in", "ptr"), ("n_out", "i64"), ("out", "ptr"), ("states", "i64"), ("counter", "ptr"), ("portion", "i64"),
              ("own_first", "i64"), ("own_end", "i64"), ("steps", "i64"), ("every", "i64"),
-             ("rare_first", "i64"), ("rare_end", "i64"), ("rare_every", "i64"), ("rare_since", "i64")]
+             ("rare_first", "i64"), ("rare_end", "i64"), ("rare_every", "i64"), ("rare_since", "i64"),
+             ("work_stride", "i64")]
         )
     )  # fmt: skip
     if name == "run_one":
@@ -128,6 +129,9 @@ block:
   br i1 %some, label %march, label %{again}
 
 march:
+  %block_index = sdiv i64 %state, {states}
+  %work_offset = mul i64 %block_index, %work_stride
+  %work = getelementptr i8, ptr %work_base, i64 %work_offset
   store {V} zeroinitializer, ptr %bad_p
   store {V} zeroinitializer, ptr %worse_p
   br label %step_in_time

@@ -1,19 +1,42 @@
 """Compilation of LLVM text to machine code, and its loading from memory.
 
 `compile_object` is the only place where anything is compiled; `compilations()` counts its calls, so that a
-program can show that a changed mechanism needed none.
+program can show that a changed mechanism needed none. All that LLVM does is done undisturbed: an interrupted call
+leaves nothing behind that would be in the way of the next one.
 """
 
+import atexit
+import contextlib
+import itertools
 import threading
+import weakref
+from collections import deque
 from functools import lru_cache
 from typing import Any
 
 from catena.errors import KernelError
 from catena.kernels.cpu import target
+from catena.kernels.undisturbed import hold_in_forks, undisturbed
 
 _lock = threading.RLock()
+hold_in_forks(_lock)
 _count = 0
-_loaded: list[Any] = []
+# LLVM knows every library by its name for good, whether anybody has heard of it or not.
+_numbers = itertools.count()
+_discarded: deque[Any] = deque()
+
+
+class Code:
+    """Machine code in this process, by the addresses of its functions. It goes when nobody holds this object any
+    more."""
+
+    def __init__(self, addresses: dict[str, int], tracker: Any) -> None:
+        self._addresses = addresses
+        # Whoever happens to drop it must not be the one who calls LLVM, so it is removed later.
+        weakref.finalize(self, _discarded.append, tracker).atexit = False
+
+    def __getitem__(self, symbol: str) -> int:
+        return self._addresses[symbol]
 
 
 def compilations() -> int:
@@ -29,6 +52,8 @@ def _machine() -> Any:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     chosen = target()
+    # A process that ends while LLVM works would take its tables away from under it.
+    atexit.register(_finish)
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=chosen.name, features=chosen.features, opt=3, reloc="pic", codemodel="small"
     )
@@ -38,12 +63,36 @@ def _machine() -> Any:
 def _linker() -> Any:
     import llvmlite.binding as llvm
 
-    _machine()
     return llvm.create_lljit_compiler(_machine(), use_jit_link=False, suppress_errors=False)
+
+
+def _finish() -> None:
+    with _lock:
+        pass
+
+
+def prepare_tracing() -> None:
+    """Import CasADi, which steps are traced with; half an import would be in the way of the next."""
+
+    def work() -> None:
+        with _lock:
+            import casadi  # noqa: F401
+
+    undisturbed(work)
 
 
 def compile_object(text: str) -> bytes:
     """Machine code (an object file) of a module of LLVM text."""
+    return undisturbed(lambda: _compile(text))
+
+
+def load_object(name: str, code: bytes, symbols: list[str]) -> Code:
+    """Link an object file into this process and return the addresses of `symbols`. `name` is for a
+    debugger."""
+    return undisturbed(lambda: _load(name, code, symbols))
+
+
+def _compile(text: str) -> bytes:
     global _count
     import llvmlite.binding as llvm
 
@@ -59,20 +108,36 @@ def compile_object(text: str) -> bytes:
         tuning = llvm.create_pipeline_tuning_options(speed_level=2)
         tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
         builder = llvm.create_pass_builder(machine, tuning)
-        builder.getModulePassManager().run(module, builder)
+        passes = builder.getModulePassManager()
+        passes.run(module, builder)
+        _dispose(passes)
         _count += 1
         return machine.emit_object(module)
 
 
-def load_object(name: str, code: bytes, symbols: list[str]) -> dict[str, int]:
-    """Link an object file into this process and return the addresses of `symbols`. `name` is for a
-    debugger."""
+def _dispose(passes: Any) -> None:
+    """Free a pass manager. Its class inherits an empty `_dispose` before its own, so `close` would keep the tables of
+    all passes for good, half a megabyte and more for each compilation."""
+    from llvmlite.binding.ffi import ObjectRef
+    from llvmlite.binding.newpassmanagers import NewPassManager
+
+    if type(passes)._dispose is ObjectRef._dispose:
+        NewPassManager._dispose(passes)
+        passes.detach()
+    else:
+        passes.close()
+
+
+def _load(name: str, code: bytes, symbols: list[str]) -> Code:
     import llvmlite.binding as llvm
 
     with _lock:
+        while _discarded:
+            # What LLVM will not let go of stays, which is no reason to load nothing.
+            with contextlib.suppress(RuntimeError):
+                _discarded.popleft().close()
         library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for symbol in symbols:
             library.export_symbol(symbol)
-        tracker = library.link(_linker(), f"{name}-{len(_loaded)}")
-        _loaded.append(tracker)
-        return {symbol: tracker[symbol] for symbol in symbols}
+        tracker = library.link(_linker(), f"{name}-{next(_numbers)}")
+        return Code({symbol: tracker[symbol] for symbol in symbols}, tracker)

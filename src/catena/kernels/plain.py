@@ -7,16 +7,19 @@ symbols as inputs it unrolls the algorithm over the whole mechanism into one exp
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from catena.forces import PlacedForce
 from catena.kernels.algorithm import (
     ADDED_TO,
     ASSIGN,
     COLUMNS,
+    FORCE_INPUTS,
     MATRIX,
     POSITION,
     ROWS,
@@ -26,31 +29,36 @@ from catena.kernels.algorithm import (
     has_own_flows,
 )
 from catena.kernels.fields import flatten
-from catena.kernels.tape import mobility_scale, output_shape
+from catena.kernels.tape import mobility_scale, output_shape, reached
 from catena.kernels.tracing import SECOND_NAMES, sample
 from catena.spatial import Force, Pose, RigidInertia, Transform
 from catena.spatial.scalars import array
 from catena.structure import Plan
 
-active = os.environ.get("CATENA_PLAIN", "") not in ("", "0")
+_always = os.environ.get("CATENA_PLAIN", "") not in ("", "0")
+_here: ContextVar[bool] = ContextVar("catena plain numbers", default=_always)
+blocks: list[object] = [_always] if _always else []
+"""Not empty while some thread may run on plain numbers, which is quicker to see than whether this one does."""
 
 
 def is_plain() -> bool:
-    """Whether everything runs on plain numbers: inside `plain_numbers()`, or with CATENA_PLAIN=1 in the
+    """Whether this thread runs on plain numbers: inside `plain_numbers()`, or with CATENA_PLAIN=1 in the
     environment."""
-    return active
+    return _here.get()
 
 
 @contextlib.contextmanager
 def plain_numbers(on: bool = True) -> Iterator[None]:
     """Run the steps as plain Python inside this block, so that a debugger can follow them. Slow, and the same
-    numbers."""
-    global active
-    before, active = active, on
+    numbers. Other threads go on as they did."""
+    before, block = _here.get(), object()
+    blocks.append(block)
+    _here.set(on)
     try:
         yield
     finally:
-        active = before
+        _here.set(before)
+        blocks.remove(block)
 
 
 class PlainRun:
@@ -63,6 +71,7 @@ class PlainRun:
         gravity: Any,
         inputs: Mapping[str, Any],
         frame: tuple[int, Pose] | None,
+        forces: Sequence[PlacedForce] = (),
     ) -> None:
         self.algorithm = algorithm
         self.plan, self.parent = plan, plan.parent
@@ -77,6 +86,8 @@ class PlainRun:
             self.path(self.target)[::-1] if algorithm.path_only else list(range(1, len(plan.parent)))
         )
         self.frame = SimpleNamespace(placement=Transform.from_pose(frame[1])) if frame else None
+        self.forces, self.reached = forces, reached(plan, forces).tolist()
+        self.force_records = _force_records(forces, inputs.get(FORCE_INPUTS))
         self.rows: dict[tuple[int, int], Any] = {}
         self.flow_names: list[str] = []
         self.places = PlainPlaces(self)
@@ -100,6 +111,11 @@ class PlainRun:
                 value = extent.from_entries(list(given[extent.size * i : extent.size * (i + 1)]))
             setattr(record, name, value)
         return record
+
+    @property
+    def force_inputs(self) -> np.ndarray:
+        """What all forces are given from outside."""
+        return array([x for record in self.force_records for x in record.inputs])
 
     def mobility(self) -> np.ndarray:
         """The usual angular and linear mobility (2,) of a body."""
@@ -158,11 +174,16 @@ class PlainWhole:
 
     def __getattr__(self, name: str) -> Any:
         run = self._run
+        if name == FORCE_INPUTS:
+            return run.force_inputs
         extent = run.algorithm.extent(name)
         return getattr(run.records[0], name) if extent is None else _collect(run, name, extent)
 
     def __setattr__(self, name: str, value: Any) -> None:
         run, plan = self._run, self._run.plan
+        if name == FORCE_INPUTS:
+            run.force_records = _force_records(run.forces, value, run.force_records)
+            return
         extent = run.algorithm.extent(name)
         if extent is None:
             setattr(run.records[0], name, value)
@@ -170,6 +191,26 @@ class PlainWhole:
         start, size = (plan.q_start, plan.q_size) if extent is POSITION else (plan.v_start, plan.v_size)
         for i in run.bodies:
             setattr(run.records[i], name, value[start[i] : start[i] + size[i]])
+
+
+def _force_records(
+    forces: Sequence[PlacedForce], inputs: Any, records: Sequence[SimpleNamespace] = ()
+) -> list[SimpleNamespace]:
+    """The records of forces with these inputs, force after force (zero if None); those that are there are kept."""
+    records = list(records) or [
+        SimpleNamespace(
+            kind=f.kind, site=f.site, acts=f.acts, on_a=f.on_a, on_b=f.on_b, joint=f.joint,
+            moves_alike=f.joint is not None and f.joint.moves_alike,
+            neutral=None if f.joint is None else f.joint.neutral(),
+        )
+        for f in forces
+    ]  # fmt: skip
+    start = 0
+    for force, record in zip(forces, records, strict=True):
+        stop = start + force.kind.inputs
+        record.inputs = np.zeros(force.kind.inputs) if inputs is None else inputs[start:stop]
+        start = stop
+    return records
 
 
 class PlainEnd:
@@ -246,10 +287,11 @@ def play(
     gravity: Any,
     inputs: Mapping[str, Any],
     frame: tuple[int, Pose] | None = None,
+    forces: Sequence[PlacedForce] = (),
 ) -> dict[str, np.ndarray]:
     """Run an algorithm on one state: inputs and outputs by name, each a flat array of numbers or symbols
     (outputs in the shapes of the compiled path)."""
-    run = PlainRun(algorithm, plan, gravity, inputs, frame)
+    run = PlainRun(algorithm, plan, gravity, inputs, frame, forces)
     run_steps(run)
     return outputs_of(run)
 
@@ -276,6 +318,9 @@ def outputs_of(run: PlainRun) -> dict[str, np.ndarray]:
         # A loop that does nothing has no fields.
         nothing = sample(algorithm.views["multiplier"][name], 0, 0)
         outputs[name] = array([flatten(getattr(r, name, nothing))[0] for r in loops])
+    for name in algorithm.force_outputs:
+        values = [flatten(getattr(r, name))[0] for r in run.force_records if hasattr(r, name)]
+        outputs[name] = array([x for entries in values for x in entries])
     for name in algorithm.ground_outputs:
         outputs[name] = array(flatten(getattr(run.records[0], name))[0])
     return outputs

@@ -2,7 +2,6 @@
 it."""
 
 import ctypes
-import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -75,8 +74,11 @@ class Program:
             n: len(np.unique(t[:, 0])) == np.prod(shape) for n, (shape, t) in tape.outputs.items()
         }
         self._addresses = (len(tape.calls), tape.calls.ctypes.data), tape.constants.ctypes.data
-        self._lock = threading.Lock()
         self._workspaces: list[tuple[np.ndarray, int]] = []
+
+    def table(self, name: str) -> np.ndarray:
+        """The columns of an input or output and their slots: pairs of byte offsets, (n, 2)."""
+        return self._tables[name]
 
     def run(
         self,
@@ -86,6 +88,7 @@ class Program:
         steps: int = 1,
         every: int | None = None,
         rare: tuple[int, int] = (1, 0),
+        wanted: Sequence[str] | None = None,
     ) -> tuple[int, dict[str, np.ndarray]]:
         """Play the tape for `states` states. Each input is C-contiguous float64 of shape (states, columns),
         or (columns,) for one row that all states share. Returns the status word of the driver and the
@@ -94,12 +97,14 @@ class Program:
         With `every`, the tape is played `steps` times for each state, and outputs are recorded after every so
         many: they have shape (states, steps // every, *shape). An input may then have shape (states, steps,
         columns), or (1, steps, columns) for all states. `rare` says in every how many-th step the occasional sweeps of
-        the algorithm are made, and how many steps ago they were made last.
+        the algorithm are made, and how many steps ago they were made last. Only the outputs `wanted` are returned, all
+        of them if None.
         """
         samples = () if every is None else (steps // every,)
         outputs = {
             n: (np.empty if self._is_filled[n] else np.zeros)((states, *samples, *shape))
             for n, (shape, _) in self.tape.outputs.items()
+            if wanted is None or n in wanted
         }
         if states == 0:
             return 0, outputs
@@ -117,7 +122,7 @@ class Program:
         worth = blocks * self.tape.work * steps // _CALLS_WORTH_A_THREAD
         count = max(1, min(count or threads(), blocks, worth))
         if count > 1:
-            helpers = crew(count - 1, loops(lanes))
+            helpers = crew()
             if helpers.busy.acquire(blocking=False):
                 try:
                     return self._together(helpers, ins, outs, states, blocks, count, time), outputs
@@ -156,15 +161,17 @@ class Program:
             for k, w in enumerate(workspaces)
         ]
         try:
-            return helpers.run(address(words[0]), [address(w) for w in words[1:]])
+            return helpers.run(loops(lanes), address(words[0]), [address(w) for w in words[1:]])
         finally:
             self._workspaces.extend(workspaces)
 
     def _borrow(self) -> tuple[np.ndarray, int]:
         """A workspace and its address."""
-        with self._lock:
-            if self._workspaces:
-                return self._workspaces.pop()
+        # No lock: a fork could find it taken, and taking from a list is one step.
+        try:
+            return self._workspaces.pop()
+        except IndexError:
+            pass
         workspace = aligned(self.tape.workspace_bytes // WORD)
         return workspace, workspace.ctypes.data
 
@@ -178,6 +185,7 @@ class Program:
         portion: int,
         own: tuple[int, int],
         time: tuple[int, ...] = (1, 1, -1, -1, 1, 0),
+        stride: int = 0,
     ) -> np.ndarray:
         tape, constants = self._addresses
         return np.array(
@@ -194,33 +202,29 @@ class Program:
                 portion,
                 *own,
                 *time,
+                stride,
             ),
             dtype=np.int64,
         )
 
-    def single(self, quaternions: Sequence[int] = ()) -> tuple[Any, dict[str, np.ndarray]]:
+    def single(self, quaternions: Sequence[int] = ()) -> Any:
         """A function of one array for each input, in the order of `input_names`, that computes one state the
-        shortest way, and the buffers that it leaves all outputs in.
+        shortest way. Threads may share it.
 
-        It returns the first output, or None when anything is out of the ordinary: an argument that is no
-        plain float64 array of the right length, a quaternion (they begin at these columns of the first input)
-        not of unit length, a number that is not finite.
+        It returns the first output, or where there are several a pair: the first, and the entries of all others one
+        after the other, in the order of `output_names`. None says that something is out of the ordinary: an argument
+        that is no plain float64 array of the right length, a quaternion (they begin at these columns of the first
+        input) not of unit length, a number that is not finite.
         """
         tape = self.tape
-        results = {n: np.zeros(shape) for n, (shape, _) in tape.outputs.items()}
-        if not shortcut.is_trustworthy():
-            return (lambda *rows: None), results
+        if not shortcut.is_trustworthy() or not all(self._is_filled.values()):
+            return lambda *rows: None
         ins = _table([(0, 0, *self._columns[n], 0) for n in self.input_names])
-        outs = _table([(r.ctypes.data, 0, *self._columns[n], 0) for n, r in results.items()])
+        outs = _table([(0, 0, *self._columns[n], 0) for n in self.output_names])
         workspace = self._borrow()
         counter = np.zeros(1, dtype=np.int64)
         words = self._words(workspace[1], ins, outs, 1, counter, 1, (0, 1))
-        lengths = np.array([width for width, _ in tape.inputs.values()], dtype=np.int64)
-        offsets = np.array(quaternions, dtype=np.int64) * WORD
-        addresses = loops(tape.lanes)
-        first = next(iter(results.values()))
-        function = shortcut.make(
-            addresses["shortcut"], addresses["run_one"], words, ins, first, lengths, offsets,
-            keep=(self, outs, workspace, counter, results),
+        return shortcut.make(
+            loops(tape.lanes), words, ins, outs, [shape for shape, _ in tape.outputs.values()],
+            [width for width, _ in tape.inputs.values()], quaternions, keep=(self, workspace, counter),
         )  # fmt: skip
-        return function, results

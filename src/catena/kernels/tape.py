@@ -12,11 +12,33 @@ from typing import Any
 
 import numpy as np
 
+from catena.forces import PlacedForce
+from catena.forces.placed import TREE
 from catena.joints.contract import JointKind
-from catena.kernels.algorithm import ADD, ASSIGN, CLEAR, COLUMNS, MATRIX, POSITION, ROWS, VELOCITY, Algorithm
-from catena.kernels.code import Unit, body_unit, frame_unit, ground_unit, loop_unit, multiplier_unit
+from catena.kernels.algorithm import (
+    ADD,
+    ASSIGN,
+    CLEAR,
+    COLUMNS,
+    FORCE_INPUTS,
+    MATRIX,
+    POSITION,
+    ROWS,
+    VELOCITY,
+    Algorithm,
+    Pause,
+)
+from catena.kernels.code import (
+    Unit,
+    body_unit,
+    force_unit,
+    frame_unit,
+    ground_unit,
+    loop_unit,
+    multiplier_unit,
+)
 from catena.kernels.cpu import target
-from catena.kernels.tracing import CLEARING, GROUND
+from catena.kernels.tracing import CLEARING, GROUND, shared_size
 from catena.kernels.whole import whole_step
 from catena.spatial import Pose, Transform
 from catena.structure import Plan
@@ -78,6 +100,9 @@ class Layout:
     sweep_index: dict[int, int] = field(default_factory=dict)
     columns: int = 6
     lanes: int = field(default_factory=lambda: target().lanes)
+    shared_size: int = 0
+    forces: Sequence[PlacedForce] = ()
+    force_units: Sequence[Unit] = ()
 
     def __post_init__(self) -> None:
         self.slot_bytes = WORD * self.lanes
@@ -94,6 +119,10 @@ class Layout:
         self.area = self.flows + flow_count * self.flow_size * self.slot_bytes
         self.bytes = self.area + (self.nv**2 * self.slot_bytes if self.matrix else 0)
         self.loops = [self.reserve(size) for size in self.loop_sizes]
+        # The record of the ground begins with its flows, so what it shares has a place of its own.
+        self.shared = self.records.copy()
+        self.shared[0] = self.reserve(self.shared_size)
+        self.force_records = np.array([self.reserve(u.size) for u in self.force_units], dtype=np.int64)
         self.places = Places(self)
 
     @property
@@ -222,6 +251,21 @@ class Layout:
             parts.append(np.stack([(columns * WORD).ravel(), offsets.ravel()], axis=1))
         return np.concatenate(parts)
 
+    @cached_property
+    def reached(self) -> np.ndarray:
+        """The nodes on the ways from the ground to forces that need to know where bodies stand."""
+        return reached(self.plan, self.forces)
+
+    def force_table(self, name: str) -> np.ndarray:
+        """Columns of a user's array, force after force, and slots for a field of those forces that have it: pairs of
+        byte offsets, shape (n, 2)."""
+        offsets = [
+            record + np.array(unit.fields.get(name, []), dtype=np.int64) * self.slot_bytes
+            for record, unit in zip(self.force_records, self.force_units, strict=True)
+        ]
+        slots = np.concatenate([np.zeros(0, np.int64), *offsets])
+        return np.stack([np.arange(len(slots)) * WORD, slots], axis=1)
+
     def matrix_table(self) -> np.ndarray:
         """Both triangles of a matrix over the velocity components from the rows that were computed."""
         pairs = []
@@ -295,7 +339,8 @@ class Places:
 
 @dataclass(frozen=True)
 class Tape:
-    """What the driver needs, except the user's arrays."""
+    """What the driver needs, except the user's arrays. `code` is what the calls go to, which stays as long as the tape
+    does."""
 
     calls: np.ndarray
     constants: np.ndarray
@@ -304,6 +349,9 @@ class Tape:
     outputs: dict[str, tuple[tuple[int, ...], np.ndarray]]
     lanes: int
     rare: tuple[int, int] = (-1, -1)
+    code: tuple[Any, ...] = ()
+    pauses: tuple[tuple[str, int], ...] = ()
+    """The names of the pauses in order, and the calls that come before each."""
     weight: int = 0
 
     @property
@@ -314,11 +362,11 @@ class Tape:
 
 def build_tape(
     algorithm: Algorithm, plan: Plan, constants: Constants, absent: frozenset[str] = frozenset(),
-    frame: tuple[int, Pose] | None = None, lanes: int | None = None,
+    frame: tuple[int, Pose] | None = None, lanes: int | None = None, forces: Sequence[PlacedForce] = (),
 ) -> Tape:  # fmt: skip
     """Lay out the workspace of an algorithm on a plan and write the tape of calls. `frame` is the node and
     pose of the frame asked for; `lanes` is how many states are computed at once, those of the processor unless
-    given."""
+    given; `forces` are what steps of forces are done for."""
     lanes = lanes or target().lanes
     signatures: dict[Any, int] = {}
     unit_of = np.zeros(len(plan.parent), dtype=np.int64)
@@ -342,12 +390,14 @@ def build_tape(
     if algorithm.is_scheduled:
         loop_units = [loop_unit(algorithm, loop.kind, absent, lanes) for loop in plan.loop_joints]
         multipliers = multiplier_unit(algorithm, absent, lanes)
+    force_units = [force_unit(algorithm, force, absent, lanes) for force in forces]
     layout = Layout(
         plan, units, unit_of, bodies, node, asked.size if asked else 0, ground.size, ground.flow_size,
         any(e is MATRIX for e in algorithm.outputs.values()), algorithm.is_scheduled,
         tuple(u.size for u in loop_units), {id(s): algorithm.first(k) for k, s in enumerate(algorithm.sweeps)},
-        algorithm.columns, lanes,
+        algorithm.columns, lanes, shared_size(algorithm) if algorithm.shared else 0, tuple(forces), force_units,
     )  # fmt: skip
+    used: list[Any] = [ground, *units, asked, *loop_units, multipliers, *force_units]
     tape = [np.array([[ground.steps[GROUND], 0, 0, 0, 0, 0]], dtype=np.int64)]
     values, start = constants.values, constants.start
     loop_values, loop_start = (
@@ -355,6 +405,11 @@ def build_tape(
     )
     loop_start = loop_start + len(values) * WORD
     values = np.concatenate([values, loop_values])
+    force_values = [force.constants() for force in forces]
+    force_start = (
+        len(values) + np.cumsum([0, *(len(row) for row in force_values)], dtype=np.int64)[:-1]
+    ) * WORD
+    values = np.concatenate([values, *force_values])
     frame_constants = len(values) * WORD
     if frame:
         values = np.concatenate([values, Transform.from_pose(frame[1]).entries()])
@@ -383,8 +438,12 @@ def build_tape(
             block[:, 0], block[:, 5] = asked.steps[index, ADD], frame_constants
         elif sweep.roles[0] == "ground":
             block[:, 0] = ground.steps[index, ADD]
+        elif sweep.roles[0] == "force":
+            addresses = np.array([unit.steps[index, ADD] for unit in force_units], dtype=np.int64)
+            block[:, 0], block[:, 5] = addresses[calls.owner], force_start[calls.owner]
         elif sweep.roles[0] == "whole":
-            block[:, 0] = whole_step(algorithm, sweep.step, layout, ground)
+            used.append(whole_step(algorithm, sweep.step, layout, ground))
+            block[:, 0] = used[-1]["whole"]
         elif len(calls.owner):
             clear = ground.steps[CLEARING]
             addresses = np.array(
@@ -406,6 +465,9 @@ def build_tape(
     for name, extent in algorithm.ground_inputs.items():
         if name not in absent:
             inputs[name] = (extent.size, _record_table(ground.fields.get(name, []), 0, layout.slot_bytes))
+    table = layout.force_table("inputs")
+    if len(table) and FORCE_INPUTS not in absent:
+        inputs[FORCE_INPUTS] = (len(table), table)
     outputs: dict[str, tuple[tuple[int, ...], np.ndarray]] = {}
     for name, extent in algorithm.outputs.items():
         if extent is MATRIX:
@@ -423,14 +485,30 @@ def build_tape(
         for k, table in enumerate(tables):
             table[:, 0] += k * len(slots) * WORD
         outputs[name] = ((len(tables), len(slots)), np.concatenate([np.zeros((0, 2), np.int64), *tables]))
+    for name in algorithm.force_outputs:
+        table = layout.force_table(name)
+        outputs[name] = ((len(table),), table)
     for name in algorithm.ground_outputs:
         slots = ground.fields[name]
         outputs[name] = ((len(slots),), _record_table(slots, 0, layout.slot_bytes))
     ends = np.cumsum([len(block) for block in tape])
     first, last = algorithm.occasional
     rare = (int(ends[first]), int(ends[last])) if last > first else (-1, -1)
+    pauses = tuple(
+        (sweep.name, int(before))
+        for sweep, before in zip(algorithm.sweeps, ends, strict=False)
+        if isinstance(sweep, Pause)
+    )
     return Tape(
-        np.ascontiguousarray(np.concatenate(tape)), values, layout.bytes, inputs, outputs, lanes, rare
+        np.ascontiguousarray(np.concatenate(tape)),
+        values,
+        layout.bytes,
+        inputs,
+        outputs,
+        lanes,
+        rare,
+        tuple(used),
+        pauses,
     )
 
 
@@ -452,6 +530,17 @@ def mobility_scale(plan: Plan) -> tuple[float, float]:
     mass = float(plan.inertia[1:, 0].mean()) if plan.n > 1 else 1.0
     inertia = float(plan.inertia[1:, [4, 7, 9]].mean()) if plan.n > 1 else 1.0
     return (1.0 / inertia if inertia > 0 else 1.0), (1.0 / mass if mass > 0 else 1.0)
+
+
+def reached(plan: Plan, forces: Sequence[PlacedForce]) -> np.ndarray:
+    """The nodes on the ways from the ground to the ends of forces, in order. A force at a joint of the tree needs no
+    more than the joint's own coordinates."""
+    found: set[int] = set()
+    for i in {end for force in forces if force.site != TREE for end in (force.a, force.b)}:
+        while i > 0 and i not in found:
+            found.add(i)
+            i = int(plan.parent[i])
+    return np.array(sorted(found), dtype=np.int64)
 
 
 def output_shape(extent: Any, plan: Plan) -> tuple[int, ...]:

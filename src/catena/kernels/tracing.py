@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from catena.errors import KernelError
+from catena.forces.contract import NO_INPUTS
+from catena.forces.placed import LOOP, TREE, PlacedForce
 from catena.joints.contract import JointKind
 from catena.kernels.algorithm import (
     ADD,
@@ -114,12 +116,13 @@ class TracedRecord:
         constants: Mapping[str, Any] = _NONE, inputs: Mapping[str, Any] = _NONE,
         flows: RecordLayout | None = None, flow_position: int = 1,
         flow_reads: bool = True, flow_writes: bool = True, copies: Mapping[str, str] = _NONE, zero_reads: bool = False,
+        open_to_new: bool = True,
     ) -> None:  # fmt: skip
         self.__dict__.update(
             _step=step, _layout=layout, _who=who, _position=position, _constants=constants,
             _inputs=inputs, _flows=flows, _flow_position=flow_position, _flow_reads=flow_reads,
             _flow_writes=flow_writes, _copies=copies,
-            _zero_reads=zero_reads, _values={}, flows_used=set(),
+            _zero_reads=zero_reads, _open_to_new=open_to_new, _values={}, flows_used=set(),
         )  # fmt: skip
 
     def __getattr__(self, name: str) -> Any:
@@ -166,6 +169,11 @@ class TracedRecord:
             raise KernelError(
                 f"A step writes {self._who}.{name}, but from outside a record only flows can be written: "
                 f"fields that the ground function writes."
+            )
+        elif not self._open_to_new and name not in self._layout.fields:
+            raise KernelError(
+                f"A step writes {self._who}.{name}, but from outside a record only its shared fields can be written: "
+                f"{', '.join(self._layout.fields)}."
             )
         else:
             where = self._layout.fields.get(name) or self._layout.place(name, value)
@@ -254,7 +262,9 @@ def trace_ground(algorithm: Algorithm, absent: frozenset[str]) -> Traced:
     for index, sweep in enumerate(algorithm.sweeps):
         if sweep.roles[0] == "ground" and algorithm.first(index) == index:
             step = steps[index, ADD] = TracedStep()
-            sweep.step(_Ground(step, layout, "ground", constants=_ground_constants(step), inputs=inputs))
+            below = [_shared(algorithm, step, role, k) for k, role in enumerate(sweep.roles[1:], start=1)]
+            ground = _Ground(step, layout, "ground", constants=_ground_constants(step), inputs=inputs)
+            sweep.step(ground, *below)
     return Traced(steps, layout, flows)
 
 
@@ -283,6 +293,8 @@ def trace_kind(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], gr
         {*algorithm.outputs, *copies.values(), *(("F",) if "cursor" in algorithm.views else ())}
     )
     layout = RecordLayout(final | algorithm.rewritten)
+    _share(algorithm, layout, kind)
+    shared = layout.size
     steps: dict[tuple[int, int], TracedStep] = {}
     written_to_tip: set[str] = set()
     read_to_base: set[str] = set()
@@ -302,7 +314,7 @@ def trace_kind(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], gr
             (read_to_base if to_base else written_to_tip).update(owner.flows_used)
     _refuse_two_ways(algorithm, written_to_tip & read_to_base)
     if not (algorithm.is_scheduled or algorithm.is_repeated or algorithm.replayed):
-        _reuse_slots(steps, layout, final, frozenset(algorithm.inputs))
+        _reuse_slots(steps, layout, final, frozenset(algorithm.inputs), shared)
     return Traced(steps, layout, flows)
 
 
@@ -366,6 +378,74 @@ def _loop_constants(kind: JointKind, step: TracedStep, columns: int) -> dict[str
     })  # fmt: skip
 
 
+def trace_force(algorithm: Algorithm, force: PlacedForce, ground: Traced) -> Traced:
+    """The steps of an algorithm that a force of this kind does, placed as this one is."""
+    layout = RecordLayout(frozenset(algorithm.force_outputs) | algorithm.rewritten)
+    steps: dict[tuple[int, int], TracedStep] = {}
+    inputs = {"inputs": np.zeros(force.kind.inputs)} if force.kind.inputs else {}
+    for index, sweep in enumerate(algorithm.sweeps):
+        if sweep.roles[0] == "force" and algorithm.first(index) == index:
+            step = steps[index, ADD] = TracedStep()
+            owner = TracedRecord(
+                step, layout, "force", constants=_force_constants(force, step), inputs=inputs
+            )
+            a = _shared(algorithm, step, "a", 1)
+            b = _shared(algorithm, step, "b", 2, force.joint if force.site == TREE else None)
+            rest = [TracedRecord(step, ground.layout, "ground", position=3)] if len(sweep.roles) > 3 else []
+            sweep.step(owner, a, b, *rest)
+    return Traced(steps, layout, ground.flows)
+
+
+def _force_constants(force: PlacedForce, step: TracedStep) -> dict[str, Any]:
+    """The constants of `PlacedForce.constants`, and what the code depends on."""
+
+    def load(start: int, count: int) -> list[Any]:
+        return [step.load(Slot(CONSTANTS, start + k)) for k in range(count)]
+
+    kind, joint = force.kind, force.joint
+    count = len(kind.params())
+    given: dict[str, Any] = {
+        "site": force.site,
+        "acts": force.acts,
+        "on_a": lambda: Transform.from_entries(load(0, 12)),
+        "on_b": lambda: Transform.from_entries(load(12, 12)),
+        "kind": lambda: kind.with_params(load(24, count)) if count else kind,
+    }
+    if not kind.inputs:
+        given["inputs"] = NO_INPUTS
+    if joint is not None:
+        given["joint"] = lambda: (
+            joint.with_params(load(24 + count, len(joint.params()))) if joint.params() else joint
+        )
+        given["moves_alike"] = joint.moves_alike if force.site == LOOP else False
+        given["neutral"] = joint.neutral()
+    return _Lazy(given)
+
+
+def _share(algorithm: Algorithm, layout: RecordLayout, kind: JointKind | None) -> None:
+    """Place the shared fields at the start of a record. Those whose size depends on the joint come last, and where it
+    is not known (None) they are left out."""
+    for name, extent in algorithm.shared.items():
+        if kind is not None or not isinstance(extent, Extent):
+            layout.place(name, sample(extent, kind.nq if kind else 0, kind.nv if kind else 0), dense=True)
+
+
+def _shared(
+    algorithm: Algorithm, step: TracedStep, role: str, position: int, kind: JointKind | None = None
+) -> TracedRecord:
+    """The shared fields of another body, or of the ground."""
+    layout = RecordLayout()
+    _share(algorithm, layout, kind)
+    return TracedRecord(step, layout, role, position=position, open_to_new=False)
+
+
+def shared_size(algorithm: Algorithm) -> int:
+    """How many slots the shared fields of the ground take."""
+    layout = RecordLayout()
+    _share(algorithm, layout, None)
+    return layout.size
+
+
 def trace_frame(algorithm: Algorithm, absent: frozenset[str], ground: Traced) -> Traced:
     """The steps of an algorithm that the frame does."""
     layout = RecordLayout(frozenset(algorithm.frame_outputs))
@@ -387,9 +467,10 @@ def _reuse_slots(
     layout: RecordLayout,
     final: frozenset[str],
     inputs: frozenset[str],
+    shared: int,
 ) -> None:
     """Give private slots whose lives do not overlap the same place. Inputs live from the start, results until
-    the end."""
+    the end, and the first slots, which are shared, always and where they are."""
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     for (index, _), step in steps.items():
@@ -403,6 +484,8 @@ def _reuse_slots(
                 first[int(e)] = -1
             if in_slot and name in final:
                 last[int(e)] = _FOR_EVER
+    for k in range(shared):
+        first[k], last[k] = -2, _FOR_EVER
     place: dict[int, int] = {}
     free: list[tuple[int, int]] = []  # (last use, place)
     size = 0
@@ -469,7 +552,9 @@ def _neighbours(
     records = []
     flows = ground.flows
     for position, role in enumerate(sweep.roles[1:], start=2 if has_own_flows(sweep.roles) else 1):
-        if role in algorithm.views or role in SECOND_NAMES:
+        if role == "below":
+            records.append(_shared(algorithm, step, role, position))
+        elif role in algorithm.views or role in SECOND_NAMES:
             layout = _view(algorithm, SECOND_NAMES.get(role, role), kind)
             # The variant that assigns begins from zero what the step would add to.
             zero = variant == ASSIGN and role in ADDED_TO

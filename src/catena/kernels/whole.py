@@ -1,16 +1,17 @@
 """Steps on the whole state of one mechanism: traced, lowered and compiled for where its fields lie in the workspace.
 
 Such a step is somebody's function of all coordinates, a control law for example. Its code depends on the mechanism, so
-it is kept on disk by its text.
+it is kept on disk by its text, and in memory as long as a tape uses it.
 """
 
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from catena.errors import KernelError
 from catena.kernels import cache, engine
-from catena.kernels.algorithm import POSITION, VELOCITY, Algorithm, Step
+from catena.kernels.algorithm import FORCE_INPUTS, POSITION, VELOCITY, Algorithm, Step
 from catena.kernels.code import Unit
 from catena.kernels.lowering import Slot, lower, prelude
 from catena.kernels.tracing import TracedStep
@@ -19,7 +20,7 @@ from catena.spatial.scalars import array
 if TYPE_CHECKING:
     from catena.kernels.tape import Layout
 
-_compiled: dict[str, int] = {}
+_loaded: WeakValueDictionary[str, engine.Code] = WeakValueDictionary()
 
 
 class TracedWhole:
@@ -48,26 +49,28 @@ class TracedWhole:
         if name not in self._slots:
             raise KernelError(
                 f"A step on the whole state uses {name}, which is neither a field of bodies that goes in or comes out "
-                f"of the algorithm nor a field of the ground."
+                f"of the algorithm, nor a field of the ground, nor the inputs of forces."
             )
         return self._slots[name]
 
 
-def whole_step(algorithm: Algorithm, step: Step, layout: "Layout", ground: Unit) -> int:
-    """The address of a step on the whole state of the mechanism with this layout."""
+def whole_step(algorithm: Algorithm, step: Step, layout: "Layout", ground: Unit) -> engine.Code:
+    """The code, `whole`, of a step on the whole state of the mechanism with this layout."""
+    engine.prepare_tracing()
     slots, scalars = _slots(algorithm, layout, ground)
     traced = TracedStep()
     step(TracedWhole(traced, slots, scalars))
     lanes = layout.lanes
     text = prelude(lanes) + lower("whole", list(traced.loads.items()), list(traced.stores.items()), lanes)
     entry = cache.key("whole", text)
-    if entry not in _compiled:
+    loaded = _loaded.get(entry)
+    if loaded is None:
         found = cache.read(entry)
         code = found[0] if found else engine.compile_object(text)
         if not found:
             cache.write(entry, code, {})
-        _compiled[entry] = engine.load_object("whole", code, ["whole"])["whole"]
-    return _compiled[entry]
+        loaded = _loaded[entry] = engine.load_object("whole", code, ["whole"])
+    return loaded
 
 
 def _slots(
@@ -85,4 +88,5 @@ def _slots(
             for column, offset in layout.body_table(name, extent) // np.array([8, layout.slot_bytes]):
                 where[column] = offset
             slots[name] = where
+    slots[FORCE_INPUTS] = layout.force_table("inputs")[:, 1] // layout.slot_bytes
     return slots, single

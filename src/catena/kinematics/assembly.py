@@ -25,6 +25,7 @@ from catena.errors import LoopError
 from catena.joints import JointKind
 from catena.kinematics import stacks
 from catena.kinematics.closure import LoopState, Runner, loop_kinematics
+from catena.kinematics.extent import significant
 from catena.kinematics.held import Held
 from catena.kinematics.kind_values import kind_values
 from catena.structure import Plan
@@ -70,7 +71,7 @@ def characteristic_length(plan: Plan) -> float:
     offsets = [np.linalg.norm(plan.placement_p, axis=1).max(initial=0.0)]
     for loop in plan.loop_joints:
         offsets += [np.linalg.norm(loop.parent_p), np.linalg.norm(loop.child_p)]
-    return float(max(offsets)) or 1.0
+    return significant(plan, float(max(offsets)))
 
 
 def assemble(runner: Runner, held: Sequence[Held], guess: np.ndarray, slack: float) -> np.ndarray:

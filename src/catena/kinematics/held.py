@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
+from catena.given import real_array, shown
 from catena.joints import JointKind
 from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
@@ -19,7 +20,8 @@ from catena.structure import Plan
 class Held:
     """What is given for one joint: `value` (..., nq) or (..., nv), of which the entries in `mask` are held.
 
-    `node` is the node of a tree joint and `loop` the number of a loop joint; the other is -1.
+    `node` is the node of a tree joint and `loop` the number of a loop joint; the other is -1. What is not `given`
+    is held all the same, and messages do not speak of it.
     """
 
     name: str
@@ -28,6 +30,7 @@ class Held:
     loop: int
     value: np.ndarray
     mask: np.ndarray
+    given: bool = True
 
 
 def held_positions(mechanism: Mechanism, plan: Plan, given: Mapping[str, Any]) -> list[Held]:
@@ -84,9 +87,11 @@ def _given(
 def _values(name: str, value: Any, width: int, what: str) -> np.ndarray:
     """An array (..., width) of numbers; None becomes NaN. One number will do where the width is 1."""
     try:
-        x = np.asarray(np.nan if value is None else value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise StateError(f"joint {name!r}: {value!r} is not a number for each {what}.") from error
+        x = np.asarray(np.nan) if value is None else real_array(value)
+    except ValueError as error:
+        raise StateError(
+            f"joint {name!r}: {shown(value)} is not a number for each {what}: {error}."
+        ) from error
     if x.ndim == 0 and width == 1:
         x = x[None]
     if x.ndim == 0 or x.shape[-1] != width:

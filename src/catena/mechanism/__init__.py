@@ -1,9 +1,18 @@
-"""Mechanisms: bodies, joints and frames as a graph, with the actuators, springs and wrenches that act on it;
+"""Mechanisms: bodies, joints and frames as a graph, with the actuators and forces that act on it;
 a builder, generators of examples and tabular notations."""
 
 from catena.mechanism import generators, notations
-from catena.mechanism.elements import Actuator, InitialState, JointSpring, PointSpring, Spring, Wrench
-from catena.mechanism.mechanism import VIRTUAL_ROOT, Mechanism
+from catena.mechanism.elements import (
+    Actuator,
+    ForceElement,
+    GeneralForce,
+    InitialState,
+    JointSpring,
+    PointSpring,
+    Spring,
+    Wrench,
+)
+from catena.mechanism.mechanism import LIMITS, VIRTUAL_ROOT, Mechanism
 from catena.mechanism.notations import from_denavit_hartenberg, from_sdof, sdof_coordinates
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
 from catena.mechanism.planner import register_planner
@@ -11,10 +20,13 @@ from catena.mechanism.writer import register_writer
 
 __all__ = [
     "GROUND",
+    "LIMITS",
     "VIRTUAL_ROOT",
     "Actuator",
     "Body",
+    "ForceElement",
     "Frame",
+    "GeneralForce",
     "InitialState",
     "Joint",
     "JointSpring",

@@ -1,17 +1,22 @@
-"""What acts on a mechanism and where it starts, as plain frozen data: actuators, springs, wrenches, a state.
+"""What acts on a mechanism and where it starts, as plain frozen data: actuators, forces, a state.
 
 These are descriptions. Dynamics called with a given `tau` knows nothing of them; `system.element_forces` turns springs,
-stops and wrenches into forces, and a simulation applies them.
+stops, wrenches and other forces into numbers, and a simulation applies them. Every force, whatever it is called, has a
+kind of `catena.forces` and a place: a joint, or two frames.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from catena import forces
 
 Numbers = NDArray[np.float64]
 
@@ -38,7 +43,49 @@ class Actuator:
 
 
 @dataclass(frozen=True, eq=False)
-class JointSpring:
+class ForceElement(ABC):
+    """A force of a mechanism: its name, its `kind`, and where it acts, at a joint or between two frames."""
+
+    name: str
+
+    @property
+    @abstractmethod
+    def kind(self) -> forces.ForceKind:
+        """The kind of force, with its parameters."""
+
+    @property
+    def frames(self) -> tuple[str, str] | None:
+        """The frames a and b that it acts between, None for a force at a joint."""
+        return None
+
+    @property
+    def at_joint(self) -> str | None:
+        """The joint that it acts at, None for a force between frames."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class GeneralForce(ForceElement):
+    """A force of any kind, at a joint or between two frames."""
+
+    given_kind: forces.ForceKind
+    place: str | tuple[str, str]
+
+    @property
+    def kind(self) -> forces.ForceKind:
+        return self.given_kind
+
+    @property
+    def frames(self) -> tuple[str, str] | None:
+        return None if isinstance(self.place, str) else self.place
+
+    @property
+    def at_joint(self) -> str | None:
+        return self.place if isinstance(self.place, str) else None
+
+
+@dataclass(frozen=True, eq=False)
+class JointSpring(ForceElement):
     """A spring with a damper at a joint: the energy it stores is sum(stiffness d^2) / 2, its damping force
     -damping v.
 
@@ -47,22 +94,31 @@ class JointSpring:
     joint add up.
     """
 
-    name: str
     joint: str
     stiffness: Numbers
     rest: Numbers
     damping: Numbers
 
+    @property
+    def kind(self) -> forces.JointSpring:
+        stiff, damped = self.stiffness.any(), self.damping.any()
+        return forces.JointSpring(
+            tuple(self.stiffness) if stiff else (), tuple(self.damping) if damped else (), tuple(self.rest)
+        )
+
+    @property
+    def at_joint(self) -> str | None:
+        return self.joint
+
 
 @dataclass(frozen=True, eq=False)
-class PointSpring:
+class PointSpring(ForceElement):
     """A spring with a damper along the line between the origins of two frames.
 
     At length l it pulls them together with the force stiffness (l - rest_length) + damping dl/dt, and where they
     coincide it does nothing.
     """
 
-    name: str
     frame_a: str
     frame_b: str
     stiffness: float
@@ -70,8 +126,11 @@ class PointSpring:
     damping: float
 
     @property
+    def kind(self) -> forces.PointSpring:
+        return forces.PointSpring(self.stiffness, self.rest_length, self.damping)
+
+    @property
     def frames(self) -> tuple[str, str]:
-        """The frames at its two ends."""
         return (self.frame_a, self.frame_b)
 
 
@@ -79,18 +138,25 @@ Spring = JointSpring | PointSpring
 
 
 @dataclass(frozen=True, eq=False)
-class Wrench:
+class Wrench(ForceElement):
     """A constant `moment` (3,) [N m] and `force` (3,) [N] that act on the body of a frame, at its origin.
 
     Their coordinates are those of the frame named `axes`: "ground" for a load of constant direction, the frame
     itself for one that turns with it.
     """
 
-    name: str
     frame: str
     moment: Numbers
     force: Numbers
     axes: str
+
+    @property
+    def kind(self) -> forces.ConstantWrench:
+        return forces.ConstantWrench(tuple(self.moment), tuple(self.force))
+
+    @property
+    def frames(self) -> tuple[str, str]:
+        return (self.axes, self.frame)
 
 
 def _nothing() -> Mapping[str, Numbers]:
@@ -101,12 +167,15 @@ def _nothing() -> Mapping[str, Numbers]:
 class InitialState:
     """Where a motion starts: positions `q` (nq,) and velocities `v` (nv,) of some joints, by name.
 
-    What is not named follows: `q = system.assemble(initial.q)` closes the loops from the neutral configuration,
-    and `system.velocity(q, initial.v)` gives the velocity of least kinetic energy; without loops it is zero.
+    What is not named follows: `q = system.assemble(initial.q)` closes the loops from the neutral configuration, and in
+    `system.velocity(q, initial.v)` joints on no loop stand still and the others move as the loops have it.
     """
 
     q: Mapping[str, Numbers] = field(default_factory=_nothing)
     v: Mapping[str, Numbers] = field(default_factory=_nothing)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (dict(self.q), dict(self.v))
 
     def without(self, joint: str) -> InitialState:
         """Return this state with nothing said about a joint."""
@@ -116,3 +185,10 @@ class InitialState:
             MappingProxyType({name: q for name, q in self.q.items() if name != joint}),
             MappingProxyType({name: v for name, v in self.v.items() if name != joint}),
         )
+
+
+def _restored(q: dict[str, Numbers], v: dict[str, Numbers]) -> InitialState:
+    """An initial state from a pickle."""
+    for value in (*q.values(), *v.values()):
+        value.setflags(write=False)
+    return InitialState(MappingProxyType(q), MappingProxyType(v))

@@ -12,14 +12,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from catena.errors import ModelError
+from catena.forces import Bushing, ForceKind, FrameForce, JointForce
+from catena.given import shown
 from catena.joints import Fixed, Free, JointKind
 from catena.mechanism import validation, writer
-from catena.mechanism.elements import Actuator, InitialState, JointSpring, PointSpring, Spring, Wrench
+from catena.mechanism.elements import (
+    Actuator,
+    ForceElement,
+    GeneralForce,
+    InitialState,
+    JointSpring,
+    PointSpring,
+    Spring,
+    Wrench,
+)
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
 from catena.mechanism.planner import make_system
 from catena.spatial import Pose
 
 VIRTUAL_ROOT = "root:"
+LIMITS = ".limits"
 _IDENTITY = Pose()
 
 
@@ -28,8 +40,8 @@ class Mechanism:
 
     Nobody says which joint closes a loop: joints are added in any order and between any two bodies, and
     planning finds the tree. Names of bodies and frames share one namespace, because every body name is also
-    the name of a frame; joints, actuators, springs and wrenches each have their own. Every edit increases
-    `revision`, by which a system notices that it was planned from an older description.
+    the name of a frame; joints and actuators each have their own, and so have forces: springs, wrenches and all others
+    together. Every edit increases `revision`, by which a system notices that it was planned from an older description.
     """
 
     def __init__(self, name: str = "mechanism", gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
@@ -42,8 +54,25 @@ class Mechanism:
         self._actuators: dict[str, Actuator] = {}
         self._springs: dict[str, Spring] = {}
         self._wrenches: dict[str, Wrench] = {}
+        self._forces: dict[str, GeneralForce] = {}
         self._initial = InitialState()
         self._revision = 0
+
+    def __copy__(self) -> Mechanism:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Mechanism:
+        return self.copy()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over what a pickle holds; arrays, which come back writable, are parts of parts that do not change."""
+        self.__dict__.update(state)
+        self._gravity.setflags(write=False)
+        for parts in (self._bodies, self._joints, self._actuators, self._springs, self._wrenches):
+            for part in parts.values():
+                for value in vars(part).values():
+                    if isinstance(value, np.ndarray):
+                        value.setflags(write=False)
 
     def __repr__(self) -> str:
         return f"Mechanism({self.name!r}, {len(self._bodies) - 1} bodies, {len(self._joints)} joints)"
@@ -92,6 +121,16 @@ class Mechanism:
     def wrenches(self) -> Mapping[str, Wrench]:
         """The constant wrenches by name in the order they were added; read-only."""
         return MappingProxyType(self._wrenches)
+
+    @property
+    def forces(self) -> Mapping[str, GeneralForce]:
+        """The forces that `add_force` and `add_bushing` added, by name in their order; read-only."""
+        return MappingProxyType(self._forces)
+
+    @property
+    def force_elements(self) -> Mapping[str, ForceElement]:
+        """All forces by name: springs, wrenches, then the others; read-only."""
+        return MappingProxyType({**self._springs, **self._wrenches, **self._forces})
 
     @property
     def initial(self) -> InitialState:
@@ -154,12 +193,12 @@ class Mechanism:
         if not isinstance(kind, JointKind):
             called = f"{kind.__name__}(...)" if isinstance(kind, type) else "Revolute('z')"
             raise ModelError(
-                f"{who}: kind is {kind!r}, which is not a joint kind: give an instance such as {called}"
+                f"{who}: kind is {shown(kind)}, which is not a joint kind: give an instance such as {called}"
             )
         for side, pose in (("in_parent", in_parent), ("in_child", in_child)):
             if not isinstance(pose, Pose):
                 raise ModelError(
-                    f"{who}: {side} is {pose!r}, which is not a pose: give Pose(p=(x, y, z), rpy=...)"
+                    f"{who}: {side} is {shown(pose)}, which is not a pose: give Pose(p=(x, y, z), rpy=...)"
                 )
         stops = validation.stops(who, limits, limit_stiffness, limit_damping, kind.nv)
         joint = Joint(
@@ -172,7 +211,7 @@ class Mechanism:
             validation.coefficients(who, "damping", damping, kind.nv),
             validation.coefficients(who, "friction", friction, kind.nv),
             validation.limits(who, limits, kind.nv),
-            bool(actuated),
+            validation.switch(who, "actuated", actuated),
             None,
             *stops,
         )
@@ -186,7 +225,9 @@ class Mechanism:
         who = f"frame {name!r}"
         validation.known("body", body, self._bodies, who)
         if not isinstance(pose, Pose):
-            raise ModelError(f"{who}: pose is {pose!r}, which is not a pose: give Pose(p=(x, y, z), rpy=...)")
+            raise ModelError(
+                f"{who}: pose is {shown(pose)}, which is not a pose: give Pose(p=(x, y, z), rpy=...)"
+            )
         frame = Frame(name, body, pose)
         self._frames[name] = frame
         self._revision += 1
@@ -241,7 +282,7 @@ class Mechanism:
         `stiffness` and `damping` are one number or one for each velocity coordinate. The damping of a spring
         adds to the joint's own.
         """
-        self._check_new_element_name("spring", name, self._springs)
+        self._check_new_force_name("spring", name)
         who = f"spring {name!r}"
         kind = self._element_joint(who, joint).kind
         relaxed = validation.coordinates(who, "rest", kind.neutral() if rest is None else rest, kind.nq)
@@ -271,7 +312,7 @@ class Mechanism:
 
         It is relaxed when they are `rest_length` [m] apart.
         """
-        self._check_new_element_name("spring", name, self._springs)
+        self._check_new_force_name("spring", name)
         who = f"spring {name!r}"
         body_a, body_b = self._body_of(who, frame_a), self._body_of(who, frame_b)
         if body_a == body_b:
@@ -305,7 +346,7 @@ class Mechanism:
         Their coordinates are those of the frame `axes`: ground's by default, so that the direction stays;
         name the frame itself for a wrench that turns with it.
         """
-        self._check_new_element_name("wrench", name, self._wrenches)
+        self._check_new_force_name("wrench", name)
         who = f"wrench {name!r}"
         if self._body_of(who, frame) == GROUND:
             raise ModelError(f"{who}: frame {frame!r} is part of ground, which no wrench moves: give another")
@@ -315,6 +356,55 @@ class Mechanism:
         self._wrenches[name] = wrench
         self._revision += 1
         return wrench
+
+    def add_force(
+        self, name: str, kind: ForceKind, joint: str | None = None, between: Iterable[str] | None = None
+    ) -> GeneralForce:
+        """Add a force of any kind, of `catena.forces` or of one's own: at a joint, or between two frames (or bodies)
+        a and b.
+
+        A force between frames acts on b, and its opposite on a unless the kind says that it comes from outside; then a
+        only lends its axes, or the place that b is seen from.
+        """
+        self._check_new_force_name("force", name)
+        who = f"force {name!r}"
+        if not isinstance(kind, FrameForce | JointForce):
+            raise ModelError(
+                f"{who}: kind is {kind!r}, which is no kind of force: give an instance such as "
+                "catena.forces.PointSpring(100.0)"
+            )
+        if isinstance(kind, JointForce):
+            if joint is None or between is not None:
+                raise ModelError(
+                    f"{who}: a {type(kind).__name__} acts at a joint: give joint='...' and nothing else"
+                )
+            kind.check(self._element_joint(who, joint).kind, who)
+            force = GeneralForce(name, kind, joint)
+        else:
+            ends = tuple(between) if isinstance(between, Iterable) and not isinstance(between, str) else ()
+            if joint is not None or len(ends) != 2:
+                raise ModelError(
+                    f"{who}: a {type(kind).__name__} acts between two frames: give between=('...', '...') and "
+                    "nothing else"
+                )
+            force = GeneralForce(name, kind, self._ends(who, kind, ends))
+        self._forces[name] = force
+        self._revision += 1
+        return force
+
+    def add_bushing(
+        self, name: str, frame_a: str, frame_b: str, stiffness: ArrayLike = (), damping: ArrayLike = ()
+    ) -> GeneralForce:
+        """Add a bushing between two frames (or bodies) that coincide where it is relaxed.
+
+        `stiffness` and `damping` are symmetric matrices (6, 6) over [rad, m], or their diagonals (6,).
+        """
+        who = f"force {name!r}"
+        try:
+            kind = Bushing(stiffness, damping)  # type: ignore[arg-type]
+        except ModelError as error:
+            raise ModelError(f"{who}: {error}") from None
+        return self.add_force(name, kind, between=(frame_a, frame_b))
 
     def set_initial(
         self, q: Mapping[str, ArrayLike] | None = None, v: Mapping[str, ArrayLike] | None = None
@@ -337,6 +427,7 @@ class Mechanism:
         twin._actuators = dict(self._actuators)
         twin._springs = dict(self._springs)
         twin._wrenches = dict(self._wrenches)
+        twin._forces = dict(self._forces)
         twin._initial = self._initial
         twin._revision = self._revision
         return twin
@@ -378,13 +469,14 @@ class Mechanism:
     def detach(self, name: str) -> Mechanism:
         """Return the mechanism without a joint; its bodies stay, and something else has to connect them.
 
-        Actuators and springs at the joint go with it, and so does what the initial state says about it.
+        Actuators and forces at the joint go with it, and so does what the initial state says about it.
         """
         self._joint(name)
         changed = self.copy()
         del changed._joints[name]
         changed._actuators = {n: a for n, a in self._actuators.items() if a.joint != name}
-        changed._springs = {n: s for n, s in self._springs.items() if getattr(s, "joint", None) != name}
+        changed._springs = {n: s for n, s in self._springs.items() if s.at_joint != name}
+        changed._forces = {n: f for n, f in self._forces.items() if f.at_joint != name}
         changed._initial = self._initial.without(name)
         changed._revision += 1
         return changed
@@ -439,7 +531,7 @@ class Mechanism:
         return self._joints[validation.known("joint", name, self._joints)]
 
     def _element_joint(self, who: str, name: Any) -> Joint:
-        """The joint that an actuator or a joint spring acts on."""
+        """The joint that an actuator or a force acts on."""
         joint = self._joints[validation.known("joint", name, self._joints, who)]
         if joint.kind.nv == 0:
             raise ModelError(f"{who}: joint {name!r} has no degree of freedom: choose one that moves")
@@ -450,11 +542,26 @@ class Mechanism:
         validation.known("body or frame", frame, [*self._bodies, *self._frames], who)
         return self._frames[frame].body if frame in self._frames else frame
 
+    def _ends(self, who: str, kind: FrameForce, ends: tuple[Any, ...]) -> tuple[str, str]:
+        """The two frames of a force, between which something can move."""
+        body_a, body_b = (self._body_of(who, frame) for frame in ends)
+        if kind.reacts and body_a == body_b:
+            raise ModelError(
+                f"{who}: both ends move with body {body_a!r}, so it moves nothing: give frames of two different bodies"
+            )
+        if not kind.reacts and body_b == GROUND:
+            raise ModelError(
+                f"{who}: frame {ends[1]!r} is part of ground, which no force moves: give another"
+            )
+        return ends[0], ends[1]
+
     def _initial_values(self, what: str, given: Any) -> Mapping[str, NDArray[np.float64]]:
         """The checked positions ("q") or velocities ("v") of joints by name, in the order of the joints."""
         who = f"mechanism {self.name!r}"
         if given is not None and not isinstance(given, Mapping):
-            raise ModelError(f"{who}: the initial {what} is {given!r}: give a mapping from joints to numbers")
+            raise ModelError(
+                f"{who}: the initial {what} is {shown(given)}: give a mapping from joints to numbers"
+            )
         values = {}
         for name, value in (given or {}).items():
             kind = self._joints[validation.known("joint", name, self._joints, f"initial {what}")].kind
@@ -485,6 +592,20 @@ class Mechanism:
         changed._joints[joint.name] = joint
         changed._revision += 1
         return changed
+
+    def _check_new_force_name(self, what: str, name: Any) -> None:
+        """Forces of all sorts, the stops of joints among them, share their names, because their outputs are told by
+        name."""
+        validation.name_of(what, name)
+        if name.endswith(LIMITS):
+            raise ModelError(
+                f"{what} {name!r}: names ending in {LIMITS!r} are kept for stops of joints: choose another"
+            )
+        for word, taken in (("spring", self._springs), ("wrench", self._wrenches), ("force", self._forces)):
+            if name in taken:
+                raise ModelError(
+                    f"{what} {name!r}: the name is taken by another {word}: choose a different name"
+                )
 
     @staticmethod
     def _check_new_element_name(what: str, name: Any, taken: Mapping[str, Any]) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catena.errors import ModelError, UnknownNameError
+from catena.given import entries, real_array, real_number, shown
 
 INERTIA_TOLERANCE = 1e-9
 _DIAGONAL = np.eye(3, dtype=bool)
@@ -26,7 +27,7 @@ def name_of(what: str, name: Any) -> str:
     """Return a name that is a non-empty string."""
     if not isinstance(name, str) or not name.strip():
         article = "an" if what[0] in "aeiou" else "a"
-        raise ModelError(f"{article} {what} needs a name, found {name!r}: give a non-empty string")
+        raise ModelError(f"{article} {what} needs a name, found {shown(name)}: give a non-empty string")
     return name
 
 
@@ -34,27 +35,35 @@ def known(what: str, name: Any, names: Collection[str], who: str = "") -> str:
     """Return `name` if it is one of `names`, else raise with the closest names that exist."""
     if isinstance(name, str) and name in names:
         return name
-    close = get_close_matches(str(name), list(names), n=3, cutoff=0.6)
+    close = get_close_matches(name, list(names), n=3, cutoff=0.6) if isinstance(name, str) else []
     if close:
         advice = "did you mean " + " or ".join(repr(c) for c in close) + "?"
     elif names:
-        shown = ", ".join(repr(n) for n in list(names)[:8]) + (", ..." if len(names) > 8 else "")
-        advice = f"there are {shown}"
+        some = ", ".join(repr(n) for n in list(names)[:8]) + (", ..." if len(names) > 8 else "")
+        advice = f"there are {some}"
     else:
         advice = f"there is no {what} yet"
     prefix = f"{who}: " if who else ""
-    raise UnknownNameError(f"{prefix}no {what} is named {name!r}: {advice}")
+    raise UnknownNameError(f"{prefix}no {what} is named {shown(name)}: {advice}")
 
 
 def numbers(who: str, what: str, value: Any) -> NDArray[np.float64]:
     """Return `value` as a new float array of finite entries."""
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ModelError(f"{who}: {what} is {value!r}, which are not numbers: give floats") from None
+    array = _real(who, what, value, "floats")
     if not np.isfinite(array).all():
-        raise ModelError(f"{who}: {what} is {value!r}, which holds NaN or infinity: give finite numbers")
+        raise ModelError(f"{who}: {what} is {shown(value)}, which holds NaN or infinity: give finite numbers")
     return array
+
+
+def _real(who: str, what: str, value: Any, wanted: str) -> NDArray[np.float64]:
+    """Return `value` as a new float array; `wanted` is what to give instead of anything else."""
+    try:
+        return np.array(real_array(value))
+    except ValueError as error:
+        verb = "are" if what.endswith("limits") else "is"
+        raise ModelError(
+            f"{who}: {what} {verb} {shown(value)}, which are not numbers ({error}): give {wanted}"
+        ) from None
 
 
 def vector(who: str, what: str, value: Any, size: int = 3) -> NDArray[np.float64]:
@@ -66,12 +75,19 @@ def vector(who: str, what: str, value: Any, size: int = 3) -> NDArray[np.float64
     return array
 
 
+def switch(who: str, what: str, value: Any) -> bool:
+    """Return true or false."""
+    if not isinstance(value, bool | np.bool_ | int):
+        raise ModelError(f"{who}: {what} is {shown(value)}: give True or False")
+    return bool(value)
+
+
 def mass(who: str, value: Any) -> float:
     """Return a mass that is a finite number and not negative."""
     try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ModelError(f"{who}: mass is {value!r}, which is not a number: give kilograms") from None
+        number = real_number(value)
+    except ValueError:
+        raise ModelError(f"{who}: mass is {shown(value)}, which is not a number: give kilograms") from None
     if not isfinite(number):
         raise ModelError(f"{who}: mass is {number}: give a finite number of kilograms")
     if number < 0.0:
@@ -96,8 +112,10 @@ def inertia(who: str, value: Any, body_mass: float) -> NDArray[np.float64]:
                 f"{who}: inertia is not symmetric (entries differ by {skewness:.3g} across the diagonal): "
                 "give a symmetric 3x3 matrix about the mass centre"
             )
-        matrix = 0.5 * (given + given.T)
-        moments = np.linalg.eigvalsh(matrix).tolist()
+        matrix = 0.5 * given + 0.5 * given.T
+        # In parts of the largest entry, because squares of very large ones overflow.
+        largest = float(np.abs(matrix).max()) or 1.0
+        moments = (np.linalg.eigvalsh(matrix / largest) * largest).tolist()
     else:
         raise ModelError(
             f"{who}: inertia has shape {given.shape}: give 3 moments about the body axes or a 3x3 matrix"
@@ -131,7 +149,7 @@ def coefficients(who: str, what: str, value: Any, nv: int) -> NDArray[np.float64
             f"{who}: {what} has shape {array.shape}: give one number, or {nv} for its velocity coordinates"
         )
     if (array < 0.0).any():
-        raise ModelError(f"{who}: {what} is {value!r}: give zero or more, {_OPPOSES.get(what, _ITSELF)}")
+        raise ModelError(f"{who}: {what} is {shown(value)}: give zero or more, {_OPPOSES.get(what, _ITSELF)}")
     full = np.full(nv, array)
     full.setflags(write=False)
     return full
@@ -141,10 +159,7 @@ def limits(who: str, value: Any, nv: int) -> NDArray[np.float64] | None:
     """Return the (nv, 2) lowest and highest positions, infinite where there is none, or None."""
     if value is None:
         return None
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ModelError(f"{who}: limits are {value!r}, which are not numbers: give (low, high)") from None
+    array = _real(who, "limits", value, "(low, high)")
     if array.shape == (2,) and nv == 1:
         array = array.reshape(1, 2)
     if array.shape != (nv, 2):
@@ -165,7 +180,7 @@ def coefficient(who: str, what: str, value: Any) -> float:
     if array.shape != ():
         raise ModelError(f"{who}: {what} has shape {array.shape}: give one number")
     if array < 0.0:
-        raise ModelError(f"{who}: {what} is {value!r}: give zero or more")
+        raise ModelError(f"{who}: {what} is {shown(value)}: give zero or more")
     return float(array)
 
 
@@ -186,11 +201,14 @@ def components(who: str, joint: str, value: Any, nv: int) -> tuple[int, ...]:
     """Return the velocity components of a joint that are meant: all of its nv by default, else those given."""
     if value is None:
         return tuple(range(nv))
-    given = (value,) if isinstance(value, int | np.integer) else tuple(value) if np.iterable(value) else ()
+    try:
+        given = (value,) if isinstance(value, int | np.integer) else entries(value)
+    except ValueError:
+        given = ()
     plain = all(isinstance(k, int | np.integer) and not isinstance(k, bool) for k in given)
     if not given or not plain or not all(0 <= k < nv for k in given) or len(set(given)) < len(given):
         allowed = "0" if nv == 1 else f"different numbers from 0 to {nv - 1}"
-        raise ModelError(f"{who}: components are {value!r}: joint {joint!r} has {nv}, give {allowed}")
+        raise ModelError(f"{who}: components are {shown(value)}: joint {joint!r} has {nv}, give {allowed}")
     return tuple(int(k) for k in given)
 
 
@@ -202,7 +220,7 @@ def gears(who: str, value: Any, count: int) -> NDArray[np.float64]:
             f"{who}: gear has shape {array.shape}: give one number, or {count} for its components"
         )
     if (array == 0.0).any():
-        raise ModelError(f"{who}: gear is {value!r}: a gear of zero drives nothing, give another number")
+        raise ModelError(f"{who}: gear is {shown(value)}: a gear of zero drives nothing, give another number")
     full = np.full(count, array)
     full.setflags(write=False)
     return full
@@ -215,10 +233,7 @@ def effort_limits(who: str, value: Any, count: int) -> NDArray[np.float64]:
     """
     if value is None:
         value = np.inf
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ModelError(f"{who}: limits are {value!r}, which are not numbers: give (low, high)") from None
+    array = _real(who, "limits", value, "(low, high)")
     if array.shape == ():
         array = np.array([-array, array])
     if array.shape not in ((2,), (count, 2)):
@@ -229,7 +244,7 @@ def effort_limits(who: str, value: Any, count: int) -> NDArray[np.float64]:
     full = np.array(np.broadcast_to(array, (count, 2)))
     if not ((full[:, 0] <= 0.0) & (full[:, 1] >= 0.0)).all():
         raise ModelError(
-            f"{who}: limits are {value!r}: an actuator must be able to rest, give low <= 0 <= high"
+            f"{who}: limits are {shown(value)}: an actuator must be able to rest, give low <= 0 <= high"
         )
     full.setflags(write=False)
     return full
@@ -248,7 +263,9 @@ def stops(
         raise ModelError(f"{who}: limit_stiffness needs limits: give (low, high) as well")
     stiff = coefficients(who, "limit_stiffness", stiffness, nv)
     if not stiff.all():
-        raise ModelError(f"{who}: limit_stiffness is {stiffness!r}: give more than zero, or leave it out")
+        raise ModelError(
+            f"{who}: limit_stiffness is {shown(stiffness)}: give more than zero, or leave it out"
+        )
     return stiff, damps
 
 

@@ -3,17 +3,21 @@
 from catena.simulation import control, references
 from catena.simulation.drift import Baumgarte, Corrective, Projection
 from catena.simulation.events import Event
+from catena.simulation.external import ExternalWrench
 from catena.simulation.pictures import register_pictures
 from catena.simulation.recording import load_run
 from catena.simulation.simulate import simulate
+from catena.simulation.stepper import Stepper
 from catena.simulation.trajectory import Found, Trajectory
 
 __all__ = [
     "Baumgarte",
     "Corrective",
     "Event",
+    "ExternalWrench",
     "Found",
     "Projection",
+    "Stepper",
     "Trajectory",
     "control",
     "load_run",

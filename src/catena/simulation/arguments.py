@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from catena.errors import StateError
+from catena.given import entries, real_array, shown
 from catena.simulation.events import Event
-from catena.simulation.steps.tableaus import ADAPTIVE, FIXED
-from catena.simulation.stiff import SOLVERS
 from catena.system import System
 
-FIXED_STEPS = (*FIXED, "semi_implicit", "abm4")
-INTEGRATORS = (*ADAPTIVE, *FIXED_STEPS, *SOLVERS)
 # Samples of a batch where nothing is said.
 SAMPLES = 101
 
@@ -23,36 +19,31 @@ def initial_state(system: System, q: Any, v: Any) -> tuple[np.ndarray, np.ndarra
     """The states to begin with: as given, or the mechanism's own."""
     initial = system.mechanism.initial
     if q is None:
-        q = system.assemble(initial.q) if system.loops else _placed(system, initial.q)
-    q = np.array(q, dtype=np.float64)
+        q = system.assemble(initial.q)
+    q = _numbers("q", q)
     if v is None:
-        closed = any(loop.constraints for loop in system.plan.loop_joints)
-        v = system.velocity(q, initial.v) if closed else _moving(system, initial.v)
-    v = np.array(v, dtype=np.float64)
+        v = system.velocity(q, initial.v)
+    v = _numbers("v", v)
     system.kinetic_energy(q, v)  # complains about shapes, NaN and quaternions
     return q, v
 
 
-def _placed(system: System, given: Mapping[str, Any]) -> np.ndarray:
-    q = system.neutral()
-    for joint, value in given.items():
-        q[system.slice_q(joint)] = value
-    return q
-
-
-def _moving(system: System, given: Mapping[str, Any]) -> np.ndarray:
-    v = np.zeros(system.nv)
-    for joint, value in given.items():
-        v[system.slice_v(joint)] = value
-    return v
+def _numbers(name: str, given: Any) -> np.ndarray:
+    try:
+        return np.array(real_array(given))
+    except ValueError as error:
+        raise StateError(f"{name} is not an array of numbers: {error}.") from error
 
 
 def event_list(events: Any) -> list[Event]:
     """Events from one or many, or from plain functions."""
-    listed = [events] if isinstance(events, Event) or callable(events) else list(events)
+    try:
+        listed = [events] if isinstance(events, Event) or callable(events) else list(entries(events))
+    except ValueError as error:
+        raise StateError(f"events is {shown(events)} ({error}); give a list of ct.Event.") from error
     for event in listed:
         if not isinstance(event, Event) and not callable(event):
-            raise StateError(f"events: {event!r} is no event; give ct.Event(function(t, q, v)).")
+            raise StateError(f"events: {shown(event)} is no event; give ct.Event(function(t, q, v)).")
     return [event if isinstance(event, Event) else Event(event) for event in listed]
 
 
@@ -65,10 +56,10 @@ def sample_times(samples: Any, duration: float, is_batch: bool) -> np.ndarray | 
             raise StateError(f"samples is {samples}; give at least 2, or an array of times.")
         return np.linspace(0.0, duration, int(samples))
     try:
-        times = np.array(samples, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        times = np.array(real_array(samples))
+    except ValueError as error:
         raise StateError(
-            f"samples is {samples!r}; give a number of samples, or an array of times."
+            f"samples is {shown(samples)}; give a number of samples, or an array of times."
         ) from error
     if times.ndim != 1 or len(times) < 2 or not np.isfinite(times).all() or np.any(np.diff(times) <= 0.0):
         raise StateError(
@@ -79,24 +70,3 @@ def sample_times(samples: Any, duration: float, is_batch: bool) -> np.ndarray | 
             f"samples go from {times[0]:.9g} s to {times[-1]:.9g} s; they must begin at 0 and end by {duration:.9g} s."
         )
     return times
-
-
-def check_settings(
-    system: Any, duration: float, integrator: str, step: float | None, rtol: float, atol: float
-) -> None:
-    """Refuse settings that make no sense."""
-    if not isinstance(system, System):
-        raise StateError(f"simulate needs a system, found {type(system).__name__}; plan one with m.system().")
-    if integrator not in INTEGRATORS:
-        raise StateError(f"There is no integrator {integrator!r}; choose {', '.join(INTEGRATORS)}.")
-    if not (np.isfinite(duration) and duration > 0.0):
-        raise StateError(f"duration is {duration}; give a positive number of seconds.")
-    fixed = integrator in FIXED_STEPS
-    if fixed and not (step is not None and np.isfinite(step) and step > 0.0):
-        raise StateError(
-            f"{integrator} takes fixed steps: give step= a positive number of seconds, found {step}."
-        )
-    if not fixed and step is not None:
-        raise StateError(f"{integrator} chooses its steps by itself; leave step out, or choose rk4.")
-    if not (rtol >= 0.0 and atol >= 0.0 and rtol + atol > 0.0):
-        raise StateError(f"rtol is {rtol} and atol {atol}; they must not be negative, nor both zero.")

@@ -11,10 +11,10 @@ from typing import Literal
 import numpy as np
 
 from catena import dynamics
-from catena.errors import CatenaWarning, LoopError, StateError
+from catena.errors import CatenaError, CatenaWarning, LoopError, StateError
 from catena.joints import Flipped, Free, Spherical
-from catena.mechanism import GROUND, PointSpring
 from catena.simulation import loads
+from catena.simulation.faults import joint_of
 from catena.simulation.trajectory import Trajectory
 
 Level = Literal["ok", "note", "warn"]
@@ -24,6 +24,8 @@ ENERGY, ESTIMATED_ENERGY, MOMENTUM = 1e-5, 1e-3, 1e-6
 # With more steps than this for a sample, samples do not show what happened between them.
 COARSE = 3
 CLOSURE, CLOSURE_RATE, QUATERNION, LIMIT = 1e-8, 1e-6, 1e-9, 1e-2
+# Positions may move by so much otherwise than velocities say, and what moves less than STILL [rad or m] stands still.
+VELOCITY, STILL = 0.2, 1e-7
 # A force so close to the limit of its actuator is at the limit.
 AT_LIMIT = 1e-9
 # Gauss-Legendre points and weights on [0, 1]: works between samples to the sixth order.
@@ -95,16 +97,18 @@ class Audit:
 
 
 def audit(run: Trajectory) -> Audit:
-    """Check a run: energy against work, momentum where nothing outside acts, loops, quaternions, limits, actuators."""
-    lines = [
-        *_end(run),
-        _energy(run),
-        *_momentum(run),
-        *_closure(run),
-        *_quaternions(run),
-        *_limits(run),
-        *_actuators(run),
-    ]
+    """Check a run: energy against work, positions against velocities, momentum where nothing outside acts, loops,
+    quaternions, limits, actuators. What cannot be checked is said in a line of its own."""
+    lines: list[Line] = []
+    for name, check in (
+        ("end", _end), ("energy", _energy), ("velocities", _velocities), ("momentum", _momentum), ("loops", _closure),
+        ("quaternions", _quaternions), ("limits", _limits), ("actuators", _actuators),
+    ):  # fmt: skip
+        try:
+            lines += check(run)
+        except (CatenaError, np.linalg.LinAlgError) as error:
+            text = f"The {name} of this run could not be checked: {error}"
+            lines.append(Line(name, np.nan, np.inf, "", "note", text))
     return Audit(run.system.mechanism.name, tuple(lines))
 
 
@@ -112,16 +116,17 @@ def works(run: Trajectory) -> tuple[dict[str, np.ndarray], bool]:
     """The works (..., samples) since the start by source, and whether they are an estimate: those the simulation kept
     count of, or else the integral of the powers along the interpolated motion by three Gauss points an interval."""
     if run.work or len(run.t) < 2:
-        return dict(run.work), False
+        return {name: work for name, work in run.work.items() if np.any(work)}, False
     if not _exchanges_energy(run):
         return {}, False
     h = np.diff(run.t)
     times = (run.t[:-1, None] + h[:, None] * _NODES).ravel()
     q, v = run.at(times)
     tau, wrenches = run._forces_at(times), run._wrenches_at(times)
-    driving = run._dynamics_with(times, q, v, tau, wrenches)[1]
+    if run.driven:
+        tau = loads.with_drives(run.system, q, v, tau, wrenches, run._driven_at(times))
     found = {}
-    for name, power in loads.powers(run.system, q, v, tau, wrenches, driving).items():
+    for name, power in loads.powers(run.system, q, v, tau, wrenches, run.driven).items():
         gained = (power.reshape(*run.batch, len(h), 3) @ _WEIGHTS) * h
         total = np.zeros(run.q.shape[:-1])
         np.cumsum(gained, axis=-1, out=total[..., 1:])
@@ -162,12 +167,11 @@ def _least_energy(run: Trajectory) -> float:
 
 
 def _exchanges_energy(run: Trajectory) -> bool:
-    plan, mechanism = run.system.plan, run.system.mechanism
+    plan = run.system.plan
     rubs = any(x.any() for x in (plan.damping, plan.friction))
     rubs = rubs or any(loop.damping.any() or loop.friction.any() for loop in plan.loop_joints)
-    dampers = any(np.any(spring.damping) for spring in mechanism.springs.values())
-    stops = any(joint.limits is not None for joint in mechanism.joints.values())
-    return bool(run.tau.any() or run.wrenches or run.driven or mechanism.wrenches or rubs or dampers or stops)
+    spends = any(force.kind.spends for force in run.system.elements.placed)
+    return bool(run.tau.any() or run.wrenches or run.driven or rubs or spends)
 
 
 def _end(run: Trajectory) -> list[Line]:
@@ -186,7 +190,7 @@ def _end(run: Trajectory) -> list[Line]:
     ]
 
 
-def _energy(run: Trajectory) -> Line:
+def _energy(run: Trajectory) -> list[Line]:
     try:
         balance = energy_balance(run)
     except (LoopError, StateError) as error:
@@ -194,7 +198,7 @@ def _energy(run: Trajectory) -> Line:
             f"The samples are too far apart to tell what work was done between them, so the energy says nothing: "
             f"{error}"
         )
-        return Line("energy", np.nan, np.inf, "", "note", text)
+        return [Line("energy", np.nan, np.inf, "", "note", text)]
     bound = ESTIMATED_ENERGY if balance.is_estimate else ENERGY
     value, where = _worst(run, np.abs(balance.rest) / np.maximum(balance.moved, 1e-300)[..., None])
     size = f"{_percent(value)} of the {float(np.max(balance.moved)):.3g} J that were moved about"
@@ -203,28 +207,66 @@ def _energy(run: Trajectory) -> Line:
         beyond = f" beyond{known}" if known else ""
         if value <= bound:
             text = f"The energy changes by at most {size}{beyond}: the motion is accurate in this respect."
-            return Line("energy", value, bound, "", "ok", text)
+            return [Line("energy", value, bound, "", "ok", text)]
         text = (
             f"The energy changes by {size}{beyond}, most at {where}, and should not change: the steps are too large "
             f"for this motion. Take a smaller step or rtol, or an integrator of higher order."
         )
-        return Line("energy", value, bound, "", "warn", text)
+        return [Line("energy", value, bound, "", "warn", text)]
     text = (
         f"The energy changes by at most {size} beyond{known}, which was not counted during the run but estimated from "
         f"the samples"
     )
     if value <= bound:
-        return Line(
-            "energy", value, bound, "", "ok", f"{text}: as far as that tells, the motion is accurate."
-        )
+        return [
+            Line("energy", value, bound, "", "ok", f"{text}: as far as that tells, the motion is accurate.")
+        ]
     if COARSE * len(run.t) < run.steps:
         text += f"; most at {where}. With {run.steps} steps between {len(run.t)} samples that says little."
-        return Line("energy", value, bound, "", "note", text)
+        return [Line("energy", value, bound, "", "note", text)]
     text += (
         f"; most at {where}. Either the samples are too far apart for forces that vary between them, or the steps are "
         f"too large for this motion: take more samples, and if this stays, a smaller step or rtol."
     )
-    return Line("energy", value, bound, "", "warn", text)
+    return [Line("energy", value, bound, "", "warn", text)]
+
+
+def _velocities(run: Trajectory) -> list[Line]:
+    """Whether positions move as velocities say. Between two samples they move by h (v0 + v1) / 2 + h^2 (a0 - a1) / 12
+    up to the fifth power of h; intervals in which the second term is not small say nothing."""
+    # Of a batch that stopped early some states rest at their end with the velocity they came with.
+    if len(run.t) < 2 or (run.ended and run.batch):
+        return []
+    h = np.diff(run.t)[:, None]
+    moved = run.system.difference(run.q[..., :-1, :], run.q[..., 1:, :])
+    start, end = run._end_accelerations
+    mean = 0.5 * h * (run.v[..., :-1, :] + run.v[..., 1:, :])
+    bent = h * h * (start - end) / 12.0
+    off = np.abs(moved - mean - bent)
+    size = np.maximum(np.abs(moved), 0.5 * h * (np.abs(run.v[..., :-1, :]) + np.abs(run.v[..., 1:, :])))
+    # A joint that hardly moves is measured by the others, and by what is nothing [rad or m].
+    least = STILL + 1e-3 * np.max(size, axis=-1, keepdims=True)
+    turned = np.zeros_like(off, dtype=bool)
+    for i in range(1, run.system.plan.n):
+        kind, first = run.system.plan.kind[i], int(run.system.plan.v_start[i])
+        if kind is not None and kind.turning:
+            own = slice(first, first + kind.nv)
+            turned[..., own] = np.max(np.abs(mean[..., own]), axis=-1, keepdims=True) > 1.0
+    told = (np.abs(bent) < 0.1 * (size + least)) & ~turned
+    part = np.where(told, off / (size + least), 0.0)
+    value, where = _worst(run, np.concatenate([np.zeros((*run.batch, 1)), np.max(part, axis=-1)], axis=-1))
+    if value <= VELOCITY:
+        text = f"Positions move as velocities say, to {_percent(value)} from sample to sample."
+        return [Line("velocities", value, VELOCITY, "", "ok", text)]
+    component = np.unravel_index(int(np.argmax(part)), part.shape)[-1]
+    joint = joint_of(run.system, int(component))
+    text = (
+        f"Joint {joint!r} moves otherwise than its velocity says, by {_percent(value)} just before {where}: the states "
+        f"do not belong to one motion, or the samples are too far apart for it."
+    )
+    # With many steps between two samples these do not show what happened there.
+    level: Level = "note" if COARSE * len(run.t) < run.steps else "warn"
+    return [Line("velocities", value, VELOCITY, "", level, text)]
 
 
 def _momentum(run: Trajectory) -> list[Line]:
@@ -264,10 +306,9 @@ def _momentum(run: Trajectory) -> list[Line]:
 
 def is_free_flying(run: Trajectory) -> bool:
     """Whether the mechanism touches ground through free joints only and nothing outside acts on it but gravity."""
-    plan, mechanism = run.system.plan, run.system.mechanism
-    if run.wrenches or mechanism.wrenches:
+    plan = run.system.plan
+    if run.wrenches or any(force.is_from_outside for force in run.system.elements.placed):
         return False
-    holding = set()
     for i in range(1, plan.n):
         if plan.parent[i] == 0:
             kind = plan.kind[i]
@@ -277,22 +318,10 @@ def is_free_flying(run: Trajectory) -> bool:
                 return False
             if plan.joint[i] in run.driven or any(x.any() for x in acts):
                 return False
-            holding.add(plan.joint[i])
     for loop in plan.loop_joints:
         if 0 in (loop.parent_node, loop.child_node):
             if loop.constraints or loop.damping.any() or loop.friction.any():
                 return False
-            holding.add(loop.name)
-    if any(
-        mechanism.joints[name].limit_stiffness is not None for name in holding if name in mechanism.joints
-    ):
-        return False
-    for spring in mechanism.springs.values():
-        if isinstance(spring, PointSpring):
-            if any(plan.body_pose[frame][0] == plan.body_node[GROUND] for frame in spring.frames):
-                return False
-        elif spring.joint in holding:
-            return False
     return True
 
 

@@ -8,8 +8,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from catena.dynamics.closed.elimination import is_for
 from catena.errors import StateError
-from catena.simulation.acting import Acting
+from catena.given import is_not_negative, is_positive, shown
 from catena.system import System
 
 
@@ -25,7 +26,7 @@ class Projection:
     def __post_init__(self) -> None:
         if not (isinstance(self.every, int) and self.every >= 1):
             raise StateError(
-                f"Projection: every is {self.every!r}; give a whole number of steps, at least 1."
+                f"Projection: every is {shown(self.every)}; give a whole number of steps, at least 1."
             )
 
 
@@ -37,9 +38,9 @@ class Baumgarte:
     time: float = 0.05
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.time) and self.time > 0.0):
+        if not is_positive(self.time):
             raise StateError(
-                f"Baumgarte: the time constant is {self.time}; give a positive number of seconds."
+                f"Baumgarte: the time constant is {shown(self.time)}; give a positive number of seconds."
             )
 
 
@@ -54,8 +55,10 @@ class Corrective:
 
     def __post_init__(self) -> None:
         for name, value in (("stiffness", self.stiffness), ("damping", self.damping)):
-            if not (np.isfinite(value) and value >= 0.0):
-                raise StateError(f"Corrective: the {name} is {value}; it must be finite and not negative.")
+            if not is_not_negative(value):
+                raise StateError(
+                    f"Corrective: the {name} is {shown(value)}; it must be finite and not negative."
+                )
 
 
 @dataclass(frozen=True)
@@ -73,22 +76,13 @@ class Drift:
     """A remedy against drift, on one system whose states begin at `start` (nq,)."""
 
     def __init__(self, system: System, remedy: str | Remedy, start: np.ndarray) -> None:
-        if isinstance(remedy, str):
-            if remedy not in NAMES:
-                raise StateError(
-                    f"There is no drift control {remedy!r}; choose {', '.join(NAMES)}, or give ct.Projection(every), "
-                    f"ct.Baumgarte(time) or ct.Corrective(stiffness, damping)."
-                )
-            remedy = NAMES[remedy]()
+        remedy = NAMES[remedy]() if isinstance(remedy, str) else remedy
         self.system, self.remedy, self.start = system, remedy, start
         self.name = next(name for name, kind in NAMES.items() if isinstance(remedy, kind))
         self.every = remedy.every if isinstance(remedy, Projection) else 1
         self.closed = any(loop.constraints for loop in system.plan.loop_joints)
-
-    @property
-    def compiles(self) -> bool:
-        """Whether the compiled loop knows the remedy."""
-        return not self.closed or isinstance(self.remedy, (Projection, Nothing))
+        self.in_python = self.closed and not _compiles(system)
+        """Whether a joint kind that closes a loop does not give its coordinates as formulas."""
 
     @property
     def projects(self) -> bool:
@@ -106,24 +100,31 @@ class Drift:
             _fragile[self.system] = _loses_redundancy(self.system, self.start)
         return _fragile[self.system]
 
-    def accelerations(
-        self, acting: Acting, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray
-    ) -> np.ndarray:
-        """The accelerations (states, nv) with the remedy's part in them."""
-        vdot = acting.accelerations(t, q, v, tau)
-        if not self.closed:
-            return vdot
-        if isinstance(self.remedy, Baumgarte):
-            # What closes the loops in the sense of kinetic energy is what their forces do, so it adds up.
-            T = self.remedy.time
-            by_position, by_velocity = self.system.correction(q, v)
-            return vdot + by_position / T**2 + 2.0 / T * by_velocity
-        if isinstance(self.remedy, Corrective):
-            return vdot + self.system.pulled(q, v, self.remedy.stiffness, self.remedy.damping)
-        return vdot
+    @property
+    def feedback(self) -> tuple[float, float] | None:
+        """What velocity and position errors of loops are fed back with, where they are."""
+        if not (self.closed and isinstance(self.remedy, Baumgarte)):
+            return None
+        return 2.0 / self.remedy.time, 1.0 / self.remedy.time**2
+
+    @property
+    def pulls(self) -> bool:
+        """Whether forces pull the loops together."""
+        return self.closed and isinstance(self.remedy, Corrective)
+
+    def pull(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The part of the accelerations (states, nv) that these forces have."""
+        assert isinstance(self.remedy, Corrective)
+        return self.system.pulled(q, v, self.remedy.stiffness, self.remedy.damping)
 
 
 _fragile: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
+
+
+def _compiles(system: System) -> bool:
+    return is_for(system.plan) and all(
+        loop.kind.finds_coordinates_of_symbols for loop in system.plan.loop_joints
+    )
 
 
 def _loses_redundancy(system: System, q: np.ndarray) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import SimulationError, StateError
+from catena.given import is_finite, real_array, shown
 
 # Where the sign is looked at within an interval, as parts of it, besides its ends.
 INSIDE = (0.25, 0.5, 0.75)
@@ -31,12 +32,16 @@ class Event:
     terminal: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise StateError(f"Event: its name is {shown(self.name)}; give a string.")
         if not callable(self.function):
             raise StateError(
-                f"Event {self.name!r}: {self.function!r} cannot be called; give a function of (t, q, v)."
+                f"Event {self.name!r}: {shown(self.function)} cannot be called; give a function of (t, q, v)."
             )
-        if self.direction not in (-1, 0, 1):
-            raise StateError(f"Event {self.name!r}: direction is {self.direction}; give 1, -1 or 0 for both.")
+        if not is_finite(self.direction) or self.direction not in (-1, 0, 1):
+            raise StateError(
+                f"Event {self.name!r}: direction is {shown(self.direction)}; give 1, -1 or 0 for both."
+            )
 
     @property
     def label(self) -> str:
@@ -45,16 +50,20 @@ class Event:
 
     def value(self, t: float, q: np.ndarray, v: np.ndarray) -> float:
         """The function's value, which must be a finite number."""
-        x = np.asarray(self.function(t, q, v), dtype=np.float64)
+        found = self.function(t, q, v)
+        try:
+            x = real_array(found)
+        except ValueError:
+            x = np.full(0, np.nan)
         if x.size != 1 or not np.isfinite(x).all():
             raise SimulationError(
-                f"Event {self.label!r} gave {x.tolist()} at t = {t:.9g} s; it must give one finite number. The "
+                f"Event {self.label!r} gave {shown(found)} at t = {t:.9g} s; it must give one finite number. The "
                 f"trajectory so far is in the attribute `trajectory` of this error."
             )
         return float(x.reshape(()))
 
 
-StateAt = Callable[[float], tuple[np.ndarray, np.ndarray]]
+StateAt = Callable[[float], tuple[np.ndarray, ...]]
 
 
 def crossings(event: Event, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> list[int]:
@@ -73,7 +82,7 @@ def locate(event: Event, first: float, last: float, state_at: StateAt) -> float:
     from scipy.optimize import brentq
 
     def value(t: float) -> float:
-        q, v = state_at(t)
+        q, v, *_ = state_at(t)
         return event.value(t, q, v)
 
     at_first, at_last = value(first), value(last)

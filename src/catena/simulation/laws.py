@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
 from catena.kernels import Algorithm
 from catena.simulation.acting import Acting
-from catena.simulation.steps.making import LawShape, Making
 from catena.simulation.steps.stepping import step_algorithm
+from catena.simulation.steps.variant import LawShape, StepVariant
 from catena.spatial.scalars import array, where
 
 
 class CompiledLaw:
     """A controller that is a formula, for the compiled loop of one run."""
 
-    def __init__(self, acting: Acting, step: float | None) -> None:
+    def __init__(self, acting: Acting) -> None:
+        step = acting.problem.step
         self.acting, self.law = acting, acting.control
         law: Any = acting.control
         self.rate: float | None = acting.rate
         self.width = np.asarray(law.inputs(0.0)).shape[-1]
         self.size = law.memory(acting.system)
         self.every = 1 if self.rate is None or step is None else max(1, round(1.0 / (self.rate * step)))
-        self.making = LawShape(self.size, self.width, self.rate is None)
+        self.shape = LawShape(self.size, self.width, self.rate is None)
         self.kept = np.zeros((0, self.size))
 
     @staticmethod
-    def fits(acting: Acting, integrator: str, step: float | None, duration: float) -> bool:
+    def fits(acting: Acting, duration: float) -> bool:
         """Whether the loop can ask the law by itself: a sampled one at whole numbers of fixed steps, and one that is
         always asked if what it is given does not change."""
         law: Any = acting.control
-        if not getattr(law, "compiles", False) or acting.forces or acting.motion:
+        integrator, step = acting.problem.integrator, acting.problem.step
+        if not getattr(law, "compiles", False) or acting.has_python_elements:
             return False
         shape = np.asarray(law.inputs(0.0)).shape
         if len(shape) != 1:
@@ -46,15 +49,9 @@ class CompiledLaw:
         # A method with a past would take forces that jump for smooth ones.
         if step is None or integrator == "abm4":
             return False
+        if acting.paths is not None and len(acting.paths.knots(duration)):
+            return False
         return all(_is_whole(x) for x in (1.0 / (acting.rate * step), duration / step))
-
-    def algorithm(self, making: Making) -> Algorithm:
-        """The step with the law in it; kept as long as the controller lives, so that its next run finds it."""
-        kept = _algorithms.setdefault(self.law, {})
-        key = (making, self.acting.low.tobytes(), self.acting.high.tobytes())
-        if key not in kept:
-            kept[key] = step_algorithm(making, partial(_clipped, self.law, self.acting.low, self.acting.high))
-        return kept[key]
 
     def begin(self, states: int) -> None:
         """A run of so many states begins with nothing to remember."""
@@ -88,14 +85,37 @@ def _is_whole(x: float) -> bool:
     return x > 0.5 and abs(x - round(x)) < 1e-9 * x
 
 
+def algorithm_for(variant: StepVariant, law: CompiledLaw | None, acting: Acting) -> Algorithm:
+    """The step of a variant with the law and the formulas for wrenches in it; kept as long as the controller, or the
+    first of the wrenches, lives, so that its next run finds it."""
+    if law is None and acting.push is None:
+        return step_algorithm(variant)
+    owner: Any = next(iter(acting.forces.values())) if law is None else law.law
+    kept = _algorithms.setdefault(owner, {})
+    formulas = tuple(w.function for w in acting.forces.values()) if acting.push is not None else ()
+    key = (variant, acting.low.tobytes(), acting.high.tobytes(), formulas)
+    if key not in kept:
+        # The law itself would never go while what is kept for it holds it.
+        clipped = None if law is None else partial(_clipped, ref(law.law), acting.low, acting.high)
+        kept[key] = step_algorithm(variant, clipped, acting.push)
+    return kept[key]
+
+
 _algorithms: WeakKeyDictionary[Any, dict[Any, Algorithm]] = WeakKeyDictionary()
 
 
 def _clipped(
-    law: Any, low: np.ndarray, high: np.ndarray, t: Any, q: Any, v: Any, memory: Any, inputs: Any
+    law: Callable[[], Any],
+    low: np.ndarray,
+    high: np.ndarray,
+    t: Any,
+    q: Any,
+    v: Any,
+    memory: Any,
+    inputs: Any,
 ) -> tuple[Any, Any]:
-    """The law behind actuators with limits."""
-    tau, kept = law.evaluate(t, q, v, memory, inputs)
+    """The law, which a weak reference leads to, behind actuators with limits."""
+    tau, kept = law().evaluate(t, q, v, memory, inputs)
     return array([_clip(x, a, b) for x, a, b in zip(tau, low, high, strict=True)]), kept
 
 

@@ -6,12 +6,10 @@ with the mechanism is a power here: control forces, friction and dampers, wrench
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from catena.dynamics.friction import friction_at
-from catena.mechanism import Wrench
 from catena.system import System
 
 Wrenches = Mapping[str, np.ndarray]
@@ -29,67 +27,48 @@ def acting(
 
 
 def accelerations(
-    system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, prescribed: Wrenches
-) -> tuple[np.ndarray, np.ndarray]:
-    """vdot (..., nv), and the joint forces (..., nv) that make joints accelerate as `prescribed`, {joint: (..., nv of
-    the joint)}, beyond those that act anyway."""
+    system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, driven: Wrenches
+) -> np.ndarray:
+    """vdot (..., nv), in which joints accelerate as `driven`, {joint: (..., nv of the joint)}, has it."""
     given, f_ext = acting(system, q, v, tau, wrenches)
-    drive = np.zeros_like(given)
-    if not prescribed:
-        return system.forward_dynamics(q, v, given, f_ext=f_ext), drive
-    vdot, total = system.hybrid_dynamics(q, v, given, prescribed, f_ext=f_ext)
-    for joint in prescribed:
+    if not driven:
+        return system.forward_dynamics(q, v, given, f_ext=f_ext)
+    return system.hybrid_dynamics(q, v, given, driven, f_ext=f_ext)[0]
+
+
+def with_drives(
+    system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, driven: Wrenches
+) -> np.ndarray:
+    """The joint forces tau (..., nv) and, at `driven` joints, what makes them accelerate so."""
+    given, f_ext = acting(system, q, v, tau, wrenches)
+    total = system.hybrid_dynamics(q, v, given, driven, f_ext=f_ext)[1]
+    found = np.array(np.broadcast_to(tau, total.shape))
+    for joint in driven:
         own = system.slice_v(joint)
-        drive[..., own] = (total - given)[..., own]
-    return vdot, drive
+        found[..., own] += (total - given)[..., own]
+    return found
 
 
 def powers(
-    system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, driving: np.ndarray
+    system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, driven: Iterable[str]
 ) -> dict[str, np.ndarray]:
     """The powers (...) by source: "actuators", "friction" (with dampers, never positive), "wrenches" (given and of the
-    mechanism) and "motion" (what drives prescribed joints)."""
+    mechanism) and "motion" (what drives the `driven` joints)."""
     outside = [_power(system, q, v, frame, wrench) for frame, wrench in wrenches.items()]
-    outside += [_wrench_power(system, q, v, wrench) for wrench in system.mechanism.wrenches.values()]
+    own, nothing = system.force_powers(q, v), np.zeros(v.shape[:-1])
+    drives = np.zeros(system.nv, dtype=bool)
+    for joint in driven:
+        drives[system.slice_v(joint)] = True
     return {
-        "actuators": _dot(tau, v),
-        "friction": friction_power(system, q, v) + damper_power(system, q, v),
-        "wrenches": sum(outside, np.zeros(v.shape[:-1])),
-        "motion": _dot(driving, v),
+        "actuators": _dot(tau * ~drives, v),
+        "friction": own.get("friction", nothing),
+        "wrenches": sum(outside, own.get("wrenches", nothing)),
+        "motion": _dot(tau * drives, v),
     }
-
-
-def friction_power(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """What viscous and Coulomb friction in the joints, of the tree and of loops, take out."""
-    total = -_dot(v, friction_at(system.plan.damping, system.plan.friction, v))
-    for loop in system.plan.loop_joints:
-        if loop.damping.any() or loop.friction.any():
-            w = system.joint_velocity(q, v, loop.name)
-            total = total - _dot(w, friction_at(loop.damping, loop.friction, w))
-    return total
-
-
-def damper_power(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """What the dampers of springs and stops take out: the power of that part of the elements' forces which is not there
-    at rest."""
-    if system.elements.is_empty:
-        return np.zeros(v.shape[:-1])
-    moving, resting = (system.element_forces(q, w) for w in (v, np.zeros_like(v)))
-    total = _dot(moving.tau - resting.tau, v)
-    for frame, wrench in moving.f_ext.items():
-        total = total + _power(system, q, v, frame, wrench - resting.f_ext[frame])
-    return total
 
 
 def _power(system: System, q: np.ndarray, v: np.ndarray, frame: str, wrench: np.ndarray) -> np.ndarray:
     return _dot(np.broadcast_to(wrench, (*v.shape[:-1], 6)), system.twist(q, v, frame))
-
-
-def _wrench_power(system: System, q: np.ndarray, v: np.ndarray, element: Wrench) -> np.ndarray:
-    frame, axes = (system.body_poses(q)[name][..., :3, :3] for name in (element.frame, element.axes))
-    turn = np.swapaxes(frame, -1, -2) @ axes
-    wrench = np.concatenate([turn @ element.moment, turn @ element.force], axis=-1)
-    return _power(system, q, v, element.frame, wrench)
 
 
 def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -8,21 +8,23 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from catena.dynamics.closed.elimination import is_for
 from catena.errors import CatenaError, LoopError, StateError
-from catena.simulation.acting import Acting, check_control
-from catena.simulation.arguments import FIXED_STEPS, check_settings, event_list, initial_state, sample_times
-from catena.simulation.compiled import CompiledSteps
+from catena.given import is_positive, shown
+from catena.simulation import loads
+from catena.simulation.acting import Acting
+from catena.simulation.arguments import event_list, initial_state, sample_times
 from catena.simulation.dense import interpolate
 from catena.simulation.drift import Drift
-from catena.simulation.events import INSIDE, crossings, locate
+from catena.simulation.events import INSIDE, Event, crossings, locate
 from catena.simulation.laws import CompiledLaw
-from catena.simulation.nodes import Nodes
+from catena.simulation.methods import SOLVERS
+from catena.simulation.moving import Mover
+from catena.simulation.nodes import Nodes, Passed
+from catena.simulation.problem import Problem
 from catena.simulation.progress import Progress
-from catena.simulation.staged import StagedSteps
-from catena.simulation.stiff import SOLVERS, StiffSteps
+from catena.simulation.steps.work import SOURCES
+from catena.simulation.stiff import StiffSteps
 from catena.simulation.trajectory import Found, Trajectory
-from catena.system import System
 
 # How often a run is looked at for an event that ends it.
 LOOKS = 50
@@ -30,6 +32,11 @@ LOOKS = 50
 LARGE = 200_000
 # Loops that are open by more than this at the start [rad or m] are an error of the caller's.
 OPEN = 1e-6
+# Times that differ by less than this part of the duration are the same.
+SAME = 1e-12
+
+# A node of one state: its time, q (nq,), v (nv,), works (sources,), and the control forces (nv,) from there on.
+Start = tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def _ignore(t: float) -> None:
@@ -41,14 +48,27 @@ class Steps(Protocol):
 
     steps: int
 
+    @property
+    def asks(self) -> bool:
+        """Whether Python is asked at every stage."""
+
     def begin(self, states: int, h: float) -> None:
         """A run of so many states begins, with steps of about this size."""
+
+    def works(self, who: Any = slice(None)) -> np.ndarray:
+        """The works (states, sources) done so far."""
 
     def forget(self) -> None:
         """Something jumped."""
 
     def advance(
-        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, end: float, nodes: Nodes | None
+        self,
+        t: np.ndarray,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray,
+        end: float | np.ndarray,
+        nodes: Nodes | None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Move all states to `end`, and add what they pass to `nodes`."""
 
@@ -57,15 +77,17 @@ class Run:
     """A simulation: what it is asked for, how far it is, and what it leaves."""
 
     def __init__(
-        self, system: Any, q: Any, v: Any, duration: float, control: Any, motion: Any, forces: Any, integrator: str,
-        step: float | None, rtol: float, atol: float, drift: Any, events: Any, samples: Any, progress: bool | None,
+        self, problem: Problem, q: Any, v: Any, duration: float, events: Any, samples: Any, progress: bool | None,
         check: bool,
     ) -> None:  # fmt: skip
-        check_settings(system, duration, integrator, step, rtol, atol)
-        check_control(control)
-        self.system, self.duration, self.integrator, self.step = system, float(duration), integrator, step
-        self.rtol, self.atol, self.check = rtol, atol, check
-        self.events = event_list(events)
+        self.problem, self.system, self.check = problem, problem.system, check
+        if not is_positive(duration):
+            raise StateError(f"duration is {shown(duration)}; give a positive number of seconds.")
+        self.duration = float(duration)
+        if not isinstance(check, bool | np.bool_):
+            raise StateError(f"check is {shown(check)}; give True or False.")
+        system = self.system
+        self.events: list[Event] = event_list(events)
         q, v = initial_state(system, q, v)
         self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
         if not system.nv or 0 in self.batch:
@@ -75,17 +97,18 @@ class Run:
         self.v = np.array(np.broadcast_to(v, (*self.batch, system.nv)).reshape(-1, system.nv))
         self.t = np.zeros(len(self.q))
         self.times = sample_times(samples, self.duration, bool(self.batch))
-        self.acting = Acting(system, self.batch, control, forces, motion)
-        self.q, self.v = self.acting.impose(0.0, self.q, self.v)
-        self.drift = Drift(system, drift, self.q[0] if len(self.q) else system.neutral())
+        self.acting = Acting(problem, self.batch)
+        if problem.integrator not in SOLVERS:
+            self.acting.use_paths()
+        if self.acting.motion:
+            self.q, self.v, _ = self.acting.imposed(0.0, self.q, self.v)
+        self.drift = Drift(system, problem.drift, self.q[0])
         if self.drift.closed:
             self._require_closed()
         self.progress = Progress(self.duration, progress)
-        self.compiles = self._can_compile()
-        self.law = self.compiles and CompiledLaw.fits(self.acting, integrator, step, self.duration)
+        self.law = problem.integrator not in SOLVERS and CompiledLaw.fits(self.acting, self.duration)
         self.dense = self._needs_all_nodes()
         self.mover = self._mover()
-        self.locator: Steps | None = None
         self.found: list[Found] = []
         self.ended = ""
         self.going = np.ones(len(self.q), dtype=bool)
@@ -93,62 +116,54 @@ class Run:
         if self.law:
             # The loop asks the law itself, from the first step on.
             self.acting.control.start(system, self.batch)  # type: ignore[union-attr]
-        self.held = control is None or self.acting.rate is not None
-        self.nodes = Nodes(self.q, self.v, self.tau, held=self.held and self.dense)
-
-    def _can_compile(self) -> bool:
-        """Whether the compiled loop knows all that acts, but for the controller."""
-        acting = self.acting
-        return (
-            self.integrator not in SOLVERS
-            and not (acting.forces or acting.motion)
-            and self.system.elements.is_compiled
-            and self.drift.compiles
-            and _knows_all_coordinates(self.system, self.drift)
-        )
+        self.held = problem.control is None or problem.rate is not None
+        self.mover.begin(len(self.q), problem.step or min(1e-2, 1e-2 * self.duration))
+        self.nodes = Nodes(self.q, self.v, self.tau, self.mover.works().shape[-1])
+        self.locator: Steps | None = None
 
     def _needs_all_nodes(self) -> bool:
         """Whether every step is kept. Only fixed steps that end at all samples need no others, and a law inside the
         loop does not stop for samples."""
-        if self.times is None or self.integrator not in FIXED_STEPS or self.events or self.law:
+        step = self.problem.step
+        if self.times is None or not self.problem.is_fixed or self.events or self.law:
             return True
-        assert self.step is not None
-        if self.duration / self.step * self.v.size < LARGE:
+        assert step is not None
+        if self.duration / step * self.v.size < LARGE:
             # Going on to the end at once costs less than stopping, and samples are among the nodes.
             return True
-        steps = np.diff(self.times) / self.step
+        steps = np.diff(self.times) / step
         return bool(np.any(np.abs(steps - np.round(steps)) > 1e-6) or np.any(steps < 0.5))
 
     def _mover(self, alone: bool = False) -> Steps:
-        """What moves the states; `alone` one that moves a single state between two of its steps."""
+        """What moves the states; `alone` one that moves states between two of their steps. Forces of a sampled
+        controller are held there."""
         acting, tick = self.acting, (_ignore if alone else self.progress.tick)
-        if self.integrator in SOLVERS:
-            return StiffSteps(acting, self.integrator, self.rtol, self.atol, self.drift, tick)
-        if not self.compiles or (acting.is_continuous and not self.law):
-            return StagedSteps(acting, self.integrator, self.step, self.rtol, self.atol, self.drift, tick)
-        return CompiledSteps(
-            acting, self.integrator, self.step, self.rtol, self.atol, self.drift, self.system.elements.inputs, tick,
-            CompiledLaw(acting, self.step) if self.law and not alone else None,
-        )  # fmt: skip
+        if self.problem.integrator in SOLVERS:
+            return StiffSteps(acting, self.drift, tick)
+        inside = self.law and not (alone and self.problem.rate is not None)
+        law = CompiledLaw(acting) if inside else None
+        method = "rk4" if alone and self.problem.integrator == "abm4" else None
+        mover = Mover(acting, self.drift, law, self.duration, tick, method)
+        mover.is_narrow = alone and len(self.q) == 1
+        return mover
 
     def go(self) -> Trajectory:
         """Move from one control sample, or one recorded time, to the next."""
-        self.mover.begin(len(self.q), self.step or min(1e-2, 1e-2 * self.duration))
         try:
             for end in self._stops():
                 self._go_to(end)
                 if not self.going.any():
                     break
+            run = self._trajectory()
         except KeyboardInterrupt:
             self.ended = f"interrupted at t = {self._reached():.6g} s"
+            run = self._trajectory()
         except Exception as error:
             # Whatever went wrong, in here or in a user's function, what there is must not be lost.
-            with suppress(CatenaError, AttributeError):
-                error.trajectory = self._so_far()  # type: ignore[attr-defined]
+            error.trajectory = self._so_far()  # type: ignore[attr-defined]
             raise
         finally:
             self.progress.done()
-        run = self._trajectory()
         if self.check and run.v.size <= LARGE:
             run.audit().warn(stacklevel=4)
         return run
@@ -157,16 +172,18 @@ class Run:
         """Times that no step passes: samples of the controller, and with fixed steps those that are recorded."""
         stops = [np.array([self.duration])]
         if self.acting.rate is not None and not self.law:
-            count = int(np.ceil(self.duration * self.acting.rate * (1.0 - 1e-12)))
+            count = int(np.ceil(self.duration * self.acting.rate * (1.0 - SAME)))
             stops.append(np.arange(1, count) / self.acting.rate)
         if self.times is not None and not self.dense:
             stops.append(self.times[1:])
+        if self.acting.paths is not None:
+            stops.append(self.acting.paths.knots(self.duration))
         if any(event.terminal for event in self.events):
             # Nothing is computed far beyond an end that may come early.
             stops.append(np.linspace(0.0, self.duration, LOOKS + 1)[1:])
         ordered = np.unique(np.concatenate(stops))
         # Two that differ by rounding are one.
-        keep = np.append(np.diff(ordered) > 1e-12 * self.duration, True)
+        keep = np.append(np.diff(ordered) > SAME * self.duration, True)
         return [float(t) for t in ordered[keep]]
 
     def _go_to(self, end: float) -> None:
@@ -176,19 +193,18 @@ class Run:
         if self.events:
             for state in np.flatnonzero(self.going):
                 self._look_for_events(int(state), mark)
+        if not self.dense:
+            assert self.times is not None
+            if np.any(np.abs(self.times - end) < 1e-9 * self.duration):
+                everyone = np.arange(len(self.q))
+                row = self.t.copy(), self.q.copy(), self.v.copy(), self.mover.works(), self.tau.copy()
+                self.nodes.add(everyone, *row, np.zeros_like(self.v))
         self._ask_controller(end)
-        if (
-            not self.dense
-            and self.times is not None
-            and np.any(np.abs(self.times - end) < 1e-9 * self.duration)
-        ):
-            everyone = np.arange(len(self.q))
-            self.nodes.add(everyone, self.t.copy(), self.q.copy(), self.v.copy(), self.tau.copy())
 
     def _ask_controller(self, t: float) -> None:
         """The control forces from the time t on: of a sampled controller if a sample is due, of one that is always
         asked for the record."""
-        if self.law or self.acting.control is None or t >= self.duration * (1.0 - 1e-12):
+        if self.law or self.acting.control is None or t >= self.duration * (1.0 - SAME):
             return
         if self.acting.rate is not None:
             samples = t * self.acting.rate
@@ -197,148 +213,200 @@ class Run:
             # What a method remembers of the forces before does not hold any more.
             self.mover.forget()
         if self.acting.rate is not None or not self.dense:
-            self.tau = self.acting.command(t, self.q, self.v)
+            going = self.going if self.batch else slice(None)
+            if np.all(self.going):
+                self.tau = self.acting.command(t, self.q, self.v)
+            else:
+                self.tau[going] = self.acting.command(t, self.q, self.v)[going]
 
     # Events.
 
     def _look_for_events(self, state: int, mark: int) -> None:
         """Locate what happened to one state since the mark; the first terminal event ends its motion."""
-        t, q, v, tau = self._between(*self.nodes.since(mark, state))
+        passed = self.nodes.since(mark, state)
+        t, q, v, interval = self._between(passed)
         happened = []
         for event in self.events:
             for k in crossings(event, t, q, v):
-                start = (float(t[k]), q[k], v[k], tau[k])
-                time = locate(event, start[0], float(t[k + 1]), partial(self._state_at, start))
+                i = int(interval[k])
+                start = float(passed.t[i]), passed.q[i], passed.v[i], passed.work[i], passed.tau[i]
+                time = locate(event, float(t[k]), float(t[k + 1]), partial(self._state_at, state, start))
                 happened.append((time, event, start))
         for time, event, start in sorted(happened, key=lambda x: x[0]):
-            q_event, v_event = self._state_at(start, time)
+            q_event, v_event, work = self._state_at(state, start, time)
             index = tuple(int(k) for k in np.unravel_index(state, self.batch)) if self.batch else ()
             self.found.append(Found(event.label, time, q_event, v_event, index))
             if event.terminal:
-                self.nodes.end(state, time, q_event, v_event)
+                self.nodes.end(state, time, q_event, v_event, work)
                 self.going[state] = False
                 self.q[state], self.v[state], self.t[state] = q_event, v_event, np.inf
                 self.ended = f"event {event.label!r} at t = {time:.9g} s"
                 return
 
-    def _between(
-        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The nodes of a state with a few places between them, and the forces from each on."""
-        if len(t) < 2:
-            return t, q, v, tau
+    def _between(self, passed: Passed) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The nodes of a state with a few places between them, roughly, and the interval that each is in."""
+        t, n = passed.t, len(passed.t)
+        if n < 2:
+            return t, passed.q, passed.v, np.zeros(n, dtype=int)
         parts = np.array([0.0, *INSIDE])
         times = np.append((t[:-1, None] + np.diff(t)[:, None] * parts).ravel(), t[-1])
-        q_all, v_all = self._interpolated(t, q, v, tau, times)
-        return times, q_all, v_all, np.repeat(tau, len(parts), axis=0)[: len(times)]
+        ahead = np.concatenate([passed.vdot[1:], passed.vdot[-1:]])
+        q, v = interpolate(self.system, t, passed.q, passed.v, passed.vdot, ahead, times, project=False)
+        return times, q, v, np.minimum(np.arange(len(times)) // len(parts), n - 2)
 
-    def _state_at(
-        self, start: tuple[float, np.ndarray, np.ndarray, np.ndarray], time: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The state at a time that lies less than a step behind a known one, by the method itself."""
-        t, q, v, tau = start
+    def _state_at(self, state: int, start: Start, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """One state (nq,), (nv,) and its works (sources,) at a time that lies less than a step behind a node, by a step
+        of the method from there."""
+        t, q, v, work, tau = start
         if time <= t:
-            return q, v
+            return q, v, work
+        rows = (x[None] for x in (q, v, work, tau))
+        q, v, work = self._moved(np.array([state]), np.array([t]), (*rows,), np.array([time]))
+        return q[0], v[0], work[0]
+
+    def _moved(
+        self, states: np.ndarray, t: np.ndarray, rows: tuple[np.ndarray, ...], times: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The states (rows, nq), (rows, nv) and works (rows, sources) at `times` (rows,) less than a step behind nodes
+        of the `states` (rows,) of the batch, at the times t, with the `rows` q, v, work and tau, the control forces
+        from there on."""
+        q, v, work, tau = rows
         if self.locator is None:
             self.locator = self._mover(alone=True)
-        self.locator.begin(1, time - t)
-        _, q_then, v_then = self.locator.advance(
-            np.array([t]), q[None], v[None], tau[None].copy(), time, None
-        )
-        return q_then[0], v_then[0]
+        self.locator.begin(len(t), 1.0)
+        if isinstance(self.locator, Mover):
+            self.locator.owner[:] = states
+            self.locator.kept["h"][:, 0] = times - t
+            if self.locator.counts:
+                self.locator.kept["work"][:] = work
+        _, q, v = self.locator.advance(t, q, v, tau.copy(), times, None)
+        return q, v, self.locator.works()
 
     # What is left of it.
 
-    def _interpolated(
-        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, times: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """q and v at times between nodes t (..., nodes), q, v with the control forces that act from each node on."""
-        a0 = self._accelerations(t[..., :-1], q[..., :-1, :], v[..., :-1, :], tau[..., :-1, :])
-        force = tau[..., :-1, :] if self.held else tau[..., 1:, :]
-        a1 = self._accelerations(t[..., 1:], q[..., 1:, :], v[..., 1:, :], force)
-        return interpolate(self.system, t, q, v, a0, a1, times, project=self.drift.projects)
-
-    def _accelerations(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        rows = [x.reshape(-1, x.shape[-1]) for x in (q, v, tau)]
-        if not (self.acting.forces or self.acting.motion):
-            return self.acting.accelerations(0.0, *rows).reshape(v.shape)
-        each = [
-            self.acting.accelerations(float(time), a[None], b[None], c[None])[0]
-            for time, a, b, c in zip(t.ravel(), *rows, strict=True)
-        ]
-        return np.array(each).reshape(v.shape)
-
     def _trajectory(self) -> Trajectory:
-        t, q, v, tau = self.nodes.all(self.tau)
-        if self.law and self.acting.rate is None:
-            # In the loop a law that is always asked leaves what it gave at the last stage of each step.
-            tau = self._asked(t, q, v)
+        last = self.tau if self.held else self._command(self.t, self.q, self.v)
+        t, *rows = self.nodes.all(last)
         if self.times is None:
-            times, q, v, tau = t[0], q[0], v[0], tau[0]
-        elif not self.dense:
-            times = t[0]
-            q, v, tau = (x.reshape(*self.batch, *x.shape[1:]) for x in (q, v, tau))
+            times, q, v, work, tau = t[0], *(x[0] for x in rows)
         else:
-            times = self.times[self.times <= np.max(t) * (1.0 + 1e-12)]
-            wanted = np.minimum(times, t[:, -1:])
-            q, v, tau = self._sampled(t, q, v, tau, wanted)
-            q, v, tau = (x.reshape(*self.batch, *x.shape[1:]) for x in (q, v, tau))
-        wrenches = {
-            frame: np.stack([self.acting.wrenches(float(x))[frame] for x in times])
-            for frame in self.acting.forces
+            times = t[0]
+            if self.dense:
+                times = self.times[self.times <= np.max(t) * (1.0 + SAME)]
+                rows = list(self._sampled(t, rows, np.minimum(times, t[:, -1:])))
+            q, v, work, tau = (x.reshape(*self.batch, *x.shape[1:]) for x in rows)
+        wrenches = self._wrenches(times, q, v)
+        moved = [self.acting.prescribed(float(x)) for x in times] if self.acting.motion else []
+        driven = {
+            name: np.broadcast_to(
+                np.stack([m[name][2] for m in moved]), (*q.shape[:-1], moved[0][name][2].shape[-1])
+            )
+            for name in self.acting.motion
         }
+        if driven:
+            with suppress(CatenaError):
+                tau = loads.with_drives(self.system, q, v, tau, wrenches, driven)
         return Trajectory(
-            self.system, times, q, v, tau, self.mover.steps, wrenches=wrenches, driven=tuple(self.acting.motion),
+            self.system, times, q, v, tau, self.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
             events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.held,
         )  # fmt: skip
 
-    def _asked(self, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """What the controller gives at times (states, nodes), one by one."""
-        tau = np.empty_like(v)
-        for index in np.ndindex(t.shape):
-            tau[index] = self.acting.command(float(t[index]), q[index][None], v[index][None])[0]
-        return tau
+    def _wrenches(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+        """The wrenches (..., samples, 6) that were given, each in the axes of its frame."""
+        if not self.acting.forces:
+            return {}
+        rows = [
+            self.acting.wrenches(float(t), *(x[..., k, :].reshape(-1, x.shape[-1]) for x in (q, v)))
+            for k, t in enumerate(times)
+        ]
+        return {
+            frame: np.stack([row[frame] for row in rows], axis=1).reshape(*q.shape[:-1], 6)
+            for frame in self.acting.forces
+        }
+
+    @staticmethod
+    def _works(work: np.ndarray) -> dict[str, np.ndarray]:
+        """The works (..., samples) by source, where there are any."""
+        named = zip(SOURCES, np.moveaxis(work, -1, 0), strict=False)
+        return {name: np.array(done) for name, done in named}
+
+    def _command(self, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """What the controller gives to states (states, ...) at their times t (states,)."""
+        times = np.where(np.isfinite(t), t, 0.0)
+        if np.all(times == times[0]):
+            return self.acting.command(float(times[0]), q, v)
+        rows = [
+            self.acting.command(float(x), q[k : k + 1], v[k : k + 1], np.array([k]))[0]
+            for k, x in enumerate(times)
+        ]
+        return np.array(rows)
 
     def _sampled(
-        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, times: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """States and control forces at times (states, samples), from nodes of each state's own."""
+        self, t: np.ndarray, rows: list[np.ndarray], times: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """States, works and control forces at times (states, samples), from nodes of each state's own at t (states,
+        nodes) with the `rows` q, v, work and tau: by steps of the method from the node before, so that they are as
+        exact as the motion."""
+        slack = SAME * self.duration
         before = np.stack(
-            [np.clip(np.searchsorted(own, asked + 1e-12 * self.duration, side="right") - 1, 0, len(own) - 1)
+            [np.clip(np.searchsorted(own, asked + slack, side="right") - 1, 0, len(own) - 1)
              for own, asked in zip(t, times, strict=True)]
         )  # fmt: skip
-        q_then, v_then = (np.take_along_axis(x, before[..., None], axis=1) for x in (q, v))
-        if np.any(np.abs(np.take_along_axis(t, before, axis=1) - times) > 1e-12 * self.duration):
-            q_then, v_then = self._interpolated(t, q, v, tau, times)
+        t_then = np.take_along_axis(t, before, axis=1)
+        then = [np.take_along_axis(x, before[..., None], axis=1) for x in rows]
+        q_then, v_then, work_then, tau_then = then
+        apart = np.abs(t_then - times) > slack
+        if apart.any():
+            moved = self._moved(
+                np.nonzero(apart)[0], t_then[apart], tuple(x[apart] for x in then), times[apart]
+            )
+            q_then[apart], v_then[apart], work_then[apart] = moved
         if self.held:
-            return q_then, v_then, np.take_along_axis(tau, before[..., None], axis=1)
-        asked = [
-            self.acting.command(float(times[:, k].max()), q_then[:, k], v_then[:, k])
-            for k in range(times.shape[1])
-        ]
-        return q_then, v_then, np.stack(asked, axis=1)
+            return q_then, v_then, work_then, tau_then
+        asked = [self._command(times[:, k], q_then[:, k], v_then[:, k]) for k in range(times.shape[1])]
+        return q_then, v_then, work_then, np.stack(asked, axis=1)
 
     def _so_far(self) -> Trajectory | None:
-        """What there is when a run fails; nothing if that fails too."""
-        if self.times is not None and self.dense:
+        """What there is when a run fails: at the samples, or else at the steps that were taken; None if nothing can be
+        made of it."""
+        sampled = self.times is not None and self.dense
+        if sampled:
+            assert self.times is not None
             self.times = self.times[self.times <= self._reached()]
-        return self._trajectory()
+        for times in (
+            (self.times, None) if sampled and len(self.nodes.all(self.tau)[0]) == 1 else (self.times,)
+        ):
+            self.times = times
+            with suppress(Exception):
+                return self._trajectory()
+        return None
 
     def _reached(self) -> float:
         """The time that all states have reached."""
         return float(self.nodes.all(self.tau)[0][:, -1].min())
 
     def _settings(self) -> dict[str, str]:
+        problem = self.problem
         chosen = (
-            f"step {self.step:g} s" if self.step is not None else f"rtol {self.rtol:g}, atol {self.atol:g}"
+            f"step {problem.step:g} s"
+            if problem.step is not None
+            else f"rtol {problem.rtol:g}, atol {problem.atol:g}"
         )
-        control = self.acting.control
-        asked = "always" if self.acting.rate is None else f"{self.acting.rate:g} Hz"
+        asked = "always" if problem.rate is None else f"{problem.rate:g} Hz"
+        inside = ", compiled" if self.law else ""
+        solver = problem.integrator in SOLVERS
+        by = (
+            "SciPy"
+            if solver
+            else "pieces, with Python in between"
+            if self.mover.asks
+            else "the compiled loop"
+        )
         return {
-            "integrator": f"{self.integrator}, {chosen}",
+            "integrator": f"{problem.integrator}, {chosen}",
             "drift": self.drift.name if self.drift.closed else "no loops",
-            "control": "none" if control is None else f"{_name(control)}, {asked}",
-            "steps taken by": type(self.mover).__name__,
+            "control": "none" if problem.control is None else f"{_name(problem.control)}, {asked}{inside}",
+            "steps taken by": by,
             "wall time": f"{self.progress.elapsed:.3g} s",
         }
 
@@ -371,11 +439,3 @@ def _shown(x: np.ndarray) -> str:
 
 def _name(control: Any) -> str:
     return getattr(control, "__name__", type(control).__name__)
-
-
-def _knows_all_coordinates(system: System, drift: Drift) -> bool:
-    """Whether the compiled loop can close the loops: their joints give coordinates as formulas."""
-    return not drift.closed or (
-        is_for(system.plan)
-        and all(loop.kind.finds_coordinates_of_symbols for loop in system.plan.loop_joints)
-    )

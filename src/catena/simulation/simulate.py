@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from catena.errors import StateError
-from catena.simulation.acting import Control
 from catena.simulation.drift import Remedy
 from catena.simulation.events import Event
+from catena.simulation.problem import Control, Problem
 from catena.simulation.run import Run
 from catena.simulation.trajectory import Trajectory
 from catena.system import System
@@ -54,24 +54,23 @@ def simulate(
     is. With `check` the run is audited, if it is not very large, and what is off is said as a warning. A list of
     (a batch of parameters) or of controllers gives a list of trajectories.
     """
+    systems = list(system) if isinstance(system, Sequence) else [system]
+    controls = list(control) if isinstance(control, Sequence) else [control]
+    count = max(len(systems), len(controls))
+    if not systems or not controls or {len(systems), len(controls)} - {1, count}:
+        raise StateError(
+            f"There are {len(systems)} systems and {len(controls)} controllers; give as many of both, or one of either."
+        )
+    motion, forces = ({} if given is None else given for given in (motion, forces))
+    runs = [
+        Run(
+            Problem(
+                systems[k % len(systems)], controls[k % len(controls)], motion, forces, integrator, step, rtol, atol,
+                drift,
+            ),
+            q, v, duration, events, samples, progress, check,
+        ).go()
+        for k in range(count)
+    ]  # fmt: skip
     several = isinstance(system, Sequence) or isinstance(control, Sequence)
-    if several:
-        systems = list(system) if isinstance(system, Sequence) else None
-        controls = list(control) if isinstance(control, Sequence) else None
-        if not (systems or controls) or (systems and controls and len(systems) != len(controls)):
-            raise StateError(
-                f"There are {len(systems or [])} systems and {len(controls or [])} controllers; give as many of both, "
-                f"or one of either."
-            )
-        count = len(systems or controls or [])
-        return [
-            Run(
-                systems[k] if systems else system, q, v, duration, controls[k] if controls else control, motion,
-                forces, integrator, step, rtol, atol, drift, events, samples, progress, check,
-            ).go()
-            for k in range(count)
-        ]  # fmt: skip
-    return Run(
-        system, q, v, duration, control, motion, forces, integrator, step, rtol, atol, drift, events, samples,
-        progress, check,
-    ).go()  # fmt: skip
+    return runs if several else runs[0]

@@ -1,91 +1,109 @@
-"""Stiff problems by SciPy's implicit methods, in local coordinates.
-
-The state is y = (xi, v) with q = q0 (+) xi. Where a rotation or the loops' drift has gone far enough, the solver begins
-anew from where it is, with xi = 0 and closed loops.
-"""
+"""Stiff problems by SciPy's implicit methods, one state after the other, in local coordinates of each step's start."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from catena.errors import LoopError, SimulationError
+from catena.kernels import VELOCITY, Algorithm, each_body
 from catena.simulation.acting import Acting
 from catena.simulation.drift import Drift
+from catena.simulation.methods import SOLVERS
 from catena.simulation.nodes import Nodes
-from catena.simulation.staged import Stages
 
-SOLVERS = {"radau": "Radau", "bdf": "BDF", "lsoda": "LSODA"}
 # Local coordinates are good short of half a turn.
 FAR = 1.0
 # Loops that are open by more than this part of the tolerance are closed again.
 OPEN = 10.0
+# The increment of a difference quotient, as a part of the size of what varies, which counts as 1 at least.
+INCREMENT = 1.5e-8
+
+
+def _ground(ground: object) -> None:
+    """The ground has no coordinates."""
+
+
+@each_body
+def _local(body: Any) -> None:
+    """The rate of the local coordinates."""
+    body.rate = body.joint.local_rate(body.xi, body.qd)
+
+
+local_rate = Algorithm(
+    "local_rate", _ground, (_local,), inputs={"xi": VELOCITY, "qd": VELOCITY}, outputs={"rate": VELOCITY}
+)
 
 
 class StiffSteps:
     """Moves the states of a run one by one with a solver of SciPy."""
 
-    def __init__(
-        self,
-        acting: Acting,
-        method: str,
-        rtol: float,
-        atol: float,
-        drift: Drift,
-        tick: Callable[[float], None],
-    ) -> None:
-        self.acting, self.system, self.method = acting, acting.system, method
-        self.rtol, self.atol, self.drift, self.tick = rtol, atol, drift, tick
-        self.stages = Stages(acting, "rk4", rtol, atol, drift)
-        self.steps = 0
-        self.curved = self.stages.curved
+    asks = True
+
+    def __init__(self, acting: Acting, drift: Drift, tick: Callable[[float], None]) -> None:
+        problem = acting.problem
+        self.acting, self.system, self.method = acting, acting.system, problem.integrator
+        self.rtol, self.atol, self.drift, self.tick = problem.rtol, problem.atol, drift, tick
+        self.steps, self.states, self.state = 0, 0, 0
+        self.curved = any(kind is not None and kind.turning for kind in self.system.plan.kind)
+        self.held = tuple(acting.motion) if acting.motion else None
+        self._local = self.system.program(local_rate)
 
     def begin(self, states: int, h: float) -> None:
-        """A run begins."""
+        """A run of so many states begins."""
+        self.states = states
+
+    def works(self, who: Any = slice(None)) -> np.ndarray:
+        """No works (states, 0): these methods do not count them."""
+        return np.zeros((self.states, 0))[who]
 
     def forget(self) -> None:
         """Forces jumped."""
 
     def advance(
-        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, end: float, nodes: Nodes | None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Move the states from their times to `end`."""
-        q, v = q.copy(), v.copy()
-        for state in range(len(q)):
-            q[state], v[state] = self._advance(
-                state, float(t[state]), q[state], v[state], tau[state], end, nodes
-            )
-        return np.full(len(q), end), q, v
-
-    def _advance(
         self,
-        state: int,
-        t: float,
+        t: np.ndarray,
         q: np.ndarray,
         v: np.ndarray,
         tau: np.ndarray,
-        end: float,
+        end: float | np.ndarray,
         nodes: Nodes | None,
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Move the states from their times to `end`, a time for all or (states,); those whose time is infinite stay."""
+        q, v = q.copy(), v.copy()
+        ends = np.array(np.broadcast_to(np.asarray(end, dtype=np.float64), t.shape))
+        for state in np.flatnonzero(np.isfinite(t)).tolist():
+            q[state], v[state] = self._advance(
+                state, float(t[state]), q[state], v[state], tau[state], float(ends[state]), nodes
+            )
+        return np.where(np.isfinite(t), ends, t), q, v
+
+    def _advance(
+        self, state: int, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, end: float, nodes: Nodes | None
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         import scipy.integrate
 
+        self.state = state
         solver_class = getattr(scipy.integrate, SOLVERS[self.method])
-        held = tau[None] if self.acting.rate is not None or self.acting.control is None else None
+        held = None if self.acting.is_asked_always else tau
         nv, closes = self.system.nv, self.drift.projects
         while t < end:
-            origin = q
+            origin, t0 = q, t
 
             def rate(time: float, y: np.ndarray, origin: np.ndarray = origin) -> np.ndarray:
-                xi, velocity = y[None, :nv], y[None, nv:]
-                here, velocity = self.acting.impose(time, self.system.integrate(origin[None], xi), velocity)
-                vdot = self.stages.accelerations(time, here, velocity, held)
-                return np.concatenate([self.stages.rate(xi, velocity)[0], vdot[0]])
+                return self._rates(time, origin, y[None], held)[0]
+
+            def jacobian(time: float, y: np.ndarray, origin: np.ndarray = origin) -> np.ndarray:
+                return self._jacobian(time, origin, y, held)
 
             solver = solver_class(
-                rate, t, np.concatenate([np.zeros(nv), v]), end, rtol=self.rtol, atol=self.atol
+                rate, t, np.concatenate([np.zeros(nv), v]), end, rtol=self.rtol, atol=self.atol, jac=jacobian
             )
             while solver.status == "running":
+                start = rate(solver.t, solver.y)[nv:] if nodes is not None else np.zeros(nv)
+                force = self._command(solver.t, q, v) if held is None else tau
                 message = solver.step()
                 self.steps += 1
                 if solver.status == "failed":
@@ -98,21 +116,65 @@ class StiffSteps:
                 v = solver.y[nv:].copy()
                 moved = False
                 if self.acting.motion:
-                    (q,), (v,) = self.acting.impose(t, q[None], v[None])
+                    (q,), (v,), _ = self.acting.imposed(t, q[None], v[None])
                 if closes:
                     gap = max(float(np.max(np.abs(x))) for x in self.system.closure(q, v))
                     moved = gap > OPEN * (self.rtol + self.atol)
                     q, v = self._close(t, q, v)
                 if nodes is not None:
-                    force = self.acting.command(t, q[None], v[None]) if held is None else held
-                    nodes.add(np.array([state]), np.array([t]), q[None], v[None], force)
+                    row = (
+                        np.array([state]),
+                        np.array([t]),
+                        q[None],
+                        v[None],
+                        np.zeros((1, 0)),
+                        force[None],
+                        start[None],
+                    )
+                    nodes.add(*row)
                 self.tick(t)
                 if moved or (self.curved and np.max(np.abs(solver.y[:nv])) > FAR):
                     break
+            assert t > t0
         return q, v
+
+    def _command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return self.acting.command(t, q[None], v[None], np.array([self.state]))[0]
+
+    def _rates(self, t: float, origin: np.ndarray, y: np.ndarray, held: np.ndarray | None) -> np.ndarray:
+        """The rates (rows, 2 nv) of rows y (rows, 2 nv) of local coordinates and velocities."""
+        nv = self.system.nv
+        xi, v = np.ascontiguousarray(y[:, :nv]), np.ascontiguousarray(y[:, nv:])
+        q = self.system.integrate(np.broadcast_to(origin, (len(y), len(origin))), xi)
+        if self.acting.motion:
+            q, v, _ = self.acting.imposed(t, q, v)
+        if self.drift.is_fragile:
+            q, v = self.system.project(q, v, held=self.held)
+        if held is None:
+            tau = np.array([self._command(t, *row) for row in zip(q, v, strict=True)])
+        else:
+            tau = np.broadcast_to(held, v.shape)
+        vdot = self.acting.accelerations(t, q, v, tau)
+        if self.drift.feedback is not None:
+            by_position, by_velocity = self.system.correction(q, v)
+            vdot = vdot + self.drift.feedback[0] * by_velocity + self.drift.feedback[1] * by_position
+        if self.drift.pulls:
+            vdot = vdot + self.drift.pull(q, v)
+        rate = self._local.run({"xi": xi, "qd": v}, len(v))[1]["rate"] if self.curved else v
+        return np.concatenate([rate, vdot], axis=1)
+
+    def _jacobian(self, t: float, origin: np.ndarray, y: np.ndarray, held: np.ndarray | None) -> np.ndarray:
+        """The derivatives (2 nv, 2 nv) of the rates by central differences, all in one batch. SciPy would choose the
+        increments by itself, and lets them grow without bound where nothing depends on a coordinate."""
+        h = INCREMENT ** (2 / 3) * np.maximum(1.0, np.abs(y))
+        rows = np.concatenate([y + np.diag(h), y - np.diag(h)])
+        up, down = np.split(self._rates(t, origin, rows, held), 2)
+        found: np.ndarray = ((up - down) / (2.0 * h[:, None])).T
+        return found
 
     def _close(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         try:
-            return self.system.project(q, v, held=self.stages.held)
+            near, rates = self.system.project(q, v, held=self.held)
+            return near, rates
         except LoopError as error:
             raise SimulationError(f"At t = {t:.9g} s: {error}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catena.errors import StateError, UnknownNameError
+from catena.given import is_one_of, real_array, shown
 from catena.mechanism.validation import known
 from catena.simulation import dense, loads
 from catena.simulation.pictures import picture
@@ -48,8 +49,9 @@ class Trajectory:
 
     `steps` is how many steps were taken, rejected ones included. `work` maps "actuators", "friction", "wrenches" and
     "motion" to the work (..., samples) since the start, where the simulation kept count of it. `wrenches` are the given
-    wrenches (..., samples, 6) on bodies or frames, `driven` the joints whose motion was prescribed, `events` what was
-    met on the way. `ended` says why a run stopped early, and `settings` how it was made. `held` says that tau stayed
+    wrenches (..., samples, 6) on bodies or frames, `driven` the joints whose motion was prescribed with their
+    accelerations (..., samples, nv of the joint); tau has the forces of their drives. `events` are what was met on the
+    way. `ended` says why a run stopped early, and `settings` how it was made. `held` says that tau stayed
     the same between samples, as that of a sampled controller does; otherwise it is taken to vary smoothly.
     """
 
@@ -61,11 +63,16 @@ class Trajectory:
     steps: int
     work: Mapping[str, np.ndarray] = field(default_factory=_nothing)
     wrenches: Mapping[str, np.ndarray] = field(default_factory=_nothing)
-    driven: tuple[str, ...] = ()
+    driven: Mapping[str, np.ndarray] = field(default_factory=_nothing)
     events: Sequence[Found] = ()
     ended: str = ""
     settings: Mapping[str, str] = field(default_factory=_nothing)
     held: bool = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What a copy or a pickle is made of; what was found from it is found again."""
+        values = (getattr(self, each.name) for each in fields(self))
+        return type(self), tuple(dict(x) if isinstance(x, Mapping) else x for x in values)
 
     def __repr__(self) -> str:
         batch = f"{self.batch} states, " if self.batch else ""
@@ -144,7 +151,7 @@ class Trajectory:
         tau = self._forces_at(asked)
         return replace(
             self, t=asked, q=q, v=v, tau=tau, work=self._work_at(asked), wrenches=self._wrenches_at(asked),
-            held=self.held and bool(np.isin(self.t, asked).all()),
+            driven=self._driven_at(asked), held=self.held and bool(np.isin(self.t, asked).all()),
         )  # fmt: skip
 
     # Energy, momentum, forces.
@@ -178,9 +185,8 @@ class Trajectory:
 
     @cached_property
     def acceleration(self) -> np.ndarray:
-        """vdot at the samples, (..., samples, nv), with the forces that act from then on. That of prescribed joints is
-        the slope of a cubic spline through their velocities."""
-        return self._dynamics[0]
+        """vdot at the samples, (..., samples, nv), with the forces that act from then on."""
+        return loads.accelerations(self.system, self.q, self.v, self.tau, self.wrenches, self.driven)
 
     def reactions(self) -> dict[str, np.ndarray]:
         """The whole wrench [moment; force] that each joint passes to its child, {joint: (..., samples, 6)}, at the
@@ -196,8 +202,7 @@ class Trajectory:
     def power(self) -> dict[str, np.ndarray]:
         """The powers (..., samples) of "actuators", "friction" (with dampers), "wrenches" and prescribed "motion", and
         their sum "total", at which the energy changes."""
-        driving = self._dynamics[1]
-        found = loads.powers(self.system, self.q, self.v, self.tau, self.wrenches, driving)
+        found = loads.powers(self.system, self.q, self.v, self.tau, self.wrenches, self.driven)
         return {**found, "total": sum(found.values(), np.zeros(self.q.shape[:-1]))}
 
     def joint_power(self, joint: str) -> np.ndarray:
@@ -260,15 +265,15 @@ class Trajectory:
     def _joint(self, name: str) -> str:
         who = repr(self.system.mechanism.name)
         moving = (*self.system.joints, *self.system.loops)
-        if name in self.system.mechanism.joints and name not in moving:
+        if is_one_of(name, self.system.mechanism.joints) and name not in moving:
             raise UnknownNameError(f"{who}: joint {name!r} is fixed or locked and has no coordinates")
         return known("joint", name, moving, who)
 
     def _times(self, times: Any) -> np.ndarray:
         try:
-            asked = np.atleast_1d(np.asarray(times, dtype=np.float64))
-        except (TypeError, ValueError):
-            raise StateError(f"times are {times!r}; give numbers of seconds.") from None
+            asked = np.atleast_1d(real_array(times))
+        except ValueError as error:
+            raise StateError(f"times are {shown(times)} ({error}); give numbers of seconds.") from None
         if asked.ndim != 1 or not len(asked):
             raise StateError(
                 f"times have shape {np.shape(times)}; give one number or a one-dimensional array."
@@ -276,26 +281,9 @@ class Trajectory:
         dense.check_times(self.t, asked)
         return np.clip(asked, self.t[0], self.t[-1])
 
-    def _driven_acceleration(self, times: np.ndarray) -> dict[str, np.ndarray]:
-        """The accelerations (..., times, nv of the joint) of prescribed joints, by splines through velocities."""
-        if len(self.t) < 2:
-            return {name: np.zeros_like(self.v[..., self.system.slice_v(name)]) for name in self.driven}
-        from scipy.interpolate import CubicSpline
-
-        return {
-            name: CubicSpline(self.t, self.v[..., self.system.slice_v(name)], axis=-2)(times, 1)
-            for name in self.driven
-        }
-
-    @cached_property
-    def _dynamics(self) -> tuple[np.ndarray, np.ndarray]:
-        """vdot at the samples, and the forces (..., samples, nv) that drive prescribed joints."""
-        return self._dynamics_with(self.t, self.q, self.v, self.tau, self.wrenches)
-
-    def _dynamics_with(
-        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Mapping[str, np.ndarray]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        return loads.accelerations(self.system, q, v, tau, wrenches, self._driven_acceleration(t))
+    def _driven_at(self, times: np.ndarray) -> dict[str, np.ndarray]:
+        """The accelerations (..., times, nv of the joint) of prescribed joints at other times, by cubics."""
+        return {name: _between(self.t, vdot, times) for name, vdot in self.driven.items()}
 
     @cached_property
     def _end_accelerations(self) -> tuple[np.ndarray, np.ndarray]:
@@ -304,10 +292,11 @@ class Trajectory:
         start = self.acceleration[..., :-1, :]
         if np.array_equal(tau, self.tau[..., 1:, :]):
             return start, self.acceleration[..., 1:, :]
-        wrenches = {name: wrench[..., 1:, :] for name, wrench in self.wrenches.items()}
-        return start, self._dynamics_with(self.t[1:], self.q[..., 1:, :], self.v[..., 1:, :], tau, wrenches)[
-            0
-        ]
+        wrenches, driven = (
+            {name: x[..., 1:, :] for name, x in given.items()} for given in (self.wrenches, self.driven)
+        )
+        q, v = self.q[..., 1:, :], self.v[..., 1:, :]
+        return start, loads.accelerations(self.system, q, v, tau, wrenches, driven)
 
     @property
     def _end_forces(self) -> np.ndarray:
@@ -330,8 +319,7 @@ class Trajectory:
             return self.work
         end = {name: wrench[..., 1:, :] for name, wrench in self.wrenches.items()}
         q, v, tau = self.q[..., 1:, :], self.v[..., 1:, :], self._end_forces
-        driving = self._dynamics[1][..., 1:, :]
-        last = loads.powers(self.system, q, v, tau, end, driving)
+        last = loads.powers(self.system, q, v, tau, end, self.driven)
         k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 2)
         h = self.t[k + 1] - self.t[k]
         s = (times - self.t[k]) / h
@@ -345,8 +333,9 @@ class Trajectory:
 
     @cached_property
     def _reactions(self) -> dict[str, np.ndarray]:
-        tau, f_ext = loads.acting(self.system, self.q, self.v, self.tau + self._dynamics[1], self.wrenches)
-        return self.system.reactions(self.q, self.v, tau, f_ext=f_ext)
+        tau, f_ext = loads.acting(self.system, self.q, self.v, self.tau, self.wrenches)
+        known_motion = self.acceleration if self.driven else None
+        return self.system.reactions(self.q, self.v, tau, f_ext=f_ext, vdot=known_motion)
 
 
 def _between(t: np.ndarray, x: np.ndarray, times: np.ndarray) -> np.ndarray:

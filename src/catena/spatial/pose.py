@@ -8,6 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from catena.errors import ModelError
+from catena.given import real_array, shown
 from catena.spatial import quaternion
 
 TOLERANCE = 1e-6
@@ -60,6 +61,9 @@ class Pose:
         R.flags.writeable = False
         pose._p, pose._R, pose._quat = p, R, None
         return pose
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self._p, self._R, self._quat)
 
     @property
     def p(self) -> np.ndarray:
@@ -119,12 +123,23 @@ class Pose:
         return f"Pose(p={tuple(self._p.tolist())}, quat={tuple(self.quat.tolist())})"
 
 
+def _restored(p: np.ndarray, R: np.ndarray, quat: np.ndarray | None) -> Pose:
+    """A pose from a pickle."""
+    pose = Pose.unchecked(p, R)
+    if quat is not None:
+        quat.flags.writeable = False
+        pose._quat = quat
+    return pose
+
+
 def _numbers(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Return `value` as a new float array, or say what is wrong with it."""
     try:
-        result = np.array(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"Pose: {name} = {value!r} is not made of numbers; give shape {shape}.") from error
+        result = np.array(real_array(value))
+    except ValueError as error:
+        raise ModelError(
+            f"Pose: {name} = {shown(value)} is not made of real numbers ({error}); give shape {shape}."
+        ) from error
     if result.shape != shape:
         raise ModelError(f"Pose: {name} has shape {result.shape}; it must have shape {shape}.")
     if not np.isfinite(result).all():

@@ -18,14 +18,14 @@ TINY = 1e-300
 """Added under a square root whose argument may vanish, so that quotients by the root stay finite."""
 
 
-def is_symbolic(x: Any) -> bool:
-    """Return whether `x` is a symbol, or an array or sequence with at least one symbol in it."""
+def is_symbolic(x: Any, depth: int = 8) -> bool:
+    """Return whether `x` is a symbol, or an array or sequence, nested up to a depth, with a symbol in it."""
     if isinstance(x, NUMBERS):
         return False
     if isinstance(x, np.ndarray):
         return x.dtype == object and any(is_symbolic(entry) for entry in x.flat)
     if isinstance(x, (list, tuple)):
-        return any(is_symbolic(entry) for entry in x)
+        return depth > 0 and any(is_symbolic(entry, depth - 1) for entry in x)
     return type(x).__module__.partition(".")[0] == "casadi"
 
 
@@ -63,6 +63,24 @@ def atan2(y: Any, x: Any) -> Any:
     import casadi
 
     return casadi.atan2(y, x)
+
+
+def power(x: Any, y: Any) -> Any:
+    """Return x to the power y; x must be positive."""
+    if isinstance(x, NUMBERS) and isinstance(y, NUMBERS):
+        return math.pow(x, y)
+    import casadi
+
+    return casadi.power(x, y)
+
+
+def logarithm(x: Any) -> Any:
+    """Return the natural logarithm of `x`, which must be positive."""
+    if isinstance(x, NUMBERS):
+        return math.log(x)
+    import casadi
+
+    return casadi.log(x)
 
 
 def absolute(x: Any) -> Any:

@@ -1,5 +1,6 @@
 """Structure: from the graph of a mechanism to a tree, its loops and flat arrays. Graph theory, no physics."""
 
+from catena.structure.bridges import bridge_joints
 from catena.structure.canonical import canonical
 from catena.structure.elimination import BodyGoes, LoopGoes, elimination_order
 from catena.structure.plan import Loop, Placements, Plan
@@ -15,6 +16,7 @@ __all__ = [
     "Plan",
     "Tree",
     "Welds",
+    "bridge_joints",
     "canonical",
     "elimination_order",
     "least_dof_tree",

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from catena.errors import PlanError
+from catena.given import entries, shown
 from catena.joints import Free
 from catena.mechanism import GROUND, VIRTUAL_ROOT, Body, Joint, Mechanism
 from catena.mechanism.validation import known
@@ -53,11 +54,34 @@ def plan(mechanism: Mechanism, root: str | None = None, cut: Iterable[str] = ())
         joints.append(_virtual_root(str(root)))
         ends.append((0, body_index[str(root)]))
     choice = Choice(bodies, joints, ends, welds, tree, preorder(tree), via)
-    return flatten(mechanism, root, cut, choice)
+    found = flatten(mechanism, root, cut, choice)
+    _check_finite(found)
+    return found
+
+
+def _check_finite(found: Plan) -> None:
+    """Raise for bodies so heavy, or joints so far away, that float64 does not hold what follows from them."""
+    if found.inertia.dtype == object:
+        # Symbols stand for numbers that will be given later.
+        return
+    sound = np.isfinite(found.inertia).all(axis=1) & np.isfinite(found.placement_p).all(axis=1)
+    if not sound.all():
+        names = ", ".join(repr(name) for name in found.bodies[int(np.argmin(sound))])
+        raise PlanError(
+            f"body {names}: mass, mass centre or poses are too large for float64: check the units"
+        )
+    for loop in found.loop_joints:
+        if not (np.isfinite(loop.parent_p).all() and np.isfinite(loop.child_p).all()):
+            raise PlanError(
+                f"joint {loop.name!r}: it is too far away for float64: check the units of its poses"
+            )
 
 
 def _names(cut: Iterable[str]) -> tuple[str, ...]:
-    return (cut,) if isinstance(cut, str) else tuple(cut)
+    try:
+        return entries(cut)
+    except ValueError as error:
+        raise PlanError(f"cut is {shown(cut)} ({error}): give a list of joints, such as ['D']") from None
 
 
 def _virtual_root(body: str) -> Joint:
@@ -72,11 +96,11 @@ def _check_connected(
     if all(d >= 0 for d in tree.depth):
         return
     loose = [body.name for body, g in zip(bodies, group, strict=True) if not tree.reached(g)]
-    shown = ", ".join(repr(name) for name in loose[:6]) + (
+    some = ", ".join(repr(name) for name in loose[:6]) + (
         f" and {len(loose) - 6} more" if len(loose) > 6 else ""
     )
     verb = "is" if len(loose) == 1 else "are"
-    who = f"body {shown} {verb}" if len(loose) == 1 else f"bodies {shown} {verb}"
+    who = f"body {some} {verb}" if len(loose) == 1 else f"bodies {some} {verb}"
     lost = set(loose)
     through = [j.name for j in joints if j.name in cut and (j.parent in lost) != (j.child in lost)]
     if through:

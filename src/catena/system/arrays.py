@@ -1,20 +1,20 @@
 """Users' arrays at the edge: shapes, leading batch dimensions, and the words for what is wrong with them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from catena.errors import StateError
+from catena.given import entries, is_not_negative, real_array, shown
 
 
 def as_rows(name: str, value: Any, width: int, what: Callable[[], str]) -> np.ndarray:
     """`value` as float64 with last dimension `width`; `what()` says what the numbers are."""
-    if np.iscomplexobj(value):
-        raise StateError(f"{name} is complex; give real numbers.")
     try:
-        x = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        x = real_array(value)
+    except ValueError as error:
         raise StateError(f"{name} is not an array of numbers: {error}.") from error
     if x.ndim == 0 or x.shape[-1] != width:
         raise StateError(
@@ -22,6 +22,36 @@ def as_rows(name: str, value: Any, width: int, what: Callable[[], str]) -> np.nd
             f"Leading dimensions are batch dimensions."
         )
     return x
+
+
+def as_column(name: str, value: Any) -> np.ndarray:
+    """Finite numbers (..., 1), one for each state, from one number or from an array of the batch shape."""
+    try:
+        x = real_array(value)[..., None]
+    except ValueError as error:
+        raise StateError(f"{name} is not a number, nor one for each state: {error}.") from error
+    if not np.isfinite(x).all():
+        raise StateError(f"{name} is {x[~np.isfinite(x)][0]}; it must be a finite number.")
+    return x
+
+
+def as_number(name: str, value: Any, meaning: str) -> float:
+    """One number, zero or more; `meaning` says what it should be."""
+    if not is_not_negative(value):
+        raise StateError(f"{name} is {shown(value)}; give {meaning}, zero or more.")
+    return float(value)
+
+
+def as_list(name: str, value: Any, kind: type, meaning: str) -> list[Any]:
+    """The entries of a list that are all of one kind; `meaning` says what they should be."""
+    try:
+        listed = list(entries(value))
+    except ValueError as error:
+        raise StateError(f"{name} is {shown(value)} ({error}); give a list of {meaning}.") from error
+    for entry in listed:
+        if not isinstance(entry, kind):
+            raise StateError(f"{name} holds {shown(entry)}; give a list of {meaning}.")
+    return listed
 
 
 def batch_shape(arrays: Mapping[str, np.ndarray], trailing: int = 1) -> tuple[int, ...]:
@@ -34,6 +64,11 @@ def batch_shape(arrays: Mapping[str, np.ndarray], trailing: int = 1) -> tuple[in
     except ValueError as error:
         listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise StateError(f"The batch dimensions do not fit together: {listed}.") from error
+
+
+def rows(x: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
+    """x (..., width) as (states, width), one row for each state of the batch, of which there may be none."""
+    return np.broadcast_to(x, (*batch, x.shape[-1])).reshape(prod(batch), x.shape[-1])
 
 
 def flat(x: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:

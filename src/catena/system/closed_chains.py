@@ -19,7 +19,7 @@ from catena.dynamics.closed import (
     reference_member,
 )
 from catena.dynamics.closed.elimination import is_for, is_trusted
-from catena.dynamics.closed.square_root import constrained, effective
+from catena.dynamics.closed.square_root import constrained, divide_lower, divide_upper, effective, solve_lower
 from catena.dynamics.loop_elimination import columns_for, loop_elimination, loop_wrenches
 from catena.errors import LoopError, StateError
 from catena.kinematics.stacks import apply, transposed
@@ -91,11 +91,8 @@ def shortest(evaluator: Evaluator, absent: frozenset[str]) -> Any:
     """A function of q, v and tau that computes one ordinary state the shortest way, and declines (None) all else."""
     if not is_for(evaluator.plan):
         return lambda *rows: None
-    return evaluator.shortest(loop_elimination(columns_for(evaluator.plan)), absent, _is_trusted)
-
-
-def _is_trusted(results: Mapping[str, np.ndarray]) -> bool:
-    return bool(is_trusted(*(results[name].item() for name in ("defect", "change", "before", "size"))))
+    algorithm = loop_elimination(columns_for(evaluator.plan))
+    return evaluator.shortest(algorithm, absent, ("defect", "change", "before", "size"), is_trusted)
 
 
 # A constraint that yields less than this part of what its loop's M would allow is not one of a redundant set.
@@ -152,15 +149,15 @@ def inverse(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
     blocked = Vt * effective(sigma, problem.tolerance)[..., None]
     # What tau must add to the forces that act anyway.
     terms = [np.einsum("sij,sj->si", problem.H, vdot), -problem.force]
-    wanted = np.linalg.solve(L, sum(terms)[..., None])[..., 0]
+    wanted = solve_lower(L, sum(terms))
     wanted = wanted - apply(transposed(blocked), apply(blocked, wanted))
-    effect = np.linalg.solve(L, np.broadcast_to(np.eye(plan.nv), L.shape))[..., plan.actuated]
+    effect = divide_lower(L, np.broadcast_to(np.eye(plan.nv), L.shape))[..., plan.actuated]
     size = np.linalg.norm(effect, axis=(-1, -2))
     effect = effect - transposed(blocked) @ (blocked @ effect)
     nothing = np.zeros((problem.states, effect.shape[-1]))
     chosen = constrained(effect, nothing, wanted, np.full(problem.states, 1e-10), size)[0]
     missed = np.linalg.norm(wanted - apply(effect, chosen), axis=-1)
-    whole = sum(np.linalg.norm(np.linalg.solve(L, t[..., None])[..., 0], axis=-1) for t in terms)
+    whole = sum(np.linalg.norm(solve_lower(L, t), axis=-1) for t in terms)
     if np.any(missed > MISMATCH * whole):
         worst = int(np.argmax(missed / np.where(whole > 0.0, whole, 1.0)))
         idle = [name for name in plan.joints if not _actuated(plan, name)]
@@ -182,9 +179,9 @@ def operational_space(problem: LoopProblem, J: np.ndarray) -> tuple[np.ndarray, 
     L, A = problem.equations[0], problem.scaled
     _, sigma, Vt = np.linalg.svd(A, full_matrices=False)
     blocked = Vt * effective(sigma, problem.tolerance)[..., None]
-    root = np.linalg.solve(L, transposed(J))
+    root = divide_lower(L, transposed(J))
     root = root - transposed(blocked) @ (blocked @ root)
-    Omega = np.linalg.solve(transposed(L), root)
+    Omega = divide_upper(L, root)
     Lambda_inv = transposed(root) @ root
     return Lambda_inv.reshape(*problem.batch, 6, 6), Omega.reshape(*problem.batch, problem.plan.nv, 6)
 
@@ -194,7 +191,7 @@ def _require_closed_motion(problem: LoopProblem, vdot: np.ndarray) -> None:
     L = problem.equations[0]
     opening = (apply(problem.J, vdot) + problem.gamma) / problem.scale
     # Rounding is measured by the accelerations that the forces would cause without loops.
-    free = np.linalg.solve(L, problem.force[..., None])[..., 0]
+    free = solve_lower(L, problem.force)
     size = sum(
         np.linalg.norm(x, axis=-1)
         for x in (apply(transposed(L), vdot), problem.gamma / problem.scale, MISMATCH * free)

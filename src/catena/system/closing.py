@@ -1,6 +1,6 @@
 """Closing loops by name: positions and velocities of the closed mechanism from what users give for some joints."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -13,11 +13,13 @@ from catena.dynamics.loop_elimination import columns_for
 from catena.dynamics.loop_elimination.closing import closure as compiled_closure
 from catena.dynamics.loop_elimination.closing import holds, position_correction, velocity_correction
 from catena.errors import LoopError, StateError
+from catena.given import is_not_negative, shown
 from catena.kinematics import integrate
 from catena.kinematics.assembly import assemble as assemble_one
 from catena.kinematics.closure import loop_kinematics
 from catena.kinematics.held import Held, held_positions, held_velocities
-from catena.structure import Plan
+from catena.structure import Plan, bridge_joints
+from catena.system import arrays
 from catena.system.evaluation import Evaluator
 from catena.system.holding import project_holding as hold_and_close
 
@@ -27,7 +29,7 @@ def assemble(
 ) -> np.ndarray:
     """Coordinates (..., nq) that close the loops, near `guess` (..., nq), for given values (..., nq_joint)."""
     evaluator.check_current()
-    held = held_positions(evaluator.mechanism, evaluator.plan, given or {})
+    held = held_positions(evaluator.mechanism, evaluator.plan, {} if given is None else given)
     batch = _batch(held, guess.shape[:-1])
     _check_slack(slack)
     q = np.broadcast_to(guess, (*batch, guess.shape[-1])).copy()
@@ -37,17 +39,43 @@ def assemble(
 
 
 def velocity(evaluator: Evaluator, q: np.ndarray, given: Mapping[str, Any], slack: float) -> np.ndarray:
-    """Velocities (..., nv) of the closed mechanism at q (..., nq) for given velocities (..., nv_joint)."""
+    """Velocities (..., nv) of the closed mechanism at q (..., nq) for given velocities (..., nv_joint).
+
+    This is the one rule for velocities of which only some are given: joints on no loop that are not named stand still,
+    and what the loops leave open of the others has least kinetic energy. `simulate` and the command line start by it.
+    """
     evaluator.check_current()
-    held = held_velocities(evaluator.mechanism, evaluator.plan, given)
+    plan = evaluator.plan
+    resting = frozenset(bridge_joints(plan))
+    held = _with_rest(plan, held_velocities(evaluator.mechanism, plan, given), resting)
     batch = _batch(held, q.shape[:-1])
     _check_slack(slack)
-    problem = motion_problem(evaluator, np.broadcast_to(q, (*batch, q.shape[-1])))
-    flat = [
-        replace(h, value=np.broadcast_to(h.value, (*batch, h.value.shape[-1])).reshape(problem.states, -1))
-        for h in held
-    ]
-    return consistent_velocity(problem, flat, slack).reshape(*batch, evaluator.plan.nv)
+    v = np.zeros((*batch, plan.nv))
+    if any(name not in resting for name in (*plan.joints, *(h.name for h in held if h.loop >= 0))):
+        problem = motion_problem(evaluator, np.broadcast_to(q, (*batch, q.shape[-1])))
+        flat = [replace(h, value=arrays.rows(h.value, batch)) for h in held]
+        v = consistent_velocity(problem, flat, slack).reshape(*batch, plan.nv)
+    # What depends on nothing else is as given to the last digit.
+    for h in held:
+        if h.name in resting and h.node >= 0:
+            v[..., int(plan.v_start[h.node]) + np.arange(h.kind.nv)] = h.value
+    return v
+
+
+def _with_rest(plan: Plan, held: Sequence[Held], resting: Set[str]) -> list[Held]:
+    """What is given, and that the joints `resting` stand still where nothing is."""
+    named = {h.name: h for h in held}
+    nodes = {joint: i for i, joint in enumerate(plan.joint)}
+    loops = {joint.name: k for k, joint in enumerate(plan.loop_joints)}
+    for name in resting:
+        node, loop = nodes.get(name, -1), loops.get(name, -1)
+        kind = plan.kind[node] if node >= 0 else plan.loop_joints[loop].kind
+        assert kind is not None
+        value, whole = np.zeros(kind.nv), np.ones(kind.nv, dtype=bool)
+        if name in named:
+            value = np.where(named[name].mask, named[name].value, 0.0)
+        named[name] = Held(name, kind, node, loop, value, whole, given=name in named)
+    return list(named.values())
 
 
 def closure(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np.ndarray]:
@@ -61,7 +89,8 @@ def closure(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
         [[], *(columns * k + np.arange(j.constraints) for k, j in enumerate(plan.loop_joints))]
     ).astype(int)
     position, velocity = (
-        x.reshape(*x.shape[:-2], -1)[..., keep] for x in (result["position"], result["velocity"])
+        x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1])[..., keep]
+        for x in (result["position"], result["velocity"])
     )
     return position, velocity
 
@@ -93,6 +122,7 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
             f"give (finds_coordinates_of_symbols); use assemble."
         )
     q = np.array(evaluator.checked(integrate, "q", q))
+    evaluator.check_positions("q", q)
     if not any(joint.constraints for joint in plan.loop_joints):
         return q, None if v is None else np.array(evaluator.checked(integrate, "qd", v))
     columns = columns_for(plan)
@@ -151,10 +181,12 @@ def project_holding(
     rates = (
         np.zeros((*q.shape[:-1], evaluator.plan.nv)) if v is None else evaluator.checked(integrate, "qd", v)
     )
-    batch = np.broadcast_shapes(q.shape[:-1], rates.shape[:-1])
-    rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, rates)]
-    near, changed, left = hold_and_close(evaluator, rows[0], rows[1], held)
-    near, changed = near.reshape(*batch, -1), changed.reshape(*batch, -1)
+    batch = arrays.batch_shape({"q": q, "v": rates})
+    if not any(joint.constraints for joint in evaluator.plan.loop_joints):
+        near, changed = (np.array(np.broadcast_to(x, (*batch, x.shape[-1]))) for x in (q, rates))
+        return near, None if v is None else changed
+    near, changed, left = hold_and_close(evaluator, arrays.rows(q, batch), arrays.rows(rates, batch), held)
+    near, changed = near.reshape(*batch, q.shape[-1]), changed.reshape(*batch, rates.shape[-1])
     _require_closed(evaluator, near, left.reshape(batch))
     return near, None if v is None else changed
 
@@ -204,5 +236,7 @@ def _at(held: Sequence[Held], batch: tuple[int, ...], k: tuple[int, ...]) -> lis
 
 
 def _check_slack(slack: float) -> None:
-    if not (np.isfinite(slack) and slack >= 0.0):
-        raise StateError(f"slack is {slack}; give the largest gap [m or rad] that given values may yield to.")
+    if not is_not_negative(slack):
+        raise StateError(
+            f"slack is {shown(slack)}; give the largest gap [m or rad] that given values may yield to."
+        )

@@ -1,8 +1,8 @@
-"""The springs, stops and wrenches of a mechanism as forces on one plan of it.
+"""The springs, stops, wrenches and other forces of a mechanism on one plan of it: placed once, and asked for everything
+through one algorithm.
 
-At joints of the tree they are joint forces, in compiled lanes. At joints that close loops they are pairs of wrenches on
-the two bodies, as springs between points are; everything that acts on bodies is computed in NumPy for all states at
-once. Locked and welded joints have no springs and no stops.
+At joints of the tree they are joint forces. At joints that close loops they are pairs of wrenches on the two bodies, as
+forces between frames are. Locked and welded joints have no forces and no stops.
 """
 
 from collections.abc import Mapping
@@ -14,22 +14,18 @@ import numpy as np
 from catena.dynamics.closed.felt_inertia import felt_inertia
 from catena.dynamics.closed.motion_problem import motion_problem
 from catena.dynamics.closed.problem import LoopProblem
-from catena.dynamics.joint_elements import (
-    joint_element_inputs,
-    joint_elements,
-    merged_springs,
-    springs_at,
-)
-from catena.dynamics.loop_elements import LoopElements
-from catena.dynamics.point_forces import ConstantWrenches, PointSprings, standing
-from catena.dynamics.stacked_elements import StackedElements
+from catena.dynamics.force_report import force_report
 from catena.dynamics.stops import Stops, joint_stops
 from catena.errors import CatenaError
+from catena.forces import AtJoint, PlacedForce, Relative
+from catena.forces.placed import TREE
 from catena.kinematics import stacks
-from catena.mechanism import GROUND
-from catena.structure import Plan
+from catena.mechanism import GROUND, LIMITS
+from catena.mechanism.validation import known
+from catena.spatial import Motion, Transform
 from catena.system import closing
 from catena.system.evaluation import Evaluator
+from catena.system.placed_forces import applied_wrench, place_forces, place_frictions
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +37,29 @@ class ElementForces:
     f_ext: Mapping[str, np.ndarray]
 
 
+@dataclass(frozen=True, eq=False)
+class ForceReport:
+    """What every force does at some states, by its name: `tau` (states, nv of its joint) at joints of the tree,
+    wrenches `on_a` and `on_b` (states, 6) on nodes elsewhere, `energy`, `power` and `spent` power (states,), and the
+    `outputs` of its kind."""
+
+    tau: dict[str, np.ndarray]
+    on_a: dict[str, np.ndarray]
+    on_b: dict[str, np.ndarray]
+    energy: dict[str, np.ndarray]
+    power: dict[str, np.ndarray]
+    spent: dict[str, np.ndarray]
+    outputs: dict[str, dict[str, np.ndarray]]
+
+
 class Elements:
-    """Springs, stops and wrenches of a mechanism on one plan. Whatever is expensive is found when first asked for."""
+    """The forces of a mechanism on one plan. Whatever is expensive is found when first asked for."""
 
     def __init__(self, evaluator: Evaluator, neutral: np.ndarray) -> None:
         self._evaluator, self._neutral = evaluator, neutral
         self._from_nodes: dict[str, np.ndarray] = {}
+        self._applied: dict[tuple[str, str], PlacedForce] = {}
+        self._names: dict[PlacedForce, list[str]] = {}
 
     @cached_property
     def stops(self) -> dict[str, Stops]:
@@ -55,41 +68,97 @@ class Elements:
         return joint_stops(self._evaluator.mechanism, self._felt_inertia)
 
     @cached_property
-    def inputs(self) -> dict[str, np.ndarray]:
-        """What the joints of the tree have, as inputs of `joint_elements` and of whatever algorithm uses
-        `element_force`; empty if there is nothing."""
-        return joint_element_inputs(self._evaluator.mechanism, self._evaluator.plan, self.stops)
+    def placed(self) -> tuple[PlacedForce, ...]:
+        """All forces, as algorithms with force sweeps take them."""
+        return place_forces(self._evaluator.mechanism, self._evaluator.plan, self.stops)
+
+    @cached_property
+    def frictions(self) -> tuple[PlacedForce, ...]:
+        """The friction of all joints, which the dynamics applies by itself, as forces that are only counted."""
+        return place_frictions(self._evaluator.plan)
+
+    def applied(self, frame: str, axes: str = GROUND) -> PlacedForce:
+        """A wrench on a frame, in the axes of a frame, that is told from outside at every instant."""
+        if (frame, axes) not in self._applied:
+            plan, who = self._evaluator.plan, repr(self._evaluator.mechanism.name)
+            for name in (frame, axes):
+                known("body or frame", name, plan.body_pose, who)
+            self._applied[frame, axes] = applied_wrench(self._evaluator.plan, frame, axes)
+        return self._applied[frame, axes]
 
     @property
     def is_compiled(self) -> bool:
-        """Whether `inputs` say everything: nothing acts but at joints of the tree."""
-        return not (self._on_bodies or self._unmerged)
+        """Whether there are formulas for all forces: joints that close loops must find their coordinates by one."""
+        return all(force.is_compiled for force in self.placed)
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing acts at all."""
-        return self.is_compiled and not self.inputs
+        return not self.placed
+
+    def report(
+        self, q: np.ndarray, v: np.ndarray, forces: tuple[PlacedForce, ...] | None = None
+    ) -> ForceReport:
+        """What every force, or every one of these, does at q (states, nq) and v (states, nv)."""
+        forces = self.placed if forces is None else forces
+        found: dict[str, np.ndarray] = {}
+        if forces:
+            found = self._evaluator.evaluate(force_report, {"q": q, "qd": v}, forces=forces)
+
+        def by_force(name: str, sizes: list[int]) -> dict[str, np.ndarray]:
+            ends = np.cumsum(sizes, dtype=np.int64)
+            parts = zip(forces, sizes, ends, strict=True)
+            return {f.name: found[name][:, end - n : end] for f, n, end in parts if n}
+
+        ones = [1] * len(forces)
+        wrenches = [0 if f.site == TREE else 6 for f in forces]
+        names = [self._output_names(f) for f in forces]
+        outputs = by_force("outputs", [len(n) for n in names])
+        return ForceReport(
+            tau=by_force("tau", [f.joint.nv if f.joint is not None and f.site == TREE else 0 for f in forces]),
+            on_a=by_force("on_a", wrenches), on_b=by_force("on_b", wrenches),
+            **{name: {n: x[:, 0] for n, x in by_force(name, ones).items()} for name in ("energy", "power", "spent")},
+            outputs={
+                f.name: {n: outputs[f.name][:, k] for k, n in enumerate(own)}
+                for f, own in zip(forces, names, strict=True)
+            },
+        )  # fmt: skip
 
     def forces(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """All forces at q (states, nq) and v (states, nv): of joints (states, nv), and by body (states, 6), in its own
         axes at its origin, nothing for ground."""
         plan = self._evaluator.plan
         tau = np.zeros((len(q), plan.nv))
-        if self.inputs:
-            rows = self._evaluator.evaluate(joint_elements, {"q": q, "qd": v, **self.inputs})
-            tau += rows["tau_elements"]
-        for i, elements in self._unmerged.items():
-            tau[:, _v(plan, i)] += elements.force(q[:, _q(plan, i)], v[:, _v(plan, i)])
         f_ext: dict[str, np.ndarray] = {}
-        if not self._on_bodies:
+        if self.is_empty:
             return tau, f_ext
-        at = standing(self._evaluator, q, v)
-        for source in self._on_bodies:
-            for body, wrench in zip(source.bodies, np.moveaxis(source.wrenches(at), 1, 0), strict=True):
-                if body != GROUND:
-                    own = wrench @ self._from_node(body)
-                    f_ext[body] = f_ext[body] + own if body in f_ext else own
+        report = self.report(q, v)
+        for force in self.placed:
+            if force.site == TREE:
+                own = slice(int(plan.v_start[force.b]), int(plan.v_start[force.b] + plan.v_size[force.b]))
+                tau[:, own] += report.tau[force.name]
+                continue
+            ends = zip(self._bodies[force.name], (report.on_a, report.on_b), strict=True)
+            for body, wrenches in ends:
+                if body is not None and body != GROUND:
+                    there = wrenches[force.name] @ self._from_node(body)
+                    f_ext[body] = f_ext[body] + there if body in f_ext else there
         return tau, f_ext
+
+    @cached_property
+    def _bodies(self) -> dict[str, tuple[str | None, str]]:
+        """The bodies that each force acts on at its two ends; None where nothing acts."""
+        mechanism = self._evaluator.mechanism
+        joints = {name + LIMITS: (j.parent, j.child) for name, j in mechanism.joints.items()}
+        found: dict[str, tuple[str | None, str]] = dict(joints)
+        for name, element in mechanism.force_elements.items():
+            if element.frames is not None:
+                a, b = (mechanism.frames[n].body if n in mechanism.frames else n for n in element.frames)
+                found[name] = (a if getattr(element.kind, "reacts", True) else None), b
+            else:
+                joint = mechanism.joints[str(element.at_joint)]
+                found[name] = joint.parent, joint.child
+        return found
 
     def _from_node(self, body: str) -> np.ndarray:
         """The matrix (6, 6) that takes motions from a body to its node, and so forces, as rows, the other way."""
@@ -99,58 +168,32 @@ class Elements:
         return self._from_nodes[body]
 
     def energy(self, q: np.ndarray) -> np.ndarray:
-        """What springs and stops store at q (states, nq), (states,)."""
-        plan = self._evaluator.plan
-        total = np.zeros(len(q))
-        for i, elements in self._tree.items():
-            total += elements.energy(q[:, _q(plan, i)])
-        storing = [source for source in self._on_bodies if not isinstance(source, ConstantWrenches)]
-        if storing:
-            at = standing(self._evaluator, q, None)
-            total += sum(source.energy(at) for source in storing)
-        return total
+        """What forces store at q (states, nq), (states,)."""
+        if self.is_empty:
+            return np.zeros(len(q))
+        return sum(
+            self.report(q, np.zeros((len(q), self._evaluator.plan.nv))).energy.values(), np.zeros(len(q))
+        )
 
-    @cached_property
-    def _tree(self) -> dict[int, StackedElements]:
-        """Everything at joints of the tree, by node."""
-        mechanism, plan = self._evaluator.mechanism, self._evaluator.plan
-        nodes = ((i, plan.kind[i], plan.joint[i]) for i in range(1, plan.n))
-        found = {
-            i: StackedElements(kind, springs_at(mechanism, name), self.stops.get(name))
-            for i, kind, name in nodes
-            if kind is not None
-        }
-        return {i: elements for i, elements in found.items() if elements}
-
-    @cached_property
-    def _unmerged(self) -> dict[int, StackedElements]:
-        """The springs at joints of the tree that `inputs` say nothing of, by node; dampers always merge."""
-        mechanism, plan = self._evaluator.mechanism, self._evaluator.plan
-        found = {}
-        for i in range(1, plan.n):
-            kind = plan.kind[i]
-            assert kind is not None
-            others = merged_springs(mechanism, plan.joint[i], kind).others
-            if others:
-                found[i] = StackedElements(kind, others, None, damped=False)
+    def powers(self, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+        """The power (states,) that no stored energy accounts for, by source; friction of joints included."""
+        found: dict[str, np.ndarray] = {}
+        spending = tuple(f for f in (*self.placed, *self.frictions) if f.kind.spends)
+        spent = self.report(q, v, spending).spent
+        for force in spending:
+            source = force.kind.source
+            found[source] = found.get(source, np.zeros(len(q))) + spent[force.name]
         return found
 
-    @cached_property
-    def _on_bodies(self) -> list[PointSprings | ConstantWrenches | LoopElements]:
-        """Whatever acts on bodies."""
-        mechanism, plan = self._evaluator.mechanism, self._evaluator.plan
-        found: list[PointSprings | ConstantWrenches | LoopElements] = [
-            source
-            for source in (PointSprings(mechanism, plan), ConstantWrenches(mechanism, plan))
-            if source.bodies
-        ]
-        for loop in plan.loop_joints:
-            if not loop.kind.nv:
-                continue
-            elements = StackedElements(loop.kind, springs_at(mechanism, loop.name), self.stops.get(loop.name))
-            if elements:
-                found.append(LoopElements(mechanism.joints[loop.name], loop, elements))
-        return found
+    def _output_names(self, force: PlacedForce) -> list[str]:
+        """What the kind of a force records, asked once at some state."""
+        if force not in self._names:
+            inputs, joint = np.zeros(force.kind.inputs), force.joint
+            at: Relative | AtJoint = Relative(Transform.translation([1.0, 0.0, 0.0]), Motion.zero(), inputs)
+            if joint is not None:
+                at = AtJoint(joint, joint.neutral(), np.zeros(joint.nv), inputs)
+            self._names[force] = list(force.kind.outputs(at))
+        return self._names[force]
 
     def _felt_inertia(self, joint: str) -> np.ndarray:
         return felt_inertia(self._start, joint)
@@ -162,11 +205,3 @@ class Elements:
         except CatenaError:
             q = self._neutral
         return motion_problem(self._evaluator, q)
-
-
-def _q(plan: Plan, i: int) -> slice:
-    return slice(int(plan.q_start[i]), int(plan.q_start[i] + plan.q_size[i]))
-
-
-def _v(plan: Plan, i: int) -> slice:
-    return slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i]))

@@ -4,14 +4,28 @@ names."""
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import prod
+from operator import itemgetter
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from catena.errors import SingularDynamicsError, StaleSystemError, StateError
+from catena.forces import PlacedForce
 from catena.joints import Free, JointKind, Spherical
 from catena.joints.flipped import Flipped
-from catena.kernels import POSITION, VELOCITY, Algorithm, Constants, Program, build_tape, is_plain, play
+from catena.kernels import (
+    FORCE_INPUTS,
+    POSITION,
+    VELOCITY,
+    Algorithm,
+    Constants,
+    Program,
+    build_tape,
+    building,
+    is_plain,
+    play,
+)
 from catena.kernels.driver import NOT_FINITE_INPUT
 from catena.mechanism import Mechanism
 from catena.spatial import Pose
@@ -28,7 +42,8 @@ class Evaluator:
     def __init__(self, mechanism: Mechanism, plan: Plan) -> None:
         self.mechanism, self.plan = mechanism, plan
         self.constants = Constants.of(plan, plan.gravity)
-        self._programs: dict[tuple[Any, ...], Program] = {}
+        # An algorithm with somebody's control law in it goes with the law, and so does what was made for it.
+        self._programs: WeakKeyDictionary[Algorithm, dict[tuple[Any, ...], Program]] = WeakKeyDictionary()
         self._quaternions = [
             (plan.joint[i], int(plan.q_start[i] + plan.q_size[i] - 4), int(plan.q_start[i] + plan.q_size[i]))
             for i in range(1, plan.n) if isinstance(_described(plan.kind[i]), (Spherical, Free))
@@ -55,27 +70,43 @@ class Evaluator:
         absent: frozenset[str],
         frame: str | None = None,
         lanes: int | None = None,
+        forces: tuple[PlacedForce, ...] = (),
     ) -> Program:
-        """The algorithm on this plan, ready to run. Built once. `lanes` as for `build_tape`."""
-        key = (algorithm, absent, frame, lanes)
-        if key not in self._programs:
-            self._programs[key] = Program(
-                build_tape(algorithm, self.plan, self.constants, absent, self._frame(frame), lanes)
-            )
-        return self._programs[key]
+        """The algorithm on this plan, ready to run. Built once. `lanes` and `forces` as for `build_tape`."""
+        programs = self._programs.get(algorithm)
+        if programs is None:
+            programs = self._programs.setdefault(algorithm, {})
+        key = (absent, frame, lanes, forces)
+        if key not in programs:
+            with building:
+                if key not in programs:
+                    programs[key] = Program(
+                        build_tape(
+                            algorithm, self.plan, self.constants, absent, self._frame(frame), lanes, forces
+                        )
+                    )
+        return programs[key]
 
     def evaluate(
-        self, algorithm: Algorithm, inputs: Mapping[str, Any], frame: str | None = None, finite: bool = True
+        self,
+        algorithm: Algorithm,
+        inputs: Mapping[str, Any],
+        frame: str | None = None,
+        finite: bool = True,
+        forces: tuple[PlacedForce, ...] = (),
     ) -> dict[str, np.ndarray]:
         """Outputs by name, each of shape (*batch, *shape). Inputs that are None are absent; the others are
-        checked. With `finite`, a result that is not is an error."""
+        checked. With `finite`, a result that is not is an error. `forces` are what steps of forces are done for."""
         self.check_current()
         given: dict[str, np.ndarray] = {}
         for name, value in inputs.items():
             if value is not None:
-                given[name] = self._as_rows(algorithm, name, value)
+                given[name] = self._as_rows(algorithm, name, value, forces)
             elif name not in algorithm.optional:
                 raise StateError(f"{_PUBLIC.get(name, name)} is None; give {self._meaning(algorithm, name)}.")
+        told = self._width(algorithm, FORCE_INPUTS, forces)
+        if told and FORCE_INPUTS not in given:
+            given[FORCE_INPUTS] = np.zeros(told)
         absent = frozenset({*algorithm.inputs, *algorithm.ground_inputs} - given.keys())
         batch = arrays.batch_shape({_PUBLIC.get(n, n): x for n, x in given.items()})
         for name in ("q", "q_next"):
@@ -83,16 +114,16 @@ class Evaluator:
                 self.check_positions(_PUBLIC.get(name, name), given[name])
         states = prod(batch)
         rows = {n: arrays.flat(x, batch) for n, x in given.items()}
-        if is_plain():
-            return self._play(algorithm, given, rows, states, batch, frame, finite)
-        status, outputs = self.program(algorithm, absent, frame).run(rows, states)
+        if is_plain() or not all(force.is_compiled for force in forces):
+            return self._play(algorithm, given, rows, states, batch, frame, finite, forces)
+        status, outputs = self.program(algorithm, absent, frame, forces=forces).run(rows, states)
         if status & NOT_FINITE_INPUT or (status and finite):
             self.complain(algorithm, status, given, outputs)
         return {n: y.reshape(*batch, *y.shape[1:]) for n, y in outputs.items()}
 
     def _play(
         self, algorithm: Algorithm, given: Mapping[str, np.ndarray], rows: Mapping[str, np.ndarray],
-        states: int, batch: tuple[int, ...], frame: str | None, finite: bool,
+        states: int, batch: tuple[int, ...], frame: str | None, finite: bool, forces: tuple[PlacedForce, ...],
     ) -> dict[str, np.ndarray]:  # fmt: skip
         if not all(np.isfinite(x).all() for x in rows.values()):
             self.complain(algorithm, NOT_FINITE_INPUT, given, {})
@@ -103,14 +134,14 @@ class Evaluator:
                 self.plan.gravity,
                 {n: x if x.ndim == 1 else x[k] for n, x in rows.items()},
                 self._frame(frame),
+                forces,
             )
             for k in range(states)
         ]
         if not results:
-            return {
-                n: y.reshape(*batch, *y.shape[1:])
-                for n, y in self.program(algorithm, frozenset(), frame).run(rows, 0)[1].items()
-            }
+            nothing = {n: np.zeros(x.shape[-1]) for n, x in rows.items()}
+            shapes = play(algorithm, self.plan, self.plan.gravity, nothing, self._frame(frame), forces)
+            return {n: np.zeros((*batch, *y.shape)) for n, y in shapes.items()}
         outputs = {n: np.array([r[n] for r in results], dtype=np.float64) for n in results[0]}
         if finite and not all(np.isfinite(y).all() for y in outputs.values()):
             self.complain(algorithm, 0, given, outputs)
@@ -119,8 +150,10 @@ class Evaluator:
     def _frame(self, name: str | None) -> tuple[int, Pose] | None:
         return None if name is None else self.plan.body_pose[name]
 
-    def _width(self, algorithm: Algorithm, name: str) -> int:
+    def _width(self, algorithm: Algorithm, name: str, forces: tuple[PlacedForce, ...] = ()) -> int:
         """How many numbers an input has for each state."""
+        if name == FORCE_INPUTS:
+            return sum(force.kind.inputs for force in forces)
         if name in algorithm.ground_inputs:
             return 6
         extent = algorithm.inputs[name]
@@ -130,6 +163,8 @@ class Evaluator:
 
     def _meaning(self, algorithm: Algorithm, name: str) -> str:
         """What the numbers of an input are."""
+        if name == FORCE_INPUTS:
+            return "what forces are given from outside"
         if name in algorithm.ground_inputs:
             return "a spatial acceleration [angular; linear] of the ground"
         extent = algorithm.inputs[name]
@@ -139,8 +174,10 @@ class Evaluator:
             return f"one for each velocity component of the joints {_listed(self.plan.joints)}"
         return "a wrench for every body"
 
-    def _as_rows(self, algorithm: Algorithm, name: str, value: Any) -> np.ndarray:
-        width = self._width(algorithm, name)
+    def _as_rows(
+        self, algorithm: Algorithm, name: str, value: Any, forces: tuple[PlacedForce, ...] = ()
+    ) -> np.ndarray:
+        width = self._width(algorithm, name, forces)
         return arrays.as_rows(_PUBLIC.get(name, name), value, width, partial(self._meaning, algorithm, name))
 
     def checked(self, algorithm: Algorithm, name: str, value: Any) -> np.ndarray:
@@ -170,21 +207,26 @@ class Evaluator:
         self,
         algorithm: Algorithm,
         absent: frozenset[str],
-        is_trusted: Callable[[Mapping[str, np.ndarray]], bool] | None = None,
+        certificate: tuple[str, ...] = (),
+        is_trusted: Callable[..., Any] = bool,
     ) -> Any:
         """A function of arrays for one state that returns the first output, or None for anything out of the
-        ordinary: among others results that are not trusted."""
+        ordinary. Where there is a `certificate`, the names of outputs that are single numbers, a result is ordinary if
+        `is_trusted` says so of these numbers."""
         if self._checked:
             return lambda *rows: None
-        function, results = self.program(algorithm, absent).single(
-            [first for _, first, _ in self._quaternions]
-        )
-        if is_trusted is None:
+        program = self.program(algorithm, absent)
+        function = program.single([first for _, first, _ in self._quaternions])
+        if not certificate:
             return function
+        certified = itemgetter(*(program.output_names[1:].index(name) for name in certificate))
 
         def trusted(*rows: Any) -> np.ndarray | None:
-            result = function(*rows)
-            return result if result is not None and is_trusted(results) else None
+            found = function(*rows)
+            if found is None:
+                return None
+            result, others = found
+            return result if is_trusted(*certified(others.tolist())) else None
 
         return trusted
 
@@ -211,7 +253,7 @@ class Evaluator:
     def _owners(self, algorithm: Algorithm, name: str) -> list[str]:
         """The joint or body that each column of an input belongs to."""
         plan, width = self.plan, self._width(algorithm, name)
-        if name in algorithm.ground_inputs:
+        if name in algorithm.ground_inputs or name == FORCE_INPUTS:
             return [f"component {k}" for k in range(width)]
         extent = algorithm.inputs[name]
         if extent not in (POSITION, VELOCITY):

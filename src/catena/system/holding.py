@@ -8,6 +8,7 @@ jumps to another branch next to a singular configuration.
 import numpy as np
 
 from catena.dynamics.closed.problem import LoopProblem
+from catena.dynamics.closed.square_root import divide_lower, solve_upper
 from catena.kinematics import integrate
 from catena.system.evaluation import Evaluator
 
@@ -58,6 +59,6 @@ def _least(problem: LoopProblem, free: np.ndarray, b: np.ndarray) -> np.ndarray:
         len(free)
     )
     L = np.linalg.cholesky(H + ridge)
-    A = np.swapaxes(np.linalg.solve(L, np.swapaxes(J, -1, -2)), -1, -2)
+    A = np.swapaxes(divide_lower(L, np.swapaxes(J, -1, -2)), -1, -2)
     y = np.einsum("snm,sm->sn", np.linalg.pinv(A, rcond=RANK), b)
-    return np.linalg.solve(np.swapaxes(L, -1, -2), y[..., None])[..., 0]
+    return solve_upper(L, y)

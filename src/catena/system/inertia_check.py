@@ -32,9 +32,8 @@ def require_inertia(plan: Plan, driven: np.ndarray | None = None) -> None:
         D = np.array(S.T * U, dtype=float)
         # Rotational and translational directions have different units: compare each with the inertia that a
         # body has in it by itself.
-        scale = np.sqrt(
-            np.maximum(np.einsum("ij,ij->j", S.array, np.abs(articulated[i].matrix()) @ np.abs(S.array)), 0.0)
-        )
+        along = np.abs(S.array)
+        scale = np.sqrt(np.einsum("ij,ij->j", along, np.abs(articulated[i].matrix()) @ along))
         if np.any(scale == 0.0) or np.any(np.linalg.eigvalsh(D / np.outer(scale, scale)) < 1e-12):
             bodies = ", ".join(repr(b) for b in plan.bodies[i])
             raise SingularDynamicsError(

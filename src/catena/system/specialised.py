@@ -5,6 +5,7 @@ from typing import Any
 from catena import dynamics
 from catena.dynamics.loop_elimination import columns_for, loop_elimination
 from catena.equations.specialising import Specialiser
+from catena.forces import PlacedForce
 from catena.kernels import Algorithm, Program
 from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
@@ -31,13 +32,14 @@ class SpecialisedEvaluator(Evaluator):
         absent: frozenset[str],
         frame: str | None = None,
         lanes: int | None = None,
+        forces: tuple[PlacedForce, ...] = (),
     ) -> Program:
         """The specialised program where there is one by now, else the general one."""
         if algorithm.name in self._chosen and frame is None and lanes is None:
             found = self._special.program(algorithm, absent)
             if found is not None:
                 return found
-        return super().program(algorithm, absent, frame, lanes)
+        return super().program(algorithm, absent, frame, lanes, forces)
 
 
 class SpecialisedSystem(System):

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catena import dynamics, kinematics
-from catena.dynamics.closed.diagnosis import RANK_TOLERANCE, Diagnosis, diagnose
+from catena.dynamics.closed.diagnosis import Diagnosis, diagnose
 from catena.dynamics.closed.hybrid import hybrid
-from catena.dynamics.closed.problem import LoopProblem, LoopSolution
+from catena.dynamics.closed.problem import RANK_TOLERANCE, LoopProblem, LoopSolution
 from catena.dynamics.closed.tip_contact import ContactSolution, TipContact, tip_contacts
 from catena.dynamics.structurally_recursive import structurally_recursive
 from catena.errors import SingularDynamicsError, StateError, UnknownNameError
+from catena.forces import PlacedForce
+from catena.given import is_one_of, shown
 from catena.kernels import Algorithm, Program, plain
 from catena.kinematics.closure import loop_state
 from catena.mechanism import Mechanism
@@ -42,8 +44,11 @@ class System:
     """A mechanism planned as a tree with loops, ready to compute with. Made by `Mechanism.system()`."""
 
     def __init__(self, mechanism: Mechanism, root: str | None = None, cut: Iterable[str] = ()) -> None:
+        self._begin(mechanism, plan(mechanism, root=root, cut=cut))
+
+    def _begin(self, mechanism: Mechanism, made: Plan) -> None:
         self._mechanism = mechanism
-        self._plan: Plan = plan(mechanism, root=root, cut=cut)
+        self._plan = made
         self._evaluator = Evaluator(mechanism, self._plan)
         self._nodes = {name: i for i, name in enumerate(self._plan.joint) if name}
         self._revision = self._plan.revision
@@ -54,6 +59,12 @@ class System:
         self._closed = closed_chains.is_closed(self._plan)
         self._reactions: Reactions | None = None
         self._elements: Elements | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What a copy or a pickle is made of: the mechanism, and the plan where it cannot be made again because the
+        mechanism was edited since. Programs are built when the copy first needs them."""
+        made = None if self._mechanism.revision == self._revision else self._plan
+        return _restored, (self._mechanism, self._plan.root, self._plan.cut, made)
 
     def __repr__(self) -> str:
         loops = f", loops {list(self.loops)}" if self.loops else ""
@@ -118,9 +129,8 @@ class System:
         """q (+) v dt: the configuration reached with constant joint velocities v after dt. `dt` may have the
         batch shape."""
         v = self._evaluator.checked(kinematics.integrate, "qd", v)
-        dt = arrays.as_rows("dt", np.asarray(dt)[..., None], 1, lambda: "the duration of each step")
-        if not np.isfinite(dt).all():
-            raise StateError(f"dt is {dt[~np.isfinite(dt)][0]}; a step must take a finite time.")
+        dt = arrays.as_column("dt", dt)
+        arrays.batch_shape({"v": v, "dt": dt})
         return self._run(kinematics.integrate, q=q, qd=v * dt)["q_next"]
 
     def difference(self, q0: Any, q1: Any) -> np.ndarray:
@@ -161,7 +171,7 @@ class System:
         """The coordinates of any joint, shape (..., nq of the joint): a slice of q for a joint of the tree, and for a
         loop joint those of the configuration nearest to where its two sides are."""
         q = self._evaluator.checked(kinematics.rate, "q", q)
-        if joint not in self.loops:
+        if not is_one_of(joint, self.loops):
             return q[..., self.slice_q(joint)].copy()
         self._evaluator.check_current()
         return loop_state(self._evaluator, joint, q).q
@@ -169,7 +179,7 @@ class System:
     def joint_velocity(self, q: Any, v: Any, joint: str) -> np.ndarray:
         """The velocities of any joint, shape (..., nv of the joint), of the tree or of a loop."""
         v = self._evaluator.checked(kinematics.rate, "qd", v)
-        if joint not in self.loops:
+        if not is_one_of(joint, self.loops):
             return v[..., self.slice_v(joint)].copy()
         self._evaluator.check_current()
         q = self._evaluator.checked(kinematics.rate, "q", q)
@@ -196,11 +206,13 @@ class System:
         return closing.assemble(self._evaluator, given, start, slack)
 
     def velocity(self, q: Any, given: Mapping[str, Any], slack: float = 1e-5) -> np.ndarray:
-        """The velocity, shape (..., nv), of the closed mechanism in which joints move as given, and of all such
-        velocities the one of least kinetic energy.
+        """The velocity, shape (..., nv), of the closed mechanism in which joints move as given.
+
+        Joints on no loop that are not named stand still. Of the others the loops tell some; where they leave a choice,
+        it is the velocity of least kinetic energy. A simulation and the command line complete an initial velocity so.
 
         `given` maps joints, of the tree or of loops, to velocities (..., nv of the joint), or to a number where there
-        is one; None leaves a component free. `slack` is that of `assemble`, for opening velocities.
+        is one; None is a component that is not given. `slack` is that of `assemble`, for opening velocities.
         """
         q = self._evaluator.checked(kinematics.integrate, "q", q)
         self._evaluator.check_positions("q", q)
@@ -221,7 +233,8 @@ class System:
         if held is None:
             near, rates = closing.project(self._evaluator, q, v)
         else:
-            components = [k for joint in held for k in range(self.nv)[self.slice_v(joint)]]
+            names = arrays.as_list("held", held, str, "joints")
+            components = [k for joint in names for k in range(self.nv)[self.slice_v(joint)]]
             near, rates = closing.project_holding(self._evaluator, q, v, np.array(components, dtype=int))
         return near if v is None else (near, rates)
 
@@ -234,12 +247,16 @@ class System:
         """The part of the accelerations (states, nv) that forces at the loops have, which pull them together:
         -stiffness times the position errors and -damping times the velocity errors of `closure`, along the
         constraints. q is (states, nq) and v (states, nv)."""
-        return closing.pulled(self._evaluator, q, v, stiffness, damping)
+        _, q, v = self._states(q, v)
+        stiffness = arrays.as_number("stiffness", stiffness, "a stiffness")
+        return closing.pulled(
+            self._evaluator, q, v, stiffness, arrays.as_number("damping", damping, "a damping")
+        )
 
     def closure_jacobian(self, q: Any) -> np.ndarray:
         """The Jacobian J (..., constraints, nv) of the loops: J v is the velocity error of `closure`."""
         problem = self._loop_problem(q, np.zeros(self.nv), None, None, None)
-        return problem.J.reshape(*problem.batch, -1, self.nv)
+        return problem.J.reshape(*problem.batch, self._plan.total_constraints, self.nv)
 
     def diagnose(self, q: Any, tolerance: float = RANK_TOLERANCE) -> Diagnosis:
         """Mobility, rank, redundant constraints and singularity at one configuration q (nq,), as data; print it for
@@ -251,6 +268,7 @@ class System:
             )
         self._evaluator.check_current()
         self._evaluator.check_positions("q", q)
+        tolerance = arrays.as_number("tolerance", tolerance, "a part of the largest singular value")
         return diagnose(self._evaluator, self._mechanism, q, tolerance)
 
     def contact_dynamics(
@@ -260,6 +278,7 @@ class System:
         """Accelerations and contact forces with the tips of chains in contact with supports of known motion; the
         loops of the mechanism are respected. A contact holds in both directions: whether it should let go is for
         the caller to decide by its force."""
+        contacts = arrays.as_list("contacts", contacts, TipContact, "TipContact")
         for contact in contacts:
             self._frame(contact.frame)
         return tip_contacts(self._loop_problem(q, v, tau, f_ext, base_acceleration), contacts)
@@ -280,8 +299,10 @@ class System:
         or "reference_member" (the body called `member`, or the best one); they agree, whatever the rank of the
         constraints. Trees may be computed by these as well.
         """
+        if type(method) is not str:
+            raise StateError(f"method is {shown(method)}; give a word, such as 'auto'.")
         if f_ext is None and base_acceleration is None and method == "auto":
-            if self._mechanism.revision == self._revision and not plain.active:
+            if self._mechanism.revision == self._revision and not plain.blocks:
                 if self._forward is None:
                     self._forward = self._shortest_forward()
                 result = self._forward(q, v, tau)
@@ -290,6 +311,8 @@ class System:
         if self._closed or method in closed_chains.FORMULATIONS:
             problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
             return closed_chains.forward(problem, method, member)
+        if member is not None:
+            raise StateError(f"member is {shown(member)}, but only the method reference_member has one.")
         self._require_tree("forward dynamics")
         given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
         if method in ("auto", "articulated_body"):
@@ -303,7 +326,7 @@ class System:
             )
             return np.linalg.solve(H, (given_force - bias)[..., None])[..., 0]
         raise StateError(
-            f"There is no forward dynamics method {method!r}; choose auto, articulated_body or composite_body."
+            f"There is no forward dynamics method {shown(method)}; choose auto, articulated_body or composite_body."
         )
 
     def inverse_dynamics(
@@ -320,7 +343,7 @@ class System:
             rows = np.broadcast_to(motion, (*problem.batch, self.nv)).reshape(-1, self.nv)
             return closed_chains.inverse(problem, rows).reshape(*problem.batch, self.nv)
         if f_ext is None and base_acceleration is None:
-            if self._mechanism.revision == self._revision and not plain.active:
+            if self._mechanism.revision == self._revision and not plain.blocks:
                 if self._inverse is None:
                     self._inverse = self._shortest(dynamics.newton_euler, "inverse dynamics")
                 result = self._inverse(q, v, vdot)
@@ -369,13 +392,14 @@ class System:
     def mass_matrix(self, q: Any, method: str = "composite_body") -> np.ndarray:
         """The joint-space inertia H of the tree, shape (..., nv, nv). `method`: "composite_body" or
         "structurally_recursive"."""
-        if method == "composite_body":
+        if is_one_of(method, ("composite_body",)):
             return self._run(dynamics.composite_body, q=q)["H"]
-        if method == "structurally_recursive":
+        if is_one_of(method, ("structurally_recursive",)):
+            q = self._evaluator.checked(kinematics.rate, "q", q)
             self._evaluator.check_current()
-            return structurally_recursive(self._plan, lambda frame: self.jacobian(q, frame), np.shape(q)[:-1])
+            return structurally_recursive(self._plan, lambda frame: self.jacobian(q, frame), q.shape[:-1])
         raise StateError(
-            f"There is no mass matrix method {method!r}; choose composite_body or structurally_recursive."
+            f"There is no mass matrix method {shown(method)}; choose composite_body or structurally_recursive."
         )
 
     def operational_space(self, q: Any, frame: str) -> tuple[np.ndarray, np.ndarray]:
@@ -397,17 +421,20 @@ class System:
         tau: Any = None,
         f_ext: Mapping[str, Any] | None = None,
         base_acceleration: Any = None,
+        vdot: Any = None,
     ) -> dict[str, np.ndarray]:
         """The whole wrench [moment; force] that each joint passes to its child, {joint: (..., 6)}, at the
         child-side joint frame's origin in its axes; the child is the one `add_joint` named.
 
         All joints are there, of the tree, of loops and between welded bodies. Where redundant constraints leave the
-        wrenches open, they are the smallest; `diagnose` tells.
+        wrenches open, they are the smallest; `diagnose` tells. Accelerations `vdot` (..., nv) that are known already
+        are used in trees, where massless bodies may move as prescribed.
         """
         problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
         if self._reactions is None:
             self._reactions = Reactions(self._mechanism, self._plan)
-        if not self._reactions.welds:
+        known_motion = vdot is not None and not self._closed
+        if not self._reactions.welds and not known_motion:
             unique = closed_chains.unique_wrenches(problem, self._mechanism)
             if unique is not None:
                 return unique
@@ -416,8 +443,10 @@ class System:
             # constraint spaces and friction as the wrenches.
             solution = closed_chains.solve(problem, "kkt")
         else:
-            vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
-            rows = vdot.reshape(problem.states, self.nv)
+            if not known_motion:
+                vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
+            vdot = self._evaluator.checked(dynamics.newton_euler, "qdd", vdot)
+            rows = np.broadcast_to(vdot, (*problem.batch, self.nv)).reshape(problem.states, self.nv)
             solution = LoopSolution(
                 rows, np.zeros((problem.states, 0)), np.zeros(problem.states, dtype=np.int64)
             )
@@ -482,19 +511,19 @@ class System:
         self._evaluator.check_current()
         return SpecialisedSystem(self._mechanism, self._plan, names or ("forward_dynamics",))
 
-    # Springs, stops and wrenches of the mechanism.
+    # Springs, stops, wrenches and other forces of the mechanism.
 
     @property
     def elements(self) -> Elements:
-        """The springs, stops and wrenches of the mechanism on this plan."""
+        """The springs, stops, wrenches and other forces of the mechanism on this plan."""
         self._evaluator.check_current()
         if self._elements is None:
             self._elements = Elements(self._evaluator, self.neutral())
         return self._elements
 
     def element_forces(self, q: Any, v: Any) -> ElementForces:
-        """The forces of springs, stops and wrenches of the mechanism at q (..., nq) and v (..., nv): tau (..., nv) and
-        f_ext {body: (..., 6)}, as `forward_dynamics` takes them.
+        """What springs, stops, wrenches and other forces do at q (..., nq) and v (..., nv): tau (..., nv) and f_ext
+        {body: (..., 6)}, as `forward_dynamics` takes them.
 
         A simulation applies them by itself; dynamics called with a given tau does not. A joint that closes a loop has
         its springs and stops among the wrenches, and its angles lie between -pi and pi.
@@ -506,19 +535,47 @@ class System:
         )
 
     def element_energy(self, q: Any) -> np.ndarray:
-        """The energy stored in springs and stops, shape (...)."""
+        """The energy stored in springs, stops and other forces, shape (...)."""
         batch, q, _ = self._states(q, np.zeros(self.nv))
         return self.elements.energy(q).reshape(batch)
+
+    def force_outputs(self, q: Any, v: Any) -> dict[str, dict[str, np.ndarray]]:
+        """What is worth recording of every force of the mechanism at q (..., nq) and v (..., nv): {force: {output:
+        (...)}}.
+
+        Every force has its `power` [W] and, if it stores some, its `energy` [J]; the rest depends on its kind, such as
+        length, rate and tension of a spring between points. The stops of a joint are called after it, "elbow.limits".
+        """
+        batch, q, v = self._states(q, v)
+        report = self.elements.report(q, v)
+        found = {}
+        for force in self.elements.placed:
+            own = dict(report.outputs[force.name])
+            if force.kind.stores:
+                own["energy"] = report.energy[force.name]
+            own["power"] = report.power[force.name]
+            found[force.name] = {name: x.reshape(batch) for name, x in own.items()}
+        return found
+
+    def force_powers(self, q: Any, v: Any) -> dict[str, np.ndarray]:
+        """The power (...) of the forces of the mechanism by source, "friction" (of joints and dampers) and "wrenches",
+        without what comes out of the energy that they store."""
+        batch, q, v = self._states(q, v)
+        return {source: x.reshape(batch) for source, x in self.elements.powers(q, v).items()}
 
     # The edge.
 
     def program(
-        self, algorithm: Algorithm, absent: frozenset[str] = frozenset(), lanes: int | None = None
+        self,
+        algorithm: Algorithm,
+        absent: frozenset[str] = frozenset(),
+        lanes: int | None = None,
+        forces: tuple[PlacedForce, ...] = (),
     ) -> Program:
         """An algorithm on this plan, ready to run on arrays that are known to be good, with so many lanes (those of the
-        processor unless given)."""
+        processor unless given) and with these forces, such as `elements.placed`."""
         self._evaluator.check_current()
-        return self._evaluator.program(algorithm, absent, lanes=lanes)
+        return self._evaluator.program(algorithm, absent, lanes=lanes, forces=forces)
 
     def _run(self, algorithm: Algorithm, frame: str | None = None, **inputs: Any) -> dict[str, np.ndarray]:
         return self._evaluator.evaluate(algorithm, inputs, frame)
@@ -560,13 +617,12 @@ class System:
         }
         self._evaluator.check_positions("q", given["q"])
         batch = arrays.batch_shape(given)
-        rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in given.values()]
-        return batch, rows[0], rows[1]
+        return batch, arrays.rows(given["q"], batch), arrays.rows(given["v"], batch)
 
     def _node(self, joint: str) -> int:
-        if joint in self._nodes:
+        if is_one_of(joint, self._nodes):
             return self._nodes[joint]
-        if joint in self.loops:
+        if is_one_of(joint, self.loops):
             raise UnknownNameError(
                 f"Joint {joint!r} closes a loop in this plan and has no coordinates of its own in q."
             )
@@ -590,3 +646,10 @@ def _homogeneous(X: np.ndarray) -> np.ndarray:
     pose[..., :3, 3] = X[..., 9:]
     pose[..., 3, 3] = 1.0
     return pose
+
+
+def _restored(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], made: Plan | None) -> System:
+    """A system from a pickle, or a copy of one."""
+    system = System.__new__(System)
+    system._begin(mechanism, plan(mechanism, root=root, cut=cut) if made is None else made)
+    return system

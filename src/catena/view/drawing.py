@@ -112,7 +112,7 @@ def _shaded(base: Floats, polygons: list[Floats], light: Floats) -> Floats:
 def _paint_lines(ax: Any, picture: Scene) -> None:
     from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
-    styles = {"float": ("--", 1.1), "gap": (":", 1.6), "hatching": ("-", 0.9)}
+    styles = {"float": ("--", 1.1), "gap": (":", 1.6), "hatching": ("-", 0.9), "force": ("-", 1.3)}
     for role, (style, width) in styles.items():
         lines = [line for part in picture.parts if part.role == role for line in part.lines]
         if lines:

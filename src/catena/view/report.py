@@ -13,12 +13,13 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from math import prod
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from catena.formats.complete import write_complete
+from catena.errors import FormatError
+from catena.formats.complete import file_path, write_complete
+from catena.given import shown
 from catena.mechanism import GROUND
 from catena.simulation import Trajectory
 from catena.simulation.audit import Audit
@@ -50,7 +51,9 @@ INKS = {
 
 def report(run: Trajectory, path: str | os.PathLike[str] = "run.html", title: str | None = None) -> None:
     """Write the page of a run to a file; it appears complete or not at all."""
-    write_complete(Path(path), page(run, title).encode("utf-8"))
+    if title is not None and not isinstance(title, str):
+        raise FormatError(f"the title is {shown(title)}: give a string")
+    write_complete(file_path(path), page(run, title).encode("utf-8"))
 
 
 def page(run: Trajectory, title: str | None = None) -> str:
@@ -183,6 +186,7 @@ def _elements(run: Trajectory) -> str:
         ("Actuators", mechanism.actuators),
         ("Springs", mechanism.springs),
         ("Wrenches", mechanism.wrenches),
+        ("Forces", mechanism.forces),
     )
     texts = [f"{what}: {escape(', '.join(parts))}." for what, parts in named if parts]
     return f"<p>{' '.join(texts)}</p>" if texts else ""

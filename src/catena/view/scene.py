@@ -15,6 +15,7 @@ from catena.system import System
 from catena.view import theme
 from catena.view.camera import Camera, camera
 from catena.view.footing import hatching, pedestal_or_pad
+from catena.view.force_glyphs import force_strokes
 from catena.view.glyphs import joint_glyph
 from catena.view.outlines import body_outline, carried_points
 from catena.view.sites import Site, joint_sites
@@ -28,7 +29,8 @@ class Part:
     """Something to paint: the body or joint it stands for, its role, its colour, polygons and lines.
 
     Roles are "body", "joint", "loop", "locked" and "ground" for solids; "float" for the dashed line from
-    ground to a floating body, "gap" for a loop that is open, "hatching" for strokes behind ground pads.
+    ground to a floating body, "gap" for a loop that is open, "hatching" for strokes behind ground pads, "force" for
+    springs, cables and arrows of wrenches.
     """
 
     name: str
@@ -54,8 +56,9 @@ class Scene:
     has_gravity: bool
 
     def points(self) -> Floats:
-        """All corners of all solids, (n, 3)."""
+        """All corners of all solids and forces, (n, 3)."""
         corners = [polygon for part in self.parts for polygon in part.polygons]
+        corners += [line for part in self.parts if part.role == "force" for line in part.lines]
         return np.concatenate(corners) if corners else np.zeros((1, 3))
 
 
@@ -98,8 +101,12 @@ def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] 
             faces = pedestal_or_pad(site, looking.up, centres[child], extent, r)
             parts.append(Part(name, "ground", theme.GROUND, faces, []))
             if looking.is_planar and abs(looking.towards @ looking.up) < 0.5:
-                strokes = hatching(site, looking.up, looking.right, centres[child], extent, r)
-                parts.append(Part(name, "hatching", theme.FAINT_INK, [], list(strokes)))
+                lines = hatching(site, looking.up, looking.right, centres[child], extent, r)
+                parts.append(Part(name, "hatching", theme.FAINT_INK, [], list(lines)))
+    for name, element in mechanism.force_elements.items():
+        drawing = force_strokes(element, poses, r)
+        if drawing:
+            parts.append(Part(name, "force", theme.FORCE, [], drawing))
     masses = {name: (body.mass, centres[name]) for name, body in bodies.items() if body.mass > 0.0}
     body_anchors = {name: _middle(reached[name], centres[name]) for name in bodies}
     joint_anchors = {name: site.point for name, site in sites.items()}

@@ -7,6 +7,7 @@ Colour = str
 BODIES: tuple[Colour, Colour] = ("#7fa3cc", "#a9c1dc")  # neighbours along a chain alternate
 JOINT: Colour = "#3d4a5c"
 LOOP: Colour = "#e07b2e"
+FORCE: Colour = "#7a4fa3"
 LOCKED: Colour = "#9aa3ad"
 GROUND: Colour = "#b9bec5"
 FLOOR: Colour = "#f3f4f6"

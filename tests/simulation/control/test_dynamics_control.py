@@ -179,7 +179,7 @@ def test_a_tool_held_in_place_keeps_its_pose_while_the_elbow_finds_its_posture()
         (lambda s: TaskSpace(s, "tool", ct.Pose(), "stiff"), "kp is 'stiff'"),
         (lambda s: TaskSpace(s, "tool", ct.Pose(), 1.0, kd=-1.0), "kd is -1"),
         (lambda s: TaskSpace(s, "tool", ct.Pose(), 1.0, posture=[0.0]), "last dimension must be 7"),
-        (lambda s: Feedforward(s, {"joint1": "up"}), "not a position"),
+        (lambda s: Feedforward(s, {"joint1": "up"}), "no position"),
         (lambda s: GravityCompensation(s, rate=np.inf), "rate is inf"),
         (lambda s: GravityCompensation(s).start(four_bar().system()), "made for 'arm7'"),
     ],

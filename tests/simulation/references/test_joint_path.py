@@ -1,12 +1,21 @@
 """References of single joints bundled to whole states, in trees and with loops."""
 
+from math import acos
+
 import numpy as np
 import pytest
 
 import catena as ct
-from catena.mechanism.generators import arm7, four_bar, random_mechanism
+from catena.mechanism.generators import (
+    arm7,
+    four_bar,
+    random_mechanism,
+    scissor_lift,
+    spatial_four_bar,
+    walker,
+)
 from catena.simulation.control import symbols
-from catena.simulation.references import JointPath, PosePath, cubic, function, turning
+from catena.simulation.references import JointPath, PosePath, cubic, function, quintic, turning
 
 STEP = 1e-5
 
@@ -88,3 +97,59 @@ def test_loop_joints_and_impossible_motions_are_refused_in_words():
     path = JointPath(s, {"A": cubic([0, 1], [0, 1]), "B": cubic([0, 1], [0, 1])})
     with pytest.raises(ct.StateError, match="'A', 'B'.*cannot follow.*t = "):
         path.at(0.5)
+
+
+def test_loops_whose_redundant_constraints_part_at_open_stages_are_followed():
+    """Between two nodes a spatial four-bar is a little open, and its constraints do not agree on any motion there."""
+    s = spatial_four_bar().system()
+    path = JointPath(s, {"A": quintic([0.0, 1.0], [0.1, 1.3])}, rest=s.assemble({"A": 0.1}))
+    q, v, a = path.at(np.linspace(0.0, 1.0, 101))
+    np.testing.assert_allclose(s.closure(q, v), 0.0, atol=1e-11)
+    s.inverse_dynamics(q, v, a)
+
+
+def test_a_wanted_acceleration_of_zero_is_within_reach():
+    """In the middle of a cubic, or of a quintic with all legs moving alike, only rounding is left of what is wanted."""
+    s = scissor_lift(2).system()
+    for joint in s.joints:
+        for end in (-1.2, -0.76, 0.76, 0.98, 1.2):
+            try:
+                s.assemble({joint: end})
+            except ct.LoopError:
+                continue
+            q, v, a = JointPath(s, {joint: cubic([0.0, 0.2], [0.0, end])}).at([0.1])
+            np.testing.assert_allclose(s.closure(q, v), 0.0, atol=1e-11)
+            np.testing.assert_allclose(a[:, s.slice_v(joint)], 0.0, atol=1e-10)
+    s, thigh = walker().system(), 0.3
+    legs = [name.removesuffix("/knee") for name in s.joints if name.endswith("/knee")]
+    bent = [acos(h / (2 * thigh)) - acos(0.5 / (2 * thigh)) for h in (0.22, 0.52)]
+    joints = {f"{leg}/roll": 0.0 for leg in legs}
+    joints |= {f"{leg}/pitch": quintic([0.3, 1.2], [-x for x in bent]) for leg in legs}
+    joints |= {f"{leg}/knee": quintic([0.3, 1.2], [2 * x for x in bent]) for leg in legs}
+    start = s.assemble({name: x if x == 0.0 else x.at(0.0).q for name, x in joints.items()})
+    q, v, _ = JointPath(s, joints, rest=start, step=0.1).at([0.75])
+    np.testing.assert_allclose(s.closure(q, v), 0.0, atol=1e-10)
+
+
+def test_a_standing_reference_with_rounding_in_its_rates_is_within_reach():
+    """Velocities of 1e-15 rad/s that do not fit together are no motion that loops could object to."""
+    s = four_bar().system()
+    rest = s.assemble({"A": 0.3})
+    noise = {joint: float(rest[s.slice_q(joint)][0]) for joint in s.joints}
+    path = JointPath(
+        s, {j: lambda t, x=x, k=k: (x, 3e-15 * (-1) ** k, 1e-13) for k, (j, x) in enumerate(noise.items())}, rest
+    )  # fmt: skip
+    np.testing.assert_allclose(path.at([0.0, 0.4]).q, [rest, rest], atol=1e-12)
+
+
+def test_a_dead_point_is_still_refused():
+    """The rocker at the end of its swing cannot go on, whatever the crank does."""
+    crank, coupler, rocker, ground = 0.4, 1.2, 0.9, 1.0
+    s = four_bar(crank, coupler, rocker, ground).system(cut=["B"])
+    # Crank and coupler in line: the rocker's angle from its start there, by the law of cosines.
+    corner = np.arccos((ground**2 + rocker**2 - (crank + coupler) ** 2) / (2 * ground * rocker))
+    R = s.pose(s.neutral(), "rocker").R
+    end = (np.pi - corner) - np.arctan2(R[2, 0], R[0, 0])
+    path = JointPath(s, {"D": cubic([0.0, 1.0], [0.0, 2.0 * end])})
+    with pytest.raises(ct.StateError, match="'D'.*cannot follow"):
+        path.at(np.linspace(0.0, 1.0, 21))

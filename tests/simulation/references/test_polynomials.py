@@ -119,7 +119,7 @@ def test_a_constant_rests():
         (lambda: spline([0.0, 1.0, 2.0], [0.0, 1.0, 2.0], ends="periodic"), "ends where it begins"),
         (lambda: spline([0.0, 1.0, 2.0], [0.0, 1.0, 2.0], ends="free"), "too few"),
         (lambda: cubic([0.0, 1.0], [0.0, 1.0]).at(np.nan), "finite"),
-        (lambda: constant("here"), "not a position"),
+        (lambda: constant("here"), "no position"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_words(make, words):

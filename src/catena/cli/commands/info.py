@@ -72,6 +72,7 @@ def _print_parts(about: dict[str, Any], console: Console) -> None:
     _section("actuators", ("actuator", "joint", "gear", "limits"), _actuators(about), console)
     _section("springs", ("spring", "acts on", "stiffness", "damping"), _springs(about), console)
     _section("wrenches", ("wrench", "frame", "moment [N m]", "force [N]", "axes"), _wrenches(about), console)
+    _section("forces", ("force", "kind", "acts on"), _forces(about), console)
 
 
 def _section(title: str, head: tuple[str, ...], rows: Iterable[tuple[str, ...]], console: Console) -> None:
@@ -112,6 +113,10 @@ def _wrenches(about: dict[str, Any]) -> Iterable[tuple[str, ...]]:
     return [
         (w["name"], w["frame"], _cell(w["moment"]), _cell(w["force"]), w["axes"]) for w in about["wrenches"]
     ]
+
+
+def _forces(about: dict[str, Any]) -> Iterable[tuple[str, ...]]:
+    return [(f["name"], f["kind"], f.get("joint") or " - ".join(f["between"])) for f in about["forces"]]
 
 
 def _print_loops(report: str, console: Console) -> None:

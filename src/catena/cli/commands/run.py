@@ -20,13 +20,13 @@ from catena.cli.parsing import Commands, Group, Parser, one_of
 from catena.cli.summary import as_data, print_summary, what_is_left
 from catena.mechanism import Mechanism
 from catena.simulation import simulate
-from catena.simulation.arguments import INTEGRATORS
 from catena.simulation.drift import NAMES as DRIFTS
+from catena.simulation.methods import INTEGRATORS
 
 ABOUT = "simulate a model"
 TEXT = """The motion starts from the model's own initial state, or from what --q and --v say. Joints that are not named
-follow: loops are closed, and of all velocities left the one of least kinetic energy is taken (name a joint with
-value 0 to keep it still)."""
+follow from the loops they are on, with least kinetic energy where those leave a choice (name a joint with value 0
+to keep it still); the others stand still."""
 EXAMPLES = """  catena run four_bar --v A=2 --time 5 --plot
   catena run robot.toml --control hold --out run.nc --report run.html
   catena run 'chain(2, axes="y")' --q joint1=30deg --event joint2=0

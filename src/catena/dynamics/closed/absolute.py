@@ -18,7 +18,13 @@ from catena.dynamics.closed.joint_graph import (
     tree_accelerations,
 )
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution, row_scale, row_weight, typical_inertia
-from catena.dynamics.closed.square_root import constrained, positive_definite, solve_lower, solve_upper
+from catena.dynamics.closed.square_root import (
+    constrained,
+    divide_lower,
+    positive_definite,
+    solve_lower,
+    solve_upper,
+)
 from catena.kinematics.stacks import apply, transposed
 
 
@@ -46,7 +52,7 @@ def absolute(problem: LoopProblem) -> LoopSolution:
         plan.name,
         np.tile(typical_inertia(np.eye(6), problem.mass, problem.length), plan.n - 1),
     )
-    mobility = [np.linalg.solve(L, transposed(d)) for d in D]
+    mobility = [divide_lower(L, transposed(d)) for d in D]
     scales = [row_scale(j.Phi, m, problem.length) for j, m in zip(joints, mobility, strict=True)]
     scale = np.concatenate(scales, axis=-1)
     A = (

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from catena.dynamics.closed.problem import LoopProblem
+from catena.dynamics.closed.square_root import divide_lower, solve_upper
 from catena.errors import LoopError
 from catena.kinematics.assembly import least_squares
 from catena.kinematics.held import Held
@@ -33,11 +34,11 @@ def consistent_velocity(problem: LoopProblem, held: Sequence[Held], slack: float
     """
     L = problem.equations[0]
     rows, wanted = _held_rows(problem, held)
-    root = transposed(np.linalg.solve(L, transposed(rows)))
+    root = transposed(divide_lower(L, transposed(rows)))
     y = np.zeros((problem.states, problem.plan.nv))
     for k in range(problem.states):
         y[k] = _one_state(problem, k, root[k], wanted[k], slack, held)
-    return np.linalg.solve(transposed(L), y[..., None])[..., 0]
+    return solve_upper(L, y)
 
 
 def _one_state(
@@ -92,7 +93,7 @@ def _null_space(A: np.ndarray, cutoff: float) -> np.ndarray:
 def _complaint(
     problem: LoopProblem, k: int, opening: np.ndarray, change: float, missed: float, held: Sequence[Held]
 ) -> str:
-    names = ", ".join(repr(h.name) for h in held)
+    names = ", ".join(repr(h.name) for h in held if h.given)
     if missed > float(np.abs(opening).max(initial=0.0)):
         return (
             f"The joints of {problem.plan.name!r} cannot move as given for {names}: the values contradict "

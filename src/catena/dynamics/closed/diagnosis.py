@@ -19,6 +19,7 @@ import numpy as np
 
 from catena.dynamics.closed.motion_problem import motion_problem
 from catena.dynamics.closed.problem import RANK_TOLERANCE, LoopProblem
+from catena.dynamics.closed.square_root import divide_upper
 from catena.kinematics.assembly import CLOSED, close
 from catena.kinematics.closure import Runner
 from catena.kinematics.coordinates import difference, integrate
@@ -153,7 +154,7 @@ def diagnose(
     rank, weak = _rank(s, tolerance), _rank(s, NEARLY)
     generic, lost, near = rank, False, False
     if rank < problem.plan.nv and rank < len(problem.scaled[0]):
-        free = np.linalg.solve(problem.equations[0][0].T, Vt[rank:].T)
+        free = divide_upper(problem.equations[0][0], Vt[rank:].T)
         beside = [_values_beside(runner, q, free @ z) for z in _directions(free.shape[1])]
         found = [values for values in beside if values is not None]
         generic, lost = max([rank, *(_rank(values, tolerance) for values in found)]), not found

@@ -1,11 +1,12 @@
 """Closed chains by elimination on the graph, compiled in lanes (`dynamics.loop_elimination`): what "auto" takes.
 
 Each state comes with the defect of its solution, the square sum of what is missing in the equations of motion
-and constraints as parts of what is at work in them. A solution that satisfies both is the right one, because H is
-positive definite. But a constraint that is weak beside the others, as next to a singular configuration, can be missed
-altogether and hardly show; it is found slowly, so that refinements go on changing the solution. States with too
-large a defect or change (there, among loops that interlock deeply, or where a body without inertia moves only
-because the loops move it) are solved again by the rank-revealing decomposition of `kkt`.
+and constraints, as parts of all that was summed up in them, which does not vanish where the sum does. A
+solution that satisfies both is the right one, because H is positive definite. But a constraint that is weak
+beside the others, as next to a singular configuration, can be missed altogether and hardly show; it is found
+slowly, so that refinements go on changing the solution. States with too large a defect or change (there,
+among loops that interlock deeply, or where a body without inertia moves only because the loops move it) are
+solved again by the rank-revealing decomposition of `kkt`.
 """
 
 from functools import cached_property, lru_cache
@@ -19,15 +20,21 @@ from catena.dynamics.loop_elimination import columns_for, loop_elimination
 from catena.joints import JointKind
 from catena.structure import Plan
 
-# Forces and accelerations that may be missing, as a part of those at work (1e-10), squared.
+# Forces and accelerations that may be missing, as a part of those that were summed up (1e-10), squared.
 TRUSTED_DEFECT = 1e-20
-# The last refinement must change little beside the one before, or next to nothing.
-TRUSTED_PROGRESS, TRUSTED_CHANGE = 1e-2, 1e-12
+# What further refinements would still change, as a part of the accelerations that were summed up.
+TRUSTED_CHANGE = 1e-12
 
 
 def is_trusted(defect: Any, change: Any, before: Any, size: Any) -> Any:
-    """Whether a solution satisfies the equations and has settled; numbers or arrays."""
-    return (defect < TRUSTED_DEFECT) & (change <= TRUSTED_PROGRESS * before + TRUSTED_CHANGE * size)
+    """Whether a solution satisfies the equations and has settled; numbers or arrays.
+
+    Refinements converge linearly: after the last two changed the accelerations by `before` and `change`, the next would
+    by change^2 / before. Where they do not converge, because all that is left is rounding or because they go on for
+    long, the next is taken to change as much as the last.
+    """
+    allowed = TRUSTED_CHANGE * size
+    return (defect < TRUSTED_DEFECT) & ((change <= allowed) | (change * change <= allowed * before))
 
 
 class EliminationSolution(LoopSolution):

@@ -4,7 +4,7 @@ to follow and loops respected, so that it does not depend on which joints the pl
 import numpy as np
 
 from catena.dynamics.closed.problem import LoopProblem
-from catena.dynamics.closed.square_root import effective
+from catena.dynamics.closed.square_root import divide_lower, effective
 from catena.kinematics.stacks import transposed
 
 # A joint that loops hold still feels no inertia but a wall; its inertia counts for no more than this many times what
@@ -16,7 +16,7 @@ def felt_inertia(problem: LoopProblem, joint: str) -> np.ndarray:
     """The inertia (nv of the joint,) of each velocity component of a joint of the tree or of a loop, in the first state
     of a problem: 1 / (j H^-1 j^T) for the row j that takes the velocities of the tree to that component."""
     L, A = problem.equations[0], problem.scaled
-    root = np.linalg.solve(L, transposed(_rows(problem, joint)))
+    root = divide_lower(L, transposed(_rows(problem, joint)))
     _, sigma, Vt = np.linalg.svd(A, full_matrices=False)
     blocked = Vt * effective(sigma, problem.tolerance)[..., None]
     closed = root - transposed(blocked) @ (blocked @ root)

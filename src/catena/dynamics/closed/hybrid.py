@@ -16,7 +16,13 @@ import numpy as np
 
 from catena.dynamics.closed.elimination import is_for, is_trusted
 from catena.dynamics.closed.problem import LoopProblem, row_scale, row_weight, typical_inertia
-from catena.dynamics.closed.square_root import constrained, positive_definite, solve_lower, solve_upper
+from catena.dynamics.closed.square_root import (
+    constrained,
+    divide_lower,
+    positive_definite,
+    solve_lower,
+    solve_upper,
+)
 from catena.dynamics.loop_elimination import columns_for
 from catena.dynamics.loop_elimination.hybrid import hybrid_elimination
 from catena.kinematics.stacks import apply, transposed
@@ -77,11 +83,11 @@ def hybrid_kkt(
     typical = typical_inertia(problem.motions.S_rows, problem.mass, problem.length)[..., free]
     L, _, force = positive_definite(H[:, free][..., free], force, J_f, gamma, rows, plan.name, typical)
     scales = [
-        row_scale(s.Phi, np.linalg.solve(L, transposed(s.J_rel[..., free])), problem.length)
+        row_scale(s.Phi, divide_lower(L, transposed(s.J_rel[..., free])), problem.length)
         for s in problem.loops
     ]
     scale = np.concatenate(scales, axis=-1) if scales else np.zeros((problem.states, 0))
-    A = transposed(np.linalg.solve(L, transposed(J_f))) / scale[..., None]
+    A = transposed(divide_lower(L, transposed(J_f))) / scale[..., None]
     unbound = solve_lower(L, force)
     y, mu, _ = constrained(A, unbound, -gamma / scale, problem.tolerance)
     vdot[:, free] = solve_upper(L, y)

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.closed.square_root import effective, positive_definite
+from catena.dynamics.closed.square_root import divide_lower, effective, positive_definite
 from catena.dynamics.composite_body import composite_body
 from catena.dynamics.friction import friction_at
 from catena.dynamics.newton_euler import newton_euler
 from catena.kinematics import stacks
 from catena.kinematics.closure import LoopState, Motions, Runner, loop_kinematics, tree_motions
+from catena.kinematics.extent import extent
 from catena.structure import Plan
 
 # A singular value of the scaled constraints below this part of the largest counts as zero. Rounding is near
@@ -132,21 +133,8 @@ class LoopProblem:
 
     @cached_property
     def length(self) -> float:
-        """The size of the mechanism [m]: the largest distance of a joint from the middle of all joints on its body."""
-        plan = self.plan
-        places: list[list[np.ndarray]] = [[] for _ in range(plan.n)]
-        # Joints that hold nothing are nowhere, so a pinned root or a floating base changes nothing.
-        for i in range(1, plan.n):
-            if plan.v_size[i] < 6:
-                places[i].append(np.zeros(3))
-                places[int(plan.parent[i])].append(plan.placement_p[i])
-        for loop in plan.loop_joints:
-            if not loop.constraints:
-                continue
-            places[loop.parent_node].append(loop.parent_p)
-            places[loop.child_node].append(loop.child_p)
-        spans = [np.linalg.norm(np.array(p) - np.mean(p, axis=0), axis=-1).max() for p in places if p]
-        return float(max(spans, default=0.0)) or 1.0
+        """The size of the mechanism [m]."""
+        return extent(self.plan)
 
     @cached_property
     def closure_error(self) -> np.ndarray:
@@ -189,7 +177,7 @@ class LoopProblem:
         for a row that is zero but for rounding."""
         L = self.equations[0]
         rows = [
-            row_scale(s.Phi, np.linalg.solve(L, stacks.transposed(s.J_rel)), self.length) for s in self.loops
+            row_scale(s.Phi, divide_lower(L, stacks.transposed(s.J_rel)), self.length) for s in self.loops
         ]
         return np.concatenate(rows, axis=-1) if rows else np.zeros((self.states, 0))
 
@@ -197,7 +185,7 @@ class LoopProblem:
     def scaled(self) -> np.ndarray:
         """The constraints in square-root form, J L^-T with scaled rows, (states, m, nv)."""
         L = self.equations[0]
-        return stacks.transposed(np.linalg.solve(L, stacks.transposed(self.J))) / self.scale[..., None]
+        return stacks.transposed(divide_lower(L, stacks.transposed(self.J))) / self.scale[..., None]
 
     @cached_property
     def rank(self) -> np.ndarray:

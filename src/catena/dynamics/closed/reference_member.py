@@ -17,6 +17,9 @@ inertia of the member (eq. 46). Directions in which the chain cannot move the ti
 member and stay in the last system as such; those that it can hardly move stay there too, as a unit mass z =
 Sigma U^T h that is geared to the member by Sigma z + U^T K a_0 + ... = 0, since Sigma^-2 would drown the member's
 own inertia in rounding.
+
+A decomposition is exact relative to its largest row only, and soft directions carry its errors. What is left of the
+equations of chains and member is therefore solved for again with the same factors, as `constrained` does in the small.
 """
 
 from collections.abc import Sequence
@@ -34,7 +37,14 @@ from catena.dynamics.closed.joint_graph import (
 )
 from catena.dynamics.closed.kkt import multipliers_of
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution, row_scale, row_weight, typical_inertia
-from catena.dynamics.closed.square_root import constrained, positive_definite, solve_lower, solve_upper
+from catena.dynamics.closed.square_root import (
+    REFINEMENTS,
+    constrained,
+    divide_lower,
+    positive_definite,
+    solve_lower,
+    solve_upper,
+)
 from catena.errors import LoopError
 from catena.kinematics import stacks
 from catena.kinematics.stacks import apply, transposed
@@ -44,12 +54,12 @@ from catena.structure import Plan
 HARDLY = 1e-2
 
 
-def reference_member(problem: LoopProblem, member: str | None = None) -> LoopSolution:
-    """Solve by eliminating the chains that support a reference member: the body called `member`, or the one that
+def reference_member(problem: LoopProblem, name: str | None = None) -> LoopSolution:
+    """Solve by eliminating the chains that support a reference member: the body called `name`, or the one that
     leaves the smallest chains."""
     plan = problem.plan
     joints = graph_joints(problem)
-    r = find_reference_member(plan, joints) if member is None else _named(plan, member)
+    r = find_reference_member(plan, joints) if name is None else _named(plan, name)
     inertias = node_inertias(problem)
     g = node_forces(problem, inertias, joints)
     a_ground = ground_acceleration(problem)
@@ -58,12 +68,19 @@ def reference_member(problem: LoopProblem, member: str | None = None) -> LoopSol
     ]
     a = np.zeros((problem.states, plan.n, 6))
     a[:, 0] = a_ground
-    a[:, r], eta = _member_acceleration(problem, inertias[r], g[:, r], chains)
-    at = 0
+    member = _Member(problem, inertias[r], chains)
+    for _ in range(1 + REFINEMENTS):
+        force = g[:, r] - a[:, r] @ inertias[r] + sum(chain.on_member() for chain in chains)
+        for chain in chains:
+            chain.open(a[:, r])
+        change, eta = member.acceleration(force)
+        a[:, r] += change
+        at = 0
+        for chain in chains:
+            chain.close(change, eta[:, at : at + chain.soft])
+            at += chain.soft
     for chain in chains:
-        soft = eta[:, at : at + chain.soft]
-        at += chain.soft
-        chain.close(a, a[:, r], soft)
+        chain.write(a)
     vdot = tree_accelerations(problem, joints, a)
     multipliers, rank = multipliers_of(problem, vdot)
     bodies = "/".join(plan.bodies[r])
@@ -112,28 +129,55 @@ def chains_of(plan: Plan, joints: Sequence[GraphJoint], r: int) -> list[tuple[li
 
 @dataclass(eq=False)
 class Chain:
-    """A chain opened at the member. Accelerations of its nodes are B s + bdot; its constraints, in the directions U
-    and with scaled rows, read Sigma z + G a_0 + rest = 0, best direction first, the last `soft` of them kept for
-    the member. `reach` (states, 6) is the size of the columns of G."""
+    """A chain opened at the member, whose equations are H s = force + C^T h and C s + K a_0 + c = 0, rows scaled.
+    Accelerations of its nodes are B s + bdot; C L^-T = U Sigma V^T, best direction first, the last `soft` of them kept
+    for the member; G is U^T K.
+
+    s (states, n) and h (states, m) are the solution so far, `free` (states, n) what the open chain does under what is
+    missing of it, and `rest` (states, m) what that leaves of the constraints, in the directions of U.
+    """
 
     nodes: list[int]
     B: dict[int, np.ndarray]
     bdot: dict[int, np.ndarray]
+    H: np.ndarray
     L: np.ndarray
-    free: np.ndarray
-    Vt: np.ndarray
+    force: np.ndarray
+    C: np.ndarray
+    K: np.ndarray
+    c: np.ndarray
+    U: np.ndarray
     sigma: np.ndarray
+    Vt: np.ndarray
     G: np.ndarray
-    reach: np.ndarray
-    rest: np.ndarray
     stiff: np.ndarray
     soft: int
+    s: np.ndarray
+    h: np.ndarray
+    free: np.ndarray
+    rest: np.ndarray
 
-    def felt(self) -> tuple[np.ndarray, np.ndarray]:
-        """Inertia (states, 6, 6) and force (states, 6) that the member feels of the eliminated directions."""
-        M = np.where(self.stiff, 1.0 / np.where(self.stiff, self.sigma, 1.0) ** 2, 0.0)
-        weighted = transposed(self.G) * M[:, None, :]
-        return weighted @ self.G, -apply(weighted, self.rest)
+    def on_member(self) -> np.ndarray:
+        """The force (states, 6) on the member of the solution so far."""
+        return apply(transposed(self.K), self.h)
+
+    def open(self, a_0: np.ndarray) -> None:
+        """What the open chain does under what is missing (step 1), while the member accelerates by a_0 (states, 6)."""
+        c = self.c + apply(self.C, self.s) + apply(self.K, a_0)
+        self.rest = apply(transposed(self.U), c)
+        if self.s.shape[-1]:
+            force = self.force - apply(self.H, self.s) + apply(transposed(self.C), self.h)
+            self.free = solve_lower(self.L, force)
+            k = self.Vt.shape[-2]
+            self.rest[:, :k] += self.sigma[:, :k] * apply(self.Vt, self.free)
+
+    def felt(self) -> np.ndarray:
+        """The inertia (states, 6, 6) that the member feels of the eliminated directions."""
+        return transposed(self.G) @ (self._inverse[..., None] ** 2 * self.G)
+
+    def pushed(self) -> np.ndarray:
+        """The force (states, 6) that the member feels of the eliminated directions."""
+        return -apply(transposed(self.G), self._inverse**2 * self.rest)
 
     def kept(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """G (states, soft, 6), Sigma and rest (states, soft) of the directions that stay, zero in states where a
@@ -142,19 +186,28 @@ class Chain:
         stay = ~self.stiff[:, last]
         return self.G[:, last] * stay[..., None], self.sigma[:, last] * stay, self.rest[:, last] * stay
 
-    def close(self, a: np.ndarray, a_0: np.ndarray, eta: np.ndarray) -> None:
-        """Write the accelerations of the nodes into a (states, n, 6), given that of the member and the forces eta
+    def close(self, a_0: np.ndarray, eta: np.ndarray) -> None:
+        """Add to the solution what belongs to the acceleration a_0 (states, 6) of the member and the forces eta
         (states, soft) in the directions that stayed (steps 3 and 4)."""
-        if not self.nodes:
-            return
-        inverse = np.where(self.stiff, 1.0 / np.where(self.stiff, self.sigma, 1.0), 0.0)
-        z = -inverse * (apply(self.G, a_0) + self.rest)
+        z = -self._inverse * (apply(self.G, a_0) + self.rest)
+        along = self._inverse * z
         last = self.sigma.shape[-1] - self.soft
+        along[:, last:] += np.where(self.stiff[:, last:], 0.0, eta)
         z[:, last:] += np.where(self.stiff[:, last:], 0.0, self.sigma[:, last:] * eta)
-        k = self.Vt.shape[-2]
-        s = solve_upper(self.L, self.free + apply(transposed(self.Vt), z[:, :k]))
+        self.h = self.h + apply(self.U, along)
+        if self.s.shape[-1]:
+            y = self.free + apply(transposed(self.Vt), z[:, : self.Vt.shape[-2]])
+            self.s = self.s + solve_upper(self.L, y)
+
+    def write(self, a: np.ndarray) -> None:
+        """Write the accelerations of the nodes into a (states, n, 6)."""
         for i in self.nodes:
-            a[:, i] = apply(self.B[i], s) + self.bdot[i]
+            a[:, i] = apply(self.B[i], self.s) + self.bdot[i]
+
+    @property
+    def _inverse(self) -> np.ndarray:
+        """1 / Sigma of the eliminated directions, zero for the others."""
+        return np.where(self.stiff, 1.0 / np.where(self.stiff, self.sigma, 1.0), 0.0)
 
 
 def _open(
@@ -205,10 +258,10 @@ def _open(
         rows = [np.eye(6)[None] if joint is None else transposed(joint.S) for joint, _ in tree]
         rows = [np.broadcast_to(x, (states, *x.shape[1:])) for x in rows]
         typical = typical_inertia(np.concatenate(rows, axis=-2), problem.mass, problem.length)
-        L, _, force = positive_definite(H, force, C, c, weight * internal, problem.plan.name, typical)
+        L, H, force = positive_definite(H, force, C, c, weight * internal, problem.plan.name, typical)
     else:
         L = np.zeros((states, 0, 0))
-    mobility = [np.linalg.solve(L, transposed(x)) if n else np.zeros((states, 0, 6)) for x in C6]
+    mobility = [divide_lower(L, transposed(x)) if n else np.zeros((states, 0, 6)) for x in C6]
     # A joint that leads straight from ground to the member is weighed with the motions of the member.
     sizes = [
         row_scale(j.Phi, m if m.shape[-2] else _member_mobility(problem, inertias[r], x), problem.length)
@@ -219,16 +272,15 @@ def _open(
     U, sigma, Vt = np.linalg.svd(A / scale[..., None], full_matrices=True)
     m = scale.shape[-1]
     sigma = np.concatenate([sigma, np.zeros((states, m - sigma.shape[-1]))], axis=-1)
-    Vt = Vt[:, : min(m, n)]
-    free = solve_lower(L, force) if n else np.zeros((states, 0))
-    Ut = transposed(U)
-    rest = apply(Ut, c / scale)
-    rest[:, : Vt.shape[-2]] += sigma[:, : Vt.shape[-2]] * apply(Vt, free)
     stiff = sigma > HARDLY * np.max(sigma, axis=-1, initial=0.0, keepdims=True)
     soft = m - int(np.min(stiff.sum(axis=-1), initial=m))
-    K = K / scale[..., None]
-    reach = np.linalg.norm(K, axis=-2)
-    return Chain(nodes, B, bdot, L, free, Vt, sigma, Ut @ K, reach, rest, stiff, soft)
+    C, K, c = C / scale[..., None], K / scale[..., None], c / scale
+    start = {"s": np.zeros((states, n)), "h": np.zeros((states, m))}
+    left = {"free": np.zeros((states, n)), "rest": np.zeros((states, m))}
+    return Chain(
+        nodes, B, bdot, H, L, force, C, K, c, U, sigma, Vt[:, : min(m, n)], transposed(U) @ K, stiff, soft,
+        **start, **left,
+    )  # fmt: skip
 
 
 def _walk(
@@ -259,41 +311,47 @@ def _walk(
     return tree, left
 
 
-def _member_acceleration(
-    problem: LoopProblem, inertia: np.ndarray, force: np.ndarray, chains: list[Chain]
-) -> tuple[np.ndarray, np.ndarray]:
-    """The acceleration of the member (states, 6) and the forces in the directions that stayed (step 2)."""
-    states = problem.states
-    soft = sum(chain.soft for chain in chains)
-    M = np.zeros((states, 6 + soft, 6 + soft))
-    M[:, :6, :6] = inertia
-    M[:, 6:, 6:] = np.eye(soft)
-    f = np.zeros((states, 6 + soft))
-    f[:, :6] = force
-    C, rest = np.zeros((states, soft, 6 + soft)), np.zeros((states, soft))
-    at = 0
-    for chain in chains:
-        felt, pushed = chain.felt()
-        M[:, :6, :6] += felt
-        f[:, :6] += pushed
-        G, sigma, known = chain.kept()
-        rows = slice(at, at + chain.soft)
-        C[:, rows, :6] = G
-        C[:, np.arange(at, at + chain.soft), 6 + np.arange(at, at + chain.soft)] = sigma
-        rest[:, rows] = known
-        at += chain.soft
-    weight = np.ones((states, soft))
-    typical = np.concatenate([typical_inertia(np.eye(6), problem.mass, problem.length), np.ones(soft)])
-    L, M, f = positive_definite(M, f, C, rest, weight, problem.plan.name, typical)
-    A = transposed(np.linalg.solve(L, transposed(C)))
-    # What a constraint on the member alone would be worth, whether or not one of the directions is one.
-    reach = np.max([chain.reach for chain in chains], axis=0, initial=0.0)
-    root = np.sqrt(np.diagonal(M, axis1=-2, axis2=-1)[:, :6])
-    size = np.max(reach / root, axis=-1)
-    # Where no chain constrains the member, what is left of a chain's own constraints is measured by unit masses.
-    size = np.where(size > 0.0, size, 1.0)
-    y, eta, _ = constrained(A, solve_lower(L, f), -rest, problem.tolerance, size)
-    return solve_upper(L, y)[:, :6], eta
+class _Member:
+    """The last system: the member with the inertia of the eliminated directions, unit masses for those that stayed,
+    and these as constraints."""
+
+    def __init__(self, problem: LoopProblem, inertia: np.ndarray, chains: list[Chain]) -> None:
+        self.problem, self.chains = problem, chains
+        states, soft = problem.states, sum(chain.soft for chain in chains)
+        M = np.zeros((states, 6 + soft, 6 + soft))
+        M[:, :6, :6] = inertia + sum(chain.felt() for chain in chains)
+        M[:, 6:, 6:] = np.eye(soft)
+        self.C = np.zeros((states, soft, 6 + soft))
+        at = 0
+        for chain in chains:
+            G, sigma, _ = chain.kept()
+            rows = np.arange(at, at + chain.soft)
+            self.C[:, rows, :6] = G
+            self.C[:, rows, 6 + rows] = sigma
+            at += chain.soft
+        typical = np.concatenate([typical_inertia(np.eye(6), problem.mass, problem.length), np.ones(soft)])
+        nothing, weight = np.zeros((states, 6 + soft)), np.ones((states, soft))
+        self.L, self.M, _ = positive_definite(
+            M, nothing, self.C, np.zeros((states, soft)), weight, problem.plan.name, typical
+        )
+        # Where the constraints had to lend inertia they push as well.
+        self.lent = 0.0 if self.M is M else 1.0
+        # What a constraint on the member alone would be worth, whether or not one of the directions is one.
+        reach = np.max([np.linalg.norm(chain.K, axis=-2) for chain in chains], axis=0, initial=0.0)
+        size = np.max(reach / np.sqrt(np.diagonal(self.M, axis1=-2, axis2=-1)[:, :6]), axis=-1)
+        # Where no chain constrains the member, what is left of a chain's own constraints is measured by unit masses.
+        self.size = np.where(size > 0.0, size, 1.0)
+
+    def acceleration(self, force: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The acceleration (states, 6) of the member under a force (states, 6) and its chains as they are opened, and
+        the forces in the directions that stayed (step 2)."""
+        f = np.zeros(self.M.shape[:-1])
+        f[:, :6] = force + sum(chain.pushed() for chain in self.chains)
+        rest = _stack([chain.kept()[2] for chain in self.chains], (len(f), 0), -1)
+        f -= self.lent * apply(transposed(self.C), rest)
+        A = transposed(divide_lower(self.L, transposed(self.C)))
+        y, eta, _ = constrained(A, solve_lower(self.L, f), -rest, self.problem.tolerance, self.size)
+        return solve_upper(self.L, y)[:, :6], eta
 
 
 def _member_mobility(problem: LoopProblem, inertia: np.ndarray, X: np.ndarray) -> np.ndarray:

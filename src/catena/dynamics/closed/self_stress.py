@@ -10,9 +10,9 @@ from catena.dynamics.closed.problem import LoopProblem
 def self_stresses(problem: LoopProblem) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """For each rank deficiency d > 0 that occurs, the indices of its states (k,), and multipliers (k, m, d) with
     J^T times which is zero, orthonormal in the scaled sense."""
-    A = problem.scaled
-    if A.shape[-2] == 0:
+    if not any(loop.constraints for loop in problem.plan.loop_joints):
         return
+    A = problem.scaled
     U = np.linalg.svd(A, full_matrices=True)[0]
     rank = problem.rank
     for r in np.unique(rank):

@@ -16,15 +16,16 @@ force.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
 from catena.dynamics.closed.problem import LoopProblem, row_scale, row_weight
-from catena.dynamics.closed.square_root import positive_definite, solve_lower, solve_upper
+from catena.dynamics.closed.square_root import divide_lower, positive_definite, solve_lower, solve_upper
 from catena.errors import LoopError, ModelError, SingularDynamicsError
+from catena.given import is_not_negative, is_one_of, real_array, shown
 from catena.kinematics import stacks
 from catena.kinematics.closure import path_motion
 from catena.spatial import Pose, orthogonal_complement
@@ -47,6 +48,8 @@ class Support:
     acceleration: Any = (0.0,) * 6
 
     def __post_init__(self) -> None:
+        if not isinstance(self.pose, Pose):
+            raise ModelError(f"a support's pose is {shown(self.pose)}; give Pose(p=..., quat=...).")
         for what in ("twist", "acceleration"):
             object.__setattr__(self, what, _finite(f"a support's {what}", getattr(self, what), 6))
 
@@ -74,16 +77,20 @@ class TipContact:
     free: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
-        who = f"contact at {self.frame!r}"
+        who = f"contact at {shown(self.frame)}"
+        if not isinstance(self.frame, str):
+            raise ModelError(f"{who}: give the name of a frame or body.")
+        if not isinstance(self.support, Support):
+            raise ModelError(f"{who}: support is {shown(self.support)}: give a Support(pose=...).")
         phi_c, phi = _spaces(who, self.constrained)
         n_c = phi_c.shape[1]
-        if self.axes not in ("support", "tip"):
-            raise ModelError(f"{who}: axes is {self.axes!r}: choose 'support' or 'tip'.")
+        if not is_one_of(self.axes, ("support", "tip")):
+            raise ModelError(f"{who}: axes is {shown(self.axes)}: choose 'support' or 'tip'.")
         put = {"constrained": phi_c, "free": phi}
         for what, size in (("acceleration", n_c), ("force", 6 - n_c)):
             value = getattr(self, what)
             put[what] = np.zeros(size) if value is None else _finite(f"{who}: {what}", value, size)
-        F = np.zeros((6 - n_c, n_c)) if self.friction is None else np.asarray(self.friction, dtype=np.float64)
+        F = np.zeros((6 - n_c, n_c)) if self.friction is None else _numbers(f"{who}: friction", self.friction)
         if F.shape != (6 - n_c, n_c) or not np.isfinite(F).all():
             raise ModelError(
                 f"{who}: friction has shape {F.shape}; give a finite matrix with a row for each of the {6 - n_c} free "
@@ -99,13 +106,13 @@ class TipContact:
         `slip` is the direction (x, y) in which the tip slides over the support; the support feels `coefficient`
         times the pressure in that direction.
         """
-        along = np.asarray(slip, dtype=np.float64)
+        along = _numbers(f"contact at {frame!r}: slip", slip)
         length = np.linalg.norm(along)
         if along.shape != (2,) or not np.isfinite(length) or length == 0.0:
             raise ModelError(
                 f"contact at {frame!r}: slip is {slip!r}; give its direction (x, y) on the support."
             )
-        if not (np.isfinite(coefficient) and coefficient >= 0.0):
+        if not is_not_negative(coefficient):
             raise ModelError(
                 f"contact at {frame!r}: the coefficient of friction is {coefficient}; it must be >= 0."
             )
@@ -177,7 +184,7 @@ def tip_contacts(problem: LoopProblem, contacts: Sequence[TipContact]) -> Contac
     C = _stacked([stacks.transposed(s.phi) @ s.J for s in sides], -2)
     b = _stacked([s.b for s in sides], -1)
     L, _, force = positive_definite(problem.H, known, C, -b, _stacked(weight, -1), problem.plan.name)
-    mobility = [np.linalg.solve(L, stacks.transposed(s.J)) for s in sides]
+    mobility = [divide_lower(L, stacks.transposed(s.J)) for s in sides]
     scale = _stacked([row_scale(s.phi, x, problem.length) for s, x in zip(sides, mobility)], -1)
     rows = _stacked([stacks.transposed(x @ s.phi) for s, x in zip(sides, mobility)], -2) / scale[..., None]
     push = _stacked([stacks.transposed(x @ s.push) for s, x in zip(sides, mobility)], -2) / scale[..., None]
@@ -196,7 +203,10 @@ def tip_contacts(problem: LoopProblem, contacts: Sequence[TipContact]) -> Contac
         parts = (h @ c.free.T + h_c @ c.constrained.T, h_c, h, g)
         passing.append(ContactForces(c.frame, *(x.reshape(*problem.batch, x.shape[-1]) for x in parts)))
     return ContactSolution(
-        vdot.reshape(*problem.batch, -1), tuple(passing), rank.reshape(problem.batch), rows.shape[-2]
+        vdot.reshape(*problem.batch, problem.plan.nv),
+        tuple(passing),
+        rank.reshape(problem.batch),
+        rows.shape[-2],
     )
 
 
@@ -302,7 +312,7 @@ def _spaces(who: str, constrained: Any) -> tuple[np.ndarray, np.ndarray]:
     """phi^c (6, n_c) and phi (6, 6 - n_c) from names or a matrix."""
     if isinstance(constrained, str):
         constrained = (constrained,)
-    if all(isinstance(name, str) for name in constrained):
+    if isinstance(constrained, Collection) and all(isinstance(name, str) for name in constrained):
         unknown = [name for name in constrained if name not in DIRECTIONS]
         if unknown or len(set(constrained)) < len(constrained):
             raise ModelError(
@@ -310,7 +320,7 @@ def _spaces(who: str, constrained: Any) -> tuple[np.ndarray, np.ndarray]:
             )
         order = [DIRECTIONS.index(name) for name in constrained]
         return np.eye(6)[:, order], np.delete(np.eye(6), order, axis=1)
-    phi_c = np.asarray(constrained, dtype=np.float64)
+    phi_c = _numbers(f"{who}: constrained", constrained)
     if phi_c.ndim != 2 or phi_c.shape[0] != 6 or not np.isfinite(phi_c).all():
         raise ModelError(
             f"{who}: constrained has shape {phi_c.shape}; give a finite matrix (6, n_c) or names."
@@ -321,9 +331,16 @@ def _spaces(who: str, constrained: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _finite(what: str, value: Any, size: int) -> np.ndarray:
-    x = np.asarray(value, dtype=np.float64)
+    x = _numbers(what, value)
     if x.ndim == 0 and size == 1:
         x = x[None]
     if x.shape[-1:] != (size,) or not np.isfinite(x).all():
-        raise ModelError(f"{what} is {value!r}; give {size} finite numbers.")
+        raise ModelError(f"{what} is {shown(value)}; give {size} finite numbers.")
     return x
+
+
+def _numbers(what: str, value: Any) -> np.ndarray:
+    try:
+        return real_array(value)
+    except ValueError as error:
+        raise ModelError(f"{what} is {shown(value)} ({error}); give numbers.") from error

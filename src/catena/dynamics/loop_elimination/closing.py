@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from catena.dynamics.loop_elimination.blocks import views
+from catena.dynamics.loop_elimination.magnitudes import Magnitudes
 from catena.dynamics.loop_elimination.schedule import REWRITTEN, SHARED, schedule
 from catena.dynamics.loop_elimination.steps import hold_by, padded, relative, resting_ground
 from catena.kernels import POSITION, VELOCITY, Algorithm, Entry, OnCall, Schedule, on_call
@@ -29,6 +30,7 @@ def stand(body: Any, parent: Any) -> None:
     body.p = Force.zero()
     body.e = np.zeros(body.joint.nv)
     body.defect = body.change = body.before = body.size = 0.0
+    body.load = Magnitudes.zero()
 
 
 @on_call

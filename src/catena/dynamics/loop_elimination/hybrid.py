@@ -55,6 +55,11 @@ def judge_driven(body: Any, parent: Any) -> None:
     judge.step(body, parent)
 
 
+hybrid_schedule = partial(
+    schedule, move=move_driven, go=articulate_driven, come_back=accelerate_driven, end=judge_driven
+)
+
+
 @lru_cache(maxsize=4)
 def hybrid_elimination(columns: int) -> Algorithm:
     """The elimination for loops of up to so many constraints, with the inputs of `hybrid_dynamics`."""
@@ -63,11 +68,8 @@ def hybrid_elimination(columns: int) -> Algorithm:
         velocities: move_driven, articulate: articulate_driven, accelerate: accelerate_driven, judge: judge_driven,
     }  # fmt: skip
     steps = [instead.get(step, step) for step in STEPS]
-    order = partial(
-        schedule, move=move_driven, go=articulate_driven, come_back=accelerate_driven, end=judge_driven
-    )
     return Algorithm(
-        f"hybrid_elimination_{columns}", base.ground, (*steps, Schedule(order)),
+        f"hybrid_elimination_{columns}", base.ground, (*steps, Schedule(hybrid_schedule)),
         inputs={**base.inputs, **DRIVE_INPUTS}, outputs={"qdd": VELOCITY, "drive": VELOCITY},
         ground_inputs=base.ground_inputs, ground_outputs=base.ground_outputs, optional=base.optional,
         rewritten=REWRITTEN | {"c", "effort"}, views=base.views, columns=columns,

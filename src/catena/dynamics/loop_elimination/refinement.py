@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.dynamics.loop_elimination.magnitudes import Magnitudes, magnitude
 from catena.dynamics.loop_elimination.steps import demand, respond
 from catena.kernels import on_call
 from catena.spatial.scalars import TINY, absolute, array
@@ -40,15 +41,32 @@ def balance(body: Any, parent: Any) -> None:
 
 @on_call
 def judge(body: Any, parent: Any) -> None:
-    """The joint force that is missing in the end, as a part of the forces at work, squared and summed."""
+    """The joint force that is missing in the end, as a part of all forces that were summed up, squared and summed.
+
+    The sum itself may vanish, as the wrench through a `Free` joint does, so the magnitudes of its terms are added up
+    beside it: those of the body, of the loops that hold it and of everything that hangs on it.
+    """
+    load = body.load + _inertial_load(body)
     missing = body.effort - body.S.T * body.f
-    size = _sum_of_magnitudes(body.f.array)
-    parts = [_part(m, absolute(e) + size) for m, e in zip(missing, body.effort, strict=True)]
+    parts = [
+        _part(m, absolute(e) + Magnitudes.of(S).dot(load))
+        for m, e, S in zip(missing, body.effort, body.S.columns(), strict=True)
+    ]
     parent.f += body.X.pull(body.f)
+    parent.load += load.pulled(body.X)
     parent.defect += body.defect + sum(parts, 0.0)
     parent.change += body.change + body.last_change
     parent.before += body.before + body.change_before
-    parent.size += body.size + _sum_of_magnitudes(body.a.array)
+    parent.size += body.size + body.pace.angular + body.pace.linear
+
+
+def _inertial_load(body: Any) -> Magnitudes:
+    """What the force I a + p0 that the body's motion takes is summed up from."""
+    inertia, a = body.inertia, body.pace
+    I, h = np.trace(inertia.I), magnitude(inertia.h)  # noqa: E741
+    return Magnitudes(I * a.angular + h * a.linear, h * a.angular + inertia.mass * a.linear) + Magnitudes.of(
+        body.p0
+    )
 
 
 @on_call
@@ -75,21 +93,22 @@ def pass_drag_on(multiplier: Any) -> None:
 
 @on_call
 def judge_loop(multiplier: Any, child: Any, parent: Any) -> None:
-    """The acceleration by which the loop is not closed in the end, as a part of the accelerations at work."""
+    """The acceleration by which the loop is not closed in the end, as a part of all that were summed up; and what its
+    forces add to those that are summed up for its two bodies."""
     gap = multiplier.gamma + multiplier.K_child.T * child.a + multiplier.K_parent.T * parent.a
-    bodies = _sum_of_magnitudes(child.a.array) + _sum_of_magnitudes(parent.a.array)
-    child.defect += sum(
-        [_part(g, absolute(c) + bodies) for g, c in zip(gap, multiplier.gamma, strict=True)], 0.0
-    )
-
-
-def _sum_of_magnitudes(entries: Any) -> Any:
-    return sum([absolute(x) for x in entries], 0.0)
+    sides = ((child, multiplier.K_child), (parent, multiplier.K_parent))
+    for k, g in enumerate(gap):
+        whole = sum([Magnitudes.of(K.columns()[k]).dot(body.pace) for body, K in sides], 0.0)
+        child.defect += _part(g, whole)
+    for body, K in sides:
+        for force, column in zip(multiplier.total, K.columns(), strict=True):
+            body.load += Magnitudes.of(column) * absolute(force)
 
 
 def _part(rest: Any, whole: Any) -> Any:
     """(rest / whole)^2, and zero where there is nothing."""
-    return (rest * rest) / (whole * whole + TINY)
+    part = rest / (whole + TINY)
+    return part * part
 
 
 @on_call
@@ -128,5 +147,5 @@ def accelerate_again(body: Any, parent: Any) -> None:
     dq, body.da = respond(body, body.X * parent.da)
     body.a += body.da
     body.qdd = body.qdd + dq
-    body.change_before, body.last_change = body.last_change, _sum_of_magnitudes(body.da.array)
+    body.change_before, body.last_change = body.last_change, magnitude(body.da.array)
     demand(body)

@@ -139,7 +139,7 @@ def _eliminate(
             if k in coupled:
                 entries.append(Entry(soften, k, places[:1]))
             if joint.drags:
-                entries.append(Entry(drag, k, places))
+                entries.append(Entry(drag, k, (*places, at.flows(0))))
 
     for step in order:
         if isinstance(step, LoopGoes):

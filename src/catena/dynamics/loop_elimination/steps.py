@@ -8,7 +8,9 @@ import numpy as np
 
 from catena.dynamics.friction import friction_at, friction_force
 from catena.dynamics.loop_elimination.blocks import Symmetric, Triangle
+from catena.dynamics.loop_elimination.magnitudes import Magnitudes
 from catena.kernels import on_call
+from catena.kinematics.along import along, gram_inverse
 from catena.spatial import (
     ArticulatedInertia,
     Force,
@@ -20,7 +22,7 @@ from catena.spatial import (
     is_symbolic,
     spd_inverse,
 )
-from catena.spatial.scalars import array
+from catena.spatial.scalars import absolute, array
 
 REGULARISATION = 1e-11
 # Loops that act on each other pass on the rounding errors of what each other blocks, which are of the order of
@@ -38,6 +40,8 @@ def resting_ground(ground: Any) -> None:
     ground.p = Force.zero()
     ground.f = Force.zero()
     ground.defect = ground.change = ground.before = ground.size = 0.0
+    ground.lost = 0.0
+    ground.load = ground.pace = Magnitudes.zero()
 
 
 def ground(ground: Any) -> None:
@@ -45,6 +49,7 @@ def ground(ground: Any) -> None:
     alone."""
     resting_ground(ground)
     ground.a = ground.a_base + Motion(array([0.0, 0.0, 0.0, *(-ground.gravity)]))
+    ground.pace = Magnitudes.of(ground.a)
 
 
 # The mechanism as it stands and moves.
@@ -65,6 +70,7 @@ def velocities(body: Any, parent: Any) -> None:
     body.p = body.p0
     body.e = np.zeros(body.joint.nv)
     body.defect = body.change = body.before = body.size = 0.0
+    body.load = Magnitudes.zero()
 
 
 @on_call
@@ -79,7 +85,7 @@ def start(loop: Any, child: Any, parent: Any) -> None:
     else:
         q = loop.joint.coordinates(X)
         Phi = padded(loop.joint.constraint_space(q), loop.columns)
-        c = c + loop.joint.bias(q, _along(loop.joint.motion_space(q), v_joint))
+        c = c + loop.joint.bias(q, along(loop.joint.motion_space(q), v_joint))
     hold_by(loop, X, Phi, -(Phi.T * c))
 
 
@@ -100,34 +106,27 @@ def soften(multiplier: Any) -> None:
 
 
 @on_call
-def drag(loop: Any, child: Any, parent: Any) -> None:
-    """The friction of the loop's own joint, as the force that it takes from both bodies."""
+def drag(loop: Any, child: Any, parent: Any, ground: Any) -> None:
+    """The friction of the loop's own joint, as the force it takes from both bodies; the ground counts its power."""
     X = relative(loop, child, parent)
     v_joint = loop.on_child * child.v - X * (loop.on_parent * parent.v)
     S = loop.joint.motion_space(loop.neutral if loop.moves_alike else loop.joint.coordinates(X))
-    v = _along(S, v_joint)
+    v = along(S, v_joint)
     effort = friction_at(loop.damping, loop.friction, v)
     # The wrench in the span of S that does this work; any other differs by what the constraints take up.
-    f = Force((S * (_gram_inverse(S) @ effort)).array)
+    f = Force((S * (gram_inverse(S) @ effort)).array)
     loop.drag_child = loop.on_child.pull(f)
     loop.drag_parent = -loop.on_parent.pull(X.pull(f))
     child.p += loop.drag_child
     parent.p += loop.drag_parent
+    ground.lost += effort @ v
+    child.load += Magnitudes.of(loop.drag_child)
+    parent.load += Magnitudes.of(loop.drag_parent)
 
 
 def relative(loop: Any, child: Any, parent: Any) -> Transform:
     """The transform from the parent's side of the loop joint to the child's."""
     return (loop.on_child * child.pose) * (loop.on_parent * parent.pose).inverse()
-
-
-def _gram_inverse(S: MotionSpace) -> np.ndarray:
-    """(S^T S)^-1; where two axes of a joint fall together they share what they move."""
-    return spd_inverse(S.array.T @ S.array + 1e-14 * np.eye(S.n))
-
-
-def _along(S: MotionSpace, v: Motion) -> np.ndarray:
-    """The joint velocity whose motion is nearest to v."""
-    return _gram_inverse(S) @ (S.array.T @ v.array)
 
 
 def _mobility(scale: np.ndarray, column: np.ndarray) -> Any:
@@ -304,9 +303,21 @@ def release(body: Any, link: Any, multiplier: Any) -> None:
 @on_call
 def accelerate(body: Any, parent: Any) -> None:
     """Each joint accelerates as its force, its parent and the loops have it."""
+    body.pace = _pace(body, parent)
     body.qdd, body.a = respond(body, body.X * parent.a + body.c)
     body.last_change = 0.0
     demand(body)
+
+
+def _pace(body: Any, parent: Any) -> Magnitudes:
+    """What the acceleration of a body is summed up from. The acceleration itself may vanish: in free fall, where loops
+    take back what forces do, or where velocities make none."""
+    a, v = body.X * parent.a + body.c, Magnitudes.of(body.v)
+    pace = parent.pace.moved(body.X) + Magnitudes.of(body.c) + v * v.angular
+    for k, (S, U) in enumerate(zip(body.S.columns(), body.U.columns(), strict=True)):
+        step = body.d_inv[k] * (absolute(body.u[k]) + absolute(U.dot(a)) + absolute(body.e[k]))
+        pace = pace + Magnitudes.of(S) * step
+    return pace
 
 
 def respond(body: Any, a: Motion) -> tuple[np.ndarray, Motion]:

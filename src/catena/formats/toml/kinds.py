@@ -62,17 +62,26 @@ def make_kind(word: str, arguments: Mapping[str, Any]) -> JointKind:
     if ":" not in word:
         made, _ = BUILT_IN[word]
         return Sdof(*arguments["motions"]) if made is Sdof else made(**arguments)
-    user_made = find_class(word)
+    return make_users(word, arguments, JointKind)
+
+
+def make_users(reference: str, arguments: Mapping[str, Any], base: type[Any]) -> Any:
+    """Return the kind that "module:Class" names with its arguments; it must derive from `base`."""
+    return make(reference, find_class(reference, base), arguments)
+
+
+def make(word: str, made: type[Any], arguments: Mapping[str, Any]) -> Any:
+    """Return an instance of a class of kinds; lists become tuples, because kinds are compared and hashed."""
     try:
-        return user_made(**{key: _frozen(value) for key, value in arguments.items()})
+        return made(**{key: _frozen(value) for key, value in arguments.items()})
     except CatenaError:
         raise
     except Exception as error:
         raise FormatError(f"kind {word!r} does not accept its arguments: {error}") from error
 
 
-def find_class(reference: str) -> type[JointKind]:
-    """Import the class that "module:Class" names; it must be a kind of joint."""
+def find_class(reference: str, base: type[Any] = JointKind) -> type[Any]:
+    """Import the class that "module:Class" names; it must be a kind of joint, or of what else derives from `base`."""
     if not _REFERENCE.fullmatch(reference):
         raise FormatError(
             f"kind {reference!r} is not a name: give 'module:Class', such as 'rails:ParabolicRail'"
@@ -89,10 +98,13 @@ def find_class(reference: str) -> type[JointKind]:
         found = getattr(found, part, None)
     if found is None:
         raise FormatError(f"kind {reference!r}: module {module!r} has no class {name!r}: check the name")
-    if not (isinstance(found, type) and issubclass(found, JointKind)):
-        raise FormatError(f"kind {reference!r} is no kind of joint: name a subclass of catena.JointKind")
+    if not (isinstance(found, type) and issubclass(found, base)):
+        what = base.__name__.removesuffix("Kind").lower()
+        raise FormatError(
+            f"kind {reference!r} is no kind of {what}: name a subclass of catena.{base.__name__}"
+        )
     if isabstract(found):
-        missing = ", ".join(sorted(found.__abstractmethods__))
+        missing = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
         raise FormatError(f"kind {reference!r} does not define {missing}: it cannot be used yet")
     return found
 
@@ -101,7 +113,7 @@ def describe_kind(kind: JointKind) -> tuple[str, dict[str, Any]]:
     """Return the word of a kind and its arguments, in the order they are written; the reverse of `make_kind`."""
     word = _WORDS.get(type(kind))
     if word is None:
-        return _describe_users(kind)
+        return describe_users(kind, JointKind)
     return word, {key: _axis(key, getattr(kind, key)) for key in BUILT_IN[word][1]}
 
 
@@ -112,16 +124,18 @@ def _axis(key: str, value: Any) -> Any:
     return next((letter for letter, direction in NAMED.items() if direction == value), value)
 
 
-def _describe_users(kind: JointKind) -> tuple[str, dict[str, Any]]:
+def describe_users(kind: Any, base: type[Any]) -> tuple[str, dict[str, Any]]:
+    """Return "module:Class" of a user's kind, which derives from `base`, and its arguments."""
     made = type(kind)
     reference = f"{made.__module__}:{made.__qualname__}"
     if made.__module__ == "__main__" or "<locals>" in made.__qualname__:
         raise FormatError(
             f"kind {made.__name__!r} cannot be imported by others: define it in a module of its own"
         )
-    if find_class(reference) is not made:
+    if find_class(reference, base) is not made:
+        what = base.__name__.removesuffix("Kind").lower()
         raise FormatError(
-            f"kind {reference!r} names another class than the joint has: give them different names"
+            f"kind {reference!r} names another class than the {what} has: give them different names"
         )
     if not is_dataclass(kind):
         raise FormatError(f"kind {reference!r} does not tell its arguments: make it a frozen dataclass")
@@ -129,7 +143,7 @@ def _describe_users(kind: JointKind) -> tuple[str, dict[str, Any]]:
         field.name: _plain(reference, getattr(kind, field.name)) for field in fields(kind) if field.init
     }
     try:
-        same = bool(make_kind(reference, arguments) == kind)
+        same = bool(make_users(reference, arguments, base) == kind)
     except (CatenaError, ValueError):
         same = False
     if not same:

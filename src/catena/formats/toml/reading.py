@@ -12,16 +12,24 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from catena.errors import FormatError
+from catena.formats.toml.forces import add_force
 from catena.formats.toml.kinds import AXES, BUILT_IN, keys_of, make_kind
 from catena.formats.toml.lines import Lines
 from catena.formats.toml.schema import FORMAT, KEYS, MANY, ONCE
 from catena.formats.toml.tables import Table, suggestion
+from catena.given import shown
 from catena.joints import JointKind
 from catena.mechanism import Mechanism
+
+DEEPEST = 100
+"""How many parts a dotted key may have: models need three or four, and thousands take seconds to read."""
+_PART = r"""(?>"(?:\\.|[^"\\\n])*"|'[^'\n]*'|[A-Za-z0-9_-]+)"""
+_TOO_DEEP = re.compile(rf"(?:^|[\[{{,])[ \t]*(?:{_PART}[ \t]*\.[ \t]*){{{DEEPEST}}}", re.MULTILINE)
 
 
 def read(text: str, file: str) -> Mechanism:
     """Return the mechanism that a TOML text describes; `file` is what messages call the text."""
+    _check_depth(text, file)
     try:
         content = tomllib.loads(text)
         lines = Lines(text)
@@ -39,7 +47,7 @@ def read(text: str, file: str) -> Mechanism:
 
     head = top.inner("mechanism", "mechanism")
     head.check_keys(*KEYS["mechanism"])
-    head.who = f"mechanism {head.text('name')!r}"
+    head.who = f"mechanism {shown(head.text('name'))}"
     given = {"gravity": head.numbers("gravity")} if "gravity" in head else {}
     with head.at_fault():
         mechanism = Mechanism(head.text("name"), **given)
@@ -49,6 +57,16 @@ def read(text: str, file: str) -> Mechanism:
     if "initial" in top:
         _set_initial(mechanism, top.inner("initial", "initial"))
     return mechanism
+
+
+def _check_depth(text: str, file: str) -> None:
+    """Refuse keys of very many parts before they are read."""
+    found = _TOO_DEEP.search(text)
+    if found:
+        line = text.count("\n", 0, found.end()) + 1
+        raise FormatError(
+            f"{file}:{line}: a key has more than {DEEPEST} parts: no table of a model is that deep"
+        )
 
 
 def _syntax_error(error: tomllib.TOMLDecodeError, text: str, file: str) -> NoReturn:
@@ -67,9 +85,11 @@ def _check_top(top: Table) -> None:
     """Refuse unknown tables, tables in the wrong brackets, a missing [mechanism] and files of the future."""
     version = top.content.get("format", FORMAT)
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        top.fail(f"format is {version!r}: give format = {FORMAT}", "format")
+        top.fail(f"format is {shown(version)}: give format = {FORMAT}", "format")
     if version > FORMAT:
-        top.fail(f"format is {version}, this Catena knows {FORMAT}: read it with a newer Catena", "format")
+        top.fail(
+            f"format is {shown(version)}, this Catena knows {FORMAT}: read it with a newer Catena", "format"
+        )
     top.check_keys((), ("format", *ONCE, *MANY))
     if "mechanism" not in top:
         top.fail('there is no [mechanism] table: a model begins with [mechanism] and name = "..."')
@@ -88,7 +108,7 @@ def _check_top(top: Table) -> None:
 def _named(word: str, index: int, content: dict[str, Any], file: str, lines: Lines) -> Table:
     """The table of a part, which messages call by its name as soon as it is known to have one."""
     name = content.get("name")
-    who = f"{word} {name!r}" if isinstance(name, str) else f"{word} {index + 1}"
+    who = f"{word} {shown(name)}" if isinstance(name, str) else f"{word} {index + 1}"
     return Table(content, who, (word, index), file, lines)
 
 
@@ -107,7 +127,7 @@ def _add_joint(mechanism: Mechanism, table: Table) -> Mechanism:
         table.check_keys(required, (*sorted(arguments), *optional))
     word = table.text("kind")
     if ":" not in word and word not in BUILT_IN:
-        table.fail(f"no kind of joint is named {word!r}: {suggestion(word, list(BUILT_IN))}", "kind")
+        table.fail(f"no kind of joint is named {shown(word)}: {suggestion(word, list(BUILT_IN))}", "kind")
     table.check_keys(required, (*keys_of(word), *optional))
     options = _options(table, "damping", "friction", "limits", "limit_stiffness", "limit_damping")
     for side in ("in_parent", "in_child"):
@@ -216,4 +236,5 @@ ADD: dict[str, Callable[[Mechanism, Table], Mechanism]] = {
     "actuator": _add_actuator,
     "spring": _add_spring,
     "wrench": _add_wrench,
+    "force": add_force,
 }

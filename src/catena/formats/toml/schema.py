@@ -8,7 +8,7 @@ FORMAT = 1
 ONCE = ("mechanism", "initial")
 """Tables that stand once, in single brackets."""
 
-MANY = ("body", "joint", "frame", "actuator", "spring", "wrench")
+MANY = ("body", "joint", "frame", "actuator", "spring", "wrench", "force")
 """Tables that stand once for each part, in double brackets; parts are added in this order."""
 
 KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -33,9 +33,11 @@ KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "spring at a joint": (("name", "joint"), ("stiffness", "rest", "damping")),
     "spring between frames": (("name", "between"), ("stiffness", "rest_length", "damping")),
     "wrench": (("name", "frame"), ("moment", "force", "axes")),
+    "force": (("name", "kind"), ("joint", "between")),
     "initial": ((), ("q", "v")),
 }
-"""The keys of each table: those it must have and those it may have. A joint has those of its kind besides."""
+"""The keys of each table: those it must have and those it may have. A joint and a force have those of their kind
+besides."""
 
 POSE = ("p", "quat", "rpy", "R")
 """The keys of a pose, of which at most one of the last three is given."""

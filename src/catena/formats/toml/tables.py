@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from catena.errors import CatenaError, FormatError
 from catena.formats.toml.lines import Lines, Path
 from catena.formats.toml.schema import POSE
+from catena.given import shown
 from catena.spatial import Pose
 
 TYPES = {
@@ -48,7 +49,7 @@ class Table:
         allowed = [*required, *optional]
         for key in self.content:
             if key not in allowed:
-                self.fail(f"unknown key {key!r}: {suggestion(key, allowed)}", key)
+                self.fail(f"unknown key {shown(key)}: {suggestion(key, allowed)}", key)
         for key in required:
             if key not in self.content:
                 self.fail(f"the key {key!r} is missing: {', '.join(required)} must be given")
@@ -166,4 +167,4 @@ def _names(value: Any) -> list[str]:
 
 def _found(value: Any) -> str:
     """A value and the TOML type it has."""
-    return f"{value!r}, {TYPES.get(type(value), 'a date or time')}"
+    return f"{shown(value)}, {TYPES.get(type(value), 'a date or time')}"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import FormatError
+from catena.formats.toml.forces import describe_force
 from catena.formats.toml.kinds import ARGUMENTS, describe_kind
 from catena.formats.toml.orientation import describe_orientation
 from catena.formats.toml.schema import FORMAT
@@ -17,6 +18,7 @@ from catena.mechanism import (
     Actuator,
     Body,
     Frame,
+    GeneralForce,
     InitialState,
     Joint,
     JointSpring,
@@ -47,6 +49,7 @@ def write(mechanism: Mechanism, file: str) -> str:
     blocks += [_table("[[actuator]]", _actuator(a, mechanism)) for a in mechanism.actuators.values()]
     blocks += [_table("[[spring]]", _spring(spring, mechanism)) for spring in mechanism.springs.values()]
     blocks += [_table("[[wrench]]", _wrench(wrench)) for wrench in mechanism.wrenches.values()]
+    blocks += [_table("[[force]]", _force(force, file)) for force in mechanism.forces.values()]
     blocks += _initial(mechanism.initial)
     return "\n".join(blocks)
 
@@ -152,6 +155,26 @@ def _wrench(wrench: Wrench) -> Pairs:
         yield "force", _value(wrench.force)
     if wrench.axes != GROUND:
         yield "axes", _string(wrench.axes)
+
+
+def _force(force: GeneralForce, file: str) -> Pairs:
+    try:
+        word, arguments = describe_force(force.kind)
+    except FormatError as error:
+        raise FormatError(f"{file}: force {force.name!r}: {error}") from error
+    yield "name", _string(force.name)
+    yield "kind", _string(word)
+    if force.frames is not None:
+        yield "between", _value(force.frames)
+    else:
+        yield "joint", _string(str(force.at_joint))
+    if ":" in word:
+        if arguments:
+            yield ARGUMENTS, _inline({key: _value(value) for key, value in arguments.items()})
+        return
+    for key, value in arguments.items():
+        is_table = isinstance(value, dict)
+        yield key, _inline({k: _value(v) for k, v in value.items()}) if is_table else _value(value)
 
 
 def _initial(initial: InitialState) -> Iterator[str]:

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
+from catena.given import is_not_negative, shown
 from catena.simulation.control.following import Ahead, as_path
 from catena.simulation.control.forces import forces
 from catena.simulation.control.gains import gains
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
+from catena.simulation.references.protocol import as_system
 from catena.system import System
 
 
@@ -37,13 +39,13 @@ class ComputedTorque(Controller):
         damping: float = 1.0,
         rate: float | None = None,
     ) -> None:
-        self.system = system
+        self.system = as_system(system, "ComputedTorque")
         self.path = as_path(system, "ComputedTorque", reference)
         self.rate = checked_rate(rate, "ComputedTorque")
         self.kp = gains(system, "ComputedTorque", "kp", kp)
         self.kd = 2.0 * np.sqrt(self.kp) if kd is None else gains(system, "ComputedTorque", "kd", kd)
-        if not (np.isfinite(damping) and damping >= 0.0):
-            raise StateError(f"ComputedTorque: damping is {damping}; give 0 or more [1/s].")
+        if not is_not_negative(damping):
+            raise StateError(f"ComputedTorque: damping is {shown(damping)}; give 0 or more [1/s].")
         self.damping = damping
         followed = self.path.followed
         self._plain = not system.plan.total_constraints and bool((system.plan.actuated & followed).all())

@@ -8,6 +8,7 @@ import numpy as np
 
 from catena.simulation.control.following import Ahead, StatePath, as_path
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
+from catena.simulation.references.protocol import as_system
 from catena.system import System
 
 
@@ -19,7 +20,7 @@ class Feedforward(Controller):
     """
 
     def __init__(self, system: System, reference: Any, rate: float | None = None) -> None:
-        self.system = system
+        self.system = as_system(system, "Feedforward")
         self.path: StatePath = as_path(system, "Feedforward", reference)
         self.rate = checked_rate(rate, "Feedforward")
         self._ahead = Ahead(self.path, self._forces, self.rate)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
+from catena.given import real_array, shown
 from catena.system import System
 
 
@@ -61,21 +62,23 @@ def effort_limits(system: System, who: str, given: Any) -> tuple[np.ndarray, np.
 
 def _pair(who: str, value: Any) -> tuple[float, float]:
     try:
-        pair = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise StateError(f"{who}: {value!r}; give a number or (low, high).") from error
+        pair = real_array(value)
+    except ValueError as error:
+        raise StateError(f"{who}: {shown(value)} ({error}); give a number or (low, high).") from error
     if pair.ndim == 0:
         pair = np.array([-pair, pair])
     if pair.shape != (2,) or np.isnan(pair).any() or not pair[0] < pair[1]:
-        raise StateError(f"{who}: {value!r}; give one positive number, or (low, high) with low below high.")
+        raise StateError(
+            f"{who}: {shown(value)}; give one positive number, or (low, high) with low below high."
+        )
     return float(pair[0]), float(pair[1])
 
 
 def _numbers(who: str, value: Any, size: int) -> np.ndarray:
     try:
-        x = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise StateError(f"{who} is {value!r}; give a number, or {size} of them.") from error
+        x = np.array(real_array(value))
+    except ValueError as error:
+        raise StateError(f"{who} is {shown(value)} ({error}); give a number, or {size} of them.") from error
     if x.ndim == 0:
         x = np.full(size, float(x))
     if x.shape[-1] != size:

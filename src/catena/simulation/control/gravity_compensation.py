@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from catena.errors import LoopError
+from catena.errors import LoopError, StateError
+from catena.given import shown
 from catena.simulation.control.forces import forces
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
+from catena.simulation.references.protocol import as_system
 from catena.system import System
 
 # A mechanism that would accelerate by more than this part of its free fall is not held.
@@ -22,7 +24,9 @@ class GravityCompensation(Controller):
     """
 
     def __init__(self, system: System, partial: bool = False, rate: float | None = None) -> None:
-        self.system, self.partial = system, partial
+        if not isinstance(partial, bool | np.bool_):
+            raise StateError(f"GravityCompensation: partial is {shown(partial)}; give True or False.")
+        self.system, self.partial = as_system(system, "GravityCompensation"), bool(partial)
         self.rate = checked_rate(rate, "GravityCompensation")
 
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:

@@ -16,12 +16,14 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
+from catena.given import entries, is_finite, is_one_of, shown
 from catena.joints import JointKind
 from catena.simulation.control.following import Ahead, as_path
 from catena.simulation.control.gains import components, effort_limits, gains
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
 from catena.simulation.control.remembered import Remembered
 from catena.simulation.control.symbols import both, join, less, maximum, minimum, where
+from catena.simulation.references.protocol import as_system
 from catena.spatial.scalars import is_symbolic
 from catena.system import System
 
@@ -56,7 +58,7 @@ class PID(Controller):
         tracking: float | None = None,
         rate: float | None = 1000.0,
     ) -> None:
-        self.system = system
+        self.system = as_system(system, "PID")
         self.path = as_path(system, "PID", reference)
         self.rate = checked_rate(rate, "PID")
         self._joints = self._controlled(joints)
@@ -77,8 +79,8 @@ class PID(Controller):
             raise StateError(
                 "PID: an integral adds up samples, so it needs a rate: give rate=1000.0, or ki=0."
             )
-        if anti_windup not in WINDUP:
-            raise StateError(f"PID: anti_windup is {anti_windup!r}; choose {', '.join(WINDUP)}.")
+        if not is_one_of(anti_windup, WINDUP):
+            raise StateError(f"PID: anti_windup is {shown(anti_windup)}; choose {', '.join(WINDUP)}.")
         self.anti_windup = anti_windup if self.limited else "none"
         self._per_tracking = self._tracking(tracking)
         self._kinds = self._curved()
@@ -161,7 +163,12 @@ class PID(Controller):
         system, chosen = self.system, []
         actuated = system.plan.actuated
         if joints is not None:
-            named = [joints] if isinstance(joints, str) else list(joints)
+            try:
+                named = list(entries(joints))
+            except ValueError as error:
+                raise StateError(
+                    f"PID: joints is {shown(joints)} ({error}); give a list of joints."
+                ) from error
         else:
             named = [
                 j for j in system.joints
@@ -200,9 +207,9 @@ class PID(Controller):
             return np.zeros(len(self._at))
         period = 1.0 / float(self.rate or 1.0)
         if tracking is not None:
-            if not (np.isfinite(tracking) and tracking >= period):
+            if not (is_finite(tracking) and tracking >= period):
                 raise StateError(
-                    f"PID: tracking is {tracking}; give a time of at least one sampling period, {period:g} s."
+                    f"PID: tracking is {shown(tracking)}; give a time of at least one sampling period, {period:g} s."
                 )
             return np.full(len(self._at), 1.0 / tracking)
         if (self.kp[self.ki > 0.0] == 0.0).any() if self.kp.shape == self.ki.shape else not self.kp.all():

@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from catena.errors import StateError
+from catena.given import real_number, shown
 from catena.system import System
 
 
@@ -69,9 +70,11 @@ def checked_rate(rate: Any, who: str) -> float | None:
     if rate is None:
         return None
     try:
-        value = float(rate)
-    except (TypeError, ValueError) as error:
-        raise StateError(f"{who}: rate is {rate!r}; give a number of samples per second, or None.") from error
+        value = real_number(rate)
+    except ValueError as error:
+        raise StateError(
+            f"{who}: rate is {shown(rate)} ({error}); give a number of samples per second, or None."
+        ) from error
     if not (np.isfinite(value) and value > 0.0):
         raise StateError(f"{who}: rate is {value}; give a positive number of samples per second, or None.")
     return value

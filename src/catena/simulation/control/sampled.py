@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
+from catena.given import real_array, shown
 from catena.simulation.control.protocol import Controller, checked_rate
 from catena.system import System
 
@@ -26,7 +27,7 @@ class Sampled(Controller):
 
     def __init__(self, function: Callable[..., Any], rate: float | None) -> None:
         if not callable(function):
-            raise StateError(f"sampled: {function!r} cannot be called; give a function of (t, q, v).")
+            raise StateError(f"sampled: {shown(function)} cannot be called; give a function of (t, q, v).")
         self.function = function
         self.rate = checked_rate(rate, "sampled")
         own = getattr(function, "rate", None)
@@ -46,7 +47,13 @@ class Sampled(Controller):
             begin(system, batch)
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return np.asarray(self.function(t, q, v), dtype=np.float64)
+        given = self.function(t, q, v)
+        try:
+            return real_array(given)
+        except ValueError as error:
+            raise StateError(
+                f"sampled: the function gave {shown(given)} at t = {t:.9g} s: {error}."
+            ) from error
 
     # What it samples may be a law.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
+from catena.given import is_count, real_array, shown
 from catena.simulation.control.protocol import Controller, checked_rate
 from catena.simulation.control.remembered import Remembered
 from catena.simulation.control.symbols import stack
@@ -32,11 +33,13 @@ class SymbolicControl(Controller):
         rate: float | None = None,
     ) -> None:
         if not callable(function):
-            raise StateError(f"SymbolicControl: {function!r} cannot be called; give a function of (t, q, v).")
-        if not isinstance(memory, (int, np.integer)) or memory < 0:
-            raise StateError(f"SymbolicControl: memory is {memory!r}; give the number of its entries.")
+            raise StateError(
+                f"SymbolicControl: {shown(function)} cannot be called; give a function of (t, q, v)."
+            )
+        if not is_count(memory):
+            raise StateError(f"SymbolicControl: memory is {shown(memory)}; give the number of its entries.")
         if inputs is not None and not callable(inputs):
-            raise StateError(f"SymbolicControl: inputs is {inputs!r}; give a function of the time.")
+            raise StateError(f"SymbolicControl: inputs is {shown(inputs)}; give a function of the time.")
         self.rate = checked_rate(rate, "SymbolicControl")
         if memory and self.rate is None:
             raise StateError("SymbolicControl: a memory goes from sample to sample, so it needs a rate.")
@@ -61,7 +64,10 @@ class SymbolicControl(Controller):
         """Return what the user's inputs are at the time t, or at times."""
         if self._inputs is None:
             return np.zeros((*np.shape(t), 0))
-        rows = [np.atleast_1d(np.asarray(self._inputs(float(one)), dtype=np.float64)) for one in np.ravel(t)]
+        try:
+            rows = [np.atleast_1d(real_array(self._inputs(float(one)))) for one in np.ravel(t)]
+        except ValueError as error:
+            raise StateError(f"SymbolicControl: the inputs are not numbers: {error}.") from error
         for one, row in zip(np.ravel(t), rows):
             if not np.isfinite(row).all():
                 raise StateError(
@@ -94,5 +100,5 @@ def _array(x: Any) -> np.ndarray:
         # An array and a symbol make a column of symbols.
         return array([x[k] for k in range(x.numel())])
     raise StateError(
-        f"SymbolicControl: the law returned {x!r}; give tau as an array (..., nv) or a list of nv."
+        f"SymbolicControl: the law returned {shown(x)}; give tau as an array (..., nv) or a list of nv."
     )

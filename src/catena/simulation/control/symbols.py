@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.given import real_array
 from catena.spatial.scalars import array, is_symbolic
 
 
@@ -82,7 +83,7 @@ def stack(entries: Sequence[Any]) -> np.ndarray:
     """Return an array whose last dimension counts these entries, such as tau from the forces of single joints."""
     if any(is_symbolic(x) for x in entries):
         return array([x.item() if isinstance(x, np.ndarray) else x for x in entries])
-    return np.stack(np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in entries)), axis=-1)
+    return np.stack(np.broadcast_arrays(*(real_array(x) for x in entries)), axis=-1)
 
 
 def join(parts: Sequence[Any]) -> np.ndarray:

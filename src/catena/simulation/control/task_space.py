@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
+from catena.given import real_number, shown
 from catena.kinematics.stacks import apply
 from catena.mechanism.validation import known
 from catena.simulation.control.forces import forces
 from catena.simulation.control.gains import gains
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
 from catena.simulation.references import Constant, PosePath, Reference
+from catena.simulation.references.protocol import as_configuration, as_system
 from catena.simulation.references.task_path import FrameTask
 from catena.spatial import Pose
 from catena.system import System
@@ -47,6 +49,7 @@ class TaskSpace(Controller):
         damping: float = 5.0,
         rate: float | None = None,
     ) -> None:
+        as_system(system, "TaskSpace")
         known("body or frame", frame, system.plan.body_pose, repr(system.mechanism.name))
         self.system, self.frame = system, frame
         self.rate = checked_rate(rate, "TaskSpace")
@@ -57,9 +60,7 @@ class TaskSpace(Controller):
         self.kp = _gain("kp", kp)
         self.kd = 2.0 * np.sqrt(self.kp) if kd is None else _gain("kd", kd)
         self.damping = _gain("damping", damping)
-        self.posture = None if posture is None else np.array(posture, dtype=np.float64)
-        if self.posture is not None:
-            system.potential_energy(self.posture)  # complains about shapes, NaN and quaternions
+        self.posture = None if posture is None else as_configuration(system, posture, "TaskSpace", "posture")
         self.posture_kp = gains(system, "TaskSpace", "posture_kp", posture_kp)
 
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
@@ -78,9 +79,9 @@ class TaskSpace(Controller):
 
 def _gain(what: str, value: Any) -> float:
     try:
-        gain = float(value)
-    except (TypeError, ValueError) as error:
-        raise StateError(f"TaskSpace: {what} is {value!r}; give a number.") from error
+        gain = real_number(value)
+    except ValueError as error:
+        raise StateError(f"TaskSpace: {what} is {shown(value)} ({error}); give a number.") from error
     if not (np.isfinite(gain) and gain >= 0.0):
         raise StateError(f"TaskSpace: {what} is {gain}; give a finite number, 0 or more.")
     return gain

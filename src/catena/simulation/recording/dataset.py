@@ -13,7 +13,7 @@ from catena.simulation.labels import labels
 from catena.simulation.trajectory import Found, Trajectory
 from catena.system import System
 
-VERSION = 1
+VERSION = 2
 _WRENCH = ("mx", "my", "mz", "fx", "fy", "fz")
 
 
@@ -45,6 +45,14 @@ def to_dataset(run: Trajectory) -> Any:
             run.closure,
             {"long_name": "largest position error of a loop", "units": "m or rad"},
         ),
+    }
+    data |= {
+        f"driven_{name}": (
+            (*over, f"component of {name}"),
+            np.array(vdot),
+            {"long_name": "prescribed acceleration"},
+        )
+        for name, vdot in run.driven.items()
     }
     data |= {f"work_{name}": (over, work, {"units": "J"}) for name, work in run.work.items()}
     frames = list(run.wrenches)
@@ -111,7 +119,8 @@ def from_dataset(dataset: Any, file: str, system: System | None = None) -> Traje
     )  # fmt: skip
     return Trajectory(
         system, values("time"), values("q"), values("v"), values("tau"), int(about["steps"]), work=work,
-        wrenches=wrenches, driven=tuple(json.loads(about["driven"])), events=events, ended=str(about["ended"]),
+        wrenches=wrenches, driven={name: values(f"driven_{name}") for name in json.loads(about["driven"])},
+        events=events, ended=str(about["ended"]),
         settings=json.loads(about["settings"]), held=bool(about["held"]),
     )  # fmt: skip
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 from catena.errors import FormatError
-from catena.formats.complete import write_complete
+from catena.formats.complete import file_path, write_complete
 from catena.simulation.recording import csv, netcdf
 from catena.simulation.trajectory import Trajectory
 from catena.system import System
@@ -25,7 +23,7 @@ WRITERS: dict[str, Callable[[Trajectory], bytes]] = {
 def save_run(run: Trajectory, path: PathLike) -> None:
     """Write a run to a .nc, .h5 or .csv file. The file appears complete or not at all, and the run is still in memory
     whatever happens."""
-    file = _path(path)
+    file = file_path(path)
     write = WRITERS.get(file.suffix.lower())
     if write is None and file.is_char_device():
         write = csv.write
@@ -38,7 +36,7 @@ def save_run(run: Trajectory, path: PathLike) -> None:
 def load_run(path: PathLike, system: System | None = None) -> Trajectory:
     """Read a run from a .nc or .h5 file. Its mechanism comes from the file and is planned as it was then, unless a
     system is given, which must have the same joints."""
-    file = _path(path)
+    file = file_path(path)
     if file.suffix.lower() == ".csv":
         raise FormatError(
             f"{file}: a table is for other programs and lacks the mechanism: read a .nc or .h5 file"
@@ -48,10 +46,3 @@ def load_run(path: PathLike, system: System | None = None) -> Trajectory:
     if not file.exists():
         raise FormatError(f"{file}: there is no such file: check the path")
     return netcdf.read(file, system)
-
-
-def _path(path: Any) -> Path:
-    try:
-        return Path(path)
-    except TypeError:
-        raise FormatError(f"{path!r} is not a path: give the name of a file") from None

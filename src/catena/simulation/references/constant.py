@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
+from catena.given import is_count, real_array, shown
 from catena.simulation.references.protocol import Motion, as_times
 
 
@@ -15,13 +16,17 @@ class Constant:
 
     def __init__(self, position: Any, nv: int | None = None) -> None:
         try:
-            q = np.atleast_1d(np.array(position, dtype=np.float64))
-        except (TypeError, ValueError) as error:
-            raise StateError(f"constant: {position!r} is not a position; give numbers.") from error
+            q = np.atleast_1d(np.array(real_array(position)))
+        except ValueError as error:
+            raise StateError(
+                f"constant: {shown(position)} is no position ({error}); give numbers."
+            ) from error
         if q.ndim != 1 or not np.isfinite(q).all():
             raise StateError(f"constant: the position is {q.tolist()}; give one row of finite numbers.")
+        if nv is not None and not is_count(nv):
+            raise StateError(f"constant: nv is {shown(nv)}; give the number of velocity components.")
         self.position = q
-        self.nv = len(q) if nv is None else nv
+        self.nv = len(q) if nv is None else int(nv)
 
     def at(self, t: Any) -> Motion:
         """Return the position, at rest."""

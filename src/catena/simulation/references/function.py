@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
+from catena.given import real_array, shown
 from catena.simulation.references.protocol import Motion, as_times
 from catena.spatial.scalars import is_symbolic
 
@@ -38,7 +39,7 @@ class Function:
     ) -> None:
         for what, given in (("position", position), ("velocity", velocity), ("acceleration", acceleration)):
             if given is not None and not callable(given):
-                raise StateError(f"function: {what} is {given!r}; give a function of the time.")
+                raise StateError(f"function: {what} is {shown(given)}; give a function of the time.")
         if (velocity is None) != (acceleration is None):
             raise StateError("function: give velocity and acceleration together, or neither.")
         if velocity is None or acceleration is None:
@@ -63,8 +64,8 @@ class Function:
 def _called(part: Callable[[Any], Any], times: np.ndarray) -> np.ndarray:
     """The values (T, k) of a function of one time."""
     try:
-        rows = [np.atleast_1d(np.asarray(part(float(t)), dtype=np.float64)) for t in times]
-    except (TypeError, ValueError) as error:
+        rows = [np.atleast_1d(real_array(part(float(t)))) for t in times]
+    except ValueError as error:
         raise StateError(f"function: the values are not rows of numbers: {error}.") from error
     return np.stack(rows) if rows else np.zeros((0, 1))
 
@@ -87,7 +88,7 @@ def _differentiated(position: Callable[[Any], Any]) -> Callable[[np.ndarray], li
         ) from error
     entries = list(np.ravel(value)) if isinstance(value, (list, tuple, np.ndarray)) else [value]
     if not all(is_symbolic(x) or isinstance(x, (int, float, np.number)) for x in entries):
-        raise StateError(f"function: the position is {value!r}; give a number or a row of numbers.")
+        raise StateError(f"function: the position is {shown(value)}; give a number or a row of numbers.")
     x = casadi.vertcat(*entries)
     v = casadi.jacobian(x, t)
     compute = casadi.Function("reference", [t], [casadi.densify(y) for y in (x, v, casadi.jacobian(v, t))])

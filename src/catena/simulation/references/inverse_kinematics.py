@@ -30,9 +30,11 @@ DONE, REACHED = 1e-13, 1e-9
 ITERATIONS = 60
 # Damping of the least-squares steps, as a part of the error, and at least.
 DAMPING, LEAST = 1e-3, 1e-14
-# Singular values below this part of the largest are zero, and a velocity missed by more than the second part is out
-# of reach.
+# Singular values below this part of the largest are zero, and rates missed by more than the second part of what is at
+# work in them are out of reach.
 RANK, MISSED = 1e-9, 1e-6
+# Loops that are open by e contradict each other by about e, so that neither rank nor reach show below that.
+OPEN_FACTOR = 10.0
 # Where a path begins far from the guess, descents from these distances [rad or lengths] are tried as well.
 STARTS = (0.0, 0.2, 0.5, 1.0, 1.5, 2.0, 0.3, 0.8)
 
@@ -68,6 +70,14 @@ class _Node(NamedTuple):
     v: np.ndarray
 
 
+class _Rates(NamedTuple):
+    """Rates x (N, nv), what they miss (N,) of what they should do, and the size (N,) of what is at work in that."""
+
+    x: np.ndarray
+    left: np.ndarray
+    at_work: np.ndarray
+
+
 class InverseKinematics:
     """Follows a task from the time `begin` on, in steps of `step` seconds, from near the configuration `guess`."""
 
@@ -94,9 +104,15 @@ class InverseKinematics:
         guess, v0, a0 = self._between(i, when - self.begin - i * self.step)
         goal = self.task.goal(when)
         q = self._solved(when, goal, guess)
-        A = self._rows(q)
-        v = self._resolved(when, A, v0, self.task.rate(goal, q), 0.0)
-        a = self._resolved(when, A, a0, self.task.acceleration(goal, q, v), self._bias(q, v))
+        A, opened = self._rows(q), self._worst(goal, q)
+        rates = self._resolved(A, opened, v0, self.task.rate(goal, q), 0.0)
+        self._require_rates(when, rates, opened, DONE / self.step)
+        v = rates.x
+        rates = self._resolved(A, opened, a0, self.task.acceleration(goal, q, v), self._bias(q, v))
+        # Accelerations are made of products of velocities, which are at work although they may cancel.
+        products = np.sum((v / self._columns) ** 2, axis=-1)
+        self._require_rates(when, rates, opened, DONE / self.step**2, products)
+        a = rates.x
         before = (t < self.begin)[:, None]
         return Motion(q, np.where(before, 0.0, v), np.where(before, 0.0, a))
 
@@ -116,7 +132,13 @@ class InverseKinematics:
             if best < REACHED:
                 break
         self._require(t, goal, q)
-        return _Node(q[0], self._velocity(t, goal, q)[0])
+        return self._node(t, goal, q)
+
+    def _node(self, t: np.ndarray, goal: Motion, q: np.ndarray) -> _Node:
+        """A closed configuration q (1, nq) with its velocity, which must be within reach."""
+        rates = self._velocity(goal, q)
+        self._require_rates(t, rates, self._worst(goal, q), DONE / self.step)
+        return _Node(q[0], rates.x[0])
 
     def _extend(self, count: int) -> None:
         """Have nodes up to the number `count`."""
@@ -127,14 +149,15 @@ class InverseKinematics:
         goals = self.task.goal(halves)
         move = self.system.integrate
         for k in range(count - first):
-            middle, end = halves[[2 * k + 1]], halves[[2 * k + 2]]
+            end = halves[[2 * k + 2]]
             by, to = (Motion(*(x[[2 * k + j]] for x in goals)) for j in (1, 2))
             q0, v1 = (x[None] for x in self._nodes[-1])
-            v2 = self._velocity(middle, by, move(q0, v1, 0.5 * h))
-            v3 = self._velocity(middle, by, move(q0, v2, 0.5 * h))
-            v4 = self._velocity(end, to, move(q0, v3, h))
+            # Stages only predict: loops are a little open there, so that rates may not fit together.
+            v2 = self._velocity(by, move(q0, v1, 0.5 * h)).x
+            v3 = self._velocity(by, move(q0, v2, 0.5 * h)).x
+            v4 = self._velocity(to, move(q0, v3, h)).x
             q = self._solved(end, to, move(q0, (v1 + 2.0 * v2 + 2.0 * v3 + v4) / 6.0, h))
-            self._nodes.append(_Node(q[0], self._velocity(end, to, q)[0]))
+            self._nodes.append(self._node(end, to, q))
 
     def _between(self, i: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Position, velocity and acceleration on the cubic, s seconds (N,) after the nodes i (N,)."""
@@ -153,30 +176,50 @@ class InverseKinematics:
 
     # Equations.
 
-    def _velocity(self, t: np.ndarray, goal: Motion, q: np.ndarray) -> np.ndarray:
+    def _velocity(self, goal: Motion, q: np.ndarray) -> _Rates:
         rest = np.zeros((len(q), self.system.nv))
-        return self._resolved(t, self._rows(q), rest, self.task.rate(goal, q), 0.0)
+        return self._resolved(self._rows(q), self._worst(goal, q), rest, self.task.rate(goal, q), 0.0)
 
     def _resolved(
-        self, t: np.ndarray, A: np.ndarray, near: np.ndarray, wanted: np.ndarray, bias: np.ndarray | float
-    ) -> np.ndarray:
-        """The rates x (N, nv) nearest to `near` with J x = wanted and J_loops x + bias = 0."""
+        self,
+        A: np.ndarray,
+        opened: np.ndarray,
+        near: np.ndarray,
+        wanted: np.ndarray,
+        bias: np.ndarray | float,
+    ) -> _Rates:
+        """The rates x (N, nv) nearest to `near` with J x = wanted and J_loops x + bias = 0, as well as they can be, at
+        configurations whose largest error is `opened` (N,)."""
         closing = np.broadcast_to(-bias / self._sizes, (len(A), len(self._sizes)))
         goal = np.concatenate([wanted / self.task.units, closing], axis=-1)
         missing = goal - stacks.apply(A, near / self._columns)
         U, s, Vt = np.linalg.svd(A, full_matrices=False)
-        kept = s > RANK * np.max(s, axis=-1, initial=0.0, keepdims=True)
+        least = np.maximum(RANK, OPEN_FACTOR * opened)[:, None]
+        kept = s > least * np.max(s, axis=-1, initial=0.0, keepdims=True)
         inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
         y = stacks.apply(stacks.transposed(Vt), inverse * stacks.apply(stacks.transposed(U), missing))
         left = np.linalg.norm(stacks.apply(A, y) - missing, axis=-1)
-        bad = left > MISSED * (np.linalg.norm(goal, axis=-1) + np.linalg.norm(missing, axis=-1) + REACHED)
+        at_work = np.linalg.norm(goal, axis=-1) + np.linalg.norm(missing, axis=-1)
+        return _Rates(near + self._columns * y, left, at_work)
+
+    def _require_rates(
+        self,
+        t: np.ndarray,
+        rates: _Rates,
+        opened: np.ndarray,
+        rounding: float,
+        also_at_work: np.ndarray | float = 0.0,
+    ) -> None:
+        """Raise where rates are out of reach: missed by more than a part of what is at work in them, and by more than
+        `rounding`, which moves nothing by a measurable amount in one step."""
+        part = np.maximum(MISSED, OPEN_FACTOR * opened)
+        bad = rates.left > part * (rates.at_work + also_at_work) + rounding
         if np.any(bad):
             k = int(np.argmax(bad))
             raise StateError(
-                f"{self.task.complaint(float(t[k]), np.zeros(wanted.shape[-1]))}: it stands in a singular "
+                f"{self.task.complaint(float(t[k]), np.zeros(len(self.task.units)))}: it stands in a singular "
                 f"configuration, from which it cannot go on the way it should. Lead the path around it."
             )
-        return near + self._columns * y
 
     def _rows(self, q: np.ndarray) -> np.ndarray:
         """Rows A (N, k + m, nv) of the task and the loops, scaled."""
@@ -199,6 +242,10 @@ class InverseKinematics:
         if not len(self._sizes):
             return left
         return np.concatenate([left, -self.system.closure(q)[0] / self._sizes], axis=-1)
+
+    def _worst(self, goal: Motion, q: np.ndarray) -> np.ndarray:
+        """The largest error (N,) of the task and the loops."""
+        return np.abs(self._errors(goal, q)).max(axis=-1, initial=0.0)
 
     def _descend(self, goal: Motion, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Damped least-squares steps from q (N, nq), and the errors (N, k + m) that are left."""
@@ -231,7 +278,7 @@ class InverseKinematics:
     def _require(self, t: np.ndarray, goal: Motion, q: np.ndarray) -> None:
         """Raise where the task or the loops are not within reach."""
         errors = self._errors(goal, q)
-        worst = np.abs(errors).max(axis=-1, initial=0.0)
+        worst = self._worst(goal, q)
         if np.all(worst < REACHED):
             return
         k = int(np.argmax(worst >= REACHED))

@@ -8,9 +8,16 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
+from catena.given import is_positive, real_array, shown
 from catena.simulation.references.constant import Constant
 from catena.simulation.references.inverse_kinematics import InverseKinematics
-from catena.simulation.references.protocol import Motion, Reference, as_times
+from catena.simulation.references.protocol import (
+    Motion,
+    Reference,
+    as_configuration,
+    as_system,
+    as_times,
+)
 from catena.simulation.references.task_path import STEP
 from catena.system import System
 
@@ -31,17 +38,12 @@ class JointPath:
     ) -> None:
         if not isinstance(references, Mapping) or not references:
             raise StateError(
-                f"joint path: {references!r}; give a mapping such as {{'A': cubic([0, 1], [0, 2])}}."
+                f"joint path: {shown(references)}; give a mapping such as {{'A': cubic([0, 1], [0, 2])}}."
             )
-        if not (np.isfinite(step) and step > 0.0):
-            raise StateError(f"joint path: step is {step}; give a positive number of seconds.")
-        self.system, self.step = system, step
-        self.rest = system.neutral() if rest is None else np.array(rest, dtype=np.float64)
-        system.potential_energy(self.rest)  # complains about shapes, NaN and quaternions
-        if self.rest.ndim != 1:
-            raise StateError(
-                f"joint path: rest has shape {self.rest.shape}; give one configuration ({system.nq},)."
-            )
+        if not is_positive(step):
+            raise StateError(f"joint path: step is {shown(step)}; give a positive number of seconds.")
+        self.system, self.step = as_system(system, "joint path"), step
+        self.rest = system.neutral() if rest is None else as_configuration(system, rest, "joint path", "rest")
         self.followed = np.zeros(system.nv, dtype=bool)
         self._parts: list[tuple[str, slice, slice, Callable[[Any], Any]]] = []
         for name, given in references.items():
@@ -135,9 +137,14 @@ def _each(function: Callable[[float], Any], t: np.ndarray, name: str) -> tuple[n
         found = function(float(one))
         if not isinstance(found, (tuple, list)) or len(found) != 3:
             raise StateError(
-                f"joint {name!r}: the function gave {found!r} at t = {one:.6g} s; give (q, v, vdot)."
+                f"joint {name!r}: the function gave {shown(found)} at t = {one:.6g} s; give (q, v, vdot)."
             )
-        rows.append([np.atleast_1d(np.asarray(x, dtype=np.float64)) for x in found])
+        try:
+            rows.append([np.atleast_1d(real_array(x)) for x in found])
+        except ValueError as error:
+            raise StateError(
+                f"joint {name!r}: the function gave {shown(found)} at t = {one:.6g} s: {error}."
+            ) from error
     return tuple(np.stack(x).reshape(*t.shape, -1) for x in zip(*rows))
 
 

@@ -40,6 +40,29 @@ class PiecewisePolynomial:
         moving = np.ones(asked.shape, dtype=bool) if self.periodic else (asked >= begin) & (asked <= end)
         return Motion(q, np.where(moving[..., None], v, 0.0), np.where(moving[..., None], 2.0 * a, 0.0))
 
+    def taylor(self, t: float, degree: int) -> np.ndarray:
+        """The coefficients (degree + 1, k) of the polynomial that holds from the time t on, in powers of the time since
+        t. Just before a knot, by no more than rounding, it is that behind the knot."""
+        begin, end = self.span
+        result = np.zeros((degree + 1, self.coefficients.shape[-1]))
+        slack = 1e-12 * max(abs(begin), abs(end), abs(t))
+        if self.periodic:
+            t = begin + float(np.mod(t - begin, end - begin))
+            t = begin if end - t <= slack else t
+        elif not begin - slack <= t < end - slack:
+            result[0] = self.at(t).q
+            return result
+        i = int(
+            np.clip(np.searchsorted(self.times, t + slack, side="right") - 1, 0, len(self.coefficients) - 1)
+        )
+        c, s = self.coefficients[i].copy(), t - self.times[i]
+        # Repeated division by (x - s): each pass leaves the next coefficient about s.
+        for j in range(len(c)):
+            for m in range(len(c) - 2, j - 1, -1):
+                c[m] += s * c[m + 1]
+        result[: len(c)] = c
+        return result
+
     @property
     def span(self) -> tuple[float, float]:
         """The first and the last time."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
+from catena.given import entries, shown
 from catena.simulation.references.constant import Constant
 from catena.simulation.references.protocol import Motion, Reference
 from catena.simulation.references.rotation import orientation, rotations
@@ -40,7 +41,12 @@ class PosePath:
         from catena.simulation.references.polynomial import cubic, quintic
         from catena.simulation.references.rotation import turns
 
-        listed = list(poses)
+        try:
+            listed = list(entries(poses))
+        except ValueError as error:
+            raise StateError(
+                f"pose path: the poses are {shown(poses)} ({error}); give a list of Pose."
+            ) from error
         if not all(isinstance(pose, Pose) for pose in listed):
             raise StateError("pose path: give a list of Pose(p=..., quat=...), one for each time.")
         points = cubic if law == "cubic" else quintic

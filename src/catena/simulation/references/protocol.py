@@ -7,6 +7,8 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from catena.errors import StateError
+from catena.given import real_array, shown
+from catena.system import System
 
 
 class Motion(NamedTuple):
@@ -28,12 +30,42 @@ class Reference(Protocol):
 def as_times(t: Any, who: str) -> np.ndarray:
     """Return times as an array of finite numbers."""
     try:
-        times = np.asarray(t, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise StateError(f"{who}: t is {t!r}; give a time in seconds, or an array of them.") from error
+        times = real_array(t)
+    except ValueError as error:
+        raise StateError(f"{who}: t is {shown(t)} ({error}); give a time in seconds, or many.") from error
     if not np.isfinite(times).all():
         raise StateError(f"{who}: a time is {times[~np.isfinite(times)].flat[0]}; times must be finite.")
     return times
+
+
+def as_reference(value: Any, who: str, what: str) -> Reference:
+    """Return a reference, or the complaint that it is none."""
+    if not callable(getattr(value, "at", None)) or isinstance(value, type):
+        raise StateError(
+            f"{who}: the {what} is {shown(value)}; give a reference, such as cubic(times, points)."
+        )
+    return value
+
+
+def as_system(value: Any, who: str) -> System:
+    """Return a system, or the complaint that it is none."""
+    if not isinstance(value, System):
+        raise StateError(f"{who} needs a system, found {shown(value)}; plan one with m.system().")
+    return value
+
+
+def as_configuration(system: System, value: Any, who: str, what: str) -> np.ndarray:
+    """Return one configuration (nq,) of a system."""
+    try:
+        q = np.array(real_array(value))
+    except ValueError as error:
+        raise StateError(
+            f"{who}: {what} is {shown(value)} ({error}); give ({system.nq},) numbers."
+        ) from error
+    if q.ndim != 1:
+        raise StateError(f"{who}: {what} has shape {q.shape}; give one configuration ({system.nq},).")
+    system.potential_energy(q)  # complains about shapes, NaN and quaternions
+    return q
 
 
 def as_knots(times: Any, points: Any, who: str) -> tuple[np.ndarray, np.ndarray]:
@@ -48,8 +80,8 @@ def as_knots(times: Any, points: Any, who: str) -> tuple[np.ndarray, np.ndarray]
 def as_points(points: Any, who: str, what: str, count: int, width: int | None = None) -> np.ndarray:
     """Return finite numbers (count, width) from (count, width), or from (count,) for one coordinate."""
     try:
-        x = np.array(points, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        x = np.array(real_array(points))
+    except ValueError as error:
         raise StateError(f"{who}: {what} are not numbers, one row for each time: {error}.") from error
     if x.ndim == 1 and (width in (None, 1)):
         x = x[:, None]

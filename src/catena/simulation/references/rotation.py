@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
+from catena.given import is_one_of, real_array, shown
 from catena.joints.contract import check_unit_quaternion
 from catena.simulation.references.polynomial import cubic, quintic
-from catena.simulation.references.protocol import Motion, Reference, as_knots, as_times
+from catena.simulation.references.protocol import Motion, Reference, as_knots, as_reference, as_times
 
 # Below this angle the series of b, c and their slopes are exact to rounding.
 SMALL = 1e-2
@@ -27,7 +28,7 @@ class Turning:
     """The orientation start exp(xi(t)) for a reference `vector` of the three entries of xi."""
 
     def __init__(self, vector: Reference, start: Any = (1.0, 0.0, 0.0, 0.0)) -> None:
-        self.vector = vector
+        self.vector = as_reference(vector, "turning", "rotation vector")
         self.start = orientation(start, "turning")
         if vector.at(0.0).q.shape != (3,):
             raise StateError(
@@ -80,8 +81,8 @@ def turns(times: Any, orientations: Any, law: str = "quintic") -> Turns:
     `law` is "quintic" or "cubic".
     """
     laws = {"quintic": quintic, "cubic": cubic}
-    if law not in laws:
-        raise StateError(f"turns: law is {law!r}; choose quintic or cubic.")
+    if not is_one_of(law, laws):
+        raise StateError(f"turns: law is {shown(law)}; choose quintic or cubic.")
     t, x = as_knots(times, orientations, "turns")
     if x.shape[1] != 4:
         raise StateError(f"turns: orientations have {x.shape[1]} entries; give quaternions (w, x, y, z).")
@@ -142,9 +143,9 @@ def rotations(q: np.ndarray) -> np.ndarray:
 def orientation(q: Any, who: str) -> np.ndarray:
     """A unit quaternion (4,), or the complaint that it is none."""
     try:
-        quat = np.array(q, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise StateError(f"{who}: {q!r} is no quaternion (w, x, y, z).") from error
+        quat = np.array(real_array(q))
+    except ValueError as error:
+        raise StateError(f"{who}: {shown(q)} is no quaternion (w, x, y, z): {error}.") from error
     if quat.shape != (4,) or not np.isfinite(quat).all():
         raise StateError(f"{who}: {quat.tolist()} is no quaternion (w, x, y, z); give four finite numbers.")
     check_unit_quaternion(quat, who)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
+from catena.given import is_count, is_one_of, shown
 from catena.simulation.references.piecewise import PiecewisePolynomial
 from catena.simulation.references.protocol import as_knots
 
@@ -25,10 +26,10 @@ def spline(times: Any, points: Any, degree: int = 3, ends: str = "rest") -> Piec
     from scipy.interpolate import make_interp_spline
 
     t, x = as_knots(times, points, "spline")
-    if degree not in (3, 5):
-        raise StateError(f"spline: degree is {degree!r}; choose 3 or 5.")
-    if ends not in ENDS:
-        raise StateError(f"spline: ends is {ends!r}; choose {', '.join(ENDS)}.")
+    if not is_count(degree) or degree not in (3, 5):
+        raise StateError(f"spline: degree is {shown(degree)}; choose 3 or 5.")
+    if not is_one_of(ends, ENDS):
+        raise StateError(f"spline: ends is {shown(ends)}; choose {', '.join(ENDS)}.")
     if ends == "periodic" and np.abs(x[0] - x[-1]).max() > 1e-12 * max(1.0, float(np.abs(x).max())):
         raise StateError(
             f"spline: a periodic motion ends where it begins, but the first point is {x[0].tolist()} and the last "

@@ -8,11 +8,19 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
+from catena.given import is_positive, shown
 from catena.kinematics import stacks
 from catena.kinematics.assembly import characteristic_length
 from catena.mechanism.validation import known
 from catena.simulation.references.inverse_kinematics import InverseKinematics
-from catena.simulation.references.protocol import Motion, Reference, as_times
+from catena.simulation.references.protocol import (
+    Motion,
+    Reference,
+    as_configuration,
+    as_reference,
+    as_system,
+    as_times,
+)
 from catena.simulation.references.rotation import rotations
 from catena.system import System
 
@@ -111,25 +119,22 @@ class TaskPath:
     def __init__(
         self, system: System, frame: str, path: Any, guess: Any = None, step: float | None = None
     ) -> None:
+        as_system(system, "TaskPath")
         known("body or frame", frame, system.plan.body_pose, repr(system.mechanism.name))
-        if not isinstance(path, Reference):
-            raise StateError(
-                f"frame {frame!r}: the path is {path!r}; give a reference, such as PosePath(...)."
-            )
+        as_reference(path, f"frame {frame!r}", "path")
         self.system, self.frame, self.path = system, frame, path
         self._task = FrameTask(system, frame, path)
         span = getattr(path, "span", None)
         begin = span[0] if span is not None else 0.0
         if step is None:
             step = (span[1] - span[0]) / NODES if span is not None else STEP
-        if not (np.isfinite(step) and step > 0.0):
-            raise StateError(f"frame {frame!r}: step is {step}; give a positive number of seconds.")
-        near = system.neutral() if guess is None else np.array(guess, dtype=np.float64)
-        system.potential_energy(near)  # complains about shapes, NaN and quaternions
-        if near.ndim != 1:
-            raise StateError(
-                f"frame {frame!r}: guess has shape {near.shape}; give one configuration ({system.nq},)."
-            )
+        if not is_positive(step):
+            raise StateError(f"frame {frame!r}: step is {shown(step)}; give a positive number of seconds.")
+        near = (
+            system.neutral()
+            if guess is None
+            else as_configuration(system, guess, f"frame {frame!r}", "guess")
+        )
         self._inverse = InverseKinematics(system, self._task, near, begin, step)
         self.end = np.inf if span is None else span[1]
         if span is not None:

@@ -5,14 +5,18 @@ from typing import Any
 
 from catena.dynamics.loop_elimination.closing import stand, start_open, start_opening
 from catena.dynamics.loop_elimination.schedule import schedule
-from catena.dynamics.loop_elimination.steps import resting_ground
-from catena.kernels import Schedule, at_ground, with_ground
-from catena.simulation.steps.judging import larger
+from catena.dynamics.loop_elimination.steps import articulate, resting_ground
+from catena.kernels import OnCall, Schedule, at_ground, with_ground
+from catena.simulation.steps.decision import larger
 from catena.spatial.scalars import absolute
 
 rest = at_ground(resting_ground)
-close_positions = Schedule(partial(schedule, move=stand, begin_loop=start_open, rub=False, refine=False))
-close_velocities = Schedule(partial(schedule, move=stand, begin_loop=start_opening, rub=False, refine=False))
+
+
+def closing_sweeps(go: OnCall = articulate) -> tuple[Schedule, Schedule]:
+    """Return the sweeps that find the least changes of position and of velocity; `go` says how bodies yield."""
+    close = partial(schedule, move=stand, rub=False, refine=False, go=go)
+    return Schedule(partial(close, begin_loop=start_open)), Schedule(partial(close, begin_loop=start_opening))
 
 
 @at_ground

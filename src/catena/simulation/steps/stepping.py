@@ -6,6 +6,13 @@ Positions live on a manifold, so a step is taken in the local coordinates xi of 
 
 What the ground holds from step to step: the time t, the step h that is planned next, the `end` that is not passed, and
 `halt`, which is not zero once a step could not be vouched for. Every state of a batch has its own.
+
+The algorithm has pauses, where a session may stop and let Python do what only Python knows:
+
+    forces          q and qd of a stage are there; forces, wrenches and prescribed motion can be given
+    accelerations   qdd of the stage is there, and how far it can be trusted (`doubt`)
+    closing         q and qd at the end of the step are there; loops are not closed yet
+    decide          all is there but the decision
 """
 
 from collections.abc import Callable
@@ -15,38 +22,46 @@ from typing import Any
 import numpy as np
 
 from catena.dynamics import articulated_body
-from catena.dynamics.joint_elements import ELEMENT_INPUTS, element_force
+from catena.dynamics.force_sweeps import GIVEN, SHARED, force_sweeps
+from catena.dynamics.hybrid_dynamics import hybrid_dynamics
 from catena.dynamics.loop_elimination import loop_elimination
 from catena.dynamics.loop_elimination.closing import stand, start_open, start_opening
+from catena.dynamics.loop_elimination.feedback import elimination_with_feedback
+from catena.dynamics.loop_elimination.hybrid import articulate_driven, hybrid_elimination
+from catena.dynamics.loop_elimination.steps import accelerate, articulate
 from catena.kernels import (
     POSITION,
     VELOCITY,
     Algorithm,
     OnCall,
+    Pause,
     Sweep,
     at_ground,
     each_body,
     whole_state,
     with_ground,
 )
+from catena.simulation.steps import work
 from catena.simulation.steps.closing import (
-    close_positions,
-    close_velocities,
+    closing_sweeps,
     forget_shift,
     rest,
     shift_positions,
     shift_velocities,
 )
-from catena.simulation.steps.judging import both, certify, decide, keep_first_doubt, larger, settle
-from catena.simulation.steps.making import LawShape, Making, Numbers
-from catena.simulation.steps.multistep import HISTORY, adams_sweeps, remember, scaled
+from catena.simulation.steps.decision import both, certify, decide, keep_first_doubt, larger, settle
+from catena.simulation.steps.multistep import CORRECT, HISTORY, adams_sweeps, remember, scaled
 from catena.simulation.steps.tableaus import Tableau, tableau
+from catena.simulation.steps.variant import LawShape, Numbers, StepVariant
 from catena.spatial.scalars import absolute, array, where
 
 # A step turns a joint on a manifold by no more than this [rad]: local coordinates are good short of half a turn.
 FAR = 1.5
 
 LawFunction = Callable[[Any, Any, Any, Any, Any], tuple[Any, Any]]
+PushFunction = Callable[[Any, Any, Any], Any]
+# The degree of polynomials that driven joints and wrenches follow.
+DEGREE = 5
 
 
 @at_ground
@@ -90,11 +105,14 @@ def advance(method: Tableau, stage: int) -> Sweep:
         if last and method.errors:
             for k, rest in enumerate(method.errors):
                 worst = getattr(ground, f"error_{k}")
-                if not k and body.joint.nq != body.joint.nv:
-                    for x in body.xi:
-                        worst = larger(worst, absolute(x) / FAR)
-                for e in scaled(h, _sum(body, "rate_xi", rest)):
-                    worst = larger(worst, absolute(e) / (ground.atol + ground.rtol))
+                if not k:
+                    for turned in body.joint.turning:
+                        worst = larger(worst, absolute(body.xi[turned]) / FAR)
+                for e, moved in zip(scaled(h, _sum(body, "rate_xi", rest)), body.xi, strict=True):
+                    # Where a step leads far, the distance is the scale: nothing is known better than to its rounding.
+                    worst = larger(
+                        worst, absolute(e) / (ground.atol + ground.rtol * larger(1.0, absolute(moved)))
+                    )
                 for e, before, after in zip(
                     scaled(h, _sum(body, "rate_v", rest)), body.v0, v_stage, strict=True
                 ):
@@ -114,27 +132,30 @@ def _sum(body: Any, name: str, weights: Any) -> Any:
     return total
 
 
-@each_body
-def act(body: Any) -> None:
-    """What springs and stops add to the joint force that is given."""
-    body.tau = body.given + element_force(body)
+def keep_force(target: str) -> Sweep:
+    """Keep the control force with which the step begins."""
+
+    def keep(body: Any) -> None:
+        body.tau_start = getattr(body, target)
+
+    return each_body(keep)
 
 
-def steer(law: LawFunction, making: LawShape, stage_time: float, target: str) -> Sweep:
+def steer(law: LawFunction, shape: LawShape, stage_time: float, target: str) -> Sweep:
     """Ask the law for joint forces."""
 
     def ask(whole: Any) -> None:
         t = whole.t + stage_time * whole.dt if stage_time else whole.t
-        memory = _listed(whole.memory) if making.memory else np.zeros(0)
-        inputs = _listed(whole.inputs) if making.inputs else np.zeros(0)
+        memory = _listed(whole.memory) if shape.memory else np.zeros(0)
+        inputs = _listed(whole.inputs) if shape.inputs else np.zeros(0)
         force, kept = law(t, whole.q, whole.qd, memory, inputs)
         before = getattr(whole, target)
-        if not making.continuous:
+        if not shape.continuous:
             due = both(whole.due > 0.5, whole.halt < 0.5)
             force = array([where(due, x, y) for x, y in zip(force, before, strict=True)])
             kept = array([where(due, x, y) for x, y in zip(kept, memory, strict=True)])
         setattr(whole, target, force)
-        if making.memory:
+        if shape.memory:
             whole.memory = kept
 
     return whole_state(ask)
@@ -145,66 +166,145 @@ def _listed(x: Any) -> np.ndarray:
     return x if isinstance(x, np.ndarray) else array([x])
 
 
-def step_algorithm(making: Making, law: LawFunction | None = None) -> Algorithm:
-    """A step by the method, of a tree or of a mechanism with loops, with `law` where one is compiled in."""
-    return _steps(making) if law is None else _step_algorithm(making, law)
+def follow(stage_time: float) -> Sweep:
+    """Put driven joints where their polynomials have them at a part of the step."""
+
+    def put(body: Any, ground: Any) -> None:
+        if body.joint.nq != body.joint.nv:
+            return
+        s = ground.t + stage_time * ground.dt - ground.path_origin
+        c = [getattr(body, f"path_{j}") for j in range(DEGREE + 1)]
+        position = _polynomial(s, c)
+        rate = _polynomial(s, [j * c[j] for j in range(1, DEGREE + 1)])
+        change = _polynomial(s, [j * (j - 1) * c[j] for j in range(2, DEGREE + 1)])
+        body.q = _where_driven(body, position, body.q)
+        body.qd = _where_driven(body, rate, body.qd)
+        body.qdd_given = change
+
+    return with_ground(put)
+
+
+def _polynomial(s: Any, coefficients: list[Any]) -> Any:
+    """The sum of coefficients[j] s^j, entry by entry."""
+    total = coefficients[-1]
+    for c in coefficients[-2::-1]:
+        total = array([s * x + y for x, y in zip(total, c, strict=True)])
+    return total
+
+
+def _where_driven(body: Any, given: Any, free: Any) -> Any:
+    return array([where(d > 0.5, x, y) for d, x, y in zip(body.driven, given, free, strict=True)])
+
+
+def push_by_paths(stage_time: float) -> Sweep:
+    """Tell forces the wrenches that their polynomials have at a part of the step."""
+
+    def tell(whole: Any) -> None:
+        s = whole.t + stage_time * whole.dt - whole.path_origin
+        whole.force_inputs = _polynomial(s, [getattr(whole, f"wrench_{j}") for j in range(DEGREE + 1)])
+
+    return whole_state(tell)
+
+
+def push_by_law(push: PushFunction, stage_time: float) -> Sweep:
+    """Tell forces the wrenches that a formula gives."""
+
+    def tell(whole: Any) -> None:
+        t = whole.t + stage_time * whole.dt if stage_time else whole.t
+        whole.force_inputs = push(t, whole.q, whole.qd)
+
+    return whole_state(tell)
+
+
+def evaluation_times(method: str) -> tuple[float, ...]:
+    """When a step asks for accelerations, as parts of its duration, in order."""
+    if method == "abm4":
+        return (0.0, 1.0)
+    return (0.0,) if method == "semi_implicit" else tableau(method).c
+
+
+def start_acceleration(method: str) -> str:
+    """The name of the field that holds the accelerations with which the step began."""
+    return {"abm4": "first", "semi_implicit": "qdd"}.get(method, "rate_v_0")
+
+
+def step_algorithm(
+    variant: StepVariant, law: LawFunction | None = None, push: PushFunction | None = None
+) -> Algorithm:
+    """A step by the method, of a tree or of a mechanism with loops, with a `law` for joint forces and one for wrenches
+    where they are compiled in."""
+    return _steps(variant) if law is None and push is None else _step_algorithm(variant, law, push)
 
 
 @lru_cache(maxsize=64)
-def _steps(making: Making) -> Algorithm:
-    return _step_algorithm(making, None)
+def _steps(variant: StepVariant) -> Algorithm:
+    return _step_algorithm(variant, None, None)
 
 
-def _step_algorithm(making: Making, law: LawFunction | None) -> Algorithm:
-    columns = making.columns
-    dynamics = loop_elimination(columns) if columns else articulated_body
-    method = None if making.method in ("semi_implicit", "abm4") else tableau(making.method)
+def _dynamics(variant: StepVariant) -> Algorithm:
+    if not variant.columns:
+        return hybrid_dynamics if variant.driven else articulated_body
+    if variant.feedback:
+        return elimination_with_feedback(variant.columns, variant.driven)
+    return hybrid_elimination(variant.columns) if variant.driven else loop_elimination(variant.columns)
+
+
+def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFunction | None) -> Algorithm:
+    columns, shape = variant.columns, variant.law
+    dynamics = _dynamics(variant)
+    method = None if variant.method in ("semi_implicit", "abm4") else tableau(variant.method)
     begin_dynamics = at_ground(dynamics.ground)
-    target = "given" if making.elements else "tau"
+    target = "given" if variant.forces else "tau"
+    # Driven joints do not give way when loops are closed.
+    close_positions, close_velocities = closing_sweeps(articulate_driven if variant.driven else articulate)
+    evaluations = 0
+    weights = (CORRECT[1], CORRECT[0]) if variant.method == "abm4" else method.b if method else (1.0,)
 
     def accelerations(stage_time: float = 0.0) -> list[Sweep]:
         """The accelerations of a stage, and whether they can be trusted."""
-        sweeps: list[Sweep] = []
-        if making.fragile and stage_time:
-            sweeps += 2 * [rest, close_positions, shift_positions] + [
-                rest,
-                close_velocities,
-                shift_velocities,
-            ]
-        sweeps.append(begin_dynamics)
-        if law is not None and making.law is not None and making.law.continuous:
-            sweeps.append(steer(law, making.law, stage_time, target))
-        if making.elements:
-            sweeps.append(act)
+        nonlocal evaluations
+        evaluations += 1
+        sweeps: list[Sweep] = [follow(stage_time)] if variant.paths else []
+        if variant.fragile and stage_time:
+            sweeps += 2 * [rest, close_positions, shift_positions]
+            sweeps += [rest, close_velocities, shift_velocities]
+        sweeps += [begin_dynamics, Pause("forces")]
+        if law is not None and shape is not None and shape.continuous:
+            sweeps.append(steer(law, shape, stage_time, target))
+        if law is not None and evaluations == 1:
+            sweeps.append(keep_force(target))
+        if push is not None:
+            sweeps.append(push_by_law(push, stage_time))
+        elif variant.wrench_paths:
+            sweeps.append(push_by_paths(stage_time))
+        if variant.forces:
+            sweeps += force_sweeps(count=variant.counts)
         sweeps += [sweep for sweep in dynamics.sweeps if not isinstance(sweep, OnCall)]
-        return [*sweeps, certify] if columns else sweeps
+        sweeps += [*([certify] if columns else []), Pause("accelerations")]
+        if variant.counts:
+            weight = weights[evaluations - 1]
+            sweeps += work.count(variant.forces, variant.driven, bool(columns))
+            sweeps.append(work.gain(weight, is_first=evaluations == 1))
+        return sweeps
 
     # What schedules call is traced first, because it writes what other steps read.
     called = [sweep for sweep in dynamics.sweeps if isinstance(sweep, OnCall)]
-    sweeps: list[Sweep] = [act] if making.elements else []
+    sweeps: list[Sweep] = []
     if columns:
         sweeps += [*called, stand, start_open, start_opening]
+        if variant.driven:
+            sweeps.append(accelerate)
     sweeps.append(open_step)
-    if law is not None and making.law is not None and not making.law.continuous:
-        sweeps.append(steer(law, making.law, 0.0, target))
+    if law is not None and shape is not None and not shape.continuous:
+        sweeps.append(steer(law, shape, 0.0, target))
     sweeps.append(begin)
-    outputs: dict[str, Any] = {"q": POSITION, "qd": VELOCITY}
+    if variant.counts:
+        sweeps.append(work.forget_gain)
+    outputs: dict[str, Any] = {"q": POSITION, "qd": VELOCITY, "qdd": VELOCITY}
     inputs: dict[str, Any] = dict(dynamics.inputs)
-    rewritten = {
-        "q",
-        "qd",
-        "qdd",
-        "xi",
-        "tau",
-        "c",
-        "p0",
-        "effort",
-        "X",
-        "S",
-        "d_inv",
-        "U",
-    } | dynamics.rewritten
-    if making.method == "abm4":
+    rewritten = {"q", "qd", "qdd", "xi", "tau", "c", "p0", "effort", "X", "S", "d_inv", "U"}
+    rewritten |= dynamics.rewritten
+    if variant.method == "abm4":
         sweeps += adams_sweeps(accelerations)
         inputs |= HISTORY
         outputs |= HISTORY
@@ -218,48 +318,73 @@ def _step_algorithm(making: Making, law: LawFunction | None) -> Algorithm:
                 sweeps.append(keep_first_doubt)
             sweeps.append(advance(method, stage))
             rewritten |= {f"rate_xi_{stage}", f"rate_v_{stage}"}
+    if variant.paths:
+        sweeps.append(follow(1.0))
+    sweeps.append(Pause("closing"))
     corrections, occasional = 0, (0, 0)
-    if columns and making.projects:
-        corrections = 1 if method is not None and method.is_adaptive and not making.fragile else 2
+    if columns and variant.projects:
+        corrections = 1 if method is not None and method.is_adaptive and not variant.fragile else 2
         first = len(sweeps) + 1
         for _ in range(corrections):
             sweeps += [rest, forget_shift, close_positions, shift_positions]
         sweeps += [rest, close_velocities, shift_velocities]
         occasional = (first, len(sweeps) + 1)
-    sweeps += [decide(method, corrections), settle]
-    if making.method == "abm4":
+    sweeps += [Pause("decide"), decide(method, corrections), settle]
+    if variant.method == "abm4":
         sweeps.append(remember)
+    if variant.counts:
+        past = [work.weighted_past] if variant.method == "abm4" else []
+        sweeps += [*past, work.keep_work, *([work.keep_power] if past else [])]
 
-    if making.elements:
-        inputs |= {"given": VELOCITY, **ELEMENT_INPUTS}
-        del inputs["tau"]
-        outputs["tau"] = VELOCITY
+    outputs[start_acceleration(variant.method)] = VELOCITY
+    if variant.driven:
+        outputs["drive"] = VELOCITY
+        rewritten |= {"drive", "qdd_given"}
+    if variant.forces:
+        inputs |= GIVEN
+        del inputs["tau"], inputs["f_ext"]
+    outputs["tau"] = VELOCITY
     if law is not None:
         outputs[target] = VELOCITY
+        outputs["tau_start"] = VELOCITY
     ground_inputs = {
         **dynamics.ground_inputs,
         **{n: Numbers(1) for n in ("t", "h", "end", "halt", "rtol", "atol", "row", "wish")},
     }
-    ground_outputs: tuple[str, ...] = ("t", "h", "accepted", "halt", "doubt")
-    if making.law is not None:
-        if making.law.memory:
-            ground_inputs["memory"] = Numbers(making.law.memory)
+    ground_outputs: tuple[str, ...] = (
+        "t", "h", "accepted", "halt", "doubt", "row", "wish", "dt", "error_0", "error_1", "shift", "first_doubt",
+    )  # fmt: skip
+    if variant.paths:
+        inputs |= {f"path_{j}": VELOCITY for j in range(DEGREE + 1)}
+    if variant.wrench_paths:
+        wide = Numbers(6 * variant.wrench_paths)
+        ground_inputs |= {f"wrench_{j}": wide for j in range(DEGREE + 1)}
+    if variant.paths or variant.wrench_paths:
+        ground_inputs["path_origin"] = Numbers(1)
+    if variant.counts:
+        counted = Numbers(len(work.SOURCES))
+        names = ("work", *(("power_past_1", "power_past_2") if variant.method == "abm4" else ()))
+        ground_inputs |= dict.fromkeys(names, counted)
+        ground_outputs = (*ground_outputs, *names, "power_start")
+    if shape is not None:
+        if shape.memory:
+            ground_inputs["memory"] = Numbers(shape.memory)
             ground_outputs = (*ground_outputs, "memory")
-        if making.law.inputs:
-            ground_inputs["inputs"] = Numbers(making.law.inputs)
-        if not making.law.continuous:
+        if shape.inputs:
+            ground_inputs["inputs"] = Numbers(shape.inputs)
+        if not shape.continuous:
             ground_inputs["due"] = Numbers(1)
 
     @at_ground
     def hold(ground: Any) -> None:
         """What the ground is given takes its places, whoever reads it first."""
         for name in ground_inputs:
-            if name != "a_base":
+            if name not in ("a_base", "feedback_given"):
                 getattr(ground, name)
 
     return Algorithm(
-        making.name, dynamics.ground, (hold, *sweeps),
+        variant.name, dynamics.ground, (hold, *sweeps),
         inputs=inputs, outputs=outputs, ground_inputs=ground_inputs, ground_outputs=ground_outputs,
-        optional=dynamics.optional, views=dynamics.views, columns=dynamics.columns, rewritten=frozenset(rewritten),
-        replayed=True, occasional=occasional,
+        optional=dynamics.optional | GIVEN.keys(), views=dynamics.views, columns=dynamics.columns,
+        rewritten=frozenset(rewritten), replayed=True, occasional=occasional, shared=SHARED if variant.forces else {},
     )  # fmt: skip

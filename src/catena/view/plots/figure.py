@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from catena.errors import FormatError
-from catena.formats.complete import write_complete
+from catena.formats.complete import file_path, write_complete
+from catena.given import shown
 from catena.simulation import Trajectory
 from catena.view import theme
 from catena.view.plots.drawing import BAND, LINES, draw_panel, draw_path, flat_axes
@@ -30,11 +31,13 @@ def plot(run: Trajectory, *what: Any, show: bool = False, path: str | os.PathLik
     drawn as thin lines, or as median and band where they are many. `path` writes the figure to a file, `show` opens a
     window.
     """
+    if not isinstance(show, bool):
+        raise FormatError(f"show is {shown(show)}: give True or False")
     pyplot = require_matplotlib()
     panels = chosen_panels(run, what) if what else default_panels(run)
     figure = figure_of(run, panels, title=_title(run), canvas=pyplot if show else None)
     if path is not None:
-        write_complete(Path(path), _content(figure, Path(path)))
+        write_complete(file_path(path), _content(figure, file_path(path)))
     if show:
         pyplot.show()
     return figure

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from catena.dynamics.closed.elimination import TRUSTED_CHANGE, TRUSTED_DEFECT, TRUSTED_PROGRESS
+from catena.dynamics.closed.elimination import TRUSTED_CHANGE, TRUSTED_DEFECT
 from catena.kernels import Sweep, at_ground, with_ground
 from catena.simulation.steps.step_size import GROW, SAFETY, SHRINK, error_ratio, root
 from catena.simulation.steps.tableaus import Tableau
@@ -19,7 +19,8 @@ ONE_CORRECTION, TWO_CORRECTIONS = 1e-5, 1e-6
 @at_ground
 def certify(ground: Any) -> None:
     """The elimination says where it cannot vouch for accelerations: next to singular configurations."""
-    settled = ground.change <= TRUSTED_PROGRESS * ground.before + TRUSTED_CHANGE * ground.size
+    allowed = TRUSTED_CHANGE * ground.size
+    settled = ground.change * ground.change <= allowed * larger(ground.before, ground.change)
     sure = both(ground.defect < TRUSTED_DEFECT, settled)
     ground.doubt = ground.doubt + where(sure, 0.0, 1.0)
 
@@ -70,11 +71,12 @@ def decide(method: Tableau | None, corrections: int) -> Sweep:
             else:
                 ground.h = where(moving, where(ground.accepted > 0.5, grown, shorter), ground.h)
                 sure = ground.accepted >= 0.0
+        # A state that has halted, or come to its end, takes no step, whatever a step of no length looks like.
+        ground.accepted = where(ground.dt > 0.0, ground.accepted, 0.0)
         taken = ground.accepted > 0.5
         ground.t = where(taken, where(ground.last > 0.5, ground.end, ground.t + ground.dt), ground.t)
-        ground.halt = where(sure, ground.halt, 1.0)
+        ground.halt = where(ground.dt > 0.0, where(sure, ground.halt, 1.0), ground.halt)
         ground.t = where(ground.dt > 0.0, ground.t, where(ground.halt > 0.5, ground.t, ground.end))
-        ground.accepted = where(ground.dt > 0.0, ground.accepted, 0.0)
 
     return at_ground(judge_step)
 

@@ -37,7 +37,7 @@ def deflection(kind: JointKind, origin: Any, q: Any) -> tuple[Any, np.ndarray | 
         # Motions that are the same everywhere: following one of them is an exponential.
         S = kind.motion_space(kind.neutral())
         back = np.linalg.pinv(np.asarray(S.array, dtype=np.float64))
-        columns = [back @ _exponential_rate(S * d, S * e).array for e in directions]
+        columns = [back @ exact_rate(S * d, S * e).array for e in directions]
     else:
         columns = [kind.local_rate(d, e) for e in directions]
     return d, array(columns).T
@@ -48,8 +48,8 @@ def _described(kind: JointKind) -> JointKind:
     return kind.kind if isinstance(kind, Flipped) else kind
 
 
-def _exponential_rate(xi: Motion, v: Motion) -> Motion:
-    """d xi/dt of a frame that stands at exp(xi) and moves with body twist v."""
+def exact_rate(xi: Motion, v: Motion) -> Motion:
+    """d xi/dt of a frame that stands at exp(xi) and moves with body twist v, up to a full turn."""
     x, y, z = xi.angular
     square = x * x + y * y + z * z
     small = less(square, _SMALL)

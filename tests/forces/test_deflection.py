@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from catena.dynamics.deflection import deflection, is_vector
+from catena.forces.deflection import deflection, is_vector
 from catena.joints import KINDS, Free, Spherical
 
 TURNS = (0.0, 1e-8, 0.1, 0.2236, 1.0, 2.0, 3.1)

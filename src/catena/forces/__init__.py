@@ -1,0 +1,42 @@
+"""Kinds of forces: the contract every kind obeys, and one file per kind."""
+
+from catena.forces.bushing import Bushing
+from catena.forces.cable import Cable
+from catena.forces.conformance import check_force_kind
+from catena.forces.contract import AtJoint, ForceKind, FrameForce, JointForce, Relative
+from catena.forces.drag import Drag
+from catena.forces.gas_spring import GasSpring
+from catena.forces.joint_friction import JointFriction
+from catena.forces.joint_spring import JointSpring
+from catena.forces.joint_stop import JointStop
+from catena.forces.placed import PlacedForce
+from catena.forces.point_spring import PointSpring
+from catena.forces.registry import KINDS
+from catena.forces.table import Table
+from catena.forces.tabled_joint import TabledJointSpring
+from catena.forces.tabled_point import TabledPointSpring
+from catena.forces.wrench import AppliedWrench, ConstantWrench
+
+__all__ = [
+    "KINDS",
+    "AppliedWrench",
+    "AtJoint",
+    "Bushing",
+    "Cable",
+    "ConstantWrench",
+    "Drag",
+    "ForceKind",
+    "FrameForce",
+    "GasSpring",
+    "JointForce",
+    "JointFriction",
+    "JointSpring",
+    "JointStop",
+    "PlacedForce",
+    "PointSpring",
+    "Relative",
+    "Table",
+    "TabledJointSpring",
+    "TabledPointSpring",
+    "check_force_kind",
+]

@@ -1,0 +1,36 @@
+"""The line between the origins of two frames: how long it is, how fast it grows, and what a pull along it does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from catena.forces.contract import Relative
+from catena.spatial import Force
+from catena.spatial.scalars import array, less, sqrt, where
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """The line from a's origin to b's: its `length`, its `rate` of growth, and its direction `along` (3,) in b's axes,
+    zero where the points coincide and there is no line to pull along."""
+
+    length: Any
+    rate: Any
+    along: np.ndarray
+
+    @classmethod
+    def between(cls, at: Relative) -> Line:
+        """The line between the origins of the two frames."""
+        x, y, z = span = at.in_b(at.span)
+        square = x * x + y * y + z * z
+        apart = less(0.0, square)
+        length = sqrt(square)
+        along = array([where(apart, s, 0.0) / where(apart, length, 1.0) for s in span])
+        return cls(length, along @ at.v.linear, along)
+
+    def pull(self, tension: Any) -> Force:
+        """The wrench on b of a force that pulls the two points together."""
+        return Force(array([0.0, 0.0, 0.0, *(-tension * x for x in self.along)]))

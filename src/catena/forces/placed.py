@@ -1,0 +1,64 @@
+"""A force on one plan of a mechanism: its kind, the nodes it acts on, and where on them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from catena.forces.contract import ForceKind
+from catena.joints import JointKind
+from catena.spatial import Transform
+
+FRAMES, TREE, LOOP = "frames", "tree", "loop"
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedForce:
+    """A force of a kind on the nodes `a` and `b` of a plan (0 is ground).
+
+    `site` is FRAMES for a force between frames, which the transforms `on_a` and `on_b` reach from the frames of the
+    nodes. It is LOOP for one at the `joint` that closes a loop, with the same for the parent's and the child's side of
+    the joint, and TREE for one at the joint of node b, whose parent a is. One that does not act (`acts`) is told and
+    counted, but bodies do not feel it: the friction of joints, which the dynamics applies by itself.
+    """
+
+    name: str
+    kind: ForceKind
+    site: str
+    a: int
+    b: int
+    on_a: Transform = Transform.identity()
+    on_b: Transform = Transform.identity()
+    joint: JointKind | None = None
+    acts: bool = True
+
+    @property
+    def signature(self) -> tuple[Hashable, ...]:
+        """What the code for this force depends on."""
+        silent = () if self.acts else ("does not act",)
+        return (
+            self.site,
+            *silent,
+            *self.kind.signature,
+            *(self.joint.signature if self.joint is not None else ()),
+        )
+
+    @property
+    def moves_nothing(self) -> bool:
+        """Whether the force acts within one node, so that it does not move anything."""
+        return self.a == self.b and getattr(self.kind, "reacts", True)
+
+    @property
+    def is_from_outside(self) -> bool:
+        """Whether the force comes from the ground or from outside, so that it changes the momentum."""
+        return 0 in (self.a, self.b) or not getattr(self.kind, "reacts", True)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether there is a formula for all of it: at a loop the joint must find its coordinates by one."""
+        return self.site != LOOP or self.joint is None or self.joint.finds_coordinates_of_symbols
+
+    def constants(self) -> list[float]:
+        """The numbers that the code reads: both transforms (12 each), the parameters of the kind and of the joint."""
+        joint = self.joint.params() if self.joint is not None else ()
+        return [*self.on_a.entries(), *self.on_b.entries(), *self.kind.params(), *joint]

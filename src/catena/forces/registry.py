@@ -1,0 +1,45 @@
+"""An example of every built-in kind of force, for tests and for listings."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from catena.forces.bushing import Bushing
+from catena.forces.cable import Cable
+from catena.forces.contract import ForceKind
+from catena.forces.drag import Drag
+from catena.forces.gas_spring import GasSpring
+from catena.forces.joint_friction import JointFriction
+from catena.forces.joint_spring import JointSpring
+from catena.forces.joint_stop import JointStop
+from catena.forces.point_spring import PointSpring
+from catena.forces.table import Table
+from catena.forces.tabled_joint import TabledJointSpring
+from catena.forces.tabled_point import TabledPointSpring
+from catena.forces.wrench import AppliedWrench, ConstantWrench
+
+_SOFTENING = Table((-1.0, 0.0, 0.5, 2.0), (-3.0, 0.0, 1.0, 1.5), smooth=True)
+_PROGRESSIVE = Table((0.2, 0.6, 1.0), (0.0, 5.0, 20.0))
+_BLOW_OFF = Table((-1.0, -0.2, 0.0, 0.2, 1.0), (-3.0, -2.0, 0.0, 1.0, 1.2), beyond="hold")
+_COUPLED = np.diag([3.0, 4.0, 5.0, 60.0, 70.0, 80.0]) + np.outer(np.arange(6.0), np.arange(6.0))
+
+KINDS: list[ForceKind] = [
+    JointSpring((7.0,)),
+    JointSpring((7.0,), (0.3,), (0.4,)),
+    JointSpring(damping=(0.3,)),
+    JointSpring((1.0, 2.0, 3.0), (0.3, 0.2, 0.1), (0.6, 0.0, 0.8, 0.0)),
+    JointStop((-0.2,), (0.1,), (30.0,), (2.0,)),
+    JointStop((-0.1, -np.inf, -0.3), (0.1, 0.0, np.inf), (9.0, 8.0, 7.0), (0.3, 0.2, 0.1)),
+    JointFriction((0.3,), (0.7,)),
+    TabledJointSpring(_SOFTENING, _BLOW_OFF),
+    PointSpring(30.0, 0.4, 0.8),
+    TabledPointSpring(_PROGRESSIVE, _BLOW_OFF),
+    Cable(50.0, 0.3, 0.7),
+    GasSpring(300.0, 0.5, 0.4, outside=40.0, damping=2.0),
+    GasSpring(300.0, 0.5, 0.4, exponent=1.0),
+    Bushing((1.0, 2.0, 3.0, 40.0, 50.0, 60.0), (0.1, 0.2, 0.3, 4.0, 5.0, 6.0)),
+    Bushing(tuple(_COUPLED.ravel().tolist())),
+    Drag(0.4, 1.2, 0.1, 0.3),
+    ConstantWrench((1.0, 2.0, 3.0), (4.0, 5.0, 6.0)),
+    AppliedWrench(),
+]

@@ -1,0 +1,79 @@
+"""A workspace that is kept between calls: pieces of a tape are played in it, with Python in between.
+
+A `Program` plays a whole tape and forgets everything but its results. A `Session` keeps the workspaces of all blocks of
+a batch, so that a tape may be played piece by piece, from one `Pause` to the next. Between two pieces Python reads
+fields of all states and writes others; what it writes is packed into the lanes when the next piece begins.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from catena.kernels.code import loops
+from catena.kernels.driver import TABLE
+from catena.kernels.program import Program, address, aligned, entry
+from catena.kernels.tape import WORD
+
+
+class Session:
+    """The workspaces of a program for `states` states, and a buffer (states, ...) for each field that goes in or comes
+    out. `piece` prepares a part of the tape for playing."""
+
+    def __init__(self, program: Program, states: int) -> None:
+        self.program, self.states = program, states
+        tape = program.tape
+        blocks = -(-states // tape.lanes)
+        self._stride = -(-tape.workspace_bytes // 64) * 64
+        self._workspace = aligned(blocks * self._stride // WORD)
+        shapes: dict[str, tuple[int, ...]] = {name: (width,) for name, (width, _) in tape.inputs.items()}
+        shapes |= {name: shape for name, (shape, _) in tape.outputs.items() if name not in shapes}
+        self.buffers = {name: np.zeros((states, *shape)) for name, shape in shapes.items()}
+        loops(tape.lanes)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """The buffer (states, ...) of a field."""
+        return self.buffers[name]
+
+    def row(self, pause: str, which: int = 0) -> int:
+        """The number of calls before the pause of this name; `which` counts those of the same name."""
+        return [row for name, row in self.program.tape.pauses if name == pause][which]
+
+    def piece(self, first: int, last: int | None, inputs: Sequence[str], outputs: Sequence[str]) -> "Piece":
+        """The calls from number `first` up to `last` (None: to the end) as something to play: it packs the buffers
+        `inputs` before and fills the buffers `outputs` afterwards."""
+        return Piece(self, first, last, inputs, outputs)
+
+
+class Piece:
+    """A part of a tape, ready to be played in its session. Calling it returns the driver's status word."""
+
+    def __init__(
+        self, session: Session, first: int, last: int | None, inputs: Sequence[str], outputs: Sequence[str]
+    ) -> None:
+        tape, states = session.program.tape, session.states
+        last = len(tape.calls) if last is None else last
+        self._ins = self._table(session, inputs)
+        self._outs = self._table(session, outputs)
+        self._counter = np.full(1, states, dtype=np.int64)
+        calls = tape.calls[first:last]
+        self._words = np.array(
+            [last - first, calls.ctypes.data if len(calls) else 0, session._workspace.ctypes.data,
+             tape.constants.ctypes.data, len(self._ins), self._ins.ctypes.data, len(self._outs),
+             self._outs.ctypes.data, states, self._counter.ctypes.data, states, 0, states,
+             1, 1, -1, -1, 1, 0, session._stride],
+            dtype=np.int64,
+        )  # fmt: skip
+        self._kept = (session, calls)
+        self._address = address(self._words)
+        self._run = entry(tape.lanes)
+
+    @staticmethod
+    def _table(session: Session, names: Sequence[str]) -> np.ndarray:
+        rows = []
+        for name in names:
+            buffer, table = session.buffers[name], session.program.table(name)
+            rows.append((buffer.ctypes.data, buffer.size // session.states, len(table), table.ctypes.data, 0))
+        return np.array(rows, dtype=np.int64).reshape(-1, TABLE)
+
+    def __call__(self) -> int:
+        return int(self._run(self._address))

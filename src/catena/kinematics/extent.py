@@ -1,0 +1,51 @@
+"""How large a mechanism is, to weigh rotations against translations.
+
+A length is zero where all joints coincide, and a difference of rounded coordinates where they do so but for rounding:
+0.1 + 0.2 and 0.3 are 6e-17 m apart. Such a length must not pass for the size of a mechanism, so it is compared with
+the coordinates that it is a difference of.
+"""
+
+import numpy as np
+
+from catena.structure import Plan
+
+# A difference of coordinates below this part of the largest of them is rounding.
+ROUNDING = 1e-12
+
+
+def extent(plan: Plan) -> float:
+    """The size of a mechanism [m], whichever way it is planned: the largest distance of a joint from the middle of all
+    joints on its body, or the largest radius of gyration of a body about that middle, whichever is more; 1 if there
+    is no length at all."""
+    places: list[list[np.ndarray]] = [[] for _ in range(plan.n)]
+    # Joints that hold nothing are nowhere, so a pinned root or a floating base changes nothing.
+    for i in range(1, plan.n):
+        if plan.v_size[i] < 6:
+            places[i].append(np.zeros(3))
+            places[int(plan.parent[i])].append(plan.placement_p[i])
+    for loop in plan.loop_joints:
+        if loop.constraints:
+            places[loop.parent_node].append(loop.parent_p)
+            places[loop.child_node].append(loop.child_p)
+    lengths = [0.0]
+    for i, points in enumerate(places):
+        mass, h = plan.inertia[i, 0], plan.inertia[i, 1:4]
+        if points:
+            middle = np.mean(points, axis=0)
+            lengths.append(float(np.linalg.norm(np.array(points) - middle, axis=-1).max()))
+        elif mass > 0.0:
+            middle = h / mass
+        if mass > 0.0:
+            # The trace of an inertia is twice the second moment of mass.
+            about_origin = 0.5 * plan.inertia[i, [4, 7, 9]].sum()
+            square = about_origin / mass + middle @ (middle - 2.0 * h / mass)
+            lengths.append(float(np.sqrt(max(square, 0.0))))
+    return significant(plan, max(lengths))
+
+
+def significant(plan: Plan, length: float) -> float:
+    """A length [m] found from the coordinates of a plan, or 1 if it is nothing but their rounding."""
+    coordinates = [plan.placement_p, *(pose.p[None] for _, pose in plan.body_pose.values())]
+    coordinates += [side[None] for loop in plan.loop_joints for side in (loop.parent_p, loop.child_p)]
+    largest = max(float(np.abs(x).max(initial=0.0)) for x in coordinates)
+    return length if length > ROUNDING * largest else 1.0

@@ -1,0 +1,100 @@
+"""Wrenches that act on a frame during a run: functions, references, or formulas that compile into the step."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from catena.errors import SimulationError, StateError
+from catena.given import real_array, shown
+from catena.simulation.control.symbols import stack
+from catena.simulation.references import Constant, PiecewisePolynomial
+
+
+@dataclass(frozen=True, eq=False)
+class ExternalWrench:
+    """A wrench [moment; force] on a frame or body, at its origin: `function(t)` or `function(t, q, v)` gives six
+    numbers, or a reference such as a spline has six coordinates.
+
+    `axes` names the frame whose axes they are in, "ground" or any other; None is the frame itself. With `symbolic` the
+    function is written with arithmetic and the functions of `catena.symbols`, for numbers and symbols alike, and
+    compiles into the step. A reference that is a polynomial from knot to knot compiles too.
+    """
+
+    function: Any
+    axes: str | None = None
+    symbolic: bool = False
+
+    def __post_init__(self) -> None:
+        if not (callable(self.function) or callable(getattr(self.function, "at", None))):
+            raise StateError(
+                f"ExternalWrench: {shown(self.function)} is no function; give one of t, of (t, q, v), or a reference."
+            )
+        if self.axes is not None and not isinstance(self.axes, str):
+            raise StateError(f"ExternalWrench: axes is {shown(self.axes)}; name a frame, or leave it out.")
+        if not isinstance(self.symbolic, bool):
+            raise StateError(f"ExternalWrench: symbolic is {shown(self.symbolic)}; give True or False.")
+        if self.symbolic and hasattr(self.function, "at"):
+            raise StateError("ExternalWrench: a reference is no formula; leave symbolic out.")
+
+    @property
+    def polynomial(self) -> PiecewisePolynomial | None:
+        """The function as polynomials from knot to knot, where it is one."""
+        return as_polynomial(self.function)
+
+    @property
+    def wants_state(self) -> bool:
+        """Whether the function is one of (t, q, v)."""
+        if hasattr(self.function, "at"):
+            return False
+        try:
+            parameters = inspect.signature(self.function).parameters.values()
+        except (TypeError, ValueError):
+            return False
+        needed = [
+            p for p in parameters
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty
+        ]  # fmt: skip
+        return len(needed) >= 3
+
+    def at(self, frame: str, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The wrench (states, 6) or (6,) in its axes at the time t and the states q (states, nq), v (states, nv)."""
+        if hasattr(self.function, "at"):
+            given = self.function.at(t)[0]
+        else:
+            given = self.function(t, q.copy(), v.copy()) if self.wants_state else self.function(t)
+        try:
+            # A list may hold numbers beside one number for each state.
+            wrench = stack(given) if isinstance(given, (list, tuple)) else real_array(given)
+        except (TypeError, ValueError):
+            wrench = np.zeros(0)
+        if wrench.shape not in ((6,), (len(q), 6)) or not np.isfinite(wrench).all():
+            raise SimulationError(
+                f"The wrench on {frame!r} is {shown(given)} at t = {t:.9g} s; give six finite numbers, moment and "
+                f"force."
+            )
+        return wrench
+
+
+def as_wrench(given: Any) -> ExternalWrench:
+    """A wrench from itself, or from what users write for one."""
+    return given if isinstance(given, ExternalWrench) else ExternalWrench(given)
+
+
+def as_polynomial(reference: Any) -> PiecewisePolynomial | None:
+    """A reference as polynomials from knot to knot of degree 5 at most; None if it is something else."""
+    if isinstance(reference, Constant) and len(reference.position) == reference.nv:
+        return PiecewisePolynomial(np.array([0.0, 1.0]), reference.position[None, None, :])
+    if isinstance(reference, PiecewisePolynomial) and reference.coefficients.shape[1] <= DEGREE + 1:
+        return reference
+    return None
+
+
+DEGREE = 5
+"""The highest degree of a polynomial inside the step."""
+
+Push = Callable[[Any, Any, Any], Any]

@@ -1,0 +1,426 @@
+"""Steps of all states of a run: many in one call of the compiled loop, each state with its own time and step size; or
+one after the other with Python in between (`walking`), where something acts that only Python knows.
+
+Both play the same tape. A step that the compiled loop cannot vouch for halts its state, is taken again with care, and
+the loop goes on behind it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from catena.dynamics.hybrid_dynamics import DRIVE_INPUTS
+from catena.dynamics.loop_elimination import columns_for
+from catena.errors import SimulationError
+from catena.kernels.algorithm import FORCE_INPUTS
+from catena.simulation.acting import Acting
+from catena.simulation.drift import Drift
+from catena.simulation.faults import collapse_message, crawling_message, runaway_message, too_long_message
+from catena.simulation.laws import CompiledLaw, algorithm_for
+from catena.simulation.methods import ADAPTIVE
+from catena.simulation.nodes import Nodes
+from catena.simulation.steps.multistep import HISTORY, PAST
+from catena.simulation.steps.stepping import start_acceleration
+from catena.simulation.steps.variant import StepVariant
+from catena.simulation.steps.work import SOURCES
+from catena.simulation.walking import Walk
+
+# Steps in one call: enough to forget the cost of a call, few enough to stop at once and to waste little.
+FIRST_CALL, LONGEST_CALL = 8, 1024
+# Lanes for a single state: the fewest that give the bits of a batch; one would be other machine instructions.
+LANES_ALONE = 2
+# Numbers that one call may record.
+RECORD = 4_000_000
+# Joints that move faster than this [rad/s or m/s] run away.
+RUNAWAY = 1e7
+# A step below this part of the time passed makes no progress.
+COLLAPSE = 1e-14
+# Of steps with Python in between, every so many-th is looked at, and those that are not finite.
+LOOKED_AT = 8
+# Progress is judged over so many attempts: at their pace the run must not take more than so many steps.
+WATCHED, ENDLESS = 2000, 1e9
+
+
+class Mover:
+    """Moves the states of a run by steps of one method. `law` is a controller inside the step; `horizon` is when the
+    run ends."""
+
+    def __init__(
+        self,
+        acting: Acting,
+        drift: Drift,
+        law: CompiledLaw | None,
+        horizon: float,
+        tick: Callable[[float], None],
+        method: str | None = None,
+    ) -> None:
+        problem = acting.problem
+        self.acting, self.system, self.drift, self.law, self.tick = acting, acting.system, drift, law, tick
+        self.method = method or problem.integrator
+        self.rtol, self.atol, self.horizon = problem.rtol, problem.atol, horizon
+        self.adaptive, self.fixed_step = self.method in ADAPTIVE, problem.step
+        self.controls = acting.is_asked_always and law is None
+        variant = StepVariant(
+            self.method,
+            columns_for(self.system.plan) if drift.closed and not drift.in_python else 0,
+            bool(acting.placed),
+            law.shape if law else None,
+            projects=drift.projects,
+            fragile=drift.is_fragile and not drift.in_python,
+            driven=bool(acting.motion),
+            feedback=drift.feedback is not None and not drift.in_python,
+            counts=counts_work(acting, drift),
+            paths=acting.compiled_motion,
+            wrench_paths=len(acting.forces) if acting.compiled_wrenches else 0,
+            pushed=acting.push is not None,
+        )
+        self.counts = variant.counts
+        self.algorithm = algorithm_for(variant, law, acting)
+        self.target, wrench = ("given", "f_given") if acting.placed else ("tau", "f_ext")
+        # Forces that do not compile are told as joint forces and wrenches on nodes.
+        self.absent = frozenset({"a_base"} if acting.has_python_elements else {"a_base", wrench})
+        self.start_acceleration = start_acceleration(self.method)
+        self.constant = self._constants(wrench)
+        # Whether even many states take the lanes of one, because those are compiled already.
+        self.is_narrow = False
+        self.steps = 0
+        self.every, self.since = drift.every, 0
+        self.kept: dict[str, np.ndarray] = {}
+        self.past: dict[str, np.ndarray] = {}
+        self._walks: dict[int, Walk] = {}
+        self._starter: Mover | None = None
+
+    @property
+    def asks(self) -> bool:
+        """Whether Python is asked at every stage."""
+        return self.controls or self.acting.is_python or self.drift.pulls or self.drift.in_python
+
+    def _constants(self, wrench: str) -> dict[str, np.ndarray]:
+        """The inputs that are the same for all states at all times, unless Python tells something else."""
+        system = self.system
+        found = {"rtol": np.array([self.rtol]), "atol": np.array([self.atol]), "halt": np.zeros(1)}
+        if self.acting.motion:
+            found |= {name: np.zeros(system.nv) for name in DRIVE_INPUTS}
+            found["driven"][self.acting.driven] = 1.0
+        if self.acting.has_python_elements:
+            found[wrench] = np.zeros(6 * system.plan.n)
+        if self.acting.forces:
+            found[FORCE_INPUTS] = np.zeros(6 * len(self.acting.forces))
+        if self.drift.feedback is not None:
+            found["feedback_given"] = np.array(self.drift.feedback)
+        return found
+
+    def begin(self, states: int, h: float) -> None:
+        """A run of so many states begins, with steps of about this size."""
+        self.kept = {
+            "h": np.full((states, 1), h),
+            "row": np.zeros((states, 1)),
+            "wish": np.zeros((states, 1)),
+        }
+        self.past = {}
+        self.owner = np.arange(states)
+        if self.counts:
+            self.kept["work"] = np.zeros((states, len(SOURCES)))
+        self.power_start = np.zeros((states, len(SOURCES)))
+        self._attempts, self._watched = np.zeros(states), np.zeros((states, 2))
+        # For a single state there is no use for wide registers, and what it works on stays in the nearest cache.
+        lanes = LANES_ALONE if states == 1 or self.is_narrow else None
+        self.program = self.system.program(self.algorithm, self.absent, lanes, self.acting.placed)
+        if self.law is not None:
+            self.law.begin(states)
+
+    def works(self, who: Any = slice(None)) -> np.ndarray:
+        """The works (states, sources) done so far, with no sources where none are counted."""
+        return self.kept["work"][who].copy() if self.counts else np.zeros((len(self.kept["h"][who]), 0))
+
+    def forget(self) -> None:
+        """Forces jumped: what was before says nothing about what comes."""
+        self.past = {}
+
+    def advance(
+        self,
+        t: np.ndarray,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray,
+        end: float | np.ndarray,
+        nodes: Nodes | None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Move the states from their times t (states,) to `end`, a time for all or (states,), under the held control
+        forces tau, which a controller that is always asked overwrites; add what they pass to `nodes`. A state whose
+        time is infinite stays where it is."""
+        t, q, v = t.copy(), q.copy(), v.copy()
+        ends = np.array(np.broadcast_to(np.asarray(end, dtype=np.float64), t.shape))
+        if not self.adaptive:
+            self._choose_fixed_steps(t, ends)
+        if self.method == "abm4" and not self.past:
+            self._gather_past(t, q, v, tau, ends, nodes)
+        # How many adaptive steps there will be is not known, so a call begins with few.
+        plays = FIRST_CALL if self.adaptive else LONGEST_CALL
+        while True:
+            active = np.flatnonzero(ends - t > COLLAPSE * np.maximum(1.0, ends))
+            if not len(active):
+                return np.where(np.isfinite(t), ends, t), q, v
+            if self.asks:
+                is_finite = self._walk(active, t, q, v, tau, ends, nodes)
+                if is_finite and self.steps % LOOKED_AT:
+                    continue
+            else:
+                plays = self._run(active, t, q, v, tau, ends, nodes, plays)
+            self._require_progress(active, t, q, v)
+            self.tick(float(t.min()))
+
+    def _choose_fixed_steps(self, t: np.ndarray, ends: np.ndarray) -> None:
+        """Steps as near to the wanted size as whole numbers of them allow."""
+        span = np.where(np.isfinite(t), ends - t, 0.0)
+        step = self.fixed_step or 1.0
+        count = np.maximum(1.0, np.round(span / step * (1.0 - 1e-9)))
+        self.kept["h"][:, 0] = np.where(span > 0.0, span / count, step)
+
+    # Many steps in one call.
+
+    def _run(
+        self, active: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray,
+        nodes: Nodes | None, plays: int,
+    ) -> int:  # fmt: skip
+        """Play up to so many steps of the active states, and with care those that halt. Returns how many to play
+        next."""
+        active, until = self._together(active, t, ends)
+        ahead = float(np.max((until - t[active]) / self.kept["h"][active, 0]))
+        room = max(1, RECORD // (len(active) * (self.system.nq + self.system.nv)))
+        plays = max(1, min(LONGEST_CALL, room, math.ceil(ahead * (1.0 - 1e-9)), plays))
+        inputs = self._inputs(active, t, q, v, tau, ends)
+        if self.law is not None:
+            inputs |= self.law.given(active, float(t[active].min()), float(self.kept["h"][0, 0]), plays)
+        every = 1 if self.adaptive else self.every
+        wanted = ["q", "qd", "t", "accepted", "halt", "doubt", *self.kept, *self.past]
+        wanted += [self.start_acceleration] if nodes is not None else []
+        wanted += ["power_start"] if self.counts else []
+        if self.law is not None:
+            wanted += [self.target, "tau_start", *(["memory"] if self.law.size else [])]
+        out = self.program.run(
+            inputs, len(active), steps=plays, every=1, rare=(every, self.since % every), wanted=wanted
+        )[1]
+        self.since += plays
+        tried = (out["t"][:, :-1, 0] < ends[active, None]) & (out["halt"][:, :-1, 0] < 0.5)
+        self.steps += 1 + int(tried.sum(axis=1).max())
+        self._attempts[active] += 1.0 + tried.sum(axis=1)
+        if nodes is not None:
+            finite = np.isfinite(out["q"]).all(axis=-1) & np.isfinite(out["qd"]).all(axis=-1)
+            state, play = np.nonzero((out["accepted"][:, :, 0] > 0.5) & finite)
+            force = tau[active[state]] if self.law is None else out["tau_start"][state, play]
+            nodes.add(
+                active[state], out["t"][state, play, 0], out["q"][state, play], out["qd"][state, play],
+                out["work"][state, play] if self.counts else np.zeros((len(state), 0)), force,
+                out[self.start_acceleration][state, play],
+            )  # fmt: skip
+        if self.law is not None:
+            tau[active] = out[self.target][:, -1]
+            self.law.remember(active, out)
+        self._keep(active, t, q, v, {name: x[:, -1] for name, x in out.items()})
+        # A state that has come to its end may still be told to be in doubt there.
+        unfinished = ends[active] - t[active] > COLLAPSE * np.maximum(1.0, ends[active])
+        halted = np.flatnonzero((out["halt"][:, -1, 0] > 0.5) & unfinished)
+        for k in halted.tolist():
+            doubtful = self.adaptive or bool(out["doubt"][k].max() > 0.5)
+            self._step_carefully(active[k : k + 1], t, q, v, tau, ends, nodes, np.array([doubtful]))
+        return min(2 * plays, LONGEST_CALL)
+
+    def _together(self, active: np.ndarray, t: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The states that go on in the next call, and how far: a law with references is asked at one time for all of
+        them, so those that were held up come first."""
+        if self.law is None or self.law.rate is None:
+            return active, ends[active]
+        behind = t[active] < t[active].min() + 0.5 * self.kept["h"][0, 0]
+        until = ends[active] if behind.all() else np.full(len(active), t[active[~behind]].min())
+        return active[behind], until[behind]
+
+    def _inputs(
+        self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        return {
+            **self.constant, **(self.acting.paths.inputs(t[who]) if self.acting.paths else {}),
+            "q": q[who], "qd": v[who], self.target: tau[who], "t": t[who, None], "end": ends[who, None],
+            **{name: x[who] for name, x in (self.kept | self.past).items()},
+        }  # fmt: skip
+
+    def _keep(
+        self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, out: dict[str, np.ndarray]
+    ) -> None:
+        """Take over where the states have come to."""
+        t[who], q[who], v[who] = out["t"][:, 0], out["q"], out["qd"]
+        if self.counts:
+            self.power_start[who] = out["power_start"]
+        for name, x in (self.kept | self.past).items():
+            if self.adaptive or name != "h":
+                x[who] = out[name]
+
+    # One step, with Python in between.
+
+    def _walk(
+        self, active: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray,
+        nodes: Nodes | None,
+    ) -> bool:  # fmt: skip
+        """One step of the states that are furthest behind, which share their time and their step size; whether all
+        numbers in it were finite."""
+        who = active
+        if len(active) > 1:
+            now, until = t[active].min(), ends[active][np.argmin(t[active])]
+            who = active[(t[active] == now) & (ends[active] == until)]
+            self.kept["h"][who] = self.kept["h"][who].min()
+        out, walk = self._step(who, t, q, v, tau, ends, None)
+        if out["halt"][0, 0] < 0.5:
+            self._taken(who, t, q, v, tau, out, nodes)
+            return walk.is_finite
+        doubtful = np.ones(len(who), dtype=bool) if self.adaptive else walk.doubts.copy()
+        self._keep(who, t, q, v, out)
+        self._step_carefully(who, t, q, v, tau, ends, nodes, doubtful)
+        return False
+
+    def _step(
+        self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray,
+        careful: np.ndarray | None,
+    ) -> tuple[dict[str, np.ndarray], Walk]:  # fmt: skip
+        count = len(who)
+        if count not in self._walks:
+            lanes = LANES_ALONE if count == 1 or self.is_narrow else None
+            program = self.system.program(self.algorithm, self.absent, lanes, self.acting.placed)
+            self._walks[count] = Walk(
+                program, count, self.acting, self.drift, self.method, self.target, self.controls, self.law is not None
+            )  # fmt: skip
+        walk = self._walks[count]
+        inputs = self._inputs(who, t, q, v, tau, ends)
+        if self.law is not None:
+            given = self.law.given(who, float(t[who].min()), float(self.kept["h"][0, 0]), 1)
+            inputs |= {name: x.reshape(x.shape[0], -1) if x.ndim == 3 else x for name, x in given.items()}
+        every = 1 if self.adaptive else self.every
+        self.since += 1
+        self.steps += 1
+        self._attempts[who] += 1.0
+        return walk.step(self.owner[who], inputs, tau[who], careful, self.since % every == 0), walk
+
+    def _taken(
+        self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray,
+        out: dict[str, np.ndarray], nodes: Nodes | None,
+    ) -> None:  # fmt: skip
+        """What a step that did not halt leaves behind, whether it was accepted or not."""
+        self._keep(who, t, q, v, out)
+        force = out.get("tau_start", tau[who])
+        if self.law is not None:
+            tau[who] = out[self.target]
+            self.law.remember(who, {name: x[:, None] for name, x in out.items()})
+        accepted = out["accepted"][0, 0] > 0.5
+        if nodes is not None and accepted:
+            nodes.add(
+                who, t[who].copy(), q[who], v[who], self.works(who), np.array(force),
+                out[self.start_acceleration].copy(),
+            )  # fmt: skip
+
+    def _step_carefully(
+        self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray,
+        nodes: Nodes | None, doubtful: np.ndarray,
+    ) -> None:  # fmt: skip
+        """One step of states that the loop could not vouch for."""
+        while True:
+            self.kept["row"][who] = 0.0
+            h = float(min(self.kept["h"][who[0], 0], ends[who[0]] - t[who[0]]))
+            out, _ = self._step(who, t, q, v, tau, ends, doubtful)
+            self._taken(who, t, q, v, tau, out, nodes)
+            if out["accepted"][0, 0] > 0.5:
+                return
+            state = int(who[0])
+            if not self.adaptive:
+                raise SimulationError(too_long_message(self.method, float(t[state]), state, h))
+            self._require_progress(who, t, q, v)
+
+    # Methods with a past.
+
+    def _gather_past(
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray, nodes: Nodes | None
+    ) -> None:  # fmt: skip
+        """Take the first steps of a method that needs a past by one that does not, and remember them."""
+        if self._starter is None:
+            self._starter = Mover(self.acting, self.drift, self.law, self.horizon, self.tick, "rk4")
+        starter, h = self._starter, self.kept["h"]
+        starter.begin(len(t), 1.0)
+        starter.fixed_step = math.inf
+        if self.counts:
+            starter.kept["work"][:] = self.kept["work"]
+        past, powers = [], []
+        for _ in range(PAST):
+            going = ends - t > h[:, 0] * (1.0 + 1e-9)
+            if not going.any():
+                break
+            passed = Nodes(q, v, tau, len(SOURCES) if self.counts else 0)
+            now = np.where(np.isfinite(t) & going, t + h[:, 0], t)
+            before = (q.copy(), v.copy())
+            t[:], q[:], v[:] = starter.advance(t, q, v, tau, now, passed)
+            past.append((*before, passed.last_accelerations()))
+            powers.append(starter.power_start.copy())
+            if nodes is not None:
+                nodes.extend(passed)
+        self.steps += starter.steps
+        starter.steps = 0
+        if len(past) < PAST:
+            # The end is near: the rest goes by the other method too.
+            starter.fixed_step = self.fixed_step
+            t[:], q[:], v[:] = starter.advance(t, q, v, tau, ends, nodes)
+            self.steps += starter.steps
+            if self.counts:
+                self.kept["work"][:] = starter.kept["work"]
+            return
+        if self.counts:
+            self.kept["work"][:] = starter.kept["work"]
+            self.past |= {"power_past_1": powers[-1], "power_past_2": powers[-2]}
+        for j, (q_past, v_past, a_past) in enumerate(reversed(past), start=1):
+            for name, x in (("q_past", q_past), ("v_past", v_past), ("a_past", a_past)):
+                self.past[f"{name}_{j}"] = x
+        assert set(self.past) >= set(HISTORY)
+
+    # Progress.
+
+    def _require_progress(self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
+        speed = np.abs(v[who]).max(axis=-1)
+        if not np.isfinite(speed).all() or not np.isfinite(q[who]).all():
+            lost = int(who[np.argmin(np.isfinite(speed) & np.isfinite(q[who]).all(axis=-1))])
+            raise SimulationError(
+                f"The motion is not finite any more near t = {t[lost]:.9g} s in state {lost}; take smaller "
+                f"steps. The trajectory so far is in the attribute `trajectory` of this error."
+            )
+        if speed.max() > RUNAWAY:
+            raise SimulationError(runaway_message(self.system, int(who[np.argmax(speed)]), t, v))
+        if not self.adaptive:
+            return
+        stuck = self.kept["h"][who, 0] < COLLAPSE * np.maximum(1.0, np.abs(t[who]))
+        watched = self._attempts[who] - self._watched[who, 0] > WATCHED
+        if watched.any():
+            ready = who[watched]
+            pace = (t[ready] - self._watched[ready, 1]) / (self._attempts[ready] - self._watched[ready, 0])
+            left = self.horizon - t[ready]
+            for k in np.flatnonzero(np.isfinite(pace) & (left > ENDLESS * pace))[:1]:
+                message = crawling_message(int(ready[k]), float(t[ready[k]]), float(pace[k]), float(left[k]))
+                raise SimulationError(message)
+            self._watched[ready] = np.stack([self._attempts[ready], t[ready]], axis=1)
+        for state in who[stuck][:1]:
+            raise SimulationError(
+                collapse_message(self.system, int(state), float(t[state]), q[state], v[state])
+            )
+
+
+def counts_work(acting: Acting, drift: Drift) -> bool:
+    """Whether something exchanges energy with the mechanism, and all of it compiles, so that its work is counted."""
+    plan = acting.system.plan
+    rubbing = [
+        plan.damping,
+        plan.friction,
+        *(x for loop in plan.loop_joints for x in (loop.damping, loop.friction)),
+    ]
+    if acting.has_python_elements or drift.in_python:
+        return False
+    return bool(
+        acting.control is not None or acting.placed or acting.motion or any(np.any(x) for x in rubbing)
+    )

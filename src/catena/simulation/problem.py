@@ -1,0 +1,93 @@
+"""What is simulated, as one frozen description: the system, what acts on it, and how its motion is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from catena.errors import StateError
+from catena.given import is_finite, is_one_of, is_positive, shown
+from catena.mechanism.validation import known
+from catena.simulation.drift import NAMES, Remedy
+from catena.simulation.external import as_wrench
+from catena.simulation.methods import FIXED_STEPS, INTEGRATORS
+from catena.system import System
+
+Control = Callable[[float, np.ndarray, np.ndarray], Any]
+
+
+def _nothing() -> Mapping[str, Any]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A system with what acts on it (`control`, `motion`, `forces`), the method that moves it (`integrator`, `step`,
+    `rtol`, `atol`) and the remedy against `drift` of its loops. The arguments are those of `simulate`."""
+
+    system: System
+    control: Control | None = None
+    motion: Mapping[str, Any] = field(default_factory=_nothing)
+    forces: Mapping[str, Any] = field(default_factory=_nothing)
+    integrator: str = "dopri5"
+    step: float | None = None
+    rtol: float = 1e-11
+    atol: float = 1e-13
+    drift: str | Remedy = "projection"
+
+    def __post_init__(self) -> None:
+        system, integrator, step = self.system, self.integrator, self.step
+        if not isinstance(system, System):
+            raise StateError(
+                f"simulate needs a system, found {type(system).__name__}; plan one with m.system()."
+            )
+        if not is_one_of(integrator, INTEGRATORS):
+            raise StateError(f"There is no integrator {shown(integrator)}; choose {', '.join(INTEGRATORS)}.")
+        if self.is_fixed and not is_positive(step):
+            raise StateError(
+                f"{integrator} takes fixed steps: give step= a positive number of seconds, found {shown(step)}."
+            )
+        if not self.is_fixed and step is not None:
+            raise StateError(f"{integrator} chooses its steps by itself; leave step out, or choose rk4.")
+        if not (is_finite(self.rtol) and is_finite(self.atol)):
+            raise StateError(f"rtol is {shown(self.rtol)} and atol {shown(self.atol)}; give finite numbers.")
+        if not (self.rtol >= 0.0 and self.atol >= 0.0 and self.rtol + self.atol > 0.0):
+            raise StateError(
+                f"rtol is {self.rtol} and atol {self.atol}; they must not be negative, nor both zero."
+            )
+        if self.control is not None and not callable(self.control):
+            raise StateError(
+                f"control is {shown(self.control)}; give a function of (t, q, v), or a controller."
+            )
+        if not is_one_of(self.drift, NAMES) and not isinstance(self.drift, Remedy):
+            raise StateError(
+                f"There is no drift control {shown(self.drift)}; choose {', '.join(NAMES)}, or give "
+                f"ct.Projection(every), ct.Baumgarte(time) or ct.Corrective(stiffness, damping)."
+            )
+        for name, given in (("motion", self.motion), ("forces", self.forces)):
+            if not isinstance(given, Mapping):
+                raise StateError(
+                    f"{name} is {shown(given)}; give a mapping from names to functions of the time."
+                )
+        frames = list(system.plan.body_pose)
+        for frame, wrench in self.forces.items():
+            known("frame", frame, frames, "forces")
+            axes = as_wrench(wrench).axes
+            if axes is not None:
+                known("frame", axes, frames, f"axes of the wrench on {frame!r}")
+        for joint in self.motion:
+            known("joint", joint, system.joints, "motion")
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether all steps are of about the same size, which the user gives."""
+        return self.integrator in FIXED_STEPS
+
+    @property
+    def rate(self) -> float | None:
+        """How often the controller is asked [Hz]; None for always, or for no controller."""
+        return getattr(self.control, "rate", None)

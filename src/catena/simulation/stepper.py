@@ -1,0 +1,194 @@
+"""One step at a time, for those who own the loop: control, learning, hardware."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from catena.errors import SimulationError, StateError
+from catena.given import is_finite, is_one_of, is_positive, real_array, shown
+from catena.kernels import Session
+from catena.simulation.acting import Acting
+from catena.simulation.arguments import initial_state
+from catena.simulation.drift import Drift, Remedy
+from catena.simulation.faults import joint_of
+from catena.simulation.methods import ADAPTIVE, FIXED_STEPS
+from catena.simulation.moving import RUNAWAY, Mover
+from catena.simulation.problem import Problem
+from catena.system import System
+
+METHODS = (*(name for name in FIXED_STEPS if name != "abm4"), *ADAPTIVE)
+# Adaptive methods take the step they are told to, whatever its error.
+ANY_ERROR = 1e280
+
+
+def _ignore(t: float) -> None:
+    """Nobody follows the progress of a single step."""
+
+
+class Stepper:
+    """Moves a state, or a batch of states, by steps of `step` seconds under forces that its caller gives.
+
+    `q` (..., nq) and `v` (..., nv) are where it begins, the mechanism's own initial state unless given. `integrator` is
+    one of "rk4", "midpoint", "euler", "semi_implicit", "dopri5" and "dop853"; the last two take the step as told and
+    do not look at its error. `motion`, `forces` and `drift` are those of `simulate`. Springs, stops, wrenches and
+    friction of the mechanism act. Everything is laid out when the stepper is made, so that a step costs little.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        q: Any = None,
+        v: Any = None,
+        *,
+        step: float = 1e-3,
+        integrator: str = "rk4",
+        motion: Mapping[str, Any] | None = None,
+        forces: Mapping[str, Callable[..., Any]] | None = None,
+        drift: str | Remedy = "projection",
+    ) -> None:
+        if not is_one_of(integrator, METHODS):
+            raise StateError(
+                f"Stepper: there is no method {shown(integrator)} here; choose {', '.join(METHODS)}."
+            )
+        if not is_positive(step):
+            raise StateError(f"Stepper: step is {shown(step)}; give a positive number of seconds.")
+        adaptive = integrator in ADAPTIVE
+        tolerance = {"rtol": ANY_ERROR, "atol": ANY_ERROR} if adaptive else {}
+        self.problem = Problem(
+            system, None, {} if motion is None else motion, {} if forces is None else forces, integrator,
+            None if adaptive else float(step), drift=drift, **tolerance,
+        )  # fmt: skip
+        self.system, self.size = system, float(step)
+        q, v = initial_state(system, q, v)
+        self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+        if not system.nv or 0 in self.batch:
+            raise StateError(f"Stepper: there is nothing to move in {system.mechanism.name!r}.")
+        self._states = int(np.prod(self.batch, dtype=int))
+        self._acting = Acting(self.problem, self.batch)
+        self._drift = Drift(system, drift, q.reshape(-1, system.nq)[0])
+        self._mover = Mover(self._acting, self._drift, None, np.inf, _ignore)
+        self._mover.begin(self._states, self.size)
+        self._prepare()
+        self._tau = np.zeros((self._states, system.nv))
+        self.reset(q, v)
+
+    def _prepare(self) -> None:
+        """Lay out the whole step as one piece, and one without the closing of loops where that is not due."""
+        mover = self._mover
+        self._session = session = Session(mover.program, self._states)
+        b = session.buffers
+        for name, value in mover.constant.items():
+            b[name][:] = value
+        b["h"][:], b["end"][:] = self.size, self.size
+        # What does not change stays where it is: only states and forces are packed again.
+        session.piece(0, 0, mover.program.input_names, ())()
+        given, found = (
+            ("q", "qd", mover.target, "t", "h", "halt", "row", "wish"),
+            ("q", "qd", "halt", "accepted"),
+        )
+        self._whole = session.piece(0, None, given, found)
+        self._first = session.piece(0, session.row("closing"), given, ())
+        self._second = session.piece(session.row("decide"), None, (), found)
+        self._every, self._since = self._drift.every, 0
+        self._q, self._v, self._given = b["q"], b["qd"], b[mover.target]
+        self._halt = b["halt"]
+
+    def reset(self, q: Any = None, v: Any = None, t: float = 0.0) -> None:
+        """Begin anew at q (..., nq), v (..., nv) and the time t, with the batch shape of the first state; without q and
+        v at the mechanism's own initial state."""
+        system = self.system
+        q, v = initial_state(system, q, v)
+        try:
+            q, v = (np.broadcast_to(x, (*self.batch, x.shape[-1])) for x in (q, v))
+        except ValueError:
+            raise StateError(
+                f"Stepper: q has shape {q.shape} and v {v.shape}; this stepper moves a batch of shape {self.batch}."
+            ) from None
+        self._start = (q.reshape(-1, system.nq), v.reshape(-1, system.nv))
+        if not is_finite(t):
+            raise StateError(f"Stepper: t is {shown(t)}; give a time in seconds.")
+        self.t = float(t)
+        self._q[:], self._v[:] = self._start
+        if self._acting.motion:
+            self._q[:], self._v[:], _ = self._acting.imposed(self.t, self._q, self._v)
+        self._since = 0
+
+    @property
+    def q(self) -> np.ndarray:
+        """The positions now, (..., nq)."""
+        return self._q.reshape(*self.batch, -1).copy()
+
+    @property
+    def v(self) -> np.ndarray:
+        """The velocities now, (..., nv)."""
+        return self._v.reshape(*self.batch, -1).copy()
+
+    def step(self, tau: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Take one step with the joint forces tau (..., nv), held over it (none if None), and return q and v at its
+        end. A step that fails leaves the stepper where it was."""
+        if tau is not None:
+            self._take(tau)
+        else:
+            self._given[:] = 0.0
+        if self._mover.asks:
+            self._advance()
+        else:
+            before = self._q.copy(), self._v.copy()
+            self._since += 1
+            if self._every == 1 or self._since % self._every == 0:
+                status = self._whole()
+            else:
+                status = self._first() | self._second()
+            if self._halt.any() or status:
+                self._q[:], self._v[:] = before
+                self._halt[:] = 0.0
+                self._advance()
+        self.t += self.size
+        if self.batch:
+            return self.q, self.v
+        return self._q[0].copy(), self._v[0].copy()
+
+    def _take(self, tau: Any) -> None:
+        """Forces in the right shape, within the limits of actuators."""
+        acting, nv = self._acting, self.system.nv
+        if type(tau) is not np.ndarray or tau.dtype != np.float64:
+            try:
+                tau = real_array(tau)
+            except ValueError as error:
+                raise StateError(
+                    f"Stepper: tau is {shown(tau)} ({error}); give one number for each velocity component."
+                ) from None
+        if tau.shape[-1:] != (nv,):
+            raise StateError(
+                f"Stepper: tau has shape {tau.shape}; its last dimension must be {nv}, one for each velocity "
+                f"component of the joints {', '.join(self.system.joints[:8])}."
+            )
+        try:
+            self._given[:] = np.broadcast_to(tau, (*self.batch, nv)).reshape(-1, nv)
+        except ValueError:
+            raise StateError(
+                f"Stepper: tau has shape {tau.shape}; it must fit to {(*self.batch, nv)}."
+            ) from None
+        if acting.is_limited:
+            np.clip(self._given, acting.low, acting.high, out=self._given)
+
+    def _advance(self) -> None:
+        """The same step in pieces, where Python is asked or care is needed."""
+        t = np.full(self._states, self.t)
+        if not np.isfinite(self._given).all():
+            component = int(np.argwhere(~np.isfinite(self._given))[0][1])
+            raise StateError(
+                f"Stepper: tau for joint {joint_of(self.system, component)!r} is "
+                f"{self._given[~np.isfinite(self._given)][0]}; it must be finite."
+            )
+        mover = self._mover
+        mover.kept["h"][:], mover.kept["row"][:] = self.size, 0.0
+        _, q, v = mover.advance(t, self._q, self._v, self._given.copy(), self.t + self.size, None)
+        if not (np.isfinite(q).all() and np.isfinite(v).all()) or np.abs(v).max() > RUNAWAY:
+            raise SimulationError(
+                f"Stepper: the step from t = {self.t:.9g} s does not end in a finite state; take smaller steps."
+            )
+        self._q[:], self._v[:] = q, v

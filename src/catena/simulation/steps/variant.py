@@ -1,0 +1,76 @@
+"""What a step is compiled for."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """So many numbers of the ground; a single one is no array."""
+
+    size: int
+
+    def zero(self) -> Any:
+        """Zeros."""
+        return 0.0 if self.size == 1 else np.zeros(self.size)
+
+    def from_entries(self, entries: list[Any]) -> Any:
+        """The numbers in this list."""
+        return entries[0] if self.size == 1 else np.array(entries)
+
+
+SCALAR = Numbers(1)
+
+
+@dataclass(frozen=True)
+class LawShape:
+    """A control law inside the step: how many numbers it remembers and is given, and whether it is asked at every stage
+    or only in steps that are `due`."""
+
+    memory: int
+    inputs: int
+    continuous: bool
+
+
+@dataclass(frozen=True)
+class StepVariant:
+    """What a step is compiled for: the method, the most constraints of a loop (0: a tree), whether `forces` act, the
+    law, whether loops go back to closed states, whether they do so at every stage (`fragile`), whether some joints are
+    `driven` along prescribed motions, whether closure errors feed back into the accelerations, whether work is
+    counted, whether driven joints follow polynomials (`paths`), the number of wrenches
+    that do, and whether formulas give wrenches (`pushed`)."""
+
+    method: str
+    columns: int
+    forces: bool = False
+    law: LawShape | None = None
+    projects: bool = True
+    fragile: bool = False
+    driven: bool = False
+    feedback: bool = False
+    counts: bool = False
+    paths: bool = False
+    wrench_paths: int = 0
+    pushed: bool = False
+
+    @property
+    def name(self) -> str:
+        """A name for all of it."""
+        law = self.law
+        words = [
+            "step",
+            self.method,
+            str(self.columns),
+            "fragile" if self.fragile else "" if self.projects else "drifting",
+            "driven" if self.driven else "",
+            "feedback" if self.feedback else "",
+            "counted" if self.counts else "",
+            "paths" if self.paths else "",
+            f"wrenches_{self.wrench_paths}" if self.wrench_paths else "",
+            "pushed" if self.pushed else "",
+            "forces" if self.forces else "",
+            f"law_{law.memory}_{law.inputs}_{'always' if law.continuous else 'due'}" if law else "",
+        ]
+        return "_".join(word for word in words if word)

@@ -1,0 +1,122 @@
+"""The work of all that exchanges energy with the mechanism, integrated along with the motion.
+
+At every stage the powers of actuators, friction, wrenches and prescribed drives are summed up at the ground, and each
+step adds their integral by the weights of its own method. What springs and gravity store is in none of them: energy
+changes by these works, up to the error of the integration.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from catena.dynamics.force_sweeps import forget_power
+from catena.dynamics.friction import friction_force
+from catena.kernels import Sweep, at_ground, with_ground
+from catena.simulation.steps.multistep import CORRECT
+from catena.spatial.scalars import array, where
+
+SOURCES = ("actuators", "friction", "wrenches", "motion")
+
+__all__ = ["SOURCES", "count", "forget_gain", "gain", "keep_power", "keep_work", "weighted_past"]
+
+
+@at_ground
+def forget_gain(ground: Any) -> None:
+    """A step begins: nothing has been done."""
+    ground.gain = np.zeros(len(SOURCES))
+    ground.power_start = np.zeros(len(SOURCES))
+
+
+@at_ground
+def _no_drive(ground: Any) -> None:
+    ground.power_motion = 0.0
+
+
+@with_ground
+def _count_free(body: Any, ground: Any) -> None:
+    """The power of friction."""
+    ground.power_friction = ground.power_friction - friction_force(body) @ body.qd
+
+
+@with_ground
+def _count_given(body: Any, ground: Any) -> None:
+    """The power of control forces where no other forces act."""
+    ground.power_actuators = ground.power_actuators + body.tau @ body.qd
+
+
+@with_ground
+def _count_driven(body: Any, ground: Any) -> None:
+    """The power of friction where control forces are all of tau, and what drives give to joints that are driven: their
+    share of tau counts as theirs."""
+    ground.power_friction = ground.power_friction - friction_force(body) @ body.qd
+    own = body.driven * body.qd
+    ground.power_actuators = ground.power_actuators - body.tau @ own
+    ground.power_motion = ground.power_motion + body.drive @ own
+
+
+@with_ground
+def _count_driven_beside_forces(body: Any, ground: Any) -> None:
+    """The same where forces act as well, which are no work of drives."""
+    ground.power_friction = ground.power_friction - friction_force(body) @ body.qd
+    own = body.driven * body.qd
+    ground.power_actuators = ground.power_actuators - body.given @ own
+    ground.power_motion = ground.power_motion + (body.drive - body.tau + body.given) @ own
+
+
+@at_ground
+def _rub_in_loops(ground: Any) -> None:
+    """The power of friction in joints that close loops."""
+    ground.power_friction = ground.power_friction - ground.lost
+
+
+def count(forces: bool, driven: bool, loops: bool) -> list[Sweep]:
+    """The sweeps that find the powers of a stage once its accelerations are known. Where `forces` act, `force_sweeps`
+    has begun to count; `driven` joints and friction in `loops` are counted where there are any."""
+    begun: list[Sweep] = [] if forces else [forget_power, _count_given]
+    moving = (_count_driven_beside_forces if forces else _count_driven) if driven else _count_free
+    return [*begun, _no_drive, moving, *([_rub_in_loops] if loops else [])]
+
+
+def gain(weight: float, is_first: bool = False) -> Sweep:
+    """Add the powers of a stage to what the step gains, with the stage's weight."""
+
+    def add(ground: Any) -> None:
+        power = _powers(ground)
+        ground.gain = array([g + ground.dt * weight * p for g, p in zip(ground.gain, power, strict=True)])
+        if is_first:
+            ground.power_start = power
+
+    return at_ground(add)
+
+
+def _powers(ground: Any) -> np.ndarray:
+    return array([getattr(ground, f"power_{source}") for source in SOURCES])
+
+
+@at_ground
+def weighted_past(ground: Any) -> None:
+    """What the powers at past steps add to the gain of the Adams-Moulton method."""
+    ground.gain = array(
+        [
+            g + ground.dt * (CORRECT[2] * p1 + CORRECT[3] * p2)
+            for g, p1, p2 in zip(ground.gain, ground.power_past_1, ground.power_past_2, strict=True)
+        ]
+    )
+
+
+@at_ground
+def keep_power(ground: Any) -> None:
+    """The present powers become past, unless the step was not taken."""
+    taken = ground.accepted > 0.5
+    older = [where(taken, x, y) for x, y in zip(ground.power_past_1, ground.power_past_2, strict=True)]
+    ground.power_past_1 = array(
+        [where(taken, x, y) for x, y in zip(ground.power_start, ground.power_past_1, strict=True)]
+    )
+    ground.power_past_2 = array(older)
+
+
+@at_ground
+def keep_work(ground: Any) -> None:
+    """The work done so far, with that of a step that was taken."""
+    taken = ground.accepted > 0.5
+    ground.work = array([w + where(taken, g, 0.0) for w, g in zip(ground.work, ground.gain, strict=True)])
