@@ -155,7 +155,7 @@ class Evaluator:
         if name == FORCE_INPUTS:
             return sum(force.kind.inputs for force in forces)
         if name in algorithm.ground_inputs:
-            return 6
+            return int(algorithm.ground_inputs[name].size)
         extent = algorithm.inputs[name]
         if extent is POSITION:
             return self.plan.nq
