@@ -96,7 +96,7 @@ def forces(body: Any, parent: Any) -> None:
     for r in range(n):
         for c in range(n):
             rubbed = slope[r] if r == c else 0.0
-            own += [S[r].dot(momenta[c]), S[r].dot(force_q[c]) + turned[r, c], S[r].dot(force_v[c]) + rubbed]
+            own += [S[r].dot(force_q[c]) + turned[r, c], S[r].dot(force_v[c]) + rubbed, S[r].dot(momenta[c])]
     body.components = array(rows).reshape(n, -1) if n else np.zeros((0, WIDTH))
     body.own = array(own).reshape(n * n, 3) if n else np.zeros((0, 3))
     parent.Ic += Ic
@@ -108,13 +108,12 @@ def forces(body: Any, parent: Any) -> None:
 @on_call
 def meet(component: Any, beyond: Any, element: Any, transposed: Any) -> None:
     """A component and one beyond it: forces of the former by the latter's changes, and the other way round."""
-    element.numbers = array(
-        [component.S.dot(beyond.momentum), component.S.dot(beyond.carried), component.S.dot(beyond.felt)]
-    )
+    mass = component.S.dot(beyond.momentum)
+    element.numbers = array([component.S.dot(beyond.carried), component.S.dot(beyond.felt), mass])
     transposed.numbers = array([
-        component.S.dot(beyond.momentum),
         component.e_q.dot(beyond.momentum) + component.d @ beyond.back,
         component.e_v.dot(beyond.momentum) + component.S.angular @ beyond.back,
+        mass,
     ])  # fmt: skip
 
 
@@ -124,17 +123,22 @@ def keep(element: Any, transposed: Any) -> None:
     transposed.numbers = element.numbers
 
 
+BY_Q, BY_V, MASS = range(3)
+"""The numbers of an element: of tau by q and by v, and of H."""
+
+
 class Table:
-    """The matrices H, and tau by q and by v, as elements of three numbers for each pair of components."""
+    """The matrices H, and tau by q and by v, as elements of three numbers for each pair of components, four slots
+    apart."""
 
     def __init__(self, work: Work) -> None:
         self.work, self.n = work, len(work.components)
-        self._start = work.reserve(3 * self.n * self.n)
+        self._start = work.reserve(4 * self.n * self.n)
         self.related = [[False] * self.n for _ in range(self.n)]
 
     def at(self, row: int, column: int) -> int:
         """The place of an element."""
-        return self._start + 3 * (row * self.n + column) * self.work.slot
+        return self._start + 4 * (row * self.n + column) * self.work.slot
 
     def fill(self) -> None:
         """Compute all elements that can differ from zero."""
@@ -156,13 +160,13 @@ def _tell(work: Any) -> None:
     table = Table(work)
     table.fill()
     n = table.n
-    pairs = [
+    pairs = sorted(
         (work.coordinate[i] * n + work.coordinate[j], table.at(i, j))
         for i in range(n)
         for j in range(n)
         if table.related[i][j]
-    ]
-    for number, name in enumerate(("H", "by_q", "by_v")):
+    )
+    for number, name in enumerate(("by_q", "by_v", "H")):
         work.output(name, (n, n), [(index, place + number * work.slot) for index, place in pairs])
 
 
@@ -210,5 +214,5 @@ OPTIONAL = frozenset({"qdd", "f_ext", "a_base"})
 inverse_derivatives = Algorithm(
     "inverse_derivatives", ground, (changes, forces, meet, keep, OnMatrices(_tell)), INPUTS,
     ground_inputs={"a_base": Motion}, optional=OPTIONAL, views=VIEWS, component_fields=FIELDS,
-    matrix_outputs=("H", "by_q", "by_v"),
+    matrix_outputs=("by_q", "by_v", "H"),
 )  # fmt: skip

@@ -22,7 +22,7 @@ import numpy as np
 
 from catena.kernels.algorithm import ADD, Algorithm, Calls, OnCall, Sweep
 from catena.kernels.fields import flatten
-from catena.kernels.matrix_kernels import kernels
+from catena.kernels.matrix_kernels import COMBINE, MOST, PAIRS, ROW, kernels, offset
 from catena.kernels.tracing import sample
 from catena.spatial.scalars import less, reciprocal, sqrt, where
 
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from catena.kernels.plain import PlainRun
     from catena.kernels.tape import Layout
 
-# How many entries are computed at a time, by how many numbers each has.
-TILES = {1: (8, 4, 2, 1), 2: (4, 2, 1)}
 Term = tuple[int, int]
+CACHE_LINE = 64
+# Signs as words, as kernels read them.
+_SIGN = {minus: int(np.array(-1.0 if minus else 1.0).view(np.int64)) for minus in (False, True)}
 
 
 def view_size(algorithm: Algorithm, view: str) -> int:
@@ -79,25 +80,22 @@ class Work:
         raise NotImplementedError
 
     def combine(
-        self, out: int, terms: Sequence[Term], count: int = 1, numbers: int = 1, *, out_step: int = 0, step: int = 0,
-        start: int | None = None, start_step: int = 0, minus: bool = False,
+        self, out: int, terms: Sequence[Term], count: int = 1, spread: int = ROW, *, start: int | None = None,
+        out_spread: int = ROW, start_spread: int = ROW, minus: bool = False,
     ) -> None:  # fmt: skip
-        """`count` entries of `numbers` numbers each: start + or - the sum of factor times entry over the terms. Steps
-        are counted in slots; without terms or start, zeros."""
-        done = 0
-        while done < count:
-            T = next(T for T in TILES[numbers] if T <= count - done)
+        """`count` entries: start + or - the sum of factor times entry over the terms, which are pairs of the places of
+        a factor and of the first entry. Entries, start and results each lie in a ROW or in PAIRS; without terms and
+        start, the results are zeros."""
+        for done in range(0, count, MOST):
+            at = [offset(done, s) * self.slot for s in (spread, out_spread, start_spread)]
             self._combine(
-                T, numbers, [(f, b + done * step * self.slot) for f, b in terms], out + done * out_step * self.slot,
-                out_step * self.slot, None if start is None else start + done * start_step * self.slot,
-                start_step * self.slot, step * self.slot, minus,
+                min(MOST, count - done), [(f, b + at[0]) for f, b in terms], out + at[1],
+                None if start is None else start + at[2], (spread, out_spread, start_spread), minus,
             )  # fmt: skip
-            done += T
 
     def _combine(
-        self, T: int, G: int, terms: list[Term], out: int, out_step: int, start: int | None, start_step: int,
-        step: int, minus: bool,
-    ) -> None:  # fmt: skip
+        self, T: int, terms: list[Term], out: int, start: int | None, spreads: tuple[int, int, int], minus: bool
+    ) -> None:
         raise NotImplementedError
 
 
@@ -111,10 +109,13 @@ class LaneWork(Work):
         self._kernels = kernels(layout.lanes)
         self._rows: list[tuple[int, int, tuple[int, ...], Sequence[int]]] = []
         self._starts = {f: layout.slots(f) for f in self.widths}
-        # A kernel needs at least one term, which may be nothing times nothing.
-        self._nothing = layout.reserve(8)
+        # A kernel needs at least one term, which may be nothing times nothing; entries may lie in pairs.
+        self._nothing = layout.reserve(2 * MOST)
 
     def reserve(self, count: int) -> int:
+        # On a cache line, so that a pair takes one.
+        if self._layout.bytes % CACHE_LINE:
+            self._layout.reserve(1)
         return self._layout.reserve(count)
 
     def component(self, name: str, node: int, k: int) -> int:
@@ -136,14 +137,15 @@ class LaneWork(Work):
         self._rows.append((self._layout.sweep_index[id(sweep)], 0, places, ()))
 
     def _combine(
-        self, T: int, G: int, terms: list[Term], out: int, out_step: int, start: int | None, start_step: int,
-        step: int, minus: bool,
-    ) -> None:  # fmt: skip
-        name = f"combine_{T}x{G}_{'anew' if start is None else 'from'}_{'minus' if minus else 'plus'}"
+        self, T: int, terms: list[Term], out: int, start: int | None, spreads: tuple[int, int, int], minus: bool
+    ) -> None:
         if not terms:
-            terms, step = [(self._nothing, self._nothing)], 0
-        numbers = [len(terms), out, out_step, start or 0, start_step, step, *(x for t in terms for x in t)]
-        self._rows.append((-1, self._kernels[name], (0,), numbers))
+            terms = [(self._nothing, self._nothing)]
+        if start is None:
+            start = self._nothing
+        bits = (spreads[1] == PAIRS) + 2 * (spreads[2] == PAIRS)
+        numbers = [len(terms), out, start, _SIGN[minus], bits, *((entry << 32) | factor for factor, entry in terms)]
+        self._rows.append((-1, self._kernels[COMBINE[T, spreads[0]]], (0,), numbers))
 
     def invert(self, out: int, x: int, root: int) -> None:
         """1 / x, and 1 / sqrt(x) at `root`."""
@@ -228,17 +230,15 @@ class PlainWork(Work):
             self._memory[place : place + len(entries)] = entries
 
     def _combine(
-        self, T: int, G: int, terms: list[Term], out: int, out_step: int, start: int | None, start_step: int,
-        step: int, minus: bool,
-    ) -> None:  # fmt: skip
+        self, T: int, terms: list[Term], out: int, start: int | None, spreads: tuple[int, int, int], minus: bool
+    ) -> None:
         memory, results = self._memory, []
         for t in range(T):
-            for g in range(G):
-                total: Any = 0.0
-                for factor, entry in terms:
-                    total = total + memory[factor] * memory[entry + t * step + g]
-                begin = 0.0 if start is None else memory[start + t * start_step + g]
-                results.append((out + t * out_step + g, begin - total if minus else begin + total))
+            total: Any = 0.0
+            for factor, entry in terms:
+                total = total + memory[factor] * memory[entry + offset(t, spreads[0])]
+            begin = 0.0 if start is None else memory[start + offset(t, spreads[2])]
+            results.append((out + offset(t, spreads[1]), begin - total if minus else begin + total))
         for place, value in results:
             memory[place] = value
 

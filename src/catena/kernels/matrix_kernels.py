@@ -1,24 +1,28 @@
 """Kernels for work on matrices whose entries are vectors of W lanes, one state in each lane.
 
 All of them are data-driven: which entries take part is a list of places among the constants of a call, so one
-compilation serves matrices of any size and sparsity. `combine_TxG` computes T entries at regular distances, each of G
-numbers side by side, as a sum of products:
+compilation serves matrices of any size and sparsity. `combine_T_S` computes T entries as sums of products:
 
     out[t] = start[t] + sign * sum over n of factor_n * entry_n[t]
 
-The numbers of a call are: terms, place and distance of the results, place and distance of the start, distance of the
-entries, and for each term the places of its factor and of its first entry. Places are bytes from the workspace.
+where entries with t = 0, 1, ... are S slots apart, or lie in pairs side by side that are 4 slots apart (S = 4). The
+words of a call are: terms, places of the results and of the start, the sign (a float64), bits that say which of the two
+lie in such pairs too, and for each term the places of its first entry and of its factor, in the upper and lower half of
+a word. Places are bytes from the workspace. Whatever does not lie in pairs is one slot apart.
 """
 
 from catena.kernels import cache, engine
 
-SHAPES = ((1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2))
-NAMES = tuple(
-    f"combine_{T}x{G}_{begin}_{sign}"
-    for T, G in SHAPES
-    for begin in ("from", "anew")
-    for sign in ("plus", "minus")
-)
+MOST, ROW, PAIRS = 8, 1, 4
+"""The most entries at a time, and how they lie: side by side, or in pairs that are four slots apart."""
+COMBINE = {(T, S): f"combine_{T}_{S}" for S in (ROW, PAIRS) for T in range(1, MOST + 1) if S == ROW or T % 2 == 0}
+
+
+def offset(t: int, spread: int) -> int:
+    """How many slots entry t lies beyond the first."""
+    return t if spread == ROW else 4 * (t // 2) + t % 2
+
+
 OTHERS = ("invert", "judge")
 _kernels: dict[int, engine.Code] = {}
 
@@ -31,7 +35,7 @@ def kernels(lanes: int) -> engine.Code:
         code = found[0] if found else engine.compile_object(text(lanes))
         if not found:
             cache.write(entry, code, {})
-        _kernels[lanes] = engine.load_object(f"matrices-{lanes}", code, [*NAMES, *OTHERS])
+        _kernels[lanes] = engine.load_object(f"matrices-{lanes}", code, [*COMBINE.values(), *OTHERS])
     return _kernels[lanes]
 
 
@@ -39,80 +43,66 @@ def text(lanes: int) -> str:
     """LLVM text of all kernels."""
     V = f"<{lanes} x double>"
     declared = f"declare {V} @llvm.fma.v{lanes}f64({V}, {V}, {V})\ndeclare {V} @llvm.sqrt.v{lanes}f64({V})\n"
-    combined = (
-        _combine(lanes, T, G, begin, sign)
-        for T, G in SHAPES
-        for begin in ("from", "anew")
-        for sign in ("plus", "minus")
-    )
-    return declared + "".join(combined) + _invert(lanes) + _judge(lanes)
+    return declared + "".join(_combine(lanes, *shape) for shape in COMBINE) + _invert(lanes) + _judge(lanes)
 
 
 _HEAD = "(ptr noalias %r0, ptr noalias %r1, ptr noalias %r2, ptr noalias %r3, ptr noalias readonly %constants) nounwind"
 
 
-def _word(name: str, k: int) -> str:
+def _word(name: str, k: int, kind: str = "i64") -> str:
     return (
         f"  %{name}_p = getelementptr i64, ptr %constants, i64 {k}\n"
-        f"  %{name} = load i64, ptr %{name}_p, align 8\n"
+        f"  %{name} = load {kind}, ptr %{name}_p, align 8\n"
     )
 
 
-def _combine(lanes: int, T: int, G: int, begin: str, sign: str) -> str:
+def _combine(lanes: int, T: int, S: int) -> str:
     """r0 is the workspace. Sums live in registers; the start is added at the end."""
     V, align = f"<{lanes} x double>", 8 * lanes
-    each = [(t, g) for t in range(T) for g in range(G)]
-
-    def addresses(what: str, base: str, step: str) -> str:
-        lines = []
-        for t in range(T):
-            lines.append(f"  %{what}m{t} = mul i64 {step}, {t}\n")
-            for g in range(G):
-                lines.append(f"  %{what}a{t}_{g} = add i64 %{what}m{t}, {g * align}\n")
-                lines.append(f"  %{what}{t}_{g} = getelementptr i8, ptr {base}, i64 %{what}a{t}_{g}\n")
-        return "".join(lines)
-
-    sums = "".join(
-        f"  %s{t}_{g} = phi {V} [zeroinitializer, %entry], [%n{t}_{g}, %loop]\n" for t, g in each
-    )
+    sums = "".join(f"  %s{t} = phi {V} [zeroinitializer, %entry], [%n{t}, %loop]\n" for t in range(T))
     body = "".join(
-        f"  %x{t}_{g} = load {V}, ptr %b{t}_{g}, align {align}\n"
-        f"  %n{t}_{g} = call {V} @llvm.fma.v{lanes}f64({V} %f, {V} %x{t}_{g}, {V} %s{t}_{g})\n"
-        for t, g in each
+        f"  %b{t} = getelementptr i8, ptr %base, i64 {offset(t, S) * align}\n"
+        f"  %x{t} = load {V}, ptr %b{t}, align {align}\n"
+        f"  %n{t} = call {V} @llvm.fma.v{lanes}f64({V} %f, {V} %x{t}, {V} %s{t})\n"
+        for t in range(T)
     )
-    operation = "fadd" if sign == "plus" else "fsub"
-    last = []
-    for t, g in each:
-        if begin == "from":
-            last.append(f"  %i{t}_{g} = load {V}, ptr %st{t}_{g}, align {align}\n")
-            value = f"%i{t}_{g}"
-        else:
-            value = "zeroinitializer"
-        last.append(f"  %e{t}_{g} = {operation} {V} {value}, %n{t}_{g}\n")
-        last.append(f"  store {V} %e{t}_{g}, ptr %o{t}_{g}, align {align}\n")
-    start = addresses("st", "%start_base", "%start_step") if begin == "from" else ""
+    last = "".join(
+        f"  %om{t} = select i1 %out_pairs, i64 {offset(t, PAIRS) * align}, i64 {t * align}\n"
+        f"  %sm{t} = select i1 %start_pairs, i64 {offset(t, PAIRS) * align}, i64 {t * align}\n"
+        f"  %o{t} = getelementptr i8, ptr %out_base, i64 %om{t}\n"
+        f"  %st{t} = getelementptr i8, ptr %start_base, i64 %sm{t}\n"
+        f"  %i{t} = load {V}, ptr %st{t}, align {align}\n"
+        f"  %e{t} = call {V} @llvm.fma.v{lanes}f64({V} %signs, {V} %n{t}, {V} %i{t})\n"
+        for t in range(T)
+    ) + "".join(f"  store {V} %e{t}, ptr %o{t}, align {align}\n" for t in range(T))
     return f"""
-define void @combine_{T}x{G}_{begin}_{sign}{_HEAD} {{
+define void @combine_{T}_{S}{_HEAD} {{
 entry:
-{_word("terms", 0)}{_word("out", 1)}{_word("out_step", 2)}{_word("start", 3)}{_word("start_step", 4)}{_word("step", 5)}
-  %list = getelementptr i64, ptr %constants, i64 6
+{_word("terms", 0)}{_word("out", 1)}{_word("start", 2)}{_word("bits", 4)}
+  %out_bit = and i64 %bits, 1
+  %out_pairs = icmp ne i64 %out_bit, 0
+  %start_bit = and i64 %bits, 2
+  %start_pairs = icmp ne i64 %start_bit, 0
+{_word("sign", 3, "double")}  %one_sign = insertelement {V} poison, double %sign, i64 0
+  %signs = shufflevector {V} %one_sign, {V} poison, <{lanes} x i32> zeroinitializer
+  %list = getelementptr i64, ptr %constants, i64 5
   %out_base = getelementptr i8, ptr %r0, i64 %out
   %start_base = getelementptr i8, ptr %r0, i64 %start
   br label %loop
 loop:
   %k = phi i64 [0, %entry], [%k1, %loop]
-{sums}  %pair = getelementptr [2 x i64], ptr %list, i64 %k
-  %fo = load i64, ptr %pair, align 8
-  %second = getelementptr i64, ptr %pair, i64 1
-  %bo = load i64, ptr %second, align 8
+{sums}  %pair_p = getelementptr i64, ptr %list, i64 %k
+  %pair = load i64, ptr %pair_p, align 8
+  %fo = and i64 %pair, 4294967295
+  %bo = lshr i64 %pair, 32
   %fp = getelementptr i8, ptr %r0, i64 %fo
   %f = load {V}, ptr %fp, align {align}
   %base = getelementptr i8, ptr %r0, i64 %bo
-{addresses("b", "%base", "%step")}{body}  %k1 = add i64 %k, 1
+{body}  %k1 = add i64 %k, 1
   %more = icmp slt i64 %k1, %terms
   br i1 %more, label %loop, label %done
 done:
-{addresses("o", "%out_base", "%out_step")}{start}{"".join(last)}  ret void
+{last}  ret void
 }}
 """
 

@@ -25,7 +25,7 @@ from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.structure import Plan, plan
-from catena.system import arrays, closed_chains, closing, wrenches
+from catena.system import arrays, closed_chains, closing, derivatives, wrenches
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
 from catena.system.inertia_check import require_inertia
@@ -474,6 +474,37 @@ class System:
                 f"{self._mechanism.name!r} has no moving mass and so no centre of mass: give a body mass."
             )
         return inertia[..., 1:4] / inertia[..., :1]
+
+    # Derivatives.
+
+    def forward_dynamics_derivatives(
+        self, q: Any, v: Any, tau: Any = None, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None,
+        out: Any = None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+        """vdot of `forward_dynamics` by q, by v and by tau, each of shape (..., nv, nv): entry (i, k) is the derivative
+        of vdot[i] by a step q (+) e_k, by v[k], by tau[k].
+
+        With loops they are those of the closed mechanism. By tau and v they hold for any change that loops allow; by q
+        for steps along velocities that keep the loops closed, and where constraints are not redundant for all steps.
+        Wrenches `f_ext` stay as they are in the axes of their bodies. `out` may be three arrays to write to, such as an
+        earlier call returned: for large batches, making new ones takes longer than computing.
+        """
+        given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
+        if self._closed:
+            return derivatives.of_closed_dynamics(self._evaluator, self._mechanism, given, out)
+        vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
+        given.pop("tau")
+        return derivatives.of_forward_dynamics(self._evaluator, {**given, "qdd": vdot}, out)
+
+    def inverse_dynamics_derivatives(
+        self, q: Any, v: Any, vdot: Any, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None,
+        out: Any = None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+        """The joint forces tau = H vdot + bias of the tree by q, by v and by vdot (which is H), each of shape (..., nv,
+        nv): entry (i, k) is the derivative of tau[i] by a step q (+) e_k, by v[k], by vdot[k]. Loops take no part.
+        `out` is that of `forward_dynamics_derivatives`."""
+        given = {"q": q, "qd": v, "qdd": vdot, **self._outside(f_ext, base_acceleration)}
+        return derivatives.of_inverse_dynamics(self._evaluator, given, out)
 
     # Equations.
 
