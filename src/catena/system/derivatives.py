@@ -12,6 +12,7 @@ from catena.errors import StateError
 from catena.kernels import Algorithm, is_plain
 from catena.system import arrays
 from catena.system.evaluation import Evaluator
+from catena.system.response import Responder
 
 Three = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -24,6 +25,20 @@ def of_inverse_dynamics(evaluator: Evaluator, inputs: Mapping[str, Any], out: An
 def of_forward_dynamics(evaluator: Evaluator, inputs: Mapping[str, Any], out: Any = None) -> Three:
     """vdot by q, by v and by tau, each (*batch, nv, nv), of a tree that accelerates by the given qdd."""
     return _evaluated(evaluator, forward_derivatives, inputs, ("by_q", "by_v", "by_tau"), out)
+
+
+def of_closed_dynamics(responder: Responder, inputs: Mapping[str, Any], out: Any = None) -> Three:
+    """vdot by q, by v and by tau, each (*batch, nv, nv), of a mechanism with loops."""
+    found, batch = responder.respond(
+        inputs["q"], inputs["qd"], inputs["tau"], acting=False, f_ext=inputs["f_ext"], a_base=inputs["a_base"]
+    )
+    results = [x.reshape(*batch, *x.shape[1:]) for x in (found.by_q, found.by_v, found.by_tau)]
+    for k, y in enumerate([] if out is None else _targets(out)):
+        if y.shape != results[k].shape or not y.flags.writeable:
+            raise StateError(f"out holds an array of shape {y.shape}; give arrays of shape {results[k].shape}.")
+        y[...] = results[k]
+        results[k] = y
+    return results[0], results[1], results[2]
 
 
 def _evaluated(

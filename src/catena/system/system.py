@@ -31,6 +31,7 @@ from catena.system.evaluation import Evaluator
 from catena.system.inertia_check import require_inertia
 from catena.system.prescribed import prescribed_accelerations, require_agreement
 from catena.system.reactions import Reactions
+from catena.system.response import Responder
 
 if TYPE_CHECKING:
     from catena.equations import Equations
@@ -59,6 +60,7 @@ class System:
         self._closed = closed_chains.is_closed(self._plan)
         self._reactions: Reactions | None = None
         self._elements: Elements | None = None
+        self._responder = Responder(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What a copy or a pickle is made of: the mechanism, and the plan where it cannot be made again because the
@@ -491,7 +493,7 @@ class System:
         """
         given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
         if self._closed:
-            return derivatives.of_closed_dynamics(self._evaluator, self._mechanism, given, out)
+            return derivatives.of_closed_dynamics(self._responder, given, out)
         vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
         given.pop("tau")
         return derivatives.of_forward_dynamics(self._evaluator, {**given, "qdd": vdot}, out)
