@@ -101,6 +101,23 @@ class Responder:
             found["opening_q"], values["J"], multipliers, problem.H, found["R1_q"], found["R1_v"],
         ), batch  # fmt: skip
 
+    def forces_by_parameters(
+        self, q: Any, v: Any, vdot: Any, names: Sequence[str], acting: bool
+    ) -> tuple[dict[str, np.ndarray], tuple[int, ...]]:
+        """The derivatives {name: (states, nv, entries)} of the tree's joint forces by parameters, and the batch shape."""
+        evaluator = self._system._evaluator
+        evaluator.check_current()
+        given = {
+            "q": evaluator.checked(kinematics.rate, "q", q), "v": evaluator.checked(kinematics.rate, "qd", v),
+            "vdot": evaluator.checked(dynamics.newton_euler, "qdd", vdot),
+        }  # fmt: skip
+        evaluator.check_positions("q", given["q"])
+        batch = arrays.batch_shape(given)
+        rows = {n: arrays.rows(x, batch) for n, x in given.items()}
+        residual = self.residual(names, acting, ())
+        found = residual.derivatives(rows, np.zeros((len(rows["q"]), self._system.plan.total_constraints)))
+        return {p.name: found[f"R1:{p.name}"] for p in residual.parameters}, batch
+
     def _accelerated(self, rows: Mapping[str, np.ndarray], acting: bool) -> tuple[LoopProblem, np.ndarray]:
         """The loops at these states, and the accelerations."""
         from catena.system import closed_chains

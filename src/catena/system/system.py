@@ -29,9 +29,13 @@ from catena.system import arrays, closed_chains, closing, derivatives, wrenches
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
 from catena.system.inertia_check import require_inertia
+from catena.system.inertial_parameters import by_bodies, inertial_parameters
+from catena.system.linearisation import Linearisation, linearise
 from catena.system.prescribed import prescribed_accelerations, require_agreement
 from catena.system.reactions import Reactions
 from catena.system.response import Responder
+from catena.system.statics import Equilibrium, checked_guess, equilibrium
+from catena.system.vibration import Modes, modes, require_rest
 
 if TYPE_CHECKING:
     from catena.equations import Equations
@@ -508,6 +512,62 @@ class System:
         given = {"q": q, "qd": v, "qdd": vdot, **self._outside(f_ext, base_acceleration)}
         return derivatives.of_inverse_dynamics(self._evaluator, given, out)
 
+    def regressor(self, q: Any, v: Any, vdot: Any, base_acceleration: Any = None) -> np.ndarray:
+        """The inertial regressor Y, shape (..., nv, 10 b), of the b moving bodies: inverse dynamics of the tree without
+        friction is Y @ inertial_parameters()."""
+        inputs = {"q": q, "qd": v, "qdd": vdot, "a_base": base_acceleration}
+        Y = self._run(dynamics.inertial_regressor, **inputs)["Y"]
+        return by_bodies(self._mechanism, self._plan, Y)
+
+    def inertial_parameters(self) -> np.ndarray:
+        """The inertial numbers, shape (10 b,), of the b bodies that are not welded to ground, in the order in which they
+        were added: mass, mass times mass centre (3), and the inertia xx, xy, xz, yy, yz, zz about the body's origin."""
+        return inertial_parameters(self._mechanism, self._plan)
+
+    def parameter_derivatives(
+        self, q: Any, v: Any, given: Any, names: Iterable[str], of: str = "forward_dynamics", elements: bool = False
+    ) -> dict[str, np.ndarray]:
+        """The derivatives {name: (..., nv, entries)} of vdot, with `given` for tau, by parameters of the mechanism;
+        with of="inverse_dynamics" those of the tree's joint forces, with `given` for vdot.
+
+        Names are those of `equations`: "load.mass", "crank.com.x", "elbow.damping", "gravity". Loops are respected. The
+        mechanism's own forces act if `elements` says so.
+        """
+        wanted = arrays.as_list("names", names, str, "names of parameters")
+        if is_one_of(of, ("forward_dynamics",)):
+            found, batch = self._responder.respond(q, v, given, wanted, acting=elements)
+            changes = found.by_parameter
+        elif is_one_of(of, ("inverse_dynamics",)):
+            changes, batch = self._responder.forces_by_parameters(q, v, given, wanted, elements)
+        else:
+            raise StateError(f"of is {shown(of)}; choose forward_dynamics or inverse_dynamics.")
+        return {name: x.reshape(*batch, *x.shape[1:]) for name, x in changes.items()}
+
+    def linearise(self, q: Any, v: Any = None, tau: Any = None) -> Linearisation:
+        """The motion near one state q (nq,), v (nv,) (at rest if None) as x' = A x + B u in the independent components,
+        loops respected. The mechanism's own forces act, and tau (nv,) besides them."""
+        q, v = self._one_state(q, v)
+        return linearise(self, q, v, tau)
+
+    def equilibrium(self, guess: Any = None, tau: Any = None, seek: str = "any") -> Equilibrium:
+        """Where the mechanism stays at rest under gravity, its own forces and constant joint forces tau (nv,), loops
+        closed; and whether it is stable.
+
+        `guess` (nq,) is where to begin, the neutral configuration if None. `seek` is "any" for the equilibrium that
+        Newton's method comes to, or "stable" to go downhill. A SimulationError tells when none is found.
+        """
+        q, _ = self._one_state(checked_guess(self, guess), None)
+        given = np.zeros(self.nv) if tau is None else self._evaluator.checked(dynamics.articulated_body, "tau", tau)
+        return equilibrium(self, q, given, seek)
+
+    def modes(self, q: Any, tau: Any = None) -> Modes:
+        """The small vibrations about an equilibrium q (nq,): frequencies, damping ratios and shapes, loops respected.
+        The mechanism's own forces act, and constant joint forces tau (nv,)."""
+        q, v = self._one_state(q, None)
+        linear = linearise(self, q, v, tau)
+        require_rest(linear, self)
+        return modes(self, q, linear)
+
     # Equations.
 
     def equations(
@@ -651,6 +711,17 @@ class System:
         self._evaluator.check_positions("q", given["q"])
         batch = arrays.batch_shape(given)
         return batch, arrays.rows(given["q"], batch), arrays.rows(given["v"], batch)
+
+    def _one_state(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
+        """One state, checked: q (nq,), and v (nv,), zero if None."""
+        given = np.zeros(self.nv) if v is None else v
+        batch, _, _ = self._states(q, given)
+        if batch:
+            raise StateError(
+                f"One state is asked for, but q and v have batch dimensions {batch}: give shapes ({self.nq},) and "
+                f"({self.nv},)."
+            )
+        return np.asarray(q, dtype=float), np.asarray(given, dtype=float)
 
     def _node(self, joint: str) -> int:
         if is_one_of(joint, self._nodes):
