@@ -27,14 +27,19 @@ from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.structure import Plan, plan
-from catena.system import arrays, closed_chains, closing, wrenches
+from catena.system import arrays, closed_chains, closing, derivatives, wrenches
 from catena.system.actuation import warn_of_idle_actuators
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
 from catena.system.inertia_check import lacking_inertia
+from catena.system.inertial_parameters import by_bodies, inertial_parameters
+from catena.system.linearisation import Linearisation, linearise
 from catena.system.prescribed import prescribed_accelerations, require_agreement
 from catena.system.reactions import Reactions
+from catena.system.response import Responder
 from catena.system.settling import Settling
+from catena.system.statics import Equilibrium, checked_guess, equilibrium
+from catena.system.vibration import Modes, modes, require_rest
 
 if TYPE_CHECKING:
     from catena.equations import Equations
@@ -69,6 +74,7 @@ class System:
         self._closed = closed_chains.is_closed(self._plan)
         self._reactions: Reactions | None = None
         self._elements: Elements | None = None
+        self._responder = Responder(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What a copy or a pickle is made of: the mechanism, and the plan where it cannot be made again because the
@@ -538,6 +544,103 @@ class System:
             )
         return inertia[..., 1:4] / inertia[..., :1]
 
+    # Derivatives.
+
+    def forward_dynamics_derivatives(
+        self, q: Any, v: Any, tau: Any = None, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None,
+        out: Any = None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+        """vdot of `forward_dynamics` by q, by v and by tau, each of shape (..., nv, nv): entry (i, k) is the derivative
+        of vdot[i] by a step q (+) e_k, by v[k], by tau[k].
+
+        With loops they are those of the closed mechanism. By tau and v they hold for any change that loops allow; by q
+        for steps along velocities that keep the loops closed, and where constraints are not redundant for all steps.
+        Wrenches `f_ext` stay as they are in the axes of their bodies. `out` may be three arrays to write to, such as an
+        earlier call returned: for large batches, making new ones takes longer than computing.
+        """
+        given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
+        if self._closed:
+            return derivatives.of_closed_dynamics(self._responder, given, out)
+        vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
+        given.pop("tau")
+        return derivatives.of_forward_dynamics(self._evaluator, {**given, "qdd": vdot}, out)
+
+    def inverse_dynamics_derivatives(
+        self, q: Any, v: Any, vdot: Any, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None,
+        out: Any = None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+        """The joint forces tau = H vdot + bias of the tree by q, by v and by vdot (which is H), each of shape (..., nv,
+        nv): entry (i, k) is the derivative of tau[i] by a step q (+) e_k, by v[k], by vdot[k]. Loops take no part.
+        `out` is that of `forward_dynamics_derivatives`."""
+        given = {"q": q, "qd": v, "qdd": vdot, **self._outside(f_ext, base_acceleration)}
+        return derivatives.of_inverse_dynamics(self._evaluator, given, out)
+
+    def regressor(self, q: Any, v: Any, vdot: Any, base_acceleration: Any = None) -> np.ndarray:
+        """The inertial regressor Y, shape (..., nv, 10 b), of the b moving bodies: inverse dynamics of the tree without
+        friction is Y @ inertial_parameters()."""
+        inputs = {"q": q, "qd": v, "qdd": vdot, "a_base": base_acceleration}
+        Y = self._run(dynamics.inertial_regressor, **inputs)["Y"]
+        return by_bodies(self._mechanism, self._plan, Y)
+
+    def inertial_parameters(self) -> np.ndarray:
+        """The inertial numbers, shape (10 b,), of the b bodies that are not welded to ground, in the order in which they
+        were added: mass, mass times mass centre (3), and the inertia xx, xy, xz, yy, yz, zz about the body's origin."""
+        return inertial_parameters(self._mechanism, self._plan)
+
+    def parameter_derivatives(
+        self,
+        q: Any,
+        v: Any,
+        given: Any,
+        names: Iterable[str],
+        of: str = "forward_dynamics",
+        elements: bool = False,
+    ) -> dict[str, np.ndarray]:
+        """The derivatives {name: (..., nv, entries)} of vdot, with `given` for tau, by parameters of the mechanism;
+        with of="inverse_dynamics" those of the tree's joint forces, with `given` for vdot.
+
+        Names are those of `equations`: "load.mass", "crank.com.x", "elbow.damping", "gravity". Loops are respected. The
+        mechanism's own forces act if `elements` says so.
+        """
+        wanted = arrays.as_list("names", names, str, "names of parameters")
+        if is_one_of(of, ("forward_dynamics",)):
+            found, batch = self._responder.respond(q, v, given, wanted, acting=elements)
+            changes = found.by_parameter
+        elif is_one_of(of, ("inverse_dynamics",)):
+            changes, batch = self._responder.forces_by_parameters(q, v, given, wanted, elements)
+        else:
+            raise StateError(f"of is {shown(of)}; choose forward_dynamics or inverse_dynamics.")
+        return {name: x.reshape(*batch, *x.shape[1:]) for name, x in changes.items()}
+
+    def linearise(self, q: Any, v: Any = None, tau: Any = None) -> Linearisation:
+        """The motion near one state q (nq,), v (nv,) (at rest if None) as x' = A x + B u in the independent components,
+        loops respected. The mechanism's own forces act, and tau (nv,) besides them."""
+        q, v = self._one_state(q, v)
+        return linearise(self, q, v, tau)
+
+    def equilibrium(self, guess: Any = None, tau: Any = None, seek: str = "any") -> Equilibrium:
+        """Where the mechanism stays at rest under gravity, its own forces and constant joint forces tau (nv,), loops
+        closed; and whether it is stable.
+
+        `guess` (nq,) is where to begin, the neutral configuration if None. `seek` is "any" for the equilibrium that
+        Newton's method comes to, or "stable" to go downhill. A SimulationError tells when none is found.
+        """
+        q, _ = self._one_state(checked_guess(self, guess), None)
+        given = (
+            np.zeros(self.nv)
+            if tau is None
+            else self._evaluator.checked(dynamics.articulated_body, "tau", tau)
+        )
+        return equilibrium(self, q, given, seek)
+
+    def modes(self, q: Any, tau: Any = None) -> Modes:
+        """The small vibrations about an equilibrium q (nq,): frequencies, damping ratios and shapes, loops respected.
+        The mechanism's own forces act, and constant joint forces tau (nv,)."""
+        q, v = self._one_state(q, None)
+        linear = linearise(self, q, v, tau)
+        require_rest(linear, self)
+        return modes(self, q, linear)
+
     # Equations.
 
     def equations(
@@ -692,6 +795,17 @@ class System:
         self._evaluator.check_positions("q", given["q"])
         batch = arrays.batch_shape(given)
         return batch, arrays.rows(given["q"], batch), arrays.rows(given["v"], batch)
+
+    def _one_state(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
+        """One state, checked: q (nq,), and v (nv,), zero if None."""
+        given = np.zeros(self.nv) if v is None else v
+        batch, _, _ = self._states(q, given)
+        if batch:
+            raise StateError(
+                f"One state is asked for, but q and v have batch dimensions {batch}: give shapes ({self.nq},) and "
+                f"({self.nv},)."
+            )
+        return np.asarray(q, dtype=float), np.asarray(given, dtype=float)
 
     def _node(self, joint: str) -> int:
         if is_one_of(joint, self._nodes):
