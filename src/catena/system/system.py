@@ -92,6 +92,11 @@ class System:
     # What was planned.
 
     @property
+    def evaluator(self) -> Evaluator:
+        """Return what runs algorithms on this plan, for those who call an algorithm of `catena.dynamics` by itself."""
+        return self._evaluator
+
+    @property
     def mechanism(self) -> Mechanism:
         """The mechanism that was planned."""
         return self._mechanism
