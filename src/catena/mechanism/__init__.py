@@ -2,6 +2,7 @@
 a builder, generators of examples and tabular notations."""
 
 from catena.mechanism import generators, notations, shapes
+from catena.mechanism.couplings import Coupling, LinearCoupling, PolynomialCoupling
 from catena.mechanism.elements import (
     Actuator,
     ForceElement,
@@ -25,14 +26,17 @@ __all__ = [
     "VIRTUAL_ROOT",
     "Actuator",
     "Body",
+    "Coupling",
     "ForceElement",
     "Frame",
     "GeneralForce",
     "InitialState",
     "Joint",
     "JointSpring",
+    "LinearCoupling",
     "Mechanism",
     "PointSpring",
+    "PolynomialCoupling",
     "Shape",
     "Spring",
     "Wrench",
