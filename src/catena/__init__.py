@@ -24,7 +24,7 @@ from catena.errors import (
     UnknownNameError,
 )
 from catena.forces import ForceKind, FrameForce, JointForce
-from catena.formats import load, save
+from catena.formats import convert, load, save
 from catena.joints import (
     Cylindrical,
     Fixed,
@@ -77,7 +77,18 @@ from catena.simulation.references import (
     turns,
 )
 from catena.spatial import Pose
-from catena.system import System
+from catena.system import (
+    System,
+    check,
+    from_mujoco_qpos,
+    from_mujoco_qvel,
+    from_pinocchio_q,
+    from_pinocchio_v,
+    to_mujoco_qpos,
+    to_mujoco_qvel,
+    to_pinocchio_q,
+    to_pinocchio_v,
+)
 
 __version__ = "0.1.0"
 
@@ -152,11 +163,17 @@ __all__ = [
     "Trajectory",
     "Universal",
     "UnknownNameError",
+    "check",
     "compilations",
     "constant",
+    "convert",
     "control",
     "cubic",
     "forces",
+    "from_mujoco_qpos",
+    "from_mujoco_qvel",
+    "from_pinocchio_q",
+    "from_pinocchio_v",
     "generators",
     "load",
     "load_run",
@@ -171,6 +188,10 @@ __all__ = [
     "spline",
     "symbols",
     "threads",
+    "to_mujoco_qpos",
+    "to_mujoco_qvel",
+    "to_pinocchio_q",
+    "to_pinocchio_v",
     "turning",
     "turns",
 ]

@@ -87,6 +87,22 @@ def load(
     return mechanism
 
 
+def convert(
+    path: PathLike,
+    into: PathLike,
+    *,
+    search: PathLike | Iterable[PathLike] = (),
+    kinds: Iterable[type[Any] | str] = (),
+    loops: PathLike | None = None,
+    fix: bool = False,
+    macros: bool = False,
+) -> Mechanism:
+    """Read a model file and write it in another format; the arguments are those of `load`. Returns the mechanism."""
+    mechanism = load(path, search=search, kinds=kinds, loops=loops, fix=fix, macros=macros)
+    save(mechanism, into)
+    return mechanism
+
+
 def read_and_check(
     path: PathLike,
     *,

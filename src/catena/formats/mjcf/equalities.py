@@ -16,7 +16,7 @@ from catena.joints import Fixed, Spherical
 from catena.mechanism import GROUND, Mechanism
 from catena.spatial import Pose
 
-CONNECT, WELD, JOINT = range(3)
+CONNECT, WELD, JOINT, TENDON = range(4)
 SITE = 6
 """`mjOBJ_SITE`, which says that a constraint is between sites."""
 
@@ -25,8 +25,11 @@ def coupled_joints(model: Any) -> frozenset[int]:
     """Return the joints that a coupling names, which therefore keep a coordinate of their own."""
     found: set[int] = set()
     for k in range(model.neq):
+        ends = [int(x) for x in (model.eq_obj1id[k], model.eq_obj2id[k]) if x >= 0]
         if model.eq_type[k] == JOINT:
-            found |= {int(x) for x in (model.eq_obj1id[k], model.eq_obj2id[k]) if x >= 0}
+            found |= {*ends}
+        elif model.eq_type[k] == TENDON:
+            found |= {joint for tendon in ends for joint in fixed_tendon(model, tendon) or ()}
     return frozenset(found)
 
 
@@ -42,8 +45,8 @@ def add_equalities(mechanism: Mechanism, model: Any, source: Source) -> None:
             _add_loop(mechanism, model, k, kind, name, source)
         elif kind == JOINT:
             _add_coupling(mechanism, model, k, name)
-        else:
-            message = "equality constraints of tendons and flexible bodies are not read"
+        elif kind != TENDON or not _add_tendon_coupling(mechanism, model, k, name):
+            message = "equality constraints of spatial tendons and flexible bodies are not read"
             source.note(Severity.WARNING, f"equality {name!r}", message, what="unread")
 
 
@@ -93,3 +96,38 @@ def _add_coupling(mechanism: Mechanism, model: Any, k: int, name: str) -> None:
         mechanism.add_polynomial_coupling(
             called, joint_name(model, first), joint_name(model, second), coefficients
         )
+
+
+AT_JOINT = 1
+"""`mjWRAP_JOINT`: the tendon is a sum over positions of joints."""
+
+
+def fixed_tendon(model: Any, tendon: int) -> dict[int, float] | None:
+    """Return the coefficients of a fixed tendon by joint, None for a tendon that runs through space."""
+    first = int(model.tendon_adr[tendon])
+    found: dict[int, float] = {}
+    for k in range(first, first + int(model.tendon_num[tendon])):
+        if int(model.wrap_type[k]) != AT_JOINT:
+            return None
+        joint = int(model.wrap_objid[k])
+        found[joint] = found.get(joint, 0.0) + float(model.wrap_prm[k])
+    return found
+
+
+def _add_tendon_coupling(mechanism: Mechanism, model: Any, k: int, name: str) -> bool:
+    """length(tendon 1) = c0 + c1 length(tendon 2), both counted from the configuration of the file; False if it is not
+    of that form."""
+    coefficients = [float(x) for x in model.eq_data[k, :5]]
+    first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
+    terms = fixed_tendon(model, first)
+    others = fixed_tendon(model, second) if second >= 0 else {}
+    if terms is None or others is None or (second >= 0 and any(coefficients[2:])):
+        return False
+    for joint, factor in others.items():
+        terms[joint] = terms.get(joint, 0.0) - coefficients[1] * factor
+    by_name = {joint_name(model, joint): factor for joint, factor in terms.items() if factor}
+    if not by_name:
+        return False
+    called = f"{name} {k}" if name in mechanism.couplings else name
+    mechanism.add_coupling(called, by_name, coefficients[0])
+    return True

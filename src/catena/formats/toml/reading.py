@@ -43,8 +43,15 @@ def read(text: str, source: Source) -> Mechanism:
 
 
 def read_into(mechanism: Mechanism, text: str, source: Source) -> Mechanism:
-    """Return a mechanism with the parts added that a TOML text without a [mechanism] describes."""
-    return _add_parts(mechanism, _top(text, source, ()))
+    """Return a mechanism with the parts added that a TOML text describes, in whose [mechanism] only gravity may
+    stand."""
+    top = _top(text, source, ())
+    if "mechanism" in top:
+        head = top.inner("mechanism", "mechanism")
+        head.check_keys((), ("gravity",))
+        with head.at_fault():
+            mechanism.gravity = head.numbers("gravity") if "gravity" in head else mechanism.gravity
+    return _add_parts(mechanism, top)
 
 
 def _top(text: str, source: Source, needed: tuple[str, ...]) -> Table:
@@ -125,7 +132,7 @@ def _check_top(top: Table, needed: tuple[str, ...]) -> None:
         top.fail(
             f"format is {shown(version)}, this Catena knows {FORMAT}: read it with a newer Catena", "format"
         )
-    top.check_keys((), ("format", *(word for word in ONCE if needed or word != "mechanism"), *MANY))
+    top.check_keys((), ("format", *ONCE, *MANY))
     if needed and "mechanism" not in top:
         top.fail('there is no [mechanism] table: a model begins with [mechanism] and name = "..."')
     for word in ONCE:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,31 @@ def write(mechanism: Mechanism, file: str, folder: Path | None = None) -> str:
     blocks += [_table("[[coupling]]", _coupling(coupling)) for coupling in mechanism.couplings.values()]
     blocks += _initial(mechanism.initial)
     return "\n".join(blocks)
+
+
+def write_rest(
+    mechanism: Mechanism,
+    joints: Sequence[Joint],
+    actuators: Sequence[Actuator],
+    couplings: Sequence[Coupling],
+    gravity: bool,
+    file: str = "the side file",
+) -> str:
+    """Return what another format cannot say, as text of a side file without a [mechanism] of its own; empty if that is
+    nothing. Joints, actuators and couplings are those given, of everything else there is all."""
+    blocks = []
+    if gravity:
+        blocks.append(_table("[mechanism]", iter([("gravity", _value(mechanism.gravity))])))
+    blocks += [_table("[[joint]]", _joint(joint, file)) for joint in joints]
+    blocks += [_table("[[frame]]", _frame(frame)) for frame in mechanism.frames.values()]
+    blocks += [_table("[[actuator]]", _actuator(a, mechanism)) for a in actuators]
+    blocks += [_table("[[spring]]", _spring(spring, mechanism)) for spring in mechanism.springs.values()]
+    blocks += [_table("[[wrench]]", _wrench(wrench)) for wrench in mechanism.wrenches.values()]
+    blocks += [_table("[[force]]", _force(force, file)) for force in mechanism.forces.values()]
+    blocks += [_table("[[coupling]]", _coupling(coupling)) for coupling in couplings]
+    blocks += _initial(mechanism.initial)
+    about = "# What the model file beside this one cannot say; `load` reads both."
+    return "\n".join([f"{about}\nformat = {FORMAT}\n", *blocks]) if blocks else ""
 
 
 def _table(header: str, pairs: Pairs) -> str:

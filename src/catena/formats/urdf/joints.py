@@ -77,7 +77,8 @@ def add_joint(
         # Zero stands for "not known" in many files; a joint that may neither move nor be driven would be fixed.
         options["velocity_limit"] = speed if speed > 0.0 else None
         effort = limit.number("effort", 0.0)
-    options["actuated"] = kind.nv > 0 and element.first("mimic") is None
+    told = element.get("actuated", "true" if element.first("mimic") is None else "false").strip().lower()
+    options["actuated"] = kind.nv > 0 and told not in ("false", "0")
     try:
         mechanism.add_joint(name, parent, child, kind, **options)
         if effort > 0.0 and options["actuated"]:
