@@ -59,6 +59,9 @@ from .forces import (
     JointForce as JointForce,
 )
 from .formats import (
+    convert as convert,
+)
+from .formats import (
     load as load,
 )
 from .formats import (
@@ -117,6 +120,9 @@ from .mechanism import (
 )
 from .mechanism import (
     notations as notations,
+)
+from .mechanism import (
+    shapes as shapes,
 )
 from .simulation import (
     Baumgarte as Baumgarte,
@@ -213,6 +219,33 @@ from .spatial import (
 )
 from .system import (
     System as System,
+)
+from .system import (
+    check as check,
+)
+from .system import (
+    from_mujoco_qpos as from_mujoco_qpos,
+)
+from .system import (
+    from_mujoco_qvel as from_mujoco_qvel,
+)
+from .system import (
+    from_pinocchio_q as from_pinocchio_q,
+)
+from .system import (
+    from_pinocchio_v as from_pinocchio_v,
+)
+from .system import (
+    to_mujoco_qpos as to_mujoco_qpos,
+)
+from .system import (
+    to_mujoco_qvel as to_mujoco_qvel,
+)
+from .system import (
+    to_pinocchio_q as to_pinocchio_q,
+)
+from .system import (
+    to_pinocchio_v as to_pinocchio_v,
 )
 
 __version__: str

@@ -69,6 +69,11 @@ def multiplier_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) ->
     return _unit(algorithm, absent, ("multiplier",), None, lanes)
 
 
+def views_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Unit:
+    """The steps on views, such as those of velocity components."""
+    return _unit(algorithm, absent, ("views",), None, lanes)
+
+
 def ground_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Unit:
     """The ground function, the clearing of flows, and whatever else the ground does."""
     return _unit(algorithm, absent, ("ground",), None, lanes)
@@ -152,6 +157,8 @@ def _compile(
         traced = tracing.trace_loop(algorithm, kind, traced)
     elif owner[0] == "multiplier":
         traced = tracing.trace_multiplier(algorithm, traced)
+    elif owner[0] == "views":
+        traced = tracing.trace_views(algorithm, traced)
     elif owner[0] == "frame":
         traced = tracing.trace_frame(algorithm, absent, traced)
     names = {key: f"step_{number}" for number, key in enumerate(traced.steps)}

@@ -9,8 +9,10 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
+from catena.errors import SimulationError
 from catena.kernels import Algorithm
-from catena.simulation.acting import Acting
+from catena.simulation.acting import Acting, idle_joint
+from catena.simulation.faults import joint_of
 from catena.simulation.references.as_polynomial import changing
 from catena.simulation.steps.stepping import step_algorithm
 from catena.simulation.steps.variant import LawShape, StepVariant
@@ -101,10 +103,11 @@ def algorithm_for(variant: StepVariant, law: CompiledLaw | None, acting: Acting)
     owner: Any = next(iter(acting.forces.values())) if law is None else law.law
     kept = _algorithms.setdefault(owner, {})
     formulas = tuple(w.function for w in acting.forces.values()) if acting.push is not None else ()
-    key = (variant, acting.low.tobytes(), acting.high.tobytes(), formulas)
+    idle = tuple((int(k), joint_of(acting.system, int(k))) for k in acting.idle)
+    key = (variant, acting.low.tobytes(), acting.high.tobytes(), formulas, idle)
     if key not in kept:
         # The law itself would never go while what is kept for it holds it.
-        clipped = None if law is None else partial(_clipped, ref(law.law), acting.low, acting.high)
+        clipped = None if law is None else partial(_clipped, ref(law.law), acting.low, acting.high, idle)
         kept[key] = step_algorithm(variant, clipped, acting.push)
     return kept[key]
 
@@ -116,15 +119,25 @@ def _clipped(
     law: Callable[[], Any],
     low: np.ndarray,
     high: np.ndarray,
+    idle: tuple[tuple[int, str], ...],
     t: Any,
     q: Any,
     v: Any,
     memory: Any,
     inputs: Any,
 ) -> tuple[Any, Any]:
-    """The law, which a weak reference leads to, behind actuators with limits."""
+    """The law, which a weak reference leads to, behind actuators with limits; `idle` are the velocity components that
+    have none, and their joints."""
     tau, kept = law().evaluate(t, q, v, memory, inputs)
+    for component, joint in idle:
+        if not _is_nothing(tau[component]):
+            raise SimulationError(idle_joint(joint, "gives forces"))
     return array([_clip(x, a, b) for x, a, b in zip(tau, low, high, strict=True)]), kept
+
+
+def _is_nothing(x: Any) -> bool:
+    """Whether a number or a formula is zero."""
+    return bool(x.is_zero()) if hasattr(x, "is_zero") else bool(x == 0.0)
 
 
 def _clip(x: Any, low: float, high: float) -> Any:

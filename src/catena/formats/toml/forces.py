@@ -58,7 +58,7 @@ def add_force(mechanism: Mechanism, table: FileTable) -> Mechanism:
     if ":" in word:
         given = table.inner(ARGUMENTS, table.who).content if ARGUMENTS in table else {}
         with table.at_fault("kind"):
-            kind = make_users(word, given, ForceKind)
+            kind = make_users(word, given, ForceKind, table.document.source.kinds)
     else:
         values = {one.name: _read(table, one) for one in _fields(BUILT_IN[word]) if one.name in table}
         with table.at_fault():
