@@ -6,6 +6,7 @@ Colour = str
 
 BODIES: tuple[Colour, Colour] = ("#7fa3cc", "#a9c1dc")  # neighbours along a chain alternate
 JOINT: Colour = "#3d4a5c"
+ROD: Colour = "#c3c9d1"  # what comes out of a slide
 LOOP: Colour = "#e07b2e"
 FORCE: Colour = "#7a4fa3"
 LOCKED: Colour = "#9aa3ad"
