@@ -39,7 +39,7 @@ from catena.joints import (
     Universal,
 )
 from catena.kernels import compilations, plain_numbers, set_threads, threads
-from catena.mechanism import Mechanism, generators, notations, register_planner, register_writer
+from catena.mechanism import Mechanism, generators, notations, register_planner, register_writer, shapes
 from catena.simulation import (
     Baumgarte,
     Corrective,
@@ -166,6 +166,7 @@ __all__ = [
     "references",
     "sampled",
     "set_threads",
+    "shapes",
     "simulate",
     "spline",
     "symbols",

@@ -1,7 +1,7 @@
 """Mechanisms: bodies, joints and frames as a graph, with the actuators and forces that act on it;
 a builder, generators of examples and tabular notations."""
 
-from catena.mechanism import generators, notations
+from catena.mechanism import generators, notations, shapes
 from catena.mechanism.elements import (
     Actuator,
     ForceElement,
@@ -16,6 +16,7 @@ from catena.mechanism.mechanism import LIMITS, VIRTUAL_ROOT, Mechanism
 from catena.mechanism.notations import from_denavit_hartenberg, from_sdof, sdof_coordinates
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
 from catena.mechanism.planner import register_planner
+from catena.mechanism.shapes import Shape
 from catena.mechanism.writer import register_writer
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "JointSpring",
     "Mechanism",
     "PointSpring",
+    "Shape",
     "Spring",
     "Wrench",
     "from_denavit_hartenberg",
@@ -41,4 +43,5 @@ __all__ = [
     "register_planner",
     "register_writer",
     "sdof_coordinates",
+    "shapes",
 ]

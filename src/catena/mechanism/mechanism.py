@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from catena.errors import ModelError
 from catena.forces import Bushing, ForceKind, FrameForce, JointForce
-from catena.given import shown
+from catena.given import is_not_negative, shown
 from catena.joints import Fixed, Free, JointKind
 from catena.mechanism import validation, writer
 from catena.mechanism.elements import (
@@ -28,6 +28,7 @@ from catena.mechanism.elements import (
 )
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
 from catena.mechanism.planner import make_system
+from catena.mechanism.shapes import Shape, as_shapes, filled
 from catena.spatial import Pose
 
 VIRTUAL_ROOT = "root:"
@@ -138,21 +139,48 @@ class Mechanism:
         return self._initial
 
     def add_body(
-        self, name: str, mass: float = 0.0, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike = 0.0
+        self,
+        name: str,
+        mass: float | None = None,
+        com: ArrayLike | None = None,
+        inertia: ArrayLike | None = None,
+        *,
+        density: float | None = None,
+        visuals: Shape | Iterable[Shape] = (),
+        collisions: Shape | Iterable[Shape] = (),
     ) -> Body:
         """Add a body with its mass [kg], mass centre (3,) [m] in the body frame and inertia [kg m^2] about
         that centre.
 
-        The inertia is in body axes: three moments, a symmetric 3x3 matrix, or one number for all three axes.
+        The inertia is in body axes: three moments, a symmetric 3x3 matrix, or one number for all three axes. What is
+        left out is zero. Instead of the three a `density` [kg/m^3] may be given: it fills the visual shapes, or the
+        collision shapes of a body without visual ones. `visuals` and `collisions` are shapes of `catena.shapes`.
         """
         self._check_new_frame_name("body", name)
         who = f"body {name!r}"
-        body_mass = validation.mass(who, mass)
-        centre = validation.vector(who, "com", com)
-        body = Body(name, body_mass, centre, validation.inertia(who, inertia, body_mass))
+        seen = as_shapes(who, "visuals", visuals)
+        touched = as_shapes(who, "collisions", collisions)
+        if density is not None:
+            if mass is not None or com is not None or inertia is not None:
+                raise ModelError(
+                    f"{who}: it has a density, and mass, com or inertia besides: give the one or the other"
+                )
+            mass, com, inertia = self._filled(who, density, seen or touched)
+        body_mass = validation.mass(who, 0.0 if mass is None else mass)
+        centre = validation.vector(who, "com", (0.0, 0.0, 0.0) if com is None else com)
+        moments = validation.inertia(who, 0.0 if inertia is None else inertia, body_mass)
+        body = Body(name, body_mass, centre, moments, seen, touched)
         self._bodies[name] = body
         self._revision += 1
         return body
+
+    def add_visual(self, body: str, *shapes: Shape) -> Body:
+        """Add shapes that a body, or ground, is drawn with."""
+        return self._with_shapes(body, as_shapes(f"body {body!r}", "visuals", shapes), ())
+
+    def add_collision(self, body: str, *shapes: Shape) -> Body:
+        """Add shapes that a body, or ground, may touch others with."""
+        return self._with_shapes(body, (), as_shapes(f"body {body!r}", "collisions", shapes))
 
     def add_joint(
         self,
@@ -526,6 +554,29 @@ class Mechanism:
         anything goes wrong.
         """
         writer.write(self, path)
+
+    def _with_shapes(self, name: str, visuals: tuple[Shape, ...], collisions: tuple[Shape, ...]) -> Body:
+        """Put a body with more shapes in the place of the one of its name. Dynamics knows no shapes, so this is no
+        edit that makes systems stale."""
+        body = self._bodies[validation.known("body", name, self._bodies)]
+        body = replace(body, visuals=body.visuals + visuals, collisions=body.collisions + collisions)
+        self._bodies[name] = body
+        return body
+
+    @staticmethod
+    def _filled(who: str, density: Any, shapes: tuple[Shape, ...]) -> tuple[float, ArrayLike, ArrayLike]:
+        """The mass, mass centre and inertia of shapes that a density fills."""
+        if not is_not_negative(density):
+            raise ModelError(f"{who}: density is {shown(density)}: give kilograms for each cubic metre")
+        if not shapes:
+            raise ModelError(
+                f"{who}: it has a density but no shape to fill: give visuals, or mass and inertia"
+            )
+        try:
+            found = filled(shapes, float(density))
+        except ModelError as error:
+            raise ModelError(f"{who}: {error}") from None
+        return found.mass, found.com, found.inertia
 
     def _joint(self, name: str) -> Joint:
         return self._joints[validation.known("joint", name, self._joints)]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catena.joints import JointKind
+from catena.mechanism.shapes import Shape
 from catena.spatial import Pose
 
 GROUND = "ground"
@@ -21,13 +22,16 @@ class Body:
     """A rigid body: its mass [kg], mass centre `com` (3,) [m] and rotational `inertia` (3, 3) [kg m^2].
 
     The mass centre is given in the body frame; the inertia is about the mass centre, in the axes of the
-    body frame.
+    body frame. `visuals` are the shapes it is drawn with, `collisions` those it may touch others with; dynamics
+    knows neither.
     """
 
     name: str
     mass: float
     com: NDArray[np.float64]
     inertia: NDArray[np.float64]
+    visuals: tuple[Shape, ...] = ()
+    collisions: tuple[Shape, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
