@@ -31,8 +31,9 @@ FEWEST, MOST = 60, 4000
 """The least and the greatest number of frames."""
 TURN = 0.15
 """How far [rad] a body may turn between two frames, because players go straight from one to the next."""
-NUMBERS = 700_000
+NUMBERS = 300_000
 """How many numbers poses may have in all, so that a page stays small."""
+SPEEDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 CLOUD = 24
 """The greatest number of motions that accompany the main one."""
 
@@ -86,7 +87,7 @@ def movie(
     """The movie of a run.
 
     `ghost` is another run to compare with, `traces` are frames or bodies whose ways are drawn (the frames of the
-    mechanism unless given), `forces` adds arrows of reactions, actuators and applied wrenches, `motion` says which of
+    mechanism, if they are few, unless given), `forces` adds arrows of reactions, actuators and applied wrenches, `motion` says which of
     a batch is the main one.
     """
     if not isinstance(run, Trajectory):
@@ -97,7 +98,7 @@ def movie(
     if isinstance(motion, bool) or not isinstance(motion, int | np.integer) or not 0 <= motion < count:
         raise StateError(f"motion is {shown(motion)}; the run has {count} motions, counted from 0.")
     system = run.system
-    names = list(system.mechanism.frames) if traces is None else list(traces)
+    names = list(traces) if traces is not None else _few(system.mechanism.frames)
     for name in names:
         known("frame or body", name, system.plan.body_pose, repr(system.mechanism.name))
     main, others = _motions(run, int(motion))
@@ -112,6 +113,7 @@ def movie(
         tuple(panel for panel in panels if isinstance(panel, Panel) and panel.curves),
         events,
         tuple(names),
+        _pace(float(main.t[-1] - main.t[0])),
     )
 
 
@@ -126,6 +128,20 @@ def body_frames(scene_of: Scene, q: Floats) -> Floats:
     poses = scene_of.system.body_poses(q)
     matrices = np.stack([np.broadcast_to(poses[name], (*q.shape[:-1], 4, 4)) for name in scene_of.bodies], -3)
     return np.concatenate([matrices[..., :3, 3], quaternions(matrices[..., :3, :3])], axis=-1)
+
+
+def _few(frames: Iterable[str]) -> list[str]:
+    """The names of the frames where they are few enough for their ways to be told apart."""
+    names = list(frames)
+    return names if len(names) <= 3 else []
+
+
+def _pace(duration: float) -> float:
+    """The speed at which a motion lasts some seconds."""
+    if 1.0 <= duration <= 60.0 or duration == 0.0:
+        return 1.0
+    wanted = duration / (4.0 if duration < 1.0 else 30.0)
+    return min(SPEEDS, key=lambda speed: abs(np.log(speed / wanted)))
 
 
 def _motions(run: Trajectory, motion: int) -> tuple[Trajectory, Trajectory | None]:

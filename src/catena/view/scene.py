@@ -26,7 +26,7 @@ from catena.view.glyphs import joint_glyph
 from catena.view.outlines import body_outline, carried_points
 from catena.view.picture import Picture, picture_of
 from catena.view.sites import Site, joint_sites
-from catena.view.solids import Polygons, Solid
+from catena.view.solids import Bar, Polygons, Solid
 
 Floats = NDArray[np.float64]
 Poses = Mapping[str, Floats]
@@ -147,6 +147,7 @@ def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] 
 
     typical = _typical_mass(bodies)
     thickness = {name: r * _relative_size(body.mass, typical, 1.6) for name, body in bodies.items()}
+    sizes = {name: _joint_size(site, thickness) for name, site in sites.items()}
     parts = [_given_ground(mechanism)] if given_solids(mechanism, GROUND) else []
     levels = _levels(sites)
     # A body alone may be of any size.
@@ -158,13 +159,12 @@ def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] 
             parts.append(Part(name, "body", paint or colour, name, tuple(solids)))
         if not given:
             outline = body_outline(body, poses[name], reached[name], around[name], thickness[name], others)
+            outline = [_without_hidden_ends(solid, around[name], sizes) for solid in outline]
             parts.append(Part(name, "body", colour, name, tuple(x.moved(into[name]) for x in outline)))
     drawn = _Places()
     spans: list[Span] = []
     for name, site in sites.items():
-        # A joint is a little thicker than the bars it connects, so that they end inside it.
-        joined = [thickness[end] for end in (site.joint.parent, site.joint.child) if end != GROUND]
-        size = min(max(joined), 1.3 * min(joined))
+        size = sizes[name]
         carrier = site.joint.parent
         parts += [part.moved(into[carrier]) for part in _joint_parts(name, site, size, drawn.rank(site, r))]
         spans += _joint_spans(name, site, size, into)
@@ -222,6 +222,29 @@ class _Places:
         rank = sum(1 for p in near if np.linalg.norm(p - site.point) < 0.1 * r)
         self._cells.setdefault(cell, []).append(site.point)
         return rank
+
+
+def _joint_size(site: Site, thickness: Mapping[str, float]) -> float:
+    """A joint is a little thicker than the bars it connects, so that they end inside it."""
+    joined = [thickness[end] for end in (site.joint.parent, site.joint.child) if end != GROUND]
+    return min(max(joined), 1.3 * min(joined))
+
+
+def _without_hidden_ends(solid: Solid, sites: Iterable[Site], sizes: Mapping[str, float]) -> Solid:
+    """A bar that knows which of its ends lie inside a hinge or a ball joint."""
+    if not isinstance(solid, Bar):
+        return solid
+    ends = ((solid.p, solid.radius), (solid.p + solid.length * solid.R[:, 2], solid.end_radius))
+    covers = [
+        (site.point, 1.4 * sizes[site.joint.name])
+        for site in sites
+        if isinstance(site.joint.kind, Revolute | Spherical) and not site.joint.locked
+    ]
+    hidden = [
+        any(np.linalg.norm(p - point) < 1e-9 + 0.01 * radius and radius <= cover for point, cover in covers)
+        for p, radius in ends
+    ]
+    return replace(solid, is_hidden=(hidden[0], hidden[1]))
 
 
 def _joint_parts(name: str, site: Site, r: float, rank: int) -> list[Part]:

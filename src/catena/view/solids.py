@@ -75,11 +75,15 @@ class Solid(ABC):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Bar(Solid):
-    """A bar with round ends from p along the third axis, its radius changing evenly along the way."""
+    """A bar with round ends from p along the third axis, its radius changing evenly along the way.
+
+    `is_hidden` tells of both ends whether a joint hides them, so that they need not be rendered.
+    """
 
     length: float
     radius: float
     end_radius: float
+    is_hidden: tuple[bool, bool] = (False, False)
 
     def own_polygons(self) -> Polygons:
         quarter = np.linspace(0.0, np.pi / 2.0, 5)

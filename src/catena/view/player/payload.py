@@ -108,8 +108,10 @@ class _Instances:
         if isinstance(solid, Bar):
             r, end, z = solid.radius, solid.end_radius, solid.length
             self._add("cylinder", part, R * (r, r, z), p, end / r)
-            self._add("ball", part, R * r, p)
-            self._add("ball", part, R * end, p + z * R[:, 2])
+            if not solid.is_hidden[0]:
+                self._add("ball", part, R * r, p)
+            if not solid.is_hidden[1]:
+                self._add("ball", part, R * end, p + z * R[:, 2])
         elif isinstance(solid, Cylinder):
             r, z = solid.radius, solid.length
             self._add("cylinder", part, R * (r, r, z), p - 0.5 * z * R[:, 2])
