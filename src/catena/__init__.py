@@ -3,6 +3,8 @@
 Describe a `Mechanism`, plan it with `m.system()`, compute with the `System`.
 """
 
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from catena import forces
@@ -39,7 +41,15 @@ from catena.joints import (
     Universal,
 )
 from catena.kernels import compilations, plain_numbers, set_threads, threads
-from catena.mechanism import Mechanism, generators, notations, register_planner, register_writer, shapes
+from catena.mechanism import (
+    Mechanism,
+    generators,
+    notations,
+    register_pictures,
+    register_planner,
+    register_writer,
+    shapes,
+)
 from catena.simulation import (
     Baumgarte,
     Corrective,
@@ -52,7 +62,6 @@ from catena.simulation import (
     control,
     load_run,
     references,
-    register_pictures,
     simulate,
 )
 from catena.simulation.control import (
@@ -85,21 +94,23 @@ register_planner(System)
 register_writer(save)
 
 
-def _plot(*arguments: Any, **options: Any) -> Any:
-    """Draw with matplotlib, which is imported when something is drawn."""
-    from catena.view.plots import plot
+def _painter(module: str, name: str) -> Callable[..., Any]:
+    """A function of the pictures, which are imported when something is drawn."""
 
-    return plot(*arguments, **options)
+    def paint(*arguments: Any, **options: Any) -> Any:
+        return getattr(import_module(f"catena.view.{module}"), name)(*arguments, **options)
 
-
-def _report(*arguments: Any, **options: Any) -> Any:
-    """Write a page, with what is imported for it."""
-    from catena.view.report import report
-
-    return report(*arguments, **options)
+    return paint
 
 
-register_pictures(_plot, _report)
+register_pictures(
+    plot=_painter("plots", "plot"),
+    report=_painter("report", "report"),
+    view=_painter("live.view", "view"),
+    save_html=_painter("exports", "save_html"),
+    save_video=_painter("video", "save_video"),
+    save_drawing=_painter("line_drawing", "save_drawing"),
+)
 
 __all__ = [
     "PID",

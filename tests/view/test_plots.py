@@ -8,8 +8,8 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 import catena as ct
+from catena.mechanism import register_pictures
 from catena.mechanism.generators import arm7, four_bar, humanoid, stewart
-from catena.simulation.pictures import register_pictures
 from catena.simulation.trajectory import Found, Trajectory
 from catena.view.plots import plot
 from catena.view.plots.drawing import COLOURS, flat_axes
@@ -177,7 +177,7 @@ def test_a_way_in_a_plane_is_seen_face_on():
 
 
 def test_a_trajectory_reaches_its_pictures_through_the_hook(bars, tmp_path):
-    register_pictures(plot, report)
+    register_pictures(plot=plot, report=report)
     assert titles(bars.plot("positions")) == ["Angles"]
     bars.report(tmp_path / "run.html")
     assert (tmp_path / "run.html").exists()

@@ -27,6 +27,7 @@ from catena.mechanism.elements import (
     Wrench,
 )
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
+from catena.mechanism.pictures import picture
 from catena.mechanism.planner import make_system
 from catena.mechanism.shapes import Shape, as_shapes, filled
 from catena.spatial import Pose
@@ -546,6 +547,10 @@ class Mechanism:
         `root` pins the body the tree grows from, `cut` names joints that must stay out of the tree.
         """
         return make_system(self, root, cut)
+
+    def view(self, q: Any = None, **options: Any) -> Any:
+        """Show the mechanism in a browser or a notebook, where joints and bodies can be moved, and return the view."""
+        return picture("view", self, q, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the mechanism to a file, in the format that the ending of its name says: .toml.

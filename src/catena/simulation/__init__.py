@@ -4,7 +4,6 @@ from catena.simulation import control, references
 from catena.simulation.drift import Baumgarte, Corrective, Projection
 from catena.simulation.events import Event
 from catena.simulation.external import ExternalWrench
-from catena.simulation.pictures import register_pictures
 from catena.simulation.recording import load_run
 from catena.simulation.simulate import simulate
 from catena.simulation.stepper import Stepper
@@ -22,6 +21,5 @@ __all__ = [
     "control",
     "load_run",
     "references",
-    "register_pictures",
     "simulate",
 ]

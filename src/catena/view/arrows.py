@@ -38,10 +38,15 @@ def arrows_of(run: Trajectory) -> tuple[Arrows, ...]:
         # Joints that carry what no law determines: the motion is still worth seeing.
         reactions = {}
     for name, wrench in reactions.items():
+        if name not in joints:
+            continue
         joint = joints[name]
         R = poses[joint.child][..., :3, :3] @ joint.in_child.matrix()[:3, :3]
         found += _pair(name, "reactions", joint.child, np.asarray(joint.in_child.p), R, wrench)
     for name in system.joints:
+        # A pinned root hangs on a free joint that nobody described, and no motor.
+        if name not in joints:
+            continue
         joint = joints[name]
         at = system.slice_v(name)
         tau = run.tau[..., at]

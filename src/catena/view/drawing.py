@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from catena.errors import StateError
 from catena.system import System
 from catena.view import theme
-from catena.view.plotting import require_matplotlib
 from catena.view.picture import Picture
+from catena.view.plotting import require_matplotlib
 from catena.view.scene import picture as picture_at
 
 Floats = NDArray[np.float64]

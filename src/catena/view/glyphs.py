@@ -71,9 +71,7 @@ def _by_motions(site: Site, r: float) -> list[Solid]:
     for column in kind.motion_space(q).array.T:
         angular, linear = site.on_child[:3, :3] @ column[:3], site.on_child[:3, :3] @ column[3:]
         if np.linalg.norm(angular) > 1e-9:
-            solids.append(
-                _turn(site.point, angular, r) if turns == 0 else _arm(site.point, angular, 1.2 * r)
-            )
+            solids.append(_turn(site.point, angular, r) if turns == 0 else _arm(site.point, angular, 1.2 * r))
             turns += 1
         elif np.linalg.norm(linear) > 1e-9:
             solids.append(box(site.point, frame_along(linear), (2.2 * r, 2.2 * r, 5.0 * r)))

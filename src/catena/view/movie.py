@@ -87,8 +87,8 @@ def movie(
     """The movie of a run.
 
     `ghost` is another run to compare with, `traces` are frames or bodies whose ways are drawn (the frames of the
-    mechanism, if they are few, unless given), `forces` adds arrows of reactions, actuators and applied wrenches, `motion` says which of
-    a batch is the main one.
+    mechanism, if they are few, unless given), `forces` adds arrows of reactions, actuators and applied wrenches,
+    `motion` says which of a batch is the main one.
     """
     if not isinstance(run, Trajectory):
         raise StateError(f"movie shows a run, which {shown(run)} is not; give what ct.simulate returned.")
@@ -104,7 +104,7 @@ def movie(
     main, others = _motions(run, int(motion))
     segment = _segment(main, others, forces)
     panels: Sequence[AnyPanel] = default_panels(main) if plots else ()
-    events = tuple((found.t, found.name) for found in run.events if not run.batch or found.state == motion)
+    events = tuple((found.t, found.name) for found in run.events if _is_of(found.state, run.batch, motion))
     return Movie(
         title or system.mechanism.name,
         (segment,),
@@ -134,6 +134,11 @@ def _few(frames: Iterable[str]) -> list[str]:
     """The names of the frames where they are few enough for their ways to be told apart."""
     names = list(frames)
     return names if len(names) <= 3 else []
+
+
+def _is_of(state: tuple[int, ...], batch: tuple[int, ...], motion: int) -> bool:
+    """Whether an index into a batch is that of a motion, counted through all of them."""
+    return not batch or int(np.ravel_multi_index(state, batch)) == motion
 
 
 def _pace(duration: float) -> float:

@@ -107,7 +107,9 @@ def _likely_box(
         return none
     inside = 0.5 * size - np.abs((np.array(ends).reshape(-1, 3) - centre) @ (pose[:3, :3] @ axes))
     # The mass centre itself may be one of the points, and is always inside.
-    deep = np.all(inside > 3.0 * r, axis=1) & (np.linalg.norm(np.array(ends).reshape(-1, 3) - centre, axis=1) > r)
+    deep = np.all(inside > 3.0 * r, axis=1) & (
+        np.linalg.norm(np.array(ends).reshape(-1, 3) - centre, axis=1) > r
+    )
     if len(ends) > 1 and np.sum(deep) > 1:
         return none
     half = np.maximum(0.5 * size - 0.7 * r, 0.0)

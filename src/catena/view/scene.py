@@ -139,7 +139,7 @@ def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] 
     extent, r = _sizes(reached, centres)
     r *= scale
     looking = camera(mechanism.gravity, sites.values(), view)
-    into = {name: np.linalg.inv(pose) for name, pose in poses.items()}
+    into = {name: np.asarray(np.linalg.inv(pose), dtype=np.float64) for name, pose in poses.items()}
     around: dict[str, list[Site]] = {name: [] for name in mechanism.bodies}
     for site in sites.values():
         for end in {site.joint.parent, site.joint.child}:

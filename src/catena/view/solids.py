@@ -225,9 +225,7 @@ def tapered_bar(start: ArrayLike, end: ArrayLike, radius_start: float, radius_en
 
 def cylinder(centre: ArrayLike, axis: ArrayLike, radius: float, length: float) -> Solid:
     """A closed cylinder about `axis` with its middle at `centre`."""
-    return Cylinder(
-        R=frame_along(axis), p=np.asarray(centre, dtype=np.float64), radius=radius, length=length
-    )
+    return Cylinder(R=frame_along(axis), p=np.asarray(centre, dtype=np.float64), radius=radius, length=length)
 
 
 def ball(centre: ArrayLike, radius: float) -> Solid:

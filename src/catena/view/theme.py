@@ -16,3 +16,4 @@ SHADOW: Colour = "#e1e4e9"
 INK: Colour = "#1f2933"
 FAINT_INK: Colour = "#6b7683"
 PAPER: Colour = "#ffffff"
+TRACES: tuple[Colour, ...] = ("#b0307a", "#0f8f87", "#8a6a10", "#5a4fd0", "#c0502a", "#3a7a2a")

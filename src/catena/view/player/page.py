@@ -39,11 +39,15 @@ def fragment(movie: Movie, name: str, live: dict[str, Any] | None = None) -> str
     data = payload(movie) | ({"live": live} if live else {})
     # A script element ends at the first "</", wherever that stands.
     text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
-    start = f'new Player(document.getElementById("{name}"), JSON.parse(document.getElementById("{name}-data").textContent))'
+    start = (
+        f'const at = (id) => document.getElementById(id), data = JSON.parse(at("{name}-data").textContent);'
+    )
+    start += (
+        f'window.catena = window.catena || {{}}; window.catena["{name}"] = new Player(at("{name}"), data);'
+    )
     return (
         f'<div id="{name}"></div>\n<script type="application/json" id="{name}-data">{text}</script>\n'
-        f"<script>(() => {{\n{_scripts()}\nwindow.catena = window.catena || {{}};\nwindow.catena[{json.dumps(name)}] = {start};\n"
-        "})();</script>"
+        f"<script>(() => {{\n{_scripts()}\n{start}\n}})();</script>"
     )
 
 

@@ -154,7 +154,9 @@ class _Meshes:
                 "corners": numbers(corners),
                 "faces": numbers(surface.faces, wide),
                 "wide": wide == "u4",
-                "normals": None if surface.normals is None else numbers(np.round(127 * surface.normals), "i1"),
+                "normals": None
+                if surface.normals is None
+                else numbers(np.round(127 * surface.normals), "i1"),
             }
             self._found[key] = data, [], []
         _, parts, maps = self._found[key]
