@@ -5,6 +5,7 @@ that are written when first needed. Arrays carry leading batch dimensions everyw
 (nq,).
 """
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
@@ -21,6 +22,7 @@ from catena.dynamics.structurally_recursive import structurally_recursive
 from catena.errors import SingularDynamicsError, StateError, UnknownNameError
 from catena.forces import PlacedForce
 from catena.given import is_one_of, shown
+from catena.hooks import hook
 from catena.kernels import Algorithm, Program, plain
 from catena.kinematics.closure import loop_state
 from catena.kinematics.near_redundancy import ACCURACY
@@ -45,6 +47,7 @@ from catena.system.vibration import Modes, modes, require_rest
 if TYPE_CHECKING:
     from catena.equations import Equations
     from catena.system.specialised import SpecialisedSystem
+    from catena.view.live.view import View
 
 # Values of joints by name: None leaves a joint, or an entry of it, free.
 Given = Mapping[str, ArrayLike | Sequence[float | None] | None]
@@ -765,6 +768,18 @@ class System:
         without what comes out of the energy that they store."""
         batch, q, v = self._states(q, v)
         return {source: x.reshape(batch) for source, x in self.elements.powers(q, v).items()}
+
+    # Looking at it.
+
+    def view(self, q: ArrayLike | None = None, **options: Any) -> "View":
+        """Show the mechanism at q (nq,), closed by default, in a browser or a notebook, where joints and bodies can be
+        moved while the loops follow. Returns the view; `show` opens it at once, `host` and `port` say where it is."""
+        return hook("view")(self, q, **options)
+
+    def save_drawing(self, path: str | os.PathLike[str], q: ArrayLike | None = None, **options: Any) -> None:
+        """Write a line drawing at q (nq,) as textbooks have them, with names: .svg, .pdf or .png, by the ending of the
+        path. `labels` is "joints", "bodies", "all" or None, `view` the elevation and azimuth of the eye [degrees]."""
+        hook("save_drawing")(self, path, q, **options)
 
     # The edge.
 
