@@ -91,10 +91,10 @@ class Problem:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether all steps are of about the same size, which the user gives."""
+        """Return whether all steps are of about the same size, which the user gives."""
         return self.integrator in FIXED_STEPS
 
     @property
     def rate(self) -> float | None:
-        """How often the controller is asked [Hz]; None for always, or for no controller."""
+        """Return how often the controller is asked [Hz]; None for always, or for no controller."""
         return getattr(self.control, "rate", None)

@@ -26,7 +26,7 @@ ANY_ERROR = 1e280
 
 
 def _ignore(t: float) -> None:
-    """Nobody follows the progress of a single step."""
+    """Do nothing: a single step shows no progress."""
 
 
 class Stepper:
@@ -98,8 +98,8 @@ class Stepper:
         self._halt = b["halt"]
 
     def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None, t: float = 0.0) -> None:
-        """Begin anew at q (..., nq), v (..., nv) and the time t, with the batch shape of the first state; without q and
-        v at the mechanism's own initial state."""
+        """Begin again at q (..., nq), v (..., nv) and the time t, with the batch shape of the first state; without q
+        and v at the mechanism's own initial state."""
         system = self.system
         q, v = initial_state(system, q, v)
         try:
@@ -119,12 +119,12 @@ class Stepper:
 
     @property
     def q(self) -> np.ndarray:
-        """The positions now, (..., nq)."""
+        """Return the positions now, (..., nq)."""
         return self._q.reshape(*self.batch, -1).copy()
 
     @property
     def v(self) -> np.ndarray:
-        """The velocities now, (..., nv)."""
+        """Return the velocities now, (..., nv)."""
         return self._v.reshape(*self.batch, -1).copy()
 
     def step(self, tau: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -153,7 +153,8 @@ class Stepper:
         return self._q[0].copy(), self._v[0].copy()
 
     def _take(self, tau: Any) -> None:
-        """Forces in the right shape, within the limits of actuators."""
+        """Take over the joint forces tau (..., nv) within the limits of actuators; raise an error if their shape is
+        wrong."""
         acting, nv = self._acting, self.system.nv
         if type(tau) is not np.ndarray or tau.dtype != np.float64:
             try:
@@ -177,7 +178,7 @@ class Stepper:
             np.clip(self._given, acting.low, acting.high, out=self._given)
 
     def _advance(self) -> None:
-        """The same step in pieces, where Python is asked or care is needed."""
+        """Take the step in pieces, where Python is asked or where the compiled step is not certain."""
         t = np.full(self._states, self.t)
         if not np.isfinite(self._given).all():
             component = int(np.argwhere(~np.isfinite(self._given))[0][1])
