@@ -41,8 +41,10 @@ RUNAWAY = 1e7
 COLLAPSE = 1e-14
 # Of steps with Python in between, every so many-th is looked at, and those that are not finite.
 LOOKED_AT = 8
-# Progress is judged over so many attempts: at their pace the run must not take more than so many steps.
-WATCHED, ENDLESS = 2000, 1e9
+# What steps cost, in steps of the compiled loop: with Python in between, and with care where the loop cannot vouch.
+WALKED, CAREFUL = 50.0, 1000.0
+# Progress is judged over steps of this cost in all: at their pace the run must not cost more than that.
+WATCHED, ENDLESS = 1e5, 1e8
 
 
 class Mover:
@@ -129,7 +131,9 @@ class Mover:
         if self.counts:
             self.kept["work"] = np.zeros((states, len(SOURCES)))
         self.power_start = np.zeros((states, len(SOURCES)))
-        self._attempts, self._watched = np.zeros(states), np.zeros((states, 2))
+        self._cost, self._tried = np.zeros(states), np.zeros(states)
+        # Cost, attempts and time when progress was judged last.
+        self._watched = np.zeros((states, 3))
         # For a single state there is no use for wide registers, and what it works on stays in the nearest cache.
         lanes = LANES_ALONE if states == 1 or self.is_narrow else None
         self.program = self.system.program(self.algorithm, self.absent, lanes, self.acting.placed)
@@ -211,7 +215,8 @@ class Mover:
         self.since += plays
         tried = (out["t"][:, :-1, 0] < ends[active, None]) & (out["halt"][:, :-1, 0] < 0.5)
         self.steps += 1 + int(tried.sum(axis=1).max())
-        self._attempts[active] += 1.0 + tried.sum(axis=1)
+        self._cost[active] += 1.0 + tried.sum(axis=1)
+        self._tried[active] += 1.0 + tried.sum(axis=1)
         if nodes is not None:
             finite = np.isfinite(out["q"]).all(axis=-1) & np.isfinite(out["qd"]).all(axis=-1)
             state, play = np.nonzero((out["accepted"][:, :, 0] > 0.5) & finite)
@@ -305,7 +310,8 @@ class Mover:
         every = 1 if self.adaptive else self.every
         self.since += 1
         self.steps += 1
-        self._attempts[who] += 1.0
+        self._cost[who] += WALKED if careful is None else CAREFUL
+        self._tried[who] += 1.0
         return walk.step(self.owner[who], inputs, tau[who], careful, self.since % every == 0), walk
 
     def _taken(
@@ -401,15 +407,18 @@ class Mover:
         if not self.adaptive:
             return
         stuck = self.kept["h"][who, 0] < COLLAPSE * np.maximum(1.0, np.abs(t[who]))
-        watched = self._attempts[who] - self._watched[who, 0] > WATCHED
+        watched = self._cost[who] - self._watched[who, 0] > WATCHED
         if watched.any():
             ready = who[watched]
-            pace = (t[ready] - self._watched[ready, 1]) / (self._attempts[ready] - self._watched[ready, 0])
+            cost, tried, before = self._watched[ready].T
+            passed = np.maximum(t[ready] - before, 1e-300)
             left = self.horizon - t[ready]
-            for k in np.flatnonzero(np.isfinite(pace) & (left > ENDLESS * pace))[:1]:
-                message = crawling_message(int(ready[k]), float(t[ready[k]]), float(pace[k]), float(left[k]))
-                raise SimulationError(message)
-            self._watched[ready] = np.stack([self._attempts[ready], t[ready]], axis=1)
+            for k in np.flatnonzero(left * (self._cost[ready] - cost) > ENDLESS * passed)[:1]:
+                pace = float(passed[k] / (self._tried[ready[k]] - tried[k]))
+                raise SimulationError(
+                    crawling_message(int(ready[k]), float(t[ready[k]]), pace, float(left[k]))
+                )
+            self._watched[ready] = np.stack([self._cost[ready], self._tried[ready], t[ready]], axis=1)
         for state in who[stuck][:1]:
             raise SimulationError(
                 collapse_message(self.system, int(state), float(t[state]), q[state], v[state])
