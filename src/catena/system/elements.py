@@ -24,7 +24,7 @@ from catena.mechanism import GROUND, LIMITS
 from catena.mechanism.validation import known
 from catena.spatial import Motion, Transform
 from catena.structure import plan
-from catena.system import closing
+from catena.system import loop_closure
 from catena.system.evaluation import Evaluator
 from catena.system.placed_forces import applied_wrench, place_forces, place_frictions
 
@@ -213,7 +213,7 @@ class Elements:
             for start, kind in zip(own.plan.q_start[1:], kinds, strict=True):
                 neutral[start : start + kind.nq] = kind.neutral()
         try:
-            q = closing.assemble(own, own.mechanism.initial.q, neutral, 1e-5)
+            q = loop_closure.assemble(own, own.mechanism.initial.q, neutral, 1e-5)
         except CatenaError:
             q = neutral
         return motion_problem(own, q)

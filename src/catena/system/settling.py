@@ -14,8 +14,8 @@ from catena.errors import CatenaWarning, ModelError
 from catena.kinematics import stacks
 from catena.kinematics.closure import LoopState, loop_states, tree_motions
 from catena.kinematics.near_redundancy import NearRedundancy, looks_redundant, near_redundancy
-from catena.system.closing import closure
 from catena.system.evaluation import Evaluator
+from catena.system.loop_closure import closure
 
 # So many configurations are looked at. One will do unless the constraints happen to be redundant just there.
 LOOKS = 4
