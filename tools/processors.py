@@ -1,5 +1,5 @@
-"""Runs the tests as other processors would: with other kernels of the linear algebra library
-and another number of lanes, so that one machine stands for many.
+"""Runs the tests as other processors would: with other kernels of the linear algebra library and another number of
+lanes, so that one machine stands for many.
 
 Rounding differs from processor to processor: sums are taken in another order, products are fused or not. A decision
 about rank, consistency, reach or acceptance must not hang on that (docs/notation.md, Thresholds).
