@@ -16,7 +16,7 @@ def call(*words, **options):
 def test_version_and_help_do_not_load_what_is_slow():
     probe = (
         "import sys; from catena.cli import main; code = main(['--help']) or main(['--version']);"
-        "slow = {'casadi', 'scipy', 'matplotlib', 'llvmlite', 'xarray', 'shtab'} & {*sys.modules};"
+        "slow = {'casadi', 'scipy', 'matplotlib', 'llvmlite', 'xarray', 'shtab', 'rich'} & {*sys.modules};"
         "sys.exit(code or (repr(slow) if slow else 0))"
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, timeout=600)

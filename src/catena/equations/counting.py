@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from catena.equations.graph import CONSTANT, INPUT, ExpressionGraph, graph_of
+from catena.equations.building import graph_of
+from catena.equations.graph import CONSTANT, INPUT, ExpressionGraph
 from catena.equations.unrolling import Played
 from catena.joints import JointKind
 from catena.kernels import Constants, build_tape, target

@@ -45,7 +45,11 @@ def extent(plan: Plan) -> float:
 
 def significant(plan: Plan, length: float) -> float:
     """A length [m] found from the coordinates of a plan, or 1 if it is nothing but their rounding."""
+    return length if length > ROUNDING * largest_coordinate(plan) else 1.0
+
+
+def largest_coordinate(plan: Plan) -> float:
+    """The largest coordinate [m] by which a plan places joints and bodies: what lengths are rounded to a part of."""
     coordinates = [plan.placement_p, *(pose.p[None] for _, pose in plan.body_pose.values())]
     coordinates += [side[None] for loop in plan.loop_joints for side in (loop.parent_p, loop.child_p)]
-    largest = max(float(np.abs(x).max(initial=0.0)) for x in coordinates)
-    return length if length > ROUNDING * largest else 1.0
+    return max(float(np.abs(x).max(initial=0.0)) for x in coordinates)

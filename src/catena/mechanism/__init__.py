@@ -15,8 +15,6 @@ from catena.mechanism.elements import (
 from catena.mechanism.mechanism import LIMITS, VIRTUAL_ROOT, Mechanism
 from catena.mechanism.notations import from_denavit_hartenberg, from_sdof, sdof_coordinates
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
-from catena.mechanism.planner import register_planner
-from catena.mechanism.writer import register_writer
 
 __all__ = [
     "GROUND",
@@ -38,7 +36,5 @@ __all__ = [
     "from_sdof",
     "generators",
     "notations",
-    "register_planner",
-    "register_writer",
     "sdof_coordinates",
 ]

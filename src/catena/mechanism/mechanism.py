@@ -6,16 +6,17 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from catena.errors import ModelError
 from catena.forces import Bushing, ForceKind, FrameForce, JointForce
-from catena.given import shown
+from catena.given import entries, shown
+from catena.hooks import hook
 from catena.joints import Fixed, Free, JointKind
-from catena.mechanism import validation, writer
+from catena.mechanism import validation
 from catena.mechanism.elements import (
     Actuator,
     ForceElement,
@@ -27,8 +28,10 @@ from catena.mechanism.elements import (
     Wrench,
 )
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
-from catena.mechanism.planner import make_system
 from catena.spatial import Pose
+
+if TYPE_CHECKING:
+    from catena.system import System
 
 VIRTUAL_ROOT = "root:"
 LIMITS = ".limits"
@@ -370,7 +373,7 @@ class Mechanism:
         who = f"force {name!r}"
         if not isinstance(kind, FrameForce | JointForce):
             raise ModelError(
-                f"{who}: kind is {kind!r}, which is no kind of force: give an instance such as "
+                f"{who}: kind is {shown(kind)}, which is no kind of force: give an instance such as "
                 "catena.forces.PointSpring(100.0)"
             )
         if isinstance(kind, JointForce):
@@ -381,7 +384,10 @@ class Mechanism:
             kind.check(self._element_joint(who, joint).kind, who)
             force = GeneralForce(name, kind, joint)
         else:
-            ends = tuple(between) if isinstance(between, Iterable) and not isinstance(between, str) else ()
+            try:
+                ends = () if between is None or isinstance(between, str) else entries(between)
+            except ValueError:
+                ends = ()
             if joint is not None or len(ends) != 2:
                 raise ModelError(
                     f"{who}: a {type(kind).__name__} acts between two frames: give between=('...', '...') and "
@@ -512,14 +518,17 @@ class Mechanism:
             f"found {found}: detach the joints that hold the base and attach a Free joint"
         )
 
-    def system(self, root: str | None = None, cut: Iterable[str] = (), accuracy: float | None = None) -> Any:
+    def system(
+        self, root: str | None = None, cut: Iterable[str] = (), accuracy: float | None = None
+    ) -> System:
         """Plan the mechanism and return a `System`; compiles nothing.
 
         `root` pins the body the tree grows from, `cut` names joints that must stay out of the tree. `accuracy` is the
         error [rad, or part of the mechanism's size] that dimensions may have: constraints that are redundant but for
         less count as redundant (2.5e-7 unless given).
         """
-        return make_system(self, root, cut, accuracy)
+        options = {} if accuracy is None else {"accuracy": accuracy}
+        return hook("system")(self, root=root, cut=cut, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the mechanism to a file, in the format that the ending of its name says: .toml.
@@ -527,7 +536,7 @@ class Mechanism:
         `catena.load` reads it back to the last digit. A file that exists is replaced, or left alone if
         anything goes wrong.
         """
-        writer.write(self, path)
+        hook("save")(self, path)
 
     def _joint(self, name: str) -> Joint:
         return self._joints[validation.known("joint", name, self._joints)]

@@ -3,7 +3,7 @@ and wrenches, wrenches as functions of time, and joints whose motion is prescrib
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,12 @@ import numpy as np
 from catena.errors import SimulationError, StateError
 from catena.given import real_array, shown
 from catena.simulation import loads
-from catena.simulation.external import Push, as_polynomial, as_wrench
+from catena.simulation.external import Push, as_wrench
 from catena.simulation.faults import joint_of
 from catena.simulation.paths import Paths
 from catena.simulation.problem import Problem
+from catena.simulation.references import as_polynomial
+from catena.simulation.references.as_polynomial import InputPath
 from catena.spatial.scalars import array
 from catena.system import System
 from catena.system.wrenches import on_nodes
@@ -31,6 +33,8 @@ class Acting:
         self.low, self.high = _limits(self.system)
         self.is_limited = bool(np.isfinite([self.low, self.high]).any())
         system = self.system
+        self.idle = np.flatnonzero(~system.plan.actuated)
+        """The velocity components of joints that are not actuated."""
         self.driven = np.array(
             [k for joint in self.motion for k in range(system.nv)[system.slice_v(joint)]], dtype=int
         )
@@ -64,6 +68,20 @@ class Acting:
                 [w for w in wrenches if w is not None] if self.compiled_wrenches else [],
             )
 
+    @cached_property
+    def law_paths(self) -> tuple[InputPath, ...] | None:
+        """What a controller that is a formula is given, as polynomials; None where it is something else."""
+        asked = getattr(self.control, "input_paths", None)
+        return asked() if asked is not None else None
+
+    def use_law_paths(self) -> None:
+        """Let what the controller is given compile into the step."""
+        if self.law_paths:
+            known = self.paths or Paths(self.system, {}, [])
+            self.paths = Paths(
+                self.system, known.motion, [path for path, _ in known.wrenches], self.law_paths
+            )
+
     @property
     def asks_motion(self) -> bool:
         """Whether Python must be asked where prescribed joints are."""
@@ -94,7 +112,7 @@ class Acting:
         if not self.batch and len(q) == 1:
             given = self.control(t, q[0].copy(), v[0].copy())
             if type(given) is np.ndarray and given.dtype == np.float64 and given.shape == (nv,):
-                if np.isfinite(given).all():
+                if np.isfinite(given).all() and not (len(self.idle) and given[self.idle].any()):
                     return (np.clip(given, self.low, self.high) if self.is_limited else given.copy())[None]
             return self._checked(t, given, ())
         if not self.batch:
@@ -134,6 +152,10 @@ class Acting:
                 f"The controller gave {tau[~np.isfinite(tau)][0]} for joint {joint_of(self.system, component)!r} at "
                 f"t = {t:.9g} s; the trajectory so far is in the attribute `trajectory` of this error."
             )
+        for component in self.idle[tau[:, self.idle].any(axis=0)]:
+            force = tau[np.flatnonzero(tau[:, component])[0], component]
+            joint = joint_of(self.system, int(component))
+            raise SimulationError(idle_joint(joint, f"gave {force:.6g}", f" at t = {t:.9g} s"))
         return np.clip(tau, self.low, self.high)
 
     def told_wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -210,6 +232,14 @@ class Acting:
             # One state takes the short way.
             return self.system.forward_dynamics(q[0], v[0], given[0])[None]
         return self.system.forward_dynamics(q, v, given, f_ext=f_ext)
+
+
+def idle_joint(joint: str, gave: str, when: str = "") -> str:
+    """What to say of a controller that gives forces where there is no actuator."""
+    return (
+        f"The controller {gave} for joint {joint!r}{when}, which is not actuated: add the joint with actuated=True, or "
+        f"let the controller give zero."
+    )
 
 
 def _limits(system: System) -> tuple[np.ndarray, np.ndarray]:

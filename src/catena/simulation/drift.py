@@ -116,6 +116,13 @@ class Drift:
         """Whether forces pull the loops together."""
         return self.closed and isinstance(self.remedy, Corrective)
 
+    @property
+    def strength(self) -> tuple[float, float] | None:
+        """Stiffness and damping of these forces, where there are any."""
+        if not (self.closed and isinstance(self.remedy, Corrective)):
+            return None
+        return self.remedy.stiffness, self.remedy.damping
+
     def pull(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The part of the accelerations (states, nv) that these forces have."""
         assert isinstance(self.remedy, Corrective)

@@ -9,8 +9,11 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
+from catena.errors import SimulationError
 from catena.kernels import Algorithm
-from catena.simulation.acting import Acting
+from catena.simulation.acting import Acting, idle_joint
+from catena.simulation.faults import joint_of
+from catena.simulation.references.as_polynomial import changing
 from catena.simulation.steps.stepping import step_algorithm
 from catena.simulation.steps.variant import LawShape, StepVariant
 from catena.spatial.scalars import array, where
@@ -20,65 +23,72 @@ class CompiledLaw:
     """A controller that is a formula, for the compiled loop of one run."""
 
     def __init__(self, acting: Acting) -> None:
-        step = acting.problem.step
         self.acting, self.law = acting, acting.control
         law: Any = acting.control
         self.rate: float | None = acting.rate
         self.width = np.asarray(law.inputs(0.0)).shape[-1]
         self.size = law.memory(acting.system)
-        self.every = 1 if self.rate is None or step is None else max(1, round(1.0 / (self.rate * step)))
-        self.shape = LawShape(self.size, self.width, self.rate is None)
-        self.kept = np.zeros((0, self.size))
+        self.asked = self._asked(acting)
+        step = acting.problem.step
+        self.every = max(1, round(1.0 / (self.rate * step))) if self.rate and step else 1
+        along = (acting.law_paths or ()) if self.asked != "due" else ()
+        self.shape = LawShape(self.size, self.width, self.asked, tuple(changing(along).tolist()))
+        self.kept: dict[str, np.ndarray] = {}
+
+    @staticmethod
+    def _asked(acting: Acting) -> str:
+        """When the step asks the law: always, when it is told so, or at samples that it finds itself."""
+        if acting.rate is None:
+            return "always"
+        return "due" if acting.problem.is_fixed else "timed"
 
     @staticmethod
     def fits(acting: Acting, duration: float) -> bool:
-        """Whether the loop can ask the law by itself: a sampled one at whole numbers of fixed steps, and one that is
-        always asked if what it is given does not change."""
+        """Whether the loop can ask the law by itself: sampled at whole numbers of fixed steps, or otherwise if
+        what they are given is known as polynomials."""
         law: Any = acting.control
         integrator, step = acting.problem.integrator, acting.problem.step
         if not getattr(law, "compiles", False) or acting.has_python_elements:
             return False
-        shape = np.asarray(law.inputs(0.0)).shape
-        if len(shape) != 1:
+        if len(np.asarray(law.inputs(0.0)).shape) != 1:
             return False
         if acting.rate is None:
-            times = np.linspace(0.0, duration, 7)
-            return not law.memory(acting.system) and all(
-                np.array_equal(law.inputs(float(t)), law.inputs(0.0)) for t in times
-            )
+            return not law.memory(acting.system) and acting.law_paths is not None
         # A method with a past would take forces that jump for smooth ones.
-        if step is None or integrator == "abm4":
+        if integrator == "abm4":
             return False
+        if step is None:
+            return acting.law_paths is not None
         if acting.paths is not None and len(acting.paths.knots(duration)):
             return False
         return all(_is_whole(x) for x in (1.0 / (acting.rate * step), duration / step))
 
     def begin(self, states: int) -> None:
         """A run of so many states begins with nothing to remember."""
-        self.kept = np.zeros((states, self.size))
+        self.kept = {"memory": np.zeros((states, self.size))} if self.size else {}
+        if self.asked == "timed":
+            self.kept["sample"] = np.zeros((states, 1))
 
     def given(self, who: np.ndarray, t: float, h: float, plays: int) -> dict[str, np.ndarray]:
-        """What the law is given in the next steps of the states `who`."""
+        """What the law is given in the next steps of the states `who`; polynomials come with those of the run."""
+        found = {name: np.ascontiguousarray(x[who]) for name, x in self.kept.items()}
+        if self.asked == "timed":
+            found["rate"] = np.array([self.rate])
+        if self.asked != "due":
+            return found
         law: Any = self.law
-        found: dict[str, np.ndarray] = {}
-        first = round(t / h) if self.rate is not None else 0
-        step = first + np.arange(plays)
-        if self.size:
-            found["memory"] = np.ascontiguousarray(self.kept[who])
-        if self.rate is not None:
-            found["due"] = np.ascontiguousarray((step % self.every == 0).astype(np.float64)[None, :, None])
+        step = round(t / h) + np.arange(plays)
+        found["due"] = np.ascontiguousarray((step % self.every == 0).astype(np.float64)[None, :, None])
         if self.width:
-            if self.rate is None:
-                found["inputs"] = np.ascontiguousarray(law.inputs(0.0), dtype=np.float64)
-            else:
-                times = (step // self.every) / self.rate
-                found["inputs"] = np.ascontiguousarray(np.asarray(law.inputs(times), dtype=np.float64)[None])
+            assert self.rate is not None
+            times = (step // self.every) / self.rate
+            found["inputs"] = np.ascontiguousarray(np.asarray(law.inputs(times), dtype=np.float64)[None])
         return found
 
     def remember(self, who: np.ndarray, out: dict[str, np.ndarray]) -> None:
-        """Keep what the law remembers."""
-        if self.size:
-            self.kept[who] = out["memory"][:, -1]
+        """Keep what the law remembers, and which sample is next."""
+        for name, x in self.kept.items():
+            x[who] = out[name][:, -1]
 
 
 def _is_whole(x: float) -> bool:
@@ -93,10 +103,11 @@ def algorithm_for(variant: StepVariant, law: CompiledLaw | None, acting: Acting)
     owner: Any = next(iter(acting.forces.values())) if law is None else law.law
     kept = _algorithms.setdefault(owner, {})
     formulas = tuple(w.function for w in acting.forces.values()) if acting.push is not None else ()
-    key = (variant, acting.low.tobytes(), acting.high.tobytes(), formulas)
+    idle = tuple((int(k), joint_of(acting.system, int(k))) for k in acting.idle)
+    key = (variant, acting.low.tobytes(), acting.high.tobytes(), formulas, idle)
     if key not in kept:
         # The law itself would never go while what is kept for it holds it.
-        clipped = None if law is None else partial(_clipped, ref(law.law), acting.low, acting.high)
+        clipped = None if law is None else partial(_clipped, ref(law.law), acting.low, acting.high, idle)
         kept[key] = step_algorithm(variant, clipped, acting.push)
     return kept[key]
 
@@ -108,15 +119,25 @@ def _clipped(
     law: Callable[[], Any],
     low: np.ndarray,
     high: np.ndarray,
+    idle: tuple[tuple[int, str], ...],
     t: Any,
     q: Any,
     v: Any,
     memory: Any,
     inputs: Any,
 ) -> tuple[Any, Any]:
-    """The law, which a weak reference leads to, behind actuators with limits."""
+    """The law, which a weak reference leads to, behind actuators with limits; `idle` are the velocity components that
+    have none, and their joints."""
     tau, kept = law().evaluate(t, q, v, memory, inputs)
+    for component, joint in idle:
+        if not _is_nothing(tau[component]):
+            raise SimulationError(idle_joint(joint, "gives forces"))
     return array([_clip(x, a, b) for x, a, b in zip(tau, low, high, strict=True)]), kept
+
+
+def _is_nothing(x: Any) -> bool:
+    """Whether a number or a formula is zero."""
+    return bool(x.is_zero()) if hasattr(x, "is_zero") else bool(x == 0.0)
 
 
 def _clip(x: Any, low: float, high: float) -> Any:

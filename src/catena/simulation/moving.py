@@ -77,6 +77,7 @@ class Mover:
             paths=acting.compiled_motion,
             wrench_paths=len(acting.forces) if acting.compiled_wrenches else 0,
             pushed=acting.push is not None,
+            pulls=drift.pulls and not drift.in_python,
         )
         self.counts = variant.counts
         self.algorithm = algorithm_for(variant, law, acting)
@@ -97,7 +98,7 @@ class Mover:
     @property
     def asks(self) -> bool:
         """Whether Python is asked at every stage."""
-        return self.controls or self.acting.is_python or self.drift.pulls or self.drift.in_python
+        return self.controls or self.acting.is_python or self.drift.in_python
 
     def _constants(self, wrench: str) -> dict[str, np.ndarray]:
         """The inputs that are the same for all states at all times, unless Python tells something else."""
@@ -112,6 +113,8 @@ class Mover:
             found[FORCE_INPUTS] = np.zeros(6 * len(self.acting.forces))
         if self.drift.feedback is not None:
             found["feedback_given"] = np.array(self.drift.feedback)
+        if self.drift.strength is not None:
+            found["pull_given"] = np.array(self.drift.strength)
         return found
 
     def begin(self, states: int, h: float) -> None:
@@ -201,7 +204,7 @@ class Mover:
         wanted += [self.start_acceleration] if nodes is not None else []
         wanted += ["power_start"] if self.counts else []
         if self.law is not None:
-            wanted += [self.target, "tau_start", *(["memory"] if self.law.size else [])]
+            wanted += [self.target, "tau_start", *self.law.kept]
         out = self.program.run(
             inputs, len(active), steps=plays, every=1, rare=(every, self.since % every), wanted=wanted
         )[1]
@@ -231,9 +234,9 @@ class Mover:
         return min(2 * plays, LONGEST_CALL)
 
     def _together(self, active: np.ndarray, t: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The states that go on in the next call, and how far: a law with references is asked at one time for all of
+        """The states that go on in the next call, and how far: a law that is told when it is due is so for all of
         them, so those that were held up come first."""
-        if self.law is None or self.law.rate is None:
+        if self.law is None or self.law.asked != "due":
             return active, ends[active]
         behind = t[active] < t[active].min() + 0.5 * self.kept["h"][0, 0]
         until = ends[active] if behind.all() else np.full(len(active), t[active[~behind]].min())
@@ -242,8 +245,10 @@ class Mover:
     def _inputs(
         self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray
     ) -> dict[str, np.ndarray]:
+        along = self.acting.paths.inputs(t[who]) if self.acting.paths else {}
         return {
-            **self.constant, **(self.acting.paths.inputs(t[who]) if self.acting.paths else {}),
+            # A step without the law needs nothing of what the law is given.
+            **self.constant, **{name: x for name, x in along.items() if name in self.program.input_names},
             "q": q[who], "qd": v[who], self.target: tau[who], "t": t[who, None], "end": ends[who, None],
             **{name: x[who] for name, x in (self.kept | self.past).items()},
         }  # fmt: skip

@@ -110,6 +110,8 @@ class Run:
             self._require_closed()
         self.progress = Progress(self.duration, progress)
         self.law = problem.integrator not in SOLVERS and CompiledLaw.fits(self.acting, self.duration)
+        if self.law and CompiledLaw(self.acting).asked != "due":
+            self.acting.use_law_paths()
         self.dense = self._needs_all_nodes()
         self.mover = self._mover()
         self.found: list[Found] = []

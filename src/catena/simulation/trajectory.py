@@ -13,9 +13,9 @@ import numpy as np
 
 from catena.errors import StateError, UnknownNameError
 from catena.given import is_one_of, real_array, shown
+from catena.hooks import hook
 from catena.mechanism.validation import known
 from catena.simulation import dense, loads
-from catena.simulation.pictures import picture
 from catena.system import System
 
 if TYPE_CHECKING:
@@ -85,6 +85,17 @@ class Trajectory:
     def batch(self) -> tuple[int, ...]:
         """The batch dimensions, () for a single motion."""
         return self.q.shape[:-2]
+
+    @property
+    def segments(self) -> tuple[Trajectory, ...]:
+        """The parts of the motion that have one structure each: this one. See `SegmentedTrajectory`."""
+        return (self,)
+
+    def shifted(self, start: float) -> Trajectory:
+        """This run with its times moved so that it begins at `start` [s]."""
+        offset = float(start) - float(self.t[0])
+        events = tuple(replace(event, t=event.t + offset) for event in self.events)
+        return replace(self, t=self.t + offset, events=events)
 
     # Named access.
 
@@ -233,11 +244,11 @@ class Trajectory:
         """Draw the run with matplotlib and return the figure: by default positions, velocities, control forces, energy
         and loops. `what` chooses: "positions", "velocities", "forces", "energy", "power", "reactions", "closure", the
         name of a joint or a list of joints, or the name of a frame or body for its path. `path` writes a file."""
-        return picture("plot", self, *what, show=show, path=path)
+        return hook("plot")(self, *what, show=show, path=path)
 
     def report(self, path: PathLike = "run.html", title: str | None = None) -> None:
         """Write one self-contained page: what was simulated and how, plots, events, and the audit in words."""
-        picture("report", self, path, title)
+        hook("report")(self, path, title)
 
     def to_xarray(self) -> Any:
         """The run as an `xarray.Dataset` with named coordinates; needs `pip install catena[record]`."""

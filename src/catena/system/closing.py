@@ -142,8 +142,10 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     _require_closed(evaluator, q, before)
     if v is None:
         return q, None
-    rates = evaluator.checked(integrate, "qd", v)
-    rates = rates + evaluator.evaluate(velocity_correction(columns), {"q": q, "qd": rates})["qdd"]
+    given = evaluator.checked(integrate, "qd", v)
+    rates = given + evaluator.evaluate(velocity_correction(columns), {"q": q, "qd": v}, finite=False)["qdd"]
+    # Where nothing with inertia can move a loop, or at its singular configuration, there is no quick correction.
+    rates = np.where(np.isfinite(rates).all(axis=-1, keepdims=True), rates, given)
     return q, _weakly_held(evaluator, scales, q, rates)
 
 

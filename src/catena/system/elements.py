@@ -23,6 +23,7 @@ from catena.kinematics import stacks
 from catena.mechanism import GROUND, LIMITS
 from catena.mechanism.validation import known
 from catena.spatial import Motion, Transform
+from catena.structure import plan
 from catena.system import closing
 from catena.system.evaluation import Evaluator
 from catena.system.placed_forces import applied_wrench, place_forces, place_frictions
@@ -65,7 +66,8 @@ class Elements:
     @cached_property
     def stops(self) -> dict[str, Stops]:
         """The stops of all joints that have them. Rigid ones take their stiffness from the inertia that the joint feels
-        where the mechanism starts, or in the neutral configuration if that cannot be assembled."""
+        where the mechanism starts, or in the neutral configuration if that cannot be assembled; it does not depend on
+        root and cut of the plan."""
         return joint_stops(self._evaluator.mechanism, self._felt_inertia)
 
     @cached_property
@@ -201,8 +203,17 @@ class Elements:
 
     @cached_property
     def _start(self) -> LoopProblem:
+        """Where the mechanism starts, at rest. What is not given closes the loops by the least change of a plan's
+        coordinates, so it is always found in the mechanism's own plan, whatever was cut in this one."""
+        own, neutral = self._effective, self._neutral
+        if own.plan.root is not None or own.plan.cut:
+            own = Evaluator(own.mechanism, plan(own.mechanism))
+            kinds = [kind for kind in own.plan.kind if kind is not None]
+            neutral = np.zeros(own.plan.nq)
+            for start, kind in zip(own.plan.q_start[1:], kinds, strict=True):
+                neutral[start : start + kind.nq] = kind.neutral()
         try:
-            q = closing.assemble(self._effective, self._effective.mechanism.initial.q, self._neutral, 1e-5)
+            q = closing.assemble(own, own.mechanism.initial.q, neutral, 1e-5)
         except CatenaError:
-            q = self._neutral
-        return motion_problem(self._effective, q)
+            q = neutral
+        return motion_problem(own, q)

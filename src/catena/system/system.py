@@ -6,6 +6,7 @@ that are written when first needed. Arrays carry leading batch dimensions everyw
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,13 +27,19 @@ from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.structure import Plan, plan
-from catena.system import arrays, closed_chains, closing, wrenches
+from catena.system import arrays, closed_chains, closing, derivatives, wrenches
+from catena.system.actuation import warn_of_idle_actuators
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
-from catena.system.inertia_check import require_inertia
+from catena.system.inertia_check import lacking_inertia
+from catena.system.inertial_parameters import by_bodies, inertial_parameters
+from catena.system.linearisation import Linearisation, linearise
 from catena.system.prescribed import prescribed_accelerations, require_agreement
 from catena.system.reactions import Reactions
+from catena.system.response import Responder
 from catena.system.settling import Settling
+from catena.system.statics import Equilibrium, checked_guess, equilibrium
+from catena.system.vibration import Modes, modes, require_rest
 
 if TYPE_CHECKING:
     from catena.equations import Equations
@@ -53,6 +60,7 @@ class System:
         accuracy: float = ACCURACY,
     ) -> None:
         self._begin(mechanism, plan(mechanism, root=root, cut=cut), accuracy)
+        warn_of_idle_actuators(mechanism, self._plan, stacklevel=4)
 
     def _begin(self, mechanism: Mechanism, made: Plan, accuracy: float) -> None:
         self._mechanism = mechanism
@@ -62,11 +70,11 @@ class System:
         self._revision = self._plan.revision
         self._forward: Callable[..., np.ndarray | None] | None = None
         self._inverse: Callable[..., np.ndarray | None] | None = None
-        self._has_inertia = False
-        self._sound_drives: set[bytes] = set()
+        self._drives: dict[bytes, bool] = {}
         self._closed = closed_chains.is_closed(self._plan)
         self._reactions: Reactions | None = None
         self._elements: Elements | None = None
+        self._responder = Responder(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What a copy or a pickle is made of: the mechanism, and the plan where it cannot be made again because the
@@ -82,6 +90,11 @@ class System:
         )
 
     # What was planned.
+
+    @property
+    def evaluator(self) -> Evaluator:
+        """Return what runs algorithms on this plan, for those who call an algorithm of `catena.dynamics` by itself."""
+        return self._evaluator
 
     @property
     def mechanism(self) -> Mechanism:
@@ -156,7 +169,7 @@ class System:
         """q (+) v dt: the configuration reached with constant joint velocities v after dt. `dt` may have the
         batch shape."""
         v = self._evaluator.checked(kinematics.integrate, "qd", v)
-        dt = arrays.as_column("dt", dt)
+        dt = arrays.as_column("dt", dt, "a step must take a finite time")
         arrays.batch_shape({"v": v, "dt": dt})
         return self._run(kinematics.integrate, q=q, qd=v * dt)["q_next"]
 
@@ -344,13 +357,14 @@ class System:
     ) -> np.ndarray:  # fmt: skip
         """The accelerations vdot, shape (..., nv).
 
-        `tau` is what the actuators give (none if None), `f_ext` maps bodies or frames to wrenches [moment;
-        force] in their own axes at their origin, `base_acceleration` is a prescribed acceleration [angular;
-        linear] of the ground. Friction is taken off. `method` for trees: "articulated_body" (O(N), what "auto"
-        takes) or "composite_body" (H^-1 (tau - bias)). With loops, which are respected: "elimination" (compiled, what
-        "auto" takes, with "kkt" for states that it cannot certify), "kkt", "absolute", "joint_multipliers", "minimal"
-        or "reference_member" (the body called `member`, or the best one); they agree, whatever the rank of the
-        constraints. Trees may be computed by these as well.
+        `tau` are generalised forces (none if None): what the actuators give, and at joints without one whatever is
+        given. `f_ext` maps bodies or frames to wrenches [moment; force] in their own axes at their origin,
+        `base_acceleration` is a prescribed acceleration [angular; linear] of the ground. Friction is taken off.
+        `method` for trees: "articulated_body" (O(N), what "auto" takes) or "composite_body" (H^-1 (tau - bias)). With
+        loops, which are respected: "elimination" (compiled, what "auto" takes, with "kkt" for states that it cannot
+        certify), "kkt", "absolute", "joint_multipliers", "minimal" or "reference_member" (the body called `member`, or
+        the best one); they agree, whatever the rank of the constraints. Trees may be computed by these as well, and
+        are by "kkt" where massless bodies leave articulated bodies without inertia.
         """
         if type(method) is not str:
             raise StateError(f"method is {shown(method)}; give a word, such as 'auto'.")
@@ -371,6 +385,8 @@ class System:
             return solution.vdot.reshape(*problem.batch, self.nv)
         if member is not None:
             raise StateError(f"member is {shown(member)}, but only the method reference_member has one.")
+        if method == "auto" and self._lacking_inertia is not None:
+            return self._by_singular_values(self._loop_problem(q, v, tau, f_ext, base_acceleration))
         self._require_tree("forward dynamics")
         given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
         if method in ("auto", "articulated_body"):
@@ -423,17 +439,13 @@ class System:
         respected: a LoopError tells when what is prescribed contradicts them.
         """
         driven, given = prescribed_accelerations(self._mechanism, self._plan, prescribed)
-        if self._closed:
+        if self._closed or self._lacking_inertia_beside(driven):
             problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, given)
             rows = np.broadcast_to(given, (*problem.batch, self.nv)).reshape(-1, self.nv)
             solution = hybrid(problem, driven, rows)
             require_agreement(problem.plan, solution, list(prescribed))
             shape = (*problem.batch, self.nv)
             return solution.vdot.reshape(shape), solution.tau.reshape(shape)
-        self._evaluator.check_current()
-        if driven.tobytes() not in self._sound_drives:
-            require_inertia(self._plan, driven)
-            self._sound_drives.add(driven.tobytes())
         outside = self._outside(f_ext, base_acceleration)
         inputs = {"q": q, "qd": v, "tau": tau, "driven": driven.astype(np.float64), "qdd_given": given}
         result = self._run(dynamics.hybrid_dynamics, **inputs, **outside)
@@ -463,11 +475,11 @@ class System:
     def operational_space(self, q: Any, frame: str) -> tuple[np.ndarray, np.ndarray]:
         """Lambda^-1 (..., 6, 6) and Omega = H^-1 J^T (..., nv, 6) of a frame, in its own axes at its
         origin. With loops Omega is what a unit wrench accelerates the closed mechanism by."""
-        if self._closed:
+        if self._closed or self._lacking_inertia is not None:
             problem = self._loop_problem(q, np.zeros(self.nv), None, None, None)
             J = self._run(kinematics.jacobian, self._frame(frame), q=problem.q)["J"]
             return closed_chains.operational_space(problem, J)
-        self._require_tree("operational-space inertia")
+        self._evaluator.check_current()
         result = self._run(dynamics.operational_space, self._frame(frame), q=q)
         columns = result["Lambda_inv"]
         return np.swapaxes(columns.reshape(*columns.shape[:-1], 6, 6), -1, -2), result["Omega"]
@@ -536,6 +548,103 @@ class System:
                 f"{self._mechanism.name!r} has no moving mass and so no centre of mass: give a body mass."
             )
         return inertia[..., 1:4] / inertia[..., :1]
+
+    # Derivatives.
+
+    def forward_dynamics_derivatives(
+        self, q: Any, v: Any, tau: Any = None, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None,
+        out: Any = None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+        """vdot of `forward_dynamics` by q, by v and by tau, each of shape (..., nv, nv): entry (i, k) is the derivative
+        of vdot[i] by a step q (+) e_k, by v[k], by tau[k].
+
+        With loops they are those of the closed mechanism. By tau and v they hold for any change that loops allow; by q
+        for steps along velocities that keep the loops closed, and where constraints are not redundant for all steps.
+        Wrenches `f_ext` stay as they are in the axes of their bodies. `out` may be three arrays to write to, such as an
+        earlier call returned: for large batches, making new ones takes longer than computing.
+        """
+        given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
+        if self._closed:
+            return derivatives.of_closed_dynamics(self._responder, given, out)
+        vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
+        given.pop("tau")
+        return derivatives.of_forward_dynamics(self._evaluator, {**given, "qdd": vdot}, out)
+
+    def inverse_dynamics_derivatives(
+        self, q: Any, v: Any, vdot: Any, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None,
+        out: Any = None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+        """The joint forces tau = H vdot + bias of the tree by q, by v and by vdot (which is H), each of shape (..., nv,
+        nv): entry (i, k) is the derivative of tau[i] by a step q (+) e_k, by v[k], by vdot[k]. Loops take no part.
+        `out` is that of `forward_dynamics_derivatives`."""
+        given = {"q": q, "qd": v, "qdd": vdot, **self._outside(f_ext, base_acceleration)}
+        return derivatives.of_inverse_dynamics(self._evaluator, given, out)
+
+    def regressor(self, q: Any, v: Any, vdot: Any, base_acceleration: Any = None) -> np.ndarray:
+        """The inertial regressor Y, shape (..., nv, 10 b), of the b moving bodies: inverse dynamics of the tree without
+        friction is Y @ inertial_parameters()."""
+        inputs = {"q": q, "qd": v, "qdd": vdot, "a_base": base_acceleration}
+        Y = self._run(dynamics.inertial_regressor, **inputs)["Y"]
+        return by_bodies(self._mechanism, self._plan, Y)
+
+    def inertial_parameters(self) -> np.ndarray:
+        """The inertial numbers, shape (10 b,), of the b bodies that are not welded to ground, in the order in which they
+        were added: mass, mass times mass centre (3), and the inertia xx, xy, xz, yy, yz, zz about the body's origin."""
+        return inertial_parameters(self._mechanism, self._plan)
+
+    def parameter_derivatives(
+        self,
+        q: Any,
+        v: Any,
+        given: Any,
+        names: Iterable[str],
+        of: str = "forward_dynamics",
+        elements: bool = False,
+    ) -> dict[str, np.ndarray]:
+        """The derivatives {name: (..., nv, entries)} of vdot, with `given` for tau, by parameters of the mechanism;
+        with of="inverse_dynamics" those of the tree's joint forces, with `given` for vdot.
+
+        Names are those of `equations`: "load.mass", "crank.com.x", "elbow.damping", "gravity". Loops are respected. The
+        mechanism's own forces act if `elements` says so.
+        """
+        wanted = arrays.as_list("names", names, str, "names of parameters")
+        if is_one_of(of, ("forward_dynamics",)):
+            found, batch = self._responder.respond(q, v, given, wanted, acting=elements)
+            changes = found.by_parameter
+        elif is_one_of(of, ("inverse_dynamics",)):
+            changes, batch = self._responder.forces_by_parameters(q, v, given, wanted, elements)
+        else:
+            raise StateError(f"of is {shown(of)}; choose forward_dynamics or inverse_dynamics.")
+        return {name: x.reshape(*batch, *x.shape[1:]) for name, x in changes.items()}
+
+    def linearise(self, q: Any, v: Any = None, tau: Any = None) -> Linearisation:
+        """The motion near one state q (nq,), v (nv,) (at rest if None) as x' = A x + B u in the independent components,
+        loops respected. The mechanism's own forces act, and tau (nv,) besides them."""
+        q, v = self._one_state(q, v)
+        return linearise(self, q, v, tau)
+
+    def equilibrium(self, guess: Any = None, tau: Any = None, seek: str = "any") -> Equilibrium:
+        """Where the mechanism stays at rest under gravity, its own forces and constant joint forces tau (nv,), loops
+        closed; and whether it is stable.
+
+        `guess` (nq,) is where to begin, the neutral configuration if None. `seek` is "any" for the equilibrium that
+        Newton's method comes to, or "stable" to go downhill. A SimulationError tells when none is found.
+        """
+        q, _ = self._one_state(checked_guess(self, guess), None)
+        given = (
+            np.zeros(self.nv)
+            if tau is None
+            else self._evaluator.checked(dynamics.articulated_body, "tau", tau)
+        )
+        return equilibrium(self, q, given, seek)
+
+    def modes(self, q: Any, tau: Any = None) -> Modes:
+        """The small vibrations about an equilibrium q (nq,): frequencies, damping ratios and shapes, loops respected.
+        The mechanism's own forces act, and constant joint forces tau (nv,)."""
+        q, v = self._one_state(q, None)
+        linear = linearise(self, q, v, tau)
+        require_rest(linear, self)
+        return modes(self, q, linear)
 
     # Equations.
 
@@ -650,6 +759,8 @@ class System:
         """The shortest way to the accelerations of one ordinary state."""
         if self._closed:
             return closed_chains.shortest(self._evaluator, _NO_WRENCH)
+        if self._lacking_inertia is not None:
+            return lambda *rows: None
         return self._shortest(dynamics.articulated_body, "forward dynamics")
 
     def _shortest(self, algorithm: Algorithm, what: str) -> Callable[..., np.ndarray | None]:
@@ -690,6 +801,17 @@ class System:
         batch = arrays.batch_shape(given)
         return batch, arrays.rows(given["q"], batch), arrays.rows(given["v"], batch)
 
+    def _one_state(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
+        """One state, checked: q (nq,), and v (nv,), zero if None."""
+        given = np.zeros(self.nv) if v is None else v
+        batch, _, _ = self._states(q, given)
+        if batch:
+            raise StateError(
+                f"One state is asked for, but q and v have batch dimensions {batch}: give shapes ({self.nq},) and "
+                f"({self.nv},)."
+            )
+        return np.asarray(q, dtype=float), np.asarray(given, dtype=float)
+
     def _node(self, joint: str) -> int:
         if is_one_of(joint, self._nodes):
             return self._nodes[joint]
@@ -705,9 +827,28 @@ class System:
     def _require_tree(self, what: str) -> None:
         self._evaluator.check_current()
         # Inverse dynamics asks for forces, which massless bodies have too.
-        if not self._has_inertia and what != "inverse dynamics":
-            require_inertia(self._plan)
-            self._has_inertia = True
+        if what != "inverse dynamics" and self._lacking_inertia is not None:
+            raise SingularDynamicsError(self._lacking_inertia)
+
+    @cached_property
+    def _lacking_inertia(self) -> str | None:
+        """Why articulated bodies do not exist in the neutral configuration, None where they do."""
+        return lacking_inertia(self._plan)
+
+    def _lacking_inertia_beside(self, driven: np.ndarray) -> bool:
+        """The same of the joints that are not driven."""
+        key = driven.tobytes()
+        if key not in self._drives:
+            self._drives[key] = lacking_inertia(self._plan, driven) is not None
+        return self._drives[key]
+
+    def _by_singular_values(self, problem: LoopProblem) -> np.ndarray:
+        """The accelerations (..., nv) of a tree in which some joint moves no inertia in the neutral configuration; in
+        another one it may."""
+        try:
+            return closed_chains.solve(problem, "kkt").vdot.reshape(*problem.batch, self.nv)
+        except SingularDynamicsError:
+            raise SingularDynamicsError(self._lacking_inertia) from None
 
 
 def _homogeneous(X: np.ndarray) -> np.ndarray:

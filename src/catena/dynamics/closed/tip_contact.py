@@ -22,11 +22,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from catena.dynamics.closed.inertia_root import Rows, rooted
 from catena.dynamics.closed.problem import LoopProblem, row_scale, row_weight
-from catena.dynamics.closed.square_root import divide_lower, positive_definite, solve_lower, solve_upper
+from catena.dynamics.closed.square_root import divide_lower, solve_upper
 from catena.errors import LoopError, ModelError, SingularDynamicsError
 from catena.given import is_not_negative, is_one_of, real_array, shown
 from catena.kinematics import stacks
+from catena.kinematics.body_jacobians import summed_up
 from catena.kinematics.closure import path_motion
 from catena.kinematics.scales import row_sizes
 from catena.spatial import Pose, orthogonal_complement
@@ -194,16 +196,16 @@ def tip_contacts(problem: LoopProblem, contacts: Sequence[TipContact]) -> Contac
         for s in problem.loops
     ]
     sides += [_side(problem, t) for t in tips]
-    known = problem.force - sum(_joint_forces(t.J, t.contact.free @ t.contact.force) for t in tips)
-    weight = [row_weight(s.phi, problem.mass, problem.length) + 0.0 * s.b for s in sides]
-    C = _stacked([stacks.transposed(s.phi) @ s.J for s in sides], -2)
+    known = problem.joint_force - sum(_joint_forces(t.J, t.contact.free @ t.contact.force) for t in tips)
     b = _stacked([s.b for s in sides], -1)
-    L, _, force = positive_definite(problem.H, known, C, -b, _stacked(weight, -1), problem.plan.name)
+    held = _held(problem, sides)
+    L, y = np.zeros((problem.states, problem.plan.nv, problem.plan.nv)), np.zeros_like(problem.v)
+    for some, inertial, _ in problem.portions():
+        L[some], y[some] = rooted(inertial, held.of(some), known[some], problem.plan.name)
     mobility = [divide_lower(L, stacks.transposed(s.J)) for s in sides]
     scale = _stacked([row_scale(s.phi, x, problem.length) for s, x in zip(sides, mobility)], -1)
     rows = _stacked([stacks.transposed(x @ s.phi) for s, x in zip(sides, mobility)], -2) / scale[..., None]
     push = _stacked([stacks.transposed(x @ s.push) for s, x in zip(sides, mobility)], -2) / scale[..., None]
-    y = solve_lower(L, force)
     terms = _stacked([s.terms for s in sides], -1) / scale
     eta, rank = _solve(problem, tips, rows, push, y, b / scale, terms)
     vdot = solve_upper(L, y - stacks.apply(stacks.transposed(push), eta))
@@ -224,6 +226,16 @@ def tip_contacts(problem: LoopProblem, contacts: Sequence[TipContact]) -> Contac
         rank.reshape(problem.batch),
         rows.shape[-2],
     )
+
+
+def _held(problem: LoopProblem, sides: Sequence[_Side]) -> Rows:
+    """The constraints as rows of typical inertias that must not move."""
+    weight = [np.sqrt(row_weight(s.phi, problem.mass, problem.length)) + 0.0 * s.b for s in sides]
+    root = _stacked(weight, -1)[..., None]
+    C = root * _stacked([stacks.transposed(s.phi) @ s.J for s in sides], -2)
+    sizes = [np.abs(stacks.transposed(s.phi)) @ summed_up(problem.plan, s.J) for s in sides]
+    summed = root * _stacked(sizes, -2)
+    return Rows(C, -root[..., 0] * _stacked([s.b for s in sides], -1), np.zeros_like(problem.v), summed)
 
 
 def _side(problem: LoopProblem, tip: _Tip) -> _Side:

@@ -1,4 +1,4 @@
-"""Following a motion to its end, or to wherever it stops, without losing what there is."""
+"""Running a simulation to its end, or to wherever it stops, without losing what there is."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from catena.cli import controls
-from catena.cli.assignments import by_name
-from catena.cli.console import Console
-from catena.cli.faults import Exit, UsageError, in_words
-from catena.cli.start import initial_state
+from catena.cli.console import Console, Exit, UsageError, in_words
+from catena.cli.controls import make_control
+from catena.cli.options import initial_state
+from catena.cli.parsing import by_name
 from catena.errors import CatenaError, CatenaWarning, StateError
 from catena.mechanism import Mechanism
 from catena.simulation import Event, Trajectory, simulate
@@ -53,7 +52,7 @@ def prepare(mechanism: Mechanism, arguments: Namespace) -> Task:
         mechanism.gravity = arguments.gravity
     system = mechanism.system()
     q, v = initial_state(system, by_name(arguments.q), by_name(arguments.v))
-    control = controls.make(system, q, arguments.control, arguments.gain, arguments.rate)
+    control = make_control(system, q, arguments.control, arguments.gain, arguments.rate)
     options = {name: getattr(arguments, name) for name in ("step", "rtol", "atol", "drift", "samples")}
     keywords = {name: value for name, value in options.items() if value is not None}
     keywords |= {"integrator": arguments.integrator, "control": control}
