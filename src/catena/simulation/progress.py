@@ -48,8 +48,13 @@ class RichBar:
 
     def __init__(self, duration: float) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Display
+        from rich.progress import (
+            BarColumn,
+            Progress as Display,
+            TaskProgressColumn,
+            TextColumn,
+            TimeRemainingColumn,
+        )
 
         columns = (
             BarColumn(),

@@ -10,8 +10,12 @@ from catena.dynamics import articulated_body
 from catena.dynamics.closed.consistent_velocity import consistent_velocity
 from catena.dynamics.closed.motion_problem import motion_problem
 from catena.dynamics.loop_elimination import columns_for
-from catena.dynamics.loop_elimination.closing import closure as compiled_closure
-from catena.dynamics.loop_elimination.closing import holds, position_correction, velocity_correction
+from catena.dynamics.loop_elimination.closing import (
+    closure as compiled_closure,
+    holds,
+    position_correction,
+    velocity_correction,
+)
 from catena.errors import LoopError, StateError
 from catena.given import is_not_negative, shown
 from catena.kinematics import integrate

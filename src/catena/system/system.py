@@ -20,6 +20,7 @@ from catena.dynamics.structurally_recursive import structurally_recursive
 from catena.errors import SingularDynamicsError, StateError, UnknownNameError
 from catena.forces import PlacedForce
 from catena.given import is_one_of, shown
+from catena.hooks import hook
 from catena.kernels import Algorithm, Program, plain
 from catena.kinematics.closure import loop_state
 from catena.kinematics.near_redundancy import ACCURACY
@@ -736,6 +737,18 @@ class System:
         without what comes out of the energy that they store."""
         batch, q, v = self._states(q, v)
         return {source: x.reshape(batch) for source, x in self.elements.powers(q, v).items()}
+
+    # Looking at it.
+
+    def view(self, q: Any = None, **options: Any) -> Any:
+        """Show the mechanism at q (nq,), closed by default, in a browser or a notebook, where joints and bodies can be
+        moved while the loops follow. Returns the view; `show` opens it at once, `host` and `port` say where it is."""
+        return hook("view")(self, q, **options)
+
+    def save_drawing(self, path: Any, q: Any = None, **options: Any) -> None:
+        """Write a line drawing at q (nq,) as textbooks have them, with names: .svg, .pdf or .png, by the ending of the
+        path. `labels` is "joints", "bodies", "all" or None, `view` the elevation and azimuth of the eye [degrees]."""
+        hook("save_drawing")(self, path, q, **options)
 
     # The edge.
 

@@ -8,6 +8,6 @@ was asked for, writes to the console and returns an exit code. Options that seve
 docs/command_line.md, which tests compare with the program.
 """
 
-from catena.cli.commands import completion, count, critical_path, demo, info, models, run
+from catena.cli.commands import completion, count, critical_path, demo, info, models, run, view
 
-COMMANDS = (run, info, count, critical_path, demo, models, completion)
+COMMANDS = (run, view, info, count, critical_path, demo, models, completion)

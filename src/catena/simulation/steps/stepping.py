@@ -28,9 +28,12 @@ from catena.dynamics.loop_elimination import loop_elimination
 from catena.dynamics.loop_elimination.closing import stand, start_open, start_opening
 from catena.dynamics.loop_elimination.feedback import elimination_with_feedback
 from catena.dynamics.loop_elimination.hybrid import articulate_driven, hybrid_elimination
-from catena.dynamics.loop_elimination.pulling import CALLED as PULL_STEPS
-from catena.dynamics.loop_elimination.pulling import PULLING, telling
-from catena.dynamics.loop_elimination.pulling import REWRITTEN as PULL_REWRITTEN
+from catena.dynamics.loop_elimination.pulling import (
+    CALLED as PULL_STEPS,
+    PULLING,
+    REWRITTEN as PULL_REWRITTEN,
+    telling,
+)
 from catena.dynamics.loop_elimination.steps import accelerate, articulate
 from catena.kernels import (
     POSITION,
