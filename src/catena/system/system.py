@@ -693,7 +693,7 @@ class System:
         self._evaluator.check_current()
         if self._elements is None:
             self.settle()
-            self._elements = Elements(self._settling.described, self.neutral(), self._evaluator)
+            self._elements = Elements(self._settling)
         return self._elements
 
     def element_forces(self, q: Any, v: Any) -> ElementForces:
