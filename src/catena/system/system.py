@@ -47,7 +47,7 @@ class System:
 
     def __init__(self, mechanism: Mechanism, root: str | None = None, cut: Iterable[str] = ()) -> None:
         self._begin(mechanism, plan(mechanism, root=root, cut=cut))
-        warn_of_idle_actuators(mechanism, self._plan, stacklevel=4)
+        warn_of_idle_actuators(mechanism, self._plan, stacklevel=3)
 
     def _begin(self, mechanism: Mechanism, made: Plan) -> None:
         self._mechanism = mechanism

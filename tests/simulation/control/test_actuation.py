@@ -7,7 +7,7 @@ import pytest
 
 import catena as ct
 from catena.mechanism.generators import chain, four_bar
-from catena.simulation.control import GravityCompensation, SymbolicControl
+from catena.simulation.control import Feedforward, GravityCompensation, SymbolicControl
 
 
 def two_arms_and_a_bar(slide=False):
@@ -80,7 +80,7 @@ def test_forces_at_a_joint_that_is_not_actuated_are_refused():
     with pytest.raises(ct.SimulationError, match="gives forces " + wanted):
         pushed = SymbolicControl(lambda t, q, v: [-q[..., 0], -q[..., 1]])
         ct.simulate(s, s.neutral(), np.zeros(2), 0.01, control=pushed)
-    known = Feedforward(s, JointPath.through([0.0, 0.1], {"rail": [0.0, 0.1]}), rate=1000.0)
+    known = Feedforward(s, {"rail": 0.0, "pin": 0.3}, rate=1000.0)
     ct.simulate(s, s.neutral(), np.zeros(2), 0.01, control=known, integrator="rk4", step=1e-3)
     held = SymbolicControl(lambda t, q, v: [-q[..., 0], 0.0])
     for control in (held, lambda t, q, v: np.array([-q[0], 0.0])):

@@ -108,10 +108,10 @@ def tree_rows(
             g += f_ext[some].reshape(g.shape)
         felt = apply(roots.back, g)
         passed = np.where(roots.passes_on[:, None], g - apply(transposed(roots.F), felt), 0.0)
-        size = summed_up(plan, B)
-        W, r, summed = roots.F @ B, apply(roots.F, a) - felt, np.abs(roots.F) @ size
+        sums = summed_up(plan, B)
+        W, r, summed = roots.F @ B, apply(roots.F, a) - felt, np.abs(roots.F) @ sums
         if lent is not None:
-            W, summed = (np.concatenate([x, lent[:, None] * y], axis=-2) for x, y in ((W, B), (summed, size)))
+            W, summed = (np.concatenate([x, lent[:, None] * y], axis=-2) for x, y in ((W, B), (summed, sums)))
             r = np.concatenate([r, lent * a], axis=-1)
         shape = (len(a), rows, plan.nv)
         f = np.einsum("snik,sni->sk", B, passed)
