@@ -153,6 +153,9 @@ def _triangular(rows: Rows, least: float) -> tuple[np.ndarray, np.ndarray, np.nd
     """L, Q^T r, and whether (states,) all motions move more inertia than the part `least` of what was summed up."""
     nv = rows.W.shape[-1]
     whole = np.concatenate([rows.W, rows.r[..., None]], axis=-1)
+    # Reflections keep the digits of small rows if the large ones come first.
+    order = np.argsort(-np.max(np.abs(rows.W), axis=-1, initial=0.0), axis=-1)
+    whole = np.take_along_axis(whole, order[..., None], axis=-2)
     R = np.asarray(np.linalg.qr(whole, mode="r"))[:, :nv]
     diagonal = np.diagonal(R, axis1=-2, axis2=-1)
     R = R * np.where(diagonal < 0.0, -1.0, 1.0)[..., None]
