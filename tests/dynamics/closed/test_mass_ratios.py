@@ -9,9 +9,9 @@ import catena as ct
 @pytest.mark.parametrize(("light", "heavy"), [(1.0, 1.0), (1e-3, 1e3), (1e-6, 1e5)])
 @pytest.mark.parametrize("closed", [False, True])
 def test_a_gram_that_carries_a_tonne(light, heavy, closed):
-    """A rod turns about its own axis under a load that a ball joint on the axis leaves where it is: the moment on the rod
-    by its inertia is its acceleration. In H the rod's inertia disappears beside that of the load. A second ball joint
-    in the same place changes nothing."""
+    """A rod turns about its own axis under a load that a ball joint on the axis leaves where it is: its acceleration is
+    the moment by its inertia. In H the rod's inertia disappears beside that of the load. A second ball joint in the
+    same place changes nothing."""
     m = ct.Mechanism("carried", gravity=(0.0, 0.0, 0.0))
     m.add_body("rod", light, (0.0, 0.0, 0.5), light * np.array([0.08, 0.08, 1e-4]))
     m.add_body("load", heavy, (0.1, 0.2, 0.3), heavy * np.array([0.1, 0.12, 0.15]))
