@@ -12,6 +12,10 @@ _WHERE = {
     "save": ("catena.formats", "save"),
     "plot": ("catena.view.plots", "plot"),
     "report": ("catena.view.report", "report"),
+    "view": ("catena.view.live.view", "view"),
+    "save_html": ("catena.view.exports", "save_html"),
+    "save_video": ("catena.view.video", "save_video"),
+    "save_drawing": ("catena.view.line_drawing", "save_drawing"),
 }
 
 

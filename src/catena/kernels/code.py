@@ -26,8 +26,9 @@ building = threading.RLock()
 """Held while units are compiled or loaded, and by whoever builds a tape of them. A fork waits for it."""
 hold_in_forks(building)
 # Units that are kept although no tape may need them; a kind without parameters has some for every value it takes.
-_MOST_UNITS = 512
-_units: dict[tuple[object, ...], "Unit"] = {}
+MOST_UNITS = 512
+units: dict[tuple[object, ...], "Unit"] = {}
+"""The units in memory, the oldest first."""
 _loops: dict[int, engine.Code] = {}
 
 
@@ -68,6 +69,11 @@ def multiplier_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) ->
     return _unit(algorithm, absent, ("multiplier",), None, lanes)
 
 
+def views_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Unit:
+    """The steps on views, such as those of velocity components."""
+    return _unit(algorithm, absent, ("views",), None, lanes)
+
+
 def ground_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Unit:
     """The ground function, the clearing of flows, and whatever else the ground does."""
     return _unit(algorithm, absent, ("ground",), None, lanes)
@@ -95,12 +101,12 @@ def _unit(
     kinds = tuple(type(k) for k in _kinds(kind))
     written = _digests(algorithm, algorithm.sources)
     memory_key = (algorithm.name, written or algorithm, absent, owner, kinds, lanes)
-    known = _units.get(memory_key)
+    known = units.get(memory_key)
     if known is not None:
         return known
     with building:
-        if memory_key in _units:
-            return _units[memory_key]
+        if memory_key in units:
+            return units[memory_key]
         described = [_digests(c, (_file(c),)) for each in kinds for c in each.__mro__ if _is_ours(c)]
         entry = None
         if written and all(described):
@@ -117,9 +123,9 @@ def _unit(
         )
         steps = {key: loaded[name] for key, name in names.items()} if loaded else {}
         unit = Unit(steps, description["size"], description["fields"], description["flow_size"], loaded)
-        while len(_units) >= _MOST_UNITS:
-            del _units[next(iter(_units))]
-        _units[memory_key] = unit
+        while len(units) >= MOST_UNITS:
+            del units[next(iter(units))]
+        units[memory_key] = unit
         return unit
 
 
@@ -151,6 +157,8 @@ def _compile(
         traced = tracing.trace_loop(algorithm, kind, traced)
     elif owner[0] == "multiplier":
         traced = tracing.trace_multiplier(algorithm, traced)
+    elif owner[0] == "views":
+        traced = tracing.trace_views(algorithm, traced)
     elif owner[0] == "frame":
         traced = tracing.trace_frame(algorithm, absent, traced)
     names = {key: f"step_{number}" for number, key in enumerate(traced.steps)}

@@ -69,6 +69,8 @@ def _loop(name: str, lanes: int, states: int) -> str:
         for k in range(states)
     )
 
+    together = _four_results(lanes) if states == lanes and lanes >= 4 else ""
+
     def word(name: str, base: str, k: int, kind: str = "i64") -> str:
         return (
             f"  %{name}_p = getelementptr i64, ptr {base}, i64 {k}\n"
@@ -249,9 +251,10 @@ unpack_one:
 {lane_rows("out")}
   br label %result
 result:
-  %n = phi i64 [0, %unpack_one], [%n1, %result_body]
+  %n = phi i64 [0, %unpack_one], [%n1, %result_body]{", [%n4, %four_body]" if together else ""}
   %n_more = icmp slt i64 %n, %outcols
-  br i1 %n_more, label %result_body, label %unpack_next
+  br i1 %n_more, label %{"four" if together else "result_body"}, label %unpack_next
+{together}
 result_body:
   %out_pair = getelementptr [2 x i64], ptr %outtab, i64 %n
 {word("outcol", "%out_pair", 0)}
@@ -285,3 +288,52 @@ block_done:
   br label %block
 }}
 """
+
+
+def _four_results(lanes: int) -> str:
+    """Where four columns follow each other, four vectors are transposed and stored at once."""
+    V, align = f"<{lanes} x double>", 8 * lanes
+    lines = ["four:", "  %n4 = add i64 %n, 4", "  %n4_fits = icmp sle i64 %n4, %outcols",
+             "  br i1 %n4_fits, label %four_look, label %result_body", "four_look:"]  # fmt: skip
+    for k in range(4):
+        lines += [
+            f"  %fp{k} = getelementptr [2 x i64], ptr %outtab, i64 %n",
+            f"  %fq{k} = getelementptr [2 x i64], ptr %fp{k}, i64 {k}",
+            f"  %fc{k} = load i64, ptr %fq{k}, align 8",
+            f"  %fr{k} = getelementptr i64, ptr %fq{k}, i64 1",
+            f"  %fs{k} = load i64, ptr %fr{k}, align 8",
+        ]
+    follows = []
+    for k in range(1, 4):
+        lines += [f"  %fdc{k} = sub i64 %fc{k}, %fc0", f"  %fec{k} = icmp eq i64 %fdc{k}, {8 * k}"]
+        follows.append(f"%fec{k}")
+    so_far = follows[0]
+    for k, other in enumerate(follows[1:]):
+        lines.append(f"  %fall{k} = and i1 {so_far}, {other}")
+        so_far = f"%fall{k}"
+    lines += [f"  br i1 {so_far}, label %four_body, label %result_body", "four_body:"]
+    for k in range(4):
+        lines += [
+            f"  %fv{k}_a = getelementptr i8, ptr %work, i64 %fs{k}",
+            f"  %fv{k} = load {V}, ptr %fv{k}_a, align {align}",
+        ]
+    both = f"<{2 * lanes} x i32> <{', '.join(f'i32 {k}' for k in range(2 * lanes))}>"
+    lines += [
+        f"  %fw0 = shufflevector {V} %fv0, {V} %fv1, {both}",
+        f"  %fw1 = shufflevector {V} %fv2, {V} %fv3, {both}",
+    ]
+    wide = f"<{2 * lanes} x double>"
+    for k in range(lanes):
+        picked = ", ".join(f"i32 {x}" for x in (k, lanes + k, 2 * lanes + k, 3 * lanes + k))
+        lines += [
+            f"  %ft{k} = shufflevector {wide} %fw0, {wide} %fw1, <4 x i32> <{picked}>",
+            f"  %fd{k} = getelementptr i8, ptr %outr{k}, i64 %fc0",
+            f"  store <4 x double> %ft{k}, ptr %fd{k}, align 8",
+        ]
+    # Each number times zero is summed up: the sum is zero unless one of them is not finite.
+    lines += [
+        f"  %fz0 = fadd {V} %fv0, %fv1", f"  %fz1 = fadd {V} %fv2, %fv3", f"  %fz = fadd {V} %fz0, %fz1",
+        f"  %fzero = fmul {V} %fz, zeroinitializer", f"  %fworse = load {V}, ptr %worse_p",
+        f"  %fsum = fadd {V} %fworse, %fzero", f"  store {V} %fsum, ptr %worse_p", "  br label %result",
+    ]  # fmt: skip
+    return "\n".join(lines)

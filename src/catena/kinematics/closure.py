@@ -102,17 +102,21 @@ def loop_kinematics(runner: Runner, q: Any, v: Any = None, motions: Motions | No
     """
     if not runner.plan.loop_joints:
         return []
-    motions = tree_motions(runner, q, v) if motions is None else motions
+    return loop_states(runner.plan, tree_motions(runner, q, v) if motions is None else motions, v)
+
+
+def loop_states(plan: Plan, motions: Motions, v: Any = None) -> list[LoopState]:
+    """The state of every loop joint of a plan whose tree moves like this, with velocities v (..., nv)."""
     states: dict[str, LoopState] = {}
-    for alike in _by_kind(runner.plan.loop_joints):
-        states |= {state.name: state for state in _loop_states(runner.plan, motions, alike, v)}
-    return [states[loop.name] for loop in runner.plan.loop_joints]
+    for alike in _by_kind(plan.loop_joints):
+        states |= {state.name: state for state in _states_alike(plan, motions, alike, v)}
+    return [states[loop.name] for loop in plan.loop_joints]
 
 
 def loop_state(runner: Runner, name: str, q: Any, v: Any = None) -> LoopState:
     """The state of the loop joint called `name`, at q (..., nq) and v (..., nv), or at rest when v is None."""
     loop = next(loop for loop in runner.plan.loop_joints if loop.name == name)
-    return _loop_states(runner.plan, tree_motions(runner, q, v), [loop], v)[0]
+    return _states_alike(runner.plan, tree_motions(runner, q, v), [loop], v)[0]
 
 
 def _by_kind(loops: Iterable[Loop]) -> list[list[Loop]]:
@@ -128,7 +132,7 @@ def _by_kind(loops: Iterable[Loop]) -> list[list[Loop]]:
     return list(groups.values())
 
 
-def _loop_states(plan: Plan, motions: Motions, loops: list[Loop], v: Any) -> list[LoopState]:
+def _states_alike(plan: Plan, motions: Motions, loops: list[Loop], v: Any) -> list[LoopState]:
     """The states of loops whose joints are of one kind. They are the last batch dimension of all arrays in here."""
     parents, children, twists = [], [], []
     for loop in loops:

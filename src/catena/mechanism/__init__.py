@@ -1,7 +1,8 @@
 """Mechanisms: bodies, joints and frames as a graph, with the actuators and forces that act on it;
 a builder, generators of examples and tabular notations."""
 
-from catena.mechanism import generators, notations
+from catena.mechanism import generators, notations, shapes
+from catena.mechanism.couplings import Coupling, LinearCoupling, PolynomialCoupling
 from catena.mechanism.elements import (
     Actuator,
     ForceElement,
@@ -15,6 +16,7 @@ from catena.mechanism.elements import (
 from catena.mechanism.mechanism import LIMITS, VIRTUAL_ROOT, Mechanism
 from catena.mechanism.notations import from_denavit_hartenberg, from_sdof, sdof_coordinates
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
+from catena.mechanism.shapes import Shape
 
 __all__ = [
     "GROUND",
@@ -22,14 +24,18 @@ __all__ = [
     "VIRTUAL_ROOT",
     "Actuator",
     "Body",
+    "Coupling",
     "ForceElement",
     "Frame",
     "GeneralForce",
     "InitialState",
     "Joint",
     "JointSpring",
+    "LinearCoupling",
     "Mechanism",
     "PointSpring",
+    "PolynomialCoupling",
+    "Shape",
     "Spring",
     "Wrench",
     "from_denavit_hartenberg",
@@ -37,4 +43,5 @@ __all__ = [
     "generators",
     "notations",
     "sdof_coordinates",
+    "shapes",
 ]

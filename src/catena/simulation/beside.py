@@ -13,27 +13,29 @@ import numpy as np
 from catena.dynamics.closed.elimination import is_for, is_trusted
 from catena.dynamics.loop_elimination import columns_for, loop_elimination
 from catena.errors import LoopError
+from catena.kinematics.scales import scales_of
 from catena.simulation.acting import Acting
 from catena.system import System
 
-# How far the fastest joint moves to each side [rad or m]; the first distance at which all is regular is taken. Nearer
-# by, rounding errors of positions along the direction that the constraints hardly see would be felt.
+# How far the fastest joint moves to each side [rad or lengths]; the first distance at which all is regular is taken.
+# Nearer by, rounding errors of positions along the direction that the constraints hardly see would be felt.
 DISTANCES = (5e-3, 1.3e-2)
 # Where a configuration is compared with those beside it, and how much smaller a singular value is next to a singular
 # one.
 BESIDE, SMALLER = 2e-2, 0.5
-# Singular values below this part of the largest are zero.
+# Singular values below this part of the largest, or of a row that constrains something, are zero.
 RANK = 1e-9
 
 
 def is_near_singular(system: System, q: np.ndarray, v: np.ndarray) -> bool:
     """Whether constraints of one state q (nq,), v (nv,) count for less there than on its way before and behind."""
-    speed = float(np.max(np.abs(v), initial=0.0))
+    scales = scales_of(system.plan)
+    speed = float(np.max(np.abs(v / scales.units), initial=0.0))
     if speed == 0.0:
         return False
     places = np.stack([q, *(system.integrate(q, v, sign * BESIDE / speed) for sign in (-1.0, 1.0))])
-    here, *sides = np.linalg.svd(system.closure_jacobian(places), compute_uv=False)
-    rank = max(int(np.sum(side > RANK * side[0])) for side in sides)
+    here, *sides = np.linalg.svd(scales.jacobian(system.closure_jacobian(places)), compute_uv=False)
+    rank = max(int(np.sum(side > RANK * side.max(initial=1.0))) for side in sides)
     return rank > 0 and bool(here[rank - 1] < SMALLER * max(side[rank - 1] for side in sides))
 
 
@@ -42,7 +44,7 @@ def accelerations_beside(
 ) -> np.ndarray | None:
     """The accelerations (1, nv) of one state q (1, nq), v (1, nv) from both sides of it; None if there is nothing
     regular beside it."""
-    speed = float(np.max(np.abs(v)))
+    speed = float(np.max(np.abs(v / scales_of(acting.system.plan).units)))
     for distance in DISTANCES if speed else ():
         found = _from_sides(acting, t, q, v, tau, distance / speed)
         if found is not None:
@@ -72,7 +74,7 @@ def _is_regular(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     if not is_for(system.plan):
         return np.ones(len(q), dtype=bool)
     program = system.program(
-        loop_elimination(columns_for(system.plan)), frozenset({"f_ext", "a_base", "tau"})
+        loop_elimination(columns_for(system.effective_plan)), frozenset({"f_ext", "a_base", "tau"})
     )
     found = program.run({"q": np.ascontiguousarray(q), "qd": np.ascontiguousarray(v)}, len(q))[1]
     sure: np.ndarray = is_trusted(*(found[name][:, 0] for name in ("defect", "change", "before", "size")))

@@ -66,7 +66,7 @@ class Mover:
         self.controls = acting.is_asked_always and law is None
         variant = StepVariant(
             self.method,
-            columns_for(self.system.plan) if drift.closed and not drift.in_python else 0,
+            columns_for(self.system.effective_plan) if drift.closed and not drift.in_python else 0,
             bool(acting.placed),
             law.shape if law else None,
             projects=drift.projects,
@@ -77,6 +77,7 @@ class Mover:
             paths=acting.compiled_motion,
             wrench_paths=len(acting.forces) if acting.compiled_wrenches else 0,
             pushed=acting.push is not None,
+            pulls=drift.pulls and not drift.in_python,
         )
         self.counts = variant.counts
         self.algorithm = algorithm_for(variant, law, acting)
@@ -97,7 +98,7 @@ class Mover:
     @property
     def asks(self) -> bool:
         """Whether Python is asked at every stage."""
-        return self.controls or self.acting.is_python or self.drift.pulls or self.drift.in_python
+        return self.controls or self.acting.is_python or self.drift.in_python
 
     def _constants(self, wrench: str) -> dict[str, np.ndarray]:
         """The inputs that are the same for all states at all times, unless Python tells something else."""
@@ -112,6 +113,8 @@ class Mover:
             found[FORCE_INPUTS] = np.zeros(6 * len(self.acting.forces))
         if self.drift.feedback is not None:
             found["feedback_given"] = np.array(self.drift.feedback)
+        if self.drift.strength is not None:
+            found["pull_given"] = np.array(self.drift.strength)
         return found
 
     def begin(self, states: int, h: float) -> None:

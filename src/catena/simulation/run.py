@@ -10,6 +10,7 @@ import numpy as np
 
 from catena.errors import CatenaError, LoopError, StateError
 from catena.given import is_positive, shown
+from catena.kinematics.scales import scales_of
 from catena.simulation import loads
 from catena.simulation.acting import Acting
 from catena.simulation.arguments import event_list, initial_state, sample_times
@@ -30,8 +31,10 @@ from catena.simulation.trajectory import Found, Trajectory
 LOOKS = 50
 # Runs of more numbers than this are audited only when asked to, and record no more than they must.
 LARGE = 200_000
-# Loops that are open by more than this at the start [rad or m] are an error of the caller's.
-OPEN = 1e-6
+# Loops that are open by no more than this at the start [rad or sizes of the mechanism] are closed by the first step,
+# and up to the second number if they can be closed; beyond that it is an error of the caller's. Up to the third number
+# inaccurate dimensions may be the reason.
+CLOSED, OPEN, COARSE = 1e-8, 1e-6, 1e-3
 # Times that differ by less than this part of the duration are the same.
 SAME = 1e-12
 
@@ -412,13 +415,26 @@ class Run:
             "wall time": f"{self.progress.elapsed:.3g} s",
         }
 
+    def _can_be_closed(self) -> bool:
+        if self.drift.in_python:
+            return True
+        try:
+            self.system.project(self.q, self.v)
+        except LoopError:
+            return False
+        return True
+
     def _require_closed(self) -> None:
-        position, velocity = self.system.closure(self.q, self.v)
-        worst = max(float(np.max(np.abs(x), initial=0.0)) for x in (position, velocity))
-        if worst <= OPEN:
+        scales = scales_of(self.system.plan)
+        position, velocity = (scales.errors(x) for x in self.system.closure(self.q, self.v))
+        # A velocity is rounded like itself, so that what moves fast may open its loops by a part of its speed.
+        speed = np.max(np.abs(self.v / scales.units), axis=-1, initial=1.0, keepdims=True)
+        errors = np.abs(np.concatenate([position, velocity / speed], axis=-1))
+        worst = float(np.max(errors, initial=0.0))
+        if worst <= CLOSED or (worst <= OPEN and self._can_be_closed()):
             return
         name = self.system.mechanism.name
-        state = int(np.argmax(np.max(np.abs(np.concatenate([position, velocity], axis=-1)), axis=-1)))
+        state = int(np.argmax(np.max(errors, axis=-1)))
         where = f" in state {state}" if self.batch else ""
         try:
             near, rates = self.system.project(self.q[state], self.v[state])
@@ -429,9 +445,15 @@ class Run:
                 shown = f"A closed configuration near it is q = {_shown(near)}"
             except LoopError:
                 shown = "No closed state was found near it"
+        trusted = (
+            " If its dimensions are no more accurate than that, plan it with m.system(accuracy=...)."
+            if worst <= COARSE
+            else ""
+        )
         raise StateError(
             f"The loops of {name!r} are not closed at the start{where} (the largest "
-            f"error is {worst:.3g}). {shown}; begin with `q, v = s.project(q, v)`, or with s.assemble and s.velocity."
+            f"error is {worst:.3g} rad or sizes of the mechanism). {shown}; begin with `q, v = s.project(q, v)`, or "
+            f"with s.assemble and s.velocity.{trusted}"
         )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from catena.errors import LoopError, SimulationError
 from catena.kernels import VELOCITY, Algorithm, each_body
+from catena.kinematics.scales import scales_of
 from catena.simulation.acting import Acting
 from catena.simulation.drift import Drift
 from catena.simulation.methods import SOLVERS
@@ -118,8 +119,7 @@ class StiffSteps:
                 if self.acting.motion:
                     (q,), (v,), _ = self.acting.imposed(t, q[None], v[None])
                 if closes:
-                    gap = max(float(np.max(np.abs(x))) for x in self.system.closure(q, v))
-                    moved = gap > OPEN * (self.rtol + self.atol)
+                    moved = self._gap(q, v) > OPEN * (self.rtol + self.atol)
                     q, v = self._close(t, q, v)
                 if nodes is not None:
                     row = (
@@ -171,6 +171,14 @@ class StiffSteps:
         up, down = np.split(self._rates(t, origin, rows, held), 2)
         found: np.ndarray = ((up - down) / (2.0 * h[:, None])).T
         return found
+
+    def _gap(self, q: np.ndarray, v: np.ndarray) -> float:
+        """How far loops are open at q (nq,) and v (nv,), as an angle or a part of the mechanism's size; velocities as a
+        part of the speed, or of 1 if that is more."""
+        scales = scales_of(self.system.plan)
+        position, velocity = (scales.errors(x) for x in self.system.closure(q, v))
+        speed = float(np.max(np.abs(v / scales.units), initial=1.0))
+        return float(max(np.max(np.abs(position)), np.max(np.abs(velocity)) / speed))
 
     def _close(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         try:

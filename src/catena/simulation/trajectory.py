@@ -250,6 +250,25 @@ class Trajectory:
         """Write one self-contained page: what was simulated and how, plots, events, and the audit in words."""
         hook("report")(self, path, title)
 
+    def view(self, **options: Any) -> Any:
+        """Play the run in a browser or a notebook and return the view, whose `url` is on this computer only.
+
+        `ghost` is another run to compare with, `traces` are frames or bodies whose ways are drawn, `motion` says which
+        of a batch is the main one, `forces=False` leaves out the arrows; `show` opens it at once, `host` and `port` say
+        where it is served. The others of a batch accompany the main motion.
+        """
+        return hook("view")(self, **options)
+
+    def save_html(self, path: PathLike, **options: Any) -> None:
+        """Write one self-contained page: the motion in space and plots beside it, with one time cursor. It opens from
+        disk and asks no network for anything. Options are those of `view`."""
+        hook("save_html")(self, path, **options)
+
+    def save_video(self, path: PathLike, **options: Any) -> None:
+        """Write the motion as a film: .mp4 (needs `pip install "catena[view]"`) or .gif. `size` are pixels, `rate`
+        pictures a second, `speed` how fast it goes, `camera` the elevation and azimuth of the eye [degrees]."""
+        hook("save_video")(self, path, **options)
+
     def to_xarray(self) -> Any:
         """The run as an `xarray.Dataset` with named coordinates; needs `pip install catena[record]`."""
         from catena.simulation.recording.dataset import to_dataset

@@ -106,7 +106,7 @@ class Walk:
         """The pieces of a step, each with the name of the pause it begins at."""
         if (careful, closes) not in self._pieces:
             stops = {"forces"} if self.asks else set()
-            if careful or self.drift.pulls or self.drift.in_python:
+            if careful or self.drift.in_python:
                 stops |= {"accelerations"}
             if careful or self.acting.asks_motion or self.drift.in_python or not closes:
                 stops |= {"closing"}
@@ -172,9 +172,7 @@ class Walk:
                     b[name][i] = np.maximum(b[name][i], BESIDE)
 
     def _mend(self, b: dict[str, np.ndarray], part: float) -> None:
-        """Replace accelerations that are in doubt, and add what pulls loops together."""
-        if self.drift.pulls:
-            b["qdd"][:] += self.drift.pull(b["q"], b["qd"])
+        """Replace accelerations that are in doubt; what pulls loops together is added to them."""
         doubtful = b["doubt"][:, 0] > 0.5
         if self.drift.in_python:
             wanted = np.ones(self.states, dtype=bool)
@@ -190,7 +188,8 @@ class Walk:
                 continue
             found = accelerations_beside(self.acting, t, q, v, tau) if self.beside[i] else None
             try:
-                b["qdd"][i] = (self.acting.accelerations(t, q, v, tau) if found is None else found)[0]
+                qdd = self.acting.accelerations(t, q, v, tau) if found is None else found
+                b["qdd"][i] = (qdd + self.drift.pull(q, v) if self.drift.pulls else qdd)[0]
             except LoopError:
                 continue
             b["doubt"][i] = 0.0

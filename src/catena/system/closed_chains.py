@@ -136,11 +136,6 @@ def unique_wrenches(problem: LoopProblem, mechanism: Mechanism) -> dict[str, np.
     return {name: wrench.reshape(*problem.batch, 6) for name, wrench in found.items()}
 
 
-def forward(problem: LoopProblem, method: str, member: str | None = None) -> np.ndarray:
-    """vdot (*batch, nv)."""
-    return solve(problem, method, member).vdot.reshape(*problem.batch, problem.plan.nv)
-
-
 def inverse(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
     """The forces tau (states, nv) of the actuated tree joints that produce vdot (states, nv), the smallest where there
     are many (`system.levers` tells how moments count).

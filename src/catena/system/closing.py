@@ -10,14 +10,19 @@ from catena.dynamics import articulated_body
 from catena.dynamics.closed.consistent_velocity import consistent_velocity
 from catena.dynamics.closed.motion_problem import motion_problem
 from catena.dynamics.loop_elimination import columns_for
-from catena.dynamics.loop_elimination.closing import closure as compiled_closure
-from catena.dynamics.loop_elimination.closing import holds, position_correction, velocity_correction
+from catena.dynamics.loop_elimination.closing import (
+    closure as compiled_closure,
+    holds,
+    position_correction,
+    velocity_correction,
+)
 from catena.errors import LoopError, StateError
 from catena.given import is_not_negative, shown
 from catena.kinematics import integrate
 from catena.kinematics.assembly import assemble as assemble_one
 from catena.kinematics.closure import loop_kinematics
 from catena.kinematics.held import Held, held_positions, held_velocities
+from catena.kinematics.scales import Scales, scales_of
 from catena.structure import Plan, bridge_joints
 from catena.system import arrays
 from catena.system.evaluation import Evaluator
@@ -107,9 +112,11 @@ def _closure_of_user_kinds(evaluator: Evaluator, q: Any, v: Any) -> tuple[np.nda
     return position, velocity
 
 
-# Newton's method stops where the closure errors [rad or m] are this small or smaller no more.
+# Newton's method stops where the closure errors [rad or characteristic lengths] are this small or smaller no more.
 CLOSED = 1e-13
 STEPS = 20
+# Velocities that open loops by more than this part of themselves have not been found by the elimination.
+MISSED = 1e-10
 
 
 def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np.ndarray | None]:
@@ -125,12 +132,12 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     evaluator.check_positions("q", q)
     if not any(joint.constraints for joint in plan.loop_joints):
         return q, None if v is None else np.array(evaluator.checked(integrate, "qd", v))
-    columns = columns_for(plan)
-    before = _worst(closure(evaluator, q)[0])
+    columns, scales = columns_for(plan), scales_of(plan)
+    before = _worst(scales, closure(evaluator, q)[0])
     for _ in range(STEPS):
         step = evaluator.evaluate(position_correction(columns), {"q": q, "qd": None}, finite=False)["qdd"]
         trial = evaluator.evaluate(integrate, {"q": q, "qd": np.nan_to_num(step)})["q_next"]
-        after = _worst(closure(evaluator, trial)[0])
+        after = _worst(scales, closure(evaluator, trial)[0])
         better = after < before
         q = np.where(better[..., None], trial, q)
         before = np.where(better, after, before)
@@ -141,12 +148,20 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
         return q, None
     given = evaluator.checked(integrate, "qd", v)
     rates = given + evaluator.evaluate(velocity_correction(columns), {"q": q, "qd": v}, finite=False)["qdd"]
-    lost = ~np.isfinite(rates).all(axis=-1)
-    if lost.any():
-        # A loop that nothing with inertia can move, or one at its singular configuration: by a decomposition instead.
-        positions, before = (np.broadcast_to(x, (*rates.shape[:-1], x.shape[-1]))[lost] for x in (q, given))
-        rates[lost] = hold_and_close(evaluator, positions, before, np.zeros(0, dtype=int))[1]
-    return q, rates
+    # Where nothing with inertia can move a loop, or at its singular configuration, there is no quick correction.
+    rates = np.where(np.isfinite(rates).all(axis=-1, keepdims=True), rates, given)
+    return q, _weakly_held(evaluator, scales, q, rates)
+
+
+def _weakly_held(evaluator: Evaluator, scales: Scales, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Velocities v (..., nv) that open no loops at q (..., nq), given some that may do so a little because constraints
+    that hold weakly were missed."""
+    q = np.broadcast_to(q, (*v.shape[:-1], q.shape[-1]))
+    speed = np.abs(v / scales.units).max(axis=-1, initial=0.0)
+    missed = _worst(scales, closure(evaluator, q, v)[1]) > MISSED * speed
+    if np.any(missed):
+        v[missed] = hold_and_close(evaluator, q[missed], v[missed], np.zeros(0, dtype=int))[1]
+    return v
 
 
 def correction(evaluator: Evaluator, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -197,8 +212,9 @@ def project_holding(
     return near, None if v is None else changed
 
 
-def _worst(errors: np.ndarray) -> np.ndarray:
-    return np.abs(errors).max(axis=-1)
+def _worst(scales: Scales, errors: np.ndarray) -> np.ndarray:
+    """The largest error (...) of errors (..., m), as an angle or a part of the characteristic length."""
+    return np.asarray(np.abs(scales.errors(errors)).max(axis=-1, initial=0.0))
 
 
 def _require_closed(evaluator: Evaluator, q: np.ndarray, worst: np.ndarray) -> None:
@@ -220,7 +236,7 @@ def _require_closed(evaluator: Evaluator, q: np.ndarray, worst: np.ndarray) -> N
     )
 
 
-# A loop that is open by more than this [rad or m] is not closed.
+# A loop that is open by more than this [rad or characteristic lengths] is not closed.
 OPEN = 1e-8
 
 

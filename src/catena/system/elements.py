@@ -56,8 +56,9 @@ class ForceReport:
 class Elements:
     """The forces of a mechanism on one plan. Whatever is expensive is found when first asked for."""
 
-    def __init__(self, evaluator: Evaluator, neutral: np.ndarray) -> None:
-        self._evaluator, self._neutral = evaluator, neutral
+    def __init__(self, evaluator: Evaluator, neutral: np.ndarray, effective: Evaluator) -> None:
+        # Elements act at joints as described; how these move is for the plan that is computed with to say.
+        self._evaluator, self._neutral, self._effective = evaluator, neutral, effective
         self._from_nodes: dict[str, np.ndarray] = {}
         self._applied: dict[tuple[str, str], PlacedForce] = {}
         self._names: dict[PlacedForce, list[str]] = {}
@@ -204,7 +205,7 @@ class Elements:
     def _start(self) -> LoopProblem:
         """Where the mechanism starts, at rest. What is not given closes the loops by the least change of a plan's
         coordinates, so it is always found in the mechanism's own plan, whatever was cut in this one."""
-        own, neutral = self._evaluator, self._neutral
+        own, neutral = self._effective, self._neutral
         if own.plan.root is not None or own.plan.cut:
             own = Evaluator(own.mechanism, plan(own.mechanism))
             kinds = [kind for kind in own.plan.kind if kind is not None]

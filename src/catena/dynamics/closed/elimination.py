@@ -41,8 +41,9 @@ class EliminationSolution(LoopSolution):
     """Accelerations by elimination. The smallest multipliers that belong to them, and the rank, are found when they are
     asked for."""
 
-    def __init__(self, problem: LoopProblem, vdot: np.ndarray, note: str) -> None:
-        for name, value in (("problem", problem), ("vdot", vdot), ("note", note)):
+    def __init__(self, problem: LoopProblem, vdot: np.ndarray, note: str, handed_over: np.ndarray) -> None:
+        given = {"problem": problem, "vdot": vdot, "note": note, "handed_over": handed_over}
+        for name, value in given.items():
             object.__setattr__(self, name, value)
 
     @cached_property
@@ -78,7 +79,7 @@ def elimination(problem: LoopProblem) -> LoopSolution:
         rest: Any = {n: None if x is None else x[doubtful] for n, x in given.items()}
         vdot[doubtful] = kkt(LoopProblem(problem.runner, **rest)).vdot
     by_kkt = f"{int(doubtful.sum())} of {problem.states} states by a singular value decomposition"
-    return EliminationSolution(problem, vdot, f"elimination on the graph; {by_kkt}")
+    return EliminationSolution(problem, vdot, f"elimination on the graph; {by_kkt}", np.flatnonzero(doubtful))
 
 
 @lru_cache(maxsize=64)

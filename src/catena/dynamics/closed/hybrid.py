@@ -35,7 +35,7 @@ class HybridSolution:
 
 
 # An acceleration that opens a loop by more than this part of what is at work in it contradicts the loop, but rounding
-# is measured by the accelerations that the forces would cause without loops.
+# is measured by the accelerations that the forces would cause without loops, and by the products of velocities.
 CONTRADICTION, ROUNDING = 1e-6, 1e-10
 
 
@@ -87,5 +87,6 @@ def hybrid_kkt(
     lacking = apply(H, vdot) - problem.force - apply(transposed(J), mu / scale)
     tau = np.zeros_like(vdot) if problem.tau is None else problem.tau
     at_work = apply(np.abs(J), np.abs(vdot)) + np.abs(problem.gamma)
-    allowed = CONTRADICTION * at_work + ROUNDING * apply(np.abs(J_f), np.abs(solve_upper(L, unbound)))
+    summed = apply(np.abs(J_f), np.abs(solve_upper(L, unbound))) + problem.gamma_terms
+    allowed = CONTRADICTION * at_work + ROUNDING * summed
     return vdot, tau + np.where(driven, lacking, 0.0), apply(J, vdot) + problem.gamma, allowed

@@ -23,6 +23,7 @@ from catena.kinematics import stacks
 from catena.kinematics.body_jacobians import summed_up
 from catena.kinematics.closure import LoopState, Motions, Runner, loop_kinematics, tree_motions
 from catena.kinematics.extent import extent
+from catena.kinematics.scales import row_sizes
 from catena.structure import Plan
 
 # A singular value of the scaled constraints below this part of the largest counts as zero. Rounding is near
@@ -36,7 +37,8 @@ CLOSURE_FACTOR = 10.0
 @dataclass(frozen=True, eq=False)
 class LoopSolution:
     """Accelerations vdot (states, nv), multipliers (states, m) of all constraints in the order of the loops, the
-    rank (states,) of the constraints, and a sentence about how it was found.
+    rank (states,) of the constraints, a sentence about how it was found, and the indices (k,) of states that were
+    handed over to another formulation.
 
     Where constraints are redundant, multipliers are one choice among many; vdot is unique.
     """
@@ -45,6 +47,7 @@ class LoopSolution:
     multipliers: np.ndarray
     rank: np.ndarray
     note: str = ""
+    handed_over: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
 @dataclass(eq=False)
@@ -132,6 +135,23 @@ class LoopProblem:
         return np.concatenate([s.gamma for s in self.loops], axis=-1)
 
     @cached_property
+    def velocity_products(self) -> np.ndarray:
+        """The size (states,) of the products of velocities that accelerations are made of, in radians and sizes of the
+        mechanism: it does not vanish where those products cancel."""
+        rates = np.abs(self.v) * np.linalg.norm(self.motions.S_rows[..., :3], axis=-1)
+        turning = np.linalg.norm(self.motions.v[..., :3], axis=-1).max(axis=-1, initial=0.0)
+        turning = np.maximum(turning, rates.max(axis=-1, initial=0.0))
+        moving = np.linalg.norm(self.motions.v[..., 3:], axis=-1).max(axis=-1, initial=0.0)
+        return np.asarray(turning * (turning + moving / self.length))
+
+    @cached_property
+    def gamma_terms(self) -> np.ndarray:
+        """The size (states, m) of what gamma is a difference of."""
+        sizes = [row_sizes(state.Phi, self.length) for state in self.loops]
+        rows = np.concatenate(sizes, axis=-1) if sizes else np.zeros((self.states, 0))
+        return rows * self.velocity_products[:, None]
+
+    @cached_property
     def length(self) -> float:
         """The size of the mechanism [m]."""
         return extent(self.plan)
@@ -141,11 +161,15 @@ class LoopProblem:
         """The largest error of any loop, (states,), as an angle or a part of the mechanism's size."""
         worst = np.zeros(self.states)
         for state in self.loops:
-            # Along S a nearest configuration has no error worth the name, so the whole twist may be taken.
-            angular = np.linalg.norm(state.error[:, :3], axis=-1)
-            linear = np.linalg.norm(state.error[:, 3:], axis=-1) / self.length
-            if state.loop.constraints:
-                worst = np.maximum(worst, np.maximum(angular, linear))
+            if not state.loop.constraints:
+                continue
+            # Along S a nearest configuration has no error worth the name, but what the loop leaves to others has one.
+            error = state.error
+            if state.loop.constraints < 6 - state.loop.kind.nv:
+                error = stacks.apply(state.Phi, stacks.apply(np.linalg.pinv(state.Phi), state.error))
+            angular = np.linalg.norm(error[:, :3], axis=-1)
+            linear = np.linalg.norm(error[:, 3:], axis=-1) / self.length
+            worst = np.maximum(worst, np.maximum(angular, linear))
         return worst
 
     @cached_property

@@ -28,6 +28,12 @@ from catena.dynamics.loop_elimination import loop_elimination
 from catena.dynamics.loop_elimination.closing import stand, start_open, start_opening
 from catena.dynamics.loop_elimination.feedback import elimination_with_feedback
 from catena.dynamics.loop_elimination.hybrid import articulate_driven, hybrid_elimination
+from catena.dynamics.loop_elimination.pulling import (
+    CALLED as PULL_STEPS,
+    PULLING,
+    REWRITTEN as PULL_REWRITTEN,
+    telling,
+)
 from catena.dynamics.loop_elimination.steps import accelerate, articulate
 from catena.kernels import (
     POSITION,
@@ -272,7 +278,7 @@ def _dynamics(variant: StepVariant) -> Algorithm:
 
 def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFunction | None) -> Algorithm:
     columns, shape = variant.columns, variant.law
-    dynamics = _dynamics(variant)
+    dynamics = telling(_dynamics(variant)) if variant.pulls else _dynamics(variant)
     method = None if variant.method in ("semi_implicit", "abm4") else tableau(variant.method)
     begin_dynamics = at_ground(dynamics.ground)
     target = "given" if variant.forces else "tau"
@@ -301,7 +307,11 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         if variant.forces:
             sweeps += force_sweeps(count=variant.counts)
         sweeps += [sweep for sweep in dynamics.sweeps if not isinstance(sweep, OnCall)]
-        sweeps += [*([certify] if columns else []), Pause("accelerations")]
+        sweeps += [
+            *([certify] if columns else []),
+            *(PULLING if variant.pulls else ()),
+            Pause("accelerations"),
+        ]
         if variant.counts:
             weight = weights[evaluations - 1]
             sweeps += work.count(variant.forces, variant.driven, bool(columns))
@@ -312,9 +322,11 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
     called = [sweep for sweep in dynamics.sweeps if isinstance(sweep, OnCall)]
     sweeps: list[Sweep] = []
     if columns:
-        sweeps += [*called, stand, start_open, start_opening]
+        sweeps += [*called, stand, start_open, start_opening, *(PULL_STEPS if variant.pulls else ())]
         if variant.driven:
             sweeps.append(accelerate)
+        if variant.driven and variant.pulls:
+            sweeps.append(articulate)
     if law is not None and shape is not None and shape.asked != "always":
         sweeps.append(steer(law, shape, 0.0, target))
     sweeps.append(open_timed_step if shape is not None and shape.asked == "timed" else open_step)
@@ -361,6 +373,8 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
     if variant.driven:
         outputs["drive"] = VELOCITY
         rewritten |= {"drive", "qdd_given"}
+    if variant.pulls:
+        rewritten |= PULL_REWRITTEN
     if variant.forces:
         inputs |= GIVEN
         del inputs["tau"], inputs["f_ext"]
@@ -405,7 +419,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
     def hold(ground: Any) -> None:
         """What the ground is given takes its places, whoever reads it first."""
         for name in ground_inputs:
-            if name not in ("a_base", "feedback_given"):
+            if name not in ("a_base", "feedback_given", "pull_given"):
                 getattr(ground, name)
 
     return Algorithm(

@@ -48,7 +48,7 @@ class StepVariant:
     law, whether loops go back to closed states, whether they do so at every stage (`fragile`), whether some joints are
     `driven` along prescribed motions, whether closure errors feed back into the accelerations, whether work is
     counted, whether driven joints follow polynomials (`paths`), the number of wrenches
-    that do, and whether formulas give wrenches (`pushed`)."""
+    that do, whether formulas give wrenches (`pushed`), and whether forces pull loops together (`pulls`)."""
 
     method: str
     columns: int
@@ -62,6 +62,7 @@ class StepVariant:
     paths: bool = False
     wrench_paths: int = 0
     pushed: bool = False
+    pulls: bool = False
 
     @property
     def name(self) -> str:
@@ -78,6 +79,7 @@ class StepVariant:
             "paths" if self.paths else "",
             f"wrenches_{self.wrench_paths}" if self.wrench_paths else "",
             "pushed" if self.pushed else "",
+            "pulled" if self.pulls else "",
             "forces" if self.forces else "",
             law.name if law else "",
         ]
