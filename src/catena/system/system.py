@@ -61,7 +61,7 @@ class System:
         accuracy: float = ACCURACY,
     ) -> None:
         self._begin(mechanism, plan(mechanism, root=root, cut=cut), accuracy)
-        warn_of_idle_actuators(mechanism, self._plan, stacklevel=4)
+        warn_of_idle_actuators(mechanism, self._plan, stacklevel=3)
 
     def _begin(self, mechanism: Mechanism, made: Plan, accuracy: float) -> None:
         self._mechanism = mechanism
