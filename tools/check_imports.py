@@ -31,6 +31,7 @@ ORDER = (
     "equations",
     "system",
     "simulation",
+    "bridges",
     "view",
     "cli",
     "__main__",

@@ -53,6 +53,7 @@ from catena.simulation import (
     load_run,
     references,
     register_pictures,
+    sensitivities,
     simulate,
 )
 from catena.simulation.control import (
@@ -165,6 +166,7 @@ __all__ = [
     "quintic",
     "references",
     "sampled",
+    "sensitivities",
     "set_threads",
     "simulate",
     "spline",
