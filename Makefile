@@ -9,7 +9,7 @@ INSTALLED := .venv/.installed
 help:
 	@echo "make run         a machine tool falls and is caught: three simulations, with plots"
 	@echo "make test        ruff, mypy, import directions, private names, tests that take seconds; some as another processor"
-	@echo "make slow        the tests that take longer; whatever decides by thresholds as several processors"
+	@echo "make slow        the tests that take longer, and all others as several processors"
 	@echo "make bench       speed side by side with other engines"
 	@echo "make lint        ruff, mypy, import directions and private names only"
 	@echo "make docs-check  run the Python blocks of the documentation"

@@ -11,6 +11,7 @@ from catena.mechanism.generators import four_bar, n_four_bars, spatial_four_bar
 from catena.spatial import Pose
 from catena.system import closed_chains
 from catena.system.closed_chains import FORMULATIONS
+from catena.system.evaluation import Evaluator
 
 OFF = (1e-9, 1e-7)
 
@@ -146,7 +147,7 @@ def test_the_compiled_elimination_hands_nothing_over(case):
     s, joint = planned(case, 1e-8)
     q = np.array([s.assemble({joint: x}) for x in np.linspace(-0.4, 0.4, 9)])
     v = s.velocity(q, {joint: 1.0})
-    problem = closed_chains.pose_problem(s.evaluator, {"q": q, "qd": v})
+    problem = closed_chains.pose_problem(Evaluator(s.mechanism, s.effective_plan), {"q": q, "qd": v})
     assert len(closed_chains.solve(problem, "auto").handed_over) == 0
 
 
@@ -316,3 +317,16 @@ def test_forces_at_a_loop_joint_act_as_on_the_exact_one(name):
     angles = [run.system.joint_position(run.q, cut[0]) for run in runs]
     np.testing.assert_allclose(*angles, atol=1e-6)
     assert np.ptp(angles[0]) > 0.2
+
+
+def test_derivatives_and_equilibria_are_those_of_the_exact_one():
+    """On a loop that is seen from its other side."""
+    (s, joint), (exact, _) = (
+        planned(CASES["bennett, cut at B"], 1e-8),
+        planned(CASES["bennett, cut at B"], 0.0),
+    )
+    ours, theirs = (x.linearise(*moving(x, joint)) for x in (s, exact))
+    np.testing.assert_allclose(ours.A, theirs.A, atol=1e-5)
+    ours, theirs = (x.equilibrium(x.assemble({joint: 0.4}), seek="stable") for x in (s, exact))
+    np.testing.assert_allclose(ours.q, theirs.q, atol=1e-6)
+    assert ours.stable and len(ours.stiffness) == 1

@@ -23,10 +23,9 @@ from catena.kinematics import stacks
 from catena.mechanism import GROUND, LIMITS
 from catena.mechanism.validation import known
 from catena.spatial import Motion, Transform
-from catena.structure import plan
-from catena.system import closing
-from catena.system.evaluation import Evaluator
+from catena.system import loop_closure
 from catena.system.placed_forces import applied_wrench, place_forces, place_frictions
+from catena.system.settling import Settling
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +55,9 @@ class ForceReport:
 class Elements:
     """The forces of a mechanism on one plan. Whatever is expensive is found when first asked for."""
 
-    def __init__(self, evaluator: Evaluator, neutral: np.ndarray, effective: Evaluator) -> None:
+    def __init__(self, settling: Settling) -> None:
         # Elements act at joints as described; how these move is for the plan that is computed with to say.
-        self._evaluator, self._neutral, self._effective = evaluator, neutral, effective
+        self._evaluator, self._settling = settling.described, settling
         self._from_nodes: dict[str, np.ndarray] = {}
         self._applied: dict[tuple[str, str], PlacedForce] = {}
         self._names: dict[PlacedForce, list[str]] = {}
@@ -205,15 +204,10 @@ class Elements:
     def _start(self) -> LoopProblem:
         """Where the mechanism starts, at rest. What is not given closes the loops by the least change of a plan's
         coordinates, so it is always found in the mechanism's own plan, whatever was cut in this one."""
-        own, neutral = self._effective, self._neutral
-        if own.plan.root is not None or own.plan.cut:
-            own = Evaluator(own.mechanism, plan(own.mechanism))
-            kinds = [kind for kind in own.plan.kind if kind is not None]
-            neutral = np.zeros(own.plan.nq)
-            for start, kind in zip(own.plan.q_start[1:], kinds, strict=True):
-                neutral[start : start + kind.nq] = kind.neutral()
+        settling = self._settling.in_own_plan()
+        own, neutral = settling.effective, settling.neutral
         try:
-            q = closing.assemble(own, own.mechanism.initial.q, neutral, 1e-5)
+            q = loop_closure.assemble(own, own.mechanism.initial.q, neutral, 1e-5)
         except CatenaError:
             q = neutral
         return motion_problem(own, q)

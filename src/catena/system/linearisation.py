@@ -46,7 +46,7 @@ def reduced(system: "System", q: np.ndarray, v: np.ndarray, found: Response) -> 
     """The linear system from the response at one state."""
     plan = system.plan
     problem = motion_problem(system._evaluator, q[None])
-    unit = np.diagonal(problem.equations[1][0]) ** -0.5
+    unit = 1.0 / np.linalg.norm(problem.equations[0][0], axis=-1)
     scale = problem.scale[0][:, None]
     part = partition(problem.J[0] / scale, np.zeros(len(scale)), unit, int(problem.rank[0]))
     E, own = part.E, part.independent

@@ -58,11 +58,12 @@ class Responder:
         from catena.equations.residual import Residual
 
         acting = acting and not self._system.elements.is_empty
-        key = (tuple(names), acting, tuple(outside))
+        plan = self._system.effective_plan
+        key = (tuple(names), acting, tuple(outside), plan)
         if key not in self._residuals:
             mechanism, stops = self._system.mechanism, self._system.elements.stops if acting else {}
             self._residuals[key] = Residual(
-                mechanism, self._system.plan, names,
+                mechanism, plan, names,
                 (lambda plan: place_forces(mechanism, plan, stops)) if acting else None, outside,
             )  # fmt: skip
         return self._residuals[key]
@@ -86,6 +87,7 @@ class Responder:
         }
         batch = arrays.batch_shape(given | outside)
         rows = {n: arrays.rows(x, batch) for n, x in (given | outside).items()}
+        s.settle(rows["q"])
         residual = self.residual(names, acting, tuple(outside))
         problem, vdot = self._accelerated(rows, acting)
         rows["vdot"] = vdot
@@ -93,7 +95,7 @@ class Responder:
         solver = _Solver(problem)
         multipliers = solver.multipliers(values["free"] - rows["tau"])
         found = residual.derivatives(rows, multipliers)
-        nothing = np.zeros((len(vdot), s.plan.total_constraints, s.nv))
+        nothing = np.zeros((len(vdot), problem.plan.total_constraints, s.nv))
         by_parameter = {
             p.name: solver.change(-found[f"R1:{p.name}"], -found[f"R2:{p.name}"]) for p in residual.parameters
         }
@@ -117,7 +119,7 @@ class Responder:
         batch = arrays.batch_shape(given)
         rows = {n: arrays.rows(x, batch) for n, x in given.items()}
         residual = self.residual(names, acting, ())
-        found = residual.derivatives(rows, np.zeros((len(rows["q"]), self._system.plan.total_constraints)))
+        found = residual.derivatives(rows, np.zeros((len(rows["q"]), residual.plan.total_constraints)))
         return {p.name: found[f"R1:{p.name}"] for p in residual.parameters}, batch
 
     def _accelerated(self, rows: Mapping[str, np.ndarray], acting: bool) -> tuple[LoopProblem, np.ndarray]:

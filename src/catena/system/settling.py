@@ -14,8 +14,9 @@ from catena.errors import CatenaWarning, ModelError
 from catena.kinematics import stacks
 from catena.kinematics.closure import LoopState, loop_states, tree_motions
 from catena.kinematics.near_redundancy import NearRedundancy, looks_redundant, near_redundancy
-from catena.system.closing import closure
+from catena.structure import plan as planned
 from catena.system.evaluation import Evaluator
+from catena.system.loop_closure import closure
 
 # So many configurations are looked at. One will do unless the constraints happen to be redundant just there.
 LOOKS = 4
@@ -42,9 +43,9 @@ class Settling:
         plan = described.plan
         self.looks = LOOKS if plan.nv and any(loop.constraints for loop in plan.loop_joints) else 0
 
-    def look(self, q: Any = None) -> bool:
+    def look(self, q: Any = None, tell: bool = True) -> bool:
         """Look at the loops at q (..., nq), or in the neutral configuration, and return whether that changed what is
-        computed with."""
+        computed with, which a warning tells."""
         if not self.looks:
             return False
         self.looks -= 1
@@ -59,9 +60,21 @@ class Settling:
             if found is not None:
                 self.effective = Evaluator(self.described.mechanism, found.kept.plan)
                 self.found = found
-                warnings.warn(self._message(found), CatenaWarning, stacklevel=4)
+                if tell:
+                    warnings.warn(self._message(found), CatenaWarning, stacklevel=4)
                 return True
         return False
+
+    def in_own_plan(self) -> Settling:
+        """The same for the mechanism planned without root and cuts of a user's; itself if there are none."""
+        plan = self.described.plan
+        if plan.root is None and not plan.cut:
+            return self
+        mechanism = self.described.mechanism
+        own = planned(mechanism)
+        other = Settling(Evaluator(mechanism, own), own.neutral(), self.accuracy)
+        other.look(tell=False)
+        return other
 
     def take_over(self, other: Settling) -> None:
         """Count what another settling of the same mechanism and the same plan counts, without another look."""

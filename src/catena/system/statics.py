@@ -72,6 +72,7 @@ class _Rest:
     def __init__(self, system: "System", q: np.ndarray, tau: np.ndarray) -> None:
         self.system, self.q, self.tau = system, q, tau
         rest = np.zeros((1, system.nv))
+        system.settle(q)
         problem = motion_problem(system._evaluator, q[None])
         L = problem.equations[0][0]
         U, sigma, Vt = np.linalg.svd(problem.scaled[0])
