@@ -40,6 +40,7 @@ from catena.spatial import Pose
 
 if TYPE_CHECKING:
     from catena.system import System
+    from catena.view.live.view import View
 
 VIRTUAL_ROOT = "root:"
 LIMITS = ".limits"
@@ -610,7 +611,7 @@ class Mechanism:
         options = {} if accuracy is None else {"accuracy": accuracy}
         return hook("system")(self, root=root, cut=cut, **options)
 
-    def view(self, q: Any = None, **options: Any) -> Any:
+    def view(self, q: ArrayLike | None = None, **options: Any) -> View:
         """Show the mechanism in a browser or a notebook, where joints and bodies can be moved, and return the view."""
         return hook("view")(self, q, **options)
 

@@ -5,11 +5,13 @@ that are written when first needed. Arrays carry leading batch dimensions everyw
 (nq,).
 """
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena import dynamics, kinematics
 from catena.dynamics.closed.diagnosis import Diagnosis, diagnose
@@ -45,7 +47,10 @@ from catena.system.vibration import Modes, modes, require_rest
 if TYPE_CHECKING:
     from catena.equations import Equations
     from catena.system.specialised import SpecialisedSystem
+    from catena.view.live.view import View
 
+# Values of joints by name: None leaves a joint, or an entry of it, free.
+Given = Mapping[str, ArrayLike | Sequence[float | None] | None]
 _NOTHING: frozenset[str] = frozenset()
 _NO_WRENCH = frozenset({"f_ext", "a_base"})
 
@@ -94,7 +99,7 @@ class System:
 
     @property
     def evaluator(self) -> Evaluator:
-        """Return what runs algorithms on this plan, for those who call an algorithm of `catena.dynamics` by itself."""
+        """Return what runs single algorithms, such as those of `catena.dynamics`, on the plan that is computed with."""
         return self._evaluator
 
     @property
@@ -114,7 +119,7 @@ class System:
         self.settle()
         return self._settling.effective.plan
 
-    def settle(self, q: Any = None) -> bool:
+    def settle(self, q: ArrayLike | None = None) -> bool:
         """Look whether constraints are redundant up to the accuracy of the model, at q (..., nq) or in the neutral
         configuration, unless that has been done; return whether other constraints count than before.
 
@@ -166,7 +171,7 @@ class System:
 
     # Coordinates.
 
-    def integrate(self, q: Any, v: Any, dt: Any = 1.0) -> np.ndarray:
+    def integrate(self, q: ArrayLike, v: ArrayLike, dt: ArrayLike = 1.0) -> np.ndarray:
         """q (+) v dt: the configuration reached with constant joint velocities v after dt. `dt` may have the
         batch shape."""
         v = self._evaluator.checked(kinematics.integrate, "qd", v)
@@ -174,17 +179,17 @@ class System:
         arrays.batch_shape({"v": v, "dt": dt})
         return self._run(kinematics.integrate, q=q, qd=v * dt)["q_next"]
 
-    def difference(self, q0: Any, q1: Any) -> np.ndarray:
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
         """The v with integrate(q0, v, 1) = q1, shape (..., nv)."""
         return self._run(kinematics.difference, q=q0, q_next=q1)["step"]
 
-    def rate(self, q: Any, v: Any) -> np.ndarray:
+    def rate(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """dq/dt, shape (..., nq)."""
         return self._run(kinematics.rate, q=q, qd=v)["rate"]
 
     # Kinematics.
 
-    def pose(self, q: Any, frame: str) -> Pose | np.ndarray:
+    def pose(self, q: ArrayLike, frame: str) -> Pose | np.ndarray:
         """The pose of a frame or body in ground: a `Pose` for one state, homogeneous matrices (..., 4, 4) for
         a batch."""
         X = self._run(kinematics.frame_pose, self._frame(frame), q=q)["pose_of_frame"]
@@ -193,22 +198,22 @@ class System:
             return Pose(p=matrices[:3, 3], R=matrices[:3, :3])
         return matrices
 
-    def body_poses(self, q: Any) -> dict[str, np.ndarray]:
+    def body_poses(self, q: ArrayLike) -> dict[str, np.ndarray]:
         """The poses of all bodies and frames in ground, {name: (..., 4, 4)}."""
         nodes = _homogeneous(self._run(kinematics.body_poses, q=q)["pose"])
         nodes[..., 0, :, :] = np.eye(4)
         return {name: nodes[..., i, :, :] @ pose.matrix() for name, (i, pose) in self._plan.body_pose.items()}
 
-    def twist(self, q: Any, v: Any, frame: str) -> np.ndarray:
+    def twist(self, q: ArrayLike, v: ArrayLike, frame: str) -> np.ndarray:
         """The twist [angular; linear] of a frame in its own axes at its origin, shape (..., 6)."""
         return self._run(kinematics.frame_twist, self._frame(frame), q=q, qd=v)["twist"]
 
-    def jacobian(self, q: Any, frame: str) -> np.ndarray:
+    def jacobian(self, q: ArrayLike, frame: str) -> np.ndarray:
         """The Jacobian J of a frame, shape (..., 6, nv): twist = J v, in the frame's own axes at its
         origin."""
         return self._run(kinematics.jacobian, self._frame(frame), q=q)["J"]
 
-    def joint_position(self, q: Any, joint: str) -> np.ndarray:
+    def joint_position(self, q: ArrayLike, joint: str) -> np.ndarray:
         """The coordinates of any joint, shape (..., nq of the joint): a slice of q for a joint of the tree, and for a
         loop joint those of the configuration nearest to where its two sides are."""
         q = self._evaluator.checked(kinematics.rate, "q", q)
@@ -217,7 +222,7 @@ class System:
         self._evaluator.check_current()
         return loop_state(self._settling.described, joint, q).q
 
-    def joint_velocity(self, q: Any, v: Any, joint: str) -> np.ndarray:
+    def joint_velocity(self, q: ArrayLike, v: ArrayLike, joint: str) -> np.ndarray:
         """The velocities of any joint, shape (..., nv of the joint), of the tree or of a loop."""
         v = self._evaluator.checked(kinematics.rate, "qd", v)
         if not is_one_of(joint, self.loops):
@@ -226,14 +231,14 @@ class System:
         q = self._evaluator.checked(kinematics.rate, "q", q)
         return loop_state(self._settling.described, joint, q, v).v
 
-    def bias_acceleration(self, q: Any, v: Any, frame: str) -> np.ndarray:
+    def bias_acceleration(self, q: ArrayLike, v: ArrayLike, frame: str) -> np.ndarray:
         """Jdot v, shape (..., 6): the derivative of the frame's twist when vdot is zero."""
         return self._run(kinematics.frame_bias_acceleration, self._frame(frame), q=q, qd=v)["acceleration"]
 
     # Loops.
 
     def assemble(
-        self, given: Mapping[str, Any] | None = None, guess: Any = None, slack: float = 1e-5
+        self, given: Given | None = None, guess: ArrayLike | None = None, slack: float = 1e-5
     ) -> np.ndarray:
         """The coordinates, shape (..., nq), that close all loops and hold what is given.
 
@@ -248,7 +253,7 @@ class System:
         q = loop_closure.assemble(self._evaluator, given, start, slack)
         return loop_closure.assemble(self._evaluator, given, start, slack) if self.settle(q) else q
 
-    def velocity(self, q: Any, given: Mapping[str, Any], slack: float = 1e-5) -> np.ndarray:
+    def velocity(self, q: ArrayLike, given: Given, slack: float = 1e-5) -> np.ndarray:
         """The velocity, shape (..., nv), of the closed mechanism in which joints move as given.
 
         Joints on no loop that are not named stand still. Of the others the loops tell some; where they leave a choice,
@@ -262,7 +267,7 @@ class System:
         self.settle(q)
         return loop_closure.velocity(self._evaluator, q, given, slack)
 
-    def closure(self, q: Any, v: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    def closure(self, q: ArrayLike, v: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
         """The position errors [rad or m] and velocity errors of the loops, each of shape (..., constraints), loop
         after loop in the order of `loops`; zero when closed, and at rest when v is None.
 
@@ -276,7 +281,17 @@ class System:
         rates = None if v is None else self._evaluator.checked(kinematics.integrate, "qd", v)
         return self._settling.kept_errors(q, rates)
 
-    def project(self, q: Any, v: Any = None, held: Sequence[str] | None = None) -> Any:
+    @overload
+    def project(self, q: ArrayLike, v: None = None, held: Sequence[str] | None = None) -> np.ndarray: ...
+
+    @overload
+    def project(
+        self, q: ArrayLike, v: ArrayLike, held: Sequence[str] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]: ...
+
+    def project(
+        self, q: ArrayLike, v: ArrayLike | None = None, held: Sequence[str] | None = None
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """The closed state nearest to q (..., nq) and v (..., nv), computed in lanes: q alone when v is None, else
         (q, v). For states that drifted off their loops; a LoopError tells when they are too far open.
 
@@ -290,15 +305,15 @@ class System:
             names = arrays.as_list("held", held, str, "joints")
             components = [k for joint in names for k in range(self.nv)[self.slice_v(joint)]]
             near, rates = loop_closure.project_holding(self._evaluator, q, v, np.array(components, dtype=int))
-        return near if v is None else (near, rates)
+        return near if rates is None else (near, rates)
 
-    def correction(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
+    def correction(self, q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """The least changes (..., nv) of position and velocity, in the sense of kinetic energy, that close the loops to
         first order: J dq = -(position error), J dv = -(velocity error)."""
         self.settle()
         return loop_closure.correction(self._evaluator, q, v)
 
-    def pulled(self, q: Any, v: Any, stiffness: float, damping: float) -> np.ndarray:
+    def pulled(self, q: ArrayLike, v: ArrayLike, stiffness: float, damping: float) -> np.ndarray:
         """The part of the accelerations (states, nv) that forces at the loops have, which pull them together:
         -stiffness times the position errors and -damping times the velocity errors of `closure`, along the
         constraints. q is (states, nq) and v (states, nv)."""
@@ -309,7 +324,7 @@ class System:
             self._evaluator, q, v, stiffness, arrays.as_number("damping", damping, "a damping")
         )
 
-    def closure_jacobian(self, q: Any) -> np.ndarray:
+    def closure_jacobian(self, q: ArrayLike) -> np.ndarray:
         """The Jacobian J (..., constraints, nv) of the loops: J v is the velocity error of `closure`."""
         self.settle()
         if self._settling.found is not None:
@@ -318,7 +333,7 @@ class System:
         problem = self._loop_problem(q, np.zeros(self.nv), None, None, None)
         return problem.J.reshape(*problem.batch, self._plan.total_constraints, self.nv)
 
-    def diagnose(self, q: Any, tolerance: float | None = None) -> Diagnosis:
+    def diagnose(self, q: ArrayLike, tolerance: float | None = None) -> Diagnosis:
         """Mobility, rank, redundant constraints and singularity at one configuration q (nq,), as data; print it for
         a report.
 
@@ -339,8 +354,8 @@ class System:
         return diagnose(self._settling.described, self._mechanism, q, effective=self._evaluator)
 
     def contact_dynamics(
-        self, q: Any, v: Any, tau: Any, contacts: Sequence[TipContact],
-        f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None,
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None, contacts: Sequence[TipContact],
+        f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
     ) -> ContactSolution:  # fmt: skip
         """Accelerations and contact forces with the tips of chains in contact with supports of known motion; the
         loops of the mechanism are respected. A contact holds in both directions: whether it should let go is for
@@ -353,8 +368,9 @@ class System:
     # Dynamics.
 
     def forward_dynamics(
-        self, q: Any, v: Any, tau: Any = None, method: str = "auto",
-        f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None, member: str | None = None,
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, method: str = "auto",
+        f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
+        member: str | None = None,
     ) -> np.ndarray:  # fmt: skip
         """The accelerations vdot, shape (..., nv).
 
@@ -405,7 +421,12 @@ class System:
         )
 
     def inverse_dynamics(
-        self, q: Any, v: Any, vdot: Any, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        vdot: ArrayLike,
+        f_ext: Mapping[str, ArrayLike] | None = None,
+        base_acceleration: ArrayLike | None = None,
     ) -> np.ndarray:
         """The joint forces tau, shape (..., nv), that produce the accelerations `vdot`; friction included.
 
@@ -429,8 +450,8 @@ class System:
         return self._run(dynamics.newton_euler, q=q, qd=v, qdd=vdot, **outside)["tau"]
 
     def hybrid_dynamics(
-        self, q: Any, v: Any, tau: Any, prescribed: Mapping[str, Any],
-        f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None,
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None, prescribed: Given,
+        f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """The accelerations vdot and the joint forces, each (..., nv), with some joint accelerations prescribed.
 
@@ -448,19 +469,23 @@ class System:
             shape = (*problem.batch, self.nv)
             return solution.vdot.reshape(shape), solution.tau.reshape(shape)
         outside = self._outside(f_ext, base_acceleration)
-        inputs = {"q": q, "qd": v, "tau": tau, "driven": driven.astype(np.float64), "qdd_given": given}
-        result = self._run(dynamics.hybrid_dynamics, **inputs, **outside)
+        driving = {"driven": driven.astype(np.float64), "qdd_given": given}
+        result = self._run(dynamics.hybrid_dynamics, None, q=q, qd=v, tau=tau, **driving, **outside)
         return result["qdd"], result["drive"]
 
     def bias_force(
-        self, q: Any, v: Any, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        f_ext: Mapping[str, ArrayLike] | None = None,
+        base_acceleration: ArrayLike | None = None,
     ) -> np.ndarray:
         """The joint forces, shape (..., nv), at which nothing accelerates: Coriolis, centrifugal, gravity and
         friction forces."""
         outside = self._outside(f_ext, base_acceleration)
         return self._run(dynamics.newton_euler, q=q, qd=v, qdd=None, **outside)["tau"]
 
-    def mass_matrix(self, q: Any, method: str = "composite_body") -> np.ndarray:
+    def mass_matrix(self, q: ArrayLike, method: str = "composite_body") -> np.ndarray:
         """The joint-space inertia H of the tree, shape (..., nv, nv). `method`: "composite_body" or
         "structurally_recursive"."""
         if is_one_of(method, ("composite_body",)):
@@ -473,7 +498,7 @@ class System:
             f"There is no mass matrix method {shown(method)}; choose composite_body or structurally_recursive."
         )
 
-    def operational_space(self, q: Any, frame: str) -> tuple[np.ndarray, np.ndarray]:
+    def operational_space(self, q: ArrayLike, frame: str) -> tuple[np.ndarray, np.ndarray]:
         """Lambda^-1 (..., 6, 6) and Omega = H^-1 J^T (..., nv, 6) of a frame, in its own axes at its
         origin. With loops Omega is what a unit wrench accelerates the closed mechanism by."""
         if self._closed or self._lacking_inertia is not None:
@@ -487,12 +512,12 @@ class System:
 
     def reactions(
         self,
-        q: Any,
-        v: Any,
-        tau: Any = None,
-        f_ext: Mapping[str, Any] | None = None,
-        base_acceleration: Any = None,
-        vdot: Any = None,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike | None = None,
+        f_ext: Mapping[str, ArrayLike] | None = None,
+        base_acceleration: ArrayLike | None = None,
+        vdot: ArrayLike | None = None,
     ) -> dict[str, np.ndarray]:
         """The whole wrench [moment; force] that each joint passes to its child, {joint: (..., 6)}, at the
         child-side joint frame's origin in its axes; the child is the one `add_joint` named.
@@ -528,20 +553,20 @@ class System:
         outside = {} if f_ext is None else wrenches.in_node_frames(self._plan, f_ext, self._frame)
         return self._reactions.wrenches(problem, solution, outside)
 
-    def kinetic_energy(self, q: Any, v: Any) -> np.ndarray:
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """The kinetic energy, shape (...)."""
         return self._run(dynamics.kinetic_energy, q=q, qd=v)["T"][..., 0]
 
-    def potential_energy(self, q: Any) -> np.ndarray:
+    def potential_energy(self, q: ArrayLike) -> np.ndarray:
         """The potential energy of gravity, shape (...), zero with the centre of mass at the ground's
         origin."""
         return self._run(dynamics.potential_energy, q=q)["V"][..., 0]
 
-    def momentum(self, q: Any, v: Any) -> np.ndarray:
+    def momentum(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """The total momentum [angular; linear], shape (..., 6), about the ground's origin in ground axes."""
         return self._run(dynamics.momentum, q=q, qd=v)["h"]
 
-    def center_of_mass(self, q: Any) -> np.ndarray:
+    def center_of_mass(self, q: ArrayLike) -> np.ndarray:
         """The centre of mass in ground, shape (..., 3)."""
         inertia = self._run(dynamics.total_inertia, q=q)["Ic"]
         if self._plan.inertia[1:, 0].sum() == 0.0:
@@ -553,8 +578,8 @@ class System:
     # Derivatives.
 
     def forward_dynamics_derivatives(
-        self, q: Any, v: Any, tau: Any = None, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None,
-        out: Any = None,
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, f_ext: Mapping[str, ArrayLike] | None = None,
+        base_acceleration: ArrayLike | None = None, out: Sequence[np.ndarray] | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
         """vdot of `forward_dynamics` by q, by v and by tau, each of shape (..., nv, nv): entry (i, k) is the derivative
         of vdot[i] by a step q (+) e_k, by v[k], by tau[k].
@@ -572,8 +597,8 @@ class System:
         return derivatives.of_forward_dynamics(self._evaluator, {**given, "qdd": vdot}, out)
 
     def inverse_dynamics_derivatives(
-        self, q: Any, v: Any, vdot: Any, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None,
-        out: Any = None,
+        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, f_ext: Mapping[str, ArrayLike] | None = None,
+        base_acceleration: ArrayLike | None = None, out: Sequence[np.ndarray] | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
         """The joint forces tau = H vdot + bias of the tree by q, by v and by vdot (which is H), each of shape (..., nv,
         nv): entry (i, k) is the derivative of tau[i] by a step q (+) e_k, by v[k], by vdot[k]. Loops take no part.
@@ -581,11 +606,13 @@ class System:
         given = {"q": q, "qd": v, "qdd": vdot, **self._outside(f_ext, base_acceleration)}
         return derivatives.of_inverse_dynamics(self._evaluator, given, out)
 
-    def regressor(self, q: Any, v: Any, vdot: Any, base_acceleration: Any = None) -> np.ndarray:
+    def regressor(
+        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, base_acceleration: ArrayLike | None = None
+    ) -> np.ndarray:
         """The inertial regressor Y, shape (..., nv, 10 b), of the b moving bodies: inverse dynamics of the tree without
         friction is Y @ inertial_parameters()."""
         inputs = {"q": q, "qd": v, "qdd": vdot, "a_base": base_acceleration}
-        Y = self._run(dynamics.inertial_regressor, **inputs)["Y"]
+        Y = self._run(dynamics.inertial_regressor, None, **inputs)["Y"]
         return by_bodies(self._mechanism, self._plan, Y)
 
     def inertial_parameters(self) -> np.ndarray:
@@ -595,9 +622,9 @@ class System:
 
     def parameter_derivatives(
         self,
-        q: Any,
-        v: Any,
-        given: Any,
+        q: ArrayLike,
+        v: ArrayLike,
+        given: ArrayLike,
         names: Iterable[str],
         of: str = "forward_dynamics",
         elements: bool = False,
@@ -618,13 +645,17 @@ class System:
             raise StateError(f"of is {shown(of)}; choose forward_dynamics or inverse_dynamics.")
         return {name: x.reshape(*batch, *x.shape[1:]) for name, x in changes.items()}
 
-    def linearise(self, q: Any, v: Any = None, tau: Any = None) -> Linearisation:
+    def linearise(
+        self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None
+    ) -> Linearisation:
         """The motion near one state q (nq,), v (nv,) (at rest if None) as x' = A x + B u in the independent components,
         loops respected. The mechanism's own forces act, and tau (nv,) besides them."""
         q, v = self._one_state(q, v)
         return linearise(self, q, v, tau)
 
-    def equilibrium(self, guess: Any = None, tau: Any = None, seek: str = "any") -> Equilibrium:
+    def equilibrium(
+        self, guess: ArrayLike | None = None, tau: ArrayLike | None = None, seek: str = "any"
+    ) -> Equilibrium:
         """Where the mechanism stays at rest under gravity, its own forces and constant joint forces tau (nv,), loops
         closed; and whether it is stable.
 
@@ -639,7 +670,7 @@ class System:
         )
         return equilibrium(self, q, given, seek)
 
-    def modes(self, q: Any, tau: Any = None) -> Modes:
+    def modes(self, q: ArrayLike, tau: ArrayLike | None = None) -> Modes:
         """The small vibrations about an equilibrium q (nq,): frequencies, damping ratios and shapes, loops respected.
         The mechanism's own forces act, and constant joint forces tau (nv,)."""
         q, v = self._one_state(q, None)
@@ -650,8 +681,8 @@ class System:
     # Equations.
 
     def equations(
-        self, name: str, symbols: Iterable[str] = (), frame: str | None = None, method: str = "auto", at: Any = None,
-        f_ext: Sequence[str] = (), base_acceleration: bool = False,
+        self, name: str, symbols: Iterable[str] = (), frame: str | None = None, method: str = "auto",
+        at: ArrayLike | None = None, f_ext: Sequence[str] = (), base_acceleration: bool = False,
     ) -> "Equations":  # fmt: skip
         """The equations called `name` over the whole mechanism, unrolled from the code that runs: to call, read, count
         and export.
@@ -696,7 +727,7 @@ class System:
             self._elements = Elements(self._settling)
         return self._elements
 
-    def element_forces(self, q: Any, v: Any) -> ElementForces:
+    def element_forces(self, q: ArrayLike, v: ArrayLike) -> ElementForces:
         """What springs, stops, wrenches and other forces do at q (..., nq) and v (..., nv): tau (..., nv) and f_ext
         {body: (..., 6)}, as `forward_dynamics` takes them.
 
@@ -709,12 +740,12 @@ class System:
             tau.reshape(*batch, self.nv), {body: w.reshape(*batch, 6) for body, w in f_ext.items()}
         )
 
-    def element_energy(self, q: Any) -> np.ndarray:
+    def element_energy(self, q: ArrayLike) -> np.ndarray:
         """The energy stored in springs, stops and other forces, shape (...)."""
         batch, q, _ = self._states(q, np.zeros(self.nv))
         return self.elements.energy(q).reshape(batch)
 
-    def force_outputs(self, q: Any, v: Any) -> dict[str, dict[str, np.ndarray]]:
+    def force_outputs(self, q: ArrayLike, v: ArrayLike) -> dict[str, dict[str, np.ndarray]]:
         """What is worth recording of every force of the mechanism at q (..., nq) and v (..., nv): {force: {output:
         (...)}}.
 
@@ -732,7 +763,7 @@ class System:
             found[force.name] = {name: x.reshape(batch) for name, x in own.items()}
         return found
 
-    def force_powers(self, q: Any, v: Any) -> dict[str, np.ndarray]:
+    def force_powers(self, q: ArrayLike, v: ArrayLike) -> dict[str, np.ndarray]:
         """The power (...) of the forces of the mechanism by source, "friction" (of joints and dampers) and "wrenches",
         without what comes out of the energy that they store."""
         batch, q, v = self._states(q, v)
@@ -740,12 +771,12 @@ class System:
 
     # Looking at it.
 
-    def view(self, q: Any = None, **options: Any) -> Any:
+    def view(self, q: ArrayLike | None = None, **options: Any) -> "View":
         """Show the mechanism at q (nq,), closed by default, in a browser or a notebook, where joints and bodies can be
         moved while the loops follow. Returns the view; `show` opens it at once, `host` and `port` say where it is."""
         return hook("view")(self, q, **options)
 
-    def save_drawing(self, path: Any, q: Any = None, **options: Any) -> None:
+    def save_drawing(self, path: str | os.PathLike[str], q: ArrayLike | None = None, **options: Any) -> None:
         """Write a line drawing at q (nq,) as textbooks have them, with names: .svg, .pdf or .png, by the ending of the
         path. `labels` is "joints", "bodies", "all" or None, `view` the elevation and azimuth of the eye [degrees]."""
         hook("save_drawing")(self, path, q, **options)

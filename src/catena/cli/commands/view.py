@@ -22,7 +22,7 @@ RUNS = (".nc", ".h5")
 
 
 def add(commands: Commands) -> None:
-    """The options of the command."""
+    """Add the command and its options."""
     parser = commands.add("view", ABOUT, execute, TEXT, EXAMPLES)
     action = parser.add_argument("model", metavar="MODEL", help=f"{MODEL}, or a run (run.nc)")
     names_and_files(action, "model or run", gallery_names(), (".toml", ".py", *RUNS))
