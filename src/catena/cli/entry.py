@@ -5,7 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from catena.cli.commands import completion, count, critical_path, demo, info, models, run
+from catena.cli.commands import (
+    check,
+    completion,
+    convert,
+    count,
+    critical_path,
+    demo,
+    info,
+    models,
+    run,
+    schema,
+)
 from catena.cli.console import Console, drop
 from catena.cli.faults import Exit, in_words
 from catena.cli.parsing import Commands, Parser, parse
@@ -22,7 +33,7 @@ def program() -> tuple[Parser, Commands]:
     parser.add_argument("--version", action="store_true", help="print the version")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = Commands(parser)
-    for command in (run, info, count, critical_path, demo, models):
+    for command in (run, info, check, convert, count, critical_path, demo, models, schema):
         command.add(commands)
     completion.add(commands, parser)
     return parser, commands

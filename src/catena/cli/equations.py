@@ -40,7 +40,7 @@ def add_equations(parser: Parser) -> None:
 
 def equations_of(arguments: Namespace) -> Equations:
     """The equations that were asked for. Positions matter to methods that make their choices at a state."""
-    system = resolve(arguments.model).system()
+    system = resolve(arguments.model, arguments.kind, arguments.search).system()
     at = None
     if arguments.method in AT_A_STATE or arguments.equations == "minimal_coordinates":
         at, _ = initial_state(system, by_name(arguments.q), by_name(arguments.v))
