@@ -213,6 +213,19 @@ def test_two_browsers_do_not_disturb_each_other(opened, bars):
         np.testing.assert_allclose(q, alone[k % 6], atol=1e-12)
 
 
+def test_a_closed_view_hangs_up_on_browsers_that_keep_their_connection(bars):
+    made = view(bars, show=False)
+    url = urlsplit(made.url)
+    connection = http.client.HTTPConnection(url.hostname, url.port, timeout=20)
+    question = json.dumps({"q": [0.0, 0.0, 0.0]})
+    connection.request("POST", f"{url.path}pose", question)
+    assert connection.getresponse().read()
+    kept = connection.sock
+    made.close()
+    assert kept is not None and kept.recv(1) == b""
+    connection.close()
+
+
 def test_a_closed_view_says_so_and_frees_its_port(bars):
     made = view(bars, show=False)
     port = urlsplit(made.url).port
