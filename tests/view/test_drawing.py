@@ -9,8 +9,7 @@ from mpl_toolkits.mplot3d import proj3d
 
 import catena as ct
 from catena.mechanism import generators
-from catena.view import draw
-from catena.view import picture as picture_at
+from catena.view import draw, picture as picture_at
 
 
 def artists(ax):

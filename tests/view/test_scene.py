@@ -6,8 +6,7 @@ import pytest
 import catena as ct
 from catena.joints import KINDS
 from catena.mechanism import generators
-from catena.view import picture as picture_at
-from catena.view import theme
+from catena.view import picture as picture_at, theme
 
 
 def part(picture, name, role):

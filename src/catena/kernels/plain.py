@@ -9,12 +9,14 @@ import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from catena.forces import PlacedForce
+from catena.joints.contract import JointKind
 from catena.kernels.algorithm import (
     ADDED_TO,
     ASSIGN,
@@ -89,6 +91,7 @@ class PlainRun:
         self.forces, self.reached = forces, reached(plan, forces).tolist()
         self.force_records = _force_records(forces, inputs.get(FORCE_INPUTS))
         self.rows: dict[tuple[int, int], Any] = {}
+        self.matrices: dict[str, np.ndarray] = {}
         self.flow_names: list[str] = []
         self.places = PlainPlaces(self)
 
@@ -99,7 +102,7 @@ class PlainRun:
         record = SimpleNamespace(
             joint=plan.kind[i], placement=Transform(plan.placement_R[i], plan.placement_p[i]),
             inertia=RigidInertia.from_entries(list(plan.inertia[i])),
-            damping=plan.damping[v], friction=plan.friction[v],
+            damping=plan.damping[v], friction=plan.friction[v], moves_alike=_moves_alike(plan.kind[i]),
         )  # fmt: skip
         for name, extent in algorithm.inputs.items():
             given = inputs.get(name)
@@ -321,9 +324,17 @@ def outputs_of(run: PlainRun) -> dict[str, np.ndarray]:
     for name in algorithm.force_outputs:
         values = [flatten(getattr(r, name))[0] for r in run.force_records if hasattr(r, name)]
         outputs[name] = array([x for entries in values for x in entries])
+    for name in algorithm.matrix_outputs:
+        found = run.matrices[name]
+        outputs[name] = array(list(found.ravel())).reshape(found.shape)
     for name in algorithm.ground_outputs:
         outputs[name] = array(flatten(getattr(run.records[0], name))[0])
     return outputs
+
+
+@lru_cache(maxsize=256)
+def _moves_alike(kind: JointKind) -> bool:
+    return kind.moves_alike
 
 
 def _collect(run: PlainRun, name: str, extent: Any) -> np.ndarray:

@@ -19,12 +19,13 @@ from catena.errors import CatenaWarning
 
 # No file of ours is larger; a foreign one should not fill the memory.
 _LARGEST = 1 << 28
-_BY_DESCRIPTOR = {os.open, os.rename, os.unlink} <= os.supports_dir_fd and os.scandir in os.supports_fd
+BY_DESCRIPTOR = {os.open, os.rename, os.unlink} <= os.supports_dir_fd and os.scandir in os.supports_fd
 _READ = os.O_RDONLY | sum(getattr(os, n, 0) for n in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | (_READ & ~getattr(os, "O_NONBLOCK", 0))
 # Seconds after which a file that is used gets the present as its time.
 _RENEWED = 86400.0
-_warned: set[str] = set()
+warned: set[str] = set()
+"""What was warned of in this process."""
 
 
 class PrivateFolder:
@@ -39,9 +40,7 @@ class PrivateFolder:
         try:
             if make:
                 _make(path)
-            descriptor = (
-                os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) if _BY_DESCRIPTOR else None
-            )
+            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) if BY_DESCRIPTOR else None
         except OSError:
             return None
         folder = PrivateFolder(path, descriptor)
@@ -163,6 +162,6 @@ def _flaw(status: os.stat_result) -> str | None:
 
 
 def _warn_once(about: str, text: str) -> None:
-    if about not in _warned:
-        _warned.add(about)
+    if about not in warned:
+        warned.add(about)
         warnings.warn(text, CatenaWarning, stacklevel=2)

@@ -89,6 +89,7 @@ class Program:
         every: int | None = None,
         rare: tuple[int, int] = (1, 0),
         wanted: Sequence[str] | None = None,
+        into: Mapping[str, np.ndarray] | None = None,
     ) -> tuple[int, dict[str, np.ndarray]]:
         """Play the tape for `states` states. Each input is C-contiguous float64 of shape (states, columns),
         or (columns,) for one row that all states share. Returns the status word of the driver and the
@@ -96,13 +97,15 @@ class Program:
 
         With `every`, the tape is played `steps` times for each state, and outputs are recorded after every so
         many: they have shape (states, steps // every, *shape). An input may then have shape (states, steps,
-        columns), or (1, steps, columns) for all states. `rare` says in every how many-th step the occasional sweeps of
+        columns), or (1, steps, columns) for all states. Without `every` only the last of the steps is recorded. `rare`
+        says in every how many-th step the occasional sweeps of
         the algorithm are made, and how many steps ago they were made last. Only the outputs `wanted` are returned, all
-        of them if None.
+        of them if None. `into` has arrays that outputs are written to, C-contiguous float64 of their shape; new ones are
+        made of others.
         """
         samples = () if every is None else (steps // every,)
         outputs = {
-            n: (np.empty if self._is_filled[n] else np.zeros)((states, *samples, *shape))
+            n: self._place(n, (states, *samples, *shape), into or {})
             for n, (shape, _) in self.tape.outputs.items()
             if wanted is None or n in wanted
         }
@@ -116,7 +119,7 @@ class Program:
                 for n, y in outputs.items()
             ]
         )
-        time = (steps, every or 1, *self.tape.rare, *rare)
+        time = (steps, every or steps, *self.tape.rare, *rare)
         lanes = self.tape.lanes
         blocks = -(-states // lanes)
         worth = blocks * self.tape.work * steps // _CALLS_WORTH_A_THREAD
@@ -136,6 +139,14 @@ class Program:
             return entry(lanes)(address(words)), outputs
         finally:
             self._workspaces.append(workspace)
+
+    def _place(self, name: str, shape: tuple[int, ...], into: Mapping[str, np.ndarray]) -> np.ndarray:
+        """An array for an output: the one that is given, or a new one; zero where nothing will be written."""
+        if name not in into:
+            return (np.empty if self._is_filled[name] else np.zeros)(shape)
+        if not self._is_filled[name]:
+            into[name][...] = 0.0
+        return into[name]
 
     def _together(
         self,
@@ -203,6 +214,7 @@ class Program:
                 *own,
                 *time,
                 stride,
+                self.tape.rest,
             ),
             dtype=np.int64,
         )

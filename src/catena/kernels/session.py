@@ -60,7 +60,7 @@ class Piece:
             [last - first, calls.ctypes.data if len(calls) else 0, session._workspace.ctypes.data,
              tape.constants.ctypes.data, len(self._ins), self._ins.ctypes.data, len(self._outs),
              self._outs.ctypes.data, states, self._counter.ctypes.data, states, 0, states,
-             1, 1, -1, -1, 1, 0, session._stride],
+             1, 1, -1, -1, 1, 0, session._stride, -1],
             dtype=np.int64,
         )  # fmt: skip
         self._kept = (session, calls)

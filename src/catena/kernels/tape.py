@@ -26,6 +26,7 @@ from catena.kernels.algorithm import (
     ROWS,
     VELOCITY,
     Algorithm,
+    OnMatrices,
     Pause,
 )
 from catena.kernels.code import (
@@ -36,6 +37,7 @@ from catena.kernels.code import (
     ground_unit,
     loop_unit,
     multiplier_unit,
+    views_unit,
 )
 from catena.kernels.cpu import target
 from catena.kernels.tracing import CLEARING, GROUND, shared_size
@@ -103,6 +105,9 @@ class Layout:
     shared_size: int = 0
     forces: Sequence[PlacedForce] = ()
     force_units: Sequence[Unit] = ()
+    algorithm: Algorithm | None = None
+    ground_fields: dict[str, list[int]] = field(default_factory=dict)
+    matrix_places: dict[str, tuple[tuple[int, ...], np.ndarray]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.slot_bytes = WORD * self.lanes
@@ -353,6 +358,8 @@ class Tape:
     pauses: tuple[tuple[str, int], ...] = ()
     """The names of the pauses in order, and the calls that come before each."""
     weight: int = 0
+    rest: int = -1
+    """The byte offset of the slot that is zero where a state has nothing left to do; -1 where there is none."""
 
     @property
     def work(self) -> int:
@@ -396,8 +403,12 @@ def build_tape(
         any(e is MATRIX for e in algorithm.outputs.values()), algorithm.is_scheduled,
         tuple(u.size for u in loop_units), {id(s): algorithm.first(k) for k, s in enumerate(algorithm.sweeps)},
         algorithm.columns, lanes, shared_size(algorithm) if algorithm.shared else 0, tuple(forces), force_units,
+        algorithm, ground.fields,
     )  # fmt: skip
-    used: list[Any] = [ground, *units, asked, *loop_units, multipliers, *force_units]
+    views = None
+    if any(isinstance(sweep, OnMatrices) for sweep in algorithm.sweeps):
+        views = views_unit(algorithm, absent, lanes)
+    used: list[Any] = [ground, *units, asked, *loop_units, multipliers, views, *force_units]
     tape = [np.array([[ground.steps[GROUND], 0, 0, 0, 0, 0]], dtype=np.int64)]
     values, start = constants.values, constants.start
     loop_values, loop_start = (
@@ -421,7 +432,17 @@ def build_tape(
             continue
         calls = sweep.calls(layout)
         block = np.zeros((len(calls.owner), 6), dtype=np.int64)
-        if calls.sweep is not None:
+        if calls.kernel is not None:
+            assert calls.sweep is not None
+            block[:, 0] = calls.kernel
+            for k in np.flatnonzero(calls.sweep >= 0):
+                assert views is not None
+                block[k, 0] = views.steps[int(calls.sweep[k]), ADD]
+            sizes = [len(numbers) for numbers in calls.numbers]
+            block[:, 5] = (len(values) + np.cumsum([0, *sizes])[:-1]) * WORD
+            told = np.array([x for numbers in calls.numbers for x in numbers], dtype=np.int64)
+            values = np.concatenate([values, told.view(np.float64)])
+        elif calls.sweep is not None:
             for row, owner, variant, which in zip(
                 block, calls.owner.tolist(), calls.variant.tolist(), calls.sweep.tolist(), strict=True
             ):
@@ -488,6 +509,7 @@ def build_tape(
     for name in algorithm.force_outputs:
         table = layout.force_table(name)
         outputs[name] = ((len(table),), table)
+    outputs.update({name: layout.matrix_places[name] for name in algorithm.matrix_outputs})
     for name in algorithm.ground_outputs:
         slots = ground.fields[name]
         outputs[name] = ((len(slots),), _record_table(slots, 0, layout.slot_bytes))
@@ -509,6 +531,7 @@ def build_tape(
         rare,
         tuple(used),
         pauses,
+        rest=ground.fields[algorithm.rests][0] * layout.slot_bytes if algorithm.rests else -1,
     )
 
 

@@ -290,7 +290,8 @@ def trace_kind(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], gr
     # A flow that is asked for as a result is copied to a private field as it passes.
     copies = {n: f"{n} as result" for n in algorithm.outputs if n in flows.fields}
     final = frozenset(
-        {*algorithm.outputs, *copies.values(), *(("F",) if "cursor" in algorithm.views else ())}
+        {*algorithm.outputs, *copies.values(), *algorithm.component_fields}
+        | {*(("F",) if "cursor" in algorithm.views else ())}
     )
     layout = RecordLayout(final | algorithm.rewritten)
     _share(algorithm, layout, kind)
@@ -356,6 +357,26 @@ def trace_multiplier(algorithm: Algorithm, ground: Traced) -> Traced:
     return Traced(steps, layout, ground.flows)
 
 
+def trace_views(algorithm: Algorithm, ground: Traced) -> Traced:
+    """The steps of an algorithm whose records are views, one of which is the owner."""
+    steps: dict[tuple[int, int], TracedStep] = {}
+    for index, sweep in enumerate(algorithm.sweeps):
+        if is_on_views(algorithm, sweep) and algorithm.first(index) == index:
+            step = steps[index, ADD] = TracedStep()
+            sweep.step(*(
+                TracedRecord(step, _view(algorithm, SECOND_NAMES.get(role, role), None), role, position=position)
+                for position, role in enumerate(sweep.roles)
+            ))  # fmt: skip
+    return Traced(steps, RecordLayout(), ground.flows)
+
+
+def is_on_views(algorithm: Algorithm, sweep: Sweep) -> bool:
+    """Whether a step works on views alone."""
+    return sweep.roles[0] != "multiplier" and all(
+        SECOND_NAMES.get(r, r) in algorithm.views for r in sweep.roles
+    )
+
+
 def _loop_constants(kind: JointKind, step: TracedStep, columns: int) -> dict[str, Any]:
     """Placements on the parent's and on the child's side (12 each), damping and friction (nv each), the usual
     angular and linear mobility (2), joint parameters."""
@@ -380,7 +401,8 @@ def _loop_constants(kind: JointKind, step: TracedStep, columns: int) -> dict[str
 
 def trace_force(algorithm: Algorithm, force: PlacedForce, ground: Traced) -> Traced:
     """The steps of an algorithm that a force of this kind does, placed as this one is."""
-    layout = RecordLayout(frozenset(algorithm.force_outputs) | algorithm.rewritten)
+    kept = frozenset({*algorithm.force_outputs, *algorithm.component_fields})
+    layout = RecordLayout(kept | algorithm.rewritten)
     steps: dict[tuple[int, int], TracedStep] = {}
     inputs = {"inputs": np.zeros(force.kind.inputs)} if force.kind.inputs else {}
     for index, sweep in enumerate(algorithm.sweeps):
@@ -527,6 +549,7 @@ def _body_constants(kind: JointKind, step: TracedStep) -> dict[str, Any]:
         "inertia": lambda: RigidInertia.from_entries(lazily(12, 10)),
         "damping": lambda: array(lazily(22, nv)),
         "friction": lambda: array(lazily(22 + nv, nv)),
+        "moves_alike": lambda: kind.moves_alike,
         "joint": lambda: kind.with_params(lazily(22 + 2 * nv, len(kind.params()))) if kind.params() else kind,
     })  # fmt: skip
 
@@ -576,6 +599,8 @@ SECOND_NAMES = {
     "other": "multiplier",
     "other_pair": "pair",
     "sum": "pair",
+    "transposed": "element",
+    "beyond": "component",
 }
 
 

@@ -2,6 +2,7 @@
 a builder, generators of examples and tabular notations."""
 
 from catena.mechanism import generators, notations, shapes
+from catena.mechanism.couplings import Coupling, LinearCoupling, PolynomialCoupling
 from catena.mechanism.elements import (
     Actuator,
     ForceElement,
@@ -15,10 +16,7 @@ from catena.mechanism.elements import (
 from catena.mechanism.mechanism import LIMITS, VIRTUAL_ROOT, Mechanism
 from catena.mechanism.notations import from_denavit_hartenberg, from_sdof, sdof_coordinates
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
-from catena.mechanism.pictures import register_pictures
-from catena.mechanism.planner import register_planner
 from catena.mechanism.shapes import Shape
-from catena.mechanism.writer import register_writer
 
 __all__ = [
     "GROUND",
@@ -26,14 +24,17 @@ __all__ = [
     "VIRTUAL_ROOT",
     "Actuator",
     "Body",
+    "Coupling",
     "ForceElement",
     "Frame",
     "GeneralForce",
     "InitialState",
     "Joint",
     "JointSpring",
+    "LinearCoupling",
     "Mechanism",
     "PointSpring",
+    "PolynomialCoupling",
     "Shape",
     "Spring",
     "Wrench",
@@ -41,9 +42,6 @@ __all__ = [
     "from_sdof",
     "generators",
     "notations",
-    "register_pictures",
-    "register_planner",
-    "register_writer",
     "sdof_coordinates",
     "shapes",
 ]

@@ -22,6 +22,7 @@ from catena.given import entries, real_array, shown
 from catena.spatial import Pose
 
 Colour = tuple[float, float, float, float]
+SEEN_FROM_WORKING_FOLDER = Path()
 
 
 @dataclass(frozen=True)
@@ -207,14 +208,13 @@ class Mesh(Shape):
     """A surface of triangles in a file.
 
     `path` is what a model says: a path, with slashes, relative to the folder of the model, or a name such as
-    "package://arm/link.stl". `file` is where it was found, and for a path given in Python the path seen from the
-    working folder; None if nobody has found it. A file that is named need not exist. `scale` multiplies the
-    coordinates along the axes of the mesh.
+    "package://arm/link.stl". `file` is where that is, None if nobody knows; unless it is given, a path is seen from
+    the working folder. A file need not exist. `scale` multiplies the coordinates along the axes of the mesh.
     """
 
     path: str
     scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
-    file: Path | None = field(default=None, compare=False)
+    file: Path | None = field(default=SEEN_FROM_WORKING_FOLDER, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -229,10 +229,10 @@ class Mesh(Shape):
                 f"{self.who}: scale is {shown(self.scale)}: give three numbers that are not zero"
             )
         object.__setattr__(self, "scale", scale)
-        if self.file is not None:
+        if self.file == SEEN_FROM_WORKING_FOLDER:
+            object.__setattr__(self, "file", None if "://" in self.path else Path(self.path).absolute())
+        elif self.file is not None:
             object.__setattr__(self, "file", Path(self.file))
-        elif "://" not in self.path:
-            object.__setattr__(self, "file", Path(self.path).absolute())
 
     @property
     def half_extents(self) -> None:

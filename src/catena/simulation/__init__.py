@@ -5,6 +5,7 @@ from catena.simulation.drift import Baumgarte, Corrective, Projection
 from catena.simulation.events import Event
 from catena.simulation.external import ExternalWrench
 from catena.simulation.recording import load_run
+from catena.simulation.segments import SegmentedTrajectory
 from catena.simulation.simulate import simulate
 from catena.simulation.stepper import Stepper
 from catena.simulation.trajectory import Found, Trajectory
@@ -16,6 +17,7 @@ __all__ = [
     "ExternalWrench",
     "Found",
     "Projection",
+    "SegmentedTrajectory",
     "Stepper",
     "Trajectory",
     "control",

@@ -13,19 +13,22 @@ import numpy as np
 from catena import dynamics
 from catena.errors import CatenaError, CatenaWarning, LoopError, StateError
 from catena.joints import Flipped, Free, Spherical
+from catena.kinematics.scales import scales_of
 from catena.simulation import loads
 from catena.simulation.faults import joint_of
 from catena.simulation.trajectory import Trajectory
 
 Level = Literal["ok", "note", "warn"]
 
-# What a run at default tolerances stays well below; relative, but for loops and limits [m or rad] and quaternions.
+# What a run at default tolerances stays well below; relative, but for loops [rad or sizes of the mechanism; per second
+# for a speed of 1 or less, and for more a part of it], limits [m or rad] and quaternions.
 ENERGY, ESTIMATED_ENERGY, MOMENTUM = 1e-5, 1e-3, 1e-6
 # With more steps than this for a sample, samples do not show what happened between them.
 COARSE = 3
 CLOSURE, CLOSURE_RATE, QUATERNION, LIMIT = 1e-8, 1e-6, 1e-9, 1e-2
-# Positions may move by so much otherwise than velocities say, and what moves less than STILL [rad or m] stands still.
-VELOCITY, STILL = 0.2, 1e-7
+# Positions may move by so much otherwise than velocities say, measured by this part at least of the largest motion from
+# sample to sample; what moves less than STILL [rad or sizes] stands still.
+VELOCITY, PART, STILL = 0.2, 0.05, 1e-7
 # A force so close to the limit of its actuator is at the limit.
 AT_LIMIT = 1e-9
 # Gauss-Legendre points and weights on [0, 1]: works between samples to the sixth order.
@@ -244,8 +247,9 @@ def _velocities(run: Trajectory) -> list[Line]:
     bent = h * h * (start - end) / 12.0
     off = np.abs(moved - mean - bent)
     size = np.maximum(np.abs(moved), 0.5 * h * (np.abs(run.v[..., :-1, :]) + np.abs(run.v[..., 1:, :])))
-    # A joint that hardly moves is measured by the others, and by what is nothing [rad or m].
-    least = STILL + 1e-3 * np.max(size, axis=-1, keepdims=True)
+    # A joint that hardly moves, and a start from rest, are measured by the rest of the motion, and by what is nothing:
+    # in the first step of a method of first order nothing moves at all.
+    least = STILL * scales_of(run.system.plan).units + PART * np.max(size, axis=(-1, -2), keepdims=True)
     turned = np.zeros_like(off, dtype=bool)
     for i in range(1, run.system.plan.n):
         kind, first = run.system.plan.kind[i], int(run.system.plan.v_start[i])
@@ -336,11 +340,13 @@ def _moment_of_inertia(run: Trajectory, c: np.ndarray) -> float:
 def _closure(run: Trajectory) -> list[Line]:
     if not any(loop.constraints for loop in run.system.plan.loop_joints):
         return []
-    position, rate = (np.max(np.abs(x), axis=-1) for x in run.system.closure(run.q, run.v))
+    scales = scales_of(run.system.plan)
+    position, rate = (np.max(np.abs(scales.errors(x)), axis=-1) for x in run.system.closure(run.q, run.v))
+    speed = float(np.max(np.abs(run.v / scales.units), initial=1.0))
     lines = []
     for name, what, x, bound, unit in (
-        ("loops", "are open by", position, CLOSURE, "m or rad"),
-        ("loop velocities", "move apart by", rate, CLOSURE_RATE, "m/s or rad/s"),
+        ("loops", "are open by", position, CLOSURE, "rad or sizes"),
+        ("loop velocities", "move apart by", rate, CLOSURE_RATE * speed, "rad/s or sizes/s"),
     ):
         value, where = _worst(run, x)
         if value <= bound:

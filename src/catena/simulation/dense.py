@@ -169,7 +169,7 @@ def check_times(t: np.ndarray, times: np.ndarray) -> None:
     if not np.isfinite(times).all():
         raise StateError(f"A time is {times[~np.isfinite(times)][0]}; give finite numbers of seconds.")
     begin, end = t[..., :1], t[..., -1:]
-    slack = SLACK * np.maximum(np.abs(end), 1.0)
+    slack = SLACK * np.maximum(np.abs(begin), np.abs(end))
     outside = (times < begin - slack) | (times > end + slack)
     if np.any(outside):
         worst = np.broadcast_to(times, outside.shape)[outside][0]

@@ -8,9 +8,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from catena.dynamics.closed.elimination import is_for
+from catena.dynamics.closed.certified_elimination import is_for
 from catena.errors import StateError
 from catena.given import is_not_negative, is_positive, shown
+from catena.kinematics.scales import scales_of
 from catena.system import System
 
 
@@ -67,7 +68,8 @@ class Nothing:
 
 
 Remedy = Projection | Baumgarte | Corrective | Nothing
-# How far loops are opened to see what becomes of their constraints [rad or m], and which singular values count then.
+# How far loops are opened to see what becomes of their constraints [rad or lengths], and which singular values count
+# then, beside the largest or a row that constrains something.
 OPENED, RANK = 1e-4, 1e-7
 NAMES = {"projection": Projection, "baumgarte": Baumgarte, "corrective": Corrective, "none": Nothing}
 
@@ -79,6 +81,8 @@ class Drift:
         remedy = NAMES[remedy]() if isinstance(remedy, str) else remedy
         self.system, self.remedy, self.start = system, remedy, start
         self.name = next(name for name, kind in NAMES.items() if isinstance(remedy, kind))
+        # Which constraints count is settled before anything is made for them.
+        system.settle(start)
         self.every = remedy.every if isinstance(remedy, Projection) else 1
         self.closed = any(loop.constraints for loop in system.plan.loop_joints)
         self.in_python = self.closed and not _compiles(system)
@@ -112,6 +116,13 @@ class Drift:
         """Whether forces pull the loops together."""
         return self.closed and isinstance(self.remedy, Corrective)
 
+    @property
+    def strength(self) -> tuple[float, float] | None:
+        """Stiffness and damping of these forces, where there are any."""
+        if not (self.closed and isinstance(self.remedy, Corrective)):
+            return None
+        return self.remedy.stiffness, self.remedy.damping
+
     def pull(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The part of the accelerations (states, nv) that these forces have."""
         assert isinstance(self.remedy, Corrective)
@@ -129,7 +140,10 @@ def _compiles(system: System) -> bool:
 
 def _loses_redundancy(system: System, q: np.ndarray) -> bool:
     """Whether opened loops have more independent constraints than the closed ones at q (nq,)."""
-    opened = system.integrate(q, OPENED * np.random.default_rng(0).uniform(0.5, 1.0, system.nv))
-    jacobians = system.closure_jacobian(np.stack([q, opened]))
-    ranks = [int(np.sum(x > RANK * x[0])) for x in np.linalg.svd(jacobians, compute_uv=False)]
+    scales = scales_of(system.plan)
+    opened = system.integrate(
+        q, OPENED * scales.units * np.random.default_rng(0).uniform(0.5, 1.0, system.nv)
+    )
+    jacobians = scales.jacobian(system.closure_jacobian(np.stack([q, opened])))
+    ranks = [int(np.sum(x > RANK * x.max(initial=1.0))) for x in np.linalg.svd(jacobians, compute_uv=False)]
     return ranks[1] > ranks[0]

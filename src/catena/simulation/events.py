@@ -17,7 +17,7 @@ from catena.given import is_finite, real_array, shown
 
 # Where the sign is looked at within an interval, as parts of it, besides its ends.
 INSIDE = (0.25, 0.5, 0.75)
-# Events are located to this many seconds, or to the rounding of the time.
+# Events are located to this part of the interval that they are in, or to the rounding of the time.
 EXACT = 1e-13
 
 
@@ -88,4 +88,4 @@ def locate(event: Event, first: float, last: float, state_at: StateAt) -> float:
     at_first, at_last = value(first), value(last)
     if at_last == 0.0 or at_first * at_last > 0.0:
         return last
-    return float(brentq(value, first, last, xtol=EXACT, rtol=8.9e-16))
+    return float(brentq(value, first, last, xtol=EXACT * (last - first), rtol=8.9e-16))

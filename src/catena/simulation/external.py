@@ -12,7 +12,7 @@ import numpy as np
 from catena.errors import SimulationError, StateError
 from catena.given import real_array, shown
 from catena.simulation.control.symbols import stack
-from catena.simulation.references import Constant, PiecewisePolynomial
+from catena.simulation.references import PiecewisePolynomial, as_polynomial
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,17 +84,5 @@ def as_wrench(given: Any) -> ExternalWrench:
     """A wrench from itself, or from what users write for one."""
     return given if isinstance(given, ExternalWrench) else ExternalWrench(given)
 
-
-def as_polynomial(reference: Any) -> PiecewisePolynomial | None:
-    """A reference as polynomials from knot to knot of degree 5 at most; None if it is something else."""
-    if isinstance(reference, Constant) and len(reference.position) == reference.nv:
-        return PiecewisePolynomial(np.array([0.0, 1.0]), reference.position[None, None, :])
-    if isinstance(reference, PiecewisePolynomial) and reference.coefficients.shape[1] <= DEGREE + 1:
-        return reference
-    return None
-
-
-DEGREE = 5
-"""The highest degree of a polynomial inside the step."""
 
 Push = Callable[[Any, Any, Any], Any]

@@ -25,8 +25,8 @@ def simulate(
     forces: Mapping[str, Callable[[float], Any]] | None = None,
     integrator: str = "dopri5",
     step: float | None = None,
-    rtol: float = 1e-11,
-    atol: float = 1e-13,
+    rtol: float = 1e-10,
+    atol: float = 1e-12,
     drift: str | Remedy = "projection",
     events: Sequence[Event] | Event = (),
     samples: int | Any | None = None,
@@ -50,9 +50,9 @@ def simulate(
     motion of their state.
 
     `samples`: None keeps every step of a single state, and 101 times of a batch; a number of times, or the times
-    themselves. `progress` shows a bar on runs of more than a second (None: on a terminal). Ctrl-C returns what there
-    is. With `check` the run is audited, if it is not very large, and what is off is said as a warning. A list of
-    (a batch of parameters) or of controllers gives a list of trajectories.
+    themselves. `progress` shows a bar on runs of more than a second (None: on a terminal or in a notebook). Ctrl-C
+    returns what there is. With `check` the run is audited, if it is not very large, and what is off is said as a
+    warning. A list of systems (a batch of parameters) or of controllers gives a list of trajectories.
     """
     systems = list(system) if isinstance(system, Sequence) else [system]
     controls = list(control) if isinstance(control, Sequence) else [control]

@@ -13,7 +13,7 @@ import numpy as np
 
 from catena.errors import StateError, UnknownNameError
 from catena.given import is_one_of, real_array, shown
-from catena.mechanism.pictures import picture
+from catena.hooks import hook
 from catena.mechanism.validation import known
 from catena.simulation import dense, loads
 from catena.system import System
@@ -85,6 +85,17 @@ class Trajectory:
     def batch(self) -> tuple[int, ...]:
         """The batch dimensions, () for a single motion."""
         return self.q.shape[:-2]
+
+    @property
+    def segments(self) -> tuple[Trajectory, ...]:
+        """The parts of the motion that have one structure each: this one. See `SegmentedTrajectory`."""
+        return (self,)
+
+    def shifted(self, start: float) -> Trajectory:
+        """This run with its times moved so that it begins at `start` [s]."""
+        offset = float(start) - float(self.t[0])
+        events = tuple(replace(event, t=event.t + offset) for event in self.events)
+        return replace(self, t=self.t + offset, events=events)
 
     # Named access.
 
@@ -233,11 +244,11 @@ class Trajectory:
         """Draw the run with matplotlib and return the figure: by default positions, velocities, control forces, energy
         and loops. `what` chooses: "positions", "velocities", "forces", "energy", "power", "reactions", "closure", the
         name of a joint or a list of joints, or the name of a frame or body for its path. `path` writes a file."""
-        return picture("plot", self, *what, show=show, path=path)
+        return hook("plot")(self, *what, show=show, path=path)
 
     def report(self, path: PathLike = "run.html", title: str | None = None) -> None:
         """Write one self-contained page: what was simulated and how, plots, events, and the audit in words."""
-        picture("report", self, path, title)
+        hook("report")(self, path, title)
 
     def view(self, **options: Any) -> Any:
         """Play the run in a browser or a notebook and return the view, whose `url` is on this computer only.
@@ -246,17 +257,17 @@ class Trajectory:
         of a batch is the main one, `forces=False` leaves out the arrows; `show` opens it at once, `host` and `port` say
         where it is served. The others of a batch accompany the main motion.
         """
-        return picture("view", self, **options)
+        return hook("view")(self, **options)
 
     def save_html(self, path: PathLike, **options: Any) -> None:
         """Write one self-contained page: the motion in space and plots beside it, with one time cursor. It opens from
         disk and asks no network for anything. Options are those of `view`."""
-        picture("save_html", self, path, **options)
+        hook("save_html")(self, path, **options)
 
     def save_video(self, path: PathLike, **options: Any) -> None:
         """Write the motion as a film: .mp4 (needs `pip install "catena[view]"`) or .gif. `size` are pixels, `rate`
         pictures a second, `speed` how fast it goes, `camera` the elevation and azimuth of the eye [degrees]."""
-        picture("save_video", self, path, **options)
+        hook("save_video")(self, path, **options)
 
     def to_xarray(self) -> Any:
         """The run as an `xarray.Dataset` with named coordinates; needs `pip install catena[record]`."""
@@ -352,7 +363,7 @@ class Trajectory:
 
     @cached_property
     def _reactions(self) -> dict[str, np.ndarray]:
-        tau, f_ext = loads.acting(self.system, self.q, self.v, self.tau, self.wrenches)
+        tau, f_ext = loads.applied(self.system, self.q, self.v, self.tau, self.wrenches)
         known_motion = self.acceleration if self.driven else None
         return self.system.reactions(self.q, self.v, tau, f_ext=f_ext, vdot=known_motion)
 

@@ -24,14 +24,15 @@ def as_rows(name: str, value: Any, width: int, what: Callable[[], str]) -> np.nd
     return x
 
 
-def as_column(name: str, value: Any) -> np.ndarray:
-    """Finite numbers (..., 1), one for each state, from one number or from an array of the batch shape."""
+def as_column(name: str, value: Any, why: str) -> np.ndarray:
+    """Finite numbers (..., 1), one for each state, from one number or from an array of the batch shape; `why` they must
+    be finite."""
     try:
         x = real_array(value)[..., None]
     except ValueError as error:
         raise StateError(f"{name} is not a number, nor one for each state: {error}.") from error
     if not np.isfinite(x).all():
-        raise StateError(f"{name} is {x[~np.isfinite(x)][0]}; it must be a finite number.")
+        raise StateError(f"{name} is {x[~np.isfinite(x)][0]}; {why}.")
     return x
 
 

@@ -94,9 +94,11 @@ class Evaluator:
         frame: str | None = None,
         finite: bool = True,
         forces: tuple[PlacedForce, ...] = (),
+        into: Mapping[str, np.ndarray] | None = None,
     ) -> dict[str, np.ndarray]:
         """Outputs by name, each of shape (*batch, *shape). Inputs that are None are absent; the others are
-        checked. With `finite`, a result that is not is an error. `forces` are what steps of forces are done for."""
+        checked. With `finite`, a result that is not is an error. `forces` are what steps of forces are done for, `into`
+        arrays that compiled code writes outputs to."""
         self.check_current()
         given: dict[str, np.ndarray] = {}
         for name, value in inputs.items():
@@ -116,10 +118,26 @@ class Evaluator:
         rows = {n: arrays.flat(x, batch) for n, x in given.items()}
         if is_plain() or not all(force.is_compiled for force in forces):
             return self._play(algorithm, given, rows, states, batch, frame, finite, forces)
-        status, outputs = self.program(algorithm, absent, frame, forces=forces).run(rows, states)
+        program = self.program(algorithm, absent, frame, forces=forces)
+        status, outputs = program.run(rows, states, into=self._rows_of(program, into, batch))
         if status & NOT_FINITE_INPUT or (status and finite):
             self.complain(algorithm, status, given, outputs)
         return {n: y.reshape(*batch, *y.shape[1:]) for n, y in outputs.items()}
+
+    def _rows_of(
+        self, program: Program, into: Mapping[str, np.ndarray] | None, batch: tuple[int, ...]
+    ) -> dict[str, np.ndarray]:
+        """Arrays to write to, checked, with one leading dimension."""
+        rows = {}
+        for name, y in (into or {}).items():
+            shape = (*batch, *program.tape.outputs[name][0])
+            if y.shape != shape or y.dtype != np.float64 or not (y.flags.c_contiguous and y.flags.writeable):
+                raise StateError(
+                    f"out holds an array of shape {y.shape} and type {y.dtype}; give C-contiguous arrays of float64 of "
+                    f"shape {shape} that can be written."
+                )
+            rows[name] = y.reshape(prod(batch), *shape[len(batch) :])
+        return rows
 
     def _play(
         self, algorithm: Algorithm, given: Mapping[str, np.ndarray], rows: Mapping[str, np.ndarray],
@@ -155,7 +173,7 @@ class Evaluator:
         if name == FORCE_INPUTS:
             return sum(force.kind.inputs for force in forces)
         if name in algorithm.ground_inputs:
-            return 6
+            return int(algorithm.ground_inputs[name].size)
         extent = algorithm.inputs[name]
         if extent is POSITION:
             return self.plan.nq

@@ -59,7 +59,7 @@ class Reactions:
                 [_weighed(passed[name][states], middle[name], size) for name in alone], axis=-1
             )
             change = np.concatenate([_weighed(alone[name], middle[name], size) for name in alone], axis=-1)
-            z = -np.linalg.solve(change @ stacks.transposed(change), change @ stacks.transposed(given))
+            z = -_least_squares(change, given)
             for name in alone:
                 passed[name][states] += stacks.transposed(z) @ alone[name]
         return {
@@ -240,6 +240,14 @@ def _weighed(wrench: np.ndarray, middle: np.ndarray, length: float) -> np.ndarra
     """Wrenches (states, k, 6) as they count for size: moment about the middle by length, and force."""
     moment = wrench[..., :3] - np.cross(middle[:, None], wrench[..., 3:])
     return np.concatenate([moment / length, wrench[..., 3:]], axis=-1)
+
+
+def _least_squares(change: np.ndarray, given: np.ndarray) -> np.ndarray:
+    """The smallest z (states, d, 1) for which z^T change (states, d, n) is nearest to given (states, 1, n), each row of
+    change measured by its own size."""
+    size = np.linalg.norm(change, axis=-1, keepdims=True)
+    size = np.where(size > 0.0, size, 1.0)
+    return stacks.transposed(np.linalg.pinv(change / size, rcond=1e-10)) @ stacks.transposed(given) / size
 
 
 def _some(problem: LoopProblem, states: np.ndarray) -> LoopProblem:

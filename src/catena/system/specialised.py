@@ -12,6 +12,7 @@ from catena.mechanism.validation import known
 from catena.structure import Plan
 from catena.system import closed_chains
 from catena.system.evaluation import Evaluator
+from catena.system.settling import Settling
 from catena.system.system import System
 
 _NO_WRENCH = frozenset({"f_ext", "a_base"})
@@ -46,15 +47,17 @@ class SpecialisedSystem(System):
     """A system with the same names and answers as the one it was made from by `System.specialise`. Calls never wait:
     the general code serves until the specialised one has been made."""
 
-    def __init__(self, mechanism: Mechanism, plan: Plan, names: tuple[str, ...]) -> None:
-        super().__init__(mechanism, plan.root, plan.cut)
-        wanted = _usual(self.plan)
+    def __init__(self, mechanism: Mechanism, plan: Plan, settling: Settling, names: tuple[str, ...]) -> None:
+        super().__init__(mechanism, plan.root, plan.cut, settling.accuracy)
+        self._settling.take_over(settling)
+        used = self.effective_plan
+        wanted = _usual(used)
         for name in names:
             known("calculation that can be specialised", name, wanted, repr(mechanism.name))
         chosen = [wanted[name] for name in dict.fromkeys(names)]
-        self._special = Specialiser(self.plan, self._forget_shortest)
+        self._special = Specialiser(used, self._forget_shortest)
         algorithms = frozenset(algorithm.name for algorithm, _ in chosen)
-        self._evaluator = SpecialisedEvaluator(mechanism, self.plan, self._special, algorithms)
+        self._settling.effective = SpecialisedEvaluator(mechanism, used, self._special, algorithms)
         for algorithm, absent in chosen:
             self._special.program(algorithm, absent)
 

@@ -7,9 +7,8 @@ from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from catena.cli.console import Console
-from catena.cli.equations import add_equations, equations_of
-from catena.cli.faults import Exit
+from catena.cli.console import Console, Exit
+from catena.cli.options import add_equations, equations_of
 from catena.cli.parsing import Commands
 from catena.equations.counting import Count
 

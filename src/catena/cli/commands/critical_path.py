@@ -6,11 +6,9 @@ import json
 from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
 
-from catena.cli.completion import any_file
-from catena.cli.console import Console
-from catena.cli.equations import add_equations, equations_of
-from catena.cli.faults import Exit
-from catena.cli.parsing import Commands
+from catena.cli.console import Console, Exit
+from catena.cli.options import add_equations, equations_of
+from catena.cli.parsing import Commands, any_file
 from catena.equations.dataflow import OPERATIONS, STEPS, Costs, DataFlow
 from catena.equations.sums import ORDERS, WRITTEN
 

@@ -6,15 +6,10 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from catena.cli.assignments import by_name
-from catena.cli.completion import names_and_files
-from catena.cli.console import Console
-from catena.cli.faults import Exit, UsageError
-from catena.cli.gallery import names
-from catena.cli.models import resolve
-from catena.cli.options import MODEL, add_state
-from catena.cli.parsing import Commands
-from catena.cli.start import initial_state
+from catena.cli.console import Console, Exit, UsageError
+from catena.cli.models import gallery_names, resolve
+from catena.cli.options import MODEL, add_state, initial_state
+from catena.cli.parsing import Commands, by_name, names_and_files
 from catena.simulation import load_run
 
 ABOUT = "look at a model and move it by its joints, or play a run, in a browser"
@@ -30,7 +25,7 @@ def add(commands: Commands) -> None:
     """The options of the command."""
     parser = commands.add("view", ABOUT, execute, TEXT, EXAMPLES)
     action = parser.add_argument("model", metavar="MODEL", help=f"{MODEL}, or a run (run.nc)")
-    names_and_files(action, "model or run", names(), (".toml", ".py", *RUNS))
+    names_and_files(action, "model or run", gallery_names(), (".toml", ".py", *RUNS))
     add_state(parser)
     parser.add_argument("--ghost", metavar="RUN", type=Path, help="another run to compare with")
     parser.add_argument(

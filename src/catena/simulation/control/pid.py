@@ -23,6 +23,8 @@ from catena.simulation.control.gains import components, effort_limits, gains
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
 from catena.simulation.control.remembered import Remembered
 from catena.simulation.control.symbols import both, join, less, maximum, minimum, where
+from catena.simulation.references import JointPath
+from catena.simulation.references.as_polynomial import InputPath, held
 from catena.simulation.references.protocol import as_system
 from catena.spatial.scalars import is_symbolic
 from catena.system import System
@@ -113,6 +115,14 @@ class PID(Controller):
         q_d, v_d, _ = self._ahead.at(t)
         constants = self._constants if np.ndim(t) == 0 else self._constants[..., None, :]
         return join([q_d[..., self._at_q], v_d[..., self._at], constants])
+
+    def input_paths(self) -> tuple[InputPath, ...] | None:
+        """Return references, gains and limits as polynomials, where the references are."""
+        polynomials = self.path.polynomials() if isinstance(self.path, JointPath) else None
+        if polynomials is None or self._constants.ndim != 1:
+            return None
+        known = [polynomials[joint] for joint in self._joints]
+        return (*(q for q, _ in known), *(v for _, v in known), (held(self._constants), 0))
 
     def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
         """Return tau (..., nv) and the next integrals."""

@@ -24,14 +24,15 @@ from catena.kinematics.closure import loop_kinematics, tree_motions
 from catena.simulation.references.protocol import Motion
 from catena.system import System
 from catena.system.evaluation import Evaluator
+from catena.system.loop_closure import closure
 
 # Newton's method ends at errors of the first size [rad or characteristic lengths], and succeeded below the second.
 DONE, REACHED = 1e-13, 1e-9
 ITERATIONS = 60
 # Damping of the least-squares steps, as a part of the error, and at least.
 DAMPING, LEAST = 1e-3, 1e-14
-# Singular values below this part of the largest are zero, and rates missed by more than the second part of what is at
-# work in them are out of reach.
+# Singular values below this part of the largest, or of 1, are zero, and rates missed by more than the second part of
+# what is at work in them are out of reach.
 RANK, MISSED = 1e-9, 1e-6
 # Loops that are open by e contradict each other by about e, so that neither rank nor reach show below that.
 OPEN_FACTOR = 10.0
@@ -84,7 +85,7 @@ class InverseKinematics:
     def __init__(self, system: System, task: Task, guess: np.ndarray, begin: float, step: float) -> None:
         self.system, self.task = system, task
         self.begin, self.step = begin, step
-        self._runner = Evaluator(system.mechanism, system.plan)
+        self._runner = Evaluator(system.mechanism, system.effective_plan)
         length = characteristic_length(system.plan)
         S = tree_motions(self._runner, guess).S_rows
         self._columns = 1.0 / _sizes(S[:, :3], S[:, 3:] / length)
@@ -116,7 +117,7 @@ class InverseKinematics:
         before = (t < self.begin)[:, None]
         return Motion(q, np.where(before, 0.0, v), np.where(before, 0.0, a))
 
-    # Nodes.
+    # StepRecord.
 
     def _first(self, guess: np.ndarray) -> _Node:
         """The beginning, from the guess or from somewhere around it."""
@@ -195,7 +196,8 @@ class InverseKinematics:
         missing = goal - stacks.apply(A, near / self._columns)
         U, s, Vt = np.linalg.svd(A, full_matrices=False)
         least = np.maximum(RANK, OPEN_FACTOR * opened)[:, None]
-        kept = s > least * np.max(s, axis=-1, initial=0.0, keepdims=True)
+        # Rows are scaled so that one that counts has size 1 or so; all may be rounding.
+        kept = s > least * np.max(s, axis=-1, initial=1.0, keepdims=True)
         inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
         y = stacks.apply(stacks.transposed(Vt), inverse * stacks.apply(stacks.transposed(U), missing))
         left = np.linalg.norm(stacks.apply(A, y) - missing, axis=-1)
@@ -226,7 +228,7 @@ class InverseKinematics:
         A = self.task.rows(q) / self.task.units[:, None]
         if len(self._sizes):
             # The velocity errors of the loops are linear in v: those of unit velocities are the columns of J.
-            J = self.system.closure(q[:, None, :], np.eye(self.system.nv))[1]
+            J = closure(self._runner, q[:, None, :], np.eye(self.system.nv))[1]
             A = np.concatenate([A, stacks.transposed(J / self._sizes)], axis=-2)
         return A * self._columns
 
@@ -241,7 +243,7 @@ class InverseKinematics:
         left = self.task.error(goal, q) / self.task.units
         if not len(self._sizes):
             return left
-        return np.concatenate([left, -self.system.closure(q)[0] / self._sizes], axis=-1)
+        return np.concatenate([left, -closure(self._runner, q)[0] / self._sizes], axis=-1)
 
     def _worst(self, goal: Motion, q: np.ndarray) -> np.ndarray:
         """The largest error (N,) of the task and the loops."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from catena.dynamics.closed.elimination import TRUSTED_CHANGE, TRUSTED_DEFECT
+from catena.dynamics.closed.certified_elimination import TRUSTED_CHANGE, TRUSTED_DEFECT
 from catena.kernels import Sweep, at_ground, with_ground
 from catena.simulation.steps.step_size import GROW, SAFETY, SHRINK, error_ratio, root
 from catena.simulation.steps.tableaus import Tableau
@@ -74,7 +74,7 @@ def decide(method: Tableau | None, corrections: int) -> Sweep:
         # A state that has halted, or come to its end, takes no step, whatever a step of no length looks like.
         ground.accepted = where(ground.dt > 0.0, ground.accepted, 0.0)
         taken = ground.accepted > 0.5
-        ground.t = where(taken, where(ground.last > 0.5, ground.end, ground.t + ground.dt), ground.t)
+        ground.t = where(taken, where(ground.last > 0.5, ground.goal, ground.t + ground.dt), ground.t)
         ground.halt = where(ground.dt > 0.0, where(sure, ground.halt, 1.0), ground.halt)
         ground.t = where(ground.dt > 0.0, ground.t, where(ground.halt > 0.5, ground.t, ground.end))
 
