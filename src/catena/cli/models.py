@@ -11,7 +11,7 @@ import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -39,15 +39,17 @@ USUAL: dict[str, tuple[Any, ...]] = {
 _REFERENCE = re.compile(r"(?P<file>.+\.py):(?P<call>.+)", re.DOTALL | re.IGNORECASE)
 
 
-def resolve(text: str) -> Mechanism:
-    """The mechanism that MODEL stands for. It belongs to the caller alone and may be edited."""
+def resolve(text: str, kinds: Sequence[str] = (), search: Sequence[str] = ()) -> Mechanism:
+    """The mechanism that MODEL stands for. It belongs to the caller alone and may be edited.
+
+    `kinds` are names "module:Class" that a model file may use, and `search` folders that it may reach.
+    """
     reference = read_reference(text)
     if reference is not None:
         return _from_python(*reference, text)
     path = Path(text)
     if path.suffix.lower() in FORMATS or path.is_file() or any(mark in text for mark in "/\\"):
-        _find_modules_beside(path)
-        return load(path)
+        return load(path, search=search, kinds=allowed(path, kinds))
     return _from_gallery(read_call(text), text)
 
 
@@ -126,6 +128,14 @@ def find_function(file: Path, name: str) -> Any:
     except UnknownNameError as error:
         raise UsageError(str(error)) from None
     return getattr(module, name)
+
+
+def allowed(path: Path, kinds: Sequence[str]) -> Sequence[str]:
+    """The kinds that a file may use. Modules beside it are found only if one is allowed: a stranger's folder may hold
+    modules of any name."""
+    if kinds:
+        _find_modules_beside(path)
+    return kinds
 
 
 def _from_python(file: Path, call: Call, text: str) -> Mechanism:

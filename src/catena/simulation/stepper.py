@@ -68,9 +68,9 @@ class Stepper:
         if not system.nv or 0 in self.batch:
             raise StateError(f"Stepper: there is nothing to move in {system.mechanism.name!r}.")
         self._states = int(np.prod(self.batch, dtype=int))
-        self._acting = Excitation(self.problem, self.batch)
+        self._excitation = Excitation(self.problem, self.batch)
         self._drift = Drift(system, drift, q.reshape(-1, system.nq)[0])
-        self._mover = Mover(self._acting, self._drift, None, np.inf, _ignore)
+        self._mover = Mover(self._excitation, self._drift, None, np.inf, _ignore)
         self._mover.begin(self._states, self.size)
         self._prepare()
         self._tau = np.zeros((self._states, system.nv))
@@ -113,8 +113,8 @@ class Stepper:
             raise StateError(f"Stepper: t is {shown(t)}; give a time in seconds.")
         self.t = float(t)
         self._q[:], self._v[:] = self._start
-        if self._acting.motion:
-            self._q[:], self._v[:], _ = self._acting.imposed(self.t, self._q, self._v)
+        if self._excitation.motion:
+            self._q[:], self._v[:], _ = self._excitation.imposed(self.t, self._q, self._v)
         self._since = 0
 
     @property
@@ -155,7 +155,7 @@ class Stepper:
     def _take(self, tau: Any) -> None:
         """Take over the joint forces tau (..., nv) within the limits of actuators; raise an error if their shape is
         wrong."""
-        excitation, nv = self._acting, self.system.nv
+        excitation, nv = self._excitation, self.system.nv
         if type(tau) is not np.ndarray or tau.dtype != np.float64:
             try:
                 tau = real_array(tau)

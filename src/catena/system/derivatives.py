@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from catena import dynamics
-from catena.dynamics.closed.elimination import is_for, is_trusted
+from catena.dynamics.closed.certified_elimination import is_for, is_trusted
 from catena.dynamics.closed.problem import RANK_TOLERANCE
 from catena.dynamics.forward_derivatives import forward_derivatives
 from catena.dynamics.inverse_derivatives import inverse_derivatives

@@ -33,7 +33,7 @@ def add(commands: Commands) -> None:
 
 def execute(arguments: Namespace, console: Console) -> int:
     """Print tables, or everything as JSON. The parts are told even if no closed state is found."""
-    system = resolve(arguments.model).system()
+    system = resolve(arguments.model, arguments.kind, arguments.search).system()
     about = describe(system)
     if not arguments.json:
         _print_parts(about, console)

@@ -130,7 +130,7 @@ def _default(name: str) -> float:
 
 def execute(arguments: Namespace, console: Console) -> int:
     """Simulate the model that was asked for."""
-    return perform(resolve(arguments.model), arguments, console)
+    return perform(resolve(arguments.model, arguments.kind, arguments.search), arguments, console)
 
 
 def perform(mechanism: Mechanism, arguments: Namespace, console: Console) -> int:

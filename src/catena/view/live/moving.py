@@ -87,8 +87,11 @@ class Mover:
         for _ in range(STEPS):
             pose = np.asarray(s.body_poses(q)[body])
             away = to - pose[:3, :3] @ point - pose[:3, 3]
-            if np.linalg.norm(away) < 1e-7 * self.extent:
+            far = float(np.linalg.norm(away))
+            if far < 1e-7 * self.extent:
                 break
+            # A place out of reach is approached from where the point can be: a long pull would swing across it.
+            away = away * min(1.0, LONGEST * self.extent / far)
             twist = s.jacobian(q, body)
             J = pose[:3, :3] @ (twist[3:] - np.cross(point, twist[:3].T).T)
             answers = self._answers(q, J)

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 import secrets
+import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -67,9 +69,10 @@ class Server:
         return origin is None or origin == f"http://{host}"
 
     def close(self) -> None:
-        """Stop listening; what is under way is finished."""
+        """Stop listening, and end the connections that browsers keep open."""
         self._server.shutdown()
         self._server.server_close()
+        self._server.end_connections()
         self._thread.join(timeout=5.0)
 
 
@@ -77,6 +80,24 @@ class _Listener(ThreadingHTTPServer):
     daemon_threads = True
     # A port that another server listens on is not to be shared with it.
     allow_reuse_address = False
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        self._open: set[socket.socket] = set()
+        super().__init__(address, handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def end_connections(self) -> None:
+        """Hang up on everybody."""
+        for connection in list(self._open):
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A connection that breaks is not worth a word on the terminal."""

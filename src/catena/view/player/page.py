@@ -11,7 +11,9 @@ from typing import Any
 from catena.view.movie import Movie
 from catena.view.player.payload import payload
 
-SCRIPTS = ("renderer.js", "orbit.js", "plots.js", "live.js", "player.js")
+SCRIPTS = ("renderer.js", "orbit.js", "plots.js", "player.js")
+LIVE = "live.js"
+"""What asks questions of Python; pages that are only played do without it."""
 # The page may run what is in it and talk to the place it came from, and nothing else.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src {talk}; "
@@ -47,7 +49,7 @@ def fragment(movie: Movie, name: str, live: dict[str, Any] | None = None) -> str
     )
     return (
         f'<div id="{name}"></div>\n<script type="application/json" id="{name}-data">{text}</script>\n'
-        f"<script>(() => {{\n{_scripts()}\n{start}\n}})();</script>"
+        f"<script>(() => {{\n{_scripts(bool(live))}\n{start}\n}})();</script>"
     )
 
 
@@ -57,8 +59,8 @@ def styles() -> str:
 
 
 @cache
-def _scripts() -> str:
-    return "\n".join(_text(name) for name in SCRIPTS)
+def _scripts(live: bool) -> str:
+    return "\n".join(_text(name) for name in (*SCRIPTS, *([LIVE] if live else [])))
 
 
 @cache

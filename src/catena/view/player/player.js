@@ -197,7 +197,7 @@ class Player {
   kept_scene(index) {
     if (this.kept.has(index)) return this.kept.get(index);
     const scene = this.data.scenes[index], gl = this.renderer, many = scene.bodies.length;
-    const around = many > (gl.is_software ? 30 : 400) ? 8 : many > 120 || gl.is_software ? 10 : 18;
+    const around = gl.is_software ? (many > 30 ? 8 : many > 16 ? 10 : 18) : many > 400 ? 8 : many > 120 ? 12 : 24;
     const surfaces = { cylinder: unit_cylinder(around), ball: unit_ball(around), box: unit_box() }, smooth = [], facets = [];
     const rows_for = (source) => {
       const parts = decode(source.part, Uint16Array), maps = decode(source.map, Float32Array), taper = source.taper ? decode(source.taper, Float32Array) : null, rows = [];
@@ -221,7 +221,7 @@ class Player {
       if (form === "gap") lines.push(...p, a, ...r, b, ...rgb(colour), 1.6, 1);
     }
     const heaviest = Math.max(...scene.masses.map(([, mass]) => mass), 1e-12), marks = [], ball = unit_ball(16);
-    for (const [body, mass, com] of scene.masses) { const r = 1.15 * scene.radius * Math.max(0.7, Math.min(1.5, 1.6 * Math.cbrt(mass / heaviest))); for (const shade of [2, 3]) marks.push([octants(ball, shade === 3), [r, 0, 0, com[0], 0, r, 0, com[1], 0, 0, r, com[2], 1, 1, 1, 0, body, shade]]); }
+    for (const [body, mass, com] of scene.masses) { const r = scene.radius * Math.max(0.6, Math.min(1.1, 1.2 * Math.cbrt(mass / heaviest))); for (const shade of [2, 3]) marks.push([octants(ball, shade === 3), [r, 0, 0, com[0], 0, r, 0, com[1], 0, 0, r, com[2], 1, 1, 1, 0, body, shade]]); }
     const triads = [], triad = (m, body) => { for (let k = 0; k < 3; k++) { const o = [m[3], m[7], m[11]], z = [m[k], m[4 + k], m[8 + k]]; triads.push(...stretched(o, add(o, z, 5 * scene.radius), 0.22 * scene.radius), ...rgb(AXES[k]), 0, body, 1); } };
     scene.bodies.forEach((_, body) => triad([1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0], body)); for (const [, body, m] of scene.frames) triad(m, body);
     const kept = { scene, batches, shades, lines: gl.lines(lines), masses: gl.batch(marks), triads: gl.batch([[unit_cylinder(8), triads]]), moving: gl.batch(), arrows: gl.batch(), rod: unit_cylinder(around), coils: unit_coils(), shaft: unit_cylinder(10) };
@@ -257,7 +257,7 @@ class Player {
     gl.set_poses(this.rows); this.follow(scene);
     const style = getComputedStyle(this.root), colour = (name) => rgb(style.getPropertyValue(name).trim());
     const eye = this.eye, camera = eye.matrix(), light = unit_of(add(add(scaled(eye.towards, 0.55), eye.up, 0.75), eye.right, -0.4));
-    const look = { camera, light, up: eye.up, towards: eye.towards, paper: colour("--scene"), floor: colour("--floor"), grid: colour("--grid") };
+    const look = { camera, light, up: eye.up, towards: eye.towards, paper: colour("--scene"), lift: style.getPropertyValue("--dark").trim() === "1" ? 1 : 0, size: [this.stage.clientWidth, this.stage.clientHeight], floor: colour("--floor"), grid: colour("--grid") };
     this.spans(kept); this.look = look;
     const solids = [...kept.batches, kept.moving];
     gl.begin(look);
@@ -324,7 +324,7 @@ class Player {
         const frame = scene.frames.find((f) => f[0] === name), body = frame ? frame[1] : scene.bodies.indexOf(name), point = frame ? [frame[2][3], frame[2][7], frame[2][11]] : [0, 0, 0];
         if (body < 0) return;
         const way = Array.from(segment.t, (_, k) => { rows_of(segment.poses, 7 * (k * segment.bodies + body), rows, 0); return carried(rows, 0, point); }), data = [];
-        for (let k = 0; k + 1 < way.length; k++) data.push(...way[k], 0, ...way[k + 1], 0, ...rgb(TRACES[n % TRACES.length]), 1.1, 0);
+        for (let k = 0; k + 1 < way.length; k++) data.push(...way[k], 0, ...way[k + 1], 0, ...rgb(TRACES[n % TRACES.length]), 2, 0);
         this.trails.lines.push(this.renderer.lines(data));
       });
     }

@@ -26,7 +26,7 @@ const SOLID_FRAGMENT = `#version 300 es
 precision highp float;
 in vec3 world_normal; in vec3 world; in vec3 colour; flat in vec2 id; flat in float quarters;
 uniform vec3 light; uniform vec3 up; uniform vec3 towards; uniform float alpha; uniform bool facets;
-uniform int purpose; uniform vec3 plain; uniform float chosen;
+uniform int purpose; uniform vec3 plain; uniform float chosen; uniform float lift;
 out vec4 painted;
 void main() {
   if (purpose == 1) {
@@ -39,6 +39,8 @@ void main() {
   n = normalize(n);
   if (facets && dot(n, towards) < 0.0) n = -n;
   vec3 base = colour;
+  // Dark parts are to be seen before a dark ground as well.
+  base = mix(base, vec3(0.72, 0.78, 0.85), 0.5 * lift * smoothstep(0.5, 0.15, dot(base, vec3(0.3, 0.6, 0.1))));
   if (quarters > 0.5) base = mix(vec3(0.97), vec3(0.11, 0.14, 0.18), step(1.5, quarters));
   if (chosen == id.y && chosen > 0.5) base = mix(base, vec3(1.0, 0.78, 0.2), 0.45);
   float lit = max(dot(n, light), 0.0), sky = 0.5 + 0.5 * dot(n, up);
@@ -283,7 +285,7 @@ class Renderer {
     gl.useProgram(u.made); gl.bindTexture(gl.TEXTURE_2D, this.texture);
     gl.uniformMatrix4fv(u.camera, false, look.camera); gl.uniform1i(u.offset, offset); gl.uniform3fv(u.up, look.up);
     gl.uniform3fv(u.light, look.light); gl.uniform3fv(u.towards, look.towards); gl.uniform1f(u.alpha, alpha);
-    gl.uniform1i(u.purpose, purpose); gl.uniform3fv(u.plain, plain); gl.uniform1f(u.chosen, chosen);
+    gl.uniform1i(u.purpose, purpose); gl.uniform3fv(u.plain, plain); gl.uniform1f(u.chosen, chosen); gl.uniform1f(u.lift, look.lift || 0);
     gl.uniform1i(u.flat_on_floor, purpose === 2 ? 1 : 0); gl.uniform1f(u.level, level);
     if (alpha < 1) gl.enable(gl.BLEND);
     if (purpose === 2) gl.depthMask(false);
@@ -301,7 +303,7 @@ class Renderer {
     if (!lines.instances) return;
     const gl = this.gl, u = this.line;
     gl.useProgram(u.made); gl.bindTexture(gl.TEXTURE_2D, this.texture); gl.uniformMatrix4fv(u.camera, false, this.look.camera);
-    gl.uniform2f(u.size, this.canvas.width, this.canvas.height); gl.uniform1f(u.alpha, alpha);
+    gl.uniform2f(u.size, ...this.look.size); gl.uniform1f(u.alpha, alpha);
     gl.enable(gl.BLEND); gl.bindVertexArray(lines.array); gl.drawElements(gl.TRIANGLES, 6 * lines.instances, gl.UNSIGNED_INT, 0);
     gl.bindVertexArray(null); gl.disable(gl.BLEND);
   }
