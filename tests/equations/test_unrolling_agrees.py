@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.dynamics.closed.elimination import is_trusted
+from catena.dynamics.closed.certified_elimination import is_trusted
 from catena.dynamics.loop_elimination import columns_for, loop_elimination
 from catena.joints import Sdof
 from catena.mechanism.generators import arm7, four_bar, nested_loops, random_mechanism, stewart, walker

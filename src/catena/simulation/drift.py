@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from catena.dynamics.closed.elimination import is_for
+from catena.dynamics.closed.certified_elimination import is_for
 from catena.errors import StateError
 from catena.given import is_not_negative, is_positive, shown
 from catena.kinematics.scales import scales_of

@@ -15,7 +15,7 @@ from catena.system import System
 Wrenches = Mapping[str, np.ndarray]
 
 
-def acting(
+def applied(
     system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches
 ) -> tuple[np.ndarray, dict[str, np.ndarray] | None]:
     """All joint forces (..., nv) and wrenches on bodies at these states: `tau` and `wrenches`, and the elements."""
@@ -30,7 +30,7 @@ def accelerations(
     system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, driven: Wrenches
 ) -> np.ndarray:
     """vdot (..., nv), in which joints accelerate as `driven`, {joint: (..., nv of the joint)}, has it."""
-    given, f_ext = acting(system, q, v, tau, wrenches)
+    given, f_ext = applied(system, q, v, tau, wrenches)
     if not driven:
         return system.forward_dynamics(q, v, given, f_ext=f_ext)
     return system.hybrid_dynamics(q, v, given, driven, f_ext=f_ext)[0]
@@ -40,7 +40,7 @@ def with_drives(
     system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, driven: Wrenches
 ) -> np.ndarray:
     """The joint forces tau (..., nv) and, at `driven` joints, what makes them accelerate so."""
-    given, f_ext = acting(system, q, v, tau, wrenches)
+    given, f_ext = applied(system, q, v, tau, wrenches)
     total = system.hybrid_dynamics(q, v, given, driven, f_ext=f_ext)[1]
     found = np.array(np.broadcast_to(tau, total.shape))
     for joint in driven:

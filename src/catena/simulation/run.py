@@ -12,17 +12,17 @@ from catena.errors import CatenaError, LoopError, StateError
 from catena.given import is_positive, shown
 from catena.kinematics.scales import scales_of
 from catena.simulation import loads
-from catena.simulation.acting import Acting
 from catena.simulation.arguments import event_list, initial_state, sample_times
+from catena.simulation.compiled_law import CompiledLaw
 from catena.simulation.dense import interpolate
 from catena.simulation.drift import Drift
 from catena.simulation.events import INSIDE, Event, crossings, locate
-from catena.simulation.laws import CompiledLaw
+from catena.simulation.excitation import Excitation
 from catena.simulation.methods import SOLVERS
 from catena.simulation.moving import Mover
-from catena.simulation.nodes import Nodes, Passed
 from catena.simulation.problem import Problem
 from catena.simulation.progress import Progress
+from catena.simulation.step_record import Passed, StepRecord
 from catena.simulation.steps.work import SOURCES
 from catena.simulation.stiff import StiffSteps
 from catena.simulation.trajectory import Found, Trajectory
@@ -71,7 +71,7 @@ class Steps(Protocol):
         v: np.ndarray,
         tau: np.ndarray,
         end: float | np.ndarray,
-        nodes: Nodes | None,
+        nodes: StepRecord | None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Move all states to `end`, and add what they pass to `nodes`."""
 
@@ -100,30 +100,30 @@ class Run:
         self.v = np.array(np.broadcast_to(v, (*self.batch, system.nv)).reshape(-1, system.nv))
         self.t = np.zeros(len(self.q))
         self.times = sample_times(samples, self.duration, bool(self.batch))
-        self.acting = Acting(problem, self.batch)
+        self.excitation = Excitation(problem, self.batch)
         if problem.integrator not in SOLVERS:
-            self.acting.use_paths()
-        if self.acting.motion:
-            self.q, self.v, _ = self.acting.imposed(0.0, self.q, self.v)
+            self.excitation.use_paths()
+        if self.excitation.motion:
+            self.q, self.v, _ = self.excitation.imposed(0.0, self.q, self.v)
         self.drift = Drift(system, problem.drift, self.q[0])
         if self.drift.closed:
             self._require_closed()
         self.progress = Progress(self.duration, progress)
-        self.law = problem.integrator not in SOLVERS and CompiledLaw.fits(self.acting, self.duration)
-        if self.law and CompiledLaw(self.acting).asked != "due":
-            self.acting.use_law_paths()
+        self.law = problem.integrator not in SOLVERS and CompiledLaw.fits(self.excitation, self.duration)
+        if self.law and CompiledLaw(self.excitation).asked != "due":
+            self.excitation.use_law_paths()
         self.dense = self._needs_all_nodes()
         self.mover = self._mover()
         self.found: list[Found] = []
         self.ended = ""
         self.going = np.ones(len(self.q), dtype=bool)
-        self.tau = self.acting.command(0.0, self.q, self.v)
+        self.tau = self.excitation.command(0.0, self.q, self.v)
         if self.law:
             # The loop asks the law itself, from the first step on.
-            self.acting.control.start(system, self.batch)  # type: ignore[union-attr]
+            self.excitation.control.start(system, self.batch)  # type: ignore[union-attr]
         self.held = problem.control is None or problem.rate is not None
         self.mover.begin(len(self.q), problem.step or min(1e-2, 1e-2 * self.duration))
-        self.nodes = Nodes(self.q, self.v, self.tau, self.mover.works().shape[-1])
+        self.nodes = StepRecord(self.q, self.v, self.tau, self.mover.works().shape[-1])
         self.locator: Steps | None = None
 
     def _needs_all_nodes(self) -> bool:
@@ -142,13 +142,13 @@ class Run:
     def _mover(self, alone: bool = False) -> Steps:
         """What moves the states; `alone` one that moves states between two of their steps. Forces of a sampled
         controller are held there."""
-        acting, tick = self.acting, (_ignore if alone else self.progress.tick)
+        excitation, tick = self.excitation, (_ignore if alone else self.progress.tick)
         if self.problem.integrator in SOLVERS:
-            return StiffSteps(acting, self.drift, tick)
+            return StiffSteps(excitation, self.drift, tick)
         inside = self.law and not (alone and self.problem.rate is not None)
-        law = CompiledLaw(acting) if inside else None
+        law = CompiledLaw(excitation) if inside else None
         method = "rk4" if alone and self.problem.integrator == "abm4" else None
-        mover = Mover(acting, self.drift, law, self.duration, tick, method)
+        mover = Mover(excitation, self.drift, law, self.duration, tick, method)
         mover.is_narrow = alone and len(self.q) == 1
         return mover
 
@@ -176,13 +176,13 @@ class Run:
     def _stops(self) -> list[float]:
         """Times that no step passes: samples of the controller, and with fixed steps those that are recorded."""
         stops = [np.array([self.duration])]
-        if self.acting.rate is not None and not self.law:
-            count = int(np.ceil(self.duration * self.acting.rate * (1.0 - SAME)))
-            stops.append(np.arange(1, count) / self.acting.rate)
+        if self.excitation.rate is not None and not self.law:
+            count = int(np.ceil(self.duration * self.excitation.rate * (1.0 - SAME)))
+            stops.append(np.arange(1, count) / self.excitation.rate)
         if self.times is not None and not self.dense:
             stops.append(self.times[1:])
-        if self.acting.paths is not None:
-            stops.append(self.acting.paths.knots(self.duration))
+        if self.excitation.paths is not None:
+            stops.append(self.excitation.paths.knots(self.duration))
         if any(event.terminal for event in self.events):
             # Nothing is computed far beyond an end that may come early.
             stops.append(np.linspace(0.0, self.duration, LOOKS + 1)[1:])
@@ -209,20 +209,20 @@ class Run:
     def _ask_controller(self, t: float) -> None:
         """The control forces from the time t on: of a sampled controller if a sample is due, of one that is always
         asked for the record."""
-        if self.law or self.acting.control is None or t >= self.duration * (1.0 - SAME):
+        if self.law or self.excitation.control is None or t >= self.duration * (1.0 - SAME):
             return
-        if self.acting.rate is not None:
-            samples = t * self.acting.rate
+        if self.excitation.rate is not None:
+            samples = t * self.excitation.rate
             if abs(samples - round(samples)) > 1e-6:
                 return
             # What a method remembers of the forces before does not hold any more.
             self.mover.forget()
-        if self.acting.rate is not None or not self.dense:
+        if self.excitation.rate is not None or not self.dense:
             going = self.going if self.batch else slice(None)
             if np.all(self.going):
-                self.tau = self.acting.command(t, self.q, self.v)
+                self.tau = self.excitation.command(t, self.q, self.v)
             else:
-                self.tau[going] = self.acting.command(t, self.q, self.v)[going]
+                self.tau[going] = self.excitation.command(t, self.q, self.v)[going]
 
     # Events.
 
@@ -301,12 +301,12 @@ class Run:
                 rows = list(self._sampled(t, rows, np.minimum(times, t[:, -1:])))
             q, v, work, tau = (x.reshape(*self.batch, *x.shape[1:]) for x in rows)
         wrenches = self._wrenches(times, q, v)
-        moved = [self.acting.prescribed(float(x)) for x in times] if self.acting.motion else []
+        moved = [self.excitation.prescribed(float(x)) for x in times] if self.excitation.motion else []
         driven = {
             name: np.broadcast_to(
                 np.stack([m[name][2] for m in moved]), (*q.shape[:-1], moved[0][name][2].shape[-1])
             )
-            for name in self.acting.motion
+            for name in self.excitation.motion
         }
         if driven:
             with suppress(CatenaError):
@@ -318,15 +318,15 @@ class Run:
 
     def _wrenches(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """The wrenches (..., samples, 6) that were given, each in the axes of its frame."""
-        if not self.acting.forces:
+        if not self.excitation.forces:
             return {}
         rows = [
-            self.acting.wrenches(float(t), *(x[..., k, :].reshape(-1, x.shape[-1]) for x in (q, v)))
+            self.excitation.wrenches(float(t), *(x[..., k, :].reshape(-1, x.shape[-1]) for x in (q, v)))
             for k, t in enumerate(times)
         ]
         return {
             frame: np.stack([row[frame] for row in rows], axis=1).reshape(*q.shape[:-1], 6)
-            for frame in self.acting.forces
+            for frame in self.excitation.forces
         }
 
     @staticmethod
@@ -339,9 +339,9 @@ class Run:
         """What the controller gives to states (states, ...) at their times t (states,)."""
         times = np.where(np.isfinite(t), t, 0.0)
         if np.all(times == times[0]):
-            return self.acting.command(float(times[0]), q, v)
+            return self.excitation.command(float(times[0]), q, v)
         rows = [
-            self.acting.command(float(x), q[k : k + 1], v[k : k + 1], np.array([k]))[0]
+            self.excitation.command(float(x), q[k : k + 1], v[k : k + 1], np.array([k]))[0]
             for k, x in enumerate(times)
         ]
         return np.array(rows)

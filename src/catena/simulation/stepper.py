@@ -10,9 +10,9 @@ import numpy as np
 from catena.errors import SimulationError, StateError
 from catena.given import is_finite, is_one_of, is_positive, real_array, shown
 from catena.kernels import Session
-from catena.simulation.acting import Acting
 from catena.simulation.arguments import initial_state
 from catena.simulation.drift import Drift, Remedy
+from catena.simulation.excitation import Excitation
 from catena.simulation.faults import joint_of
 from catena.simulation.methods import ADAPTIVE, FIXED_STEPS
 from catena.simulation.moving import RUNAWAY, Mover
@@ -67,7 +67,7 @@ class Stepper:
         if not system.nv or 0 in self.batch:
             raise StateError(f"Stepper: there is nothing to move in {system.mechanism.name!r}.")
         self._states = int(np.prod(self.batch, dtype=int))
-        self._acting = Acting(self.problem, self.batch)
+        self._acting = Excitation(self.problem, self.batch)
         self._drift = Drift(system, drift, q.reshape(-1, system.nq)[0])
         self._mover = Mover(self._acting, self._drift, None, np.inf, _ignore)
         self._mover.begin(self._states, self.size)
@@ -153,7 +153,7 @@ class Stepper:
 
     def _take(self, tau: Any) -> None:
         """Forces in the right shape, within the limits of actuators."""
-        acting, nv = self._acting, self.system.nv
+        excitation, nv = self._acting, self.system.nv
         if type(tau) is not np.ndarray or tau.dtype != np.float64:
             try:
                 tau = real_array(tau)
@@ -172,8 +172,8 @@ class Stepper:
             raise StateError(
                 f"Stepper: tau has shape {tau.shape}; it must fit to {(*self.batch, nv)}."
             ) from None
-        if acting.is_limited:
-            np.clip(self._given, acting.low, acting.high, out=self._given)
+        if excitation.is_limited:
+            np.clip(self._given, excitation.low, excitation.high, out=self._given)
 
     def _advance(self) -> None:
         """The same step in pieces, where Python is asked or care is needed."""

@@ -363,7 +363,7 @@ class Trajectory:
 
     @cached_property
     def _reactions(self) -> dict[str, np.ndarray]:
-        tau, f_ext = loads.acting(self.system, self.q, self.v, self.tau, self.wrenches)
+        tau, f_ext = loads.applied(self.system, self.q, self.v, self.tau, self.wrenches)
         known_motion = self.acceleration if self.driven else None
         return self.system.reactions(self.q, self.v, tau, f_ext=f_ext, vdot=known_motion)
 

@@ -12,13 +12,12 @@ from catena.dynamics.closed import (
     LoopProblem,
     LoopSolution,
     absolute,
-    elimination,
     joint_multipliers,
     kkt,
     minimal,
     reference_member,
 )
-from catena.dynamics.closed.elimination import is_for, is_trusted
+from catena.dynamics.closed.certified_elimination import elimination, is_for, is_trusted
 from catena.dynamics.closed.problem import row_weight
 from catena.dynamics.closed.square_root import constrained, divide_lower, divide_upper, effective
 from catena.dynamics.loop_elimination import columns_for, loop_elimination, loop_wrenches

@@ -23,7 +23,7 @@ from catena.kinematics import stacks
 from catena.mechanism import GROUND, LIMITS
 from catena.mechanism.validation import known
 from catena.spatial import Motion, Transform
-from catena.system import closing
+from catena.system import loop_closure
 from catena.system.placed_forces import applied_wrench, place_forces, place_frictions
 from catena.system.settling import Settling
 
@@ -207,7 +207,7 @@ class Elements:
         settling = self._settling.in_own_plan()
         own, neutral = settling.effective, settling.neutral
         try:
-            q = closing.assemble(own, own.mechanism.initial.q, neutral, 1e-5)
+            q = loop_closure.assemble(own, own.mechanism.initial.q, neutral, 1e-5)
         except CatenaError:
             q = neutral
         return motion_problem(own, q)

@@ -15,8 +15,8 @@ from catena.kinematics import stacks
 from catena.kinematics.closure import LoopState, loop_states, tree_motions
 from catena.kinematics.near_redundancy import NearRedundancy, looks_redundant, near_redundancy
 from catena.structure import plan as planned
-from catena.system.closing import closure
 from catena.system.evaluation import Evaluator
+from catena.system.loop_closure import closure
 
 # So many configurations are looked at. One will do unless the constraints happen to be redundant just there.
 LOOKS = 4

@@ -28,7 +28,7 @@ from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.structure import Plan, plan
-from catena.system import arrays, closed_chains, closing, derivatives, wrenches
+from catena.system import arrays, closed_chains, derivatives, loop_closure, wrenches
 from catena.system.actuation import warn_of_idle_actuators
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
@@ -61,7 +61,7 @@ class System:
         accuracy: float = ACCURACY,
     ) -> None:
         self._begin(mechanism, plan(mechanism, root=root, cut=cut), accuracy)
-        warn_of_idle_actuators(mechanism, self._plan, stacklevel=4)
+        warn_of_idle_actuators(mechanism, self._plan, stacklevel=3)
 
     def _begin(self, mechanism: Mechanism, made: Plan, accuracy: float) -> None:
         self._mechanism = mechanism
@@ -245,8 +245,8 @@ class System:
         start = self.neutral() if guess is None else self._evaluator.checked(kinematics.integrate, "q", guess)
         self._evaluator.check_positions("guess", start)
         self.settle()
-        q = closing.assemble(self._evaluator, given, start, slack)
-        return closing.assemble(self._evaluator, given, start, slack) if self.settle(q) else q
+        q = loop_closure.assemble(self._evaluator, given, start, slack)
+        return loop_closure.assemble(self._evaluator, given, start, slack) if self.settle(q) else q
 
     def velocity(self, q: Any, given: Mapping[str, Any], slack: float = 1e-5) -> np.ndarray:
         """The velocity, shape (..., nv), of the closed mechanism in which joints move as given.
@@ -260,7 +260,7 @@ class System:
         q = self._evaluator.checked(kinematics.integrate, "q", q)
         self._evaluator.check_positions("q", q)
         self.settle(q)
-        return closing.velocity(self._evaluator, q, given, slack)
+        return loop_closure.velocity(self._evaluator, q, given, slack)
 
     def closure(self, q: Any, v: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """The position errors [rad or m] and velocity errors of the loops, each of shape (..., constraints), loop
@@ -271,7 +271,7 @@ class System:
         """
         self.settle()
         if self._settling.found is None:
-            return closing.closure(self._evaluator, q, v)
+            return loop_closure.closure(self._evaluator, q, v)
         q = self._evaluator.checked(kinematics.integrate, "q", q)
         rates = None if v is None else self._evaluator.checked(kinematics.integrate, "qd", v)
         return self._settling.kept_errors(q, rates)
@@ -285,18 +285,18 @@ class System:
         """
         self.settle()
         if held is None:
-            near, rates = closing.project(self._evaluator, q, v)
+            near, rates = loop_closure.project(self._evaluator, q, v)
         else:
             names = arrays.as_list("held", held, str, "joints")
             components = [k for joint in names for k in range(self.nv)[self.slice_v(joint)]]
-            near, rates = closing.project_holding(self._evaluator, q, v, np.array(components, dtype=int))
+            near, rates = loop_closure.project_holding(self._evaluator, q, v, np.array(components, dtype=int))
         return near if v is None else (near, rates)
 
     def correction(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
         """The least changes (..., nv) of position and velocity, in the sense of kinetic energy, that close the loops to
         first order: J dq = -(position error), J dv = -(velocity error)."""
         self.settle()
-        return closing.correction(self._evaluator, q, v)
+        return loop_closure.correction(self._evaluator, q, v)
 
     def pulled(self, q: Any, v: Any, stiffness: float, damping: float) -> np.ndarray:
         """The part of the accelerations (states, nv) that forces at the loops have, which pull them together:
@@ -305,7 +305,7 @@ class System:
         _, q, v = self._states(q, v)
         stiffness = arrays.as_number("stiffness", stiffness, "a stiffness")
         self.settle()
-        return closing.pulled(
+        return loop_closure.pulled(
             self._evaluator, q, v, stiffness, arrays.as_number("damping", damping, "a damping")
         )
 

@@ -7,7 +7,8 @@ import pytest
 import catena as ct
 from benchmarks.states import closed_states
 from benchmarks.timing import best_of
-from catena.dynamics.closed import LoopProblem, elimination
+from catena.dynamics.closed import LoopProblem
+from catena.dynamics.closed.certified_elimination import elimination
 from catena.mechanism.generators import four_bar, walker
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.closed.elimination import is_for, is_trusted
+from catena.dynamics.closed.certified_elimination import is_for, is_trusted
 from catena.dynamics.closed.inertia_root import rooted
 from catena.dynamics.closed.problem import LoopProblem, row_scale
 from catena.dynamics.closed.square_root import constrained, divide_lower, solve_upper

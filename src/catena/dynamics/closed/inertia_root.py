@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -63,6 +64,12 @@ class BodyRoots:
         self.passes_on = ~np.all(roots > 0.0, axis=-1)
 
 
+@lru_cache(maxsize=64)
+def body_roots(plan: Plan) -> BodyRoots:
+    """The square roots of the inertias of a plan, kept for its next states."""
+    return BodyRoots(plan)
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """W (states, rows, nv), r (states, rows) and f (states, nv) of some states, and `summed` (states, rows, nv), the
@@ -92,7 +99,7 @@ def tree_rows(
 ) -> Iterator[tuple[slice, Rows]]:
     """Portions of the states and their rows; f has what bodies pass on of the wrenches f_ext (states, 6 n) and of their
     gyroscopic moments. `lent` (6,) is the square root of an inertia that every node has besides its own."""
-    roots = BodyRoots(plan)
+    roots = body_roots(plan)
     rows = (6 if lent is None else 12) * (plan.n - 1)
     size = max(1, PORTION // max(1, rows * plan.nv))
     for first in range(0, len(motions.v), size):
@@ -146,6 +153,9 @@ def _triangular(rows: Rows, least: float) -> tuple[np.ndarray, np.ndarray, np.nd
     """L, Q^T r, and whether (states,) all motions move more inertia than the part `least` of what was summed up."""
     nv = rows.W.shape[-1]
     whole = np.concatenate([rows.W, rows.r[..., None]], axis=-1)
+    # Reflections keep the digits of small rows if the large ones come first.
+    order = np.argsort(-np.max(np.abs(rows.W), axis=-1, initial=0.0), axis=-1)
+    whole = np.take_along_axis(whole, order[..., None], axis=-2)
     R = np.asarray(np.linalg.qr(whole, mode="r"))[:, :nv]
     diagonal = np.diagonal(R, axis1=-2, axis2=-1)
     R = R * np.where(diagonal < 0.0, -1.0, 1.0)[..., None]

@@ -8,8 +8,8 @@ bodies that it joins.
 from dataclasses import replace
 from typing import Any
 
-from catena.dynamics.loop_elimination.closing import measure_and_hold, stand
 from catena.dynamics.loop_elimination.feedback import Pair
+from catena.dynamics.loop_elimination.least_change import measure_and_hold, stand
 from catena.dynamics.loop_elimination.steps import accelerate, articulate, resting_ground
 from catena.kernels import Algorithm, Entry, Schedule, Sweep, at_ground, each_body, on_call
 from catena.spatial.scalars import array

@@ -23,8 +23,8 @@ from catena.kinematics.assembly import characteristic_length
 from catena.kinematics.closure import loop_kinematics, tree_motions
 from catena.simulation.references.protocol import Motion
 from catena.system import System
-from catena.system.closing import closure
 from catena.system.evaluation import Evaluator
+from catena.system.loop_closure import closure
 
 # Newton's method ends at errors of the first size [rad or characteristic lengths], and succeeded below the second.
 DONE, REACHED = 1e-13, 1e-9
@@ -117,7 +117,7 @@ class InverseKinematics:
         before = (t < self.begin)[:, None]
         return Motion(q, np.where(before, 0.0, v), np.where(before, 0.0, a))
 
-    # Nodes.
+    # StepRecord.
 
     def _first(self, guess: np.ndarray) -> _Node:
         """The beginning, from the guess or from somewhere around it."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from catena.dynamics.closed.elimination import TRUSTED_CHANGE, TRUSTED_DEFECT
+from catena.dynamics.closed.certified_elimination import TRUSTED_CHANGE, TRUSTED_DEFECT
 from catena.kernels import Sweep, at_ground, with_ground
 from catena.simulation.steps.step_size import GROW, SAFETY, SHRINK, error_ratio, root
 from catena.simulation.steps.tableaus import Tableau

@@ -25,9 +25,9 @@ from catena.dynamics import articulated_body
 from catena.dynamics.force_sweeps import GIVEN, SHARED, force_sweeps
 from catena.dynamics.hybrid_dynamics import hybrid_dynamics
 from catena.dynamics.loop_elimination import loop_elimination
-from catena.dynamics.loop_elimination.closing import stand, start_open, start_opening
 from catena.dynamics.loop_elimination.feedback import elimination_with_feedback
 from catena.dynamics.loop_elimination.hybrid import articulate_driven, hybrid_elimination
+from catena.dynamics.loop_elimination.least_change import stand, start_open, start_opening
 from catena.dynamics.loop_elimination.pulling import (
     CALLED as PULL_STEPS,
     PULLING,
@@ -48,15 +48,15 @@ from catena.kernels import (
     with_ground,
 )
 from catena.simulation.steps import work
-from catena.simulation.steps.closing import (
+from catena.simulation.steps.decision import both, certify, decide, keep_first_doubt, larger, settle
+from catena.simulation.steps.multistep import CORRECT, HISTORY, adams_sweeps, remember, scaled
+from catena.simulation.steps.projection import (
     closing_sweeps,
     forget_shift,
     rest,
     shift_positions,
     shift_velocities,
 )
-from catena.simulation.steps.decision import both, certify, decide, keep_first_doubt, larger, settle
-from catena.simulation.steps.multistep import CORRECT, HISTORY, adams_sweeps, remember, scaled
 from catena.simulation.steps.tableaus import Tableau, tableau
 from catena.simulation.steps.variant import LawShape, Numbers, StepVariant
 from catena.spatial.scalars import absolute, array, where

@@ -11,7 +11,7 @@ import numpy as np
 
 from catena.errors import SimulationError
 from catena.kernels import Algorithm
-from catena.simulation.acting import Acting, idle_joint
+from catena.simulation.excitation import Excitation, idle_joint
 from catena.simulation.faults import joint_of
 from catena.simulation.references.as_polynomial import changing
 from catena.simulation.steps.stepping import step_algorithm
@@ -22,46 +22,46 @@ from catena.spatial.scalars import array, where
 class CompiledLaw:
     """A controller that is a formula, for the compiled loop of one run."""
 
-    def __init__(self, acting: Acting) -> None:
-        self.acting, self.law = acting, acting.control
-        law: Any = acting.control
-        self.rate: float | None = acting.rate
+    def __init__(self, excitation: Excitation) -> None:
+        self.excitation, self.law = excitation, excitation.control
+        law: Any = excitation.control
+        self.rate: float | None = excitation.rate
         self.width = np.asarray(law.inputs(0.0)).shape[-1]
-        self.size = law.memory(acting.system)
-        self.asked = self._asked(acting)
-        step = acting.problem.step
+        self.size = law.memory(excitation.system)
+        self.asked = self._asked(excitation)
+        step = excitation.problem.step
         self.every = max(1, round(1.0 / (self.rate * step))) if self.rate and step else 1
-        along = (acting.law_paths or ()) if self.asked != "due" else ()
+        along = (excitation.law_paths or ()) if self.asked != "due" else ()
         self.shape = LawShape(self.size, self.width, self.asked, tuple(changing(along).tolist()))
         self.kept: dict[str, np.ndarray] = {}
 
     @staticmethod
-    def _asked(acting: Acting) -> str:
+    def _asked(excitation: Excitation) -> str:
         """When the step asks the law: always, when it is told so, or at samples that it finds itself."""
-        if acting.rate is None:
+        if excitation.rate is None:
             return "always"
-        return "due" if acting.problem.is_fixed else "timed"
+        return "due" if excitation.problem.is_fixed else "timed"
 
     @staticmethod
-    def fits(acting: Acting, duration: float) -> bool:
+    def fits(excitation: Excitation, duration: float) -> bool:
         """Whether the loop can ask the law by itself: sampled at whole numbers of fixed steps, or otherwise if
         what they are given is known as polynomials."""
-        law: Any = acting.control
-        integrator, step = acting.problem.integrator, acting.problem.step
-        if not getattr(law, "compiles", False) or acting.has_python_elements:
+        law: Any = excitation.control
+        integrator, step = excitation.problem.integrator, excitation.problem.step
+        if not getattr(law, "compiles", False) or excitation.has_python_elements:
             return False
         if len(np.asarray(law.inputs(0.0)).shape) != 1:
             return False
-        if acting.rate is None:
-            return not law.memory(acting.system) and acting.law_paths is not None
+        if excitation.rate is None:
+            return not law.memory(excitation.system) and excitation.law_paths is not None
         # A method with a past would take forces that jump for smooth ones.
         if integrator == "abm4":
             return False
         if step is None:
-            return acting.law_paths is not None
-        if acting.paths is not None and len(acting.paths.knots(duration)):
+            return excitation.law_paths is not None
+        if excitation.paths is not None and len(excitation.paths.knots(duration)):
             return False
-        return all(_is_whole(x) for x in (1.0 / (acting.rate * step), duration / step))
+        return all(_is_whole(x) for x in (1.0 / (excitation.rate * step), duration / step))
 
     def begin(self, states: int) -> None:
         """A run of so many states begins with nothing to remember."""
@@ -95,20 +95,22 @@ def _is_whole(x: float) -> bool:
     return x > 0.5 and abs(x - round(x)) < 1e-9 * x
 
 
-def algorithm_for(variant: StepVariant, law: CompiledLaw | None, acting: Acting) -> Algorithm:
+def algorithm_for(variant: StepVariant, law: CompiledLaw | None, excitation: Excitation) -> Algorithm:
     """The step of a variant with the law and the formulas for wrenches in it; kept as long as the controller, or the
     first of the wrenches, lives, so that its next run finds it."""
-    if law is None and acting.push is None:
+    if law is None and excitation.push is None:
         return step_algorithm(variant)
-    owner: Any = next(iter(acting.forces.values())) if law is None else law.law
+    owner: Any = next(iter(excitation.forces.values())) if law is None else law.law
     kept = _algorithms.setdefault(owner, {})
-    formulas = tuple(w.function for w in acting.forces.values()) if acting.push is not None else ()
-    idle = tuple((int(k), joint_of(acting.system, int(k))) for k in acting.idle)
-    key = (variant, acting.low.tobytes(), acting.high.tobytes(), formulas, idle)
+    formulas = tuple(w.function for w in excitation.forces.values()) if excitation.push is not None else ()
+    idle = tuple((int(k), joint_of(excitation.system, int(k))) for k in excitation.idle)
+    key = (variant, excitation.low.tobytes(), excitation.high.tobytes(), formulas, idle)
     if key not in kept:
         # The law itself would never go while what is kept for it holds it.
-        clipped = None if law is None else partial(_clipped, ref(law.law), acting.low, acting.high, idle)
-        kept[key] = step_algorithm(variant, clipped, acting.push)
+        clipped = (
+            None if law is None else partial(_clipped, ref(law.law), excitation.low, excitation.high, idle)
+        )
+        kept[key] = step_algorithm(variant, clipped, excitation.push)
     return kept[key]
 
 

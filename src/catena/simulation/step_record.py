@@ -23,7 +23,7 @@ class Passed:
     vdot: np.ndarray
 
 
-class Nodes:
+class StepRecord:
     """Times, positions, velocities and works of a number of states, growing as they move on. With each node go the
     control forces and the accelerations at the start of the step that led to it. Works are of so many `sources`."""
 
@@ -56,7 +56,7 @@ class Nodes:
             part = tuple(x[going] for x in part)
         self._parts.append(part)
 
-    def extend(self, other: Nodes) -> None:
+    def extend(self, other: StepRecord) -> None:
         """Append what another has passed since its start."""
         for part in other._parts[1:]:
             self.add(*part)

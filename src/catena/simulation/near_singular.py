@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from catena.dynamics.closed.elimination import is_for, is_trusted
+from catena.dynamics.closed.certified_elimination import is_for, is_trusted
 from catena.dynamics.loop_elimination import columns_for, loop_elimination
 from catena.errors import LoopError
 from catena.kinematics.scales import scales_of
-from catena.simulation.acting import Acting
+from catena.simulation.excitation import Excitation
 from catena.system import System
 
 # How far the fastest joint moves to each side [rad or lengths]; the first distance at which all is regular is taken.
@@ -39,24 +39,24 @@ def is_near_singular(system: System, q: np.ndarray, v: np.ndarray) -> bool:
     return rank > 0 and bool(here[rank - 1] < SMALLER * max(side[rank - 1] for side in sides))
 
 
-def accelerations_beside(
-    acting: Acting, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray
+def accelerations_near_singular(
+    excitation: Excitation, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray
 ) -> np.ndarray | None:
     """The accelerations (1, nv) of one state q (1, nq), v (1, nv) from both sides of it; None if there is nothing
     regular beside it."""
-    speed = float(np.max(np.abs(v / scales_of(acting.system.plan).units)))
+    speed = float(np.max(np.abs(v / scales_of(excitation.system.plan).units)))
     for distance in DISTANCES if speed else ():
-        found = _from_sides(acting, t, q, v, tau, distance / speed)
+        found = _from_sides(excitation, t, q, v, tau, distance / speed)
         if found is not None:
             return found
     return None
 
 
 def _from_sides(
-    acting: Acting, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, time: float
+    excitation: Excitation, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, time: float
 ) -> np.ndarray | None:
     """The mean of the accelerations so much time before and behind, extrapolated with those at twice the time."""
-    system = acting.system
+    system = excitation.system
     sides = np.concatenate([system.integrate(q, v, part * time) for part in (-1.0, 1.0, -2.0, 2.0)])
     try:
         sides, rates = system.project(sides, np.repeat(v, 4, axis=0))
@@ -64,7 +64,7 @@ def _from_sides(
         return None
     if not _is_regular(system, sides, rates).all():
         return None
-    a = acting.accelerations(t, sides, rates, np.repeat(tau, 4, axis=0))
+    a = excitation.accelerations(t, sides, rates, np.repeat(tau, 4, axis=0))
     near, far = a[:2].mean(axis=0, keepdims=True), a[2:].mean(axis=0, keepdims=True)
     return (4.0 * near - far) / 3.0
 

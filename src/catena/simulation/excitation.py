@@ -22,7 +22,7 @@ from catena.system import System
 from catena.system.wrenches import on_nodes
 
 
-class Acting:
+class Excitation:
     """The forces on a batch of states of one system. `batch` is the shape that controllers see."""
 
     def __init__(self, problem: Problem, batch: tuple[int, ...]) -> None:
@@ -168,7 +168,7 @@ class Acting:
         """The joint forces (states, nv) and the wrenches on nodes (states, 6 n) of what does not compile, added to the
         control forces tau."""
         plan = self.system.plan
-        tau, f_ext = loads.acting(self.system, q, v, tau, {})
+        tau, f_ext = loads.applied(self.system, q, v, tau, {})
         return tau, on_nodes(plan, f_ext, lambda name: name) if f_ext else np.zeros((len(q), 6 * plan.n))
 
     def wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
@@ -224,7 +224,7 @@ class Acting:
         """The accelerations (states, nv) under the control forces tau and everything else."""
         given, f_ext = tau, None
         if not self.system.elements.is_empty or self.forces:
-            given, f_ext = loads.acting(self.system, q, v, tau, self.wrenches(t, q, v))
+            given, f_ext = loads.applied(self.system, q, v, tau, self.wrenches(t, q, v))
         if self.motion:
             vdot = {joint: parts[2] for joint, parts in self.prescribed(t).items()}
             return self.system.hybrid_dynamics(q, v, given, vdot, f_ext=f_ext)[0]

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from catena.dynamics.loop_elimination.closing import stand, start_open, start_opening
+from catena.dynamics.loop_elimination.least_change import stand, start_open, start_opening
 from catena.dynamics.loop_elimination.schedule import schedule
 from catena.dynamics.loop_elimination.steps import articulate, resting_ground
 from catena.kernels import OnCall, Schedule, at_ground, with_ground

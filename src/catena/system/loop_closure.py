@@ -10,7 +10,7 @@ from catena.dynamics import articulated_body
 from catena.dynamics.closed.consistent_velocity import consistent_velocity
 from catena.dynamics.closed.motion_problem import motion_problem
 from catena.dynamics.loop_elimination import columns_for
-from catena.dynamics.loop_elimination.closing import (
+from catena.dynamics.loop_elimination.least_change import (
     closure as compiled_closure,
     holds,
     position_correction,
