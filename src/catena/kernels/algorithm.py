@@ -480,8 +480,9 @@ class Algorithm:
     out of most plays. `shared` are fields that bodies and the ground keep where forces find them; those of a spatial
     type come first. `force_outputs` name fields of forces. `component_fields` maps private fields with a row for each
     velocity component, and fields of forces with rows of their own, to the view that such a row is; work on matrices
-    gives names to its `matrix_outputs`. `rests` names a field of the ground that is zero, in a replayed algorithm, where
-    a state has nothing left to do.
+    gives names to its `matrix_outputs`. `rests` names a field of the ground that is zero, in a replayed algorithm,
+    where a state has nothing left to do. Algorithms that differ in their work on matrices only may share their
+    `code`, which is called after one of them.
     """
 
     name: str
@@ -505,6 +506,7 @@ class Algorithm:
     matrix_outputs: tuple[str, ...] = ()
     component_fields: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     rests: str = ""
+    code: str = ""
 
     def first(self, index: int) -> int:
         """The index of the first sweep that is the same as this one; a sweep that is repeated is compiled once."""

@@ -100,7 +100,8 @@ def _unit(
 ) -> Unit:
     kinds = tuple(type(k) for k in _kinds(kind))
     written = _digests(algorithm, algorithm.sources)
-    memory_key = (algorithm.name, written or algorithm, absent, owner, kinds, lanes)
+    name = algorithm.code or algorithm.name
+    memory_key = (name, written or algorithm, absent, owner, kinds, lanes)
     known = units.get(memory_key)
     if known is not None:
         return known
@@ -111,16 +112,14 @@ def _unit(
         entry = None
         if written and all(described):
             digests = sorted({*written, *(d for each in described for d in each)})
-            entry = cache.key(algorithm.name, *sorted(absent), json.dumps(owner), str(lanes), *digests)
+            entry = cache.key(name, *sorted(absent), json.dumps(owner), str(lanes), *digests)
         code, description = _kept(entry) if entry else (None, {})
         if code is None:
             code, description = _compile(algorithm, absent, owner, kind, lanes)
             if entry:
                 cache.write(entry, b"", description)
         names = {(index, variant): name for index, variant, name in description["steps"]}
-        loaded = (
-            engine.load_object(f"{algorithm.name}-{owner}", code, list(names.values())) if names else None
-        )
+        loaded = engine.load_object(f"{name}-{owner}", code, list(names.values())) if names else None
         steps = {key: loaded[name] for key, name in names.items()} if loaded else {}
         unit = Unit(steps, description["size"], description["fields"], description["flow_size"], loaded)
         while len(units) >= MOST_UNITS:

@@ -559,14 +559,14 @@ class System:
         """vdot of `forward_dynamics` by q, by v and by tau, each of shape (..., nv, nv): entry (i, k) is the derivative
         of vdot[i] by a step q (+) e_k, by v[k], by tau[k].
 
-        With loops they are those of the closed mechanism. By tau and v they hold for any change that loops allow; by q
-        for steps along velocities that keep the loops closed, and where constraints are not redundant for all steps.
+        With loops they are those of the closed mechanism, for changes of q and v together that keep the loops closed in
+        position and velocity. Where constraints are not redundant they are also those of each argument by itself.
         Wrenches `f_ext` stay as they are in the axes of their bodies. `out` may be three arrays to write to, such as an
         earlier call returned: for large batches, making new ones takes longer than computing.
         """
         given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
         if self._closed:
-            return derivatives.of_closed_dynamics(self._responder, given, out)
+            return derivatives.of_closed_dynamics(self, given, out)
         vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
         given.pop("tau")
         return derivatives.of_forward_dynamics(self._evaluator, {**given, "qdd": vdot}, out)

@@ -40,7 +40,7 @@ class Modes:
     def damping_ratios(self) -> np.ndarray:
         """-Re / |eigenvalue|, zero for an eigenvalue of zero."""
         size = self.frequencies
-        return np.divide(-self.eigenvalues.real, size, out=np.zeros_like(size), where=size > 0.0)
+        return np.divide(-self.eigenvalues.real, size, out=np.zeros_like(size), where=size > 0.0) + 0.0
 
     def positions(self, mode: int, amplitude: float = 0.2, phases: Any = 0.0) -> np.ndarray:
         """Configurations (..., nq) in which the mode swings, for phases (...) [rad]: q (+) amplitude Re(shape e^(i
