@@ -243,3 +243,11 @@ def test_couplings_that_say_nothing_are_refused(call, message):
     m.add_coupling("gear", {"A": 1.0, "B": 2.0})
     with pytest.raises(ct.CatenaError, match=message):
         call(m)
+
+
+def test_planning_says_that_couplings_are_not_enforced_yet():
+    m = g.chain(2)
+    a, b = list(m.joints)[:2]
+    m.add_coupling("gear", {a: 1.0, b: 2.0})
+    with pytest.warns(ct.CatenaWarning, match=f"the joints '{a}', '{b}' are coupled"):
+        m.system()

@@ -17,9 +17,11 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.formats import sdf, toml, urdf
+from catena.formats import toml
 from catena.formats.checks import check_mechanism
+from catena.formats.sdf import reading as sdf
 from catena.formats.source import Source
+from catena.formats.urdf import reading as urdf
 from tests.formats.test_faults import GOOD
 from tests.formats.test_page import EXAMPLE, INCLUDED
 from tests.formats.test_sdf import FOUR_BAR as SDF

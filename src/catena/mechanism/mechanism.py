@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from catena.errors import ModelError
+from catena.errors import CatenaWarning, ModelError
 from catena.forces import Bushing, ForceKind, FrameForce, JointForce
 from catena.given import is_not_negative, shown
 from catena.joints import Fixed, Free, JointKind
@@ -597,6 +598,15 @@ class Mechanism:
 
         `root` pins the body the tree grows from, `cut` names joints that must stay out of the tree.
         """
+        if self._couplings:
+            names = ", ".join(
+                repr(joint) for coupling in self._couplings.values() for joint in coupling.joints
+            )
+            warnings.warn(
+                f"mechanism {self.name!r}: the joints {names} are coupled, and dynamics lets them move independently",
+                CatenaWarning,
+                stacklevel=2,
+            )
         return make_system(self, root, cut)
 
     def save(self, path: str | os.PathLike[str]) -> None:
