@@ -31,14 +31,14 @@ AT_A_STATE = ("joint_multipliers", "minimal")
 
 
 def add_model(parser: Parser) -> None:
-    """The MODEL to work on."""
+    """Add the argument MODEL."""
     action = parser.add_argument("model", metavar="MODEL", help=MODEL)
     names_and_files(action, "model", gallery_names(), (*FORMATS, ".py"))
     add_trust(parser)
 
 
 def add_trust(parser: Parser) -> None:
-    """What a model file may use besides what is built in and lies in its folder."""
+    """Add the options that say what a model file may use besides what is built in and lies in its folder."""
     parser.add_argument(
         "--kind",
         metavar="MODULE:CLASS",
@@ -56,7 +56,7 @@ def add_trust(parser: Parser) -> None:
 
 
 def add_state(parser: Parser) -> None:
-    """Positions and velocities of joints."""
+    """Add the options --q and --v for positions and velocities of joints."""
     for name, what in (("q", "position"), ("v", "velocity")):
         parser.add_argument(
             f"--{name}",
@@ -70,7 +70,7 @@ def add_state(parser: Parser) -> None:
 
 
 def add_equations(parser: Parser) -> None:
-    """MODEL, and which equations of it."""
+    """Add MODEL and the options that choose equations of it."""
     add_model(parser)
     parser.add_argument(
         "--equations", metavar="NAME", type=one_of("set of equations", EQUATIONS), default="forward_dynamics",
@@ -87,8 +87,8 @@ def add_equations(parser: Parser) -> None:
 def initial_state(
     system: System, q_given: Mapping[str, Any], v_given: Mapping[str, Any]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The mechanism's own start, or the closed state nearest to it in which joints have the given positions and
-    velocities.
+    """Return the mechanism's own start, or the closed state nearest to it in which joints have the given positions
+    and velocities.
 
     Given velocities replace those of the mechanism, because the two together would often over-determine the loops.
     """
@@ -106,7 +106,7 @@ def initial_state(
 
 
 def equations_of(arguments: Namespace) -> Equations:
-    """The equations that were asked for. Positions matter to methods that make their choices at a state."""
+    """Return the equations that were asked for. Positions matter to methods that make their choices at a state."""
     system = resolve(arguments.model, arguments.kind, arguments.search).system()
     at = None
     if arguments.method in AT_A_STATE or arguments.equations == "minimal_coordinates":

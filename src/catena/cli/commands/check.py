@@ -26,7 +26,7 @@ EXAMPLES = """  catena check robot.urdf
 
 
 def add(commands: Commands) -> None:
-    """The options of the command."""
+    """Add the command and its options."""
     parser = commands.add("check", ABOUT, execute, TEXT, EXAMPLES)
     add_file(parser)
     parser.add_argument(
@@ -40,7 +40,7 @@ def add(commands: Commands) -> None:
 
 
 def add_file(parser: Parser) -> None:
-    """The FILE to read, and what it may use."""
+    """Add the argument FILE, and the options that say what it may use."""
     action = parser.add_argument(
         "file", metavar="FILE", help="a model file: .toml, .urdf, .sdf, .xml (MJCF) or .xacro"
     )

@@ -20,7 +20,7 @@ EXAMPLES = """  catena convert robot.urdf robot.toml
 
 
 def add(commands: Commands) -> None:
-    """The options of the command."""
+    """Add the command and its options."""
     parser = commands.add("convert", ABOUT, execute, examples=EXAMPLES)
     add_file(parser)
     action = parser.add_argument("out", metavar="OUT", help="the file to write: .toml, .urdf or .xml (MJCF)")

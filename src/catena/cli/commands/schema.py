@@ -14,7 +14,7 @@ EXAMPLES = """  catena schema > catena-model.schema.json"""
 
 
 def add(commands: Commands) -> None:
-    """The options of the command."""
+    """Add the command and its options."""
     commands.add("schema", ABOUT, execute, examples=EXAMPLES)
 
 
