@@ -118,9 +118,7 @@ def test_cassie_is_closed_and_moves(name):
     assert np.abs(s.closure(s.neutral())[0]).max() < 1e-14
     q = s.assemble(m.initial.q)
     assert np.abs(s.closure(q)[0]).max() < 1e-12
-    bent = s.assemble(
-        {**m.initial.q, "left-knee-op": s.joint_position(q, "left-knee-op") - 0.1}, guess=q
-    )
+    bent = s.assemble({**m.initial.q, "left-knee-op": s.joint_position(q, "left-knee-op") - 0.1}, guess=q)
     assert np.abs(s.closure(bent)[0]).max() < 1e-9
     vdot = s.forward_dynamics(q, np.zeros(s.nv), np.zeros(s.nv))
     assert np.isfinite(vdot).all() and np.abs(vdot).max() > 0.1
