@@ -129,10 +129,18 @@ BOXES = """(names) => [...document.querySelectorAll(names)].filter((x) => !x.hid
   .map((x) => { const b = x.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; })"""
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("size", [(1280, 720), (1920, 1080)], ids=["720", "1080"])
-def test_nothing_is_blank_or_overlaps(run, file, open_page, size, dark):
-    page = open_page(file, size, dark)
+LOOKS = [
+    ("stewart", (1280, 720), False), ("stewart", (1280, 720), True), ("stewart", (1920, 1080), False),
+    ("hslm", (1920, 1080), True), ("sixty bodies", (1280, 720), False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "dark"), LOOKS, ids=[f"{n}-{s[1]}-{'dark' if d else 'light'}" for n, s, d in LOOKS]
+)
+def test_nothing_is_blank_or_overlaps(open_page, tmp_path, name, size, dark):
+    RUNS[name]().save_html(tmp_path / "run.html")
+    page = open_page((tmp_path / "run.html").as_uri(), size, dark)
     page.evaluate(SHOWN)
     drawn(page)
     rectangles = page.evaluate(BOXES, "header strong, .tools, aside, footer, .key")

@@ -153,3 +153,14 @@ def test_unphysical_bodies_survive_in_native_files(tmp_path, same):
     assert "physical = false" in (tmp_path / "m.toml").read_text()
     with pytest.warns(ct.CatenaWarning, match="triangle"):
         same(ct.load(tmp_path / "m.toml"), m)
+
+
+def test_a_native_file_is_repaired_where_that_is_obvious(tmp_path):
+    text = HEAD + '[[body]]\nname = "a"\nmass = 1\ninertia = [0.1, 0.1, 0.2002]\n[[joint]]\nname = "j"\n'
+    text += 'kind = "revolute"\nparent = "ground"\nchild = "a"\n'
+    (error,) = found(text, tmp_path, "m.toml")
+    assert error.severity is Severity.ERROR and error.place.endswith("m.toml:6")
+    (mended,) = found(text, tmp_path, "m.toml", fix=True)
+    assert mended.repaired == "the moments were moved as little as possible"
+    (far,) = found(text.replace("0.2002", "2.0"), tmp_path, "m.toml", fix=True)
+    assert far.repaired == "" and far.severity is Severity.WARNING

@@ -172,3 +172,16 @@ def test_a_run_of_one_sample_is_a_still(run):
         run, t=run.t[:1], q=run.q[:1], v=run.v[:1], tau=run.tau[:1], work={}, wrenches={}, driven={}
     )
     assert len(movie(alone, plots=False).segments[0].t) == 1
+
+
+def test_samples_too_far_apart_for_the_loops_are_shown_as_they_are():
+    """Between such samples no closed motion was found, and the page was refused."""
+    s = generators.four_bar().system()
+    t = np.linspace(0.0, 1.0, 5)
+    q = s.assemble({"A": 2.5 * np.arange(5.0)[:, None]})
+    v = np.random.default_rng(0).normal(scale=60.0, size=(5, s.nv))
+    run = ct.Trajectory(s, t, q, v, np.zeros((5, s.nv)), 4)
+    with pytest.raises(ct.CatenaError):
+        run.at(np.linspace(0.0, 1.0, 61))
+    (segment,) = movie(run, forces=False, plots=False).segments
+    assert set(segment.t) <= set(t) and segment.t[0] == 0.0 and segment.t[-1] == 1.0

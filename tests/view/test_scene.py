@@ -6,7 +6,7 @@ import pytest
 import catena as ct
 from catena.joints import KINDS
 from catena.mechanism import generators
-from catena.view import picture as picture_at, theme
+from catena.view import picture as picture_at, scene, theme
 
 
 def part(picture, name, role):
@@ -222,3 +222,97 @@ def test_forces_between_frames_are_drawn_as_their_kinds_hint():
     np.testing.assert_allclose(
         (shaft[1] - shaft[0]) / np.linalg.norm(shaft[1] - shaft[0]), [0, 0, -1], atol=1e-12
     )
+
+
+def test_many_joints_at_one_place_do_not_grow_without_end():
+    """Forty hinges of a star were drawn one larger than the other and hid its bars."""
+    m = ct.Mechanism("star")
+    m.add_body("hub", 1.0, inertia=0.01)
+    m.add_joint("stand", "ground", "hub", ct.Fixed())
+    for k in range(40):
+        m.add_body(f"arm{k}", 1.0, (0.5, 0, 0), (0.001, 0.08, 0.08))
+        m.add_joint(f"pin{k}", "hub", f"arm{k}", ct.Revolute("y"))
+    s = m.system()
+    shown = picture_at(s, s.neutral())
+    sizes = [np.ptp(corners(part(shown, f"pin{k}", "joint")), axis=0).max() for k in range(40)]
+    assert max(sizes) < 8 * shown.bar_radius
+
+
+def test_an_odd_inertia_is_no_cube_that_hides_the_mechanism():
+    """A small bar between two hinges whose inertia is that of a box of many times its length."""
+    m = ct.Mechanism("odd")
+    m.add_body("a", 1.0, (0.1, 0, 0), 0.05)
+    m.add_body("b", 1.0, (0.1, 0, 0), 0.05)
+    m.add_joint("p", "ground", "a", ct.Revolute("y"))
+    m.add_joint("q", "a", "b", ct.Revolute("y"), in_parent=ct.Pose(p=(0.2, 0, 0)))
+    s = m.system()
+    shown = picture_at(s, s.neutral())
+    for name in "ab":
+        assert np.ptp(corners(part(shown, name, "body")), axis=0).max() < 0.35
+
+
+def test_given_shapes_are_drawn_instead_of_bars(tmp_path):
+    m = ct.Mechanism("shaped")
+    stl = tmp_path / "tetra.stl"
+    faces = [
+        ((0, 0, 0), (0, 1, 0), (1, 0, 0)),
+        ((0, 0, 0), (1, 0, 0), (0, 0, 1)),
+        ((0, 0, 0), (0, 0, 1), (0, 1, 0)),
+        ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    ]
+    corner = "vertex {} {} {}\n"
+    stl.write_text(
+        "solid t\n"
+        + "".join(
+            "facet normal 0 0 0\nouter loop\n"
+            + "".join(corner.format(*p) for p in face)
+            + "endloop\nendfacet\n"
+            for face in faces
+        )
+        + "endsolid t\n"
+    )
+    S = ct.shapes
+    given = {
+        "box": (S.Box((0.2, 0.4, 0.6), colour=(1.0, 0.0, 0.0, 1.0)), (0.2, 0.4, 0.6)),
+        "ball": (S.Sphere(0.3), (0.6, 0.6, 0.6)),
+        "egg": (S.Ellipsoid((0.1, 0.2, 0.3)), (0.2, 0.4, 0.6)),
+        "can": (S.Cylinder(0.1, 0.5), (0.2, 0.2, 0.5)),
+        "pill": (S.Capsule(0.1, 0.5), (0.2, 0.2, 0.7)),
+        "mesh": (S.Mesh("tetra.stl", scale=(1.0, 2.0, 3.0), file=stl), (1.0, 2.0, 3.0)),
+        "lost": (S.Mesh("lost.stl", file=tmp_path / "lost.stl"), None),
+    }  # fmt: skip
+    for k, (name, (shape, _)) in enumerate(given.items()):
+        m.add_body(name, 1.0, inertia=0.01, visuals=[shape])
+        m.add_joint(f"j{k}", "ground", name, ct.Revolute("y"), in_parent=ct.Pose(p=(2.0 * k, 0, 0)))
+    s = m.system()
+    with pytest.warns(ct.CatenaWarning, match=r"body 'lost': the mesh 'lost\.stl' is not there"):
+        shown = picture_at(s, s.neutral())
+    for name, (_, size) in given.items():
+        found = part(shown, name, "body")
+        if size is not None:
+            np.testing.assert_allclose(np.ptp(corners(found), axis=0), size, rtol=0.04)
+    assert part(shown, "box", "body").colour == "#ff0000"
+    assert part(shown, "lost", "body").polygons
+
+
+def test_a_slide_that_comes_out_shows_its_rod():
+    """The scene shaped at one configuration is carried to another: sleeve, bars and the rod between them."""
+    s = generators.stewart().system()
+    q = s.assemble({})
+    drawn = scene(s, q)
+    assert [p for p in drawn.at(s.body_poses(q)).parts if p.role == "rod"] == []
+    longer = s.assemble({f"leg{k}": 0.1 for k in range(1, 7)}, guess=q)
+    rods = [p for p in drawn.at(s.body_poses(longer)).parts if p.role == "rod"]
+    assert len(rods) == 6
+    for rod in rods:
+        assert np.linalg.norm(np.ptp(corners(rod), axis=0)) == pytest.approx(0.1, abs=4 * drawn.bar_radius)
+
+
+def test_a_scene_carried_elsewhere_is_the_picture_taken_there():
+    s = generators.arm7().system()
+    q = np.linspace(0.1, 0.7, s.nq)
+    drawn = scene(s, s.neutral()).at(s.body_poses(q))
+    for name in s.mechanism.bodies:
+        if name != "ground":
+            a, b = (corners(part(x, name, "body")).mean(axis=0) for x in (drawn, picture_at(s, q)))
+            np.testing.assert_allclose(a, b, atol=0.02)

@@ -323,7 +323,10 @@ def outputs_of(run: PlainRun) -> dict[str, np.ndarray]:
         nothing = sample(algorithm.views["multiplier"][name], 0, 0)
         outputs[name] = array([flatten(getattr(r, name, nothing))[0] for r in loops])
     for name in algorithm.force_outputs:
-        values = [flatten(getattr(r, name))[0] for r in run.force_records if hasattr(r, name)]
+        # A record begins with where its force is placed, which a result of the same name takes the place of.
+        told = zip(run.forces, run.force_records, strict=True)
+        written = [r for f, r in told if getattr(r, name, None) is not getattr(f, name, None)]
+        values = [flatten(getattr(r, name))[0] for r in written]
         outputs[name] = array([x for entries in values for x in entries])
     for name in algorithm.matrix_outputs:
         found = run.matrices[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from catena.errors import ModelError
+from catena.errors import CatenaWarning, ModelError
 from catena.forces import Bushing, ForceKind, FrameForce, JointForce
 from catena.given import entries, is_not_negative, shown
 from catena.hooks import hook
@@ -608,6 +609,15 @@ class Mechanism:
         error [rad, or part of the mechanism's size] that dimensions may have: constraints that are redundant but for
         less count as redundant (2.5e-7 unless given).
         """
+        if self._couplings:
+            names = ", ".join(
+                repr(joint) for coupling in self._couplings.values() for joint in coupling.joints
+            )
+            warnings.warn(
+                f"mechanism {self.name!r}: the joints {names} are coupled, and dynamics lets them move independently",
+                CatenaWarning,
+                stacklevel=2,
+            )
         options = {} if accuracy is None else {"accuracy": accuracy}
         return hook("system")(self, root=root, cut=cut, **options)
 

@@ -423,7 +423,7 @@ def _limits(run: Trajectory) -> list[Line]:
 
 
 def _actuators(run: Trajectory) -> list[Line]:
-    """Return how long actuators gave all they can."""
+    """Return how long actuators gave all they can, and what acted where there is none."""
     shares = {}
     for name, actuator in run.system.mechanism.actuators.items():
         limits = actuator.joint_limits
@@ -433,6 +433,13 @@ def _actuators(run: Trajectory) -> list[Line]:
         slack = AT_LIMIT * np.abs(limits)
         full = (tau <= limits[:, 0] + slack[:, 0]) | (tau >= limits[:, 1] - slack[:, 1])
         shares[name] = float(np.mean(np.any(full, axis=-1)))
+    idle = [joint for joint in _idle_joints(run) if joint not in run.driven]
+    if idle:
+        text = (
+            f"The controller gave forces at joints that are not actuated, and they acted: "
+            f"{', '.join(map(repr, idle))}. Add these joints with actuated=True, or let the controller give zero."
+        )
+        return [Line("actuators", float(len(idle)), 0.0, "", "warn", text)]
     if not shares:
         return []
     busiest = max(shares, key=shares.__getitem__)
@@ -446,6 +453,12 @@ def _actuators(run: Trajectory) -> list[Line]:
         f"asked for beyond that did not act."
     )
     return [Line("actuators", value, np.inf, "", "note", text)]
+
+
+def _idle_joints(run: Trajectory) -> list[str]:
+    """Return the joints that are not actuated and got forces all the same."""
+    forced = np.any(run.tau.reshape(-1, run.tau.shape[-1]) != 0.0, axis=0) & ~run.system.plan.actuated
+    return list(dict.fromkeys(joint_of(run.system, int(k)) for k in np.flatnonzero(forced)))
 
 
 def _worst(run: Trajectory, x: np.ndarray) -> tuple[float, str]:

@@ -9,10 +9,8 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
-from catena.errors import SimulationError
 from catena.kernels import Algorithm
-from catena.simulation.excitation import Excitation, idle_joint
-from catena.simulation.faults import joint_of
+from catena.simulation.excitation import Excitation
 from catena.simulation.references.as_polynomial import changing
 from catena.simulation.steps.stepping import step_algorithm
 from catena.simulation.steps.variant import LawShape, StepVariant
@@ -104,13 +102,10 @@ def algorithm_for(variant: StepVariant, law: CompiledLaw | None, excitation: Exc
     owner: Any = next(iter(excitation.forces.values())) if law is None else law.law
     kept = _algorithms.setdefault(owner, {})
     formulas = tuple(w.function for w in excitation.forces.values()) if excitation.push is not None else ()
-    idle = tuple((int(k), joint_of(excitation.system, int(k))) for k in excitation.idle)
-    key = (variant, excitation.low.tobytes(), excitation.high.tobytes(), formulas, idle)
+    key = (variant, excitation.low.tobytes(), excitation.high.tobytes(), formulas)
     if key not in kept:
         # The law itself would never go while what is kept for it holds it.
-        clipped = (
-            None if law is None else partial(_clipped, ref(law.law), excitation.low, excitation.high, idle)
-        )
+        clipped = None if law is None else partial(_clipped, ref(law.law), excitation.low, excitation.high)
         kept[key] = step_algorithm(variant, clipped, excitation.push)
     return kept[key]
 
@@ -122,25 +117,15 @@ def _clipped(
     law: Callable[[], Any],
     low: np.ndarray,
     high: np.ndarray,
-    idle: tuple[tuple[int, str], ...],
     t: Any,
     q: Any,
     v: Any,
     memory: Any,
     inputs: Any,
 ) -> tuple[Any, Any]:
-    """Return the law, which a weak reference leads to, behind actuators with limits; `idle` are the velocity
-    components that have none, and their joints."""
+    """Return the law, which a weak reference leads to, behind actuators with limits."""
     tau, kept = law().evaluate(t, q, v, memory, inputs)
-    for component, joint in idle:
-        if not _is_nothing(tau[component]):
-            raise SimulationError(idle_joint(joint, "gives forces"))
     return array([_clip(x, a, b) for x, a, b in zip(tau, low, high, strict=True)]), kept
-
-
-def _is_nothing(x: Any) -> bool:
-    """Return whether a number or a formula is zero."""
-    return bool(x.is_zero()) if hasattr(x, "is_zero") else bool(x == 0.0)
 
 
 def _clip(x: Any, low: float, high: float) -> Any:

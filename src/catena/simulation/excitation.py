@@ -33,8 +33,6 @@ class Excitation:
         self.low, self.high = _limits(self.system)
         self.is_limited = bool(np.isfinite([self.low, self.high]).any())
         system = self.system
-        self.idle = np.flatnonzero(~system.plan.actuated)
-        """The velocity components of joints that are not actuated."""
         self.driven = np.array(
             [k for joint in self.motion for k in range(system.nv)[system.slice_v(joint)]], dtype=int
         )
@@ -112,7 +110,7 @@ class Excitation:
         if not self.batch and len(q) == 1:
             given = self.control(t, q[0].copy(), v[0].copy())
             if type(given) is np.ndarray and given.dtype == np.float64 and given.shape == (nv,):
-                if np.isfinite(given).all() and not (len(self.idle) and given[self.idle].any()):
+                if np.isfinite(given).all():
                     return (np.clip(given, self.low, self.high) if self.is_limited else given.copy())[None]
             return self._checked(t, given, ())
         if not self.batch:
@@ -152,11 +150,19 @@ class Excitation:
                 f"The controller gave {tau[~np.isfinite(tau)][0]} for joint {joint_of(self.system, component)!r} at "
                 f"t = {t:.9g} s; the trajectory so far is in the attribute `trajectory` of this error."
             )
-        for component in self.idle[tau[:, self.idle].any(axis=0)]:
-            force = tau[np.flatnonzero(tau[:, component])[0], component]
-            joint = joint_of(self.system, int(component))
-            raise SimulationError(idle_joint(joint, f"gave {force:.6g}", f" at t = {t:.9g} s"))
         return np.clip(tau, self.low, self.high)
+
+    def begun(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return what the controller gives to begin with, (n, nv), and refuse it at joints that are not actuated. What
+        it gives there later on, the audit tells: no run is lost for it."""
+        tau = self.command(0.0, q, v)
+        for component in np.flatnonzero(~self.system.plan.actuated & np.any(tau != 0.0, axis=0)):
+            force = tau[np.flatnonzero(tau[:, component])[0], component]
+            raise SimulationError(
+                f"The controller gave {force:.6g} for joint {joint_of(self.system, int(component))!r} at t = 0 s, "
+                f"which is not actuated: add the joint with actuated=True, or let the controller give zero."
+            )
+        return tau
 
     def told_wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the wrenches that the compiled step is given, (states, 6 for each), each in its axes."""
@@ -232,14 +238,6 @@ class Excitation:
             # One state takes the short way.
             return self.system.forward_dynamics(q[0], v[0], given[0])[None]
         return self.system.forward_dynamics(q, v, given, f_ext=f_ext)
-
-
-def idle_joint(joint: str, gave: str, when: str = "") -> str:
-    """Return what to say of a controller that gives forces where there is no actuator."""
-    return (
-        f"The controller {gave} for joint {joint!r}{when}, which is not actuated: add the joint with actuated=True, or "
-        f"let the controller give zero."
-    )
 
 
 def _limits(system: System) -> tuple[np.ndarray, np.ndarray]:

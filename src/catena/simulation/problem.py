@@ -42,8 +42,8 @@ class Problem:
     forces: Mapping[str, Applied] = field(default_factory=_nothing)
     integrator: str = "dopri5"
     step: float | None = None
-    rtol: float = 1e-10
-    atol: float = 1e-12
+    rtol: float = 1e-11
+    atol: float = 1e-13
     drift: str | Remedy = "projection"
 
     def __post_init__(self) -> None:

@@ -117,7 +117,7 @@ class Run:
         self.found: list[Found] = []
         self.ended = ""
         self.going = np.ones(len(self.q), dtype=bool)
-        self.tau = self.excitation.command(0.0, self.q, self.v)
+        self.tau = self.excitation.begun(self.q, self.v)
         if self.law:
             # The loop asks the law itself, from the first step on.
             self.excitation.control.start(system, self.batch)  # type: ignore[union-attr]

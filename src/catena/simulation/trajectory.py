@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -292,11 +292,14 @@ class Trajectory:
         save_run(self, path)
 
     @staticmethod
-    def load(path: PathLike, system: System | None = None) -> Trajectory:
-        """Read a run from a .nc or .h5 file; its mechanism comes from the file unless a system is given."""
+    def load(
+        path: PathLike, system: System | None = None, kinds: Iterable[type[Any] | str] = ()
+    ) -> Trajectory:
+        """Read a run from a .nc or .h5 file; its mechanism comes from the file unless a system is given. `kinds` are
+        those of your own that it may use."""
         from catena.simulation.recording import load_run
 
-        return load_run(path, system)
+        return load_run(path, system, kinds)
 
     # Behind the scenes.
 

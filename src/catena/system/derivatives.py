@@ -71,7 +71,9 @@ def of_closed_dynamics(system: "System", inputs: Mapping[str, Any], out: Any = N
             )
         results.append(y.reshape(shape))
     doubtful = np.ones(states, dtype=bool)
-    if states and has_lanes(system.plan) and not is_plain():
+    system.settle(rows["q"])
+    evaluator = system.evaluator
+    if states and has_lanes(evaluator.plan) and not is_plain():
         doubtful = _in_lanes(evaluator, rows, results)
     if doubtful.any():
         rest = {n: x[doubtful] for n, x in rows.items()}

@@ -8,13 +8,13 @@ as a ghost.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from catena.errors import StateError
+from catena.errors import CatenaError, StateError
 from catena.given import shown
 from catena.mechanism.validation import known
 from catena.simulation import Trajectory
@@ -151,8 +151,6 @@ def _pace(duration: float) -> float:
 
 def _motions(run: Trajectory, motion: int) -> tuple[Trajectory, Trajectory | None]:
     """The main motion of a run, and some others of its batch."""
-    from dataclasses import replace
-
     if not run.batch:
         return run, None
     count = prod(run.batch)
@@ -176,13 +174,32 @@ def _motions(run: Trajectory, motion: int) -> tuple[Trajectory, Trajectory | Non
 def _segment(run: Trajectory, others: Trajectory | None, forces: bool) -> Segment:
     """The run at times that are close enough to go straight from one to the next."""
     picture = scene(run.system, run.q[0])
-    t = _times(run, picture, 1 + (len(others.q) if others is not None else 0))
-    shown_run = run if np.array_equal(t, run.t) else run.resample(t) if len(t) > 1 else run
-    poses = body_frames(picture, shown_run.q)[None]
+    run, others = _at(run, others, _times(run, picture, 1 + (len(others.q) if others is not None else 0)))
+    poses = body_frames(picture, run.q)[None]
     if others is not None:
-        q = others.q if np.array_equal(t, run.t) else others.at(t)[0]
-        poses = np.concatenate([poses, body_frames(picture, q)])
-    return Segment(picture, shown_run.t, poses, arrows_of(shown_run) if forces else ())
+        poses = np.concatenate([poses, body_frames(picture, others.q)])
+    return Segment(picture, run.t, poses, arrows_of(run) if forces else ())
+
+
+def _at(run: Trajectory, others: Trajectory | None, times: Floats) -> tuple[Trajectory, Trajectory | None]:
+    """Runs at other times; at some of their own samples where these are too far apart to say what is between them."""
+    if len(times) == 1 or np.array_equal(times, run.t):
+        return run, others
+    try:
+        return run.resample(times), None if others is None else others.resample(times)
+    except CatenaError:
+        return own_samples(run, times), None if others is None else own_samples(others, times)
+
+
+def own_samples(run: Trajectory, times: Floats) -> Trajectory:
+    """The samples of a run next to some times, each once."""
+    nearest = np.clip(np.searchsorted(0.5 * (run.t[1:] + run.t[:-1]), times), 0, len(run.t) - 1)
+    kept = np.unique(np.concatenate([[0], nearest, [len(run.t) - 1]]))
+    return replace(
+        run, t=run.t[kept], q=run.q[..., kept, :], v=run.v[..., kept, :], tau=run.tau[..., kept, :], work={},
+        wrenches={name: x[..., kept, :] for name, x in run.wrenches.items()},
+        driven={name: x[..., kept, :] for name, x in run.driven.items()},
+    )  # fmt: skip
 
 
 def _times(run: Trajectory, picture: Scene, motions: int) -> Floats:

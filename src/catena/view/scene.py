@@ -31,6 +31,9 @@ from catena.view.solids import Bar, Polygons, Solid
 Floats = NDArray[np.float64]
 Poses = Mapping[str, Floats]
 
+APART = 4
+"""Joints at one place that are drawn one larger than the other; more would hide everything else."""
+
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -210,7 +213,7 @@ class _Places:
         self._cells: dict[tuple[int, ...], list[Floats]] = {}
 
     def rank(self, site: Site, r: float) -> int:
-        """How many joints were drawn before within a tenth of the radius."""
+        """How many joints were drawn before within a tenth of the radius, at most as many as can be told apart."""
         cell = tuple(int(x) for x in np.floor(site.point / r))
         near = (
             p
@@ -221,7 +224,7 @@ class _Places:
         )
         rank = sum(1 for p in near if np.linalg.norm(p - site.point) < 0.1 * r)
         self._cells.setdefault(cell, []).append(site.point)
-        return rank
+        return min(rank, APART)
 
 
 def _joint_size(site: Site, thickness: Mapping[str, float]) -> float:

@@ -171,13 +171,16 @@ class Hull(Solid):
     radius: float
 
     def own_polygons(self) -> Polygons:
-        found = self.own_triangles()
+        found = self.hull(_directions())
         return _divided([found.corners[face] for face in found.faces], 4.0 * self.radius)
 
     def own_triangles(self) -> Triangles:
+        return self.hull(_few_directions())
+
+    def hull(self, directions: Floats) -> Triangles:
+        """The hull of points in these directions (k, 3) on balls around the points."""
         from scipy.spatial import ConvexHull
 
-        directions = _directions()
         cloud = (self.points[:, None, :] + directions * self.radius).reshape(-1, 3)
         normals = np.tile(directions, (len(self.points), 1))
         hull = ConvexHull(cloud)
@@ -274,6 +277,13 @@ def _directions() -> Floats:
     angle = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
     sphere = [[np.sqrt(1 - h * h) * np.cos(a), np.sqrt(1 - h * h) * np.sin(a), h] for h in z for a in angle]
     return np.unique(np.round(np.array(sphere), 12), axis=0)
+
+
+def _few_directions() -> Floats:
+    """Unit vectors (26, 3) to the faces, edges and corners of a cube; with normals to match they pass for round."""
+    steps = (-1.0, 0.0, 1.0)
+    cube = np.array([[x, y, z] for x in steps for y in steps for z in steps if x or y or z])
+    return cube / np.linalg.norm(cube, axis=1, keepdims=True)
 
 
 def _fans(polygons: Polygons) -> Triangles:

@@ -42,6 +42,7 @@ def save_video(
     camera: tuple[float, float] | None = None,
     traces: Iterable[str] = (),
     clock: bool = True,
+    floor: bool | None = None,
     motion: int = 0,
     colours: int = 64,
     progress: bool | None = None,
@@ -50,8 +51,8 @@ def save_video(
 
     `speed` is how many seconds of the run pass in one of the film, chosen from the length of the run unless given.
     `camera` = (elevation, azimuth) in degrees looks from elsewhere, `traces` are frames or bodies whose ways are drawn,
-    `clock` writes the time into the corner, `motion` is which of a batch. A .gif has so many `colours`. Long films tell
-    their progress. The file appears complete or not at all.
+    `clock` writes the time into the corner, `floor` leaves the floor out or puts one in, `motion` is which of a batch.
+    A .gif has so many `colours`. Long films tell their progress. The file appears complete or not at all.
     """
     file = file_path(path)
     ending = file.suffix.lower()
@@ -69,7 +70,7 @@ def save_video(
             f"the film would have {count} pictures; raise speed or lower rate to stay below {MOST}."
         )
     times = np.minimum(short.start + speed / rate * np.arange(count), short.end)
-    pictures = _pictures(run, motion, times, (width, height), camera, list(traces), clock)
+    pictures = _pictures(run, motion, times, (width, height), camera, list(traces), clock, floor)
     counted = _counted(pictures, times - short.start, duration, progress)
     content = (
         _gif(counted, rate, colours, writer)
@@ -92,26 +93,20 @@ def require_ffmpeg() -> Any:
 
 
 def _pictures(
-    run: Trajectory,
-    motion: int,
-    times: Floats,
-    size: tuple[int, int],
-    camera: Any,
-    traces: list[str],
-    clock: bool,
-) -> Iterator[Any]:
+    run: Trajectory, motion: int, times: Floats, size: tuple[int, int], camera: Any, traces: list[str], clock: bool,
+    floor: bool | None,
+) -> Iterator[Any]:  # fmt: skip
     system = run.system
     for name in traces:
         known("frame or body", name, system.plan.body_pose, repr(system.mechanism.name))
-    q = run.at(times)[0] if len(run.t) > 1 else run.q
-    q = q.reshape(-1, len(times), system.nq)[motion]
+    q = _states(run, times).reshape(-1, len(times), system.nq)[motion]
     shape = scene(system, q[0])
     looking = shape.camera
     if camera is not None:
         elevation, azimuth = camera
         sites = joint_sites(system.mechanism, system.body_poses(q[0]), system.loops)
         looking = camera_from(system.mechanism.gravity, sites.values(), (float(elevation), float(azimuth)))
-    painter = Painter(shape, looking)
+    painter = Painter(shape, looking, floor)
     found = system.body_poses(q)
     poses = np.stack([np.broadcast_to(found[name], (len(times), 4, 4)) for name in shape.bodies], axis=1)
     some = poses[np.unique(np.linspace(0, len(times) - 1, 40).round().astype(int))]
@@ -123,6 +118,15 @@ def _pictures(
         if clock:
             _write(image, f"{t:.{2 if times[-1] >= 1.0 else 4}f} s")
         yield image
+
+
+def _states(run: Trajectory, times: Floats) -> Floats:
+    """q (..., times, nq): between samples, or at the nearest ones where these are too far apart."""
+    try:
+        return run.at(times)[0]
+    except CatenaError:
+        nearest = np.searchsorted(0.5 * (run.t[1:] + run.t[:-1]), times)
+        return run.q[..., nearest, :]
 
 
 def window_around(painter: Painter, poses: Floats, size: tuple[int, int]) -> Window:

@@ -17,13 +17,15 @@ from catena.view.arrows import Arrows
 from catena.view.movie import Movie, Segment
 from catena.view.plots.panels import Panel
 from catena.view.scene import Scene
-from catena.view.solids import Ball, Bar, Box, Cylinder, Solid
+from catena.view.solids import Ball, Bar, Box, Cylinder, Hull, Solid
 
 Floats = NDArray[np.float64]
 Data = dict[str, Any]
 
 CURVE_POINTS = 900
 """The most points of a curve in a plot; more than pixels are of no use."""
+MANY = 300
+"""Above so many bodies edges are not rounded, which nobody could see."""
 CURVES = 24
 """The most curves of a panel."""
 
@@ -54,7 +56,7 @@ def payload(movie: Movie) -> Data:
 def scene_data(scene: Scene) -> Data:
     """A scene without poses."""
     index = {name: k for k, name in enumerate(scene.bodies)}
-    parts, forms, meshes = [], _Instances(), _Meshes()
+    parts, forms, meshes = [], _Instances(), _Meshes(is_coarse=len(scene.bodies) > MANY)
     for part in scene.parts:
         parts.append([part.name, part.role, part.colour, index[part.body]])
         for solid in part.solids:
@@ -141,11 +143,15 @@ class _Instances:
 class _Meshes:
     """Surfaces that are no unit form, each sent once with all places where it stands."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_coarse: bool) -> None:
+        self._is_coarse = is_coarse
         self._found: dict[bytes, tuple[Data, list[int], list[Floats]]] = {}
 
     def take(self, solid: Solid, part: int) -> None:
-        surface = solid.own_triangles()
+        if self._is_coarse and isinstance(solid, Hull):
+            surface = solid.hull(np.concatenate([np.eye(3), -np.eye(3)]))
+        else:
+            surface = solid.own_triangles()
         corners = np.asarray(surface.corners, dtype="<f4")
         key = np.round(corners, 9).tobytes() + surface.faces.tobytes()
         if key not in self._found:

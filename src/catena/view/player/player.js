@@ -197,7 +197,7 @@ class Player {
   kept_scene(index) {
     if (this.kept.has(index)) return this.kept.get(index);
     const scene = this.data.scenes[index], gl = this.renderer, many = scene.bodies.length;
-    const around = gl.is_software ? (many > 30 ? 8 : many > 16 ? 10 : 18) : many > 400 ? 8 : many > 120 ? 12 : 24;
+    const around = gl.is_software ? (many > 300 ? 6 : many > 30 ? 8 : many > 16 ? 10 : 18) : many > 400 ? 8 : many > 120 ? 12 : 24;
     const surfaces = { cylinder: unit_cylinder(around), ball: unit_ball(around), box: unit_box() }, smooth = [], facets = [];
     const rows_for = (source) => {
       const parts = decode(source.part, Uint16Array), maps = decode(source.map, Float32Array), taper = source.taper ? decode(source.taper, Float32Array) : null, rows = [];

@@ -108,7 +108,7 @@ function unit_cylinder(around) {
 }
 
 function unit_ball(around) {
-  const corners = [], faces = [], rows = Math.max(4, Math.round(around / 2));
+  const corners = [], faces = [], rows = Math.max(3, Math.round(around / 2));
   for (let i = 0; i <= rows; i++) for (let k = 0; k <= around; k++) {
     const e = Math.PI * (i / rows - 0.5), a = (2 * Math.PI * k) / around;
     corners.push(Math.cos(e) * Math.cos(a), Math.cos(e) * Math.sin(a), Math.sin(e));
