@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import warnings
-from dataclasses import replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
@@ -47,11 +46,14 @@ def loaded(file: Path, **options) -> ct.Mechanism:
 
 
 def without_friction(m: ct.Mechanism) -> ct.Mechanism:
-    """A copy whose joints have no damping and no friction, which Pinocchio has not either."""
-    m = m.copy()
-    for name, joint in m.joints.items():
-        m._joints[name] = replace(joint, damping=0.0 * joint.damping, friction=0.0 * joint.friction)
-    return m
+    """The bodies and joints alone, without damping and friction, which Pinocchio has not either."""
+    bare = ct.Mechanism(m.name, m.gravity)
+    for body in m.bodies.values():
+        if body.name != "ground":
+            bare.add_body(body.name, body.mass, body.com, body.inertia, physical=False)
+    for joint in m.joints.values():
+        bare.add_joint(joint.name, joint.parent, joint.child, joint.kind, joint.in_parent, joint.in_child)
+    return bare
 
 
 def close(own, theirs, size, condition=1.0):
