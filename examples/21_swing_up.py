@@ -1,4 +1,5 @@
-"""A pole that a cart swings up, by direct collocation: Catena's forward dynamics as a CasADi function, IPOPT for the rest.
+"""A pole that a cart swings up, by direct collocation: Catena's forward dynamics as a CasADi function, IPOPT for
+the rest.
 
 Usage: python examples/21_swing_up.py [folder for the pictures; default: out/21_swing_up]
 """

@@ -131,7 +131,8 @@ def check_equations(report: str, pictures: set[str]) -> None:
 
 
 def check_swing_up(report: str, pictures: set[str]) -> None:
-    """The simulation ends where the collocation says, within the error of its intervals, and nothing exceeds the bound."""
+    """The simulation ends where the collocation says, within the error of its intervals, and nothing exceeds the
+    bound."""
     assert pictures == {"swing_up"}
     assert numbers(report, "forces up to")[0] <= 20.0
     assert numbers(report, "simulated with these forces, the pole ends")[0] < 5e-3

@@ -48,7 +48,13 @@ def test_a_spring_pendulum_by_forces_and_parameters(agree):
 
     def end(tau=0.2, mass=1.3):
         run = ct.simulate(
-            pendulum(mass), [0.5], [0.3], 1.0, control=lambda t, q, v: np.full(v.shape, tau), samples=2, check=False
+            pendulum(mass),
+            [0.5],
+            [0.3],
+            1.0,
+            control=lambda t, q, v: np.full(v.shape, tau),
+            samples=2,
+            check=False,
         )
         return np.concatenate([run.q[-1], run.v[-1]])
 

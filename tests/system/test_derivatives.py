@@ -60,12 +60,8 @@ def test_friction_and_base_acceleration_against_differences(agree):
     q, v, tau = np.array([0.3, -0.5]), np.array([4e-4, 0.7]), np.array([0.5, 0.1])
     base = np.array([0.1, 0.2, -0.3, 1.0, -2.0, 0.5])
     dq, dv, _ = s.forward_dynamics_derivatives(q, v, tau, base_acceleration=base)
-    agree(
-        dq, differences(lambda x: s.forward_dynamics(q + x, v, tau, base_acceleration=base), 2, 1e-3), 1e-9
-    )
-    agree(
-        dv, differences(lambda x: s.forward_dynamics(q, v + x, tau, base_acceleration=base), 2, 2e-5), 1e-8
-    )
+    agree(dq, differences(lambda x: s.forward_dynamics(q + x, v, tau, base_acceleration=base), 2, 1e-3), 1e-9)
+    agree(dv, differences(lambda x: s.forward_dynamics(q, v + x, tau, base_acceleration=base), 2, 2e-5), 1e-8)
 
 
 def test_far_from_the_ground_nothing_is_lost(agree):
@@ -78,7 +74,9 @@ def test_far_from_the_ground_nothing_is_lost(agree):
     q, v, tau, _ = random_states(s, 1)
     far = q.copy()
     far[:, :3] += 1e6
-    for near, there in zip(s.forward_dynamics_derivatives(q, v, tau), s.forward_dynamics_derivatives(far, v, tau)):
+    for near, there in zip(
+        s.forward_dynamics_derivatives(q, v, tau), s.forward_dynamics_derivatives(far, v, tau)
+    ):
         agree(there, near, 1e-9)
 
 
@@ -133,7 +131,9 @@ def test_pinocchio_has_the_same_derivatives(agree):
         found = pin.computeABADerivatives(model, data, their_q[k], their_v[k], to.effort(q, v, tau)[k])
         for ours, theirs in zip(forward, found):
             agree(ours[k], order @ theirs @ order.T, 1e-9)
-        found = pin.computeRNEADerivatives(model, data, their_q[k], their_v[k], to.acceleration(q, v, vdot)[k])
+        found = pin.computeRNEADerivatives(
+            model, data, their_q[k], their_v[k], to.acceleration(q, v, vdot)[k]
+        )
         for ours, theirs in zip(inverse[:2], found[:2]):
             agree(ours[k], order @ theirs @ order.T, 1e-9)
 

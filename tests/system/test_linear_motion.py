@@ -34,7 +34,9 @@ def test_a_chain_of_masses_and_springs(agree):
     assert rest.stable
     agree(rest.q, -9.81 * mass / k * np.arange(n, 0, -1), 1e-12)
     modes = s.modes(rest.q)
-    agree(modes.frequencies, 2 * np.sqrt(k / mass) * np.sin((2 * np.arange(n) + 1) * np.pi / (4 * n + 2)), 1e-12)
+    agree(
+        modes.frequencies, 2 * np.sqrt(k / mass) * np.sin((2 * np.arange(n) + 1) * np.pi / (4 * n + 2)), 1e-12
+    )
     agree(modes.damping_ratios, np.zeros(n), 0.0, scale=1.0)
     # Stretches of the springs in the first mode are differences of a sine.
     steps = np.sin((np.arange(n + 1)) * np.pi / (2 * n + 1))
@@ -67,7 +69,9 @@ def test_a_four_bar_comes_to_rest_where_its_mass_centre_is_lowest(agree):
     found = s.equilibrium(s.assemble({"A": 0.4}), seek="stable")
     assert found.stable
     assert np.max(np.abs(s.closure(found.q)[0])) < 1e-10
-    height = [s.potential_energy(s.assemble({"A": found.q[0] + x}, guess=found.q)) for x in (-0.01, 0.0, 0.01)]
+    height = [
+        s.potential_energy(s.assemble({"A": found.q[0] + x}, guess=found.q)) for x in (-0.01, 0.0, 0.01)
+    ]
     assert height[1] < min(height[0], height[2])
     mode = s.modes(found.q)
     swings = mode.positions(0, 0.1, np.linspace(0.0, 6.0, 5))

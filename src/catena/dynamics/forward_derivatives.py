@@ -58,7 +58,14 @@ def divided(factor: TreeFactor, table: Table) -> int:
             if terms:
                 place = table.at(k, columns[0])
                 work.combine(
-                    place, terms, 2 * count, PAIRS, start=place, out_spread=PAIRS, start_spread=PAIRS, minus=True
+                    place,
+                    terms,
+                    2 * count,
+                    PAIRS,
+                    start=place,
+                    out_spread=PAIRS,
+                    start_spread=PAIRS,
+                    minus=True,
                 )
     result = work.reserve(2 * n * n)
     for k in range(n):
@@ -74,7 +81,9 @@ def divided(factor: TreeFactor, table: Table) -> int:
             for first, count in runs(group):
                 skip = 2 * group[first] * slot
                 start = row + skip if group is related else None
-                work.combine(row + skip, [(f, x + skip) for f, x in terms], 2 * count, start=start, minus=True)
+                work.combine(
+                    row + skip, [(f, x + skip) for f, x in terms], 2 * count, start=start, minus=True
+                )
     return result
 
 

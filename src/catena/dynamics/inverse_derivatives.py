@@ -18,7 +18,16 @@ import numpy as np
 
 from catena.dynamics.friction import friction_slope
 from catena.joints.derivatives import force_tangent, tangents
-from catena.kernels import POSITION, VELOCITY, Algorithm, Numbers, OnMatrices, base_to_tip, on_call, tip_to_base
+from catena.kernels import (
+    POSITION,
+    VELOCITY,
+    Algorithm,
+    Numbers,
+    OnMatrices,
+    base_to_tip,
+    on_call,
+    tip_to_base,
+)
 from catena.kernels.matrices import Work
 from catena.spatial import Force, Motion, RigidInertia, Transform, cross, cross3
 from catena.spatial.scalars import array
@@ -52,9 +61,7 @@ def change(body: Any, parent: Any, stance: Transform) -> None:
     v_joint = S * body.qd
     v = parent.v + v_joint
     a = parent.a + S * body.qdd + cross(v, v_joint)
-    moved, pushed, bent, bent_by_v = (
-        [stance.pull_motion(x) for x in part] for part in _own_changes(body)
-    )
+    moved, pushed, bent, bent_by_v = ([stance.pull_motion(x) for x in part] for part in _own_changes(body))
     if not body.moves_alike:
         a = a + stance.pull_motion(body.joint.bias(body.q, body.qd))
     d_q, e_q, e_v = [], [], []

@@ -1,9 +1,9 @@
 """Derivatives of forward dynamics with loops, in lanes, from the accelerations and the wrenches of the loop joints.
 
-The equations H vdot + bias = tau + J^T lambda and c = J vdot + gamma = 0 are differentiated. In ground axes the wrench W
-of a loop joint is carried along by its child; the other body feels its opposite, so a relative step x turns the latter
-by x x W. The relative acceleration of the two sides, a_b - a_a - v_b x (v_b - v_a), changes along a component on the way
-to one of them by
+The equations H vdot + bias = tau + J^T lambda and c = J vdot + gamma = 0 are differentiated. In ground axes the
+wrench W of a loop joint is carried along by its child; the other body feels its opposite, so a relative step x turns
+the latter by x x W. The relative acceleration of the two sides, a_b - a_a - v_b x (v_b - v_a), changes along a
+component on the way to one of them by
 
     e + d x (v_a + v_b) - a_a x s + v_b x (v_a x s)   for a step,      e_v + s x (v_a + v_b)   for its velocity,
 
@@ -67,7 +67,9 @@ def grip(force: Any, a: Any, b: Any, ground: Any) -> None:
     held = b.where.pull(force.on_b.pull(ForceSpace(Phi.array)))
     rows = []
     for local, column in zip(Phi.columns(), held.columns(), strict=True):
-        usual = ground.bounds[1] * (local.angular @ local.angular) + ground.bounds[2] * (local.linear @ local.linear)
+        usual = ground.bounds[1] * (local.angular @ local.angular) + ground.bounds[2] * (
+            local.linear @ local.linear
+        )
         rows += [*column.entries(), usual]
     force.holds = array(rows).reshape(Phi.n, 7)
     entries = [*W.entries(), *a.twist.entries(), *b.twist.entries(), *a.acceleration.entries()]
@@ -237,7 +239,11 @@ def _solve(work: Any) -> None:
     for r in range(m):
         row = constraints.changes[r]
         work.combine(
-            row, [(found.R[r] + j * slot, constraints.changes[j]) for j in range(r)], 2 * n, start=row, minus=True
+            row,
+            [(found.R[r] + j * slot, constraints.changes[j]) for j in range(r)],
+            2 * n,
+            start=row,
+            minus=True,
         )
         work.combine(row, [(found.inverse[r], row)], 2 * n)
     for k in range(n):

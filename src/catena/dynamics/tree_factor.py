@@ -61,13 +61,16 @@ class Inverse:
         for k in reversed(range(n)):
             at = factor.depth[k] - 1
             for c in factor.beyond[k]:
-                between = [m for m in work.above[c][at + 1 : -1]]
+                between = work.above[c][at + 1 : -1]
                 terms = [(factor.L(m, at), opposite(m, c)) for m in between]
                 work.combine(opposite(k, c), terms, start=factor.L(c, at), minus=True)
         for k in range(n):
             terms = factor.row(k)
             work.combine(
-                self.at(k, k), [(place, self.at(i, k)) for i, place in terms], start=factor.D_inv[k], minus=True
+                self.at(k, k),
+                [(place, self.at(i, k)) for i, place in terms],
+                start=factor.D_inv[k],
+                minus=True,
             )
             own = set(factor.beyond[k])
             groups = [c for c in range(k + 1, n) if c in own], [c for c in range(k + 1, n) if c not in own]

@@ -105,7 +105,9 @@ class Residual:
     def _rates(self, symbolic: Any) -> list[np.ndarray]:
         """dq/dt for a unit velocity of each component, (nv) arrays (nq,)."""
         unit = np.eye(self.plan.nv)
-        return [unroll(rate, symbolic, {"q": self._q, "qd": unit[k]}).outputs["rate"] for k in range(self.plan.nv)]
+        return [
+            unroll(rate, symbolic, {"q": self._q, "qd": unit[k]}).outputs["rate"] for k in range(self.plan.nv)
+        ]
 
     @cached_property
     def _first(self) -> Any:
@@ -119,7 +121,9 @@ class Residual:
 
         q, v = _column(self._q), _column(self._v)
         if self._J.size:
-            held = [sum(self._J[r, i] * x for r, x in enumerate(self._multipliers)) for i in range(self.plan.nv)]
+            held = [
+                sum(self._J[r, i] * x for r, x in enumerate(self._multipliers)) for i in range(self.plan.nv)
+            ]
             R1 = [a - b for a, b in zip(self._free, held, strict=True)]
             R2 = [
                 sum(self._J[r, i] * x for i, x in enumerate(self._vdot)) + self._gamma[r]
@@ -142,7 +146,14 @@ class Residual:
     def _function(self, name: str, outputs: Mapping[str, Any]) -> tuple[Any, dict[str, tuple[int, int]]]:
         import casadi
 
-        arguments = [self._q, self._v, self._vdot, self._multipliers, *self._outside.values(), *self._p.values()]
+        arguments = [
+            self._q,
+            self._v,
+            self._vdot,
+            self._multipliers,
+            *self._outside.values(),
+            *self._p.values(),
+        ]
         columns, shapes = [], {}
         for key, x in outputs.items():
             matrix = casadi.densify(x if isinstance(x, casadi.SX) else _column(x))
@@ -151,7 +162,9 @@ class Residual:
         whole = casadi.cse(casadi.vertcat(*columns))
         return casadi.Function(name, [_column(x) for x in arguments], [whole]), shapes
 
-    def _evaluate(self, function: tuple[Any, dict[str, tuple[int, int]]], rows: list[np.ndarray]) -> dict[str, np.ndarray]:
+    def _evaluate(
+        self, function: tuple[Any, dict[str, tuple[int, int]]], rows: list[np.ndarray]
+    ) -> dict[str, np.ndarray]:
         made, shapes = function
         states = len(rows[0])
         if states == 0:
@@ -163,16 +176,22 @@ class Residual:
             at += m * n
         return results
 
-    def _rows(self, given: Mapping[str, np.ndarray], parameters: Mapping[str, Any]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    def _rows(
+        self, given: Mapping[str, np.ndarray], parameters: Mapping[str, Any]
+    ) -> tuple[list[np.ndarray], list[np.ndarray]]:
         states = len(given["q"])
         outside = [np.broadcast_to(given[n], (states, given[n].shape[-1])) for n in self._outside]
         values = [
-            np.broadcast_to(np.reshape(parameters.get(p.name, p.value), (-1, len(p.value))), (states, len(p.value)))
+            np.broadcast_to(
+                np.reshape(parameters.get(p.name, p.value), (-1, len(p.value))), (states, len(p.value))
+            )
             for p in self.parameters
         ]
         return outside, values
 
-    def values(self, given: Mapping[str, np.ndarray], parameters: Mapping[str, Any] | None = None) -> dict[str, np.ndarray]:
+    def values(
+        self, given: Mapping[str, np.ndarray], parameters: Mapping[str, Any] | None = None
+    ) -> dict[str, np.ndarray]:
         """`free` = R1 without multipliers (states, nv), J (states, m, nv) and gamma (states, m), at q, v, vdot."""
         outside, values = self._rows(given, parameters or {})
         states, m = len(given["q"]), self.plan.total_constraints
@@ -182,7 +201,10 @@ class Residual:
         return {"free": found["free"][..., 0], "J": J, "gamma": found["gamma"].reshape(states, m)}
 
     def derivatives(
-        self, given: Mapping[str, np.ndarray], multipliers: np.ndarray, parameters: Mapping[str, Any] | None = None
+        self,
+        given: Mapping[str, np.ndarray],
+        multipliers: np.ndarray,
+        parameters: Mapping[str, Any] | None = None,
     ) -> dict[str, np.ndarray]:
         """Derivatives of R1 and R2 by steps (`R1_q`), velocities (`R1_v`) and parameters (`R1:name`), and of J v by
         steps (`opening_q`), each (states, rows, columns)."""

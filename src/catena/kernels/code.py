@@ -127,9 +127,7 @@ def _unit(
         else:
             code, description = found
         names = {(index, variant): name for index, variant, name in description["steps"]}
-        loaded = (
-            engine.load_object(f"{name}-{owner}", code, list(names.values())) if names else None
-        )
+        loaded = engine.load_object(f"{name}-{owner}", code, list(names.values())) if names else None
         steps = {key: loaded[name] for key, name in names.items()} if loaded else {}
         unit = Unit(steps, description["size"], description["fields"], description["flow_size"], loaded)
         while len(_units) >= _MOST_UNITS:

@@ -94,7 +94,13 @@ class Work:
             )  # fmt: skip
 
     def _combine(
-        self, T: int, terms: list[Term], out: int, start: int | None, spreads: tuple[int, int, int], minus: bool
+        self,
+        T: int,
+        terms: list[Term],
+        out: int,
+        start: int | None,
+        spreads: tuple[int, int, int],
+        minus: bool,
     ) -> None:
         raise NotImplementedError
 
@@ -137,14 +143,27 @@ class LaneWork(Work):
         self._rows.append((self._layout.sweep_index[id(sweep)], 0, places, ()))
 
     def _combine(
-        self, T: int, terms: list[Term], out: int, start: int | None, spreads: tuple[int, int, int], minus: bool
+        self,
+        T: int,
+        terms: list[Term],
+        out: int,
+        start: int | None,
+        spreads: tuple[int, int, int],
+        minus: bool,
     ) -> None:
         if not terms:
             terms = [(self._nothing, self._nothing)]
         if start is None:
             start = self._nothing
         bits = (spreads[1] == PAIRS) + 2 * (spreads[2] == PAIRS)
-        numbers = [len(terms), out, start, _SIGN[minus], bits, *((entry << 32) | factor for factor, entry in terms)]
+        numbers = [
+            len(terms),
+            out,
+            start,
+            _SIGN[minus],
+            bits,
+            *((entry << 32) | factor for factor, entry in terms),
+        ]
         self._rows.append((-1, self._kernels[COMBINE[T, spreads[0]]], (0,), numbers))
 
     def invert(self, out: int, x: int, root: int) -> None:
@@ -230,7 +249,13 @@ class PlainWork(Work):
             self._memory[place : place + len(entries)] = entries
 
     def _combine(
-        self, T: int, terms: list[Term], out: int, start: int | None, spreads: tuple[int, int, int], minus: bool
+        self,
+        T: int,
+        terms: list[Term],
+        out: int,
+        start: int | None,
+        spreads: tuple[int, int, int],
+        minus: bool,
     ) -> None:
         memory, results = self._memory, []
         for t in range(T):

@@ -15,7 +15,9 @@ from catena.kernels import cache, engine
 
 MOST, ROW, PAIRS = 8, 1, 4
 """The most entries at a time, and how they lie: side by side, or in pairs that are four slots apart."""
-COMBINE = {(T, S): f"combine_{T}_{S}" for S in (ROW, PAIRS) for T in range(1, MOST + 1) if S == ROW or T % 2 == 0}
+COMBINE = {
+    (T, S): f"combine_{T}_{S}" for S in (ROW, PAIRS) for T in range(1, MOST + 1) if S == ROW or T % 2 == 0
+}
 
 
 def offset(t: int, spread: int) -> int:

@@ -99,8 +99,8 @@ class Program:
         many: they have shape (states, steps // every, *shape). An input may then have shape (states, steps,
         columns), or (1, steps, columns) for all states. `rare` says in every how many-th step the occasional sweeps of
         the algorithm are made, and how many steps ago they were made last. Only the outputs `wanted` are returned, all
-        of them if None. `into` has arrays that outputs are written to, C-contiguous float64 of their shape; new ones are
-        made of others.
+        of them if None. `into` has arrays that outputs are written to, C-contiguous float64 of their shape; new
+        ones are made of others.
         """
         samples = () if every is None else (steps // every,)
         outputs = {

@@ -372,7 +372,9 @@ def trace_views(algorithm: Algorithm, ground: Traced) -> Traced:
 
 def is_on_views(algorithm: Algorithm, sweep: Sweep) -> bool:
     """Whether a step works on views alone."""
-    return sweep.roles[0] != "multiplier" and all(SECOND_NAMES.get(r, r) in algorithm.views for r in sweep.roles)
+    return sweep.roles[0] != "multiplier" and all(
+        SECOND_NAMES.get(r, r) in algorithm.views for r in sweep.roles
+    )
 
 
 def _loop_constants(kind: JointKind, step: TracedStep, columns: int) -> dict[str, Any]:

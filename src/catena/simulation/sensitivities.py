@@ -23,7 +23,6 @@ from catena.simulation.simulate import simulate
 from catena.system import System
 from catena.system.linearisation import linearise, step_rates
 
-
 # Singular values of the constraints below this part of the largest are redundant.
 CLOSED = 1e-9
 
@@ -45,8 +44,8 @@ class Sensitivities:
 
     Changes of the state are [steps; velocities] (2 nv). `start` (2 nv, 2 d) takes changes [steps; velocities] of the
     `independent` components at the start to those of all; in a tree they are the same. `transitions` (n, 2 nv, 2 nv),
-    `pushes` (n, 2 nv, nv) and `drifts` {name: (n, 2 nv, entries)} are what an interval does to a change of the state, of
-    constant joint forces and of parameters.
+    `pushes` (n, 2 nv, nv) and `drifts` {name: (n, 2 nv, entries)} are what an interval does to a change of the
+    state, of constant joint forces and of parameters.
     """
 
     t: np.ndarray
@@ -108,7 +107,9 @@ def sensitivities(
     The forces of the mechanism act. `options` go to `simulate`. The intervals are the steps that `simulate` takes, or
     so many `intervals` of equal length; the error falls with the fourth power of their number.
     """
-    if intervals is not None and (isinstance(intervals, bool) or not isinstance(intervals, int) or intervals < 1):
+    if intervals is not None and (
+        isinstance(intervals, bool) or not isinstance(intervals, int) or intervals < 1
+    ):
         raise StateError(f"intervals is {shown(intervals)}; give a whole number, 1 or more, or None.")
     given = np.zeros(system.nv) if tau is None else np.asarray(tau, dtype=float)
     if given.shape != (system.nv,):
@@ -140,7 +141,9 @@ def sensitivities(
     A[:, :nv, nv:] = np.eye(nv)
     A[:, nv:, :nv], A[:, nv:, nv:] = found.by_q, found.by_v
     inputs = [found.by_tau, *(found.by_parameter[name] for name in names)]
-    B = np.concatenate([np.zeros((len(times), nv, sum(x.shape[2] for x in inputs))), np.concatenate(inputs, -1)], 1)
+    B = np.concatenate(
+        [np.zeros((len(times), nv, sum(x.shape[2] for x in inputs))), np.concatenate(inputs, -1)], 1
+    )
     transitions, added = _marches(A, B, np.diff(nodes))
     if found.J.shape[1]:
         closed = _closed(found.J[2::2], found.opening[2::2])
@@ -165,13 +168,15 @@ def _closed(J: np.ndarray, opening: np.ndarray) -> np.ndarray:
 
 
 def _marches(A: np.ndarray, B: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What an interval does to x' = A x + B u with constant u: x becomes F x + G u, F (n, m, m) and G (n, m, k); A and B
-    are known at its ends and in the middle."""
+    """What an interval does to x' = A x + B u with constant u: x becomes F x + G u, F (n, m, m) and G (n, m, k); A
+    and B are known at its ends and in the middle."""
     n, m = (len(A) - 1) // 2, A.shape[1]
     both = np.concatenate([A, B], axis=-1)
     step = steps[:, None, None]
     first, middle, last = both[0:-2:2], both[1::2], both[2::2]
-    unit = np.broadcast_to(np.concatenate([np.eye(m), np.zeros((m, B.shape[2]))], axis=1), (n, m, both.shape[2]))
+    unit = np.broadcast_to(
+        np.concatenate([np.eye(m), np.zeros((m, B.shape[2]))], axis=1), (n, m, both.shape[2])
+    )
 
     def slope(at: np.ndarray, x: np.ndarray) -> np.ndarray:
         rate = at[..., :m] @ x

@@ -45,18 +45,26 @@ def of_closed_dynamics(system: "System", inputs: Mapping[str, Any], out: Any = N
     and where their rank is beyond doubt, else by the response."""
     evaluator = system._evaluator
     evaluator.check_current()
-    given = {n: evaluator.checked(dynamics.articulated_body, n, x) for n, x in inputs.items() if x is not None}
+    given = {
+        n: evaluator.checked(dynamics.articulated_body, n, x) for n, x in inputs.items() if x is not None
+    }
     for name in ("q", "qd"):
         if name not in given:
             raise StateError(f"{'v' if name == 'qd' else name} is None; give an array.")
     evaluator.check_positions("q", given["q"])
-    batch = arrays.batch_shape({{"qd": "v", "a_base": "base_acceleration"}.get(n, n): x for n, x in given.items()})
+    batch = arrays.batch_shape(
+        {{"qd": "v", "a_base": "base_acceleration"}.get(n, n): x for n, x in given.items()}
+    )
     rows = {n: np.ascontiguousarray(arrays.rows(x, batch)) for n, x in given.items()}
     states = len(rows["q"])
     shape = (states, system.nv, system.nv)
     results = [np.zeros(shape) for _ in range(3)] if out is None else []
     for y in [] if out is None else _targets(out):
-        if y.shape != (*batch, *shape[1:]) or y.dtype != np.float64 or not (y.flags.c_contiguous and y.flags.writeable):
+        if (
+            y.shape != (*batch, *shape[1:])
+            or y.dtype != np.float64
+            or not (y.flags.c_contiguous and y.flags.writeable)
+        ):
             raise StateError(
                 f"out holds an array of shape {y.shape} and type {y.dtype}; give C-contiguous arrays of float64 of "
                 f"shape {(*batch, *shape[1:])} that can be written."
@@ -68,7 +76,12 @@ def of_closed_dynamics(system: "System", inputs: Mapping[str, Any], out: Any = N
     if doubtful.any():
         rest = {n: x[doubtful] for n, x in rows.items()}
         found, _ = system._responder.respond(
-            rest["q"], rest["qd"], rest.get("tau"), acting=False, f_ext=rest.get("f_ext"), a_base=rest.get("a_base")
+            rest["q"],
+            rest["qd"],
+            rest.get("tau"),
+            acting=False,
+            f_ext=rest.get("f_ext"),
+            a_base=rest.get("a_base"),
         )
         for y, x in zip(results, (found.by_q, found.by_v, found.by_tau), strict=True):
             y[doubtful] = x
@@ -78,9 +91,16 @@ def of_closed_dynamics(system: "System", inputs: Mapping[str, Any], out: Any = N
 
 def has_lanes(plan: Plan) -> bool:
     """Whether derivatives with the loops of a plan are computed in lanes."""
-    return is_for(plan) and plan.nv * plan.total_constraints <= LARGEST and all(
-        not loop.rubs and loop.constraints and loop.parent_node != loop.child_node and loop.kind.resists_alike
-        for loop in plan.loop_joints
+    return (
+        is_for(plan)
+        and plan.nv * plan.total_constraints <= LARGEST
+        and all(
+            not loop.rubs
+            and loop.constraints
+            and loop.parent_node != loop.child_node
+            and loop.kind.resists_alike
+            for loop in plan.loop_joints
+        )
     )
 
 

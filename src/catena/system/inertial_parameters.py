@@ -24,7 +24,9 @@ def inertial_parameters(mechanism: Mechanism, plan: Plan) -> np.ndarray:
     rows = []
     for name in moving_bodies(mechanism, plan):
         body = mechanism.bodies[name]
-        rows.append(RigidInertia.from_com(body.mass, np.asarray(body.com), np.asarray(body.inertia)).entries())
+        rows.append(
+            RigidInertia.from_com(body.mass, np.asarray(body.com), np.asarray(body.inertia)).entries()
+        )
     return np.array(rows, dtype=float).reshape(-1)
 
 

@@ -5,7 +5,8 @@ The equations of motion R1 = tau, R2 = 0 (`equations/residual.py`) are different
 
     H dvdot - J^T dlambda = dtau - dR1,      J dvdot = -dR2,
 
-in square-root form: with H = L L^T and A = J L^-T, singular values of A decide about rank as they do in forward dynamics.
+in square-root form: with H = L L^T and A = J L^-T, singular values of A decide about rank as they do in forward
+dynamics.
 """
 
 from collections.abc import Mapping, Sequence
@@ -71,8 +72,8 @@ class Responder:
         self, q: Any, v: Any, tau: Any = None, names: Sequence[str] = (), acting: bool = True,
         f_ext: Any = None, a_base: Any = None,
     ) -> tuple[Response, tuple[int, ...]]:  # fmt: skip
-        """The response at q (..., nq), v (..., nv), tau (..., nv), and the batch shape. `acting` says whether the forces
-        of the mechanism act; f_ext (..., 6 n) are wrenches on nodes."""
+        """The response at q (..., nq), v (..., nv), tau (..., nv), and the batch shape. `acting` says whether the
+        forces of the mechanism act; f_ext (..., 6 n) are wrenches on nodes."""
         s = self._system
         evaluator = s._evaluator
         evaluator.check_current()
@@ -81,7 +82,9 @@ class Responder:
             "tau": np.zeros(s.nv) if tau is None else evaluator.checked(dynamics.articulated_body, "tau", tau),
         }  # fmt: skip
         evaluator.check_positions("q", given["q"])
-        outside = {n: np.asarray(x, dtype=float) for n, x in (("f_ext", f_ext), ("a_base", a_base)) if x is not None}
+        outside = {
+            n: np.asarray(x, dtype=float) for n, x in (("f_ext", f_ext), ("a_base", a_base)) if x is not None
+        }
         batch = arrays.batch_shape(given | outside)
         rows = {n: arrays.rows(x, batch) for n, x in (given | outside).items()}
         residual = self.residual(names, acting, tuple(outside))
@@ -104,7 +107,8 @@ class Responder:
     def forces_by_parameters(
         self, q: Any, v: Any, vdot: Any, names: Sequence[str], acting: bool
     ) -> tuple[dict[str, np.ndarray], tuple[int, ...]]:
-        """The derivatives {name: (states, nv, entries)} of the tree's joint forces by parameters, and the batch shape."""
+        """The derivatives {name: (states, nv, entries)} of the tree's joint forces by parameters, and the batch
+        shape."""
         evaluator = self._system._evaluator
         evaluator.check_current()
         given = {

@@ -520,12 +520,19 @@ class System:
         return by_bodies(self._mechanism, self._plan, Y)
 
     def inertial_parameters(self) -> np.ndarray:
-        """The inertial numbers, shape (10 b,), of the b bodies that are not welded to ground, in the order in which they
+        """The inertial numbers, shape (10 b,), of the b bodies that are not welded to ground, in the order in
+        which they
         were added: mass, mass times mass centre (3), and the inertia xx, xy, xz, yy, yz, zz about the body's origin."""
         return inertial_parameters(self._mechanism, self._plan)
 
     def parameter_derivatives(
-        self, q: Any, v: Any, given: Any, names: Iterable[str], of: str = "forward_dynamics", elements: bool = False
+        self,
+        q: Any,
+        v: Any,
+        given: Any,
+        names: Iterable[str],
+        of: str = "forward_dynamics",
+        elements: bool = False,
     ) -> dict[str, np.ndarray]:
         """The derivatives {name: (..., nv, entries)} of vdot, with `given` for tau, by parameters of the mechanism;
         with of="inverse_dynamics" those of the tree's joint forces, with `given` for vdot.
@@ -557,7 +564,11 @@ class System:
         Newton's method comes to, or "stable" to go downhill. A SimulationError tells when none is found.
         """
         q, _ = self._one_state(checked_guess(self, guess), None)
-        given = np.zeros(self.nv) if tau is None else self._evaluator.checked(dynamics.articulated_body, "tau", tau)
+        given = (
+            np.zeros(self.nv)
+            if tau is None
+            else self._evaluator.checked(dynamics.articulated_body, "tau", tau)
+        )
         return equilibrium(self, q, given, seek)
 
     def modes(self, q: Any, tau: Any = None) -> Modes:
