@@ -19,6 +19,7 @@ from pathlib import Path
 ORDER = (
     "errors",
     "given",
+    "hooks",
     "spatial",
     "joints",
     "forces",
@@ -31,6 +32,7 @@ ORDER = (
     "equations",
     "system",
     "simulation",
+    "bridges",
     "view",
     "cli",
     "__main__",

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from catena.cli import gallery
-from catena.cli.completion import SHELLS
+from catena.cli.models import gallery_names
+from catena.cli.parsing import SHELLS
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -22,7 +22,7 @@ def test_scripts_name_commands_models_integrators_and_demos(catena, shell):
         "demo",
         "models",
         "completion",
-        *gallery.names(),
+        *gallery_names(),
         "dop853",
         "baumgarte",
         "pendulum",

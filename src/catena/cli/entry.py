@@ -5,20 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from catena.cli.commands import (
-    check,
-    completion,
-    convert,
-    count,
-    critical_path,
-    demo,
-    info,
-    models,
-    run,
-    schema,
-)
-from catena.cli.console import Console, drop
-from catena.cli.faults import Exit, in_words
+from catena.cli.commands import COMMANDS
+from catena.cli.console import Console, Exit, drop, in_words
 from catena.cli.parsing import Commands, Parser, parse
 from catena.errors import CatenaError
 
@@ -27,16 +15,15 @@ EPILOG = """exit codes: 0 done, 1 the simulation stopped with an error, 2 the co
 3 interrupted by Ctrl-C, 4 a file could not be written"""
 
 
-def program() -> tuple[Parser, Commands]:
-    """The parser of the whole command line, and its commands."""
+def program() -> Commands:
+    """Return all commands and the parser of the whole command line."""
     parser = Parser(prog="catena", description=ABOUT, epilog=EPILOG)
     parser.add_argument("--version", action="store_true", help="print the version")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = Commands(parser)
-    for command in (run, info, check, convert, count, critical_path, demo, models, schema):
+    for command in COMMANDS:
         command.add(commands)
-    completion.add(commands, parser)
-    return parser, commands
+    return commands
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -61,9 +48,9 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _execute(words: Sequence[str], console: Console) -> int:
-    parser, commands = program()
+    commands = program()
     try:
-        arguments = parse(parser, commands, words)
+        arguments = parse(commands, words)
     except SystemExit:
         # argparse has printed the help and wants to leave.
         return int(Exit.OK)
@@ -71,7 +58,7 @@ def _execute(words: Sequence[str], console: Console) -> int:
         console.result(f"catena {_version()}")
         return int(Exit.OK)
     if not hasattr(arguments, "execute"):
-        console.result(parser.format_help().rstrip())
+        console.result(commands.program.format_help().rstrip())
         return int(Exit.OK)
     console.quiet = getattr(arguments, "quiet", False)
     return int(arguments.execute(arguments, console))

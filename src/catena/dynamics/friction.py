@@ -7,7 +7,7 @@ rounding, has next to no friction instead of all of it in a random direction. A 
 
 from typing import Any
 
-from catena.forces.smooth import smooth_sign
+from catena.forces.smooth import smooth_sign, smooth_sign_slope
 
 
 def friction_force(body: Any) -> Any:
@@ -18,3 +18,8 @@ def friction_force(body: Any) -> Any:
 def friction_at(damping: Any, friction: Any, v: Any) -> Any:
     """The force that overcomes friction at velocities v, with coefficients of the same shape."""
     return damping * v + friction * smooth_sign(v)
+
+
+def friction_slope(body: Any) -> Any:
+    """The derivative (nv,) of `friction_force` by the velocities."""
+    return body.damping + body.friction * smooth_sign_slope(body.qd)

@@ -1,7 +1,8 @@
 """Equations of a mechanism, unrolled from the steps that are compiled elsewhere: evaluated, read, counted, exported."""
 
+from catena.equations.building import graph_of, unrolled_graph
 from catena.equations.equations import Equations
-from catena.equations.graph import ExpressionGraph, graph_of
+from catena.equations.graph import ExpressionGraph
 from catena.equations.lanes import program_of
 from catena.equations.named import EQUATIONS, derive
 from catena.equations.parameters import Parameter, SymbolicPlan, plan_in_numbers, symbolic_plan
@@ -21,4 +22,5 @@ __all__ = [
     "program_of",
     "symbolic_plan",
     "unroll",
+    "unrolled_graph",
 ]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.equations.building import unrolled_graph
 from catena.equations.c_source import CSource, c_source
 from catena.equations.counting import Counts, count_equations, count_operations
 from catena.equations.dataflow import OPERATIONS, UNIT, Costs, DataFlow, dataflow
@@ -51,7 +52,7 @@ class Equations:
     @cached_property
     def graph(self) -> ExpressionGraph:
         """The operations, each done once, with constants folded."""
-        return ExpressionGraph.of(self.unrolled)
+        return unrolled_graph(self.unrolled)
 
     def __call__(self, *arguments: Any, parameters: Mapping[str, Any] | None = None) -> Any:
         """The results for one state or a batch: an array (..., *shape), or a tuple of arrays where there are
@@ -129,7 +130,7 @@ class Equations:
         are taken as "written", "in turn" (one term after the other) or as "trees".
         """
         # Steps wait for each other's results, not for what they happen to have in common.
-        graph = self.graph if grain == OPERATIONS else ExpressionGraph.of(self.unrolled, shared=False)
+        graph = self.graph if grain == OPERATIONS else unrolled_graph(self.unrolled, shared=False)
         return dataflow(graph, grain, costs, sums)
 
     def sympy(self, simplify: bool = True, numbered: bool = False) -> Any:

@@ -25,7 +25,7 @@ import numpy as np
 from catena import dynamics
 from catena.dynamics.loop_elimination import loop_elimination
 from catena.dynamics.loop_elimination.blocks import COLUMNS
-from catena.equations.graph import ExpressionGraph
+from catena.equations.building import unrolled_graph
 from catena.equations.lanes import lane_code, load
 from catena.equations.parameters import plan_in_numbers
 from catena.equations.unrolling import unroll
@@ -59,7 +59,7 @@ class Order:
         algorithm = ALGORITHMS[self.algorithm]
         begun = time.perf_counter()
         given = [n for n in (*algorithm.inputs, *algorithm.ground_inputs) if n not in self.absent]
-        graph = ExpressionGraph.of(unroll(algorithm, plan_in_numbers(self.plan), given))
+        graph = unrolled_graph(unroll(algorithm, plan_in_numbers(self.plan), given))
         code = lane_code(graph, self.lanes)
         machine_code = engine.compile_object(code.text)
         return machine_code, {**code.description(), "seconds": time.perf_counter() - begun}

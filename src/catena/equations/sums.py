@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from catena.equations.graph import CONSTANT, INPUT, ExpressionGraph, GraphBuilder
+from catena.equations.building import GraphBuilder
+from catena.equations.graph import CONSTANT, INPUT, ExpressionGraph
 
 Cost = Callable[[str], float]
 WRITTEN, IN_TURN, TREES = "written", "in turn", "trees"

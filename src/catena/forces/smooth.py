@@ -23,6 +23,13 @@ def smooth_sign(v: Any, width: float = STANDSTILL) -> Any:
     return x * (15.0 - square * (10.0 - 3.0 * square)) / 8.0
 
 
+def smooth_sign_slope(v: Any, width: float = STANDSTILL) -> Any:
+    """The derivative of `smooth_sign` by v."""
+    x = _clipped(v / width)
+    left = 1.0 - x * x
+    return left * left * (15.0 / (8.0 * width))
+
+
 def push_back(beyond: Any, rate: Any, stiffness: Any, damping: Any) -> Any:
     """The force of a spring with a damper that acts only where `beyond` is positive, by so much deflected at this rate:
     the damper gets hold over the first `GRIP`, and the force is never negative."""

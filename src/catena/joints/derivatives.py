@@ -6,6 +6,7 @@ for symbols it is substituted into the caller's expression.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -109,3 +110,75 @@ def _evaluate(source: Any, arguments: list[np.ndarray]) -> np.ndarray:
 def _number_if_constant(entry: Any) -> Any:
     """Return a plain float for a constant entry, so that exact zeros stay recognisable."""
     return float(entry) if entry.is_constant() else entry
+
+
+@dataclass(frozen=True)
+class Tangents:
+    """How a kind's motions change along its own directions, in child-side coordinates: for each velocity component the
+    derivative of S v, of S w, and of the bias by a step along it, and of the bias by that component of v."""
+
+    motion_by_q: list[Motion]
+    push_by_q: list[Motion]
+    bias_by_q: list[Motion]
+    bias_by_v: list[Motion]
+
+
+def tangents(kind: JointKind, q: np.ndarray, v: np.ndarray, w: np.ndarray) -> Tangents:
+    """The derivatives of S v, of S w, and of the bias by steps along each component, and of the bias by v."""
+    n = kind.nv
+    symbolic = is_symbolic(q) or is_symbolic(v) or is_symbolic(w)
+    source = _tangent_expression(kind) if symbolic else _tangent_function(kind)
+    columns = _evaluate(source, [q, v, w]).reshape(4, n, 6)
+    return Tangents(*([Motion(x) for x in block] for block in columns))
+
+
+def force_tangent(kind: JointKind, q: np.ndarray, force: np.ndarray) -> np.ndarray:
+    """The derivative (nv, nv) of S^T f, f (6,) in child-side coordinates, by steps along each component (columns)."""
+    n = kind.nv
+    symbolic = is_symbolic(q) or is_symbolic(force)
+    source = _force_expression(kind) if symbolic else _force_function(kind)
+    return _evaluate(source, [q, force]).reshape(n, n)
+
+
+def _along(kind: JointKind, expression: Any, q_column: Any, q: np.ndarray) -> list[Any]:
+    """The derivative of an expression of q along each velocity component."""
+    import casadi
+
+    return [
+        casadi.jtimes(expression, q_column, _column(kind.rate(q, np.eye(kind.nv)[c]))) for c in range(kind.nv)
+    ]
+
+
+def _tangent_expression(kind: JointKind) -> tuple[list[Any], Any]:
+    import casadi
+
+    q_column, q = _symbols("q", kind.nq)
+    v_column, v = _symbols("v", kind.nv)
+    w_column, w = _symbols("w", kind.nv)
+    S = kind.motion_space(q)
+    bias = _column(kind.bias(q, v).array)
+    by_v = [casadi.jtimes(bias, v_column, _column(np.eye(kind.nv)[c])) for c in range(kind.nv)]
+    parts = [_along(kind, _column((S * x).array), q_column, q) for x in (v, w)]
+    entries = casadi.vertcat(*parts[0], *parts[1], *_along(kind, bias, q_column, q), *by_v)
+    return [q_column, v_column, w_column], casadi.cse(casadi.densify(entries))
+
+
+def _force_expression(kind: JointKind) -> tuple[list[Any], Any]:
+    import casadi
+
+    q_column, q = _symbols("q", kind.nq)
+    f_column, f = _symbols("f", 6)
+    columns = _along(kind, _column(kind.motion_space(q).array.T @ f), q_column, q)
+    # Row by row, as NumPy reads it back.
+    matrix = casadi.densify(casadi.horzcat(*columns)).T
+    return [q_column, f_column], casadi.cse(casadi.vec(matrix))
+
+
+@lru_cache(maxsize=256)
+def _tangent_function(kind: JointKind) -> Any:
+    return _function(*_tangent_expression(kind))
+
+
+@lru_cache(maxsize=256)
+def _force_function(kind: JointKind) -> Any:
+    return _function(*_force_expression(kind))

@@ -24,7 +24,7 @@ that it acts on (the ground may be one): fields that every body keeps at the sam
 a body that names `below` as its neighbour sees the shared fields of its parent.
 
 What an owner offers besides its own fields:
-  body:   joint (a joint kind), placement (Transform from the parent's frame to the joint), inertia
+  body:   joint (a joint kind), moves_alike, placement (Transform from the parent's frame to the joint), inertia
           (RigidInertia), damping, friction (nv,), and the algorithm's inputs
   ground: gravity (3,), and the algorithm's ground inputs
   frame:  placement (Transform from the body's frame to the frame)
@@ -49,6 +49,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from catena.spatial.scalars import array
 
 if TYPE_CHECKING:
     from catena.forces import PlacedForce
@@ -80,15 +82,33 @@ class JointRows:
 
 
 @dataclass(frozen=True)
+class Numbers:
+    """A field of a view, or an input of the ground, with so many numbers, whatever the joint."""
+
+    size: int
+
+    def zero(self) -> np.ndarray:
+        """As many zeros."""
+        return np.zeros(self.size)
+
+    def from_entries(self, entries: Sequence[Any]) -> np.ndarray:
+        """The numbers, or symbols, as an array."""
+        return array(entries)
+
+
+@dataclass(frozen=True)
 class Calls:
     """The calls of one sweep in order: the node that owns each step (-1: none), which variant of the step it
     is, and where its records lie in the workspace. `CLEAR` zeroes the flows at its second record instead.
-    `sweep` is the index of the sweep whose step is called, where that is another one."""
+    `sweep` is the index of the sweep whose step is called, where that is another one (-1 for a kernel for matrices,
+    of which `kernel` has the address); `numbers` are whole numbers that each call finds among its constants."""
 
     owner: np.ndarray
     variant: np.ndarray
     records: tuple[np.ndarray, ...]
     sweep: np.ndarray | None = None
+    kernel: np.ndarray | None = None
+    numbers: tuple[Sequence[int], ...] = ()
 
     @staticmethod
     def plain(owner: np.ndarray, *records: np.ndarray) -> "Calls":
@@ -214,6 +234,31 @@ class Schedule(Sweep):
         run.places.begin()
         for entry in self.order(run.places):
             run.call(entry)
+
+
+@dataclass(frozen=True)
+class OnMatrices(Sweep):
+    """Work on matrices over velocity components and constraints, in an order made for the mechanism. `order(work)` asks
+    for areas and calls kernels and steps of components; `matrices.py` says what a `work` offers."""
+
+    step: Step = field(default=_nothing, init=False)
+    order: Callable[[Any], None]
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        return ("schedule",)
+
+    def calls(self, layout: "Layout") -> Calls:
+        from catena.kernels.matrices import LaneWork
+
+        work = LaneWork(layout)
+        self.order(work)
+        return work.calls()
+
+    def play(self, run: "PlainRun") -> None:
+        from catena.kernels.matrices import PlainWork
+
+        self.order(PlainWork(run))
 
 
 @dataclass(frozen=True)
@@ -433,7 +478,11 @@ class Algorithm:
     to the bodies between the frame and the ground. One that is `replayed` finds in its next play what this one left:
     inputs keep their places; its `occasional` sweeps, from the first of these indices to before the second, are left
     out of most plays. `shared` are fields that bodies and the ground keep where forces find them; those of a spatial
-    type come first. `force_outputs` name fields of forces.
+    type come first. `force_outputs` name fields of forces. `component_fields` maps private fields with a row for each
+    velocity component, and fields of forces with rows of their own, to the view that such a row is; work on matrices
+    gives names to its `matrix_outputs`. `rests` names a field of the ground that is zero, in a replayed algorithm,
+    where a state has nothing left to do. Algorithms that differ in their work on matrices only may share their
+    `code`, which is called after one of them.
     """
 
     name: str
@@ -454,6 +503,10 @@ class Algorithm:
     occasional: tuple[int, int] = (0, 0)
     shared: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     force_outputs: tuple[str, ...] = ()
+    matrix_outputs: tuple[str, ...] = ()
+    component_fields: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    rests: str = ""
+    code: str = ""
 
     def first(self, index: int) -> int:
         """The index of the first sweep that is the same as this one; a sweep that is repeated is compiled once."""

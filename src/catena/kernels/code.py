@@ -19,14 +19,16 @@ from catena.joints.contract import JointKind
 from catena.kernels import cache, crew, driver, engine, shortcut, tracing
 from catena.kernels.algorithm import Algorithm
 from catena.kernels.lowering import lower, prelude
+from catena.kernels.objects import compiled_object, kept_object
 from catena.kernels.undisturbed import hold_in_forks
 
 building = threading.RLock()
 """Held while units are compiled or loaded, and by whoever builds a tape of them. A fork waits for it."""
 hold_in_forks(building)
 # Units that are kept although no tape may need them; a kind without parameters has some for every value it takes.
-_MOST_UNITS = 512
-_units: dict[tuple[object, ...], "Unit"] = {}
+MOST_UNITS = 512
+units: dict[tuple[object, ...], "Unit"] = {}
+"""The units in memory, the oldest first."""
 _loops: dict[int, engine.Code] = {}
 
 
@@ -67,6 +69,11 @@ def multiplier_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) ->
     return _unit(algorithm, absent, ("multiplier",), None, lanes)
 
 
+def views_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Unit:
+    """The steps on views, such as those of velocity components."""
+    return _unit(algorithm, absent, ("views",), None, lanes)
+
+
 def ground_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Unit:
     """The ground function, the clearing of flows, and whatever else the ground does."""
     return _unit(algorithm, absent, ("ground",), None, lanes)
@@ -78,15 +85,7 @@ def loops(lanes: int) -> engine.Code:
         return _loops[lanes]
     with building:
         if lanes not in _loops:
-            entry = cache.key("loops", str(lanes))
-            found = cache.read(entry)
-            code = (
-                found[0]
-                if found
-                else engine.compile_object(driver.text(lanes) + shortcut.text() + crew.text())
-            )
-            if not found:
-                cache.write(entry, code, {})
+            _, code = compiled_object(driver.text(lanes) + shortcut.text() + crew.text())
             names = ["run", "run_one", "shortcut", "serve", "offer_and_run"]
             _loops[lanes] = engine.load_object(f"loops-{lanes}", code, names)
         return _loops[lanes]
@@ -101,35 +100,41 @@ def _unit(
 ) -> Unit:
     kinds = tuple(type(k) for k in _kinds(kind))
     written = _digests(algorithm, algorithm.sources)
-    memory_key = (algorithm.name, written or algorithm, absent, owner, kinds, lanes)
-    known = _units.get(memory_key)
+    name = algorithm.code or algorithm.name
+    memory_key = (name, written or algorithm, absent, owner, kinds, lanes)
+    known = units.get(memory_key)
     if known is not None:
         return known
     with building:
-        if memory_key in _units:
-            return _units[memory_key]
+        if memory_key in units:
+            return units[memory_key]
         described = [_digests(c, (_file(c),)) for each in kinds for c in each.__mro__ if _is_ours(c)]
         entry = None
         if written and all(described):
             digests = sorted({*written, *(d for each in described for d in each)})
-            entry = cache.key(algorithm.name, *sorted(absent), json.dumps(owner), str(lanes), *digests)
-        found = cache.read(entry) if entry else None
-        if found is None:
+            entry = cache.key(name, *sorted(absent), json.dumps(owner), str(lanes), *digests)
+        code, description = _kept(entry) if entry else (None, {})
+        if code is None:
             code, description = _compile(algorithm, absent, owner, kind, lanes)
             if entry:
-                cache.write(entry, code, description)
-        else:
-            code, description = found
+                cache.write(entry, b"", description)
         names = {(index, variant): name for index, variant, name in description["steps"]}
-        loaded = (
-            engine.load_object(f"{algorithm.name}-{owner}", code, list(names.values())) if names else None
-        )
+        loaded = engine.load_object(f"{name}-{owner}", code, list(names.values())) if names else None
         steps = {key: loaded[name] for key, name in names.items()} if loaded else {}
         unit = Unit(steps, description["size"], description["fields"], description["flow_size"], loaded)
-        while len(_units) >= _MOST_UNITS:
-            del _units[next(iter(_units))]
-        _units[memory_key] = unit
+        while len(units) >= MOST_UNITS:
+            del units[next(iter(units))]
+        units[memory_key] = unit
         return unit
+
+
+def _kept(entry: str) -> tuple[bytes | None, dict[str, Any]]:
+    """Machine code and description of an entry; no code where either is not kept."""
+    found = cache.read(entry)
+    if found is None:
+        return None, {}
+    name = found[1]["object"]
+    return (kept_object(name) if name else b""), found[1]
 
 
 def _compile(
@@ -151,6 +156,8 @@ def _compile(
         traced = tracing.trace_loop(algorithm, kind, traced)
     elif owner[0] == "multiplier":
         traced = tracing.trace_multiplier(algorithm, traced)
+    elif owner[0] == "views":
+        traced = tracing.trace_views(algorithm, traced)
     elif owner[0] == "frame":
         traced = tracing.trace_frame(algorithm, absent, traced)
     names = {key: f"step_{number}" for number, key in enumerate(traced.steps)}
@@ -163,7 +170,10 @@ def _compile(
         "steps": [[*key, name] for key, name in names.items()], "size": traced.layout.size, "fields": fields,
         "flow_size": traced.flows.size,
     }  # fmt: skip
-    return (engine.compile_object(prelude(lanes) + "".join(functions)) if functions else b""), description
+    description["object"], code = (
+        compiled_object(prelude(lanes) + "".join(functions)) if functions else ("", b"")
+    )
+    return code, description
 
 
 def sources_of(algorithm: Algorithm, kind: JointKind | None) -> list[str] | None:

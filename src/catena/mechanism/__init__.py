@@ -16,9 +16,7 @@ from catena.mechanism.elements import (
 from catena.mechanism.mechanism import LIMITS, VIRTUAL_ROOT, Mechanism
 from catena.mechanism.notations import from_denavit_hartenberg, from_sdof, sdof_coordinates
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
-from catena.mechanism.planner import register_planner
 from catena.mechanism.shapes import Shape
-from catena.mechanism.writer import register_writer
 
 __all__ = [
     "GROUND",
@@ -44,8 +42,6 @@ __all__ = [
     "from_sdof",
     "generators",
     "notations",
-    "register_planner",
-    "register_writer",
     "sdof_coordinates",
     "shapes",
 ]

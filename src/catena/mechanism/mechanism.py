@@ -7,16 +7,17 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from catena.errors import CatenaWarning, ModelError
 from catena.forces import Bushing, ForceKind, FrameForce, JointForce
-from catena.given import is_not_negative, shown
+from catena.given import entries, is_not_negative, shown
+from catena.hooks import hook
 from catena.joints import Fixed, Free, JointKind
-from catena.mechanism import validation, writer
+from catena.mechanism import validation
 from catena.mechanism.couplings import (
     Coupling,
     LinearCoupling,
@@ -35,9 +36,12 @@ from catena.mechanism.elements import (
     Wrench,
 )
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
-from catena.mechanism.planner import make_system
 from catena.mechanism.shapes import Shape, as_shapes, filled
 from catena.spatial import Pose
+
+if TYPE_CHECKING:
+    from catena.system import System
+    from catena.view.live.view import View
 
 VIRTUAL_ROOT = "root:"
 LIMITS = ".limits"
@@ -193,6 +197,11 @@ class Mechanism:
         self._bodies[name] = body
         self._revision += 1
         return body
+
+    def replace_body(self, body: Body) -> None:
+        """Put a body in the place of the one that has its name, as it is: nothing is checked but the name."""
+        self._bodies[validation.known("body", body.name, self._bodies)] = body
+        self._revision += 1
 
     def add_visual(self, body: str, *shapes: Shape) -> Body:
         """Add shapes that a body, or ground, is drawn with."""
@@ -423,7 +432,7 @@ class Mechanism:
         who = f"force {name!r}"
         if not isinstance(kind, FrameForce | JointForce):
             raise ModelError(
-                f"{who}: kind is {kind!r}, which is no kind of force: give an instance such as "
+                f"{who}: kind is {shown(kind)}, which is no kind of force: give an instance such as "
                 "catena.forces.PointSpring(100.0)"
             )
         if isinstance(kind, JointForce):
@@ -434,7 +443,10 @@ class Mechanism:
             kind.check(self._element_joint(who, joint).kind, who)
             force = GeneralForce(name, kind, joint)
         else:
-            ends = tuple(between) if isinstance(between, Iterable) and not isinstance(between, str) else ()
+            try:
+                ends = () if between is None or isinstance(between, str) else entries(between)
+            except ValueError:
+                ends = ()
             if joint is not None or len(ends) != 2:
                 raise ModelError(
                     f"{who}: a {type(kind).__name__} acts between two frames: give between=('...', '...') and "
@@ -593,10 +605,14 @@ class Mechanism:
             f"found {found}: detach the joints that hold the base and attach a Free joint"
         )
 
-    def system(self, root: str | None = None, cut: Iterable[str] = ()) -> Any:
+    def system(
+        self, root: str | None = None, cut: Iterable[str] = (), accuracy: float | None = None
+    ) -> System:
         """Plan the mechanism and return a `System`; compiles nothing.
 
-        `root` pins the body the tree grows from, `cut` names joints that must stay out of the tree.
+        `root` pins the body the tree grows from, `cut` names joints that must stay out of the tree. `accuracy` is the
+        error [rad, or part of the mechanism's size] that dimensions may have: constraints that are redundant but for
+        less count as redundant (2.5e-7 unless given).
         """
         if self._couplings:
             names = ", ".join(
@@ -607,7 +623,12 @@ class Mechanism:
                 CatenaWarning,
                 stacklevel=2,
             )
-        return make_system(self, root, cut)
+        options = {} if accuracy is None else {"accuracy": accuracy}
+        return hook("system")(self, root=root, cut=cut, **options)
+
+    def view(self, q: ArrayLike | None = None, **options: Any) -> View:
+        """Show the mechanism in a browser or a notebook, where joints and bodies can be moved, and return the view."""
+        return hook("view")(self, q, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the mechanism to a file, in the format that the ending of its name says: .toml, .urdf or .xml (MJCF).
@@ -615,7 +636,7 @@ class Mechanism:
         From a .toml file `catena.load` reads it back to the last digit; the other formats cannot say everything. A file
         that exists is replaced, or left alone if anything goes wrong.
         """
-        writer.write(self, path)
+        hook("save")(self, path)
 
     def _couple(self, coupling: Coupling) -> None:
         """Add a coupling whose joints exist and have one degree of freedom each."""

@@ -23,9 +23,9 @@ from catena.kinematics import stacks
 from catena.mechanism import GROUND, LIMITS
 from catena.mechanism.validation import known
 from catena.spatial import Motion, Transform
-from catena.system import closing
-from catena.system.evaluation import Evaluator
+from catena.system import loop_closure
 from catena.system.placed_forces import applied_wrench, place_forces, place_frictions
+from catena.system.settling import Settling
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +55,9 @@ class ForceReport:
 class Elements:
     """The forces of a mechanism on one plan. Whatever is expensive is found when first asked for."""
 
-    def __init__(self, evaluator: Evaluator, neutral: np.ndarray) -> None:
-        self._evaluator, self._neutral = evaluator, neutral
+    def __init__(self, settling: Settling) -> None:
+        # Elements act at joints as described; how these move is for the plan that is computed with to say.
+        self._evaluator, self._settling = settling.described, settling
         self._from_nodes: dict[str, np.ndarray] = {}
         self._applied: dict[tuple[str, str], PlacedForce] = {}
         self._names: dict[PlacedForce, list[str]] = {}
@@ -64,7 +65,8 @@ class Elements:
     @cached_property
     def stops(self) -> dict[str, Stops]:
         """The stops of all joints that have them. Rigid ones take their stiffness from the inertia that the joint feels
-        where the mechanism starts, or in the neutral configuration if that cannot be assembled."""
+        where the mechanism starts, or in the neutral configuration if that cannot be assembled; it does not depend on
+        root and cut of the plan."""
         return joint_stops(self._evaluator.mechanism, self._felt_inertia)
 
     @cached_property
@@ -200,8 +202,12 @@ class Elements:
 
     @cached_property
     def _start(self) -> LoopProblem:
+        """Where the mechanism starts, at rest. What is not given closes the loops by the least change of a plan's
+        coordinates, so it is always found in the mechanism's own plan, whatever was cut in this one."""
+        settling = self._settling.in_own_plan()
+        own, neutral = settling.effective, settling.neutral
         try:
-            q = closing.assemble(self._evaluator, self._evaluator.mechanism.initial.q, self._neutral, 1e-5)
+            q = loop_closure.assemble(own, own.mechanism.initial.q, neutral, 1e-5)
         except CatenaError:
-            q = self._neutral
-        return motion_problem(self._evaluator, q)
+            q = neutral
+        return motion_problem(own, q)

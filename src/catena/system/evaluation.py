@@ -56,7 +56,7 @@ class Evaluator:
         ]  # fmt: skip
 
     def check_current(self) -> None:
-        """Refuse to work for a mechanism that has been edited since."""
+        """Raise an error if the mechanism has been edited since it was planned."""
         if self.mechanism.revision != self.plan.revision:
             raise StaleSystemError(
                 f"The mechanism {self.mechanism.name!r} was edited after this system was planned "
@@ -72,7 +72,7 @@ class Evaluator:
         lanes: int | None = None,
         forces: tuple[PlacedForce, ...] = (),
     ) -> Program:
-        """The algorithm on this plan, ready to run. Built once. `lanes` and `forces` as for `build_tape`."""
+        """Return the algorithm on this plan, ready to run. Built once. `lanes` and `forces` as for `build_tape`."""
         programs = self._programs.get(algorithm)
         if programs is None:
             programs = self._programs.setdefault(algorithm, {})
@@ -94,9 +94,11 @@ class Evaluator:
         frame: str | None = None,
         finite: bool = True,
         forces: tuple[PlacedForce, ...] = (),
+        into: Mapping[str, np.ndarray] | None = None,
     ) -> dict[str, np.ndarray]:
-        """Outputs by name, each of shape (*batch, *shape). Inputs that are None are absent; the others are
-        checked. With `finite`, a result that is not is an error. `forces` are what steps of forces are done for."""
+        """Return outputs by name, each of shape (*batch, *shape). Inputs that are None are absent; the others are
+        checked. With `finite`, a result that is not is an error. `forces` are what steps of forces are done for, `into`
+        arrays that compiled code writes outputs to."""
         self.check_current()
         given: dict[str, np.ndarray] = {}
         for name, value in inputs.items():
@@ -116,10 +118,26 @@ class Evaluator:
         rows = {n: arrays.flat(x, batch) for n, x in given.items()}
         if is_plain() or not all(force.is_compiled for force in forces):
             return self._play(algorithm, given, rows, states, batch, frame, finite, forces)
-        status, outputs = self.program(algorithm, absent, frame, forces=forces).run(rows, states)
+        program = self.program(algorithm, absent, frame, forces=forces)
+        status, outputs = program.run(rows, states, into=self._rows_of(program, into, batch))
         if status & NOT_FINITE_INPUT or (status and finite):
             self.complain(algorithm, status, given, outputs)
         return {n: y.reshape(*batch, *y.shape[1:]) for n, y in outputs.items()}
+
+    def _rows_of(
+        self, program: Program, into: Mapping[str, np.ndarray] | None, batch: tuple[int, ...]
+    ) -> dict[str, np.ndarray]:
+        """Return arrays to write to, checked, with one leading dimension."""
+        rows = {}
+        for name, y in (into or {}).items():
+            shape = (*batch, *program.tape.outputs[name][0])
+            if y.shape != shape or y.dtype != np.float64 or not (y.flags.c_contiguous and y.flags.writeable):
+                raise StateError(
+                    f"out holds an array of shape {y.shape} and type {y.dtype}; give C-contiguous arrays of float64 of "
+                    f"shape {shape} that can be written."
+                )
+            rows[name] = y.reshape(prod(batch), *shape[len(batch) :])
+        return rows
 
     def _play(
         self, algorithm: Algorithm, given: Mapping[str, np.ndarray], rows: Mapping[str, np.ndarray],
@@ -151,18 +169,18 @@ class Evaluator:
         return None if name is None else self.plan.body_pose[name]
 
     def _width(self, algorithm: Algorithm, name: str, forces: tuple[PlacedForce, ...] = ()) -> int:
-        """How many numbers an input has for each state."""
+        """Return how many numbers an input has for each state."""
         if name == FORCE_INPUTS:
             return sum(force.kind.inputs for force in forces)
         if name in algorithm.ground_inputs:
-            return 6
+            return int(algorithm.ground_inputs[name].size)
         extent = algorithm.inputs[name]
         if extent is POSITION:
             return self.plan.nq
         return self.plan.nv if extent is VELOCITY else self.plan.n * int(extent.size)
 
     def _meaning(self, algorithm: Algorithm, name: str) -> str:
-        """What the numbers of an input are."""
+        """Return what the numbers of an input are."""
         if name == FORCE_INPUTS:
             return "what forces are given from outside"
         if name in algorithm.ground_inputs:
@@ -181,7 +199,7 @@ class Evaluator:
         return arrays.as_rows(_PUBLIC.get(name, name), value, width, partial(self._meaning, algorithm, name))
 
     def checked(self, algorithm: Algorithm, name: str, value: Any) -> np.ndarray:
-        """An input that is used outside the compiled code: an array of the right width whose entries are
+        """Return an input that is used outside the compiled code: an array of the right width whose entries are
         finite."""
         x = self._as_rows(algorithm, name, value)
         if not np.isfinite(x).all():
@@ -210,7 +228,7 @@ class Evaluator:
         certificate: tuple[str, ...] = (),
         is_trusted: Callable[..., Any] = bool,
     ) -> Any:
-        """A function of arrays for one state that returns the first output, or None for anything out of the
+        """Return a function of arrays for one state that returns the first output, or None for anything out of the
         ordinary. Where there is a `certificate`, the names of outputs that are single numbers, a result is ordinary if
         `is_trusted` says so of these numbers."""
         if self._checked:
@@ -237,7 +255,7 @@ class Evaluator:
         given: Mapping[str, np.ndarray],
         outputs: Mapping[str, np.ndarray],
     ) -> None:
-        """Say which number was not finite."""
+        """Raise an error that names the number that is not finite."""
         named = {_PUBLIC.get(n, n): x for n, x in given.items()}
         if status & NOT_FINITE_INPUT:
             owners = {_PUBLIC.get(n, n): self._owners(algorithm, n) for n in given}
@@ -251,7 +269,7 @@ class Evaluator:
                 )
 
     def _owners(self, algorithm: Algorithm, name: str) -> list[str]:
-        """The joint or body that each column of an input belongs to."""
+        """Return the joint or body that each column of an input belongs to."""
         plan, width = self.plan, self._width(algorithm, name)
         if name in algorithm.ground_inputs or name == FORCE_INPUTS:
             return [f"component {k}" for k in range(width)]
@@ -267,7 +285,7 @@ class Evaluator:
 
 
 def _described(kind: JointKind | None) -> JointKind | None:
-    """A kind as its joint was described, whichever side the plan sees it from."""
+    """Return a kind as its joint was described, whichever side the plan sees it from."""
     return kind.kind if isinstance(kind, Flipped) else kind
 
 

@@ -7,13 +7,10 @@ from argparse import Namespace
 from dataclasses import asdict
 from pathlib import Path
 
-from catena.cli.completion import any_file
-from catena.cli.console import Console
-from catena.cli.faults import Exit
+from catena.cli.console import Console, Exit, counted
 from catena.cli.models import allowed
 from catena.cli.options import add_trust
-from catena.cli.parsing import Commands, Parser
-from catena.cli.words import counted
+from catena.cli.parsing import Commands, Parser, any_file
 from catena.formats import save
 from catena.formats.files import FORMATS
 from catena.formats.findings import Severity

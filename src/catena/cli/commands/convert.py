@@ -7,12 +7,9 @@ from argparse import Namespace
 from pathlib import Path
 
 from catena.cli.commands.check import add_file
-from catena.cli.completion import any_file
-from catena.cli.console import Console
-from catena.cli.faults import Exit
+from catena.cli.console import Console, Exit, counted
 from catena.cli.models import allowed
-from catena.cli.parsing import Commands
-from catena.cli.words import counted
+from catena.cli.parsing import Commands, any_file
 from catena.errors import CatenaWarning
 from catena.formats import convert
 

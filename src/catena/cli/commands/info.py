@@ -7,15 +7,11 @@ from argparse import Namespace
 from collections.abc import Iterable
 from typing import Any
 
-from catena.cli.assignments import by_name
-from catena.cli.console import Console
+from catena.cli.console import Console, Exit, counted
 from catena.cli.description import describe, describe_loops, describe_state, plain
-from catena.cli.faults import Exit
 from catena.cli.models import resolve
-from catena.cli.options import add_model, add_state
-from catena.cli.parsing import Commands
-from catena.cli.start import initial_state
-from catena.cli.words import counted
+from catena.cli.options import add_model, add_state, initial_state
+from catena.cli.parsing import Commands, by_name
 
 ABOUT = "describe a model: bodies, joints, loops, mobility, redundancy"
 EXAMPLES = """  catena info four_bar

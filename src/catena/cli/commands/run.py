@@ -7,17 +7,25 @@ import json
 from argparse import Namespace
 from pathlib import Path
 
-from catena.cli import controls
-from catena.cli.assignments import assignment, count, numbers, positive, vector
-from catena.cli.completion import any_file, names_and_files
-from catena.cli.console import Console
-from catena.cli.faults import Exit
-from catena.cli.following import follow, prepare
+from catena.cli.console import Console, Exit
+from catena.cli.controls import BUILT_IN
 from catena.cli.models import resolve
 from catena.cli.options import add_model, add_state
-from catena.cli.outputs import Outputs
-from catena.cli.parsing import Commands, Group, Parser, one_of
-from catena.cli.summary import as_data, print_summary, what_is_left
+from catena.cli.parsing import (
+    Commands,
+    Group,
+    Parser,
+    any_file,
+    assignment,
+    count,
+    names_and_files,
+    numbers,
+    one_of,
+    positive,
+    vector,
+)
+from catena.cli.results import Outputs, as_data, print_summary, what_is_left
+from catena.cli.running import follow, prepare
 from catena.mechanism import Mechanism
 from catena.simulation import simulate
 from catena.simulation.drift import NAMES as DRIFTS
@@ -66,7 +74,7 @@ def _add_motion(group: Group) -> None:
         "constant JOINT=VALUE ...: constant forces; file.py:function, a function of (t, q, v); "
         "file.py:function(...), which is called with the system and what is in the parentheses and returns one",
     )  # fmt: skip
-    names_and_files(control, "control", controls.BUILT_IN, (".py",))
+    names_and_files(control, "control", BUILT_IN, (".py",))
     group.add_argument(
         "--gain", type=numbers, metavar="P[,I[,D]]", help="gains of hold, the same for all joints"
     )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from argparse import Namespace
 
-from catena.cli.console import Console
-from catena.cli.faults import Exit
+from catena.cli.console import Console, Exit
 from catena.cli.parsing import Commands
 from catena.formats.toml.json_schema import json_schema
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from catena import dynamics
 from catena.dynamics.loop_elimination import columns_for, loop_elimination
+from catena.equations.building import unrolled_graph
 from catena.equations.counting import Count, count_graph
 from catena.equations.fitting import Fit, fit
 from catena.equations.graph import ExpressionGraph
@@ -67,7 +68,7 @@ def _graph(
         algorithm = getattr(dynamics, name)
         frame = symbolic.plan.bodies[-1][0] if algorithm.frame_outputs else None
         played = unroll(algorithm, symbolic, given, frame)
-        return ExpressionGraph.of(played.only(outputs))
+        return unrolled_graph(played.only(outputs))
 
     return build
 
@@ -82,12 +83,12 @@ def _solved(symbolic: SymbolicPlan) -> ExpressionGraph:
     H = d.play(dynamics.composite_body, ("q",))["H"]
     bias = d.play(dynamics.newton_euler, ("q", "v"))["tau"]
     force = array([t - b for t, b in zip(d.arguments["tau"], bias, strict=True)])
-    return ExpressionGraph.of(d.unrolled({"vdot": ldl_solve(H, force)}))
+    return unrolled_graph(d.unrolled({"vdot": ldl_solve(H, force)}))
 
 
 def _eliminated(symbolic: SymbolicPlan) -> ExpressionGraph:
     algorithm = loop_elimination(columns_for(symbolic.plan))
-    return ExpressionGraph.of(unroll(algorithm, symbolic, ("q", "qd", "tau")).only(("qdd",)))
+    return unrolled_graph(unroll(algorithm, symbolic, ("q", "qd", "tau")).only(("qdd",)))
 
 
 ALGORITHMS: dict[str, Callable[[SymbolicPlan], ExpressionGraph]] = {

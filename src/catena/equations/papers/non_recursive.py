@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from catena.equations.graph import ExpressionGraph, graph_of
+from catena.equations.building import graph_of
+from catena.equations.graph import ExpressionGraph
 from catena.equations.papers.ground_axes import Axis, Bodies
 from catena.equations.papers.scalars import (
     cross,

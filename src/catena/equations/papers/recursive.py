@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from catena.equations.graph import ExpressionGraph, graph_of
+from catena.equations.building import graph_of
+from catena.equations.graph import ExpressionGraph
 from catena.equations.papers.ground_axes import Bodies
 from catena.equations.papers.scalars import cross, dot, minus, plus, scaled, solve_ldl, symmetric, times
 from catena.equations.quick_symbols import quick_symbols

@@ -9,8 +9,7 @@ from catena.formats.meshes import mesh_mass_properties
 from catena.formats.toml.schema import KEYS, SHAPES
 from catena.formats.toml.tables import Table, suggestion
 from catena.mechanism import GROUND, Mechanism, Shape
-from catena.mechanism.shapes import SHAPES as CLASSES
-from catena.mechanism.shapes import MassProperties, Mesh
+from catena.mechanism.shapes import SHAPES as CLASSES, MassProperties, Mesh
 
 COMMON = ("pose", "colour", "name")
 

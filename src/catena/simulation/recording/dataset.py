@@ -161,7 +161,7 @@ def _attributes(run: Trajectory) -> dict[str, Any]:
 
 
 def _model(system: System) -> str:
-    """The mechanism as TOML, or "" if joint kinds of the user's own have no place in a file."""
+    """Return the mechanism as TOML, or "" if joint kinds of the user's own have no place in a file."""
     try:
         return toml.write(system.mechanism, "the mechanism")
     except FormatError:

@@ -1,0 +1,227 @@
+"""Making expression graphs: from CasADi expressions, and operation by operation.
+
+While a graph grows, equal operations on equal operands become one node whatever the order of the operands, and
+`folding` says what becomes of numbers, signs and terms that are alike.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from catena.equations.folding import ROUNDING, RULES
+from catena.equations.graph import CONSTANT, INPUT, ExpressionGraph
+from catena.equations.unrolling import Call, Unrolled
+from catena.errors import KernelError
+
+# Products of more factors than this are not compared factor by factor.
+MOST_FACTORS = 8
+
+
+def unrolled_graph(unrolled: Unrolled, shared: bool = True) -> ExpressionGraph:
+    """The graph of an unrolled algorithm. Unless it is `shared`, a call of a step does for itself what another happens
+    to do as well, so that calls wait for each other only where one needs the other's results."""
+    inputs = {**unrolled.inputs, **unrolled.parameters}
+    graph = graph_of(unrolled.name, inputs, unrolled.outputs, unrolled.calls, unrolled.made, shared=shared)
+    return replace(graph, parameters=frozenset(unrolled.parameters))
+
+
+def graph_of(
+    name: str,
+    inputs: Mapping[str, np.ndarray],
+    outputs: Mapping[str, np.ndarray],
+    calls: Sequence[Call] = (),
+    made: Sequence[Sequence[Any]] = (),
+    literal: bool = False,
+    shared: bool = True,
+) -> ExpressionGraph:
+    """The graph of CasADi expressions: `inputs` maps names to arrays (n,) of symbols, `outputs` names to arrays of
+    expressions or numbers. `made` are the expressions that each of the `calls` made first, in order. A `literal` graph
+    does what is written: it drops zeros and ones and does nothing twice, but it neither adds like terms nor shares
+    reciprocals."""
+    builder = GraphBuilder(inputs, literal, shared)
+    groups = [list(expressions) for expressions in made]
+    flat = [entry for where in outputs.values() for entry in np.asarray(where, dtype=object).ravel()]
+    results = builder.read([*groups, flat])
+    shapes = {n: np.shape(where) for n, where in outputs.items()}
+    return builder.finish(name, shapes, results, calls)
+
+
+class GraphBuilder:
+    """A graph while it grows; what `literal` and `shared` mean, `graph_of` and `unrolled_graph` tell."""
+
+    def __init__(self, inputs: Mapping[str, np.ndarray], literal: bool = False, shared: bool = True) -> None:
+        self._symbols, self.literal, self.shared = inputs, literal, shared
+        self.op: list[str] = []
+        self.left: list[int] = []
+        self.right: list[int] = []
+        self.value: list[float] = []
+        self.owner: list[int] = []
+        # What a node is a product of: a number, and the nodes that are no products, in order.
+        self.factors: list[tuple[float, tuple[int, ...]]] = []
+        self._known: dict[tuple[Any, ...], int] = {}
+        self._current = -1
+        self.entries = [
+            [self._node(INPUT, k, i) for i in range(len(x))] for k, x in enumerate(inputs.values())
+        ]
+
+    def read(self, groups: Sequence[Sequence[Any]]) -> list[int]:
+        """Add the expressions of all groups in order, and return the nodes of the last group. The nodes that group k is
+        the first to need belong to call k; those of the last group belong to none."""
+        import casadi
+
+        symbols = [casadi.vertcat(*x) if len(x) else casadi.SX(0, 1) for x in self._symbols.values()]
+        column = casadi.vertcat(*(casadi.SX(e) for group in groups for e in group))
+        try:
+            function = casadi.Function("graph", symbols, [casadi.densify(column)])
+        except RuntimeError as error:
+            raise KernelError(f"An expression depends on a symbol that is no input: {error}") from error
+        names = _operation_names()
+        ends = np.cumsum([len(group) for group in groups])
+        results: list[int] = []
+        work: dict[int, int] = {}
+        call, done = 0, 0
+        for i in range(function.n_instructions()):
+            while call < len(groups) and done == ends[call]:
+                call += 1
+            self._enter(call if call < len(groups) - 1 else -1)
+            op, ins, outs = (
+                names[function.instruction_id(i)],
+                function.instruction_input(i),
+                function.instruction_output(i),
+            )
+            if op == "OP_OUTPUT":
+                results.append(work[ins[0]])
+                done += 1
+            elif op == "OP_INPUT":
+                work[outs[0]] = self.entries[ins[0]][ins[1]]
+            elif op == "OP_CONST":
+                work[outs[0]] = self.constant(function.instruction_constant(i))
+            else:
+                work[outs[0]] = self.apply(op, *(work[k] for k in ins))
+        return results[len(results) - len(groups[-1]) :] if groups[-1] else []
+
+    def apply(self, op: str, *operands: int) -> int:
+        """The node of a CasADi operation on nodes."""
+        if op not in RULES:
+            raise KernelError(f"An expression uses the operation {op[3:].lower()}, which graphs do not know.")
+        return RULES[op](self, *operands)
+
+    def constant(self, x: float) -> int:
+        """The node of a number."""
+        whole = round(x) if abs(x) < 3.0 else 0
+        if whole and abs(x - whole) <= ROUNDING:
+            x = float(whole)
+        key = (CONSTANT, x, math.copysign(1.0, x))
+        if key not in self._known:
+            self._known[key] = self._node(CONSTANT, -1, -1, x)
+        return self._known[key]
+
+    def number(self, k: int) -> float | None:
+        """The number that a node is, or None."""
+        return self.value[k] if self.op[k] == CONSTANT else None
+
+    def node(self, op: str, a: int, b: int = -1) -> int:
+        """The node of an operation as it is, the one there is already if there is one."""
+        key = (op, a, b)
+        if key not in self._known:
+            self._known[key] = self._node(op, a, b)
+        return self._known[key]
+
+    def has(self, op: str, a: int, b: int = -1) -> bool:
+        """Whether there is such a node."""
+        return (op, a, b) in self._known
+
+    def _node(self, op: str, a: int, b: int, value: float = 0.0) -> int:
+        self.op.append(op)
+        self.left.append(a)
+        self.right.append(b)
+        self.value.append(value)
+        self.owner.append(self._current)
+        self.factors.append(self._product(op, a, b))
+        return len(self.op) - 1
+
+    def _product(self, op: str, a: int, b: int) -> tuple[float, tuple[int, ...]]:
+        if op == "add" and a == b:
+            return 2.0 * self.factors[a][0], self.factors[a][1]
+        if op == "mul":
+            if self.op[a] == CONSTANT:
+                return self.value[a] * self.factors[b][0], self.factors[b][1]
+            nodes = sorted((*self.factors[a][1], *self.factors[b][1]))
+            if len(nodes) <= MOST_FACTORS:
+                return self.factors[a][0] * self.factors[b][0], tuple(nodes)
+        return 1.0, (len(self.op) - 1,)
+
+    def set_owner(self, call: int) -> None:
+        """New nodes belong to this call from now on."""
+        self._current = call
+
+    def _enter(self, call: int) -> None:
+        if call != self._current and not self.shared:
+            self._known = {key: k for key, k in self._known.items() if key[0] == CONSTANT}
+        self._current = call
+
+    def finish(
+        self,
+        name: str,
+        shapes: Mapping[str, tuple[int, ...]],
+        results: list[int],
+        calls: Sequence[Call] = (),
+        parameters: frozenset[str] = frozenset(),
+    ) -> ExpressionGraph:
+        """The graph of what the results need."""
+        needed = np.zeros(len(self.op), dtype=bool)
+        needed[results] = True
+        for k in range(len(self.op) - 1, -1, -1):
+            if needed[k] and self.op[k] not in (CONSTANT, INPUT):
+                needed[self.left[k]] = True
+                if self.right[k] >= 0:
+                    needed[self.right[k]] = True
+        self._divide(needed)
+        place = np.cumsum(needed) - 1
+        kept = np.flatnonzero(needed)
+        op = tuple(self.op[k] for k in kept)
+        left, right = (
+            np.array(
+                [x[k] if self.op[k] == INPUT else place[x[k]] if x[k] >= 0 else -1 for k in kept],
+                dtype=np.int64,
+            )
+            for x in (self.left, self.right)
+        )
+        outputs, at = {}, 0
+        for output, shape in shapes.items():
+            size = int(np.prod(shape))
+            outputs[output] = place[results[at : at + size]].reshape(shape)
+            at += size
+        sizes = {n: len(x) for n, x in self._symbols.items()}
+        value, owner = np.array(self.value)[kept], np.array(self.owner, dtype=np.int64)[kept]
+        return ExpressionGraph(name, op, left, right, value, sizes, outputs, owner, tuple(calls), parameters)
+
+    def _divide(self, needed: np.ndarray) -> None:
+        """Make a quotient of a product with a reciprocal that nothing else needs."""
+        uses = np.zeros(len(self.op), dtype=np.int64)
+        for k in np.flatnonzero(needed):
+            if self.op[k] not in (CONSTANT, INPUT):
+                uses[self.left[k]] += 1
+                if self.right[k] >= 0:
+                    uses[self.right[k]] += 1
+        for k in np.flatnonzero(needed):
+            if self.op[k] == "mul":
+                for inverse, factor in ((self.left[k], self.right[k]), (self.right[k], self.left[k])):
+                    if self.op[inverse] == "inv" and uses[inverse] == 1:
+                        self.op[k], self.left[k], self.right[k] = "div", factor, self.left[inverse]
+                        needed[inverse] = False
+                        break
+
+
+_OPERATION_NAMES: dict[int, str] = {}
+
+
+def _operation_names() -> dict[int, str]:
+    if not _OPERATION_NAMES:
+        import casadi
+
+        _OPERATION_NAMES.update({getattr(casadi, k): k for k in dir(casadi) if k.startswith("OP_")})
+    return _OPERATION_NAMES

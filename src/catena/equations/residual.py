@@ -1,0 +1,221 @@
+"""The equations of motion as a residual that vanishes, and its derivatives.
+
+    R1 = H vdot + bias - forces of springs and the like - J^T lambda = tau,      R2 = J vdot + gamma = 0
+
+with J lambda absent in a tree. Everything is unrolled from the code that runs and differentiated by CasADi: by steps
+along the velocity components, by velocities, and by parameters of the mechanism that are asked for by name. It holds
+for every kind of joint and force that has formulas; `dynamics/forward_derivatives.py` is the quick way for trees.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from catena.dynamics import newton_euler
+from catena.dynamics.closed.certified_elimination import is_for
+from catena.dynamics.force_report import force_report
+from catena.equations.derivation import Derivation
+from catena.equations.loop_rows import loop_rows
+from catena.equations.parameters import Parameter, symbolic_plan
+from catena.equations.quick_symbols import quick_symbols
+from catena.equations.unrolling import new_symbols, unroll
+from catena.errors import EquationsError
+from catena.forces import PlacedForce
+from catena.forces.placed import TREE
+from catena.kernels.plain import play
+from catena.kinematics import rate
+from catena.mechanism import Mechanism
+from catena.spatial.scalars import array
+from catena.structure import Plan
+
+Placing = Callable[[Plan], tuple[PlacedForce, ...]]
+
+
+class Residual:
+    """The residual of one plan, with parameters as symbols, and forces of the mechanism that `placing` finds on a plan.
+
+    `outside` names what comes from outside: "f_ext" (6 n, on nodes) and "a_base" (6).
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        plan: Plan,
+        names: Iterable[str] = (),
+        placing: Placing | None = None,
+        outside: Sequence[str] = (),
+    ) -> None:
+        if any(loop.constraints or loop.rubs for loop in plan.loop_joints) and not is_for(plan):
+            iterating = [loop.name for loop in plan.loop_joints if not loop.kind.finds_coordinates_of_symbols]
+            raise EquationsError(
+                f"The loop joints {iterating} of {plan.name!r} find their coordinates by an iteration, so there are no "
+                f"formulas to differentiate: give their kind a `coordinates` that takes symbols, or cut other joints."
+            )
+        self.plan = plan
+        symbolic = symbolic_plan(mechanism, plan, names)
+        self.parameters: tuple[Parameter, ...] = symbolic.parameters
+        self._p = symbolic.symbols
+        self._derivation = Derivation("residual", symbolic, ("q", "v"))
+        self._q, self._v = (self._derivation.arguments[n] for n in ("q", "v"))
+        self._vdot = new_symbols("vdot", plan.nv)
+        self._multipliers = new_symbols("lambda", plan.total_constraints)
+        sizes = {"f_ext": 6 * plan.n, "a_base": 6}
+        self._outside = {n: new_symbols(n, sizes[n]) for n in outside}
+        forces = placing(symbolic.plan) if placing else ()
+        with quick_symbols():
+            tau, wrench = self._pressed(forces)
+            given = {"q": self._q, "qd": self._v, "qdd": self._vdot, **self._outside}
+            if wrench is not None:
+                given["f_ext"] = wrench
+            inverse = unroll(newton_euler, symbolic, given).outputs["tau"]
+            self._free = array([a - b for a, b in zip(inverse, tau, strict=True)])
+            self._J = np.zeros((0, plan.nv))
+            self._gamma = np.zeros(0)
+            if plan.loop_joints:
+                rows = loop_rows(self._derivation)
+                self._J, self._gamma = rows.J, rows.gamma
+                self._free = array([a - b for a, b in zip(self._free, rows.friction, strict=True)])
+            self._directions = self._rates(symbolic)
+
+    def _pressed(self, forces: tuple[PlacedForce, ...]) -> tuple[np.ndarray, np.ndarray | None]:
+        """Joint forces (nv,) and wrenches on nodes (6 n,) of the mechanism's own forces and from outside."""
+        plan = self._derivation.plan
+        tau: list[Any] = [0.0] * plan.nv
+        given = self._outside.get("f_ext")
+        if not forces:
+            return array(tau), given
+        wrench: list[Any] = [0.0] * (6 * plan.n) if given is None else list(given)
+        told = play(force_report, plan, plan.gravity, {"q": self._q, "qd": self._v}, None, forces)
+        at = {"tau": 0, "on_a": 0, "on_b": 0}
+        for force in forces:
+            if force.site == TREE:
+                start, size = int(plan.v_start[force.b]), int(plan.v_size[force.b])
+                for k in range(size):
+                    tau[start + k] = tau[start + k] + told["tau"][at["tau"] + k]
+                at["tau"] += size
+                continue
+            for end, node in (("on_a", force.a), ("on_b", force.b)):
+                for k in range(6):
+                    wrench[6 * node + k] = wrench[6 * node + k] + told[end][at[end] + k]
+                at[end] += 6
+        return array(tau), array(wrench)
+
+    def _rates(self, symbolic: Any) -> list[np.ndarray]:
+        """dq/dt for a unit velocity of each component, (nv) arrays (nq,)."""
+        unit = np.eye(self.plan.nv)
+        return [
+            unroll(rate, symbolic, {"q": self._q, "qd": unit[k]}).outputs["rate"] for k in range(self.plan.nv)
+        ]
+
+    @cached_property
+    def _first(self) -> Any:
+        """Values that do not depend on multipliers: R1 without them, J, and J v."""
+        return self._function("values", {"free": self._free, "J": self._J.ravel(), "gamma": self._gamma})
+
+    @cached_property
+    def _second(self) -> Any:
+        """All derivatives."""
+        import casadi
+
+        q, v = _column(self._q), _column(self._v)
+        if self._J.size:
+            held = [
+                sum(self._J[r, i] * x for r, x in enumerate(self._multipliers)) for i in range(self.plan.nv)
+            ]
+            R1 = [a - b for a, b in zip(self._free, held, strict=True)]
+            R2 = [
+                sum(self._J[r, i] * x for i, x in enumerate(self._vdot)) + self._gamma[r]
+                for r in range(len(self._gamma))
+            ]
+            opening = [sum(self._J[r, i] * x for i, x in enumerate(self._v)) for r in range(len(self._gamma))]
+        else:
+            R1, R2, opening = list(self._free), [], []
+        along = casadi.horzcat(*(_column(x) for x in self._directions)) if self.plan.nv else casadi.SX(0, 0)
+        outputs = {}
+        for name, R in (("R1", R1), ("R2", R2), ("opening", opening)):
+            column = _column(R)
+            outputs[f"{name}_q"] = casadi.jacobian(column, q) @ along
+            if name != "opening":
+                outputs[f"{name}_v"] = casadi.jacobian(column, v)
+                for parameter, symbols in self._p.items():
+                    outputs[f"{name}:{parameter}"] = casadi.jacobian(column, _column(symbols))
+        return self._function("derivatives", outputs)
+
+    def _function(self, name: str, outputs: Mapping[str, Any]) -> tuple[Any, dict[str, tuple[int, int]]]:
+        import casadi
+
+        arguments = [
+            self._q,
+            self._v,
+            self._vdot,
+            self._multipliers,
+            *self._outside.values(),
+            *self._p.values(),
+        ]
+        columns, shapes = [], {}
+        for key, x in outputs.items():
+            matrix = casadi.densify(x if isinstance(x, casadi.SX) else _column(x))
+            shapes[key] = matrix.shape
+            columns.append(casadi.vec(matrix.T))
+        whole = casadi.cse(casadi.vertcat(*columns))
+        return casadi.Function(name, [_column(x) for x in arguments], [whole]), shapes
+
+    def _evaluate(
+        self, function: tuple[Any, dict[str, tuple[int, int]]], rows: list[np.ndarray]
+    ) -> dict[str, np.ndarray]:
+        made, shapes = function
+        states = len(rows[0])
+        if states == 0:
+            return {n: np.zeros((0, *shape)) for n, shape in shapes.items()}
+        found = np.asarray(made(*(np.ascontiguousarray(x.T) for x in rows))).T
+        results, at = {}, 0
+        for name, (m, n) in shapes.items():
+            results[name] = found[:, at : at + m * n].reshape(states, m, n)
+            at += m * n
+        return results
+
+    def _rows(
+        self, given: Mapping[str, np.ndarray], parameters: Mapping[str, Any]
+    ) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        states = len(given["q"])
+        outside = [np.broadcast_to(given[n], (states, given[n].shape[-1])) for n in self._outside]
+        values = [
+            np.broadcast_to(
+                np.reshape(parameters.get(p.name, p.value), (-1, len(p.value))), (states, len(p.value))
+            )
+            for p in self.parameters
+        ]
+        return outside, values
+
+    def values(
+        self, given: Mapping[str, np.ndarray], parameters: Mapping[str, Any] | None = None
+    ) -> dict[str, np.ndarray]:
+        """`free` = R1 without multipliers (states, nv), J (states, m, nv) and gamma (states, m), at q, v, vdot."""
+        outside, values = self._rows(given, parameters or {})
+        states, m = len(given["q"]), self.plan.total_constraints
+        rows = [given["q"], given["v"], given["vdot"], np.zeros((states, m)), *outside, *values]
+        found = self._evaluate(self._first, rows)
+        J = found["J"].reshape(states, m, self.plan.nv)
+        return {"free": found["free"][..., 0], "J": J, "gamma": found["gamma"].reshape(states, m)}
+
+    def derivatives(
+        self,
+        given: Mapping[str, np.ndarray],
+        multipliers: np.ndarray,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> dict[str, np.ndarray]:
+        """Derivatives of R1 and R2 by steps (`R1_q`), velocities (`R1_v`) and parameters (`R1:name`), and of J v by
+        steps (`opening_q`), each (states, rows, columns)."""
+        outside, values = self._rows(given, parameters or {})
+        return self._evaluate(
+            self._second, [given["q"], given["v"], given["vdot"], multipliers, *outside, *values]
+        )
+
+
+def _column(entries: Any) -> Any:
+    import casadi
+
+    listed = list(entries)
+    return casadi.vertcat(*(casadi.SX(e) for e in listed)) if listed else casadi.SX(0, 1)

@@ -1,0 +1,106 @@
+"""The motion near a state as a linear system in as many coordinates as the closed mechanism has degrees of freedom."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catena.dynamics.closed.minimal import partition
+from catena.dynamics.closed.motion_problem import motion_problem
+from catena.joints.derivatives import tangents
+from catena.structure import Plan
+from catena.system.response import Response
+
+if TYPE_CHECKING:
+    from catena.system.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class Linearisation:
+    """x' = A x + B u near a state, x = [steps; velocities] (2 d,) of the d independent velocity components.
+
+    `A` (2 d, 2 d), `B` (2 d, k). `independent` (d,) are the indices of the components in v, `actuated` (k,) those of
+    the inputs; `states` and `inputs` are their names. `E` (nv, d) takes independent steps to all, dq = E x[:d], and
+    velocities change by dv = E x[d:] + drift x[:d], with `drift` (nv, d). `vdot` (nv,) is the acceleration at the state
+    itself.
+    """
+
+    A: np.ndarray
+    B: np.ndarray
+    E: np.ndarray
+    drift: np.ndarray
+    independent: np.ndarray
+    actuated: np.ndarray
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    vdot: np.ndarray
+
+
+def linearise(system: "System", q: np.ndarray, v: np.ndarray, tau: Any) -> Linearisation:
+    """The linear system at one state. The mechanism's own forces act."""
+    found, _ = system._responder.respond(q, v, tau)
+    return reduced(system, q, v, found)
+
+
+def reduced(system: "System", q: np.ndarray, v: np.ndarray, found: Response) -> Linearisation:
+    """The linear system from the response at one state."""
+    plan = system.plan
+    problem = motion_problem(system._evaluator, q[None])
+    unit = 1.0 / np.linalg.norm(problem.equations[0][0], axis=-1)
+    scale = problem.scale[0][:, None]
+    part = partition(problem.J[0] / scale, np.zeros(len(scale)), unit, int(problem.rank[0]))
+    E, own = part.E, part.independent
+    dependent = np.setdiff1d(np.arange(plan.nv), own)
+    drift = np.zeros_like(E)
+    if len(dependent):
+        opening = (found.opening[0] @ E) / scale
+        across = np.linalg.lstsq((problem.J[0] / scale * unit)[:, dependent], -opening, rcond=1e-10)[0]
+        drift[dependent] = across * unit[dependent][:, None]
+    d = len(own)
+    by_q, by_v = found.by_q[0] @ E + found.by_v[0] @ drift, found.by_v[0] @ E
+    carried = step_rates(plan, q, v) @ E + drift
+    A = np.block([[carried[own], np.eye(d)], [by_q[own], by_v[own]]])
+    actuated = np.flatnonzero(plan.actuated)
+    B = np.concatenate([np.zeros((d, len(actuated))), found.by_tau[0][np.ix_(own, actuated)]])
+    names = component_names(plan)
+    states = tuple(names[k] for k in own) + tuple(f"{names[k]}'" for k in own)
+    return Linearisation(
+        A, B, E, drift, own, actuated, states, tuple(names[k] for k in actuated), found.vdot[0]
+    )
+
+
+def step_rates(plan: Plan, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """T (nv, nv): a step x beside a motion with velocity v changes as x' = dv + T x.
+
+    T is zero where v is dq/dt. With child-side twists S v and S x it follows from d(S v) = (S x)' + S v x S x.
+    """
+    T = np.zeros((plan.nv, plan.nv))
+    for i in range(1, plan.n):
+        kind = plan.kind[i]
+        if kind is None or kind.nq == kind.nv:
+            continue
+        own = slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i]))
+        q_i, v_i = q[plan.q_start[i] : plan.q_start[i] + plan.q_size[i]], v[own]
+        S = kind.motion_space(q_i).array
+        columns = []
+        for c in range(kind.nv):
+            unit = np.eye(kind.nv)[c]
+            along = tangents(kind, q_i, v_i, unit)
+            turned = sum(x * m.array for x, m in zip(v_i, along.push_by_q, strict=True))
+            columns.append(along.motion_by_q[c].array - turned - _cross(S @ v_i, S[:, c]))
+        T[own, own] = np.linalg.lstsq(S, np.array(columns, dtype=float).T, rcond=1e-12)[0]
+    return T
+
+
+def _cross(v: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return np.concatenate([np.cross(v[:3], x[:3]), np.cross(v[:3], x[3:]) + np.cross(v[3:], x[:3])])
+
+
+def component_names(plan: Plan) -> list[str]:
+    """A name for each velocity component: that of its joint, with a number where the joint has several."""
+    names = [""] * plan.nv
+    for i in range(1, plan.n):
+        for k in range(plan.v_size[i]):
+            several = f"[{k}]" if plan.v_size[i] > 1 else ""
+            names[int(plan.v_start[i]) + k] = f"{plan.joint[i]}{several}"
+    return names

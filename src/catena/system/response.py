@@ -1,0 +1,169 @@
+"""How the accelerations of a mechanism respond to everything: positions, velocities, forces, parameters; loops of any
+rank respected, and with the mechanism's own forces where they act.
+
+The equations of motion R1 = tau, R2 = 0 (`equations/residual.py`) are differentiated and solved for the change of vdot,
+
+    H dvdot - J^T dlambda = dtau - dR1,      J dvdot = -dR2,
+
+in square-root form: with H = L L^T and A = J L^-T, singular values of A decide about rank as they do in forward dynamics.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catena import dynamics, kinematics
+from catena.dynamics.closed.problem import LoopProblem
+from catena.dynamics.closed.square_root import divide_lower, divide_upper, effective, solve_lower
+from catena.kinematics.stacks import apply, transposed
+from catena.system import arrays
+from catena.system.placed_forces import place_forces
+
+if TYPE_CHECKING:
+    from catena.equations.residual import Residual
+    from catena.system.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class Response:
+    """Accelerations vdot (states, nv), their derivatives by_q, by_v, by_tau (states, nv, nv), and by parameters
+    (states, nv, entries). `opening` (states, m, nv) is the derivative of J v by steps, J (states, m, nv) the constraint
+    Jacobian, `multipliers` (states, m) the smallest forces in the constraints, `H` the inertia of the tree, `pushed`
+    (states, nv, nv) the derivative by steps of the joint forces that the motion takes."""
+
+    vdot: np.ndarray
+    by_q: np.ndarray
+    by_v: np.ndarray
+    by_tau: np.ndarray
+    by_parameter: dict[str, np.ndarray]
+    opening: np.ndarray
+    J: np.ndarray
+    multipliers: np.ndarray
+    H: np.ndarray
+    pushed: np.ndarray
+    damped: np.ndarray
+
+
+class Responder:
+    """Makes responses of one system; what was unrolled is kept."""
+
+    def __init__(self, system: "System") -> None:
+        self._system = system
+        self._residuals: dict[tuple[Any, ...], Residual] = {}
+
+    def residual(self, names: Sequence[str], acting: bool, outside: Sequence[str]) -> "Residual":
+        """The residual with these parameters, with or without the forces of the mechanism."""
+        from catena.equations.residual import Residual
+
+        acting = acting and not self._system.elements.is_empty
+        plan = self._system.effective_plan
+        key = (tuple(names), acting, tuple(outside), plan)
+        if key not in self._residuals:
+            mechanism, stops = self._system.mechanism, self._system.elements.stops if acting else {}
+            self._residuals[key] = Residual(
+                mechanism, plan, names,
+                (lambda plan: place_forces(mechanism, plan, stops)) if acting else None, outside,
+            )  # fmt: skip
+        return self._residuals[key]
+
+    def respond(
+        self, q: Any, v: Any, tau: Any = None, names: Sequence[str] = (), acting: bool = True,
+        f_ext: Any = None, a_base: Any = None,
+    ) -> tuple[Response, tuple[int, ...]]:  # fmt: skip
+        """The response at q (..., nq), v (..., nv), tau (..., nv), and the batch shape. `acting` says whether the forces
+        of the mechanism act; f_ext (..., 6 n) are wrenches on nodes."""
+        s = self._system
+        evaluator = s._evaluator
+        evaluator.check_current()
+        given = {
+            "q": evaluator.checked(kinematics.rate, "q", q), "v": evaluator.checked(kinematics.rate, "qd", v),
+            "tau": np.zeros(s.nv) if tau is None else evaluator.checked(dynamics.articulated_body, "tau", tau),
+        }  # fmt: skip
+        evaluator.check_positions("q", given["q"])
+        outside = {
+            n: np.asarray(x, dtype=float) for n, x in (("f_ext", f_ext), ("a_base", a_base)) if x is not None
+        }
+        batch = arrays.batch_shape(given | outside)
+        rows = {n: arrays.rows(x, batch) for n, x in (given | outside).items()}
+        s.settle(rows["q"])
+        residual = self.residual(names, acting, tuple(outside))
+        problem, vdot = self._accelerated(rows, acting)
+        rows["vdot"] = vdot
+        values = residual.values(rows)
+        solver = _Solver(problem)
+        multipliers = solver.multipliers(values["free"] - rows["tau"])
+        found = residual.derivatives(rows, multipliers)
+        nothing = np.zeros((len(vdot), problem.plan.total_constraints, s.nv))
+        by_parameter = {
+            p.name: solver.change(-found[f"R1:{p.name}"], -found[f"R2:{p.name}"]) for p in residual.parameters
+        }
+        return Response(
+            vdot, solver.change(-found["R1_q"], -found["R2_q"]), solver.change(-found["R1_v"], -found["R2_v"]),
+            solver.change(np.broadcast_to(np.eye(s.nv), (len(vdot), s.nv, s.nv)), nothing), by_parameter,
+            found["opening_q"], values["J"], multipliers, problem.H, found["R1_q"], found["R1_v"],
+        ), batch  # fmt: skip
+
+    def forces_by_parameters(
+        self, q: Any, v: Any, vdot: Any, names: Sequence[str], acting: bool
+    ) -> tuple[dict[str, np.ndarray], tuple[int, ...]]:
+        """The derivatives {name: (states, nv, entries)} of the tree's joint forces by parameters, and the batch shape."""
+        evaluator = self._system._evaluator
+        evaluator.check_current()
+        given = {
+            "q": evaluator.checked(kinematics.rate, "q", q), "v": evaluator.checked(kinematics.rate, "qd", v),
+            "vdot": evaluator.checked(dynamics.newton_euler, "qdd", vdot),
+        }  # fmt: skip
+        evaluator.check_positions("q", given["q"])
+        batch = arrays.batch_shape(given)
+        rows = {n: arrays.rows(x, batch) for n, x in given.items()}
+        residual = self.residual(names, acting, ())
+        found = residual.derivatives(rows, np.zeros((len(rows["q"]), residual.plan.total_constraints)))
+        return {p.name: found[f"R1:{p.name}"] for p in residual.parameters}, batch
+
+    def _accelerated(self, rows: Mapping[str, np.ndarray], acting: bool) -> tuple[LoopProblem, np.ndarray]:
+        """The loops at these states, and the accelerations."""
+        from catena.system import closed_chains
+
+        s, plan = self._system, self._system.plan
+        q, v, tau = rows["q"], rows["v"], rows["tau"]
+        f_ext = rows.get("f_ext")
+        if acting and not s.elements.is_empty:
+            own, wrenches = s.elements.forces(q, v)
+            tau = tau + own
+            f_ext = np.zeros((len(q), 6 * plan.n)) if f_ext is None else f_ext.copy()
+            on_nodes = s._outside(wrenches, None)["f_ext"] if wrenches else 0.0
+            f_ext = f_ext + on_nodes
+        problem = LoopProblem(s._evaluator, q, v, tau, f_ext, rows.get("a_base"))
+        if closed_chains.is_closed(plan):
+            return problem, closed_chains.solve(problem, "auto").vdot
+        inputs = {"q": q, "qd": v, "tau": tau, "f_ext": f_ext, "a_base": rows.get("a_base")}
+        s._require_tree("forward dynamics")
+        return problem, s._evaluator.evaluate(dynamics.articulated_body, inputs)["qdd"]
+
+
+class _Solver:
+    """Solves for changes of vdot at the states of a problem."""
+
+    def __init__(self, problem: LoopProblem) -> None:
+        self._problem, self._L = problem, problem.equations[0]
+        self._U, sigma, self._Vt = np.linalg.svd(problem.scaled, full_matrices=False)
+        kept = effective(sigma, problem.tolerance)
+        self._kept = kept
+        self._inverse = np.where(kept, 1.0 / np.where(kept, sigma, 1.0), 0.0)
+
+    def multipliers(self, force: np.ndarray) -> np.ndarray:
+        """The smallest multipliers (states, m), in the scale of the constraints, with J^T lambda = force."""
+        along = apply(self._Vt, solve_lower(self._L, force))
+        return apply(self._U, self._inverse * along) / self._problem.scale
+
+    def change(self, force: np.ndarray, opening: np.ndarray) -> np.ndarray:
+        """dvdot (states, nv, k) for H dvdot - J^T dlambda = force (states, nv, k) and J dvdot = opening (states, m,
+        k)."""
+        free = divide_lower(self._L, force)
+        blocked = self._Vt * self._kept[..., None]
+        scaled = opening / self._problem.scale[..., None]
+        along = self._inverse[..., None] * (transposed(self._U) @ scaled)
+        y = free + transposed(blocked) @ (along - blocked @ free)
+        return divide_upper(self._L, y)

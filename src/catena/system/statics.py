@@ -1,0 +1,139 @@
+"""Where a mechanism stays at rest: statics with loops, springs, gravity and constant joint forces.
+
+Motions that loops allow are told in a basis N with N^T H N = 1. At rest the joint forces g that nothing gives vanish
+along them, N^T g = 0, and their derivative by steps along N is the stiffness. Newton's method on it finds an
+equilibrium of any sort; with the absolute values of its eigenvalues the same step goes downhill, to a stable one.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catena.dynamics.closed.motion_problem import motion_problem
+from catena.dynamics.closed.square_root import divide_upper, effective
+from catena.errors import SimulationError, StateError
+from catena.given import shown
+
+if TYPE_CHECKING:
+    from catena.system.system import System
+
+STEPS = 200
+# No joint moves farther in one step [rad or m], and forces less than this part of those that act are none.
+FARTHEST, BALANCED = 0.5, 1e-11
+# A stiffness below this part of the largest, or of what gravity makes of the mechanism, is none.
+NEUTRAL = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium:
+    """A configuration q (nq,) at rest: `stability` is "stable", "unstable" or "neutral" (some direction costs nothing to
+    first order), `stiffness` (d,) the eigenvalues of the stiffness in units of inertia [1/s^2], smallest first,
+    `multipliers` (m,) the smallest forces in the constraints, `unbalanced` what is left of the forces as a part of those
+    that act, `steps` how many it took."""
+
+    q: np.ndarray
+    stability: str
+    stiffness: np.ndarray
+    multipliers: np.ndarray
+    unbalanced: float
+    steps: int
+
+    @property
+    def stable(self) -> bool:
+        """Whether the mechanism comes back, or stays near, when it is pushed a little."""
+        return self.stability == "stable"
+
+
+def equilibrium(system: "System", guess: np.ndarray, tau: np.ndarray, seek: str) -> Equilibrium:
+    """The equilibrium near a guess; `seek` is "any" or "stable"."""
+    if seek not in ("any", "stable"):
+        raise StateError(f"seek is {shown(seek)}; choose 'any' or 'stable'.")
+    q = system.project(guess, held=[]) if system.loops else guess
+    held = _Rest(system, q, tau)
+    for step in range(STEPS):
+        if held.unbalanced <= BALANCED:
+            return held.told(step)
+        q = held.next(seek)
+        last, held = held, _Rest(system, q, tau)
+        stuck = np.array_equal(last.q, held.q)
+        if (stuck or step > STEPS // 2) and min(last.unbalanced, held.unbalanced) <= 1e-8:
+            return min((last, held), key=lambda x: x.unbalanced).told(step + 1)
+    raise SimulationError(
+        f"{system.mechanism.name!r}: no equilibrium was found near the guess in {STEPS} steps; {held.unbalanced:.3g} of "
+        f"the forces is left unbalanced. Give a guess nearer to one, or seek='stable'; a mechanism that gravity can move "
+        f"without end has none."
+    )
+
+
+class _Rest:
+    """Forces and stiffness at one configuration at rest."""
+
+    def __init__(self, system: "System", q: np.ndarray, tau: np.ndarray) -> None:
+        self.system, self.q, self.tau = system, q, tau
+        rest = np.zeros((1, system.nv))
+        system.settle(q)
+        problem = motion_problem(system._evaluator, q[None])
+        L = problem.equations[0][0]
+        U, sigma, Vt = np.linalg.svd(problem.scaled[0])
+        kept = effective(sigma, problem.tolerance)[..., :] if sigma.size else sigma.astype(bool)
+        rank = int(np.count_nonzero(kept))
+        self.N = divide_upper(L, Vt[rank:].T)
+        residual = system._responder.residual((), True, ())
+        rows = {"q": q[None], "v": rest, "vdot": rest}
+        force = residual.values(rows)["free"][0] - tau
+        along = Vt[:rank] @ np.linalg.solve(L, force)
+        self.multipliers = (U[:, :rank] @ (along / sigma[:rank])) / problem.scale[0]
+        self.g = self.N.T @ force
+        pushed = residual.derivatives(rows, self.multipliers[None])["R1_q"][0]
+        self.K = self.N.T @ pushed @ self.N
+        gravity = float(np.linalg.norm(system.mechanism.gravity))
+        self.typical = gravity / problem.length
+        own = system.elements.forces(q[None], rest)
+        parts = [np.linalg.norm(self.N.T @ x) for x in (force, tau, own[0][0])]
+        size = np.sqrt(problem.mass) * gravity + sum(parts)
+        self.unbalanced = float(np.linalg.norm(self.g) / size) if size > 0.0 else 0.0
+
+    def next(self, seek: str) -> np.ndarray:
+        """The next configuration."""
+        if seek == "any":
+            step = -np.linalg.pinv(self.K, rcond=NEUTRAL) @ self.g
+        else:
+            stiffness, directions = np.linalg.eigh(0.5 * (self.K + self.K.T))
+            floor = max(NEUTRAL * np.max(np.abs(stiffness), initial=0.0), 1e-3 * self.typical, 1e-12)
+            step = -directions @ ((directions.T @ self.g) / np.maximum(np.abs(stiffness), floor))
+        move = self.N @ step
+        largest = np.max(np.abs(move), initial=0.0)
+        move *= min(1.0, FARTHEST / largest) if largest > 0.0 else 1.0
+        s, before = self.system, self._energy(self.q)
+        for _ in range(30):
+            q = s.integrate(self.q, move)
+            q = s.project(q, held=[]) if s.loops else q
+            rounding = 1e-12 * max(abs(before), abs(self._energy(q)))
+            if seek == "any" or np.any(self.tau) or self._energy(q) <= before + rounding:
+                return q
+            move = 0.5 * move
+        return self.q
+
+    def _energy(self, q: np.ndarray) -> float:
+        return float(self.system.potential_energy(q) + self.system.element_energy(q))
+
+    def told(self, steps: int) -> Equilibrium:
+        """The result."""
+        stiffness = np.sort(np.linalg.eigvals(self.K).real)
+        size = max(np.max(np.abs(stiffness), initial=0.0), self.typical)
+        if np.any(stiffness < -NEUTRAL * size):
+            stability = "unstable"
+        else:
+            stability = "neutral" if np.any(stiffness <= NEUTRAL * size) else "stable"
+        return Equilibrium(self.q, stability, stiffness, self.multipliers, self.unbalanced, steps)
+
+
+def checked_guess(system: "System", guess: Any) -> np.ndarray:
+    """One configuration (nq,) to begin from; neutral and closed if None."""
+    if guess is None:
+        return system.assemble() if system.loops else system.neutral()
+    q = np.asarray(guess, dtype=float)
+    if q.shape != (system.nq,):
+        raise StateError(f"guess has shape {q.shape}; give one configuration of shape ({system.nq},).")
+    return q
