@@ -1,10 +1,14 @@
 """Saved pages in a real browser: they play, scrub and step, and the scene stands where `body_poses` says."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import catena as ct
 from catena.mechanism import generators
+from catena.view.movie import Movie, movie
+from catena.view.player import page as player_page
 
 pytestmark = pytest.mark.slow
 
@@ -196,6 +200,23 @@ def test_ghosts_clouds_traces_and_following(open_page, tmp_path):
     moved = np.array(page.evaluate("catena.catena.eye.target")) - target
     way = batch.system.body_poses(batch.at([0.4, 0.1])[0][0])["coupler"][:, :3, 3]
     np.testing.assert_allclose(moved, way[1] - way[0], atol=1e-3)
+
+
+def test_segments_of_different_structure_follow_each_other(open_page, tmp_path):
+    """Each segment has its own scene; the player shows the one that its time belongs to."""
+    first = fall(generators.four_bar(), {"A": 0.5}, duration=0.3)
+    second = fall(generators.chain(3, axes="y"), duration=0.3)
+    (one,), (two,) = movie(first).segments, movie(second).segments
+    two = replace(two, t=two.t + 0.3)
+    (tmp_path / "two.html").write_text(player_page(Movie("two structures", (one, two))), encoding="utf-8")
+    page = open_page((tmp_path / "two.html").as_uri())
+    for t, run, shift in ((0.15, first, 0.0), (0.45, second, 0.3), (0.15, first, 0.0)):
+        page.evaluate(f"catena.catena.set_time({t})")
+        _, poses = drawn(page)
+        assert list(poses) == list(run.system.mechanism.bodies)
+        expected = run.system.body_poses(run.at(t - shift)[0])
+        for name, pose in poses.items():
+            np.testing.assert_allclose(pose[:3], expected[name][:3, 3], atol=1e-3)
 
 
 def test_a_report_has_a_player_and_asks_nobody(open_page, tmp_path):
