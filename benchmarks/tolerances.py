@@ -1,6 +1,6 @@
 """What a tolerance buys and what it costs: errors, energy and time of ordinary motions over tolerances and methods.
 
-The default tolerance of `ct.simulate` was chosen by this table (docs/decisions/018).
+The default tolerance of `ct.simulate` is judged by this table (docs/decisions/018).
 """
 
 import time

@@ -32,6 +32,7 @@ ORDER = (
     "equations",
     "system",
     "simulation",
+    "bridges",
     "view",
     "cli",
     "__main__",

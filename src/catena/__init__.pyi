@@ -71,6 +71,7 @@ from .simulation import (
     control as control,
     load_run as load_run,
     references as references,
+    sensitivities as sensitivities,
     simulate as simulate,
 )
 from .simulation.control import (

@@ -55,7 +55,7 @@ def test_a_slider_moves_a_joint_and_the_loop_follows(open_page):
         q = settled(page)
         assert abs(q[0]) > 0.1 and np.abs(s.closure(q)[0]).max() < 1e-12
         page.get_by_text("Start again").click()
-        np.testing.assert_allclose(settled(page), made._questions.start, atol=1e-12)
+        np.testing.assert_allclose(settled(page), made.questions.start, atol=1e-12)
 
 
 def test_two_pages_of_one_view_move_by_themselves(open_page):
@@ -85,7 +85,7 @@ def test_a_stewart_platform_is_dragged_twenty_times_a_second():
     """Processor time of an answer, because the wall clock of a shared machine says little."""
     s = generators.stewart().system()
     with view(s, show=False) as made:
-        questions = made._questions
+        questions = made.questions
         q = list(questions.start)
         goal = s.pose(questions.start, "platform").p
         ask = {"body": "platform", "point": [0.0, 0.0, 0.0]}

@@ -16,6 +16,9 @@ def test_scripts_name_commands_models_integrators_and_demos(catena, shell):
     for word in (
         "run",
         "info",
+        "check",
+        "convert",
+        "schema",
         "demo",
         "models",
         "completion",

@@ -64,7 +64,7 @@ def test_a_file_may_import_what_lies_beside_it(tmp_path):
     assert resolve(f"{file}:make").frames["tip"].pose.p[0] == 0.25
 
 
-def test_a_model_file_may_use_joint_kinds_that_lie_beside_it(tmp_path):
+def test_a_model_file_may_use_joint_kinds_that_lie_beside_it_and_are_allowed(tmp_path):
     (tmp_path / "kinds_beside.py").write_text(
         "from dataclasses import dataclass\nfrom catena.joints import Prismatic\n"
         "@dataclass(frozen=True)\nclass Rail(Prismatic):\n    pass\n"
@@ -75,7 +75,10 @@ def test_a_model_file_may_use_joint_kinds_that_lie_beside_it(tmp_path):
     m.save(tmp_path / "cart.toml")
     text = (tmp_path / "cart.toml").read_text().replace('"prismatic"', '"kinds_beside:Rail"')
     (tmp_path / "cart.toml").write_text(text.replace('axis = "x"', 'arguments = { axis = "x" }'))
-    assert type(resolve(str(tmp_path / "cart.toml")).joints["rail"].kind).__name__ == "Rail"
+    with pytest.raises(FormatError, match="nothing is imported"):
+        resolve(str(tmp_path / "cart.toml"))
+    mechanism = resolve(str(tmp_path / "cart.toml"), kinds=["kinds_beside:Rail"])
+    assert type(mechanism.joints["rail"].kind).__name__ == "Rail"
 
 
 @pytest.mark.parametrize(

@@ -223,3 +223,17 @@ def test_meshes_are_named_from_the_folder_of_the_file(tmp_path):
         ct.load(tmp_path / "sub" / "m.toml")
     (mesh,) = ct.load(tmp_path / "sub" / "m.toml", search=tmp_path).bodies["a"].visuals
     assert mesh.file == tmp_path / "meshes" / "a.stl"
+
+
+def test_names_that_xml_cannot_hold_are_refused_and_others_survive(tmp_path):
+    odd = "a <\"&'>\n\t\u00e9\U0001f600"
+    m = ct.Mechanism(odd)
+    m.add_body(odd, mass=1.0, inertia=1.0)
+    m.add_joint(odd, "ground", odd, ct.Revolute())
+    for name in ("m.urdf", "m.xml"):
+        n = again(m, tmp_path / name)
+        assert odd in n.bodies and odd in n.joints
+    m.add_body("b\x01", mass=1.0)
+    m.add_joint("k", "ground", "b\x01", ct.Revolute())
+    with pytest.raises(ct.FormatError, match="holds a character that XML has not"):
+        m.save(tmp_path / "n.urdf")

@@ -36,7 +36,8 @@ KEYS = [
     "name", "mass", "com", "inertia", "kind", "axis", "pitch", "parent", "child", "in_parent", "in_child",
     "damping", "friction", "limits", "limit_stiffness", "limit_damping", "actuated", "locked_at", "body",
     "pose", "joint", "components", "gear", "stiffness", "rest", "between", "rest_length", "frame", "moment",
-    "force", "axes", "gravity", "format", "q", "v", "motions", "normal", "axis1", "axis2", "arguments",
+    "force", "axes", "gravity", "format", "q", "v", "motions", "normal", "axis1", "axis2", "arguments", "density",
+    "physical", "visual", "collision", "armature", "velocity_limit", "include", "repeat", "chain", "coupling", "ground",
     "unknown", '""', '"a.b"', "a.b.c",
 ]  # fmt: skip
 DEEP = [
@@ -142,7 +143,7 @@ def check(seed: int) -> list[str]:
 def used(mechanism: ct.Mechanism, check) -> list[str]:
     """What goes wrong with a mechanism that was read: it can be written, and planned and computed or refused."""
     check.doing = "writing"
-    again = read(write(mechanism, Source("again.toml")), "again.toml")
+    again = read(write(mechanism, "again.toml"), Source("again.toml"))
     if list(again.joints) != list(mechanism.joints):
         return ["what was written is not what was read"]
     try:

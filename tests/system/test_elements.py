@@ -439,3 +439,19 @@ def test_bad_states_are_refused():
     s.mechanism.add_body("late", 1.0, inertia=1.0)
     with pytest.raises(ct.StaleSystemError):
         s.element_forces(s.neutral(), np.zeros(s.nv))
+
+
+def test_plain_numbers_tell_joint_springs_from_forces_between_frames(agree):
+    """A joint spring beside a spring between frames: only the latter has wrenches on two bodies."""
+    m = ct.Mechanism("mixed")
+    m.add_body("b", mass=1.0, com=(0.1, 0, 0), inertia=0.1)
+    m.add_joint("j", "ground", "b", ct.Revolute("y"))
+    m.add_spring("at joint", "j", stiffness=3.0)
+    m.add_frame("hook", "ground", ct.Pose(p=(1, 0, 1)))
+    m.add_spring_between("line", "hook", "b", stiffness=5.0, rest_length=0.5)
+    s = m.system()
+    compiled = s.element_forces([0.4], [0.2])
+    with ct.plain_numbers():
+        plain = s.element_forces([0.4], [0.2])
+    agree(plain.tau, compiled.tau, 1e-13)
+    agree(plain.f_ext["b"], compiled.f_ext["b"], 1e-13)

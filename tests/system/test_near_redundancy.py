@@ -325,8 +325,15 @@ def test_derivatives_and_equilibria_are_those_of_the_exact_one():
         planned(CASES["bennett, cut at B"], 1e-8),
         planned(CASES["bennett, cut at B"], 0.0),
     )
+    v = moving(s, joint)[1]
     ours, theirs = (x.linearise(*moving(x, joint)) for x in (s, exact))
     np.testing.assert_allclose(ours.A, theirs.A, atol=1e-5)
+    ours, theirs = (x.forward_dynamics_derivatives(*moving(x, joint)) for x in (s, exact))
+    # Along the motion, which keeps the loops closed.
+    vdot = s.forward_dynamics(*moving(s, joint))
+    along = [by_q @ v + by_v @ vdot for by_q, by_v, _ in (ours, theirs)]
+    np.testing.assert_allclose(*along, atol=1e-5)
+    np.testing.assert_allclose(ours[2], theirs[2], atol=1e-6)
     ours, theirs = (x.equilibrium(x.assemble({joint: 0.4}), seek="stable") for x in (s, exact))
     np.testing.assert_allclose(ours.q, theirs.q, atol=1e-6)
     assert ours.stable and len(ours.stiffness) == 1

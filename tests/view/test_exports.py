@@ -11,7 +11,7 @@ import catena as ct
 from catena.mechanism import generators
 from catena.view.raster import Painter
 from catena.view.scene import scene
-from catena.view.video import _window
+from catena.view.video import window_around
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_the_painter_draws_bodies_where_the_camera_sees_them():
     q = s.assemble({"A": 0.5})
     painter = Painter(scene(s, q))
     poses = np.stack([s.body_poses(q)[name] for name in painter.scene.bodies])
-    window = _window(painter, poses[None], (200, 200))
+    window = window_around(painter, poses[None], (200, 200))
     image = np.asarray(painter.paint(poses, window), dtype=int)
     middle = painter.scene.body_anchors["rocker"]
     x, y = window.pixels(((s.pose(q, "rocker") * middle.point) @ painter.axes.T)[:2]) / 2

@@ -137,7 +137,7 @@ def test_a_pinned_root_can_be_viewed():
 
 def test_a_view_is_on_this_computer_only_and_its_address_has_a_secret(opened):
     assert urlsplit(opened.url).hostname == "127.0.0.1"
-    assert opened._server._server.socket.getsockname()[0] == "127.0.0.1"
+    assert opened.server.address[0] == "127.0.0.1"
     status, text = ask(opened, "", method="GET")
     assert status == 200 and b"<!DOCTYPE html>" in text
     assert ask(opened, "../", method="GET")[0] == 404
@@ -262,7 +262,6 @@ def test_mechanisms_systems_and_runs_have_views(bars, monkeypatch):
     ):
         with made:
             assert "<iframe" in made._repr_html_() and "View of 'four-bar'" in repr(made)
-            made._is_opened = False
     assert len(opened) == 1
 
 

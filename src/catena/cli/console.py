@@ -45,12 +45,12 @@ class Console:
         self.quiet, self.debug = quiet, debug
 
     def say(self, text: str = "") -> None:
-        """A line of the result, unless the command is to be quiet."""
+        """Write a line of the result, unless the command is to be quiet."""
         if not self.quiet:
             self.result(text)
 
     def title(self, text: str) -> None:
-        """A line that stands out."""
+        """Write a line of the result in bold."""
         self.say(painted(text, BOLD, sys.stdout))
 
     def table(self, rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> None:
@@ -69,41 +69,41 @@ class Console:
             self.say("  ".join(map(str.ljust, line, widths)).rstrip())
 
     def entries(self, rows: Sequence[tuple[str, str]]) -> None:
-        """Names with sentences beside them, in lines that fit the terminal."""
+        """Write names with sentences beside them, in lines that fit the terminal."""
         indent = max(len(name) for name, _ in rows) + 2
         for name, text in rows:
             first = painted(name.ljust(indent), BOLD, sys.stdout)
             self.say(first + _filled(text, indent).lstrip())
 
     def paragraph(self, text: str, indent: int = 0) -> None:
-        """A text in lines that fit the terminal."""
+        """Write a text in lines that fit the terminal."""
         self.say(_filled(text, indent))
 
     def result(self, text: str) -> None:
-        """A line of the result that is wanted even when the command is quiet."""
+        """Write a line of the result that is wanted even when the command is quiet."""
         _write(sys.stdout, text)
 
     def note(self, text: str) -> None:
-        """A remark beside the result."""
+        """Write a remark on standard error, unless the command is to be quiet."""
         if not self.quiet:
             _write(sys.stderr, text)
 
     def warning(self, text: str) -> None:
-        """Something that should be looked at."""
+        """Write a warning on standard error."""
         _write(sys.stderr, f"{painted('warning:', YELLOW, sys.stderr)} {text}")
 
     def error(self, text: str) -> None:
-        """Why the command did not do what it was asked for."""
+        """Write on standard error why the command did not do what it was asked for."""
         _write(sys.stderr, f"{painted('catena: error:', RED, sys.stderr)} {text}")
 
     def trace(self, error: BaseException) -> None:
-        """Where an error came from, for those who asked for it."""
+        """Write the traceback of an error on standard error, if --debug asks for it."""
         if self.debug:
             _write(sys.stderr, "".join(traceback.format_exception(error)).rstrip())
 
 
 def in_words(error: BaseException, file: Path | None = None) -> str:
-    """One paragraph about an error; where it came up in `file`, if it came from there."""
+    """Return one paragraph about an error; where it came up in `file`, if it came from there."""
     words = str(error) if isinstance(error, CatenaError) else f"{type(error).__name__}: {error}".rstrip(": ")
     words = " ".join(words.split())
     line = _line_in(error, file) if file is not None else None
@@ -111,7 +111,7 @@ def in_words(error: BaseException, file: Path | None = None) -> str:
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """`1 loop`, `2 loops`; `many` where the plural is not formed with an s."""
+    """Return `1 loop`, `2 loops`; `many` where the plural is not formed with an s."""
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
@@ -126,14 +126,14 @@ def painted(text: str, style: str, stream: TextIO) -> str:
 
 
 def drop(stream: TextIO) -> None:
-    """Let all that is still written to a stream disappear, because nobody reads it."""
+    """Discard all that is still written to a stream, because nobody reads it."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 
 def _line_in(error: BaseException, file: Path) -> int | None:
-    """The last line of `file` that an error passed through."""
+    """Return the last line of `file` that an error passed through."""
     own = {str(file), str(file.resolve())}
     if isinstance(error, SyntaxError) and error.filename in own:
         return error.lineno

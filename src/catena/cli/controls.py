@@ -28,7 +28,7 @@ NO_MODE = 1e-9
 def make_control(
     system: System, q: np.ndarray, words: Sequence[str], gain: Sequence[float] | None, rate: float | None
 ) -> Any:
-    """The controller of `words`, or None."""
+    """Return the controller that the words of --control ask for, None for no control."""
     name, *rest = words
     if name != "constant" and rest:
         raise UsageError(f"--control {' '.join(words)}: {rest[0]!r} is one word too many; MODEL goes first")
@@ -67,7 +67,7 @@ class ConstantForces(Controller):
         return True
 
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
-        """There is nothing to forget."""
+        """Do nothing: constant forces have no memory."""
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return np.broadcast_to(self.tau, np.shape(v))
@@ -86,7 +86,7 @@ class ConstantForces(Controller):
 
 
 def suitable_gains(system: System, q: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """kp, ki, kd (nv,) of PID control at q (nq,), sampled at `rate` [Hz].
+    """Return kp, ki, kd (nv,) of PID control at q (nq,), sampled at `rate` [Hz].
 
     With B (actuated x actuated) the accelerations by unit forces, loops respected, h = 1 / diag(B) is what each joint
     feels like if it moves alone. Gains w^2 h, c w^3 h and 2 w h give every mode of the whole, an eigenvalue x of
@@ -114,7 +114,7 @@ def suitable_gains(system: System, q: np.ndarray, rate: float) -> tuple[np.ndarr
 
 
 def _guarded(control: Any, file: Path) -> Any:
-    """A user's function whose errors stop the simulation instead of losing it, and name the line."""
+    """Return a user's function whose errors stop the simulation instead of losing it, and name the line."""
     if hasattr(control, "rate"):
         return control
 
@@ -128,12 +128,12 @@ def _guarded(control: Any, file: Path) -> Any:
 
 
 def _at_rate(control: Any, rate: float | None) -> Any:
-    """The control asked at a rate, if one was given."""
+    """Return the control asked at a rate, if one was given."""
     return control if rate is None else sampled(control, rate)
 
 
 def _constant(system: System, words: Sequence[str]) -> ConstantForces:
-    """The same forces at all times."""
+    """Return a controller that gives the forces in words such as JOINT=VALUE at all times."""
     if not words:
         raise UsageError("--control constant: which forces? Write --control constant JOINT=VALUE ...")
     tau = np.zeros(system.nv)
@@ -153,8 +153,8 @@ def _constant(system: System, words: Sequence[str]) -> ConstantForces:
 
 
 def _hold(system: System, q: np.ndarray, gain: Sequence[float] | None, rate: float | None) -> PID:
-    """PID control of all actuated joints at the positions they start from; unless gains are given, with some that suit
-    the mechanism, and beginning with the forces that carry its weight."""
+    """Return PID control of all actuated joints at the positions they start from. Unless gains are given, they follow
+    from the inertia of the mechanism, and the integral begins with the forces that carry its weight."""
     rate = HOLD_RATE if rate is None else rate
     positions = {joint: q[system.slice_q(joint)] for joint in system.joints}
     if gain is None:

@@ -65,13 +65,13 @@ def _execute(words: Sequence[str], console: Console) -> int:
 
 
 def _version() -> str:
-    """The version of the package that is running, which need not be the one that is installed."""
+    """Return the version of the package that is running, which need not be the one that is installed."""
     package = sys.modules[__name__.partition(".")[0]]
     return str(package.__version__)
 
 
 def _flush() -> None:
-    """Meet a reader that went away here, and not while Python shuts down, where it would be reported."""
+    """Write out both streams, and drop them if their reader went away: Python would report it while it shuts down."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -11,7 +11,7 @@ import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -39,25 +39,27 @@ USUAL: dict[str, tuple[Any, ...]] = {
 _REFERENCE = re.compile(r"(?P<file>.+\.py):(?P<call>.+)", re.DOTALL | re.IGNORECASE)
 
 
-def resolve(text: str) -> Mechanism:
-    """The mechanism that MODEL stands for. It belongs to the caller alone and may be edited."""
+def resolve(text: str, kinds: Sequence[str] = (), search: Sequence[str] = ()) -> Mechanism:
+    """Return the mechanism that MODEL stands for. It belongs to the caller alone and may be edited.
+
+    `kinds` are names "module:Class" that a model file may use, and `search` folders that it may reach.
+    """
     reference = read_reference(text)
     if reference is not None:
         return _from_python(*reference, text)
     path = Path(text)
     if path.suffix.lower() in FORMATS or path.is_file() or any(mark in text for mark in "/\\"):
-        _find_modules_beside(path)
-        return load(path)
+        return load(path, search=search, kinds=allowed(path, kinds))
     return _from_gallery(read_call(text), text)
 
 
 def gallery_names() -> tuple[str, ...]:
-    """The generators that return a mechanism, in alphabetical order."""
+    """Return the generators that return a mechanism, in alphabetical order."""
     return tuple(name for name in sorted(generators.__all__) if _returns_mechanism(_generator(name)))
 
 
 def gallery_signature(name: str) -> str:
-    """How a generator is called, with what every argument is unless it is given."""
+    """Return how a generator is called, with what every argument is unless it is given."""
     parameters = list(inspect.signature(_generator(name)).parameters.values())
     usual = USUAL.get(name, ())
     values = [*usual, *(parameter.default for parameter in parameters[len(usual) :])]
@@ -66,7 +68,7 @@ def gallery_signature(name: str) -> str:
 
 
 def gallery_about(name: str) -> str:
-    """The first sentence about a mechanism, on one line."""
+    """Return the first sentence about a mechanism, on one line."""
     text = " ".join((inspect.getdoc(_generator(name)) or "").split("\n\n")[0].split())
     return text.split(". ")[0].rstrip(".")
 
@@ -81,7 +83,7 @@ class Call:
     called: bool = False
 
     def on(self, function: Callable[..., Any], *before: Any) -> Any:
-        """What the function gives for the arguments, after those in `before`; a UsageError if it does not take
+        """Call a function with the arguments, after those in `before`; raise a UsageError if it does not take
         them."""
         arguments = (*before, *self.arguments)
         try:
@@ -110,7 +112,7 @@ def read_call(text: str) -> Call:
 
 
 def read_reference(text: str) -> tuple[Path, Call] | None:
-    """The file and the call in `file.py:function(arguments)`; None if the text is of another form."""
+    """Return the file and the call in `file.py:function(arguments)`; None if the text is of another form."""
     if text.lower().endswith(".py"):
         raise UsageError(f"{text}: which function of the file? Write {text}:function")
     found = _REFERENCE.fullmatch(text)
@@ -118,7 +120,7 @@ def read_reference(text: str) -> tuple[Path, Call] | None:
 
 
 def find_function(file: Path, name: str) -> Any:
-    """What a Python file calls `name`."""
+    """Return what a Python file calls `name`; the file is run for it."""
     module = _execute(file)
     names = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
     try:
@@ -126,6 +128,14 @@ def find_function(file: Path, name: str) -> Any:
     except UnknownNameError as error:
         raise UsageError(str(error)) from None
     return getattr(module, name)
+
+
+def allowed(path: Path, kinds: Sequence[str]) -> Sequence[str]:
+    """Return the kinds that a file may use. Modules beside it are found only if one is allowed: a stranger's folder
+    may hold modules of any name."""
+    if kinds:
+        _find_modules_beside(path)
+    return kinds
 
 
 def _from_python(file: Path, call: Call, text: str) -> Mechanism:
@@ -155,7 +165,7 @@ def _from_gallery(call: Call, text: str) -> Mechanism:
 
 
 def _unknown(name: str) -> str:
-    """What to say about a name that is neither a file nor in the gallery."""
+    """Return what to say about a name that is neither a file nor in the gallery."""
     files = [entry.name for entry in Path().iterdir() if entry.suffix.lower() in FORMATS]
     close = get_close_matches(name, [*gallery_names(), *files], n=3, cutoff=0.6)
     advice = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
@@ -166,7 +176,7 @@ def _unknown(name: str) -> str:
 
 
 def _generate(call: Call) -> Mechanism:
-    """The mechanism that a call asks for."""
+    """Return the mechanism that a call asks for."""
     if not call.called:
         call = Call(call.name, USUAL.get(call.name, ()))
     mechanism: Mechanism = call.on(_generator(call.name))
@@ -174,7 +184,7 @@ def _generate(call: Call) -> Mechanism:
 
 
 def _generator(name: str) -> Callable[..., Any]:
-    """The function behind a name."""
+    """Return the function behind a name."""
     function: Callable[..., Any] = getattr(generators, name)
     return function
 

@@ -11,13 +11,15 @@ import numpy as np
 from catena.cli.models import gallery_names, resolve
 from catena.cli.parsing import Parser, assignment, by_name, names_and_files, one_of
 from catena.errors import LoopError
+from catena.formats.files import FORMATS
 from catena.system import System
 
 if TYPE_CHECKING:
     from catena.equations import Equations
 
 MODEL = (
-    "a model file (robot.toml), a Python function (file.py:function) or a name of the gallery (catena models)"
+    "a model file (.toml, .urdf, .sdf, .xml), a Python function (file.py:function) or a name of the gallery "
+    "(catena models)"
 )
 EQUATIONS = (
     "forward_dynamics", "inverse_dynamics", "mass_matrix", "bias_force", "joint_coordinates", "minimal_coordinates",
@@ -29,13 +31,32 @@ AT_A_STATE = ("joint_multipliers", "minimal")
 
 
 def add_model(parser: Parser) -> None:
-    """The MODEL to work on."""
+    """Add the argument MODEL."""
     action = parser.add_argument("model", metavar="MODEL", help=MODEL)
-    names_and_files(action, "model", gallery_names(), (".toml", ".py"))
+    names_and_files(action, "model", gallery_names(), (*FORMATS, ".py"))
+    add_trust(parser)
+
+
+def add_trust(parser: Parser) -> None:
+    """Add the options that say what a model file may use besides what is built in and lies in its folder."""
+    parser.add_argument(
+        "--kind",
+        metavar="MODULE:CLASS",
+        action="append",
+        default=[],
+        help="a joint or force of your own that the model file may use; its module is imported",
+    )
+    parser.add_argument(
+        "--search",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="a folder in which meshes, packages and included files may lie besides that of the model",
+    )
 
 
 def add_state(parser: Parser) -> None:
-    """Positions and velocities of joints."""
+    """Add the options --q and --v for positions and velocities of joints."""
     for name, what in (("q", "position"), ("v", "velocity")):
         parser.add_argument(
             f"--{name}",
@@ -49,7 +70,7 @@ def add_state(parser: Parser) -> None:
 
 
 def add_equations(parser: Parser) -> None:
-    """MODEL, and which equations of it."""
+    """Add MODEL and the options that choose equations of it."""
     add_model(parser)
     parser.add_argument(
         "--equations", metavar="NAME", type=one_of("set of equations", EQUATIONS), default="forward_dynamics",
@@ -66,8 +87,8 @@ def add_equations(parser: Parser) -> None:
 def initial_state(
     system: System, q_given: Mapping[str, Any], v_given: Mapping[str, Any]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The mechanism's own start, or the closed state nearest to it in which joints have the given positions and
-    velocities.
+    """Return the mechanism's own start, or the closed state nearest to it in which joints have the given positions
+    and velocities.
 
     Given velocities replace those of the mechanism, because the two together would often over-determine the loops.
     """
@@ -85,8 +106,8 @@ def initial_state(
 
 
 def equations_of(arguments: Namespace) -> Equations:
-    """The equations that were asked for. Positions matter to methods that make their choices at a state."""
-    system = resolve(arguments.model).system()
+    """Return the equations that were asked for. Positions matter to methods that make their choices at a state."""
+    system = resolve(arguments.model, arguments.kind, arguments.search).system()
     at = None
     if arguments.method in AT_A_STATE or arguments.equations == "minimal_coordinates":
         at, _ = initial_state(system, by_name(arguments.q), by_name(arguments.v))

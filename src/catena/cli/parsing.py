@@ -48,7 +48,7 @@ class Commands:
 
     @property
     def names(self) -> list[str]:
-        """The commands there are."""
+        """Return the commands there are."""
         return list(self._group.choices)
 
     def add(self, name: str, about: str, execute: Execute, text: str = "", examples: str = "") -> Parser:
@@ -88,7 +88,7 @@ def parse(commands: Commands, words: Sequence[str]) -> Namespace:
 
 
 def one_of(what: str, names: Sequence[str]) -> Callable[[str], str]:
-    """The type of an argument that is one of some names."""
+    """Return the type of an argument that is one of some names."""
 
     def read(text: str) -> str:
         if text not in names:
@@ -99,7 +99,7 @@ def one_of(what: str, names: Sequence[str]) -> Callable[[str], str]:
 
 
 def suggestion(name: str, names: Sequence[str]) -> str:
-    """The names that come close, or all of them."""
+    """Return the names that come close, or all of them."""
     close = get_close_matches(name, names, n=2, cutoff=0.6)
     return f"did you mean {' or '.join(close)}?" if close else f"choose {', '.join(names)}"
 
@@ -145,17 +145,17 @@ def count(text: str) -> int:
 
 
 def by_name(pairs: list[tuple[str, tuple[float, ...]]] | None) -> dict[str, Any]:
-    """Assignments as a mapping; a single value as a number."""
+    """Return assignments as a mapping from names to values, a single value as a number."""
     return {name: values[0] if len(values) == 1 else values for name, values in pairs or ()}
 
 
 def any_file(action: Action) -> None:
-    """Complete an argument by files."""
+    """Let shells complete an argument by files."""
     action.complete = "file"  # type: ignore[attr-defined]
 
 
 def names_and_files(action: Action, function: str, names: Sequence[str], endings: Sequence[str]) -> None:
-    """Complete an argument by names and by files with certain endings; `function` is what the shells call it."""
+    """Let shells complete an argument by names and by files with certain endings; `function` is what they call it."""
     # shtab's script for bash treats what it gets as file names if the function's name has _file in it.
     function = f"_catena_{function}_files"
     words = " ".join(names)
@@ -175,7 +175,7 @@ def names_and_files(action: Action, function: str, names: Sequence[str], endings
 
 
 def _joined(words: Sequence[str]) -> list[str]:
-    """`--gravity -9.81,0,0` as one word, because argparse would take the second for an option."""
+    """Return `--gravity -9.81,0,0` as one word, because argparse would take the second for an option."""
     joined: list[str] = []
     for word in words:
         if joined and joined[-1].startswith("--") and "=" not in joined[-1] and re.match(r"-[\d.]", word):

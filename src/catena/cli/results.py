@@ -38,13 +38,13 @@ class Outputs:
     failed: list[str] = field(default_factory=list)
 
     def check(self) -> None:
-        """Complain about endings before anything is computed."""
+        """Refuse names of files whose ending is not known, before anything is computed."""
         _check("--out", self.out, tuple(WRITERS))
         _check("--plot", Path(self.plot) if self.plot else None, PICTURES)
         _check("--report", self.report, PAGES)
 
     def write(self, run: Trajectory, console: Console) -> None:
-        """Write everything that can be written."""
+        """Write all files that were asked for and that can be written."""
         if self.out is not None and not self._attempt(self.out, run.save, console):
             self._rescue(self.out, run, console)
         if self.plot:
@@ -81,7 +81,7 @@ class Outputs:
         return True
 
     def _rescue(self, file: Path, run: Trajectory, console: Console) -> None:
-        """Keep a trajectory that could not be written where it should go: a long run must not be lost."""
+        """Write a trajectory to a temporary folder, because it could not be written where it should go."""
         try:
             folder = Path(tempfile.mkdtemp(prefix="catena_"))
         except OSError as error:
@@ -103,7 +103,7 @@ class Outputs:
 
 
 def print_summary(outcome: Outcome, outputs: Outputs, console: Console) -> None:
-    """The mechanism, the effort, what the audit found, and the files; what it warns of goes to standard error."""
+    """Write the mechanism, the effort, the audit and the files of a run; warnings go to standard error."""
     run = outcome.run
     if run is None:
         return
@@ -129,7 +129,7 @@ def print_summary(outcome: Outcome, outputs: Outputs, console: Console) -> None:
 
 
 def as_data(outcome: Outcome, outputs: Outputs, console: Console) -> dict[str, Any]:
-    """The summary for JSON, with the last state."""
+    """Return the summary of a run, with its last state, as data for JSON."""
     run, system = outcome.run, outcome.task.system
     data: dict[str, Any] = {
         "model": system.mechanism.name,
@@ -159,7 +159,7 @@ def as_data(outcome: Outcome, outputs: Outputs, console: Console) -> dict[str, A
 
 
 def what_is_left(outcome: Outcome, outputs: Outputs) -> str:
-    """What to say after the reason why a run stopped: how far it came, and where it is kept."""
+    """Return what to say after the reason why a run stopped: how far it came, and where it is kept."""
     run = outcome.run
     if run is None:
         return "There is nothing to keep."
@@ -177,7 +177,7 @@ def _check(option: str, file: Path | None, endings: Sequence[str]) -> None:
 
 
 def _as_file_name(run: Trajectory) -> str:
-    """The mechanism's name without what file names cannot have."""
+    """Return the mechanism's name without what file names cannot have."""
     name = run.system.mechanism.name
     return "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in name)
 
@@ -210,5 +210,5 @@ def _motion(outcome: Outcome, run: Trajectory) -> str:
 
 
 def _speed(outcome: Outcome, run: Trajectory) -> float:
-    """Seconds of motion for each second of computing."""
+    """Return seconds of motion for each second of computing."""
     return float(run.t[-1]) / max(outcome.wall_time, 1e-9)

@@ -47,7 +47,7 @@ class Outcome:
 
 
 def prepare(mechanism: Mechanism, arguments: Namespace) -> Task:
-    """Everything up to the simulation itself; whatever is wrong with the request comes up here."""
+    """Return the simulation that a command line asks for; raise an error for a request that cannot be fulfilled."""
     if arguments.gravity is not None:
         mechanism.gravity = arguments.gravity
     system = mechanism.system()
@@ -64,7 +64,7 @@ def prepare(mechanism: Mechanism, arguments: Namespace) -> Task:
 
 
 def follow(task: Task, console: Console) -> Outcome:
-    """Simulate. A request that `simulate` refuses raises; a motion that stops is an outcome."""
+    """Simulate a task and return its outcome; a motion that stops early has one as well."""
     start = perf_counter()
 
     def outcome(run: Any, code: Exit = Exit.OK, reason: str = "") -> Outcome:
@@ -89,7 +89,7 @@ def follow(task: Task, console: Console) -> Outcome:
 
 
 def _event(system: System, joint: str, values: tuple[float, ...]) -> Event:
-    """The motion ends when a joint of one coordinate gets to a value."""
+    """Return an event that ends the motion when a joint of one coordinate reaches a value."""
     size = system.joint_position(system.neutral(), joint).shape[-1]
     if size != 1 or len(values) != 1:
         raise UsageError(

@@ -90,5 +90,5 @@ def divided(factor: TreeFactor, table: Table) -> int:
 forward_derivatives = Algorithm(
     "forward_derivatives", ground, (changes, forces, meet, keep, OnMatrices(_solve)), INPUTS,
     ground_inputs={"a_base": Motion}, optional=OPTIONAL, views=VIEWS, component_fields=FIELDS,
-    matrix_outputs=("by_q", "by_v", "by_tau"),
+    matrix_outputs=("by_q", "by_v", "by_tau"), code="inverse_derivatives",
 )  # fmt: skip

@@ -51,7 +51,12 @@ def changes(body: Any, parent: Any) -> None:
     """How a step along each component, and a change of its velocity, change the motion of everything beyond it."""
     X = body.joint.transform(body.q) * body.placement
     stance = X * parent.stance
-    stance = Transform(stance.R, array([x * parent.is_body for x in stance.p]))
+    change(body, parent, Transform(stance.R, array([x * parent.is_body for x in stance.p])))
+    body.is_body = 1.0
+
+
+def change(body: Any, parent: Any, stance: Transform) -> None:
+    """The same for a body that stands so."""
     S = stance.pull_motion(body.joint.motion_space(body.q))
     v_joint = S * body.qd
     v = parent.v + v_joint
@@ -72,14 +77,19 @@ def changes(body: Any, parent: Any) -> None:
     body.own_I, body.own_p = inertia, momentum.linear
     body.own_K = array(np.outer(v.linear, inertia.h)) + _turned(v.angular, inertia.euler_tensor())
     body.S, body.d_q, body.e_q, body.e_v = S, _stacked(d_q), _stacked(e_q), _stacked(e_v)
-    body.is_body, body.stance, body.v, body.a = 1.0, stance, v, a
+    body.stance, body.v, body.a = stance, v, a
     body.own_stance = stance
 
 
 @tip_to_base
 def forces(body: Any, parent: Any) -> None:
     """What these changes take of the joint itself, and what is told to the others."""
-    Ic, K, p, f = body.Ic + body.own_I, body.K + body.own_K, body.p + body.own_p, body.f + body.own_f
+    gather(body, parent, body.own_f)
+
+
+def gather(body: Any, parent: Any, own_f: Force) -> None:
+    """The same with the force that the body itself takes."""
+    Ic, K, p, f = body.Ic + body.own_I, body.K + body.own_K, body.p + body.own_p, body.f + own_f
     S, n = body.S.columns(), body.S.n
     spin = _spin(K)
     rows, force_q, force_v, momenta = [], [], [], []
@@ -89,7 +99,7 @@ def forces(body: Any, parent: Any) -> None:
         felt_q, felt_v, momentum = Ic * e_q + _bent(spin, p, d), Ic * e_v + _bent(spin, p, s), Ic * s
         carried = felt_q + cross(s, f)
         rows += [*s.entries(), *momentum.entries(), *back, *carried.entries(), *felt_v.entries(), *e_q.entries(),
-                 *d.angular, *e_v.entries()]  # fmt: skip
+                 *d.entries(), *e_v.entries()]  # fmt: skip
         force_q.append(felt_q)
         force_v.append(felt_v)
         momenta.append(momentum)
@@ -118,7 +128,7 @@ def meet(component: Any, beyond: Any, element: Any, transposed: Any) -> None:
     mass = component.S.dot(beyond.momentum)
     element.numbers = array([component.S.dot(beyond.carried), component.S.dot(beyond.felt), mass])
     transposed.numbers = array([
-        component.e_q.dot(beyond.momentum) + component.d @ beyond.back,
+        component.e_q.dot(beyond.momentum) + component.d.angular @ beyond.back,
         component.e_v.dot(beyond.momentum) + component.S.angular @ beyond.back,
         mass,
     ])  # fmt: skip
@@ -209,11 +219,11 @@ def _stacked(motions: list[Motion]) -> np.ndarray:
 VIEWS = {
     "component": {
         "S": Motion, "momentum": Force, "back": Numbers(3), "carried": Force, "felt": Force, "e_q": Motion,
-        "d": Numbers(3), "e_v": Motion,
+        "d": Motion, "e_v": Motion,
     },
     "element": {"numbers": Numbers(3)},
 }  # fmt: skip
-WIDTH = 42
+WIDTH = 45
 FIELDS = {"components": "component", "own": "element"}
 INPUTS = {"q": POSITION, "qd": VELOCITY, "qdd": VELOCITY, "f_ext": Force}
 OPTIONAL = frozenset({"qdd", "f_ext", "a_base"})

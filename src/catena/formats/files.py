@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from catena.errors import CatenaWarning, FormatError
-from catena.formats import mjcf, sdf, toml, urdf
+from catena.formats import toml
 from catena.formats.checks import check_mechanism
 from catena.formats.complete import file_path, reason, write_complete
 from catena.formats.findings import Finding, Severity
@@ -46,13 +46,52 @@ class Format:
     write: Callable[[Mechanism, Path], dict[str, str]] | None = None
 
 
+# The formats of others are imported when a file needs them, because `import catena` must stay quick.
+
+
+def _read_urdf(text: str, source: Source) -> Mechanism:
+    from catena.formats.urdf.reading import read
+
+    return read(text, source)
+
+
+def _read_xacro(text: str, source: Source) -> Mechanism:
+    from catena.formats.urdf.xacro import read_xacro
+
+    return read_xacro(text, source)
+
+
+def _read_sdf(text: str, source: Source) -> Mechanism:
+    from catena.formats.sdf.reading import read
+
+    return read(text, source)
+
+
+def _read_mjcf(text: str, source: Source) -> Mechanism:
+    from catena.formats.mjcf.reading import read
+
+    return read(text, source)
+
+
+def _write_urdf(mechanism: Mechanism, path: Path) -> dict[str, str]:
+    from catena.formats.urdf.writing import write
+
+    return write(mechanism, path)
+
+
+def _write_mjcf(mechanism: Mechanism, path: Path) -> dict[str, str]:
+    from catena.formats.mjcf.writing import write
+
+    return write(mechanism, path)
+
+
 FORMATS = {
     ".toml": Format("Catena model", toml.read, toml.write_file),
-    ".urdf": Format("URDF", urdf.read, urdf.write),
-    ".xacro": Format("xacro", urdf.read_xacro),
-    ".xml": Format("MJCF", mjcf.read, mjcf.write),
-    ".mjcf": Format("MJCF", mjcf.read, mjcf.write),
-    ".sdf": Format("SDF", sdf.read),
+    ".urdf": Format("URDF", _read_urdf, _write_urdf),
+    ".xacro": Format("xacro", _read_xacro),
+    ".xml": Format("MJCF", _read_mjcf, _write_mjcf),
+    ".mjcf": Format("MJCF", _read_mjcf, _write_mjcf),
+    ".sdf": Format("SDF", _read_sdf),
 }
 
 

@@ -211,3 +211,16 @@ def _without_declaration(text: str) -> str:
 def parse(text: str, file: str) -> Element:
     """Return the outermost element of an XML text; `file` is what messages call it."""
     return _Builder(file).read(text)
+
+
+_ESCAPES = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+)
+_NO_CHARACTER = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def quoted(text: str) -> str:
+    """Return a text as the value of an attribute, with its quotation marks."""
+    if _NO_CHARACTER.search(text):
+        raise FormatError(f"{shown(text)} holds a character that XML has not: rename the part")
+    return f'"{text.translate(_ESCAPES)}"'

@@ -45,42 +45,42 @@ class Unit:
 
 
 def body_unit(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], lanes: int) -> Unit:
-    """The steps done by a body on a joint of this kind."""
+    """Return the steps done by a body on a joint of this kind."""
     return _unit(algorithm, absent, ("body", *kind.signature), kind, lanes)
 
 
 def frame_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Unit:
-    """The steps done by the frame that was asked for."""
+    """Return the steps done by the frame that was asked for."""
     return _unit(algorithm, absent, ("frame",), None, lanes)
 
 
 def loop_unit(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], lanes: int) -> Unit:
-    """The steps done by a loop that a joint of this kind closes."""
+    """Return the steps done by a loop that a joint of this kind closes."""
     return _unit(algorithm, absent, ("loop", *kind.signature), kind, lanes)
 
 
 def force_unit(algorithm: Algorithm, force: PlacedForce, absent: frozenset[str], lanes: int) -> Unit:
-    """The steps done by a force of this kind, placed as this one is."""
+    """Return the steps done by a force of this kind, placed as this one is."""
     return _unit(algorithm, absent, ("force", *force.signature), force, lanes)
 
 
 def multiplier_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Unit:
-    """The steps done by the multiplier of any loop."""
+    """Return the steps done by the multiplier of any loop."""
     return _unit(algorithm, absent, ("multiplier",), None, lanes)
 
 
 def views_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Unit:
-    """The steps on views, such as those of velocity components."""
+    """Return the steps on views, such as those of velocity components."""
     return _unit(algorithm, absent, ("views",), None, lanes)
 
 
 def ground_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Unit:
-    """The ground function, the clearing of flows, and whatever else the ground does."""
+    """Return the ground function, the clearing of flows, and whatever else the ground does."""
     return _unit(algorithm, absent, ("ground",), None, lanes)
 
 
 def loops(lanes: int) -> engine.Code:
-    """The compiled loops for so many lanes: `run`, `run_one`, `shortcut`, `serve` and `offer_and_run`."""
+    """Return the compiled loops for so many lanes: `run`, `run_one`, `shortcut`, `serve` and `offer_and_run`."""
     if lanes in _loops:
         return _loops[lanes]
     with building:
@@ -100,7 +100,8 @@ def _unit(
 ) -> Unit:
     kinds = tuple(type(k) for k in _kinds(kind))
     written = _digests(algorithm, algorithm.sources)
-    memory_key = (algorithm.name, written or algorithm, absent, owner, kinds, lanes)
+    name = algorithm.code or algorithm.name
+    memory_key = (name, written or algorithm, absent, owner, kinds, lanes)
     known = units.get(memory_key)
     if known is not None:
         return known
@@ -111,16 +112,14 @@ def _unit(
         entry = None
         if written and all(described):
             digests = sorted({*written, *(d for each in described for d in each)})
-            entry = cache.key(algorithm.name, *sorted(absent), json.dumps(owner), str(lanes), *digests)
+            entry = cache.key(name, *sorted(absent), json.dumps(owner), str(lanes), *digests)
         code, description = _kept(entry) if entry else (None, {})
         if code is None:
             code, description = _compile(algorithm, absent, owner, kind, lanes)
             if entry:
                 cache.write(entry, b"", description)
         names = {(index, variant): name for index, variant, name in description["steps"]}
-        loaded = (
-            engine.load_object(f"{algorithm.name}-{owner}", code, list(names.values())) if names else None
-        )
+        loaded = engine.load_object(f"{name}-{owner}", code, list(names.values())) if names else None
         steps = {key: loaded[name] for key, name in names.items()} if loaded else {}
         unit = Unit(steps, description["size"], description["fields"], description["flow_size"], loaded)
         while len(units) >= MOST_UNITS:
@@ -130,7 +129,7 @@ def _unit(
 
 
 def _kept(entry: str) -> tuple[bytes | None, dict[str, Any]]:
-    """Machine code and description of an entry; no code where either is not kept."""
+    """Return machine code and description of an entry; no code where either is not kept."""
     found = cache.read(entry)
     if found is None:
         return None, {}
@@ -178,15 +177,15 @@ def _compile(
 
 
 def sources_of(algorithm: Algorithm, kind: JointKind | None) -> list[str] | None:
-    """The files that code for a kind depends on besides the package's own; None when one of them cannot be read, as
-    that of a kind typed at a prompt."""
+    """Return the files that code for a kind depends on besides the package's own; None when one of them cannot be
+    read, as that of a kind typed at a prompt."""
     classes = {c for each in _kinds(kind) for c in type(each).__mro__ if _is_ours(c)}
     files = {*algorithm.sources, *(_file(c) for c in classes)}
     return sorted(files) if all(Path(f).is_file() for f in files) else None
 
 
 def _kinds(kind: Any) -> Iterable[Any]:
-    """A kind of joint or force and those that it is made of."""
+    """Return a kind of joint or force and those that it is made of."""
     if kind is None:
         return
     if not isinstance(kind, PlacedForce):
@@ -201,7 +200,7 @@ def _is_ours(each: type) -> bool:
 
 
 def _file(each: type) -> str:
-    """The file that a class is written in; empty when there is none, as for one typed at a prompt."""
+    """Return the file that a class is written in; empty when there is none, as for one typed at a prompt."""
     try:
         return inspect.getfile(each)
     except (TypeError, OSError):
@@ -212,7 +211,8 @@ _known_digests: WeakKeyDictionary[Any, tuple[str, ...]] = WeakKeyDictionary()
 
 
 def _digests(owner: Any, files: tuple[str, ...]) -> tuple[str, ...]:
-    """The digests of the files that an algorithm or a class was made from, nothing when one of them cannot be read.
+    """Return the digests of the files that an algorithm or a class was made from, nothing when one of them cannot be
+    read.
 
     They are those of the time when it was first used: a file that is edited while a class made from it lives on says
     nothing about that class, and one that is loaded again makes a new class.

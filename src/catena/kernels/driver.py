@@ -30,18 +30,18 @@ NOT_FINITE_INPUT, NOT_FINITE_RESULT = 1, 2
 
 
 def text(lanes: int) -> str:
-    """LLVM text of `run` and `run_one` for `lanes` lanes."""
+    """Return LLVM text of `run` and `run_one` for `lanes` lanes."""
     reduction = f"declare double @llvm.vector.reduce.fadd.v{lanes}f64(double, <{lanes} x double>)\n"
     return reduction + _loop("run", lanes, lanes) + _loop("run_one", lanes, 1)
 
 
 def _loop(name: str, lanes: int, states: int) -> str:
-    """The loop, with `states` states in a block: as many as there are lanes, or one for all of them."""
+    """Return the loop, with `states` states in a block: as many as there are lanes, or one for all of them."""
     V, align = f"<{lanes} x double>", 8 * lanes
     last = lanes - 1
 
     def lane_rows(prefix: str) -> str:
-        """Addresses of the rows of the W states of this block; lanes past the end repeat the last state."""
+        """Return addresses of the rows of the W states of this block; lanes past the end repeat the last state."""
         return "\n".join(
             f"""  %{prefix}i{k} = add i64 %state, {k}
   %{prefix}c{k} = icmp slt i64 %{prefix}i{k}, %final
@@ -291,7 +291,7 @@ block_done:
 
 
 def _four_results(lanes: int) -> str:
-    """Where four columns follow each other, four vectors are transposed and stored at once."""
+    """Return LLVM text that transposes four vectors and stores them at once, where four columns follow each other."""
     V, align = f"<{lanes} x double>", 8 * lanes
     lines = ["four:", "  %n4 = add i64 %n, 4", "  %n4_fits = icmp sle i64 %n4, %outcols",
              "  br i1 %n4_fits, label %four_look, label %result_body", "four_look:"]  # fmt: skip

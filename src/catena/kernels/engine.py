@@ -44,7 +44,7 @@ class Code:
 
 
 def compilations() -> int:
-    """How many pieces of machine code this process has compiled so far (loading from the cache does not
+    """Return how many pieces of machine code this process has compiled so far (loading from the cache does not
     count)."""
     return _count
 
@@ -76,7 +76,7 @@ def _finish() -> None:
 
 
 def prepare_tracing() -> None:
-    """Import CasADi, which steps are traced with; half an import would be in the way of the next."""
+    """Import CasADi, with which steps are traced, undisturbed: an interrupted import cannot be repeated."""
 
     def work() -> None:
         with _lock:
@@ -86,7 +86,7 @@ def prepare_tracing() -> None:
 
 
 def compile_object(text: str) -> bytes:
-    """Machine code (an object file) of a module of LLVM text."""
+    """Return machine code (an object file) of a module of LLVM text."""
     return undisturbed(lambda: _compile(text))
 
 

@@ -29,7 +29,7 @@ class Slot:
 
 
 def prelude(lanes: int) -> str:
-    """The declarations that lowered functions of one module share."""
+    """Return the declarations that lowered functions of one module share."""
     V = f"<{lanes} x double>"
     intrinsics = "".join(f"declare {V} @llvm.{name}.v{lanes}f64({V})\n" for name in ("sqrt", "floor", "ceil"))
     scalars = "".join(f"declare double @{name}(double)\n" for name in UNARY_CALLS.values())
@@ -54,7 +54,7 @@ COMPARISONS = {"OP_LT": "olt", "OP_LE": "ole", "OP_EQ": "oeq", "OP_NE": "une"}
 def lower(
     name: str, loads: Sequence[tuple[Slot, Any]], stores: Sequence[tuple[Slot, Any]], lanes: int
 ) -> str:
-    """LLVM text of a step: `loads` pairs slots with the symbols that stand for them, `stores` slots with
+    """Return LLVM text of a step: `loads` pairs slots with the symbols that stand for them, `stores` slots with
     results."""
     import casadi
 
@@ -128,7 +128,7 @@ class Writer:
         return f"splat (double {float_literal(x)})"
 
     def stored_constant(self, index: int) -> str:
-        """A constant that lies in all lanes of vector `index` of the constants."""
+        """Return a constant that lies in all lanes of vector `index` of the constants."""
         address = self.emit(f"getelementptr {self.V}, ptr %constants, i64 {index}")
         return self.emit(f"load {self.V}, ptr {address}, align {8 * self.lanes}, !invariant.load !1")
 

@@ -12,18 +12,18 @@ from catena.kernels.cpu import target
 
 
 def object_name(text: str) -> str:
-    """The name under which the machine code of a text is kept."""
+    """Return the name under which the machine code of a text is kept."""
     return hashlib.sha256("\0".join([_compiler(), text]).encode()).hexdigest()[:40]
 
 
 def kept_object(name: str) -> bytes | None:
-    """The machine code of this name, None where it is not kept."""
+    """Return the machine code of this name, None where it is not kept."""
     found = cache.read(name)
     return found[0] if found else None
 
 
 def compiled_object(text: str) -> tuple[str, bytes]:
-    """Name and machine code of a text, compiled now or at an earlier time."""
+    """Return the name and the machine code of a text, compiled now or read from the disk."""
     name = object_name(text)
     code = kept_object(name)
     if code is None:
@@ -34,7 +34,7 @@ def compiled_object(text: str) -> tuple[str, bytes]:
 
 @lru_cache(maxsize=1)
 def _compiler() -> str:
-    """What machine code depends on besides its text."""
+    """Return what machine code depends on besides its text."""
     from importlib.metadata import version
 
     machine = target()

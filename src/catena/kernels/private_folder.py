@@ -36,7 +36,7 @@ class PrivateFolder:
 
     @staticmethod
     def open(path: Path, make: bool = False) -> "PrivateFolder | None":
-        """The folder at a path, which is made if wanted; None if it cannot be opened or is not private."""
+        """Return the folder at a path, which is made if wanted; None if it cannot be opened or is not private."""
         try:
             if make:
                 _make(path)
@@ -71,7 +71,8 @@ class PrivateFolder:
             self._descriptor = None
 
     def read(self, name: str) -> bytes | None:
-        """The contents of a file; None if there is none, or if what is there is not a plain file of this user alone."""
+        """Return the contents of a file; None if there is none, or if what is there is not a plain file of this user
+        alone."""
         try:
             handle = os.open(self._place(name), _READ, dir_fd=self._descriptor)
         except OSError as error:
@@ -112,7 +113,7 @@ class PrivateFolder:
                 raise
 
     def files(self) -> Iterator[tuple[str, os.stat_result]]:
-        """The names and states of all plain files."""
+        """Return the names and states of all plain files."""
         with contextlib.suppress(OSError), os.scandir(self._where) as found:
             for each in found:
                 with contextlib.suppress(OSError):
@@ -151,7 +152,7 @@ def _make(path: Path) -> None:
 
 
 def _flaw(status: os.stat_result) -> str | None:
-    """What is wrong with the owner or the mode, as the end of a sentence; where there are no owners, nothing is."""
+    """Return what is wrong with the owner or the mode of a file, as the end of a sentence; None where nothing is."""
     if not hasattr(os, "geteuid"):
         return None
     if status.st_uid != os.geteuid():

@@ -56,7 +56,7 @@ class TracedWhole:
 
 
 def whole_step(algorithm: Algorithm, step: Step, layout: "Layout", ground: Unit) -> engine.Code:
-    """The code, `whole`, of a step on the whole state of the mechanism with this layout."""
+    """Return the code, `whole`, of a step on the whole state of the mechanism with this layout."""
     engine.prepare_tracing()
     slots, scalars = _slots(algorithm, layout, ground)
     traced = TracedStep()
@@ -74,7 +74,8 @@ def whole_step(algorithm: Algorithm, step: Step, layout: "Layout", ground: Unit)
 def _slots(
     algorithm: Algorithm, layout: "Layout", ground: Unit
 ) -> tuple[dict[str, np.ndarray], frozenset[str]]:
-    """Where every field lies, counted in slots from the start of the workspace, and the ground's single numbers."""
+    """Return where every field lies, counted in slots from the start of the workspace, and the ground's single
+    numbers."""
     slots: dict[str, np.ndarray] = {n: np.array(where) for n, where in ground.fields.items()}
     single = frozenset(
         n for n in ground.fields if n not in algorithm.ground_inputs or algorithm.ground_inputs[n].size == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from catena.errors import ModelError
+from catena.errors import CatenaWarning, ModelError
 from catena.forces import Bushing, ForceKind, FrameForce, JointForce
 from catena.given import entries, is_not_negative, shown
 from catena.hooks import hook
@@ -40,6 +41,7 @@ from catena.spatial import Pose
 
 if TYPE_CHECKING:
     from catena.system import System
+    from catena.view.live.view import View
 
 VIRTUAL_ROOT = "root:"
 LIMITS = ".limits"
@@ -607,10 +609,19 @@ class Mechanism:
         error [rad, or part of the mechanism's size] that dimensions may have: constraints that are redundant but for
         less count as redundant (2.5e-7 unless given).
         """
+        if self._couplings:
+            names = ", ".join(
+                repr(joint) for coupling in self._couplings.values() for joint in coupling.joints
+            )
+            warnings.warn(
+                f"mechanism {self.name!r}: the joints {names} are coupled, and dynamics lets them move independently",
+                CatenaWarning,
+                stacklevel=2,
+            )
         options = {} if accuracy is None else {"accuracy": accuracy}
         return hook("system")(self, root=root, cut=cut, **options)
 
-    def view(self, q: Any = None, **options: Any) -> Any:
+    def view(self, q: ArrayLike | None = None, **options: Any) -> View:
         """Show the mechanism in a browser or a notebook, where joints and bodies can be moved, and return the view."""
         return hook("view")(self, q, **options)
 

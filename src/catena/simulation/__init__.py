@@ -6,6 +6,7 @@ from catena.simulation.events import Event
 from catena.simulation.external import ExternalWrench
 from catena.simulation.recording import load_run
 from catena.simulation.segments import SegmentedTrajectory
+from catena.simulation.sensitivities import Gradient, Sensitivities, sensitivities
 from catena.simulation.simulate import simulate
 from catena.simulation.stepper import Stepper
 from catena.simulation.trajectory import Found, Trajectory
@@ -23,5 +24,8 @@ __all__ = [
     "control",
     "load_run",
     "references",
+    "Gradient",
+    "Sensitivities",
+    "sensitivities",
     "simulate",
 ]

@@ -9,10 +9,8 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
-from catena.errors import SimulationError
 from catena.kernels import Algorithm
-from catena.simulation.excitation import Excitation, idle_joint
-from catena.simulation.faults import joint_of
+from catena.simulation.excitation import Excitation
 from catena.simulation.references.as_polynomial import changing
 from catena.simulation.steps.stepping import step_algorithm
 from catena.simulation.steps.variant import LawShape, StepVariant
@@ -37,14 +35,14 @@ class CompiledLaw:
 
     @staticmethod
     def _asked(excitation: Excitation) -> str:
-        """When the step asks the law: always, when it is told so, or at samples that it finds itself."""
+        """Return when the step asks the law: always, when it is told so, or at samples that it finds itself."""
         if excitation.rate is None:
             return "always"
         return "due" if excitation.problem.is_fixed else "timed"
 
     @staticmethod
     def fits(excitation: Excitation, duration: float) -> bool:
-        """Whether the loop can ask the law by itself: sampled at whole numbers of fixed steps, or otherwise if
+        """Return whether the loop can ask the law by itself: sampled at whole numbers of fixed steps, or otherwise if
         what they are given is known as polynomials."""
         law: Any = excitation.control
         integrator, step = excitation.problem.integrator, excitation.problem.step
@@ -64,13 +62,14 @@ class CompiledLaw:
         return all(_is_whole(x) for x in (1.0 / (excitation.rate * step), duration / step))
 
     def begin(self, states: int) -> None:
-        """A run of so many states begins with nothing to remember."""
+        """Begin a run of so many states, with no memory."""
         self.kept = {"memory": np.zeros((states, self.size))} if self.size else {}
         if self.asked == "timed":
             self.kept["sample"] = np.zeros((states, 1))
 
     def given(self, who: np.ndarray, t: float, h: float, plays: int) -> dict[str, np.ndarray]:
-        """What the law is given in the next steps of the states `who`; polynomials come with those of the run."""
+        """Return what the law is given in the next steps of the states `who`; polynomials come with those of the
+        run."""
         found = {name: np.ascontiguousarray(x[who]) for name, x in self.kept.items()}
         if self.asked == "timed":
             found["rate"] = np.array([self.rate])
@@ -86,7 +85,7 @@ class CompiledLaw:
         return found
 
     def remember(self, who: np.ndarray, out: dict[str, np.ndarray]) -> None:
-        """Keep what the law remembers, and which sample is next."""
+        """Keep the memory of the law, and which sample is next."""
         for name, x in self.kept.items():
             x[who] = out[name][:, -1]
 
@@ -96,20 +95,17 @@ def _is_whole(x: float) -> bool:
 
 
 def algorithm_for(variant: StepVariant, law: CompiledLaw | None, excitation: Excitation) -> Algorithm:
-    """The step of a variant with the law and the formulas for wrenches in it; kept as long as the controller, or the
-    first of the wrenches, lives, so that its next run finds it."""
+    """Return the step of a variant with the law and the formulas for wrenches in it; kept as long as the controller,
+    or the first of the wrenches, lives, so that its next run finds it."""
     if law is None and excitation.push is None:
         return step_algorithm(variant)
     owner: Any = next(iter(excitation.forces.values())) if law is None else law.law
     kept = _algorithms.setdefault(owner, {})
     formulas = tuple(w.function for w in excitation.forces.values()) if excitation.push is not None else ()
-    idle = tuple((int(k), joint_of(excitation.system, int(k))) for k in excitation.idle)
-    key = (variant, excitation.low.tobytes(), excitation.high.tobytes(), formulas, idle)
+    key = (variant, excitation.low.tobytes(), excitation.high.tobytes(), formulas)
     if key not in kept:
         # The law itself would never go while what is kept for it holds it.
-        clipped = (
-            None if law is None else partial(_clipped, ref(law.law), excitation.low, excitation.high, idle)
-        )
+        clipped = None if law is None else partial(_clipped, ref(law.law), excitation.low, excitation.high)
         kept[key] = step_algorithm(variant, clipped, excitation.push)
     return kept[key]
 
@@ -121,25 +117,15 @@ def _clipped(
     law: Callable[[], Any],
     low: np.ndarray,
     high: np.ndarray,
-    idle: tuple[tuple[int, str], ...],
     t: Any,
     q: Any,
     v: Any,
     memory: Any,
     inputs: Any,
 ) -> tuple[Any, Any]:
-    """The law, which a weak reference leads to, behind actuators with limits; `idle` are the velocity components that
-    have none, and their joints."""
+    """Return the law, which a weak reference leads to, behind actuators with limits."""
     tau, kept = law().evaluate(t, q, v, memory, inputs)
-    for component, joint in idle:
-        if not _is_nothing(tau[component]):
-            raise SimulationError(idle_joint(joint, "gives forces"))
     return array([_clip(x, a, b) for x, a, b in zip(tau, low, high, strict=True)]), kept
-
-
-def _is_nothing(x: Any) -> bool:
-    """Whether a number or a formula is zero."""
-    return bool(x.is_zero()) if hasattr(x, "is_zero") else bool(x == 0.0)
 
 
 def _clip(x: Any, low: float, high: float) -> Any:

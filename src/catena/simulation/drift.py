@@ -47,7 +47,7 @@ class Baumgarte:
 
 @dataclass(frozen=True)
 class Corrective:
-    """A small force at the loops, added to the constraint forces, pulls them together: stiffness times the position
+    """A small force at the loops, added to the multipliers, pulls them together: stiffness times the position
     error and damping times the velocity error (van der Merwe, eq. 5.75), in N/m and N s/m along distances, in N m/rad
     and N m s/rad about angles."""
 
@@ -90,13 +90,14 @@ class Drift:
 
     @property
     def projects(self) -> bool:
-        """Whether states are brought back after every step."""
+        """Return whether states are brought back after every step."""
         return self.closed and isinstance(self.remedy, Projection)
 
     @property
     def is_fragile(self) -> bool:
-        """Whether constraints that say the same as others in closed states do not so in open ones, as in Bricard's
-        mechanism. Then states in between must be closed too, or constraints would contradict each other there."""
+        """Return whether constraints that say the same as others in closed states do not so in open ones, as in
+        Bricard's mechanism. Then states in between must be closed too, or constraints would contradict each other
+        there."""
         if not self.projects:
             return False
         if self.system not in _fragile:
@@ -106,25 +107,25 @@ class Drift:
 
     @property
     def feedback(self) -> tuple[float, float] | None:
-        """What velocity and position errors of loops are fed back with, where they are."""
+        """Return the gains with which velocity and position errors of loops are fed back; None without feedback."""
         if not (self.closed and isinstance(self.remedy, Baumgarte)):
             return None
         return 2.0 / self.remedy.time, 1.0 / self.remedy.time**2
 
     @property
     def pulls(self) -> bool:
-        """Whether forces pull the loops together."""
+        """Return whether forces pull the loops together."""
         return self.closed and isinstance(self.remedy, Corrective)
 
     @property
     def strength(self) -> tuple[float, float] | None:
-        """Stiffness and damping of these forces, where there are any."""
+        """Return the stiffness and damping of the forces that pull loops together, where there are any."""
         if not (self.closed and isinstance(self.remedy, Corrective)):
             return None
         return self.remedy.stiffness, self.remedy.damping
 
     def pull(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The part of the accelerations (states, nv) that these forces have."""
+        """Return the part of the accelerations (states, nv) that comes from forces pulling the loops together."""
         assert isinstance(self.remedy, Corrective)
         return self.system.pulled(q, v, self.remedy.stiffness, self.remedy.damping)
 
@@ -139,7 +140,7 @@ def _compiles(system: System) -> bool:
 
 
 def _loses_redundancy(system: System, q: np.ndarray) -> bool:
-    """Whether opened loops have more independent constraints than the closed ones at q (nq,)."""
+    """Return whether opened loops have more independent constraints than the closed ones at q (nq,)."""
     scales = scales_of(system.plan)
     opened = system.integrate(
         q, OPENED * scales.units * np.random.default_rng(0).uniform(0.5, 1.0, system.nv)

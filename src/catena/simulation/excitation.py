@@ -33,8 +33,6 @@ class Excitation:
         self.low, self.high = _limits(self.system)
         self.is_limited = bool(np.isfinite([self.low, self.high]).any())
         system = self.system
-        self.idle = np.flatnonzero(~system.plan.actuated)
-        """The velocity components of joints that are not actuated."""
         self.driven = np.array(
             [k for joint in self.motion for k in range(system.nv)[system.slice_v(joint)]], dtype=int
         )
@@ -70,7 +68,7 @@ class Excitation:
 
     @cached_property
     def law_paths(self) -> tuple[InputPath, ...] | None:
-        """What a controller that is a formula is given, as polynomials; None where it is something else."""
+        """Return what a controller that is a formula is given, as polynomials; None where it is something else."""
         asked = getattr(self.control, "input_paths", None)
         return asked() if asked is not None else None
 
@@ -84,27 +82,27 @@ class Excitation:
 
     @property
     def asks_motion(self) -> bool:
-        """Whether Python must be asked where prescribed joints are."""
+        """Return whether Python must be asked where prescribed joints are."""
         return bool(self.motion) and not self.compiled_motion
 
     @property
     def asks_wrenches(self) -> bool:
-        """Whether Python must be asked for wrenches."""
+        """Return whether Python must be asked for wrenches."""
         return bool(self.forces) and not self.compiled_wrenches and self.push is None
 
     @property
     def is_python(self) -> bool:
-        """Whether something besides the controller must be asked from Python at every stage."""
+        """Return whether something besides the controller must be asked from Python at every stage."""
         return self.asks_motion or self.asks_wrenches or self.has_python_elements
 
     @property
     def is_asked_always(self) -> bool:
-        """Whether there is a controller without a rate of its own."""
+        """Return whether there is a controller without a rate of its own."""
         return self.control is not None and self.rate is None
 
     def command(self, t: float, q: np.ndarray, v: np.ndarray, states: np.ndarray | None = None) -> np.ndarray:
-        """What the controller gives for the states q (n, nq), v (n, nv) within the limits of the actuators, (n, nv).
-        `states` (n,) says which states of the batch they are, all in order if None."""
+        """Return what the controller gives for the states q (n, nq), v (n, nv) within the limits of the actuators,
+        (n, nv). `states` (n,) says which states of the batch they are, all in order if None."""
         nv = self.system.nv
         if self.control is None:
             return np.zeros((len(q), nv))
@@ -112,7 +110,7 @@ class Excitation:
         if not self.batch and len(q) == 1:
             given = self.control(t, q[0].copy(), v[0].copy())
             if type(given) is np.ndarray and given.dtype == np.float64 and given.shape == (nv,):
-                if np.isfinite(given).all() and not (len(self.idle) and given[self.idle].any()):
+                if np.isfinite(given).all():
                     return (np.clip(given, self.low, self.high) if self.is_limited else given.copy())[None]
             return self._checked(t, given, ())
         if not self.batch:
@@ -126,7 +124,7 @@ class Excitation:
         return self._checked(t, self.control(t, *everyone), self.batch)[rows]
 
     def _checked(self, t: float, given: Any, batch: tuple[int, ...]) -> np.ndarray:
-        """Forces (states, nv) from what a controller gave for states of the shape `batch`."""
+        """Return forces (states, nv) from what a controller gave for states of the shape `batch`."""
         nv = self.system.nv
         try:
             given = real_array(given)
@@ -152,27 +150,35 @@ class Excitation:
                 f"The controller gave {tau[~np.isfinite(tau)][0]} for joint {joint_of(self.system, component)!r} at "
                 f"t = {t:.9g} s; the trajectory so far is in the attribute `trajectory` of this error."
             )
-        for component in self.idle[tau[:, self.idle].any(axis=0)]:
-            force = tau[np.flatnonzero(tau[:, component])[0], component]
-            joint = joint_of(self.system, int(component))
-            raise SimulationError(idle_joint(joint, f"gave {force:.6g}", f" at t = {t:.9g} s"))
         return np.clip(tau, self.low, self.high)
 
+    def begun(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return what the controller gives to begin with, (n, nv), and refuse it at joints that are not actuated. What
+        it gives there later on, the audit tells: no run is lost for it."""
+        tau = self.command(0.0, q, v)
+        for component in np.flatnonzero(~self.system.plan.actuated & np.any(tau != 0.0, axis=0)):
+            force = tau[np.flatnonzero(tau[:, component])[0], component]
+            raise SimulationError(
+                f"The controller gave {force:.6g} for joint {joint_of(self.system, int(component))!r} at t = 0 s, "
+                f"which is not actuated: add the joint with actuated=True, or let the controller give zero."
+            )
+        return tau
+
     def told_wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The wrenches as the compiled step is told them, (states, 6 for each), each in its axes."""
+        """Return the wrenches that the compiled step is given, (states, 6 for each), each in its axes."""
         shape = (len(q), 6)
         rows = [np.broadcast_to(w.at(frame, t, q, v), shape) for frame, w in self.forces.items()]
         return np.concatenate(rows, axis=1)
 
     def beyond_compiled(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The joint forces (states, nv) and the wrenches on nodes (states, 6 n) of what does not compile, added to the
-        control forces tau."""
+        """Return the joint forces (states, nv) and the wrenches on nodes (states, 6 n) of what does not compile,
+        added to the control forces tau."""
         plan = self.system.plan
         tau, f_ext = loads.applied(self.system, q, v, tau, {})
         return tau, on_nodes(plan, f_ext, lambda name: name) if f_ext else np.zeros((len(q), 6 * plan.n))
 
     def wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
-        """The wrenches (states, 6) on their frames, in the axes of these frames."""
+        """Return the wrenches (states, 6) on their frames, in the axes of these frames."""
         found = {}
         turned = any(w.axes not in (None, frame) for frame, w in self.forces.items())
         poses = self.system.body_poses(q) if turned else {}
@@ -185,7 +191,7 @@ class Excitation:
         return found
 
     def prescribed(self, t: float) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Position, velocity and acceleration of the joints whose motion is prescribed."""
+        """Return position, velocity and acceleration of the joints whose motion is prescribed."""
         found = {}
         for joint, motion in self.motion.items():
             parts = motion.at(t) if hasattr(motion, "at") else motion(t)
@@ -211,8 +217,8 @@ class Excitation:
         return found
 
     def imposed(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The states with the prescribed joints where they must be, and the accelerations (states, nv) of these
-        joints, zero elsewhere."""
+        """Return the states with the prescribed joints where they must be, and the accelerations (states, nv) of
+        these joints, zero elsewhere."""
         q, v, vdot = q.copy(), v.copy(), np.zeros_like(v)
         for joint, (q_joint, v_joint, a_joint) in self.prescribed(t).items():
             q[:, self.system.slice_q(joint)] = q_joint
@@ -221,7 +227,7 @@ class Excitation:
         return q, v, vdot
 
     def accelerations(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """The accelerations (states, nv) under the control forces tau and everything else."""
+        """Return the accelerations (states, nv) under the control forces tau and everything else."""
         given, f_ext = tau, None
         if not self.system.elements.is_empty or self.forces:
             given, f_ext = loads.applied(self.system, q, v, tau, self.wrenches(t, q, v))
@@ -234,16 +240,8 @@ class Excitation:
         return self.system.forward_dynamics(q, v, given, f_ext=f_ext)
 
 
-def idle_joint(joint: str, gave: str, when: str = "") -> str:
-    """What to say of a controller that gives forces where there is no actuator."""
-    return (
-        f"The controller {gave} for joint {joint!r}{when}, which is not actuated: add the joint with actuated=True, or "
-        f"let the controller give zero."
-    )
-
-
 def _limits(system: System) -> tuple[np.ndarray, np.ndarray]:
-    """The least and largest joint forces (nv,) that the actuators can give; two motors at one joint add up."""
+    """Return the least and largest joint forces (nv,) that the actuators can give; two motors at one joint add up."""
     low, high = np.zeros(system.nv), np.zeros(system.nv)
     driven = np.zeros(system.nv, dtype=bool)
     for actuator in system.mechanism.actuators.values():
@@ -258,13 +256,13 @@ def _limits(system: System) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _is_plain(system: System, joint: str) -> bool:
-    """Whether positions of a joint are plain numbers whose rates are its velocities."""
+    """Return whether positions of a joint are plain numbers whose rates are its velocities."""
     kind = system.plan.kind[system.plan.joint.index(joint)]
     return kind is not None and not kind.turning and kind.nq == kind.nv
 
 
 def _pushed(functions: tuple[Any, ...], t: Any, q: Any, v: Any) -> np.ndarray:
-    """The wrenches that formulas give, one behind the other."""
+    """Return the wrenches that formulas give, one behind the other."""
     rows = [function(t, q, v) for function in functions]
     for row in rows:
         if len(row) != 6:

@@ -43,12 +43,12 @@ class ExternalWrench:
 
     @property
     def polynomial(self) -> PiecewisePolynomial | None:
-        """The function as polynomials from knot to knot, where it is one."""
+        """Return the function as polynomials from knot to knot, where it is one."""
         return as_polynomial(self.function)
 
     @property
     def wants_state(self) -> bool:
-        """Whether the function is one of (t, q, v)."""
+        """Return whether the function is one of (t, q, v)."""
         if hasattr(self.function, "at"):
             return False
         try:
@@ -62,7 +62,8 @@ class ExternalWrench:
         return len(needed) >= 3
 
     def at(self, frame: str, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The wrench (states, 6) or (6,) in its axes at the time t and the states q (states, nq), v (states, nv)."""
+        """Return the wrench (states, 6) or (6,) in its axes at the time t and the states q (states, nq), v (states,
+        nv)."""
         if hasattr(self.function, "at"):
             given = self.function.at(t)[0]
         else:
@@ -81,7 +82,7 @@ class ExternalWrench:
 
 
 def as_wrench(given: Any) -> ExternalWrench:
-    """A wrench from itself, or from what users write for one."""
+    """Return a wrench from itself, or from what users write for one."""
     return given if isinstance(given, ExternalWrench) else ExternalWrench(given)
 
 

@@ -105,11 +105,11 @@ class Mover:
 
     @property
     def asks(self) -> bool:
-        """Whether Python is asked at every stage."""
+        """Return whether Python is asked at every stage."""
         return self.controls or self.excitation.is_python or self.drift.in_python
 
     def _constants(self, wrench: str) -> dict[str, np.ndarray]:
-        """The inputs that are the same for all states at all times, unless Python tells something else."""
+        """Return the inputs that are the same for all states at all times, unless Python tells something else."""
         system = self.system
         found = {"rtol": np.array([self.rtol]), "atol": np.array([self.atol]), "halt": np.zeros(1)}
         if self.excitation.motion:
@@ -126,7 +126,7 @@ class Mover:
         return found
 
     def begin(self, states: int, h: float) -> None:
-        """A run of so many states begins, with steps of about this size."""
+        """Begin a run of so many states, with steps of about this size."""
         self.kept = {
             "h": np.full((states, 1), h),
             "row": np.zeros((states, 1)),
@@ -147,11 +147,11 @@ class Mover:
             self.law.begin(states)
 
     def works(self, who: Any = slice(None)) -> np.ndarray:
-        """The works (states, sources) done so far, with no sources where none are counted."""
+        """Return the works (states, sources) done so far, with no sources where none are counted."""
         return self.kept["work"][who].copy() if self.counts else np.zeros((len(self.kept["h"][who]), 0))
 
     def forget(self) -> None:
-        """Forces jumped: what was before says nothing about what comes."""
+        """Forget past steps, because forces jumped and past rates say nothing about those to come."""
         self.past = {}
 
     def advance(
@@ -188,7 +188,7 @@ class Mover:
             self.tick(float(t.min()))
 
     def _choose_fixed_steps(self, t: np.ndarray, ends: np.ndarray) -> None:
-        """Steps as near to the wanted size as whole numbers of them allow."""
+        """Choose steps as near to the wanted size as whole numbers of them allow."""
         span = np.where(np.isfinite(t), ends - t, 0.0)
         step = self.fixed_step or 1.0
         count = np.maximum(1.0, np.round(span / step * (1.0 - 1e-9)))
@@ -245,8 +245,8 @@ class Mover:
         return min(2 * plays, LONGEST_CALL)
 
     def _together(self, active: np.ndarray, t: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The states that go on in the next call, and how far: a law that is told when it is due is so for all of
-        them, so those that were held up come first."""
+        """Return the states that go on in the next call, and how far: a law that is told when it is due is so for all
+        of them, so those that were held up come first."""
         if self.law is None or self.law.asked != "due":
             return active, ends[active]
         behind = t[active] < t[active].min() + 0.5 * self.kept["h"][0, 0]
@@ -267,7 +267,7 @@ class Mover:
     def _keep(
         self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, out: dict[str, np.ndarray]
     ) -> None:
-        """Take over where the states have come to."""
+        """Keep where the states have come to."""
         t[who], q[who], v[who] = out["t"][:, 0], out["q"], out["qd"]
         if self.counts:
             self.power_start[who] = out["power_start"]
@@ -281,8 +281,8 @@ class Mover:
         self, active: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray,
         nodes: StepRecord | None,
     ) -> bool:  # fmt: skip
-        """One step of the states that are furthest behind, which share their time and their step size; whether all
-        numbers in it were finite."""
+        """Take one step of the states that are furthest behind, which share their time and their step size, and return
+        whether all numbers in it were finite."""
         who = active
         if len(active) > 1:
             now, until = t[active].min(), ends[active][np.argmin(t[active])]
@@ -325,7 +325,7 @@ class Mover:
         self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray,
         out: dict[str, np.ndarray], nodes: StepRecord | None,
     ) -> None:  # fmt: skip
-        """What a step that did not halt leaves behind, whether it was accepted or not."""
+        """Keep what a step that did not halt leaves behind, whether it was accepted or not."""
         self._keep(who, t, q, v, out)
         force = out.get("tau_start", tau[who])
         if self.law is not None:
@@ -342,7 +342,7 @@ class Mover:
         self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray,
         nodes: StepRecord | None, doubtful: np.ndarray,
     ) -> None:  # fmt: skip
-        """One step of states that the loop could not vouch for."""
+        """Take one step, with Python in between, of states whose step the compiled loop could not certify."""
         while True:
             self.kept["row"][who] = 0.0
             h = float(min(self.kept["h"][who[0], 0], ends[who[0]] - t[who[0]]))
@@ -433,7 +433,8 @@ class Mover:
 
 
 def counts_work(excitation: Excitation, drift: Drift) -> bool:
-    """Whether something exchanges energy with the mechanism, and all of it compiles, so that its work is counted."""
+    """Return whether something exchanges energy with the mechanism, and all of it compiles, so that its work is
+    counted."""
     plan = excitation.system.plan
     rubbing = [
         plan.damping,

@@ -28,7 +28,8 @@ RANK = 1e-9
 
 
 def is_near_singular(system: System, q: np.ndarray, v: np.ndarray) -> bool:
-    """Whether constraints of one state q (nq,), v (nv,) count for less there than on its way before and behind."""
+    """Return whether constraints of one state q (nq,), v (nv,) count for less there than on its way before and
+    behind."""
     scales = scales_of(system.plan)
     speed = float(np.max(np.abs(v / scales.units), initial=0.0))
     if speed == 0.0:
@@ -42,8 +43,8 @@ def is_near_singular(system: System, q: np.ndarray, v: np.ndarray) -> bool:
 def accelerations_near_singular(
     excitation: Excitation, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray
 ) -> np.ndarray | None:
-    """The accelerations (1, nv) of one state q (1, nq), v (1, nv) from both sides of it; None if there is nothing
-    regular beside it."""
+    """Return the accelerations (1, nv) of one state q (1, nq), v (1, nv) from both sides of it; None if there is
+    nothing regular beside it."""
     speed = float(np.max(np.abs(v / scales_of(excitation.system.plan).units)))
     for distance in DISTANCES if speed else ():
         found = _from_sides(excitation, t, q, v, tau, distance / speed)
@@ -55,7 +56,8 @@ def accelerations_near_singular(
 def _from_sides(
     excitation: Excitation, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, time: float
 ) -> np.ndarray | None:
-    """The mean of the accelerations so much time before and behind, extrapolated with those at twice the time."""
+    """Return the mean of the accelerations so much time before and behind, extrapolated with those at twice the
+    time."""
     system = excitation.system
     sides = np.concatenate([system.integrate(q, v, part * time) for part in (-1.0, 1.0, -2.0, 2.0)])
     try:
@@ -70,7 +72,7 @@ def _from_sides(
 
 
 def _is_regular(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Whether the accelerations of states q (states, nq), v (states, nv) can be vouched for, (states,)."""
+    """Return whether the accelerations of states q (states, nq), v (states, nv) can be vouched for, (states,)."""
     if not is_for(system.plan):
         return np.ones(len(q), dtype=bool)
     program = system.program(

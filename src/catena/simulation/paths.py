@@ -30,7 +30,7 @@ class Paths:
         self.wrenches: tuple[InputPath, ...] = tuple((path, 0) for path in wrenches)
 
     def knots(self, end: float) -> np.ndarray:
-        """The times before `end` at which a path goes over to another polynomial."""
+        """Return the times before `end` at which a path goes over to another polynomial."""
         found = [np.zeros(0)]
         paths = (*self.motion.values(), *(path for path, _ in (*self.wrenches, *self.law)))
         for path in (path for path in paths if path.coefficients.shape[:2] != (1, 1)):
@@ -44,7 +44,8 @@ class Paths:
         return times[(times > 0.0) & (times < end)]
 
     def inputs(self, t: np.ndarray) -> dict[str, np.ndarray]:
-        """What the step is given for states at the times t (states,), which lie within or at the start of a piece."""
+        """Return what the step is given for states at the times t (states,), which lie within or at the start of a
+        piece."""
         # Powers count from the knot before, so that the bits do not depend on where a call begins.
         latest = float(t[np.isfinite(t)].max(initial=0.0))
         knots = np.concatenate([[0.0], self.knots(latest * (1.0 + 1e-9) + 1e-9)])

@@ -43,7 +43,7 @@ Start = tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def _ignore(t: float) -> None:
-    """Nobody wants to know how far the search for an event is."""
+    """Do nothing: the search for an event shows no progress."""
 
 
 class Steps(Protocol):
@@ -53,16 +53,16 @@ class Steps(Protocol):
 
     @property
     def asks(self) -> bool:
-        """Whether Python is asked at every stage."""
+        """Return whether Python is asked at every stage."""
 
     def begin(self, states: int, h: float) -> None:
-        """A run of so many states begins, with steps of about this size."""
+        """Begin a run of so many states, with steps of about this size."""
 
     def works(self, who: Any = slice(None)) -> np.ndarray:
-        """The works (states, sources) done so far."""
+        """Return the works (states, sources) done so far."""
 
     def forget(self) -> None:
-        """Something jumped."""
+        """Forget past steps and accelerations, because forces or states changed at once."""
 
     def advance(
         self,
@@ -117,7 +117,7 @@ class Run:
         self.found: list[Found] = []
         self.ended = ""
         self.going = np.ones(len(self.q), dtype=bool)
-        self.tau = self.excitation.command(0.0, self.q, self.v)
+        self.tau = self.excitation.begun(self.q, self.v)
         if self.law:
             # The loop asks the law itself, from the first step on.
             self.excitation.control.start(system, self.batch)  # type: ignore[union-attr]
@@ -127,8 +127,8 @@ class Run:
         self.locator: Steps | None = None
 
     def _needs_all_nodes(self) -> bool:
-        """Whether every step is kept. Only fixed steps that end at all samples need no others, and a law inside the
-        loop does not stop for samples."""
+        """Return whether every step is kept. Only fixed steps that end at all samples need no others, and a law
+        inside the loop does not stop for samples."""
         step = self.problem.step
         if self.times is None or not self.problem.is_fixed or self.events or self.law:
             return True
@@ -140,8 +140,8 @@ class Run:
         return bool(np.any(np.abs(steps - np.round(steps)) > 1e-6) or np.any(steps < 0.5))
 
     def _mover(self, alone: bool = False) -> Steps:
-        """What moves the states; `alone` one that moves states between two of their steps. Forces of a sampled
-        controller are held there."""
+        """Return what moves the states; with `alone` one that moves states between two of their steps. Forces of a
+        sampled controller are held there."""
         excitation, tick = self.excitation, (_ignore if alone else self.progress.tick)
         if self.problem.integrator in SOLVERS:
             return StiffSteps(excitation, self.drift, tick)
@@ -174,7 +174,8 @@ class Run:
         return run
 
     def _stops(self) -> list[float]:
-        """Times that no step passes: samples of the controller, and with fixed steps those that are recorded."""
+        """Return the times that no step passes: samples of the controller, and with fixed steps those that are
+        recorded."""
         stops = [np.array([self.duration])]
         if self.excitation.rate is not None and not self.law:
             count = int(np.ceil(self.duration * self.excitation.rate * (1.0 - SAME)))
@@ -207,8 +208,8 @@ class Run:
         self._ask_controller(end)
 
     def _ask_controller(self, t: float) -> None:
-        """The control forces from the time t on: of a sampled controller if a sample is due, of one that is always
-        asked for the record."""
+        """Ask for the control forces from the time t on: of a sampled controller if a sample is due, of one that is
+        always asked for the record."""
         if self.law or self.excitation.control is None or t >= self.duration * (1.0 - SAME):
             return
         if self.excitation.rate is not None:
@@ -249,7 +250,7 @@ class Run:
                 return
 
     def _between(self, passed: Passed) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The nodes of a state with a few places between them, roughly, and the interval that each is in."""
+        """Return the nodes of a state with a few places between them, roughly, and the interval that each is in."""
         t, n = passed.t, len(passed.t)
         if n < 2:
             return t, passed.q, passed.v, np.zeros(n, dtype=int)
@@ -260,8 +261,8 @@ class Run:
         return times, q, v, np.minimum(np.arange(len(times)) // len(parts), n - 2)
 
     def _state_at(self, state: int, start: Start, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """One state (nq,), (nv,) and its works (sources,) at a time that lies less than a step behind a node, by a step
-        of the method from there."""
+        """Return one state (nq,), (nv,) and its works (sources,) at a time that lies less than a step behind a node,
+        by a step of the method from there."""
         t, q, v, work, tau = start
         if time <= t:
             return q, v, work
@@ -272,9 +273,9 @@ class Run:
     def _moved(
         self, states: np.ndarray, t: np.ndarray, rows: tuple[np.ndarray, ...], times: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The states (rows, nq), (rows, nv) and works (rows, sources) at `times` (rows,) less than a step behind nodes
-        of the `states` (rows,) of the batch, at the times t, with the `rows` q, v, work and tau, the control forces
-        from there on."""
+        """Return the states (rows, nq), (rows, nv) and works (rows, sources) at `times` (rows,) less than a step
+        behind nodes of the `states` (rows,) of the batch, at the times t, with the `rows` q, v, work and tau, the
+        control forces from there on."""
         q, v, work, tau = rows
         if self.locator is None:
             self.locator = self._mover(alone=True)
@@ -317,7 +318,7 @@ class Run:
         )  # fmt: skip
 
     def _wrenches(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
-        """The wrenches (..., samples, 6) that were given, each in the axes of its frame."""
+        """Return the wrenches (..., samples, 6) that were given, each in the axes of its frame."""
         if not self.excitation.forces:
             return {}
         rows = [
@@ -331,12 +332,12 @@ class Run:
 
     @staticmethod
     def _works(work: np.ndarray) -> dict[str, np.ndarray]:
-        """The works (..., samples) by source, where there are any."""
+        """Return the works (..., samples) by source, where there are any."""
         named = zip(SOURCES, np.moveaxis(work, -1, 0), strict=False)
         return {name: np.array(done) for name, done in named}
 
     def _command(self, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """What the controller gives to states (states, ...) at their times t (states,)."""
+        """Return what the controller gives to states (states, ...) at their times t (states,)."""
         times = np.where(np.isfinite(t), t, 0.0)
         if np.all(times == times[0]):
             return self.excitation.command(float(times[0]), q, v)
@@ -349,9 +350,9 @@ class Run:
     def _sampled(
         self, t: np.ndarray, rows: list[np.ndarray], times: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """States, works and control forces at times (states, samples), from nodes of each state's own at t (states,
-        nodes) with the `rows` q, v, work and tau: by steps of the method from the node before, so that they are as
-        exact as the motion."""
+        """Return states, works and control forces at times (states, samples), from nodes of each state's own at t
+        (states, nodes) with the `rows` q, v, work and tau: by steps of the method from the node before, so that they
+        are as exact as the motion."""
         slack = SAME * self.duration
         before = np.stack(
             [np.clip(np.searchsorted(own, asked + slack, side="right") - 1, 0, len(own) - 1)
@@ -372,8 +373,8 @@ class Run:
         return q_then, v_then, work_then, np.stack(asked, axis=1)
 
     def _so_far(self) -> Trajectory | None:
-        """What there is when a run fails: at the samples, or else at the steps that were taken; None if nothing can be
-        made of it."""
+        """Return the trajectory that there is when a run fails: at the samples, or else at the steps that were taken;
+        None if nothing can be made of it."""
         sampled = self.times is not None and self.dense
         if sampled:
             assert self.times is not None
@@ -387,7 +388,7 @@ class Run:
         return None
 
     def _reached(self) -> float:
-        """The time that all states have reached."""
+        """Return the time that all states have reached."""
         return float(self.nodes.all(self.tau)[0][:, -1].min())
 
     def _settings(self) -> dict[str, str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -53,42 +52,42 @@ class SegmentedTrajectory:
 
     @property
     def batch(self) -> tuple[int, ...]:
-        """The batch dimensions, () for a single motion."""
+        """Return the batch dimensions, () for a single motion."""
         return self.segments[0].batch
 
     @cached_property
     def t(self) -> np.ndarray:
-        """The times (samples,) of all segments; those of changes come twice."""
+        """Return the times (samples,) of all segments; those of changes come twice."""
         return np.concatenate([run.t for run in self.segments])
 
     @property
     def steps(self) -> int:
-        """How many steps were taken in all."""
+        """Return how many steps were taken in all."""
         return sum(run.steps for run in self.segments)
 
     @property
     def changes(self) -> np.ndarray:
-        """The times (segments - 1,) at which the structure changes."""
+        """Return the times (segments - 1,) at which the structure changes."""
         return np.array([run.t[0] for run in self.segments[1:]])
 
     @property
     def events(self) -> Sequence[Found]:
-        """The events of all segments."""
+        """Return the events of all segments."""
         return tuple(event for run in self.segments for event in run.events)
 
     @property
     def ended(self) -> str:
-        """Why the last segment stopped early."""
+        """Return why the last segment stopped early."""
         return self.segments[-1].ended
 
     def segment_at(self, t: float) -> Trajectory:
-        """The segment at a time; at the time of a change the one behind it."""
+        """Return the segment at a time; at the time of a change the one behind it."""
         if not self.t[0] <= t <= self.t[-1]:
             raise StateError(f"t = {t:.9g} s lies outside the run, {self.t[0]:g} s to {self.t[-1]:g} s.")
         return self.segments[int(np.searchsorted(self.changes, t, side="right"))]
 
-    def at(self, t: Any) -> tuple[Trajectory, np.ndarray, np.ndarray]:
-        """The segment at the time t and the state q (..., nq), v (..., nv) of its system there."""
+    def at(self, t: float) -> tuple[Trajectory, np.ndarray, np.ndarray]:
+        """Return the segment at the time t and the state q (..., nq), v (..., nv) of its system there."""
         try:
             one = float(real_array(t))
         except (TypeError, ValueError):
@@ -99,58 +98,59 @@ class SegmentedTrajectory:
     # Named access.
 
     def __getitem__(self, joint: str) -> np.ndarray:
-        """The coordinates of a joint, (..., samples, nq_joint), NaN where it is not there."""
+        """Return the coordinates of a joint, (..., samples, nq_joint), NaN where it is not there."""
         return self._named("joint", joint, lambda run: run[joint])
 
     def velocity(self, joint: str) -> np.ndarray:
-        """The velocities of a joint, (..., samples, nv_joint), NaN where it is not there."""
+        """Return the velocities of a joint, (..., samples, nv_joint), NaN where it is not there."""
         return self._named("joint", joint, lambda run: run.velocity(joint))
 
     def force(self, joint: str) -> np.ndarray:
-        """The control forces at a joint, (..., samples, nv_joint), NaN where it is not in the tree."""
+        """Return the control forces at a joint, (..., samples, nv_joint), NaN where it is not in the tree."""
         return self._named("joint", joint, lambda run: run.force(joint))
 
     def pose(self, frame: str) -> np.ndarray:
-        """The poses of a frame or body in ground, (..., samples, 4, 4)."""
+        """Return the poses of a frame or body in ground, (..., samples, 4, 4)."""
         return self._named("frame", frame, lambda run: run.pose(frame), axes=3)
 
     def position(self, frame: str) -> np.ndarray:
-        """The origin of a frame or body in ground, (..., samples, 3)."""
+        """Return the origin of a frame or body in ground, (..., samples, 3)."""
         return self.pose(frame)[..., :3, 3]
 
     def twist(self, frame: str) -> np.ndarray:
-        """The twist [angular; linear] of a frame or body in its own axes at its origin, (..., samples, 6)."""
+        """Return the twist [angular; linear] of a frame or body in its own axes at its origin, (..., samples, 6)."""
         return self._named("frame", frame, lambda run: run.twist(frame))
 
     def reaction(self, joint: str) -> np.ndarray:
-        """The wrench [moment; force] that a joint passes to its child, (..., samples, 6), NaN where it is not there."""
+        """Return the wrench [moment; force] that a joint passes to its child, (..., samples, 6), NaN where it is not
+        there."""
         return self._named("joint", joint, lambda run: run.reaction(joint))
 
     # What belongs to the whole mechanism.
 
     @cached_property
     def kinetic_energy(self) -> np.ndarray:
-        """The kinetic energy, (..., samples)."""
+        """Return the kinetic energy, (..., samples)."""
         return np.concatenate([run.kinetic_energy for run in self.segments], axis=-1)
 
     @cached_property
     def potential_energy(self) -> np.ndarray:
-        """The potential energy of gravity, springs and stops, (..., samples)."""
+        """Return the potential energy of gravity, springs and stops, (..., samples)."""
         return np.concatenate([run.potential_energy for run in self.segments], axis=-1)
 
     @cached_property
     def energy(self) -> np.ndarray:
-        """Kinetic and potential energy, (..., samples)."""
+        """Return the kinetic and potential energy, (..., samples)."""
         return self.kinetic_energy + self.potential_energy
 
     @cached_property
     def momentum(self) -> np.ndarray:
-        """The total momentum [angular; linear] about the ground's origin in ground axes, (..., samples, 6)."""
+        """Return the total momentum [angular; linear] about the ground's origin in ground axes, (..., samples, 6)."""
         return np.concatenate([run.momentum for run in self.segments], axis=-2)
 
     @property
     def closure_error(self) -> float:
-        """The largest position error of a loop [rad or m]."""
+        """Return the largest position error of a loop [rad or m]."""
         return max(run.closure_error for run in self.segments)
 
     def audit(self) -> tuple[Audit, ...]:
@@ -160,7 +160,8 @@ class SegmentedTrajectory:
     def _named(
         self, what: str, name: str, read: Callable[[Trajectory], np.ndarray], axes: int = 2
     ) -> np.ndarray:
-        """What each segment knows by a name, one behind the other along the samples; at least one must know it."""
+        """Return what each segment knows by a name, one behind the other along the samples; at least one must know
+        it."""
         found: list[np.ndarray | None] = []
         fault: UnknownNameError | None = None
         for run in self.segments:

@@ -36,7 +36,7 @@ class StepRecord:
 
     @property
     def mark(self) -> int:
-        """A number that stands for what has been added so far."""
+        """Return a number that stands for what has been added so far."""
         return len(self._parts)
 
     def add(
@@ -57,19 +57,20 @@ class StepRecord:
         self._parts.append(part)
 
     def extend(self, other: StepRecord) -> None:
-        """Append what another has passed since its start."""
+        """Append the nodes that another record has passed since its start."""
         for part in other._parts[1:]:
             self.add(*part)
 
     def last_accelerations(self) -> np.ndarray:
-        """The accelerations (states, nv) at the start of the last step of each state, zero where there was none."""
+        """Return the accelerations (states, nv) at the start of the last step of each state, zero where there was
+        none."""
         found = np.zeros_like(self._parts[0][6])
         for who, *_, vdot in self._parts[1:]:
             found[who] = vdot
         return found
 
     def since(self, mark: int, state: int) -> Passed:
-        """What one state has passed since the last node before the mark."""
+        """Return what one state has passed since the last node before the mark."""
         parts: list[tuple[np.ndarray, ...]] = []
         for k in range(len(self._parts) - 1, -1, -1):
             who, *columns = self._parts[k]
@@ -98,7 +99,7 @@ class StepRecord:
         self.ended[state] = True
 
     def all(self, tau_now: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """t (states, nodes), q, v, the works, and the control force tau that acts from each node on (`tau_now`
+        """Return t (states, nodes), q, v, the works, and the control force tau that acts from each node on (`tau_now`
         (states, nv) from the last); states with fewer nodes repeat their last."""
         who, t, q, v, work, tau, _ = (np.concatenate(column) for column in zip(*self._parts, strict=True))
         order = np.lexsort((t, who))

@@ -24,12 +24,12 @@ INCREMENT = 1.5e-8
 
 
 def _ground(ground: object) -> None:
-    """The ground has no coordinates."""
+    """Do nothing: the ground has no coordinates."""
 
 
 @each_body
 def _local(body: Any) -> None:
-    """The rate of the local coordinates."""
+    """Compute the rate of the local coordinates of a joint."""
     body.rate = body.joint.local_rate(body.xi, body.qd)
 
 
@@ -53,15 +53,15 @@ class StiffSteps:
         self._local = self.system.program(local_rate)
 
     def begin(self, states: int, h: float) -> None:
-        """A run of so many states begins."""
+        """Begin a run of so many states."""
         self.states = states
 
     def works(self, who: Any = slice(None)) -> np.ndarray:
-        """No works (states, 0): these methods do not count them."""
+        """Return no works, (states, 0): these methods do not count them."""
         return np.zeros((self.states, 0))[who]
 
     def forget(self) -> None:
-        """Forces jumped."""
+        """Do nothing when forces jump: these methods begin every piece without a past."""
 
     def advance(
         self,
@@ -142,7 +142,7 @@ class StiffSteps:
         return self.excitation.command(t, q[None], v[None], np.array([self.state]))[0]
 
     def _rates(self, t: float, origin: np.ndarray, y: np.ndarray, held: np.ndarray | None) -> np.ndarray:
-        """The rates (rows, 2 nv) of rows y (rows, 2 nv) of local coordinates and velocities."""
+        """Return the rates (rows, 2 nv) of rows y (rows, 2 nv) of local coordinates and velocities."""
         nv = self.system.nv
         xi, v = np.ascontiguousarray(y[:, :nv]), np.ascontiguousarray(y[:, nv:])
         q = self.system.integrate(np.broadcast_to(origin, (len(y), len(origin))), xi)
@@ -164,8 +164,8 @@ class StiffSteps:
         return np.concatenate([rate, vdot], axis=1)
 
     def _jacobian(self, t: float, origin: np.ndarray, y: np.ndarray, held: np.ndarray | None) -> np.ndarray:
-        """The derivatives (2 nv, 2 nv) of the rates by central differences, all in one batch. SciPy would choose the
-        increments by itself, and lets them grow without bound where nothing depends on a coordinate."""
+        """Return the derivatives (2 nv, 2 nv) of the rates by central differences, all in one batch. SciPy would
+        choose the increments by itself, and lets them grow without bound where nothing depends on a coordinate."""
         h = INCREMENT ** (2 / 3) * np.maximum(1.0, np.abs(y))
         rows = np.concatenate([y + np.diag(h), y - np.diag(h)])
         up, down = np.split(self._rates(t, origin, rows, held), 2)
@@ -173,8 +173,8 @@ class StiffSteps:
         return found
 
     def _gap(self, q: np.ndarray, v: np.ndarray) -> float:
-        """How far loops are open at q (nq,) and v (nv,), as an angle or a part of the mechanism's size; velocities as a
-        part of the speed, or of 1 if that is more."""
+        """Return how far loops are open at q (nq,) and v (nv,), as an angle or a part of the mechanism's size;
+        velocities as a part of the speed, or of 1 if that is more."""
         scales = scales_of(self.system.plan)
         position, velocity = (scales.errors(x) for x in self.system.closure(q, v))
         speed = float(np.max(np.abs(v / scales.units), initial=1.0))

@@ -68,9 +68,10 @@ class Walk:
         careful: np.ndarray | None,
         closes: bool,
     ) -> dict[str, np.ndarray]:
-        """One step of the states `who` of a batch from `inputs` (states, ...) with held control forces tau. Where the
-        step is `careful` (states,), Python solves what is in doubt. Without `closes` loops are left as they are. The
-        results are buffers that the next step overwrites; `tau_start` are the forces with which the step began."""
+        """Take one step of the states `who` of a batch from `inputs` (states, ...) with held control forces tau.
+        Where the step is `careful` (states,), Python solves what is in doubt. Without `closes` loops are left as they
+        are. The results are buffers that the next step overwrites; `tau_start` are the forces with which the step
+        began."""
         b = self.session.buffers
         for name, value in inputs.items():
             b[name][:] = value
@@ -103,7 +104,7 @@ class Walk:
         return found
 
     def _walked(self, careful: bool, closes: bool) -> list[tuple[str, Piece]]:
-        """The pieces of a step, each with the name of the pause it begins at."""
+        """Return the pieces of a step, each with the name of the pause it begins at."""
         if (careful, closes) not in self._pieces:
             stops = {"forces"} if self.asks else set()
             if careful or self.drift.in_python:
@@ -116,7 +117,7 @@ class Walk:
         return self._pieces[careful, closes]
 
     def _cut(self, stops: set[str], skip: bool) -> list[tuple[str, Piece]]:
-        """The tape cut at the pauses `stops`; with `skip` without what closes loops."""
+        """Return the tape cut at the pauses `stops`; with `skip` without what closes loops."""
         reads = {
             "forces": ("q", "qd", "dt"), "closing": ("q", "qd", "error_0"), "decide": JUDGED,
             "accelerations": ("q", "qd", "qdd", "doubt", self.target),
@@ -144,7 +145,7 @@ class Walk:
         return float(b["t"][state, 0] + part * b["dt"][state, 0])
 
     def _give_forces(self, b: dict[str, np.ndarray], part: float, tau: np.ndarray) -> None:
-        """What acts at this stage."""
+        """Give the step the forces, wrenches and prescribed motion of this stage."""
         t = self._time(b, part)
         excitation = self.excitation
         if excitation.asks_motion:
@@ -163,7 +164,8 @@ class Walk:
             b[FORCE_INPUTS][:] = excitation.told_wrenches(t, b["q"], b["qd"])
 
     def _find_near_singular(self, b: dict[str, np.ndarray]) -> None:
-        """Which states begin next to a singular configuration; steps there are held to what can be had there."""
+        """Find the careful states that begin next to a singular configuration, and loosen their tolerances to what
+        can be reached there."""
         assert self.careful is not None
         for i in np.flatnonzero(self.careful):
             self.near_singular[i] = self.drift.projects and is_near_singular(
@@ -215,8 +217,8 @@ class Walk:
                 b["error_0"][i] = np.inf
 
     def _projected(self, q: np.ndarray, v: np.ndarray, near_singular: bool) -> tuple[np.ndarray, np.ndarray]:
-        """The nearest closed state. Next to singular configurations, and where the quick way does not lead there, loops
-        of any rank are closed."""
+        """Return the nearest closed state. Next to singular configurations, and where the quick way does not lead
+        there, loops of any rank are closed."""
         if self.held is None and not near_singular and not self.drift.in_python:
             try:
                 near, rates = self.system.project(q, v)
@@ -227,7 +229,8 @@ class Walk:
         return near, rates
 
     def _share(self, b: dict[str, np.ndarray]) -> None:
-        """One step size for all: what is worst decides. In a careful step loops are closed by other means."""
+        """Give all states the step size of the worst one. In a careful step loops are closed by other means, so their
+        shift does not count."""
         if self.careful is not None:
             b["shift"][:] = 0.0
         self.doubts = b["doubt"][:, 0] > 0.5

@@ -47,7 +47,7 @@ def examine(path: PathLike, **options: Any) -> tuple[Mechanism | None, list[Find
 
 
 def _split(message: str, name: str) -> tuple[str, str]:
-    """The place with which a message begins, and the rest of it."""
+    """Return the place with which a message begins, and the rest of it."""
     if not message.startswith(f"{name}:"):
         return name, message
     line, _, rest = message[len(name) + 1 :].partition(":")

@@ -48,12 +48,13 @@ NO_MOTION = 10.0 * ROUNDING
 
 
 def is_closed(plan: Plan) -> bool:
-    """Whether the joints that the tree leaves out constrain it or rub."""
+    """Return whether the joints that the tree leaves out constrain it or rub."""
     return any(loop.constraints or np.any(loop.damping) or np.any(loop.friction) for loop in plan.loop_joints)
 
 
 def pose_problem(evaluator: Evaluator, inputs: Mapping[str, Any], vdot: Any = None) -> LoopProblem:
-    """The equations of motion for inputs q, qd, tau, f_ext and a_base, checked; those that are None are absent.
+    """Return the equations of motion for inputs q, qd, tau, f_ext and a_base, checked; those that are None are
+    absent.
 
     The states are as many as inputs and accelerations `vdot` have together.
     """
@@ -73,7 +74,8 @@ def pose_problem(evaluator: Evaluator, inputs: Mapping[str, Any], vdot: Any = No
 
 
 def solve(problem: LoopProblem, method: str, member: str | None = None) -> LoopSolution:
-    """The solution by a formulation; "auto" takes the compiled elimination. `member` names the reference member."""
+    """Return the solution by a formulation; "auto" takes the compiled elimination. `member` names the reference
+    member."""
     if method in ("articulated_body", "composite_body"):
         raise LoopError(
             f"{method} is a method for trees, and {problem.plan.name!r} has loops {list(problem.plan.loops)}: "
@@ -93,7 +95,8 @@ def solve(problem: LoopProblem, method: str, member: str | None = None) -> LoopS
 
 
 def shortest(evaluator: Evaluator, absent: frozenset[str]) -> Any:
-    """A function of q, v and tau that computes one ordinary state the shortest way, and declines (None) all else."""
+    """Return a function of q, v and tau that computes one ordinary state the shortest way, and declines (None) all
+    else."""
     if not is_for(evaluator.plan):
         return lambda *rows: None
     algorithm = loop_elimination(columns_for(evaluator.plan))
@@ -105,8 +108,8 @@ UNIQUE = 1e-4
 
 
 def unique_wrenches(problem: LoopProblem, mechanism: Mechanism) -> dict[str, np.ndarray] | None:
-    """The wrenches {joint: (*batch, 6)} of all joints of a mechanism without welds, in lanes; None where they are not
-    unique or not certain in some state."""
+    """Return the wrenches {joint: (*batch, 6)} of all joints of a mechanism without welds, in lanes; None where they
+    are not unique or not certain in some state."""
     plan, given = problem.plan, problem.given
     if not is_for(plan):
         return None
@@ -136,8 +139,8 @@ def unique_wrenches(problem: LoopProblem, mechanism: Mechanism) -> dict[str, np.
 
 
 def inverse(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
-    """The forces tau (states, nv) of the actuated tree joints that produce vdot (states, nv), the smallest where there
-    are many (`system.levers` tells how moments count).
+    """Return the forces tau (states, nv) of the actuated tree joints that produce vdot (states, nv), the smallest
+    where there are many (`system.levers` tells how moments count).
 
     In square-root form, with P the projection on the motions that the loops allow: P L^-1 (H vdot - force - tau) = 0.
     """
@@ -177,7 +180,7 @@ def inverse(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
 
 
 def operational_space(problem: LoopProblem, J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Lambda^-1 (*batch, 6, 6) and Omega (*batch, nv, 6) of a frame with Jacobian J (states, 6, nv), loops
+    """Return Lambda^-1 (*batch, 6, 6) and Omega (*batch, nv, 6) of a frame with Jacobian J (states, 6, nv), loops
     respected."""
     L, A = problem.equations[0], problem.scaled
     _, sigma, Vt = np.linalg.svd(A, full_matrices=False)

@@ -92,7 +92,8 @@ def to_pinocchio_v(system: System, q: ArrayLike, v: ArrayLike, model: Any) -> Ar
 
 
 def _turned(rates: Array, cosine: Array, sine: Array) -> Array:
-    """The velocities (..., 3) of a planar joint with their first two turned: Pinocchio has them in the child's axes."""
+    """Return the velocities (..., 3) of a planar joint with their first two turned: Pinocchio has them in the child's
+    axes."""
     x, y, turning = np.moveaxis(rates, -1, 0)
     return np.stack(np.broadcast_arrays(cosine * x - sine * y, sine * x + cosine * y, turning), axis=-1)
 
@@ -195,7 +196,7 @@ def _mujoco_parts(system: System, model: Any) -> Iterator[_Part]:
 
 
 def _pinocchio_joints(system: System, model: Any) -> Iterator[tuple[str, int, int, int, int]]:
-    """The name, the address and number of positions and of velocities of each joint but the universe."""
+    """Return the name, the address and number of positions and of velocities of each joint but the universe."""
     for k in range(1, len(model.names)):
         name = str(model.names[k])
         _require_tree_joint(system, name)
@@ -203,7 +204,8 @@ def _pinocchio_joints(system: System, model: Any) -> Iterator[tuple[str, int, in
 
 
 def _pinocchio_rates(system: System, model: Any) -> Iterator[tuple[str, int, int, list[int]]]:
-    """For each joint the address and number of its positions, and where its velocities stand, in Catena's order."""
+    """Return for each joint the address and number of its positions, and where its velocities stand, in Catena's
+    order."""
     for name, start, count, at, size in _pinocchio_joints(system, model):
         order = list(range(at, at + size))
         is_free = isinstance(system.mechanism.joints[name].kind, Free)
@@ -219,7 +221,8 @@ def _require_tree_joint(system: System, name: str) -> None:
 
 
 def _require_plain(system: System, name: str) -> None:
-    """Velocities of a free joint are those of its body only if its frames are the frames of the bodies."""
+    """Raise an error for a free joint whose frames are not the frames of its bodies: its velocities are not those of
+    the body."""
     joint = system.mechanism.joints[name]
     if joint.in_parent != Pose() or joint.in_child != Pose():
         raise StateError(
@@ -237,7 +240,7 @@ def _inner(system: System, name: str) -> Pose:
 
 
 def _through(poses: Array, outer: Pose, inner: Pose) -> Array:
-    """outer * pose * inner for poses (..., 7) of position and quaternion (w, x, y, z)."""
+    """Return outer * pose * inner for poses (..., 7) of position and quaternion (w, x, y, z)."""
     if outer == Pose() and inner == Pose():
         return poses
     flat = poses.reshape(-1, 7)
@@ -251,7 +254,7 @@ def _rotations(quaternions: Array) -> Array:
 
 
 def _unit(quaternions: Array) -> Array:
-    """Quaternions of unit length, which MuJoCo makes of others by itself."""
+    """Return quaternions of unit length, which MuJoCo makes of others by itself."""
     length = np.linalg.norm(quaternions, axis=-1, keepdims=True)
     if not (length > 0.0).all():
         raise StateError("qpos has a quaternion of zero length: give one that is a rotation")

@@ -2,45 +2,144 @@
 forces or accelerations."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from catena import dynamics
+from catena.dynamics.closed.certified_elimination import is_for, is_trusted
+from catena.dynamics.closed.problem import RANK_TOLERANCE
 from catena.dynamics.forward_derivatives import forward_derivatives
 from catena.dynamics.inverse_derivatives import inverse_derivatives
+from catena.dynamics.loop_derivatives import loop_derivatives
+from catena.dynamics.loop_elimination import columns_for, loop_wrenches
 from catena.errors import StateError
-from catena.kernels import Algorithm, is_plain
+from catena.forces import AppliedWrench, PlacedForce
+from catena.forces.placed import LOOP
+from catena.kernels import FORCE_INPUTS, Algorithm, is_plain
+from catena.kernels.tape import mobility_scale
+from catena.spatial import Transform
+from catena.structure import Plan
 from catena.system import arrays
 from catena.system.evaluation import Evaluator
-from catena.system.response import Responder
+
+if TYPE_CHECKING:
+    from catena.system.system import System
 
 Three = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def of_inverse_dynamics(evaluator: Evaluator, inputs: Mapping[str, Any], out: Any = None) -> Three:
-    """tau by q, by v and by vdot, each (*batch, nv, nv), of the tree."""
+    """Return tau by q, by v and by vdot, each (*batch, nv, nv), of the tree."""
     return _evaluated(evaluator, inverse_derivatives, inputs, ("by_q", "by_v", "H"), out)
 
 
 def of_forward_dynamics(evaluator: Evaluator, inputs: Mapping[str, Any], out: Any = None) -> Three:
-    """vdot by q, by v and by tau, each (*batch, nv, nv), of a tree that accelerates by the given qdd."""
+    """Return vdot by q, by v and by tau, each (*batch, nv, nv), of a tree that accelerates by the given qdd."""
     return _evaluated(evaluator, forward_derivatives, inputs, ("by_q", "by_v", "by_tau"), out)
 
 
-def of_closed_dynamics(responder: Responder, inputs: Mapping[str, Any], out: Any = None) -> Three:
-    """vdot by q, by v and by tau, each (*batch, nv, nv), of a mechanism with loops."""
-    found, batch = responder.respond(
-        inputs["q"], inputs["qd"], inputs["tau"], acting=False, f_ext=inputs["f_ext"], a_base=inputs["a_base"]
+def of_closed_dynamics(system: "System", inputs: Mapping[str, Any], out: Any = None) -> Three:
+    """Return vdot by q, by v and by tau, each (*batch, nv, nv), of a mechanism with loops: in lanes where its loops
+    allow it and where their rank is beyond doubt, else by the response."""
+    evaluator = system.evaluator
+    evaluator.check_current()
+    given = {
+        n: evaluator.checked(dynamics.articulated_body, n, x) for n, x in inputs.items() if x is not None
+    }
+    for name in ("q", "qd"):
+        if name not in given:
+            raise StateError(f"{'v' if name == 'qd' else name} is None; give an array.")
+    evaluator.check_positions("q", given["q"])
+    batch = arrays.batch_shape(
+        {{"qd": "v", "a_base": "base_acceleration"}.get(n, n): x for n, x in given.items()}
     )
-    results = [x.reshape(*batch, *x.shape[1:]) for x in (found.by_q, found.by_v, found.by_tau)]
-    for k, y in enumerate([] if out is None else _targets(out)):
-        if y.shape != results[k].shape or not y.flags.writeable:
+    rows = {n: np.ascontiguousarray(arrays.rows(x, batch)) for n, x in given.items()}
+    states = len(rows["q"])
+    shape = (states, system.nv, system.nv)
+    results = [np.zeros(shape) for _ in range(3)] if out is None else []
+    for y in [] if out is None else _targets(out):
+        if (
+            y.shape != (*batch, *shape[1:])
+            or y.dtype != np.float64
+            or not (y.flags.c_contiguous and y.flags.writeable)
+        ):
             raise StateError(
-                f"out holds an array of shape {y.shape}; give arrays of shape {results[k].shape}."
+                f"out holds an array of shape {y.shape} and type {y.dtype}; give C-contiguous arrays of float64 of "
+                f"shape {(*batch, *shape[1:])} that can be written."
             )
-        y[...] = results[k]
-        results[k] = y
-    return results[0], results[1], results[2]
+        results.append(y.reshape(shape))
+    doubtful = np.ones(states, dtype=bool)
+    system.settle(rows["q"])
+    evaluator = system.evaluator
+    if states and has_lanes(evaluator.plan) and not is_plain():
+        doubtful = _in_lanes(evaluator, rows, results)
+    if doubtful.any():
+        rest = {n: x[doubtful] for n, x in rows.items()}
+        found, _ = system.responder.respond(
+            rest["q"],
+            rest["qd"],
+            rest.get("tau"),
+            acting=False,
+            f_ext=rest.get("f_ext"),
+            a_base=rest.get("a_base"),
+        )
+        for y, x in zip(results, (found.by_q, found.by_v, found.by_tau), strict=True):
+            y[doubtful] = x
+    first, second, third = (y.reshape(*batch, *shape[1:]) for y in results)
+    return first, second, third
+
+
+def has_lanes(plan: Plan) -> bool:
+    """Return whether derivatives with the loops of a plan are computed in lanes."""
+    return (
+        is_for(plan)
+        and plan.nv * plan.total_constraints <= LARGEST
+        and all(
+            not loop.rubs
+            and loop.constraints
+            and loop.parent_node != loop.child_node
+            and loop.kind.resists_alike
+            for loop in plan.loop_joints
+        )
+    )
+
+
+def _in_lanes(evaluator: Evaluator, rows: Mapping[str, np.ndarray], results: list[np.ndarray]) -> np.ndarray:
+    """Write the derivatives to `results`, and tell which states (states,) are in doubt."""
+    plan = evaluator.plan
+    names = ("tau", "f_ext", "a_base")
+    moved = evaluator.evaluate(
+        loop_wrenches(columns_for(plan)),
+        {"q": rows["q"], "qd": rows["qd"], **{n: rows.get(n) for n in names}}, finite=False,
+    )  # fmt: skip
+    trusted = is_trusted(*(moved[name][:, 0] for name in ("defect", "change", "before", "size")))
+    if not trusted.all():
+        # States that are in doubt anyway must not spoil the check of the others.
+        moved["qdd"][~trusted], moved["on_child"][~trusted] = 0.0, 0.0
+    held = tuple(
+        PlacedForce(loop.name, AppliedWrench(), LOOP, loop.parent_node, loop.child_node,
+                    Transform.from_pose(loop.parent_pose), Transform.from_pose(loop.child_pose), loop.kind)
+        for loop in plan.loop_joints
+    )  # fmt: skip
+    held = _held.setdefault(plan, held)
+    told = np.array([RANK_TOLERANCE, *mobility_scale(plan), 1.0])
+    into = dict(zip(("by_q", "by_v", "by_tau"), results, strict=True))
+    inputs = {
+        "q": rows["q"], "qd": rows["qd"], "qdd": moved["qdd"], "f_ext": rows.get("f_ext"),
+        "a_base": rows.get("a_base"), "told": told, FORCE_INPUTS: moved["on_child"].reshape(len(rows["q"]), -1),
+    }  # fmt: skip
+    found = evaluator.evaluate(loop_derivatives(), inputs, finite=False, forces=held, into=into)
+    sure = found["doubt"][:, 0] < 1.0 / WEAKEST**2
+    return ~(trusted & sure)
+
+
+# Beside a row that is nearer to the others than this, rank is not taken for granted.
+WEAKEST = 1e-6
+# Larger products of velocity components and constraints than this are left to the other way.
+LARGEST = 4000
+_held: WeakKeyDictionary[Plan, tuple[PlacedForce, ...]] = WeakKeyDictionary()
 
 
 def _evaluated(

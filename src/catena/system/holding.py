@@ -26,8 +26,8 @@ LENT = 1e-12
 def project_holding(
     evaluator: Evaluator, q: np.ndarray, v: np.ndarray, held: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The closed states near q (states, nq), v (states, nv) in which the velocity components `held` do not change, and
-    the largest position error left of each, (states,)."""
+    """Return the closed states near q (states, nq), v (states, nv) in which the velocity components `held` do not
+    change, and the largest position error left of each, (states,)."""
     free = np.setdiff1d(np.arange(evaluator.plan.nv), held)
     scales = scales_of(evaluator.plan)
     problem = LoopProblem(evaluator, q, v)
@@ -58,7 +58,7 @@ def _worst(scales: Scales, errors: np.ndarray) -> np.ndarray:
 
 
 def _least(problem: LoopProblem, free: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The x (states, free) of least x^T H x with J x = b, in the sense of least squares."""
+    """Return the x (states, free) of least x^T H x with J x = b, in the sense of least squares."""
     H, J = problem.H[:, free[:, None], free], problem.J[:, :, free]
     typical = typical_inertia(problem.motions.S_rows, problem.mass, problem.length)[:, free]
     L = np.linalg.cholesky(H + LENT * typical[:, None, :] * np.eye(len(free)))

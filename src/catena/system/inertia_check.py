@@ -12,8 +12,8 @@ from catena.structure import Plan
 
 
 def lacking_inertia(plan: Plan, driven: np.ndarray | None = None) -> str | None:
-    """What to say of a joint whose motion moves no inertia in the neutral configuration, None if all move some. The
-    velocity components `driven` (nv,) move as they are told and need none."""
+    """Return what to say of a joint whose motion moves no inertia in the neutral configuration, None if all move
+    some. The velocity components `driven` (nv,) move as they are told and need none."""
     if plan.n <= 1 or _all_solid(plan.inertia[1:]):
         return None
     free = np.ones(plan.nv, dtype=bool) if driven is None else ~driven
@@ -48,7 +48,7 @@ def lacking_inertia(plan: Plan, driven: np.ndarray | None = None) -> str | None:
 
 
 def _all_solid(inertia: np.ndarray) -> bool:
-    """Whether all inertias (n, 10) have mass and a positive definite rotational inertia about the mass
+    """Return whether all inertias (n, 10) have mass and a positive definite rotational inertia about the mass
     centre."""
     mass = inertia[:, 0]
     if not np.all(mass > 0):

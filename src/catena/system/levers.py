@@ -7,8 +7,8 @@ from catena.structure import Plan
 
 
 def levers(plan: Plan) -> np.ndarray:
-    """The levers (nv,) at which joint forces count as forces [N]: the size of the mechanism [m] for components that
-    turn, 1 for those that slide, and the root of the sum of squares for those that do both.
+    """Return the levers (nv,) at which joint forces count as forces [N]: the size of the mechanism [m] for components
+    that turn, 1 for those that slide, and the root of the sum of squares for those that do both.
 
     The smallest of many joint forces is the one with the least sum of squares of tau / lever: that depends neither on
     units nor on the plan.

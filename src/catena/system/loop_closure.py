@@ -32,7 +32,7 @@ from catena.system.holding import project_holding as hold_and_close
 def assemble(
     evaluator: Evaluator, given: Mapping[str, Any] | None, guess: np.ndarray, slack: float
 ) -> np.ndarray:
-    """Coordinates (..., nq) that close the loops, near `guess` (..., nq), for given values (..., nq_joint)."""
+    """Return coordinates (..., nq) that close the loops, near `guess` (..., nq), for given values (..., nq_joint)."""
     evaluator.check_current()
     held = held_positions(evaluator.mechanism, evaluator.plan, {} if given is None else given)
     batch = _batch(held, guess.shape[:-1])
@@ -44,7 +44,7 @@ def assemble(
 
 
 def velocity(evaluator: Evaluator, q: np.ndarray, given: Mapping[str, Any], slack: float) -> np.ndarray:
-    """Velocities (..., nv) of the closed mechanism at q (..., nq) for given velocities (..., nv_joint).
+    """Return velocities (..., nv) of the closed mechanism at q (..., nq) for given velocities (..., nv_joint).
 
     This is the one rule for velocities of which only some are given: joints on no loop that are not named stand still,
     and what the loops leave open of the others has least kinetic energy. `simulate` and the command line start by it.
@@ -68,7 +68,7 @@ def velocity(evaluator: Evaluator, q: np.ndarray, given: Mapping[str, Any], slac
 
 
 def _with_rest(plan: Plan, held: Sequence[Held], resting: Set[str]) -> list[Held]:
-    """What is given, and that the joints `resting` stand still where nothing is."""
+    """Return the given values with zero for the joints in `resting` that nothing is given for."""
     named = {h.name: h for h in held}
     nodes = {joint: i for i, joint in enumerate(plan.joint)}
     loops = {joint.name: k for k, joint in enumerate(plan.loop_joints)}
@@ -84,7 +84,7 @@ def _with_rest(plan: Plan, held: Sequence[Held], resting: Set[str]) -> list[Held
 
 
 def closure(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np.ndarray]:
-    """The position and velocity errors (..., m) of all constraints, in the order of the loops."""
+    """Return the position and velocity errors (..., m) of all constraints, in the order of the loops."""
     plan = evaluator.plan
     if not knows_all_coordinates(plan):
         return _closure_of_user_kinds(evaluator, q, v)
@@ -120,8 +120,8 @@ MISSED = 1e-10
 
 
 def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np.ndarray | None]:
-    """The closed state nearest to q (..., nq) and v (..., nv), in lanes: Newton's method on the position errors with
-    steps of least kinetic energy, then the least change of velocities."""
+    """Return the closed state nearest to q (..., nq) and v (..., nv), in lanes: Newton's method on the position
+    errors with steps of least kinetic energy, then the least change of velocities."""
     plan = evaluator.plan
     if not knows_all_coordinates(plan):
         raise LoopError(
@@ -154,8 +154,8 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
 
 
 def _weakly_held(evaluator: Evaluator, scales: Scales, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Velocities v (..., nv) that open no loops at q (..., nq), given some that may do so a little because constraints
-    that hold weakly were missed."""
+    """Return velocities v (..., nv) that open no loops at q (..., nq), given some that may do so a little because
+    constraints that hold weakly were missed."""
     q = np.broadcast_to(q, (*v.shape[:-1], q.shape[-1]))
     speed = np.abs(v / scales.units).max(axis=-1, initial=0.0)
     missed = _worst(scales, closure(evaluator, q, v)[1]) > MISSED * speed
@@ -165,15 +165,15 @@ def _weakly_held(evaluator: Evaluator, scales: Scales, q: np.ndarray, v: np.ndar
 
 
 def correction(evaluator: Evaluator, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The least changes of position and velocity that close the loops to first order."""
+    """Return the least changes of position and velocity that close the loops to first order."""
     columns = columns_for(evaluator.plan)
     by_position = evaluator.evaluate(position_correction(columns), {"q": q, "qd": None})["qdd"]
     return by_position, evaluator.evaluate(velocity_correction(columns), {"q": q, "qd": v})["qdd"]
 
 
 def pulled(evaluator: Evaluator, q: Any, v: Any, stiffness: float, damping: float) -> np.ndarray:
-    """The accelerations (states, nv) of the tree, loops cut, at rest and without weight under the forces -stiffness e -
-    damping e' along the constraints of q (states, nq), v (states, nv)."""
+    """Return the accelerations (states, nv) of the tree, loops cut, at rest and without weight under the forces
+    -stiffness e - damping e' along the constraints of q (states, nq), v (states, nv)."""
     plan = evaluator.plan
     columns, states = columns_for(plan), len(q)
     found = evaluator.evaluate(holds(columns), {"q": q, "qd": v})
@@ -196,7 +196,8 @@ def pulled(evaluator: Evaluator, q: Any, v: Any, stiffness: float, damping: floa
 def project_holding(
     evaluator: Evaluator, q: Any, v: Any, held: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """The same with velocity components that do not change, and loops of any rank."""
+    """Return the closed state nearest to q (..., nq) and v (..., nv) in which the velocity components `held` do not
+    change; loops may have any rank."""
     q = np.array(evaluator.checked(integrate, "q", q))
     evaluator.check_positions("q", q)
     rates = (
@@ -213,12 +214,12 @@ def project_holding(
 
 
 def _worst(scales: Scales, errors: np.ndarray) -> np.ndarray:
-    """The largest error (...) of errors (..., m), as an angle or a part of the characteristic length."""
+    """Return the largest error (...) of errors (..., m), as an angle or a part of the characteristic length."""
     return np.asarray(np.abs(scales.errors(errors)).max(axis=-1, initial=0.0))
 
 
 def _require_closed(evaluator: Evaluator, q: np.ndarray, worst: np.ndarray) -> None:
-    """Newton's method ends at a closed state, or the loops were too far open."""
+    """Raise a LoopError for states that Newton's method could not close, because their loops were too far open."""
     if np.all(worst < OPEN):
         return
     state = np.unravel_index(np.argmax(worst), worst.shape)
@@ -241,7 +242,7 @@ OPEN = 1e-8
 
 
 def knows_all_coordinates(plan: Plan) -> bool:
-    """Whether every loop joint is of a kind that gives its coordinates as formulas."""
+    """Return whether every loop joint is of a kind that gives its coordinates as formulas."""
     return all(joint.kind.finds_coordinates_of_symbols for joint in plan.loop_joints)
 
 

@@ -66,7 +66,7 @@ class Settling:
         return False
 
     def in_own_plan(self) -> Settling:
-        """The same for the mechanism planned without root and cuts of a user's; itself if there are none."""
+        """Return the settling of the mechanism planned without a user's root and cuts; itself if there are none."""
         plan = self.described.plan
         if plan.root is None and not plan.cut:
             return self
@@ -77,13 +77,13 @@ class Settling:
         return other
 
     def take_over(self, other: Settling) -> None:
-        """Count what another settling of the same mechanism and the same plan counts, without another look."""
+        """Take over the findings of another settling of the same mechanism and the same plan."""
         self.found, self.looks = other.found, other.looks
         if other.found is not None:
             self.effective = Evaluator(self.described.mechanism, other.found.kept.plan)
 
     def _measure(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The errors (m,) of the loops as described at q (nq,), and their Jacobian (m, nv)."""
+        """Return the errors (m,) of the loops as described at q (nq,), and their Jacobian (m, nv)."""
         # Velocity errors are linear in v: those of unit velocities are the columns of the Jacobian.
         position, J = closure(self.described, q, np.eye(self.described.plan.nv))
         return position[0], J.T
@@ -114,8 +114,8 @@ class Settling:
     # What loops that leave something out say about loops as they were described.
 
     def kept_errors(self, q: np.ndarray, v: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        """The position and velocity errors (..., m) of all constraints as described, of which what is left out counts
-        for nothing: the smallest that look like those of what is kept."""
+        """Return the position and velocity errors (..., m) of all constraints as described, of which what is left out
+        counts for nothing: the smallest that look like those of what is kept."""
         kept = [(stacks.transposed(np.linalg.pinv(B)), state) for state, B in self._states(q, v)]
         position = [stacks.apply(T, state.position) for T, state in kept]
         velocity = [stacks.apply(T, state.velocity) for T, state in kept]
@@ -127,8 +127,8 @@ class Settling:
         return joined(position), joined(velocity)
 
     def as_described(self, problem: LoopProblem, solution: LoopSolution) -> tuple[LoopProblem, LoopSolution]:
-        """The same problem and solution with all constraints as described, of which no more are independent than those
-        that are kept."""
+        """Return a problem and its solution with all constraints as described, of which no more are independent than
+        those that are kept."""
         parts, at = [], 0
         for _, B in self._states(problem.q, None):
             k = B.shape[-1]
@@ -140,8 +140,8 @@ class Settling:
         return whole, replace(solution, multipliers=np.concatenate(parts, axis=-1))
 
     def _states(self, q: np.ndarray, v: np.ndarray | None) -> list[tuple[LoopState, np.ndarray]]:
-        """Each loop as it is computed with, and what it keeps as a part B (..., m, k) of the constraint space that was
-        described: Phi B."""
+        """Return each loop as it is computed with, and what it keeps as a part B (..., m, k) of the constraint space
+        that was described."""
         assert self.found is not None
         motions = tree_motions(self.described, q, v)
         described, effective = (

@@ -110,7 +110,7 @@ def _pictures(
     found = system.body_poses(q)
     poses = np.stack([np.broadcast_to(found[name], (len(times), 4, 4)) for name in shape.bodies], axis=1)
     some = poses[np.unique(np.linspace(0, len(times) - 1, 40).round().astype(int))]
-    window = _window(painter, some, size)
+    window = window_around(painter, some, size)
     level = painter.level(some) if painter.has_floor else 0.0
     ways = [found[name][:, :3, 3] for name in traces]
     for k, t in enumerate(times):
@@ -129,7 +129,7 @@ def _states(run: Trajectory, times: Floats) -> Floats:
         return run.q[..., nearest, :]
 
 
-def _window(painter: Painter, poses: Floats, size: tuple[int, int]) -> Window:
+def window_around(painter: Painter, poses: Floats, size: tuple[int, int]) -> Window:
     low, high = painter.seen(list(poses))
     span = np.maximum(high - low, 1e-9)
     return Window(size, 0.5 * (low + high), float(np.min(0.9 * np.array(size) / span)))

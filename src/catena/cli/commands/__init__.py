@@ -8,6 +8,18 @@ was asked for, writes to the console and returns an exit code. Options that seve
 docs/command_line.md, which tests compare with the program.
 """
 
-from catena.cli.commands import completion, count, critical_path, demo, info, models, run, view
+from catena.cli.commands import (
+    check,
+    completion,
+    convert,
+    count,
+    critical_path,
+    demo,
+    info,
+    models,
+    run,
+    schema,
+    view,
+)
 
-COMMANDS = (run, view, info, count, critical_path, demo, models, completion)
+COMMANDS = (run, view, info, check, convert, count, critical_path, demo, models, schema, completion)

@@ -22,7 +22,7 @@ COLUMNS = ("multiplications", "additions", "divisions", "roots", "sines", "other
 
 
 def add(commands: Commands) -> None:
-    """The options of the command."""
+    """Add the command and its options."""
     parser = commands.add("count", ABOUT, execute, text=TEXT, examples=EXAMPLES)
     add_equations(parser)
     parser.add_argument(

@@ -22,7 +22,7 @@ SORTS = ("addition", "multiplication", "division", "root", "sine", "other")
 
 
 def add(commands: Commands) -> None:
-    """The options of the command."""
+    """Add the command and its options."""
     parser = commands.add("critical-path", ABOUT, execute, text=TEXT, examples=EXAMPLES)
     add_equations(parser)
     parser.add_argument("--grain", choices=(OPERATIONS, STEPS), default=OPERATIONS, help="what one task is")

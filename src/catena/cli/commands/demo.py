@@ -115,7 +115,7 @@ DEMOS = {
 
 
 def add(commands: Commands) -> None:
-    """The options of the command."""
+    """Add the command and its options."""
     parser = commands.add("demo", ABOUT, execute, examples=EXAMPLES)
     names = tuple(DEMOS)
     parser.add_argument(
@@ -152,7 +152,7 @@ def execute(arguments: Namespace, console: Console) -> int:
 
 
 def _picture(folder: Path, name: str) -> str:
-    """The file for the plot, in a folder that is there."""
+    """Return the file for the plot, in a folder that is there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

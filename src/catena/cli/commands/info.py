@@ -24,7 +24,7 @@ ROUNDING = 1e-12
 
 
 def add(commands: Commands) -> None:
-    """The options of the command."""
+    """Add the command and its options."""
     parser = commands.add("info", ABOUT, execute, examples=EXAMPLES)
     add_model(parser)
     add_state(parser)
@@ -33,7 +33,7 @@ def add(commands: Commands) -> None:
 
 def execute(arguments: Namespace, console: Console) -> int:
     """Print tables, or everything as JSON. The parts are told even if no closed state is found."""
-    system = resolve(arguments.model).system()
+    system = resolve(arguments.model, arguments.kind, arguments.search).system()
     about = describe(system)
     if not arguments.json:
         _print_parts(about, console)
@@ -116,7 +116,7 @@ def _forces(about: dict[str, Any]) -> Iterable[tuple[str, ...]]:
 
 
 def _print_loops(report: str, console: Console) -> None:
-    """The diagnosis, with long lists of redundant constraints cut short."""
+    """Write the diagnosis, with long lists of redundant constraints cut short."""
     console.title("loops")
     listed = 0
     for line in report.splitlines():
@@ -128,7 +128,7 @@ def _print_loops(report: str, console: Console) -> None:
 
 
 def _cell(value: Any) -> str:
-    """Numbers to a few digits; lists of one as the number itself."""
+    """Return numbers to a few digits, and lists of one as the number itself."""
     value = plain(value)
     if isinstance(value, list):
         return _cell(value[0]) if len(value) == 1 else f"({', '.join(map(_cell, value))})"

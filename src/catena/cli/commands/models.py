@@ -13,7 +13,7 @@ ABOUT = "list the mechanisms of the gallery"
 
 
 def add(commands: Commands) -> None:
-    """The options of the command."""
+    """Add the command and its options."""
     parser = commands.add("models", ABOUT, execute)
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
 

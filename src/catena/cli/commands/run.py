@@ -42,14 +42,14 @@ EXAMPLES = """  catena run four_bar --v A=2 --time 5 --plot
 
 
 def add(commands: Commands) -> None:
-    """The command."""
+    """Add the command and its options."""
     parser = commands.add("run", ABOUT, execute, TEXT, EXAMPLES)
     add_model(parser)
     add_options(parser)
 
 
 def add_options(parser: Parser) -> None:
-    """All options but the model."""
+    """Add all options but the model."""
     add_state(parser)
     _add_motion(parser.add_argument_group("motion"))
     _add_integration(parser.add_argument_group("integration"))
@@ -124,17 +124,17 @@ def _add_output(group: Group) -> None:
 
 
 def _default(name: str) -> float:
-    """What `simulate` takes for an argument that is not given."""
+    """Return what `simulate` takes for an argument that is not given."""
     return float(inspect.signature(simulate).parameters[name].default)
 
 
 def execute(arguments: Namespace, console: Console) -> int:
     """Simulate the model that was asked for."""
-    return perform(resolve(arguments.model), arguments, console)
+    return perform(resolve(arguments.model, arguments.kind, arguments.search), arguments, console)
 
 
 def perform(mechanism: Mechanism, arguments: Namespace, console: Console) -> int:
-    """Simulate, write the files, then talk: a reader of the words that goes away costs no file."""
+    """Simulate a mechanism, write the files, and then the summary: a reader that goes away costs no file."""
     outputs = Outputs(arguments.out, arguments.plot, arguments.report)
     outputs.check()
     outcome = follow(prepare(mechanism, arguments), console)

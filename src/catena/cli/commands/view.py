@@ -8,8 +8,9 @@ from typing import Any
 
 from catena.cli.console import Console, Exit, UsageError
 from catena.cli.models import gallery_names, resolve
-from catena.cli.options import MODEL, add_state, initial_state
+from catena.cli.options import MODEL, add_state, add_trust, initial_state
 from catena.cli.parsing import Commands, by_name, names_and_files
+from catena.formats.files import FORMATS
 from catena.simulation import load_run
 
 ABOUT = "look at a model and move it by its joints, or play a run, in a browser"
@@ -22,10 +23,11 @@ RUNS = (".nc", ".h5")
 
 
 def add(commands: Commands) -> None:
-    """The options of the command."""
+    """Add the command and its options."""
     parser = commands.add("view", ABOUT, execute, TEXT, EXAMPLES)
     action = parser.add_argument("model", metavar="MODEL", help=f"{MODEL}, or a run (run.nc)")
-    names_and_files(action, "model or run", gallery_names(), (".toml", ".py", *RUNS))
+    names_and_files(action, "model or run", gallery_names(), (*FORMATS, ".py", *RUNS))
+    add_trust(parser)
     add_state(parser)
     parser.add_argument("--ghost", metavar="RUN", type=Path, help="another run to compare with")
     parser.add_argument(
@@ -58,7 +60,7 @@ def execute(arguments: Namespace, console: Console) -> int:
             raise UsageError(
                 f"--{'ghost' if arguments.ghost else 'save'}: {arguments.model} is no run; they are for runs"
             )
-        system = resolve(arguments.model).system()
+        system = resolve(arguments.model, arguments.kind, arguments.search).system()
         q, _ = initial_state(system, by_name(arguments.q), by_name(arguments.v))
         made = view(system, q, **where)
     console.result(made.url)

@@ -33,6 +33,17 @@ def coupled_joints(model: Any) -> frozenset[int]:
     return frozenset(found)
 
 
+def held_bodies(model: Any) -> set[int]:
+    """Return the bodies that active constraints `connect` and `weld` hold."""
+    found: set[int] = set()
+    for k in range(model.neq):
+        if model.eq_active0[k] and model.eq_type[k] in (CONNECT, WELD):
+            ends = [int(model.eq_obj1id[k]), int(model.eq_obj2id[k])]
+            is_site = int(model.eq_objtype[k]) == SITE
+            found |= {int(model.site_bodyid[end]) for end in ends} if is_site else {*ends}
+    return found - {0}
+
+
 def add_equalities(mechanism: Mechanism, model: Any, source: Source) -> None:
     """Add the active equality constraints of a model."""
     for k in range(model.neq):

@@ -6,12 +6,10 @@ the text may reach, and handed over; textures, skins and height fields are never
 
 from __future__ import annotations
 
-from xml.sax.saxutils import quoteattr
-
 from catena.errors import FormatError
 from catena.formats.complete import reason
 from catena.formats.findings import Severity
-from catena.formats.markup import Element, parse
+from catena.formats.markup import Element, parse, quoted
 from catena.formats.source import LARGEST, Source
 
 DROPPED = {
@@ -143,7 +141,7 @@ def _text(content: bytes, name: str) -> str:
 
 def _written(element: Element) -> str:
     """An element as XML text; MJCF has no text between elements."""
-    attributes = "".join(f" {key}={quoteattr(value)}" for key, value in element.attributes.items())
+    attributes = "".join(f" {key}={quoted(value)}" for key, value in element.attributes.items())
     if not element.children:
         return f"<{element.tag}{attributes}/>"
     return f"<{element.tag}{attributes}>" + "".join(map(_written, element.children)) + f"</{element.tag}>"

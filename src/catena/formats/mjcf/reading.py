@@ -14,7 +14,7 @@ import numpy as np
 from catena.errors import CatenaError, FormatError
 from catena.formats.findings import Severity
 from catena.formats.mjcf.actuators import add_actuators
-from catena.formats.mjcf.equalities import add_equalities, coupled_joints
+from catena.formats.mjcf.equalities import add_equalities, coupled_joints, held_bodies
 from catena.formats.mjcf.merging import Elementary, Merged, merge
 from catena.formats.mjcf.names import FREE, body_name, joint_name, merged_name
 from catena.formats.mjcf.preparing import Prepared
@@ -69,8 +69,12 @@ def _build(model: Any, prepared: Prepared, source: Source) -> Mechanism:
         )
     add_equalities(mechanism, model, source)
     add_actuators(mechanism, model, source)
-    if initial:
-        mechanism.set_initial(q=initial)
+    roots = {int(model.body_rootid[body]) for body in held_bodies(model)}
+    held = {joint_name(model, int(model.body_jntadr[root])) for root in roots if model.body_jntnum[root]}
+    loose = {name: q for name, q in initial.items() if name not in held}
+    if loose:
+        # Where a body that floats is held by a constraint follows from that.
+        mechanism.set_initial(q=loose)
     if model.ntendon:
         source.note(
             Severity.WARNING, "", f"there are {model.ntendon} tendons, which are not read", what="unread"

@@ -9,11 +9,11 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from catena.errors import CatenaWarning, FormatError
+from catena.formats.markup import quoted
 from catena.formats.shape_files import path_from
 from catena.formats.trees import FREE, HINGE, SLIDE, Branch, Motion, grow, motion_name
 from catena.joints import Fixed, Free, Revolute, Spherical
@@ -43,7 +43,7 @@ def write(mechanism: Mechanism, path: Path) -> dict[str, str]:
     text = writer.text()
     if writer.lost:
         warnings.warn(f"{path}: MJCF gets no {', '.join(sorted(writer.lost))}: save a .toml file to keep that",
-                      CatenaWarning, stacklevel=5)  # fmt: skip
+                      CatenaWarning, stacklevel=6)  # fmt: skip
     return {"": text}
 
 
@@ -75,12 +75,12 @@ class _Writer:
         world = self._body_content(self.mechanism.bodies[GROUND], 2)
         world += self._children(GROUND, 2)
         assets = [
-            f'    <mesh name="{name}" file={quoteattr(file)} scale="{_numbers(scale)}"/>'
+            f'    <mesh name="{name}" file={quoted(file)} scale="{_numbers(scale)}"/>'
             for (file, scale), name in self.meshes.items()
         ]
         actuators = self._actuators()
         self._note_lost()
-        name = quoteattr(self.mechanism.name)
+        name = quoted(self.mechanism.name)
         lines = [
             f"<mujoco model={name}>",
             '  <compiler angle="radian" autolimits="true" inertiafromgeom="false"/>',
@@ -108,7 +108,7 @@ class _Writer:
             branch, level = item
             indent = "  " * level
             place = branch.in_parent * branch.in_child.inverse()
-            lines.append(f"{indent}<body name={quoteattr(branch.child)}{_placed(place)}>")
+            lines.append(f"{indent}<body name={quoted(branch.child)}{_placed(place)}>")
             lines += self._joints(branch, indent + "  ")
             lines += self._body_content(self.mechanism.bodies[branch.child], level + 1)
             open_.append(f"{indent}</body>")
@@ -126,7 +126,7 @@ class _Writer:
             self.lost.add("locks of joints, which are written as fixed")
         lines = []
         for motion in branch.motions:
-            name = quoteattr(motion_name(branch, motion))
+            name = quoted(motion_name(branch, motion))
             if motion.type == FREE and branch.parent == GROUND:
                 lines.append(f"{indent}<freejoint name={name}/>")
                 continue
@@ -187,7 +187,7 @@ class _Writer:
         elif isinstance(shape, Mesh):
             key = (path_from(shape, self.path.absolute().parent), shape.scale)
             form = f'type="mesh" mesh="{self.meshes.setdefault(key, f"mesh {len(self.meshes)}")}"'
-        name = f" name={quoteattr(shape.name)}" if shape.name and self._is_only(shape) else ""
+        name = f" name={quoted(shape.name)}" if shape.name and self._is_only(shape) else ""
         colour = "" if shape.colour is None else f' rgba="{_numbers(shape.colour)}"'
         return f"<geom{name} {form}{_placed(shape.pose)}{colour}{more}/>"
 
@@ -198,7 +198,7 @@ class _Writer:
         return len(found) == 1
 
     def _site(self, body: str, name: str, pose: Pose) -> None:
-        self.sites[body].append(f"<site name={quoteattr(name)}{_placed(pose)}/>")
+        self.sites[body].append(f"<site name={quoted(name)}{_placed(pose)}/>")
 
     def _equalities(self) -> list[str]:
         lines: list[str] = []
@@ -228,8 +228,8 @@ class _Writer:
             self._site(joint.parent, names[0], joint.in_parent * Pose(p=offset))
             self._site(joint.child, names[1], joint.in_child * Pose(p=offset))
             called = joint.name if len(offsets) == 1 else f"{joint.name} {k + 1}"
-            ends = " ".join(f"site{j + 1}={quoteattr(name)}" for j, name in enumerate(names))
-            lines.append(f"    <{tag} name={quoteattr(called)} {ends}/>")
+            ends = " ".join(f"site{j + 1}={quoted(name)}" for j, name in enumerate(names))
+            lines.append(f"    <{tag} name={quoted(called)} {ends}/>")
         return lines
 
     def _coupling(self, coupling: Any) -> list[str]:
@@ -246,9 +246,9 @@ class _Writer:
             self.lost.add("couplings of joints that close loops")
             return []
         names = [motion_name(self.by_joint[joint], self.by_joint[joint].motions[0]) for joint in joints]  # type: ignore[index]
-        ends = " ".join(f"joint{k + 1}={quoteattr(name)}" for k, name in enumerate(names))
+        ends = " ".join(f"joint{k + 1}={quoted(name)}" for k, name in enumerate(names))
         padded = numbers + [0.0] * (5 - len(numbers))
-        return [f'    <joint name={quoteattr(coupling.name)} {ends} polycoef="{_numbers(padded)}"/>']
+        return [f'    <joint name={quoted(coupling.name)} {ends} polycoef="{_numbers(padded)}"/>']
 
     def _actuators(self) -> list[str]:
         lines = []
@@ -261,11 +261,11 @@ class _Writer:
                     self.lost.add("actuators of joints that close loops or have a quaternion")
                     continue
                 name = actuator.name if len(actuator.components) == 1 else f"{actuator.name} {k + 1}"
-                joint = quoteattr(motion_name(branch, driven[component]))
+                joint = quoted(motion_name(branch, driven[component]))
                 limits = actuator.limits[k]
                 bound = f' ctrlrange="{_numbers(limits)}"' if np.isfinite(limits).all() else ""
                 gear = _number(actuator.gear[k])
-                lines.append(f'    <motor name={quoteattr(name)} joint={joint} gear="{gear}"{bound}/>')
+                lines.append(f'    <motor name={quoted(name)} joint={joint} gear="{gear}"{bound}/>')
         return lines
 
     def _note_lost(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from catena.errors import ModelError
 from catena.formats.meshes import mesh_mass_properties
 from catena.formats.toml.schema import KEYS, SHAPES
 from catena.formats.toml.tables import Table, suggestion
@@ -24,7 +25,13 @@ def add_body(mechanism: Mechanism, table: Table) -> Mechanism:
         _fill(table, options)
     name = table.text("name")
     with table.at_fault():
-        mechanism.add_body(name, **options)
+        try:
+            mechanism.add_body(name, **options)
+        except ModelError:
+            if not table.document.source.fix or "inertia" not in options:
+                raise
+            # The check repairs the inertia, or says that it is none.
+            mechanism.add_body(name, **{**options, "physical": False})
     table.document.source.places["body", name] = table.line
     return mechanism
 

@@ -12,11 +12,11 @@ from dataclasses import replace
 from math import atan2, hypot
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from catena.errors import CatenaWarning
+from catena.formats.markup import quoted
 from catena.formats.shape_files import path_from
 from catena.formats.toml.writing import write_rest
 from catena.formats.trees import BALL, FREE, HINGE, Branch, Motion, grow, motion_name, motions_of
@@ -38,7 +38,7 @@ def write(mechanism: Mechanism, path: Path) -> dict[str, str]:
     unsaid = [branch.joint for branch in branches if branch.motions is None]
     lost: set[str] = set()
     root = _bare_root(mechanism, branches)
-    lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(mechanism.name)}>"]
+    lines = ['<?xml version="1.0"?>', f"<robot name={quoted(mechanism.name)}>"]
     if root is None:
         lines += _link(mechanism.bodies[GROUND], WORLD, path, lost)
     for body in mechanism.bodies.values():
@@ -55,7 +55,7 @@ def write(mechanism: Mechanism, path: Path) -> dict[str, str]:
         texts[SIDE] = rest
     if lost:
         warnings.warn(f"{path}: URDF has no place for {', '.join(sorted(lost))}: save a .toml file to keep that",
-                      CatenaWarning, stacklevel=5)  # fmt: skip
+                      CatenaWarning, stacklevel=6)  # fmt: skip
     return texts
 
 
@@ -110,8 +110,8 @@ def _link(body: Body, name: str, path: Path, lost: set[str]) -> list[str]:
         for shape in shapes:
             lines += _shape(tag, shape, path, lost)
     if not lines:
-        return [f"  <link name={quoteattr(name)}/>"]
-    return [f"  <link name={quoteattr(name)}>", *lines, "  </link>"]
+        return [f"  <link name={quoted(name)}/>"]
+    return [f"  <link name={quoted(name)}>", *lines, "  </link>"]
 
 
 def _shape(tag: str, shape: Shape, path: Path, lost: set[str]) -> list[str]:
@@ -123,12 +123,12 @@ def _shape(tag: str, shape: Shape, path: Path, lost: set[str]) -> list[str]:
         word = "cylinder" if isinstance(shape, Cylinder) else "capsule"
         form = f'<{word} radius="{_number(shape.radius)}" length="{_number(shape.length)}"/>'
     elif isinstance(shape, Mesh):
-        name = quoteattr(path_from(shape, path.absolute().parent))
+        name = quoted(path_from(shape, path.absolute().parent))
         form = f'<mesh filename={name} scale="{_numbers(shape.scale)}"/>'
     else:
         lost.add("ellipsoids")
         return []
-    name = f" name={quoteattr(shape.name)}" if shape.name else ""
+    name = f" name={quoted(shape.name)}" if shape.name else ""
     lines = [f"    <{tag}{name}>", f"      {_origin(shape.pose)}", f"      <geometry>{form}</geometry>"]
     if shape.colour is not None and tag == "visual":
         lines.append(f'      <material name=""><color rgba="{_numbers(shape.colour)}"/></material>')
@@ -159,12 +159,12 @@ def _joints(mechanism: Mechanism, branch: Branch, mimics: dict[str, Any], lost: 
             name = f"{joint.name} floats"
         child = branch.child if is_last and plain else f"{name} frame"
         if not (is_last and plain):
-            lines.append(f"  <link name={quoteattr(child)}/>")
+            lines.append(f"  <link name={quoted(child)}/>")
         lines += _joint(mechanism, branch, motion, name, parent, child, place, mimics, lost)
         parent, place = child, Pose()
     if not plain:
         mount = [
-            f'  <joint name={quoteattr(f"{branch.child} mount")} type="fixed">',
+            f'  <joint name={quoted(f"{branch.child} mount")} type="fixed">',
             f"    {_origin(branch.in_child.inverse())}",
         ]
         lines += [*mount, *_ends(parent, branch.child), "  </joint>"]
@@ -185,7 +185,7 @@ def _joint(mechanism: Mechanism, branch: Branch, motion: Motion | None, name: st
         word = "revolute"
     actuated = "" if is_expected else f' actuated="{str(joint.actuated).lower()}"'
     lines = [
-        f'  <joint name={quoteattr(name)} type="{word}"{actuated}>',
+        f'  <joint name={quoted(name)} type="{word}"{actuated}>',
         f"    {_origin(place)}",
         *_ends(parent, child),
     ]
@@ -204,7 +204,7 @@ def _joint(mechanism: Mechanism, branch: Branch, motion: Motion | None, name: st
     if joint.name in mimics:
         other, multiplier, offset = mimics[joint.name]
         numbers = f'multiplier="{_number(multiplier)}" offset="{_number(offset)}"'
-        lines.append(f"    <mimic joint={quoteattr(other)} {numbers}/>")
+        lines.append(f"    <mimic joint={quoted(other)} {numbers}/>")
     return [*lines, "  </joint>"]
 
 
@@ -259,7 +259,7 @@ def _rest(mechanism: Mechanism, joints: list[Joint], branches: list[Branch], mim
 
 
 def _ends(parent: str, child: str) -> list[str]:
-    return [f"    <parent link={quoteattr(parent)}/>", f"    <child link={quoteattr(child)}/>"]
+    return [f"    <parent link={quoted(parent)}/>", f"    <child link={quoted(child)}/>"]
 
 
 def _origin(pose: Pose) -> str:

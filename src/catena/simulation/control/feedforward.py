@@ -54,5 +54,4 @@ class Feedforward(Controller):
 
     def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
         """Return the forces known ahead."""
-        # They are zero where there is no actuator, which a formula must say by itself.
-        return inputs * self.system.plan.actuated.astype(np.float64), memory
+        return inputs, memory

@@ -55,8 +55,8 @@ class GravityCompensation(Controller):
         return tau
 
     def _least(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """tau (..., nv) of least size, what is left of the accelerations, and what the weight would do to the bodies
-        without loops, both (...), in the sense of kinetic energy.
+        """Return tau (..., nv) of least size, what is left of the accelerations, and what the weight would do to the
+        bodies without loops, both (...), in the sense of kinetic energy.
 
         Accelerations are affine in the forces: those without and with unit forces are computed side by side in lanes.
         """

@@ -24,12 +24,12 @@ class Controller(ABC):
 
     @property
     def compiles(self) -> bool:
-        """Whether it is a `Law`, which can be compiled into the loop of a simulation."""
+        """Return whether it is a `Law`, which can be compiled into the loop of a simulation."""
         return False
 
     @abstractmethod
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
-        """Forget what was before; a run of `system` with this batch shape begins."""
+        """Forget the last run; a run of `system` with this batch shape begins."""
 
     @abstractmethod
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -103,7 +103,7 @@ class SymbolicControl(Controller):
 def _known_ahead(
     inputs: Any,
 ) -> tuple[Callable[[float], Any] | None, PiecewisePolynomial | None]:
-    """Inputs as a function of the time, and as polynomials where they are."""
+    """Return the user's inputs as a function of the time, and as polynomials where they are polynomials."""
     if inputs is None or (callable(inputs) and not isinstance(inputs, Reference)):
         return inputs, None
     if not isinstance(inputs, Reference):

@@ -94,8 +94,10 @@ def from_dataset(
     raises a `FormatError`."""
     try:
         return _from_dataset(dataset, file, system, kinds)
-    except CatenaError:
+    except FormatError:
         raise
+    except CatenaError as error:
+        raise FormatError(f"{file}: the run is damaged: {error}") from error
     except Exception as error:
         # A file may lack anything and hold anything, and every library on the way has exceptions of its own for that.
         raise FormatError(
@@ -159,7 +161,7 @@ def _attributes(run: Trajectory) -> dict[str, Any]:
 
 
 def _model(system: System) -> str:
-    """The mechanism as TOML, or "" if joint kinds of the user's own have no place in a file."""
+    """Return the mechanism as TOML, or "" if joint kinds of the user's own have no place in a file."""
     try:
         return toml.write(system.mechanism, "the mechanism")
     except FormatError:

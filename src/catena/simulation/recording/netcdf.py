@@ -14,8 +14,8 @@ from catena.system import System
 
 
 def write(run: Trajectory) -> bytes:
-    """The dataset of a run as the content of a file. It is made in memory, because the HDF5 library does not survive a
-    disk that is full."""
+    """Return the dataset of a run as the content of a file. It is made in memory, because the HDF5 library does not
+    survive a disk that is full."""
     _require_hdf5()
     stream = io.BytesIO()
     to_dataset(run).to_netcdf(stream, engine="h5netcdf", format="NETCDF4")

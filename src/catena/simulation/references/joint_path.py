@@ -133,7 +133,7 @@ class _Joints:
 
 
 def _reference(system: System, name: str, given: Any, nq: int, nv: int) -> Any:
-    """The reference of a joint, or the user's function for it."""
+    """Return the reference of a joint, or the user's function for it."""
     if isinstance(given, Reference) or callable(given):
         return given
     stays = Constant(given, nv)
@@ -148,7 +148,7 @@ def _reference(system: System, name: str, given: Any, nq: int, nv: int) -> Any:
 
 
 def _each(function: Callable[[float], Any], name: str, t: np.ndarray) -> tuple[np.ndarray, ...]:
-    """A user's function of one time, for many."""
+    """Return a user's function of one time, for many."""
     rows = []
     for one in t.ravel():
         found = function(float(one))
@@ -166,7 +166,7 @@ def _each(function: Callable[[float], Any], name: str, t: np.ndarray) -> tuple[n
 
 
 def _fitting(name: str, what: str, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """What a reference gave, if it has the shape it must have and is finite."""
+    """Return what a reference gave, if it has the shape it must have and is finite."""
     if np.shape(x) != shape:
         raise StateError(
             f"joint {name!r}: its reference gives a {what} of shape {np.shape(x)}; it must be {shape}."

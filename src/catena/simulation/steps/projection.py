@@ -21,13 +21,13 @@ def closing_sweeps(go: OnCall = articulate) -> tuple[Schedule, Schedule]:
 
 @at_ground
 def forget_shift(ground: Any) -> None:
-    """Only the last correction of positions is measured."""
+    """Set `shift` to zero, because only the last correction of positions is measured."""
     ground.shift = 0.0
 
 
 @with_ground
 def shift_positions(body: Any, ground: Any) -> None:
-    """Correct the positions."""
+    """Correct the positions of a joint and keep the largest change in `shift`."""
     body.q = body.joint.integrate(body.q, body.qdd)
     for x in body.qdd:
         ground.shift = larger(ground.shift, absolute(x))
@@ -35,5 +35,5 @@ def shift_positions(body: Any, ground: Any) -> None:
 
 @with_ground
 def shift_velocities(body: Any, ground: Any) -> None:
-    """Correct the velocities."""
+    """Correct the velocities of a joint."""
     body.qd = body.qd + body.qdd

@@ -72,14 +72,14 @@ DEGREE = 5
 
 @at_ground
 def open_step(ground: Any) -> None:
-    """The size of this step: none where the end is reached or the motion halted."""
+    """Choose the size of a step: zero where the end is reached or the motion halted."""
     ground.goal = ground.end
     _open(ground)
 
 
 @at_ground
 def open_timed_step(ground: Any) -> None:
-    """The same where no step passes the next sample of a controller."""
+    """Choose the size of a step that does not pass the next sample of a controller."""
     sample = ground.sample / ground.rate
     ground.goal = where(sample < ground.end, sample, ground.end)
     _open(ground)
@@ -95,14 +95,14 @@ def _open(ground: Any) -> None:
 
 @with_ground
 def begin(body: Any, ground: Any) -> None:
-    """Where the step begins."""
+    """Keep the state of a joint at the start of the step."""
     body.q0, body.v0 = body.q, body.qd
     body.xi = np.zeros(body.joint.nv)
 
 
 @with_ground
 def semi_implicit(body: Any, ground: Any) -> None:
-    """Euler's step with the new velocity: symplectic where nothing depends on the velocity."""
+    """Take Euler's step with the new velocity: symplectic where nothing depends on the velocity."""
     body.qd = body.v0 + scaled(ground.dt, body.qdd)
     body.q = body.joint.integrate(body.q0, scaled(ground.dt, body.qd))
 
@@ -143,7 +143,7 @@ def advance(method: Tableau, stage: int) -> Sweep:
 
 
 def _sum(body: Any, name: str, weights: Any) -> Any:
-    """The weighted sum of the rates of the stages so far."""
+    """Return the weighted sum of the rates of the stages so far."""
     total: Any = np.zeros(body.joint.nv)
     for j, weight in enumerate(weights):
         if weight:
@@ -189,7 +189,7 @@ def steer(law: LawFunction, shape: LawShape, stage_time: float, target: str) -> 
 
 
 def _listed(x: Any) -> np.ndarray:
-    """An array, also of a single number."""
+    """Return an array, also of a single number."""
     return x if isinstance(x, np.ndarray) else array([x])
 
 
@@ -212,7 +212,7 @@ def follow(stage_time: float) -> Sweep:
 
 
 def _polynomial(s: Any, coefficients: list[Any]) -> Any:
-    """The sum of coefficients[j] s^j, entry by entry."""
+    """Return the sum of coefficients[j] s^j, entry by entry."""
     total = coefficients[-1]
     for c in coefficients[-2::-1]:
         total = array([s * x + y for x, y in zip(total, c, strict=True)])
@@ -244,22 +244,22 @@ def push_by_law(push: PushFunction, stage_time: float) -> Sweep:
 
 
 def evaluation_times(method: str) -> tuple[float, ...]:
-    """When a step asks for accelerations, as parts of its duration, in order."""
+    """Return when a step asks for accelerations, as parts of its duration, in order."""
     if method == "abm4":
         return (0.0, 1.0)
     return (0.0,) if method == "semi_implicit" else tableau(method).c
 
 
 def start_acceleration(method: str) -> str:
-    """The name of the field that holds the accelerations with which the step began."""
+    """Return the name of the field that holds the accelerations with which the step began."""
     return {"abm4": "first", "semi_implicit": "qdd"}.get(method, "rate_v_0")
 
 
 def step_algorithm(
     variant: StepVariant, law: LawFunction | None = None, push: PushFunction | None = None
 ) -> Algorithm:
-    """A step by the method, of a tree or of a mechanism with loops, with a `law` for joint forces and one for wrenches
-    where they are compiled in."""
+    """Return a step by the method, of a tree or of a mechanism with loops, with a `law` for joint forces and one for
+    wrenches where they are compiled in."""
     return _steps(variant) if law is None and push is None else _step_algorithm(variant, law, push)
 
 
@@ -288,7 +288,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
     weights = (CORRECT[1], CORRECT[0]) if variant.method == "abm4" else method.b if method else (1.0,)
 
     def accelerations(stage_time: float = 0.0) -> list[Sweep]:
-        """The accelerations of a stage, and whether they can be trusted."""
+        """Return the accelerations of a stage, and whether they can be trusted."""
         nonlocal evaluations
         evaluations += 1
         sweeps: list[Sweep] = [follow(stage_time)] if variant.paths else []
@@ -417,7 +417,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
 
     @at_ground
     def hold(ground: Any) -> None:
-        """What the ground is given takes its places, whoever reads it first."""
+        """Read all inputs of the ground, so that they keep their places whichever step reads them first."""
         for name in ground_inputs:
             if name not in ("a_base", "feedback_given", "pull_given"):
                 getattr(ground, name)

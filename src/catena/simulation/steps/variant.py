@@ -13,11 +13,11 @@ class Numbers:
     size: int
 
     def zero(self) -> Any:
-        """Zeros."""
+        """Return zeros."""
         return 0.0 if self.size == 1 else np.zeros(self.size)
 
     def from_entries(self, entries: list[Any]) -> Any:
-        """The numbers in this list."""
+        """Return the numbers in this list."""
         return entries[0] if self.size == 1 else np.array(entries)
 
 
@@ -37,7 +37,7 @@ class LawShape:
 
     @property
     def name(self) -> str:
-        """A name for all of it."""
+        """Return a name for all of it."""
         along = "_".join(("", "along", *(str(k) for k in self.changing))) if self.changing else ""
         return f"law_{self.memory}_{self.inputs}_{self.asked}{along}"
 
@@ -66,7 +66,7 @@ class StepVariant:
 
     @property
     def name(self) -> str:
-        """A name for all of it."""
+        """Return a name for all of it."""
         law = self.law
         words = [
             "step",

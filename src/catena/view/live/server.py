@@ -68,6 +68,16 @@ class Server:
             return False
         return origin is None or origin == f"http://{host}"
 
+    @property
+    def address(self) -> tuple[str, int]:
+        """Return the host and the port that the server listens at."""
+        host, port = self._server.socket.getsockname()[:2]
+        return host, port
+
+    def join(self, timeout: float) -> None:
+        """Wait until the server ends, for `timeout` seconds at most."""
+        self._thread.join(timeout)
+
     def close(self) -> None:
         """Stop listening, and end the connections that browsers keep open."""
         self._server.shutdown()

@@ -34,24 +34,24 @@ class View:
 
     def __init__(self, shown_movie: Movie, questions: Questions | None, host: str, port: int) -> None:
         self.movie = shown_movie
-        self._questions = questions
+        self.questions = questions
         self._text = ""
         answer = questions.answer if questions else None
-        self._server: Server | None = Server(self.html, answer, host, port)
+        self.server: Server | None = Server(self.html, answer, host, port)
         self._is_opened = False
         atexit.register(self._leave)
 
     @property
     def url(self) -> str:
         """The address of the page; it works on this computer only, unless another host was asked for."""
-        if self._server is None:
+        if self.server is None:
             raise StateError("the view is closed; make another one.")
-        return self._server.url
+        return self.server.url
 
     def html(self) -> str:
         """The page itself."""
         if not self._text:
-            self._text = page(self.movie, self._questions.first() if self._questions else None)
+            self._text = page(self.movie, self.questions.first() if self.questions else None)
         return self._text
 
     def show(self, height: int = HEIGHT) -> Any:
@@ -69,15 +69,15 @@ class View:
     def wait(self) -> None:
         """Keep the page alive until Ctrl-C or `close`."""
         try:
-            while self._server is not None:
-                self._server._thread.join(0.2)
+            while self.server is not None:
+                self.server.join(0.2)
         except KeyboardInterrupt:
             self.close()
 
     def close(self) -> None:
         """End the view; a page that is open keeps playing, but its joints no longer move."""
-        if self._server is not None:
-            server, self._server = self._server, None
+        if self.server is not None:
+            server, self.server = self.server, None
             server.close()
             atexit.unregister(self._leave)
 
@@ -88,7 +88,7 @@ class View:
         self.close()
 
     def __repr__(self) -> str:
-        where = "closed" if self._server is None else f"at {self.url}"
+        where = "closed" if self.server is None else f"at {self.url}"
         return f"View of {self.movie.title!r}, {where}"
 
     def _repr_html_(self) -> str:
@@ -96,15 +96,15 @@ class View:
 
     def _frame(self, height: int) -> str:
         """A run is part of the notebook; what asks questions has to come from the server."""
-        source = f'src="{self.url}"' if self._questions else f'srcdoc="{escape(self.html(), quote=True)}"'
+        source = f'src="{self.url}"' if self.questions else f'srcdoc="{escape(self.html(), quote=True)}"'
         style = f"width: 100%; height: {int(height)}px; border: 1px solid #8884"
         return f'<iframe {source} style="{style}" title="{escape(self.movie.title, quote=True)}"></iframe>'
 
     def _leave(self) -> None:
         """A script that ends right after opening a view leaves the browser time to fetch it."""
-        if self._server is not None:
+        if self.server is not None:
             if self._is_opened:
-                self._server.was_fetched.wait(timeout=10.0)
+                self.server.was_fetched.wait(timeout=10.0)
             self.close()
 
 

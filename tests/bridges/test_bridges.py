@@ -1,0 +1,69 @@
+"""Gradients through JAX and PyTorch against differences; each is skipped by name where it is not installed."""
+
+import numpy as np
+import pytest
+
+import catena as ct
+from benchmarks.states import random_states
+from catena.bridges import ambient
+from catena.mechanism.generators import random_mechanism
+
+
+@pytest.fixture(scope="module")
+def states():
+    s = random_mechanism(2, 4, ["Revolute", "Spherical"]).system()
+    return s, *random_states(s, 3)[:3]
+
+
+def along(s, q, v, tau, d, h=1e-5):
+    """The derivative of the sum of squares of vdot along steps d (nv,) of all states."""
+
+    def at(x):
+        return np.sum(s.forward_dynamics(s.integrate(q, np.broadcast_to(x * d, v.shape)), v, tau) ** 2)
+
+    return (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h)
+
+
+def test_gradients_by_entries_of_q(states, agree):
+    s, q, v, tau = states
+    assert s.nq > s.nv
+    d = np.linspace(-1.0, 1.0, s.nv)
+    vdot = s.forward_dynamics(q, v, tau)
+    by_q, by_v, by_tau = ambient.pulled(s, "forward_dynamics", q, v, tau, 2 * vdot)
+    assert by_q.shape == q.shape and by_v.shape == v.shape and by_tau.shape == v.shape
+    agree(np.sum(by_q * s.rate(q, np.broadcast_to(d, v.shape))), along(s, q, v, tau, d), 1e-7)
+
+
+def test_jax(states, agree):
+    jax = pytest.importorskip("jax", reason="JAX is not installed: pip install 'catena[jax]'")
+    jax.config.update("jax_enable_x64", True)
+    from catena.bridges.jax import dynamics
+
+    s, q, v, tau = states
+    f = dynamics(s)
+    agree(f(q, v, tau), s.forward_dynamics(q, v, tau), 1e-14)
+    expected = ambient.pulled(s, "forward_dynamics", q, v, tau, 2 * s.forward_dynamics(q, v, tau))
+    found = jax.grad(lambda *x: (f(*x) ** 2).sum(), argnums=(0, 1, 2))(q, v, tau)
+    each = jax.jit(jax.vmap(jax.grad(lambda *x: (f(*x) ** 2).sum(), argnums=(0, 1, 2))))(q, v, tau)
+    for a, b, c in zip(expected, found, each):
+        agree(b, a, 1e-12)
+        agree(c, a, 1e-12)
+
+
+def test_torch(states, agree):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'catena[torch]'")
+    from catena.bridges.torch import dynamics
+
+    s, q, v, tau = states
+    f = dynamics(s)
+    given = [torch.tensor(x, requires_grad=True) for x in (q, v, tau)]
+    vdot = f(*given)
+    (vdot**2).sum().backward()
+    expected = ambient.pulled(s, "forward_dynamics", q, v, tau, 2 * s.forward_dynamics(q, v, tau))
+    for a, b in zip(expected, given):
+        agree(b.grad.numpy(), a, 1e-12)
+
+
+def test_unknown_functions_are_named(states):
+    with pytest.raises(ct.CatenaError, match="forward_dynamics"):
+        ambient.checked(states[0], "backward_dynamics", ())

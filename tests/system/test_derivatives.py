@@ -1,0 +1,215 @@
+"""Derivatives of dynamics against differences, against each other's ways, and against Pinocchio's."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import catena as ct
+from benchmarks.peers.pinocchio_model import to_pinocchio
+from benchmarks.states import closed_states, random_states
+from catena.mechanism.generators import arm7, four_bar, random_mechanism, spatial_four_bar
+from catena.system.derivatives import has_lanes
+
+
+def differences(f, n, h=2e-3):
+    """The derivative (..., n) of f at zero by differences of sixth order; f takes arrays (n,)."""
+    columns = []
+    for e in np.eye(n):
+        d = [f(k * h * e) - f(-k * h * e) for k in (1, 2, 3)]
+        columns.append((45.0 * d[0] - 9.0 * d[1] + d[2]) / (60.0 * h))
+    return np.stack(columns, axis=-1)
+
+
+def allowed(system, q):
+    """A basis (nv, d) of the velocities that keep the loops closed."""
+    _, sigma, Vt = np.linalg.svd(system.closure_jacobian(q))
+    return Vt[np.count_nonzero(sigma > 1e-9 * sigma[0]) :].T
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_trees_of_all_kinds_against_differences(seed, mixed, agree):
+    mechanism = mixed(seed, bodies=8)
+    s = mechanism.system()
+    q, v, tau, vdot = random_states(s, 2, seed)
+    wrench = np.random.default_rng(seed).normal(size=6)
+    f_ext = {list(mechanism.bodies)[-1]: wrench}
+
+    def inverse(q, v, vdot):
+        return s.inverse_dynamics(q, v, vdot, f_ext=f_ext)
+
+    dq, dv, da = s.inverse_dynamics_derivatives(q, v, vdot, f_ext=f_ext)
+    agree(dq, differences(lambda x: inverse(s.integrate(q, np.tile(x, (2, 1))), v, vdot), s.nv), 1e-8)
+    agree(dv, differences(lambda x: inverse(q, v + x, vdot), s.nv, 0.1), 1e-8)
+    agree(da, s.mass_matrix(q), 1e-13)
+    dq, dv, dtau = s.forward_dynamics_derivatives(q, v, tau, f_ext=f_ext)
+    moved = differences(
+        lambda x: s.forward_dynamics(s.integrate(q, np.tile(x, (2, 1))), v, tau, f_ext=f_ext), s.nv
+    )
+    agree(dq, moved, 1e-8)
+    agree(dv, differences(lambda x: s.forward_dynamics(q, v + x, tau, f_ext=f_ext), s.nv, 0.1), 1e-8)
+    agree(dtau, np.linalg.inv(s.mass_matrix(q)), 1e-10)
+
+
+def test_friction_and_base_acceleration_against_differences(agree):
+    m = ct.Mechanism("rubbing", gravity=(0, 0, -9.81))
+    m.add_body("a", mass=1.0, com=(0.3, 0, 0), inertia=0.1)
+    m.add_body("b", mass=0.7, com=(0.2, 0, 0.1), inertia=0.05)
+    m.add_joint("J", "ground", "a", ct.Revolute("y"), damping=0.3, friction=0.2)
+    m.add_joint("K", "a", "b", ct.Revolute("z"), in_parent=ct.Pose(p=(1, 0, 0)), damping=0.1, friction=0.4)
+    s = m.system()
+    q, v, tau = np.array([0.3, -0.5]), np.array([4e-4, 0.7]), np.array([0.5, 0.1])
+    base = np.array([0.1, 0.2, -0.3, 1.0, -2.0, 0.5])
+    dq, dv, _ = s.forward_dynamics_derivatives(q, v, tau, base_acceleration=base)
+    agree(dq, differences(lambda x: s.forward_dynamics(q + x, v, tau, base_acceleration=base), 2, 1e-3), 1e-9)
+    agree(dv, differences(lambda x: s.forward_dynamics(q, v + x, tau, base_acceleration=base), 2, 2e-5), 1e-8)
+
+
+def test_far_from_the_ground_nothing_is_lost(agree):
+    m = ct.Mechanism("flyer")
+    m.add_body("base", mass=3.0, com=(0.1, 0, 0), inertia=(0.3, 0.4, 0.5))
+    m.add_body("arm", mass=1.0, com=(0.5, 0, 0.1), inertia=(0.1, 0.2, 0.3))
+    m.add_joint("F", "ground", "base", ct.Free())
+    m.add_joint("J", "base", "arm", ct.Revolute("y"), in_parent=ct.Pose(p=(0.2, 0.1, 0)))
+    s = m.system()
+    q, v, tau, _ = random_states(s, 1)
+    far = q.copy()
+    far[:, :3] += 1e6
+    for near, there in zip(
+        s.forward_dynamics_derivatives(q, v, tau), s.forward_dynamics_derivatives(far, v, tau)
+    ):
+        agree(there, near, 1e-9)
+
+
+def test_plain_numbers_give_the_same(mixed, agree):
+    s = mixed(1, bodies=5).system()
+    q, v, tau, _ = random_states(s, 2)
+    compiled = s.forward_dynamics_derivatives(q, v, tau)
+    with ct.plain_numbers():
+        plain = s.forward_dynamics_derivatives(q, v, tau)
+    for a, b in zip(compiled, plain):
+        agree(a, b, 1e-11)
+
+
+@pytest.mark.parametrize("states", [1, 3, 4, 9, 257])
+def test_batches_of_any_size_are_the_single_states(states, agree):
+    s = arm7().system()
+    q, v, tau, _ = random_states(s, states)
+    together = s.forward_dynamics_derivatives(q, v, tau)
+    for k in (0, states - 1):
+        for whole, one in zip(together, s.forward_dynamics_derivatives(q[k], v[k], tau[k])):
+            assert one.shape == (7, 7)
+            agree(whole[k], one, 1e-13)
+
+
+def test_results_go_where_they_are_told_to(agree):
+    s = random_mechanism(3, 6, ["Revolute"]).system()
+    q, v, tau, vdot = random_states(s, 5)
+    for call, x in ((s.forward_dynamics_derivatives, tau), (s.inverse_dynamics_derivatives, vdot)):
+        expected = call(q, v, x)
+        out = [np.full((5, s.nv, s.nv), 7.0) for _ in range(3)]
+        found = call(q, v, x, out=out)
+        for a, b, c in zip(expected, found, out):
+            assert b is c or np.shares_memory(b, c)
+            agree(c, a, 1e-14)
+    with pytest.raises(ct.StateError, match="shape"):
+        s.forward_dynamics_derivatives(q, v, tau, out=[np.zeros((4, s.nv, s.nv))] * 3)
+    with pytest.raises(ct.StateError, match="three"):
+        s.forward_dynamics_derivatives(q, v, tau, out=[np.zeros((5, s.nv, s.nv))])
+
+
+def test_pinocchio_has_the_same_derivatives(agree):
+    mechanism = random_mechanism(11, 7, ["Revolute", "Prismatic"])
+    s = mechanism.system()
+    model, to = to_pinocchio(mechanism)
+    data = model.createData()
+    q, v, tau, vdot = random_states(s, 3)
+    forward, inverse = s.forward_dynamics_derivatives(q, v, tau), s.inverse_dynamics_derivatives(q, v, vdot)
+    their_q, their_v = to.configuration(q), to.velocity(q, v)
+    # Joints may come in another order; unit velocities tell which.
+    order = to.velocity(q[:1].repeat(s.nv, 0), np.eye(s.nv))
+    for k in range(3):
+        found = pin.computeABADerivatives(model, data, their_q[k], their_v[k], to.effort(q, v, tau)[k])
+        for ours, theirs in zip(forward, found):
+            agree(ours[k], order @ theirs @ order.T, 1e-9)
+        found = pin.computeRNEADerivatives(
+            model, data, their_q[k], their_v[k], to.acceleration(q, v, vdot)[k]
+        )
+        for ours, theirs in zip(inverse[:2], found[:2]):
+            agree(ours[k], order @ theirs @ order.T, 1e-9)
+
+
+def ball_loop():
+    """A crank, a coupler on a ball and a slider on a universal joint: a spatial loop without redundant constraints."""
+    m = ct.Mechanism("slider crank", gravity=(1.0, 2.0, -9.0))
+    m.add_body("crank", mass=1.0, com=(0.1, 0, 0.05), inertia=(0.02, 0.03, 0.04))
+    m.add_body("coupler", mass=0.8, com=(0.4, 0.1, 0), inertia=(0.01, 0.05, 0.05))
+    m.add_body("slider", mass=0.5, com=(0, 0, 0.1), inertia=0.02)
+    m.add_joint("A", "ground", "crank", ct.Revolute("z"))
+    m.add_joint("U", "crank", "coupler", ct.Universal("y", "z"), in_parent=ct.Pose(p=(0.3, 0, 0.1)))
+    m.add_joint("P", "ground", "slider", ct.Prismatic("x"), in_parent=ct.Pose(p=(1.0, 0.1, 0)))
+    m.add_joint("B", "coupler", "slider", ct.Spherical(), in_parent=ct.Pose(p=(0.8, 0, 0)))
+    return m
+
+
+LOOPS = {"redundant": four_bar, "redundant in space": spatial_four_bar, "in space": ball_loop}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_against_differences_of_the_closed_mechanism(name, agree):
+    s = LOOPS[name]().system()
+    assert has_lanes(s.plan)
+    # More states than lanes, so that one block of them follows another.
+    q, v, tau, _ = closed_states(s, 9, spread=0.2)
+    dq, dv, dtau = s.forward_dynamics_derivatives(q, v, tau)
+    found, _ = s.responder.respond(q, v, tau, acting=False)
+    for k in (0, 8):
+        N = allowed(s, q[k])
+        d = N.shape[1]
+
+        def closed(x, k=k, N=N):
+            return s.project(s.integrate(q[k], N @ x), held=[])
+
+        def state(x, k=k, closed=closed):
+            return s.project(closed(x), v[k])
+
+        # Where constraints are redundant, a velocity must stay one of the closed mechanism.
+        steps = differences(lambda x: s.difference(q[k], closed(x)), d)
+        rates = differences(lambda x: state(x)[1], d)
+        moved = differences(lambda x: s.forward_dynamics(*state(x), tau[k], method="kkt"), d)
+        agree(dq[k] @ steps + dv[k] @ rates, moved, 1e-8)
+        faster = differences(lambda x: s.forward_dynamics(q[k], v[k] + N @ x, tau[k], method="kkt"), d, 0.1)
+        agree(dv[k] @ N, faster, 1e-8)
+        pushed = differences(lambda x: s.forward_dynamics(q[k], v[k], tau[k] + x, method="kkt"), s.nv, 1.0)
+        agree(dtau[k], pushed, 1e-8)
+        if "redundant" not in name:
+            for lanes, other in zip((dq, dv, dtau), (found.by_q, found.by_v, found.by_tau)):
+                agree(lanes, other, 1e-9)
+
+
+def test_loops_that_lanes_do_not_know_take_the_other_way(agree):
+    """A loop that a universal joint closes, whose constraints turn with it, and that rubs."""
+    m = ball_loop()
+    s = m.system(cut=["U"])
+    assert s.loops == ("U",) and not has_lanes(s.plan)
+    q, v, tau, _ = closed_states(s, 2, spread=0.2)
+    dq, dv, dtau = s.forward_dynamics_derivatives(q, v, tau)
+    agree(
+        dq[0],
+        differences(lambda x: s.forward_dynamics(s.integrate(q[0], x), v[0], tau[0], method="kkt"), s.nv),
+        1e-7,
+    )
+    agree(
+        dtau[0],
+        differences(lambda x: s.forward_dynamics(q[0], v[0], tau[0] + x, method="kkt"), s.nv, 1.0),
+        1e-8,
+    )
+
+
+def test_energies_poses_and_closure_have_derivatives(agree):
+    """By the same names: joint forces are the derivatives of energies, Jacobians those of poses and closure."""
+    s = four_bar().system()
+    q = s.assemble({"A": 0.4})
+    rest = np.zeros(s.nv)
+    agree(differences(lambda x: s.potential_energy(s.integrate(q, x)), s.nv), s.bias_force(q, rest), 1e-9)
+    opening = differences(lambda x: s.closure(s.integrate(q, x))[0], s.nv)
+    agree(opening, s.closure_jacobian(q), 1e-9, scale=1.0)
