@@ -20,6 +20,8 @@ import pytest
 
 import catena as ct
 from catena.formats.mjcf.equalities import CONNECT, WELD
+from catena.formats.source import Source
+from catena.formats.toml import read, write
 
 pytestmark = pytest.mark.slow
 ROUNDING = 2.0**-52
@@ -46,14 +48,8 @@ def loaded(file: Path, **options) -> ct.Mechanism:
 
 
 def without_friction(m: ct.Mechanism) -> ct.Mechanism:
-    """The bodies and joints alone, without damping and friction, which Pinocchio has not either."""
-    bare = ct.Mechanism(m.name, m.gravity)
-    for body in m.bodies.values():
-        if body.name != "ground":
-            bare.add_body(body.name, body.mass, body.com, body.inertia, physical=False)
-    for joint in m.joints.values():
-        bare.add_joint(joint.name, joint.parent, joint.child, joint.kind, joint.in_parent, joint.in_child)
-    return bare
+    """The mechanism after a way through a native file, without the damping and friction that Pinocchio has not."""
+    return read(re.sub(r"(?m)^(damping|friction) = .*\n", "", write(m, "")), Source("m.toml"))
 
 
 def close(own, theirs, size, condition=1.0):

@@ -198,6 +198,36 @@ def test_ghosts_clouds_traces_and_following(open_page, tmp_path):
     np.testing.assert_allclose(moved, way[1] - way[0], atol=1e-3)
 
 
+PARTS = """() => { const p = catena.catena, { scene } = p.segment_at(p.data.segments, p.time);
+  return p.data.scenes[scene].parts.map((part) => part[0]); }"""
+
+
+def test_a_structure_change_is_shown_as_it_happens(open_page, tmp_path):
+    """Each segment has its own scene; the player shows the one that its time belongs to."""
+    m = generators.four_bar()
+    s = m.system()
+    q = s.assemble({"A": 0.5})
+    before = ct.simulate(s, q, s.velocity(q, {"A": 2.0}), 0.3, integrator="rk4", step=5e-3)
+    cut = m.detach("C").system()
+    after = ct.simulate(
+        cut, np.concatenate([before[name][-1] for name in cut.joints]), None, 0.3, integrator="rk4", step=5e-3
+    )
+    run = ct.SegmentedTrajectory((before, after.shifted(0.3)))
+    run.save_html(tmp_path / "cut.html")
+    page = open_page((tmp_path / "cut.html").as_uri())
+    parts = {}
+    for t in (0.15, 0.45, 0.15):
+        page.evaluate(f"catena.catena.set_time({t})")
+        _, poses = drawn(page)
+        part, state, _ = run.at(t)
+        for name, pose in part.system.body_poses(state).items():
+            np.testing.assert_allclose(poses[name][:3], pose[:3, 3], atol=1e-3)
+        parts[t] = page.evaluate(PARTS)
+    assert "C" in parts[0.15] and "C" not in parts[0.45]
+    page.get_by_label("play (space)").click()
+    page.wait_for_function("() => catena.catena.time > 0.32", timeout=60_000)
+
+
 def test_a_report_has_a_player_and_asks_nobody(open_page, tmp_path):
     run = fall(generators.four_bar(), {"A": 0.5}, duration=0.3)
     run.report(tmp_path / "report.html")

@@ -271,3 +271,25 @@ def test_nothing_of_a_view_is_imported_before_it_is_made():
 
     code = "import sys, catena; sys.exit(any(n.startswith('catena.view') or n == 'http.server' for n in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_a_view_shows_itself_inside_a_notebook(bars, monkeypatch):
+    from types import ModuleType
+
+    displayed = []
+    shell = type("ZMQInteractiveShell", (), {})
+    notebook, display = ModuleType("IPython"), ModuleType("IPython.display")
+    notebook.get_ipython = shell
+    display.HTML, display.display = str, displayed.append
+    monkeypatch.setitem(__import__("sys").modules, "IPython", notebook)
+    monkeypatch.setitem(__import__("sys").modules, "IPython.display", display)
+    monkeypatch.setattr("webbrowser.open", lambda url: pytest.fail("no browser is opened"))
+    run = ct.simulate(bars, bars.assemble({"A": 0.3}), None, 0.1, integrator="rk4", step=1e-2)
+    with view(bars) as moved, view(run) as played:
+        moved.show()
+        played.show(height=300)
+        assert f'src="{moved.url}"' in displayed[0]
+        # A run is part of the notebook and needs no server.
+        assert (
+            "srcdoc=" in displayed[1] and "height: 300px" in displayed[1] and played.url not in displayed[1]
+        )

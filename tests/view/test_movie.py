@@ -185,3 +185,31 @@ def test_samples_too_far_apart_for_the_loops_are_shown_as_they_are():
         run.at(np.linspace(0.0, 1.0, 61))
     (segment,) = movie(run, forces=False, plots=False).segments
     assert set(segment.t) <= set(t) and segment.t[0] == 0.0 and segment.t[-1] == 1.0
+
+
+def test_a_structure_that_changes_has_a_segment_for_each(tmp_path):
+    """An arm whose elbow is locked on the way: scenes, poses, plots that pause, and a film."""
+    from PIL import Image
+
+    m = generators.chain(3, axes="y")
+    first = m.system()
+    joint = first.joints[1]
+    before = ct.simulate(first, first.neutral(), None, 0.3, integrator="rk4", step=5e-3)
+    second = m.lock(joint, at=before[joint][-1]).system()
+    q = second.assemble({name: before[name][-1] for name in second.joints})
+    after = ct.simulate(second, q, None, 0.3, integrator="rk4", step=5e-3).shifted(0.3)
+    run = ct.SegmentedTrajectory((before, after))
+    shown = movie(run)
+    assert [segment.scene.system for segment in shown.segments] == [first, second]
+    assert (0.3, "structure changes") in shown.events and shown.end == pytest.approx(0.6)
+    for segment, part in zip(shown.segments, run.segments, strict=True):
+        tip = segment.scene.bodies[-1]
+        np.testing.assert_allclose(segment.poses[0, -1, -1, :3], part.pose(tip)[-1, :3, 3], atol=1e-9)
+    angles = {curve.name: curve.values for curve in shown.panels[0].curves}
+    assert np.isnan(angles[joint][-1]) and np.isfinite(angles[joint][0])
+    run.save_html(tmp_path / "run.html")
+    run.save_video(tmp_path / "run.gif", size=(96, 72), rate=10, speed=0.5)
+    with Image.open(tmp_path / "run.gif") as film:
+        assert film.n_frames == 13
+    with run.view(show=False) as opened:
+        assert '"scene":1' in opened.html()

@@ -1,9 +1,9 @@
 """Derivatives of forward dynamics with loops, in lanes, from the accelerations and the wrenches of the loop joints.
 
-The equations H vdot + bias = tau + J^T lambda and c = J vdot + gamma = 0 are differentiated. In ground axes the wrench W
-of a loop joint is carried along by its child; the other body feels its opposite, so a relative step x turns the latter
-by x x W. The relative acceleration of the two sides, a_b - a_a - v_b x (v_b - v_a), changes along a component on the way
-to one of them by
+The equations H vdot + bias = tau + J^T lambda and c = J vdot + gamma = 0 are differentiated. In ground axes the
+wrench W of a loop joint is carried along by its child; the other body feels its opposite, so a relative step x turns
+the latter by x x W. The relative acceleration of the two sides, a_b - a_a - v_b x (v_b - v_a), changes along a
+component on the way to one of them by
 
     e + d x (v_a + v_b) - a_a x s + v_b x (v_a x s)   for a step,      e_v + s x (v_a + v_b)   for its velocity,
 

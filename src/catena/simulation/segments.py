@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from catena.errors import StateError, UnknownNameError
 from catena.given import real_array, shown
+from catena.hooks import hook
 from catena.simulation.audit import Audit
 from catena.simulation.trajectory import Found, Trajectory
 
@@ -156,6 +158,18 @@ class SegmentedTrajectory:
     def audit(self) -> tuple[Audit, ...]:
         """Check each segment; see `Trajectory.audit`."""
         return tuple(run.audit() for run in self.segments)
+
+    def view(self, **options: Any) -> Any:
+        """Play the motion in a browser or a notebook; see `Trajectory.view`."""
+        return hook("view")(self, **options)
+
+    def save_html(self, path: Any, **options: Any) -> None:
+        """Write one self-contained page that plays the motion; see `Trajectory.save_html`."""
+        hook("save_html")(self, path, **options)
+
+    def save_video(self, path: Any, **options: Any) -> None:
+        """Write the motion as a film; see `Trajectory.save_video`."""
+        hook("save_video")(self, path, **options)
 
     def _named(
         self, what: str, name: str, read: Callable[[Trajectory], np.ndarray], axes: int = 2

@@ -7,14 +7,13 @@ from typing import Any
 
 from catena.errors import FormatError
 from catena.formats.complete import file_path, write_complete
-from catena.simulation import Trajectory
-from catena.view.movie import movie
+from catena.view.movie import Motion, movie
 from catena.view.player import page
 
 PAGES = (".html", ".htm")
 
 
-def save_html(run: Trajectory, path: str | os.PathLike[str], **options: Any) -> None:
+def save_html(run: Motion, path: str | os.PathLike[str], **options: Any) -> None:
     """Write the page of a run: the motion in space and plots beside it. The file appears complete or not at all."""
     file = file_path(path)
     if file.suffix.lower() not in PAGES:

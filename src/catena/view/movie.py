@@ -1,7 +1,7 @@
 """What a player plays: segments in time, each with the scene of one structure and the poses of its bodies.
 
-A run has one segment today; a run whose structure changes has one for each structure, and nothing in a player knows
-the difference. Of a batch one motion is the main one and some others accompany it as a cloud; another run may go along
+A run of one structure has one segment, a run whose structure changes has one for each, and a player does not know the
+difference. Of a batch one motion is the main one and some others accompany it as a cloud; another run may go along
 as a ghost.
 """
 
@@ -17,13 +17,15 @@ from numpy.typing import NDArray
 from catena.errors import CatenaError, StateError
 from catena.given import shown
 from catena.mechanism.validation import known
-from catena.simulation import Trajectory
+from catena.simulation import SegmentedTrajectory, Trajectory
 from catena.view.arrows import Arrows, arrows_of
-from catena.view.plots.panels import AnyPanel, Panel, default_panels
+from catena.view.plots.panels import Panel, default_panels
+from catena.view.plots.segmented import segmented_panels
 from catena.view.quaternions import quaternions
 from catena.view.scene import Scene, scene
 
 Floats = NDArray[np.float64]
+Motion = Trajectory | SegmentedTrajectory
 
 RATE = 30.0
 """Frames a second, unless bodies turn too far between them."""
@@ -75,9 +77,9 @@ class Movie:
 
 
 def movie(
-    run: Trajectory,
+    run: Motion,
     *,
-    ghost: Trajectory | None = None,
+    ghost: Motion | None = None,
     traces: Iterable[str] | None = None,
     forces: bool = True,
     motion: int = 0,
@@ -90,31 +92,40 @@ def movie(
     mechanism, if they are few, unless given), `forces` adds arrows of reactions, actuators and applied wrenches,
     `motion` says which of a batch is the main one.
     """
-    if not isinstance(run, Trajectory):
+    if not isinstance(run, Trajectory | SegmentedTrajectory):
         raise StateError(f"movie shows a run, which {shown(run)} is not; give what ct.simulate returned.")
-    if ghost is not None and not isinstance(ghost, Trajectory):
+    if ghost is not None and not isinstance(ghost, Trajectory | SegmentedTrajectory):
         raise StateError(f"ghost is {shown(ghost)}; give another run, as ct.simulate returns it.")
     count = prod(run.batch)
     if isinstance(motion, bool) or not isinstance(motion, int | np.integer) or not 0 <= motion < count:
         raise StateError(f"motion is {shown(motion)}; the run has {count} motions, counted from 0.")
-    system = run.system
-    names = list(traces) if traces is not None else _few(system.mechanism.frames)
+    mechanism = run.segments[0].system.mechanism
+    names = list(traces) if traces is not None else _few(mechanism.frames)
+    there = {name: None for part in run.segments for name in part.system.plan.body_pose}
     for name in names:
-        known("frame or body", name, system.plan.body_pose, repr(system.mechanism.name))
-    main, others = _motions(run, int(motion))
-    segment = _segment(main, others, forces)
-    panels: Sequence[AnyPanel] = default_panels(main) if plots else ()
-    events = tuple((found.t, found.name) for found in run.events if _is_of(found.state, run.batch, motion))
+        known("frame or body", name, there, repr(mechanism.name))
+    parts = [_motions(part, int(motion)) for part in run.segments]
+    events = [(found.t, found.name) for found in run.events if _is_of(found.state, run.batch, motion)]
+    events += [(float(part.t[0]), "structure changes") for part in run.segments[1:]]
     return Movie(
-        title or system.mechanism.name,
-        (segment,),
-        () if ghost is None else (_segment(_motions(ghost, 0)[0], None, False),),
-        main.t,
-        tuple(panel for panel in panels if isinstance(panel, Panel) and panel.curves),
-        events,
+        title or mechanism.name,
+        tuple(_segment(main, others, forces) for main, others in parts),
+        ()
+        if ghost is None
+        else tuple(_segment(_motions(part, 0)[0], None, False) for part in ghost.segments),
+        np.concatenate([main.t for main, _ in parts]),
+        tuple(_panels([main for main, _ in parts])) if plots else (),
+        tuple(sorted(events)),
         tuple(names),
-        _pace(float(main.t[-1] - main.t[0])),
+        _pace(float(run.t[-1] - run.t[0])),
     )
+
+
+def _panels(runs: Sequence[Trajectory]) -> Iterable[Panel]:
+    """What is plotted beside a motion of one structure, or of several one behind the other."""
+    if len(runs) > 1:
+        return segmented_panels(SegmentedTrajectory(tuple(runs)))
+    return [panel for panel in default_panels(runs[0]) if isinstance(panel, Panel) and panel.curves]
 
 
 def still(scene_of: Scene, q: Floats, title: str) -> Movie:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from catena.simulation import Trajectory
 from catena.simulation.progress import Progress
 from catena.view import theme
 from catena.view.camera import camera as camera_from
-from catena.view.movie import SPEEDS, movie
+from catena.view.movie import SPEEDS, Motion, movie
 from catena.view.raster import Painter, Window, require_pillow
 from catena.view.scene import scene
 from catena.view.sites import joint_sites
@@ -33,7 +33,7 @@ MOST = 20_000
 
 
 def save_video(
-    run: Trajectory,
+    run: Motion,
     path: str | os.PathLike[str],
     *,
     size: tuple[int, int] = (640, 480),
@@ -93,31 +93,51 @@ def require_ffmpeg() -> Any:
 
 
 def _pictures(
-    run: Trajectory, motion: int, times: Floats, size: tuple[int, int], camera: Any, traces: list[str], clock: bool,
+    run: Motion, motion: int, times: Floats, size: tuple[int, int], camera: Any, traces: list[str], clock: bool,
     floor: bool | None,
 ) -> Iterator[Any]:  # fmt: skip
-    system = run.system
+    """The pictures at some times; a structure that changes has a painter for each."""
+    there = {name: None for part in run.segments for name in part.system.plan.body_pose}
     for name in traces:
-        known("frame or body", name, system.plan.body_pose, repr(system.mechanism.name))
-    q = _states(run, times).reshape(-1, len(times), system.nq)[motion]
-    shape = scene(system, q[0])
-    looking = shape.camera
-    if camera is not None:
-        elevation, azimuth = camera
-        sites = joint_sites(system.mechanism, system.body_poses(q[0]), system.loops)
-        looking = camera_from(system.mechanism.gravity, sites.values(), (float(elevation), float(azimuth)))
-    painter = Painter(shape, looking, floor)
-    found = system.body_poses(q)
-    poses = np.stack([np.broadcast_to(found[name], (len(times), 4, 4)) for name in shape.bodies], axis=1)
-    some = poses[np.unique(np.linspace(0, len(times) - 1, 40).round().astype(int))]
-    window = window_around(painter, some, size)
-    level = painter.level(some) if painter.has_floor else 0.0
-    ways = [found[name][:, :3, 3] for name in traces]
-    for k, t in enumerate(times):
-        image = painter.paint(poses[k], window, level, [way[: k + 1] for way in ways])
-        if clock:
-            _write(image, f"{t:.{2 if times[-1] >= 1.0 else 4}f} s")
-        yield image
+        known("frame or body", name, there, repr(run.segments[0].system.mechanism.name))
+    owners = np.searchsorted([part.t[0] for part in run.segments[1:]], times, side="right")
+    reels = [
+        _Reel(part, motion, times[owners == k], camera, traces, floor)
+        for k, part in enumerate(run.segments)
+        if np.any(owners == k)
+    ]
+    window = window_around([(reel.painter, reel.some) for reel in reels], size)
+    level = min((reel.painter.level(reel.some) for reel in reels if reel.painter.has_floor), default=0.0)
+    for reel in reels:
+        for k, t in enumerate(reel.times):
+            image = reel.painter.paint(reel.poses[k], window, level, [way[: k + 1] for way in reel.ways])
+            if clock:
+                _write(image, f"{t:.{2 if times[-1] >= 1.0 else 4}f} s")
+            yield image
+
+
+class _Reel:
+    """The part of a film that has one structure: a painter, and poses (times, bodies, 4, 4)."""
+
+    def __init__(
+        self, run: Trajectory, motion: int, times: Floats, camera: Any, traces: list[str], floor: bool | None
+    ) -> None:
+        system = run.system
+        q = _states(run, times).reshape(-1, len(times), system.nq)[motion]
+        shape = scene(system, q[0])
+        looking = shape.camera
+        if camera is not None:
+            elevation, azimuth = camera
+            sites = joint_sites(system.mechanism, system.body_poses(q[0]), system.loops)
+            looking = camera_from(
+                system.mechanism.gravity, sites.values(), (float(elevation), float(azimuth))
+            )
+        found = system.body_poses(q)
+        self.times = times
+        self.painter = Painter(shape, looking, floor)
+        self.poses = np.stack([np.broadcast_to(found[name], (len(q), 4, 4)) for name in shape.bodies], axis=1)
+        self.some = list(self.poses[np.unique(np.linspace(0, len(q) - 1, 40).round().astype(int))])
+        self.ways = [found[name][:, :3, 3] for name in traces if name in found]
 
 
 def _states(run: Trajectory, times: Floats) -> Floats:
@@ -129,8 +149,15 @@ def _states(run: Trajectory, times: Floats) -> Floats:
         return run.q[..., nearest, :]
 
 
+<<<<<<< HEAD
 def window_around(painter: Painter, poses: Floats, size: tuple[int, int]) -> Window:
     low, high = painter.seen(list(poses))
+=======
+def window_around(seen_by: Sequence[tuple[Painter, Sequence[Floats]]], size: tuple[int, int]) -> Window:
+    """The window that holds everything painters see at some poses (bodies, 4, 4), with a little room."""
+    boxes = np.array([painter.seen(poses) for painter, poses in seen_by])
+    low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
+>>>>>>> team/scene
     span = np.maximum(high - low, 1e-9)
     return Window(size, 0.5 * (low + high), float(np.min(0.9 * np.array(size) / span)))
 

@@ -72,7 +72,12 @@ class Plot {
     panel.curves.forEach((curve, k) => {
       if (this.hidden.has(k)) return;
       g.strokeStyle = hues[k % hues.length]; g.lineWidth = 1.5; g.setLineDash(curve.dashed ? [5, 3] : []); g.beginPath();
-      for (let i = 0; i < curve.values.length; i++) g.lineTo(X(panel.t[i]), Y(of(curve.values[i])));
+      // Where there is no number the line pauses.
+      let on = false;
+      for (let i = 0; i < curve.values.length; i++) {
+        const y = curve.values[i]; if (!Number.isFinite(y)) { on = false; continue; }
+        on ? g.lineTo(X(panel.t[i]), Y(of(y))) : g.moveTo(X(panel.t[i]), Y(of(y))); on = true;
+      }
       g.stroke();
     });
     g.restore(); this.cursor.style.top = `${top}px`; this.cursor.style.height = `${bottom - top}px`; this.X = X;
@@ -86,6 +91,6 @@ class Plot {
     const times = this.panel.t; let k = 0, j = times.length - 1;
     while (j - k > 1) { const m = (k + j) >> 1; if (times[m] <= t) k = m; else j = m; }
     const s = times[j] > times[k] ? Math.min(Math.max((t - times[k]) / (times[j] - times[k]), 0), 1) : 0;
-    this.values.forEach((value, c) => { const v = this.panel.curves[c].values; value.textContent = shown_number(+(v[k] + s * (v[j] - v[k])).toPrecision(3)); });
+    this.values.forEach((value, c) => { const v = this.panel.curves[c].values, x = s < 1e-9 ? v[k] : s > 1 - 1e-9 ? v[j] : v[k] + s * (v[j] - v[k]); value.textContent = Number.isFinite(x) ? shown_number(+x.toPrecision(3)) : ""; });
   }
 }
