@@ -89,11 +89,7 @@ def test_a_long_film_tells_its_progress(run, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("catena.simulation.progress.SILENT_FOR", 0.0)
     monkeypatch.setattr("catena.simulation.progress.EVERY", 0.0)
     run.save_video(tmp_path / "run.gif", size=(64, 48), rate=10, progress=True)
-<<<<<<< HEAD
-    assert re.search(r"100 %, t = 0\.\d+ s", capsys.readouterr().err)
-=======
     assert re.search(r"100 %.*t = 0\.\d+ s", capsys.readouterr().err)
->>>>>>> team/scene
 
 
 def test_a_line_drawing_names_every_joint_and_draws_every_body(tmp_path):

@@ -149,15 +149,10 @@ def _states(run: Trajectory, times: Floats) -> Floats:
         return run.q[..., nearest, :]
 
 
-<<<<<<< HEAD
-def window_around(painter: Painter, poses: Floats, size: tuple[int, int]) -> Window:
-    low, high = painter.seen(list(poses))
-=======
 def window_around(seen_by: Sequence[tuple[Painter, Sequence[Floats]]], size: tuple[int, int]) -> Window:
     """The window that holds everything painters see at some poses (bodies, 4, 4), with a little room."""
     boxes = np.array([painter.seen(poses) for painter, poses in seen_by])
     low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
->>>>>>> team/scene
     span = np.maximum(high - low, 1e-9)
     return Window(size, 0.5 * (low + high), float(np.min(0.9 * np.array(size) / span)))
 
