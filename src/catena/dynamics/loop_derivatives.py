@@ -20,8 +20,18 @@ to that is told as `doubt`. With the orthonormal rows Q, A = R Q, and Z = G^-1 Q
 from functools import lru_cache
 from typing import Any
 
-from catena.dynamics.forward_derivatives import INPUTS, OPTIONAL
-from catena.dynamics.inverse_derivatives import FIELDS, VIEWS, Table, change, gather, ground, keep, meet
+from catena.dynamics.inverse_derivatives import (
+    FIELDS,
+    INPUTS,
+    OPTIONAL,
+    VIEWS,
+    Table,
+    change,
+    gather,
+    ground,
+    keep,
+    meet,
+)
 from catena.dynamics.tree_factor import TreeFactor, runs
 from catena.kernels import (
     Algorithm,
@@ -174,7 +184,8 @@ class Orthonormal:
         self._Z = work.reserve(n * m)
         self._work = work
         tolerance, one = work.ground("bounds"), work.reserve(m)
-        rows, supports = constraints.J, []
+        rows = constraints.J
+        supports: list[set[int]] = []
         for r in range(m):
             support = sorted({k for c in constraints.touched[r] for k in work.above[c]})
             self._divide(factor, rows[r], support)

@@ -121,15 +121,16 @@ def sensitivities(
 
     options.setdefault("check", False)
     options.setdefault("progress", False)
-    control = {} if tau is None else {"control": push}
+    if tau is not None:
+        options["control"] = push
     if intervals is None:
-        steps = simulate(system, q, v, duration, **control, **options)
+        steps = simulate(system, q, v, duration, **options)
         assert not isinstance(steps, list)
         nodes = steps.t
     else:
         nodes = np.linspace(0.0, duration, intervals + 1)
     times = np.sort(np.concatenate([nodes, 0.5 * (nodes[1:] + nodes[:-1])]))
-    run = simulate(system, q, v, duration, samples=times, **control, **options)
+    run = simulate(system, q, v, duration, samples=times, **options)
     assert not isinstance(run, list)
     if len(run.t) != len(times) or times[-1] < duration * (1.0 - 1e-9):
         raise StateError(f"The run ended at {run.t[-1]} s, before the {duration} s that were asked for.")
