@@ -8,10 +8,10 @@ INSTALLED := .venv/.installed
 
 help:
 	@echo "make run         a machine tool falls and is caught: three simulations, with plots"
-	@echo "make test        ruff, mypy, import directions, tests that take seconds"
-	@echo "make slow        the tests that take longer"
+	@echo "make test        ruff, mypy, import directions, private names, tests that take seconds; some as another processor"
+	@echo "make slow        the tests that take longer, and all others as several processors"
 	@echo "make bench       speed side by side with other engines"
-	@echo "make lint        ruff, mypy and import directions only"
+	@echo "make lint        ruff, mypy, import directions and private names only"
 	@echo "make docs-check  run the Python blocks of the documentation"
 	@echo "make clean       remove .venv, caches and build products"
 
@@ -29,12 +29,15 @@ lint: $(INSTALLED)
 	$(BIN)/python -m ruff format --check --quiet .
 	$(BIN)/python -m mypy
 	$(BIN)/python tools/check_imports.py
+	$(BIN)/python tools/check_privates.py
 
 test: lint
 	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python tools/processors.py few
 
 slow: $(INSTALLED)
 	$(BIN)/python -m pytest -m slow
+	$(BIN)/python tools/processors.py all
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks

@@ -11,7 +11,7 @@ import catena as ct
 from benchmarks.peers.mujoco_model import to_mujoco
 from benchmarks.table import Comparison, Figure, comparison_table, figure_table
 from benchmarks.timing import best_of
-from catena.mechanism.generators import andrews, arm7, four_bar, n_four_bars
+from catena.mechanism.generators import arm7, driven_andrews, four_bar, n_four_bars
 
 SETTINGS: dict[str, Any] = {"integrator": "rk4", "step": 1e-3, "progress": False, "check": False}
 DURATION = 1.0
@@ -114,8 +114,8 @@ def _whole_runs() -> str:
         rounds=7,
     )["run"]  # fmt: skip
     warm = best_of({"run": lambda: ct.simulate(arm, q, v, 1e-3, **SETTINGS)}, rounds=50)["run"]
-    squeezer = andrews().system()
-    start = squeezer.assemble(squeezer.mechanism.initial.q)
+    squeezer = driven_andrews().system()
+    start = squeezer.neutral()
     rows = [
         Figure("a plain controller in dopri5, for each call", 1e6 * asked / (7 * run.steps), "us", "<= 25"),
         Figure("ct.simulate of one step on a warm system", 1e3 * warm, "ms", "<= 0.3"),

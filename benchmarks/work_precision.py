@@ -174,8 +174,7 @@ def star_exudyn(problem: Problem) -> list[Run]:
 
 def exudyn_runs(problem: Problem, model: Any) -> list[Run]:
     """Both of Exudyn's methods; of second order, they need more steps than the others."""
-    from benchmarks.peers.exudyn_runs import METHODS as methods
-    from benchmarks.peers.exudyn_runs import exudyn_run
+    from benchmarks.peers.exudyn_runs import METHODS as methods, exudyn_run
 
     return [
         exudyn_run(problem, model, method, 4 * count) for method in methods for count in problem.steps[:-1]

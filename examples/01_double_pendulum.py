@@ -15,6 +15,7 @@ from catena.simulation.audit import energy_balance
 HERE = Path(__file__).resolve()
 STARTS = {"level": np.radians([90.0, 0.0]), "high": np.radians([165.0, 0.0])}
 APART = 1e-6
+FILM = {"size": (320, 240), "rate": 12, "colours": 32, "progress": False}
 
 
 def main(arguments: list[str]) -> None:
@@ -47,6 +48,8 @@ def main(arguments: list[str]) -> None:
     save(energies(one, lost, balance.rest), folder / "energy.png")
     save(chaos(run.t, apart), folder / "chaos.png")
     save(paths(run), folder / "paths.png")
+    one.save_video(folder / "motion.gif", speed=2.0, traces=["lower"], **FILM)
+    print(f"    {folder / 'motion.gif'}")
 
 
 def motion(run: ct.Trajectory) -> Figure:

@@ -18,6 +18,7 @@ HERE = Path(__file__).resolve()
 SLIDES, TIPS = ("slide1", "slide2", "slide3"), ("tip1", "tip2", "tip3")
 KP, KI, KD = 800.0, 1000.0, 50.0  # (8.4) to (8.6), for slides [m] and tips [rad] alike
 RATE, DURATION, UP = 1000.0, 5.0, 0.25
+FILM = {"size": (320, 240), "rate": 12, "colours": 32, "progress": False}
 
 
 def main(arguments: list[str]) -> None:
@@ -63,6 +64,8 @@ def main(arguments: list[str]) -> None:
     targets = {", rounded targets": move, ", exact targets": exact}
     save(response(targets, UP, f"{told}, slides and tips (figure 8.4)"), folder / "move_slides_and_tips.png")
     save(response({"": slides}, UP, f"{told}, slides alone (figure 8.5)"), folder / "move_slides.png")
+    slides.save_video(folder / "motion.gif", speed=1.25, **FILM)
+    print(f"    {folder / 'motion.gif'}")
     # One page with everything about a run, to open in a browser.
     slides.report(folder / "move_slides.html", title=f"{told}, slides alone")
     print(f"    {folder / 'move_slides.html'}")

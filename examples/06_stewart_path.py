@@ -22,6 +22,7 @@ LEGS = [f"leg{k}" for k in range(1, 7)]
 LAP, DURATION, RATE = 4.0, 6.0, 250.0
 CRATE = 8.0  # [kg], the platform itself has 20
 GAINS = {"kp": 2e4, "ki": 8e4, "kd": 1.2e3}
+FILM = {"size": (320, 240), "rate": 12, "colours": 32, "progress": False}
 
 
 def main(arguments: list[str]) -> None:
@@ -49,6 +50,8 @@ def main(arguments: list[str]) -> None:
     save(legs(run.t, lengths, forces), folder / "legs.png")
     save(accuracy(runs, errors), folder / "errors.png")
     save(poses(run), folder / "poses.png")
+    run.save_video(folder / "motion.gif", speed=1.5, traces=["platform"], **FILM)
+    print(f"    {folder / 'motion.gif'}")
 
 
 def fly(path: PosePath) -> dict[str, ct.Trajectory]:

@@ -23,6 +23,7 @@ BEGIN, END, DURATION = 0.3, 1.2, 2.0  # [s]
 KP, KD, RATE = 400.0, 20.0, 500.0
 BACKPACK = 5.0  # [kg]
 GRIP = 0.6  # what a rubber foot holds on a dry floor: horizontal by vertical force
+FILM = {"size": (320, 240), "rate": 12, "colours": 32, "progress": False}
 
 
 def main(arguments: list[str]) -> None:
@@ -59,6 +60,8 @@ def main(arguments: list[str]) -> None:
     save(motion(run, z, wanted), folder / "rising.png")
     save(pressing(run.t, feet), folder / "feet.png")
     save(limits(times, least), folder / "how_fast.png")
+    run.save_video(folder / "motion.gif", speed=1.0, **FILM)
+    print(f"    {folder / 'motion.gif'}")
 
 
 def rising(s: ct.System) -> tuple[JointPath, np.ndarray]:

@@ -22,6 +22,7 @@ ARMS = (1, 2)
 SQUEEZE = 40.0  # [N]
 KNOWN, MORE = 10.0, 1.0  # what the arms know of the object, and what is in it [kg]
 KP, KD, RATE, DURATION = 2000.0, 60.0, 500.0, 4.5
+FILM = {"size": (320, 240), "rate": 12, "colours": 32, "progress": False}
 
 
 def main(arguments: list[str]) -> None:
@@ -60,6 +61,8 @@ def main(arguments: list[str]) -> None:
     save(way(run.t, asked, reached, miss), folder / "path.png")
     save(torques(run), folder / "torques.png")
     save(sharing(run.t, hands, felt, t, leaning), folder / "forces.png")
+    run.save_video(folder / "motion.gif", speed=1.5, **FILM)
+    print(f"    {folder / 'motion.gif'}")
 
 
 def carrying(s: ct.System) -> TaskPath:

@@ -19,6 +19,7 @@ from pathlib import Path
 ORDER = (
     "errors",
     "given",
+    "hooks",
     "spatial",
     "joints",
     "forces",

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import catena as ct
-from catena.mechanism.generators import andrews, four_bar, hslm, stewart
-from catena.mechanism.generators.andrews import DRIVE, SPRING_LENGTH, SPRING_STIFFNESS
+from catena.mechanism.generators import driven_andrews, four_bar, hslm, stewart
 
 
 def double_pendulum() -> ct.Mechanism:
@@ -39,14 +38,6 @@ def driven_stewart() -> ct.Mechanism:
     for k in range(1, 7):
         m.add_actuator(f"motor{k}", f"leg{k}", limits=500.0)
     m.add_wrench("load", "platform", force=(0, 0, -200))
-    return m
-
-
-def driven_andrews() -> ct.Mechanism:
-    """Andrews' squeezing mechanism with its spring and its drive, at rest where the benchmark starts."""
-    m = andrews()
-    m.add_spring_between("spring", "C", "D", stiffness=SPRING_STIFFNESS, rest_length=SPRING_LENGTH)
-    m.add_wrench("drive", "K1", moment=(0, 0, DRIVE))
     return m
 
 

@@ -5,7 +5,7 @@ from math import pi
 
 import pytest
 
-from catena.cli.assignments import assignment, by_name, count, positive, vector
+from catena.cli.parsing import assignment, by_name, count, positive, vector
 
 
 @pytest.mark.parametrize(

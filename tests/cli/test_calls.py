@@ -2,8 +2,8 @@
 
 import pytest
 
-from catena.cli.calls import read_call
-from catena.cli.faults import UsageError
+from catena.cli.console import UsageError
+from catena.cli.models import read_call
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from catena.cli import gallery
-from catena.cli.completion import SHELLS
+from catena.cli.models import gallery_names
+from catena.cli.parsing import SHELLS
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -16,10 +16,13 @@ def test_scripts_name_commands_models_integrators_and_demos(catena, shell):
     for word in (
         "run",
         "info",
+        "check",
+        "convert",
+        "schema",
         "demo",
         "models",
         "completion",
-        *gallery.names(),
+        *gallery_names(),
         "dop853",
         "baumgarte",
         "pendulum",
@@ -57,6 +60,10 @@ def test_bash_completes_commands_models_files_and_names(catena, tmp_path):
         "completion",
         "count",
         "critical-path",
+        "view",
+        "check",
+        "convert",
+        "schema",
     }
     assert completed(script, "catena", "info", "four_") == {"four_bar", "four_link_chain"}
     assert {"robot.toml", "arm.py", "models", "stewart"} <= completed(script, "catena", "run", "")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from catena.cli.demos import DEMOS
+from catena.cli.commands.demo import DEMOS
 
 
 def test_demos_are_listed_with_a_line_each(catena):

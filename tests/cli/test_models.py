@@ -2,26 +2,25 @@
 
 import pytest
 
-from catena.cli import gallery
-from catena.cli.faults import UsageError
-from catena.cli.models import resolve
+from catena.cli.console import UsageError
+from catena.cli.models import gallery_about, gallery_names, gallery_signature, resolve
 from catena.errors import FormatError
 from catena.joints import Prismatic
 from catena.mechanism import Mechanism, generators
 
 
-@pytest.mark.parametrize("name", gallery.names())
+@pytest.mark.parametrize("name", gallery_names())
 def test_every_name_of_the_gallery_makes_a_mechanism_and_has_a_sentence(name):
     mechanism = resolve(name)
     assert isinstance(mechanism, Mechanism)
     assert len(mechanism.joints) > 0
-    assert gallery.signature(name).startswith(name)
-    assert 10 < len(gallery.about(name)) < 250
-    assert "=" in gallery.signature(name) or "(" not in gallery.signature(name)
+    assert gallery_signature(name).startswith(name)
+    assert 10 < len(gallery_about(name)) < 250
+    assert "=" in gallery_signature(name) or "(" not in gallery_signature(name)
 
 
 def test_the_gallery_leaves_out_generators_of_other_things():
-    assert set(generators.__all__) - set(gallery.names()) == {"add_arm", "random_kind"}
+    assert set(generators.__all__) - set(gallery_names()) == {"add_arm", "random_kind"}
 
 
 def test_arguments_reach_the_generator():
@@ -65,7 +64,7 @@ def test_a_file_may_import_what_lies_beside_it(tmp_path):
     assert resolve(f"{file}:make").frames["tip"].pose.p[0] == 0.25
 
 
-def test_a_model_file_may_use_joint_kinds_that_lie_beside_it(tmp_path):
+def test_a_model_file_may_use_joint_kinds_that_lie_beside_it_and_are_allowed(tmp_path):
     (tmp_path / "kinds_beside.py").write_text(
         "from dataclasses import dataclass\nfrom catena.joints import Prismatic\n"
         "@dataclass(frozen=True)\nclass Rail(Prismatic):\n    pass\n"
@@ -76,7 +75,10 @@ def test_a_model_file_may_use_joint_kinds_that_lie_beside_it(tmp_path):
     m.save(tmp_path / "cart.toml")
     text = (tmp_path / "cart.toml").read_text().replace('"prismatic"', '"kinds_beside:Rail"')
     (tmp_path / "cart.toml").write_text(text.replace('axis = "x"', 'arguments = { axis = "x" }'))
-    assert type(resolve(str(tmp_path / "cart.toml")).joints["rail"].kind).__name__ == "Rail"
+    with pytest.raises(FormatError, match="nothing is imported"):
+        resolve(str(tmp_path / "cart.toml"))
+    mechanism = resolve(str(tmp_path / "cart.toml"), kinds=["kinds_beside:Rail"])
+    assert type(mechanism.joints["rail"].kind).__name__ == "Rail"
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
+from catena.cli.console import Exit
 from catena.cli.controls import BUILT_IN
 from catena.cli.entry import program
-from catena.cli.faults import Exit
 from catena.simulation.drift import NAMES as DRIFTS
 from catena.simulation.methods import INTEGRATORS
 
@@ -14,8 +14,8 @@ OPTION = re.compile(r"(?<![\w-])--[a-z]+")
 
 
 def test_every_option_is_explained_and_no_other(catena):
-    parser, commands = program()
-    texts = [parser.format_help(), *(catena(name, "--help").out for name in commands.names)]
+    commands = program()
+    texts = [commands.program.format_help(), *(catena(name, "--help").out for name in commands.names)]
     options = {option for text in texts for option in OPTION.findall(text)}
     assert set(OPTION.findall(PAGE)) == options
 

@@ -57,7 +57,7 @@ def given_states(s, count, seed=0):
 
 
 def accelerations(s, dynamics, q, v, tau, **more):
-    return s._evaluator.evaluate(dynamics, {"q": q, "qd": v, "given": tau, **more}, forces=s.elements.placed)
+    return s.evaluator.evaluate(dynamics, {"q": q, "qd": v, "given": tau, **more}, forces=s.elements.placed)
 
 
 def test_trees_feel_forces_of_all_kinds_as_joint_forces_and_wrenches(agree):
@@ -158,7 +158,7 @@ def test_friction_of_joints_is_counted_and_not_felt_twice(loops, agree):
     dynamics = with_forces(loop_elimination(columns_for(s.plan)) if loops else articulated_body, count=True)
     assert not s.elements.placed and len(s.elements.frictions) == (4 if loops else 3)
     counted, bare = (
-        s._evaluator.evaluate(dynamics, {"q": q, "qd": v, "given": tau}, forces=forces)
+        s.evaluator.evaluate(dynamics, {"q": q, "qd": v, "given": tau}, forces=forces)
         for forces in (s.elements.frictions, ())
     )
     assert np.array_equal(counted["qdd"], bare["qdd"])
@@ -235,10 +235,10 @@ def test_a_step_on_the_whole_state_tells_wrenches(agree):
     q, v, tau = given_states(s, 4)
     wrench = np.stack([q[:, 0], 0 * q[:, 0], 2 * v[:, 1], v[:, 0], 3.0 + 0 * q[:, 0], q[:, 2]], axis=1)
     given = {"q": q, "qd": v, "given": tau, "force_inputs": np.zeros(6)}
-    expected = s._evaluator.evaluate(base, given | {"force_inputs": wrench}, forces=forces)["qdd"]
-    agree(s._evaluator.evaluate(lawful, given, forces=forces)["qdd"], expected, 1e-12)
+    expected = s.evaluator.evaluate(base, given | {"force_inputs": wrench}, forces=forces)["qdd"]
+    agree(s.evaluator.evaluate(lawful, given, forces=forces)["qdd"], expected, 1e-12)
     with plain_numbers():
-        agree(s._evaluator.evaluate(lawful, given, forces=forces)["qdd"], expected, 1e-11)
+        agree(s.evaluator.evaluate(lawful, given, forces=forces)["qdd"], expected, 1e-11)
 
 
 def test_a_force_within_one_rigid_piece_moves_nothing_but_is_told(agree):
@@ -372,7 +372,7 @@ def test_inverse_dynamics_with_forces_gives_back_what_forward_dynamics_was_given
         optional=forward.optional, rewritten=frozenset({"tau"}),
     )  # fmt: skip
     # Forces at joints are not among the wrenches that a body passes on, so they are taken off by hand.
-    found = s._evaluator.evaluate(backward, {"q": q, "qd": v, "qdd": vdot}, forces=s.elements.placed)["tau"]
+    found = s.evaluator.evaluate(backward, {"q": q, "qd": v, "qdd": vdot}, forces=s.elements.placed)["tau"]
     agree(found - s.element_forces(q, v).tau, tau, 1e-9, np.abs(found).max())
 
 

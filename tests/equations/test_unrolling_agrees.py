@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.dynamics.closed.elimination import is_trusted
+from catena.dynamics.closed.certified_elimination import is_trusted
 from catena.dynamics.loop_elimination import columns_for, loop_elimination
 from catena.joints import Sdof
 from catena.mechanism.generators import arm7, four_bar, nested_loops, random_mechanism, stewart, walker
@@ -128,7 +128,7 @@ def check_loops(system, seed, agree, closed_states_of):
         agree(position, expected[0], ROUNDING, scale=1.0)
         agree(velocity, expected[1], ROUNDING, scale=float(np.abs(v).max(initial=1.0)))
     e = system.equations("forward_dynamics")
-    found = system._evaluator.evaluate(
+    found = system.evaluator.evaluate(
         loop_elimination(columns_for(system.plan)), {"q": q, "qd": v, "tau": tau}, finite=False
     )
     trusted = is_trusted(*(found[name][:, 0] for name in ("defect", "change", "before", "size")))
@@ -142,7 +142,7 @@ def conditioning(system, q):
     and at least 1."""
     from catena.dynamics.closed.motion_problem import motion_problem
 
-    problem = motion_problem(system._evaluator, q)
+    problem = motion_problem(system.evaluator, q)
     sigma = np.linalg.svd(problem.scaled[0], compute_uv=False)
     rank = int(problem.rank[0])
     return max(1.0, float(sigma[0] / sigma[rank - 1])) if rank else 1.0

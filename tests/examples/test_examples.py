@@ -22,7 +22,7 @@ def run(example: Path, folder: Path) -> str:
         capture_output=True,
         text=True,
         env=environment,
-        timeout=300,
+        timeout=900,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

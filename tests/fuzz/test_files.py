@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import catena as ct
+from catena.formats.source import Source
 from catena.formats.toml import read, write
 from tests.fuzz.builder import built
 from tests.fuzz.watching import ROOT, faults
@@ -35,7 +36,8 @@ KEYS = [
     "name", "mass", "com", "inertia", "kind", "axis", "pitch", "parent", "child", "in_parent", "in_child",
     "damping", "friction", "limits", "limit_stiffness", "limit_damping", "actuated", "locked_at", "body",
     "pose", "joint", "components", "gear", "stiffness", "rest", "between", "rest_length", "frame", "moment",
-    "force", "axes", "gravity", "format", "q", "v", "motions", "normal", "axis1", "axis2", "arguments",
+    "force", "axes", "gravity", "format", "q", "v", "motions", "normal", "axis1", "axis2", "arguments", "density",
+    "physical", "visual", "collision", "armature", "velocity_limit", "include", "repeat", "chain", "coupling", "ground",
     "unknown", '""', '"a.b"', "a.b.c",
 ]  # fmt: skip
 DEEP = [
@@ -128,11 +130,11 @@ def check(seed: int) -> list[str]:
     else:
         text = spoiled(random, text)
     try:
-        mechanism = read(text, "model.toml")
+        mechanism = read(text, Source("model.toml"))
     except ct.FormatError as error:
-        if not str(error).startswith("model.toml"):
-            return [f"a fault does not begin with the file: {error}"]
-        return [f"a fault is told in {len(str(error))} letters"] if len(str(error)) > 3000 else []
+        return (
+            [] if str(error).startswith("model.toml") else [f"a fault does not begin with the file: {error}"]
+        )
     except Exception as error:
         return [f"reading ends in a {type(error).__name__}: {error}"]
     return used(mechanism, check)
@@ -141,7 +143,7 @@ def check(seed: int) -> list[str]:
 def used(mechanism: ct.Mechanism, check) -> list[str]:
     """What goes wrong with a mechanism that was read: it can be written, and planned and computed or refused."""
     check.doing = "writing"
-    again = read(write(mechanism, "again.toml"), "again.toml")
+    again = read(write(mechanism, "again.toml"), Source("again.toml"))
     if list(again.joints) != list(mechanism.joints):
         return ["what was written is not what was read"]
     try:

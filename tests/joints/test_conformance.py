@@ -11,6 +11,7 @@ from catena.joints import (
     Flipped,
     JointKind,
     Planar,
+    Reduced,
     Revolute,
     Sdof,
     Spherical,
@@ -66,7 +67,29 @@ def test_flipped_sdof_keeps_the_contract(motions):
 def test_every_built_in_kind_has_an_example():
     known = {type(kind) for kind in KINDS}
     built_in = {c for c in JointKind.__subclasses__() if c.__module__.startswith("catena.joints.")}
-    assert built_in - {Flipped} == known
+    assert built_in - {Flipped, Reduced} == known
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.nv < 6], ids=repr)
+def test_a_reduced_kind_moves_as_the_whole_one_and_keeps_a_part_of_what_it_resists(kind):
+    rng = np.random.default_rng(7)
+    kind = kind.canonical()[1]  # as plans have it
+    whole = kind.constraint_space(kind.neutral()).n
+    for k in range(whole + 1):
+        kept = rng.normal(size=(whole, k))
+        reduced = Reduced(kind, tuple(map(tuple, kept.tolist())), k)
+        again = reduced.with_params(reduced.params())
+        np.testing.assert_allclose(again.params(), reduced.params(), atol=1e-15)
+        assert again.signature == reduced.signature and reduced.signature[:2] == ("Reduced", k)
+        q, v = kind.integrate(kind.neutral(), rng.uniform(-1, 1, kind.nv)), rng.uniform(-1, 1, kind.nv)
+        space = reduced.constraint_space(q).array
+        np.testing.assert_allclose(space, kind.constraint_space(q).array @ kept, atol=1e-15)
+        np.testing.assert_array_equal(reduced.motion_space(q).array, kind.motion_space(q).array)
+        np.testing.assert_array_equal(reduced.bias(q, v).array, kind.bias(q, v).array)
+        X = reduced.transform(q)
+        found = reduced.transform(reduced.coordinates(X))
+        np.testing.assert_allclose([*found.entries()], [*X.entries()], atol=1e-9)
+        assert (reduced.resists_alike, reduced.moves_alike) == (kind.resists_alike, kind.moves_alike)
 
 
 def test_closed_derivatives_equal_the_derived_ones():

@@ -50,7 +50,7 @@ def test_control_laws_leave_nothing_behind(fresh_process, tmp_path):
 
 def whole_codes():
     gc.collect()
-    return sum(isinstance(x, engine.Code) and "whole" in x._addresses for x in gc.get_objects())
+    return sum(isinstance(x, engine.Code) and "whole" in x for x in gc.get_objects())
 
 
 def test_the_code_of_a_law_stays_as_long_as_somebody_can_use_it():
@@ -78,8 +78,8 @@ def test_the_code_of_a_law_stays_as_long_as_somebody_can_use_it():
 
 def test_units_are_bounded_and_those_in_use_stay(monkeypatch):
     """Evicted units are loaded again, and tapes that were built with them go on."""
-    monkeypatch.setattr(code, "_units", {})
-    monkeypatch.setattr(code, "_MOST_UNITS", 3)
+    monkeypatch.setattr(code, "units", {})
+    monkeypatch.setattr(code, "MOST_UNITS", 3)
     x = np.linspace(0.1, 0.7, 7)
 
     def compute(system):
@@ -92,7 +92,7 @@ def test_units_are_bounded_and_those_in_use_stay(monkeypatch):
         gc.collect()
         assert all(np.array_equal(a, b) for a, b in zip(first, again))
         assert all(np.array_equal(a, b) for a, b in zip(first, compute(old)))
-    assert len(code._units) <= 3
+    assert len(code.units) <= 3
 
 
 def test_code_that_is_dropped_is_removed_when_the_next_is_loaded():
@@ -102,8 +102,8 @@ def test_code_that_is_dropped_is_removed_when_the_next_is_loaded():
     assert loaded["f"] > 0
     engine.load_object("other", machine_code, ["f"])
     gc.collect()
-    waiting = len(engine._discarded)
+    waiting = len(engine.discarded)
     del loaded
-    assert len(engine._discarded) == waiting + 1
+    assert len(engine.discarded) == waiting + 1
     kept = engine.load_object("next", machine_code, ["f"])
-    assert not engine._discarded and sys.getrefcount(kept) > 0
+    assert not engine.discarded and sys.getrefcount(kept) > 0

@@ -29,7 +29,7 @@ ct.set_threads(16)
 right = all(is_right(n) for n in range(500, 40000, 500))
 most = threading.active_count()
 ct.set_threads(3)
-until = time.monotonic() + 120.0
+until = time.monotonic() + 300.0
 while threading.active_count() > 3 and time.monotonic() < until:
     right = is_right(40000) and right
     time.sleep(0.05)

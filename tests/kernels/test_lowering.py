@@ -78,7 +78,7 @@ TOLERANCE = 4.5e-16
 def operations(expression, symbols):
     """The names of CasADi's operations in an expression."""
     f = casadi.Function("f", symbols, [expression])
-    return {lowering._operation_name(f.instruction_id(i)) for i in range(f.n_instructions())}
+    return {lowering.operation_name(f.instruction_id(i)) for i in range(f.n_instructions())}
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -100,8 +100,8 @@ def test_an_operation_on_two_numbers(name, compile_expressions):
 
 
 def test_every_operation_that_has_a_table_entry_is_tested():
-    calls = lowering._UNARY_CALLS, lowering._BINARY_CALLS, lowering._INTRINSICS
-    tables = *calls, lowering._ARITHMETIC, lowering._COMPARISONS
+    calls = lowering.UNARY_CALLS, lowering.BINARY_CALLS, lowering.INTRINSICS
+    tables = *calls, lowering.ARITHMETIC, lowering.COMPARISONS
     assert {name for table in tables for name in table} <= {*UNARY, *BINARY}
 
 

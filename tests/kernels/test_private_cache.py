@@ -23,7 +23,7 @@ def place(tmp_path, monkeypatch):
     """A folder that is the cache, with an entry in it, and no warnings given before."""
     folder = tmp_path / "cache"
     monkeypatch.setenv("CATENA_CACHE", str(folder))
-    monkeypatch.setattr(private_folder, "_warned", set())
+    monkeypatch.setattr(private_folder, "warned", set())
     cache.write(ENTRY, CODE, ABOUT)
     assert [file.name for file in folder.iterdir()] == [f"{ENTRY}.bin"]
     return folder
@@ -104,7 +104,7 @@ def test_what_is_no_plain_file_of_this_user_alone_is_no_entry(entry, how):
 
 
 def test_where_files_cannot_be_opened_relative_to_a_folder_paths_do(place, monkeypatch):
-    monkeypatch.setattr(private_folder, "_BY_DESCRIPTOR", False)
+    monkeypatch.setattr(private_folder, "BY_DESCRIPTOR", False)
     assert read() == ((CODE, ABOUT), [])
     other = ENTRY[::-1]
     make(place, f"{other}.bin", 2.0 * eviction.OLDEST)
@@ -138,7 +138,7 @@ def test_folders_and_entries_are_made_for_this_user_alone(tmp_path, monkeypatch)
 
 
 def test_an_empty_cache_home_is_none(tmp_path, monkeypatch):
-    monkeypatch.delenv("CATENA_CACHE")
+    monkeypatch.delenv("CATENA_CACHE", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     without = cache.folder()

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.mechanism.generators import four_bar, n_four_bars, random_mechanism, stewart
+from catena.mechanism.generators import arm7, four_bar, n_four_bars, random_mechanism, stewart
 from catena.spatial import Pose, quaternion
+from catena.system.evaluation import Evaluator
 
 
 def opening(system, q, v=None):
@@ -201,7 +202,9 @@ def test_loops_that_cannot_be_closed_are_told_with_their_residual():
 
 def test_dimensions_that_are_off_by_less_than_the_slack_close_as_well_as_they_can():
     s = slanted_four_bar(1e-6).system()
-    q = s.assemble({"A": 0.3})
+    with pytest.warns(ct.CatenaWarning, match="stay open with the values given for 'A'") as told:
+        q = s.assemble({"A": 0.3})
+    assert [w.filename for w in told] == [__file__]
     assert q[0] == 0.3 and 1e-8 < opening(s, q) < 1e-5
     with pytest.raises(ct.LoopError, match="slack"):
         s.assemble({"A": 0.3}, slack=1e-9)
@@ -338,3 +341,71 @@ def test_velocity_of_a_joint_that_the_loops_hold():
     with pytest.raises(ct.LoopError, match="differs by 1:"):
         s.velocity(s.neutral(), {"hinge": 1.0})
     np.testing.assert_allclose(s.velocity(s.neutral(), {"second guide": 2.0}), [2.0, 0.0], atol=1e-14)
+
+
+# Bounds.
+
+
+def slider_crank():
+    """A crank of 0.4 m and a rod of 1 m that moves a piston along x."""
+    m = ct.Mechanism("slider-crank")
+    m.add_body("crank", 1.0, (0.2, 0, 0), (1e-3, 1e-2, 1e-2))
+    m.add_body("rod", 1.0, (0.5, 0, 0), (1e-3, 1e-1, 1e-1))
+    m.add_body("piston", 0.5, (0, 0, 0), (1e-3, 1e-3, 1e-3))
+    m.add_joint("A", "ground", "crank", ct.Revolute("y"))
+    m.add_joint("B", "crank", "rod", ct.Revolute("y"), Pose(p=(0.4, 0, 0)))
+    m.add_joint("C", "rod", "piston", ct.Revolute("y"), Pose(p=(1.0, 0, 0)))
+    m.add_joint("slide", "ground", "piston", ct.Prismatic("x"), Pose(p=(1.4, 0, 0)))
+    return m
+
+
+def counted(monkeypatch):
+    """The evaluations of the loops that calls make from now on."""
+    calls, evaluate = [], Evaluator.evaluate
+    monkeypatch.setattr(Evaluator, "evaluate", lambda *a, **k: (calls.append(1), evaluate(*a, **k))[1])
+    return calls
+
+
+@pytest.mark.parametrize("far", [10.0, 1e4, 1e8, 1e15, 1e100, 1e300])
+def test_a_slide_that_is_out_of_reach_is_told_in_bounded_time(monkeypatch, far):
+    s = slider_crank().system()
+    calls = counted(monkeypatch)
+    with pytest.raises(ct.LoopError, match=r"'slide'.* are left open"):
+        s.assemble({"slide": far})
+    assert len(calls) < 2000
+
+
+@pytest.mark.parametrize("angle", [1e4, 1e10, 1e15, 1e300])
+def test_whole_turns_are_not_walked(monkeypatch, angle):
+    s = slider_crank().system()
+    calls = counted(monkeypatch)
+    q = s.assemble({"A": angle})
+    assert q[s.slice_q("A")] == angle and opening(s, q) < 1e-13
+    assert len(calls) < 1000
+
+
+def test_joints_that_move_no_loop_are_put_where_they_should_be(monkeypatch):
+    arm = arm7().system()
+    calls = counted(monkeypatch)
+    np.testing.assert_array_equal(arm.assemble({"joint1": 1e10}), [1e10, 0, 0, 0, 0, 0, 0])
+    m = slider_crank()
+    m.add_body("load", 1.0, (0, 0, 0), (0.1, 0.1, 0.1))
+    m.add_joint("rope", "piston", "load", ct.Prismatic("z"))
+    s = m.system()
+    q = s.assemble({"rope": -1e12, "A": 0.3})
+    assert q[s.slice_q("rope")] == -1e12
+    np.testing.assert_allclose(q[s.slice_q("B")], slider_crank().system().assemble({"A": 0.3})[1], atol=1e-12)
+    assert len(calls) < 200
+
+
+@pytest.mark.parametrize("far", [1.0, 1e4, 1e7, 1e10])
+def test_slides_that_reach_far_close_as_exactly_as_numbers_are(far):
+    """Two carts on rails with a sliding bar across: wherever one is put, the other follows."""
+    m = ct.Mechanism("rails")
+    for name in ("one", "two"):
+        m.add_body(name, 1.0, (0, 0, 0), (0.1, 0.1, 0.1))
+    m.add_joint("first", "ground", "one", ct.Prismatic("x"))
+    m.add_joint("second", "ground", "two", ct.Prismatic("x"), Pose(p=(0, 1, 0)))
+    m.add_joint("bar", "one", "two", ct.Prismatic("y"), Pose(p=(0, 1, 0)))
+    s = m.system(cut=["bar"])
+    np.testing.assert_allclose(s.assemble({"first": far}), [far, far], rtol=1e-14)

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from catena.errors import CatenaError, ModelError, StateError, UnknownNameError
+from catena.errors import ModelError, StateError, UnknownNameError
 from catena.joints import Fixed, Free, Planar, Revolute, Spherical
 from catena.mechanism import JointSpring, Mechanism, PointSpring
 from catena.spatial import Pose
@@ -385,15 +385,3 @@ def test_free_base_forgets_the_stops_of_the_fixed_joint():
     m.add_joint("bolts", "ground", "bus", Fixed())
     freed = m.free_base().joints["bolts"]
     assert freed.limits is None and freed.limit_stiffness is None and freed.limit_damping is None
-
-
-def test_save_needs_a_registered_writer(monkeypatch):
-    from catena.mechanism import register_writer, writer
-
-    monkeypatch.setattr(writer, "_writer", None)
-    with pytest.raises(CatenaError, match="Mechanism.save has no writer"):
-        arm().save("arm.toml")
-    seen = []
-    register_writer(lambda mechanism, path: seen.append((mechanism.name, path)))
-    arm().save("arm.toml")
-    assert seen == [("arm", "arm.toml")]

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from catena.errors import CatenaError, ModelError, UnknownNameError
+from catena.errors import CatenaError, ModelError, PlanError, UnknownNameError
 from catena.joints import Fixed, Free, Planar, Revolute, Spherical
 from catena.mechanism import Mechanism
 from catena.spatial import Pose
@@ -149,17 +149,6 @@ def test_free_base_replaces_the_fixed_joint_to_ground():
     )
 
 
-def test_system_calls_the_registered_planner(monkeypatch):
-    from catena.mechanism import planner, register_planner
-
-    monkeypatch.setattr(planner, "_planner", None)
-    m = two_links()
-    with pytest.raises(CatenaError, match="no planner"):
-        m.system()
-    register_planner(lambda mechanism, root, cut: (mechanism, root, cut))
-    assert m.system(root="lower", cut=["elbow"]) == (m, "lower", ["elbow"])
-
-
 NAN = float("nan")
 
 BAD_BODIES = [
@@ -292,3 +281,22 @@ def test_locking_at_a_quaternion_that_is_not_a_rotation_is_refused():
     m = two_links().attach("float", "ground", "lower", Free())
     with pytest.raises(CatenaError, match="quaternion"):
         m.lock("float", at=(0, 0, 0, 2, 0, 0, 0))
+
+
+def test_a_huge_inertia_matrix_is_judged_like_a_small_one():
+    """Squares of its entries overflow, but its principal moments are what they are."""
+    matrix = np.array([[2.0, 0.5, 0.0], [0.5, 2.0, 0.0], [0.0, 0.0, 3.0]])
+    Mechanism("heavy").add_body("stone", 1e300, inertia=1e308 / 3.0 * matrix)
+    with pytest.raises(ModelError, match="break the triangle inequality"):
+        Mechanism("heavy").add_body("stone", 1e300, inertia=1e307 * np.diag([1.0, 1.0, 9.0]) + 1e300)
+
+
+def test_masses_too_large_for_float64_are_refused_by_name_when_planned():
+    m = Mechanism("heavy")
+    m.add_body("stone", 1e200, com=(1e100, 0, 0), inertia=1.0)
+    m.add_joint("hinge", "ground", "stone", Revolute("z"))
+    with (
+        np.errstate(over="ignore", invalid="ignore"),
+        pytest.raises(PlanError, match="body 'stone': mass, mass centre or poses are too large for float64"),
+    ):
+        m.system()

@@ -63,6 +63,27 @@ def test_the_corrective_force_acts_on_the_open_tree():
     np.testing.assert_allclose(s.pulled(q, v, 60.0, 40.0), dense, rtol=1e-9, atol=1e-11)
 
 
+def test_the_force_that_pulls_loops_together_is_part_of_the_compiled_step():
+    """Coarse steps, written out by hand with the accelerations of `pulled` added."""
+    s, q, v = turning()
+    h, weights = 0.02, np.array([1.0, 2.0, 2.0, 1.0]) / 6.0
+    chosen = {"drift": ct.Corrective(300.0, 20.0), "integrator": "rk4", "step": h, "check": False}
+    run = ct.simulate(s, q, v, 10 * h, **chosen)
+    assert run.settings["steps taken by"] == "the compiled loop"
+
+    def rates(q, v):
+        return v, s.forward_dynamics(q, v) + s.pulled(q[None], v[None], 300.0, 20.0)[0]
+
+    for _ in range(10):
+        k = [rates(q, v)]
+        for part in (0.5, 0.5, 1.0):
+            k.append(rates(q + part * h * k[-1][0], v + part * h * k[-1][1]))
+        q, v = (x + h * sum(w * y[i] for w, y in zip(weights, k, strict=True)) for i, x in enumerate((q, v)))
+    np.testing.assert_allclose(run.q[-1], q, rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(run.v[-1], v, rtol=1e-11, atol=1e-12)
+    assert np.abs(s.closure(q)[0]).max() > 1e-7, "the loops are open, so the forces act"
+
+
 def test_the_jacobian_of_the_loops_gives_their_velocity_errors():
     s = stewart().system()
     rng = np.random.default_rng(1)

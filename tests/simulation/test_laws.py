@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.mechanism.generators import arm7, chain, hslm
+from catena.mechanism.generators import arm7, chain, four_bar, hslm
 
 SLIDES = {"slide1": 0.0, "slide2": 0.0, "slide3": 0.0}
 
@@ -87,3 +87,66 @@ def test_laws_hold_where_the_loop_hands_steps_over():
     inside = ct.simulate(s, q, v, control=pid, **chosen)
     outside = ct.simulate(s, q, v, control=FromPython(pid), **chosen)
     np.testing.assert_allclose(inside.q[-1], outside.q[-1], atol=1e-8)
+
+
+def swing():
+    """A mechanism with a loop and references for its crank: smooth, with knots inside the run, and periodic."""
+    s = four_bar().system()
+    wave = ct.spline([0.0, 0.05, 0.1, 0.15], [0.1, 0.4, -0.2, 0.1], ends="periodic")
+    return s, {"cubic": ct.cubic([0.02, 0.11], [0.1, 0.5]), "quintic": ct.quintic([0.0, 0.07, 0.3], [0.1, 0.5, 0.0]),
+               "spline": wave, "held": 0.3}  # fmt: skip
+
+
+@pytest.mark.parametrize("reference", ["cubic", "quintic", "spline", "held"])
+@pytest.mark.parametrize(
+    ("rate", "ki", "chosen"),
+    [(None, 0.0, {"rtol": 1e-11}), (None, 0.0, {"integrator": "rk4", "step": 5e-4}), (170.0, 90.0, {"rtol": 1e-11})],
+    ids=["always, adaptive", "always, fixed", "sampled, adaptive"],
+)  # fmt: skip
+def test_references_are_followed_inside_the_loop(reference, rate, ki, chosen):
+    s, references = swing()
+    pid = ct.PID(s, {"A": references[reference]}, 60.0, ki, 2.0, rate=rate)
+    start = s.assemble({"A": 0.1})
+    inside = ct.simulate(s, start, np.zeros(s.nv), 0.2, control=pid, **chosen)
+    outside = ct.simulate(s, start, np.zeros(s.nv), 0.2, control=FromPython(pid), **chosen)
+    assert inside.settings["control"].endswith("compiled")
+    assert inside.settings["steps taken by"] == "the compiled loop"
+    # Without knots that stop them, steps of the other run pass the places where references are not smooth.
+    atol = 1e-9 if rate is not None or reference == "held" else 3e-6 if "step" in chosen else 2e-8
+    np.testing.assert_allclose(inside.at(0.2)[0], outside.at(0.2)[0], atol=atol)
+    np.testing.assert_allclose(inside.at(0.13)[0], outside.at(0.13)[0], atol=atol)
+
+
+def test_states_of_a_batch_find_their_samples_in_adaptive_steps():
+    s, references = swing()
+    pid = ct.PID(s, {"A": references["cubic"]}, 60.0, 90.0, 2.0, rate=170.0)
+    start = np.stack([s.assemble({"A": x}) for x in (0.1, 0.2, 0.9)])
+    run = ct.simulate(s, start, np.zeros((3, s.nv)), 0.1, control=pid)
+    assert run.settings["control"].endswith("compiled")
+    for k in range(3):
+        alone = ct.simulate(s, start[k], np.zeros(s.nv), 0.1, control=pid)
+        np.testing.assert_array_equal(run.q[k, -1], alone.q[-1])
+
+
+@pytest.mark.parametrize("inputs", [[2.0, 0.5], ct.cubic([0.0, 0.1], [[2.0, 0.5], [1.0, 3.0]])])
+@pytest.mark.parametrize("rate", [None, 300.0])
+def test_inputs_of_a_formula_may_be_numbers_or_references(inputs, rate):
+    s = chain(1).system()
+
+    def formula(t, q, v, given):
+        return given[..., :1] * ct.symbols.sin(given[..., 1:] * t) - q
+
+    law = ct.SymbolicControl(formula, inputs=inputs, rate=rate)
+    inside = ct.simulate(s, [0.3], [0.0], 0.2, control=law)
+    outside = ct.simulate(s, [0.3], [0.0], 0.2, control=FromPython(law))
+    assert inside.settings["control"].endswith("compiled")
+    np.testing.assert_allclose(inside.q[-1], outside.q[-1], atol=1e-9)
+
+
+def test_a_function_that_repeats_itself_is_not_taken_for_a_number():
+    """Inputs were once compared at seven times of the run, where this one is always the same."""
+    s = chain(1).system()
+    law = ct.SymbolicControl(lambda t, q, v, x: x + 0.0 * q, inputs=lambda t: [np.sin(60.0 * np.pi * t)])
+    inside = ct.simulate(s, [0.3], [0.0], 0.2, control=law)
+    outside = ct.simulate(s, [0.3], [0.0], 0.2, control=lambda t, q, v: np.sin(60.0 * np.pi * t) + 0.0 * q)
+    np.testing.assert_allclose(inside.q[-1], outside.q[-1], atol=1e-9)

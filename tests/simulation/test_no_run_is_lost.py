@@ -1,6 +1,5 @@
 """Runs end, keep what they have, and are judged: what once hung, lost its trajectory or passed for good."""
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -57,10 +56,9 @@ def test_a_torque_that_jumps_a_thousand_times_a_second_does_not_repeat_one_attem
         tau[own] = 20.0 if round(1000.0 * t) % 2 else -20.0
         return tau
 
-    begun = time.monotonic()
     run = ct.simulate(system, q, np.zeros(system.nv), 0.05, control=ct.sampled(bang, 1000.0), check=False)
     assert run.t[-1] == 0.05
-    assert time.monotonic() - begun < 60.0
+    assert run.steps < 5000
 
 
 def test_steps_that_shrink_to_nothing_end_in_words():

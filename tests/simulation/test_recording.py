@@ -209,3 +209,69 @@ def test_a_missing_package_is_named_with_the_way_to_install_it(run, tmp_path, mo
     with pytest.raises(ct.CatenaError, match=r"needs xarray.*pip install catena\[record\]"):
         dataset.to_dataset(run)
     assert os.listdir(tmp_path) == []
+
+
+def test_a_damaged_run_ends_in_a_catena_error_whatever_is_damaged(tmp_path):
+    """Attributes and variables removed, of the wrong type or shape, and bytes changed."""
+    run = ct.simulate(ct.generators.four_bar().system(), duration=0.02)
+    good = dataset.to_dataset(run)
+    spoiled = [good.drop_vars(name) for name in ("q", "time", "coordinate", "mechanism", "closure")]
+    spoiled += [
+        good.isel(time=0),
+        good.isel(component=slice(0, 0)),
+        good.transpose(),
+        good.assign(mechanism="no TOML ["),
+    ]
+    spoiled += [good.assign(q=good.q.astype(str)), good.rename(coordinate="c"), good.assign(mechanism=3.0)]
+    for key in good.attrs:
+        for value in (None, "{", "[]", -1, "x", 2.5):
+            changed = good.copy()
+            changed.attrs = (
+                {**good.attrs, key: value}
+                if value is not None
+                else {k: v for k, v in good.attrs.items() if k != key}
+            )
+            spoiled.append(changed)
+    for k, one in enumerate(spoiled):
+        try:
+            dataset.from_dataset(one, "run.nc")
+        except ct.CatenaError as error:
+            assert "run.nc" in str(error), k
+    run.save(tmp_path / "run.nc")
+    content = bytearray((tmp_path / "run.nc").read_bytes())
+    random = np.random.default_rng(0)
+    for _ in range(40):
+        damaged = bytearray(content)
+        for at in random.integers(len(content), size=20):
+            damaged[at] = int(random.integers(256))
+        (tmp_path / "bad.nc").write_bytes(
+            damaged[: int(random.integers(1, len(content)))] if random.random() < 0.3 else damaged
+        )
+        try:
+            load_run(tmp_path / "bad.nc")
+        except ct.CatenaError:
+            continue
+
+
+def test_kinds_in_a_run_are_handed_over_and_never_imported(tmp_path, monkeypatch):
+    import sys
+
+    (tmp_path / "rails_in_a_run.py").write_text(
+        "from dataclasses import dataclass\nfrom catena import Revolute\n\n\n"
+        "@dataclass(frozen=True)\nclass Own(Revolute):\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    from rails_in_a_run import Own
+
+    m = ct.Mechanism("own")
+    m.add_body("body", mass=1.0, inertia=0.1)
+    m.add_joint("turn", "ground", "body", Own("y"))
+    run = Trajectory(m.system(), np.zeros(1), np.zeros((1, 1)), np.zeros((1, 1)), np.zeros((1, 1)), 0)
+    run.save(tmp_path / "run.nc")
+    sys.modules.pop("rails_in_a_run")
+    with pytest.raises(ct.FormatError, match="nothing is imported because a file says so"):
+        load_run(tmp_path / "run.nc")
+    assert "rails_in_a_run" not in sys.modules
+    again = load_run(tmp_path / "run.nc", kinds=[Own])
+    assert type(again.system.mechanism.joints["turn"].kind) is Own
+    assert load_run(tmp_path / "run.nc", kinds=["rails_in_a_run:Own"]).system.nv == 1

@@ -408,11 +408,12 @@ def test_a_mechanism_of_ground_alone_has_an_empty_plan():
 
 
 def best_of(runs, function):
+    """The least processor time of this thread: what else the machine does takes none of it."""
     best = np.inf
     for _ in range(runs):
-        start = time.perf_counter()
+        start = time.thread_time()
         function()
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.thread_time() - start)
     return best
 
 

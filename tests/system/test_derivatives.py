@@ -161,7 +161,7 @@ def test_loops_against_differences_of_the_closed_mechanism(name, agree):
     # More states than lanes, so that one block of them follows another.
     q, v, tau, _ = closed_states(s, 9, spread=0.2)
     dq, dv, dtau = s.forward_dynamics_derivatives(q, v, tau)
-    found, _ = s._responder.respond(q, v, tau, acting=False)
+    found, _ = s.responder.respond(q, v, tau, acting=False)
     for k in (0, 8):
         one = q[k], v[k], tau[k]
         check_along_the_loops(s, one, (dq[k], dv[k], dtau[k]), agree)

@@ -67,7 +67,7 @@ def test_redundant_directions_carry_no_motion():
     q = s.assemble({"A": 0.3})
     from catena.kinematics.closure import loop_kinematics
 
-    state = loop_kinematics(s._evaluator, q)[0]
+    state = loop_kinematics(s.evaluator, q)[0]
     turn = np.array(s.mechanism.joints["C"].kind.canonical()[0])
     for r in s.diagnose(q).redundant:
         force = np.concatenate([turn.T @ r.direction[:3], turn.T @ r.direction[3:]])
@@ -146,8 +146,9 @@ def test_stretched_bars_are_shaky():
 
 @pytest.mark.parametrize("tilt", [1e-2, 1e-4, 1e-6, 1e-8])
 def test_misaligned_axis_is_seen(tilt):
+    """By the letter below the accuracy too, where it counts as redundant otherwise (test_near_redundancy)."""
     s = spatial_four_bar(tilt).system(cut=["D"])
-    d = s.diagnose(s.neutral())
+    d = s.diagnose(s.neutral(), tolerance=1e-10) if tilt < 1e-6 else s.diagnose(s.neutral())
     assert d.mobility == 0 and d.rank == 3 and d.redundancy == 2
     smallest = d.gap[0]
     assert 0.02 * tilt < smallest < 2.0 * tilt
@@ -162,7 +163,8 @@ def test_misaligned_axis_is_seen(tilt):
 
 def test_misaligned_axis_is_seen_where_the_loop_cannot_close():
     s = spatial_four_bar(1e-6).system()
-    q = s.assemble({"A": 0.3})
+    with pytest.warns(ct.CatenaWarning, match="stay open"):
+        q = s.assemble({"A": 0.3})
     d = s.diagnose(q)
     assert d.mobility == 0 and len(d.nearly_redundant) == 1
     assert 1e-8 < d.closure_error < 1e-5 and "The loops are open by" in str(d)

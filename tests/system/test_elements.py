@@ -328,6 +328,22 @@ def test_rigid_stops_do_not_depend_on_the_cut():
         assert stops[0][name].stiffness > 0.0
 
 
+def test_rigid_stops_do_not_depend_on_how_an_open_loop_was_closed():
+    """A four-bar that is open at zero, and given nowhere: each plan changes its own coordinates least to close it."""
+    stops = []
+    for plan in ({"cut": ["B"]}, {"cut": ["C"]}, {"cut": ["D"]}, {"root": "coupler"}, {}):
+        m = ct.Mechanism("open four-bar")
+        for k, name in enumerate(("crank", "coupler", "rocker")):
+            m.add_body(name, 1.0 + k, (0.4, 0.0, 0.0), (0.1, 0.1, 0.1))
+        pin, end = ct.Revolute("z"), ct.Pose(p=(1.0, 0.0, 0.0))
+        m.add_joint("A", "ground", "crank", pin)
+        m.add_joint("B", "crank", "coupler", pin, end)
+        m.add_joint("C", "coupler", "rocker", pin, end, limits=(-9.0, 9.0))
+        m.add_joint("D", "rocker", "ground", pin, end, ct.Pose(p=(1.3, 0.2, 0.0)))
+        stops.append(m.system(**plan).elements.stops["C"].stiffness)
+    np.testing.assert_allclose(np.ravel(stops), float(stops[-1][0]), rtol=1e-12)
+
+
 # Loops, locks, other engines.
 
 

@@ -9,7 +9,7 @@ from mpl_toolkits.mplot3d import proj3d
 
 import catena as ct
 from catena.mechanism import generators
-from catena.view import draw, scene
+from catena.view import draw, picture as picture_at
 
 
 def artists(ax):
@@ -29,7 +29,7 @@ def test_a_picture_has_solids_mass_centres_floor_and_shadow(axes):
     assert ax is axes
     found = artists(ax)
     assert {"solids", "mass centres", "mass quarters", "floor", "shadow"} <= set(found)
-    faces = sum(len(part.polygons) for part in scene(s, s.neutral()).parts)
+    faces = sum(len(part.polygons) for part in picture_at(s, s.neutral()).parts)
     assert len(found["solids"].get_facecolor()) == faces
     assert not [gid for gid in found if gid.startswith("label:")]
 
@@ -50,7 +50,7 @@ def test_the_mechanism_is_centred_and_fills_the_axes(axes, name):
     s = getattr(generators, name)().system()
     q = s.neutral()
     draw(s, q, axes, floor=False)
-    where = projected(axes, scene(s, q).points())
+    where = projected(axes, picture_at(s, q).points())
     low, high = where.min(axis=0), where.max(axis=0)
     assert (low > 0).all() and (high < 1).all()
     assert (high - low).max() == pytest.approx(0.97, abs=0.01)
@@ -90,7 +90,7 @@ def test_labels_do_not_cover_each_other_and_stand_near_their_points(axes):
     for i, first in enumerate(names):
         for second in names[i + 1 :]:
             assert not boxes[first].overlaps(boxes[second]), (first, second)
-    x, y, _ = proj3d.proj_transform(*scene(s, s.neutral()).joint_anchors["C"], ax.get_proj())
+    x, y, _ = proj3d.proj_transform(*picture_at(s, s.neutral()).joint_anchors["C"], ax.get_proj())
     corner = ax.transData.transform((x, y))
     box = boxes["label:C"]
     assert np.hypot((box.x0 + box.x1) / 2 - corner[0], (box.y0 + box.y1) / 2 - corner[1]) < 60
@@ -108,7 +108,7 @@ def test_mass_centres_grow_with_mass_and_hidden_ones_are_left_out(axes):
     axes.clear()
     flyer = generators.free_flyer().system()
     shown = np.array(artists(draw(flyer, ax=axes))["mass centres"]._offsets3d).T
-    masses = scene(flyer, flyer.neutral()).masses
+    masses = picture_at(flyer, flyer.neutral()).masses
 
     def is_shown(body):
         return bool(np.isclose(shown, masses[body][1]).all(axis=1).any())
@@ -131,7 +131,7 @@ def test_the_direction_of_light_matches_what_matplotlib_shows(axes):
         m.gravity = gravity
         s = m.system()
         draw(s, s.neutral(), axes)
-        camera = scene(s, s.neutral()).camera
+        camera = picture_at(s, s.neutral()).camera
         middle = np.array([np.mean(limits) for limits in (axes.get_xlim(), axes.get_ylim(), axes.get_zlim())])
         points = np.array(
             [middle, middle + 0.1 * camera.right, middle + 0.1 * camera.up, middle + 0.1 * camera.towards]

@@ -9,11 +9,9 @@ from matplotlib.figure import Figure
 
 import catena as ct
 from catena.mechanism.generators import arm7, four_bar, humanoid, stewart
-from catena.simulation.pictures import register_pictures
 from catena.simulation.trajectory import Found, Trajectory
 from catena.view.plots import plot
 from catena.view.plots.drawing import COLOURS, flat_axes
-from catena.view.report import report
 
 
 @pytest.fixture(scope="module")
@@ -176,8 +174,7 @@ def test_a_way_in_a_plane_is_seen_face_on():
     assert flat_axes(circle + np.array([0.0, 0.1, 0.0]) * t[:, None]) is None
 
 
-def test_a_trajectory_reaches_its_pictures_through_the_hook(bars, tmp_path):
-    register_pictures(plot, report)
+def test_a_trajectory_reaches_its_pictures_from_its_own_room(bars, tmp_path):
     assert titles(bars.plot("positions")) == ["Angles"]
     bars.report(tmp_path / "run.html")
     assert (tmp_path / "run.html").exists()

@@ -6,7 +6,7 @@ import pytest
 import catena as ct
 from catena.joints import KINDS
 from catena.mechanism import generators
-from catena.view import scene, theme
+from catena.view import picture as picture_at, scene, theme
 
 
 def part(picture, name, role):
@@ -41,7 +41,7 @@ GENERATED = [
 @pytest.mark.parametrize("mechanism", GENERATED, ids=[m.name for m in GENERATED])
 def test_every_body_and_joint_has_its_part(mechanism):
     s = mechanism.system()
-    picture = scene(s, s.neutral())
+    picture = picture_at(s, s.neutral())
     assert [p.name for p in picture.parts if p.role == "body"] == [
         n for n in mechanism.bodies if n != "ground"
     ]
@@ -55,7 +55,7 @@ def test_every_body_and_joint_has_its_part(mechanism):
 
 def test_a_bar_reaches_from_joint_to_joint():
     s = generators.four_bar(crank=0.4, ground=1.0).system()
-    picture = scene(s, s.neutral())
+    picture = picture_at(s, s.neutral())
     crank = corners(part(picture, "crank", "body"))
     tip = s.pose(s.neutral(), "coupler").p
     r = picture.bar_radius
@@ -67,15 +67,15 @@ def test_a_bar_reaches_from_joint_to_joint():
 
 def test_a_rod_on_one_hinge_has_the_length_its_inertia_says():
     s = pendulum().system()
-    z = corners(part(scene(s, [0.0]), "rod", "body"))[:, 2]
-    r = scene(s, [0.0]).bar_radius
+    z = corners(part(picture_at(s, [0.0]), "rod", "body"))[:, 2]
+    r = picture_at(s, [0.0]).bar_radius
     assert z.max() == pytest.approx(1.0, abs=2 * r) and z.min() == pytest.approx(0.2, abs=2 * r)
 
 
 def test_the_picture_moves_with_the_coordinates():
     s = pendulum().system()
     still, moved = (
-        corners(part(scene(s, [angle]), "rod", "body")).mean(axis=0) for angle in (0.0, -np.pi / 2)
+        corners(part(picture_at(s, [angle]), "rod", "body")).mean(axis=0) for angle in (0.0, -np.pi / 2)
     )
     np.testing.assert_allclose(still - (0, 0, 1), [0, 0, -0.4], atol=0.03)
     np.testing.assert_allclose(moved - (0, 0, 1), [0.4, 0, 0], atol=0.03)
@@ -83,13 +83,13 @@ def test_the_picture_moves_with_the_coordinates():
 
 def test_a_block_has_the_size_of_the_box_with_its_inertia():
     s = generators.free_flyer(arms=0, wheels=0).system()
-    size = np.ptp(corners(part(scene(s, s.neutral()), "bus", "body")), axis=0)
+    size = np.ptp(corners(part(picture_at(s, s.neutral()), "bus", "body")), axis=0)
     np.testing.assert_allclose(size, [1.0, 1.0, 0.8], rtol=0.02)
 
 
 def test_a_reaction_wheel_is_a_disc_about_its_axis():
     s = generators.free_flyer().system()
-    size = np.ptp(corners(part(scene(s, s.neutral()), "wheel3", "body")), axis=0)
+    size = np.ptp(corners(part(picture_at(s, s.neutral()), "wheel3", "body")), axis=0)
     np.testing.assert_allclose(size[:2], 0.24, rtol=0.03)
     assert size[2] < 0.1
 
@@ -101,7 +101,7 @@ def test_a_hinge_is_longer_along_its_axis_and_slide_too():
             m.add_body("a", 1.0, (0.3, 0.3, 0.3), 0.01)
             m.add_joint("j", "ground", "a", kind, in_parent=ct.Pose(p=(1, 2, 3)))
             s = m.system()
-            points = corners(part(scene(s, s.neutral()), "j", "joint"))
+            points = corners(part(picture_at(s, s.neutral()), "j", "joint"))
             size = np.ptp(points, axis=0)
             across = size[axis == 0]
             np.testing.assert_allclose(across[0], across[1], rtol=0.05)
@@ -116,14 +116,14 @@ def test_every_kind_has_a_shape_except_the_free_joint(kind):
     m.add_body("a", 1.0, (0.3, 0.2, 0.1), 0.01)
     m.add_joint("j", "ground", "a", kind)
     s = m.system()
-    shapes = [p for p in scene(s, s.neutral()).parts if p.name == "j" and p.role in ("joint", "locked")]
+    shapes = [p for p in picture_at(s, s.neutral()).parts if p.name == "j" and p.role in ("joint", "locked")]
     assert len(shapes) == (0 if isinstance(kind, ct.Free) else 1)
     assert all(p.polygons for p in shapes)
 
 
 def test_a_slide_is_drawn_between_the_parts_it_joins():
     s = generators.stewart().system()
-    picture = scene(s, s.neutral())
+    picture = picture_at(s, s.neutral())
     foot, head = picture.joint_anchors["base1"], picture.joint_anchors["ball1"]
     np.testing.assert_allclose(picture.joint_anchors["leg1"], 0.5 * (foot + head), atol=1e-9)
 
@@ -131,19 +131,19 @@ def test_a_slide_is_drawn_between_the_parts_it_joins():
 def test_loop_and_locked_joints_have_their_own_colours():
     m = generators.four_bar()
     s = m.system()
-    picture = scene(s, s.neutral())
+    picture = picture_at(s, s.neutral())
     assert [p.name for p in picture.parts if p.colour == theme.LOOP] == list(s.loops)
     s = generators.arm6().lock("joint2").system()
-    picture = scene(s, s.neutral())
+    picture = picture_at(s, s.neutral())
     assert [p.name for p in picture.parts if p.role == "locked"] == ["joint2"]
 
 
 def test_an_open_loop_shows_its_gap_and_a_closed_one_does_not():
     s = generators.four_bar().system()
-    assert [p for p in scene(s, s.neutral()).parts if p.role == "gap"] == []
+    assert [p for p in picture_at(s, s.neutral()).parts if p.role == "gap"] == []
     q = s.neutral()
     q[s.slice_q("A")] = 0.3
-    (gap,) = [p for p in scene(s, q).parts if p.role == "gap"]
+    (gap,) = [p for p in picture_at(s, q).parts if p.role == "gap"]
     (line,) = gap.lines
     coupler, rocker = s.pose(q, "coupler"), s.pose(q, "rocker")
     np.testing.assert_allclose(
@@ -154,26 +154,26 @@ def test_an_open_loop_shows_its_gap_and_a_closed_one_does_not():
 def test_a_floating_body_hangs_on_a_line_to_ground():
     s = generators.humanoid().system()
     q = s.neutral()
-    assert [p for p in scene(s, q).parts if p.role == "float"] == []
+    assert [p for p in picture_at(s, q).parts if p.role == "float"] == []
     q[:3] = 0.2, 0.3, 1.0
-    (line,) = [p for p in scene(s, q).parts if p.role == "float"]
+    (line,) = [p for p in picture_at(s, q).parts if p.role == "float"]
     np.testing.assert_allclose(line.lines[0], [[0, 0, 0], [0.2, 0.3, 1.0]])
 
 
 def test_ground_is_below_a_standing_and_above_a_hanging_body():
     hanging = pendulum()
     s = hanging.system()
-    assert corners(part(scene(s, [0.0]), "hinge", "ground"))[:, 2].max() > 1.0
-    assert corners(part(scene(s, [np.pi]), "hinge", "ground"))[:, 2].max() <= 1.0
+    assert corners(part(picture_at(s, [0.0]), "hinge", "ground"))[:, 2].max() > 1.0
+    assert corners(part(picture_at(s, [np.pi]), "hinge", "ground"))[:, 2].max() <= 1.0
     arm = generators.arm7().system()
-    pedestal = corners(part(scene(arm, arm.neutral()), "joint1", "ground"))
+    pedestal = corners(part(picture_at(arm, arm.neutral()), "joint1", "ground"))
     assert pedestal[:, 2].min() == pytest.approx(0.0) and pedestal[:, 2].max() < 0.1575
 
 
 def test_planar_mechanisms_are_seen_face_on_with_x_to_the_right():
     def looking(mechanism):
         s = mechanism.system()
-        return scene(s, s.neutral()).camera
+        return picture_at(s, s.neutral()).camera
 
     camera = looking(generators.four_bar())
     assert camera.is_planar
@@ -195,7 +195,7 @@ def test_a_mechanism_without_mass_or_extent_can_be_drawn():
     m.add_body("a")
     m.add_joint("j", "ground", "a", ct.Spherical())
     s = m.system()
-    picture = scene(s, s.neutral())
+    picture = picture_at(s, s.neutral())
     assert picture.masses == {} and np.isfinite(picture.points()).all() and picture.bar_radius > 0
 
 
@@ -211,7 +211,7 @@ def test_forces_between_frames_are_drawn_as_their_kinds_hint():
     m.add_force("gas", ct.forces.GasSpring(10.0, 1.0, 1.0), between=("ground", "tip"))
     m.add_force("air", ct.forces.Drag(1.0), between=("ground", "tip"))
     m.add_wrench("load", "tip", force=(0, 0, -5.0))
-    picture = scene(m.system(), np.array([0.3]))
+    picture = picture_at(m.system(), np.array([0.3]))
     strokes = {part.name: part.lines for part in picture.parts if part.role == "force"}
     assert set(strokes) == {"spring", "cable", "gas", "load"}
     tip = np.array([np.cos(0.3), 0.0, -np.sin(0.3)])
@@ -222,3 +222,97 @@ def test_forces_between_frames_are_drawn_as_their_kinds_hint():
     np.testing.assert_allclose(
         (shaft[1] - shaft[0]) / np.linalg.norm(shaft[1] - shaft[0]), [0, 0, -1], atol=1e-12
     )
+
+
+def test_many_joints_at_one_place_do_not_grow_without_end():
+    """Forty hinges of a star were drawn one larger than the other and hid its bars."""
+    m = ct.Mechanism("star")
+    m.add_body("hub", 1.0, inertia=0.01)
+    m.add_joint("stand", "ground", "hub", ct.Fixed())
+    for k in range(40):
+        m.add_body(f"arm{k}", 1.0, (0.5, 0, 0), (0.001, 0.08, 0.08))
+        m.add_joint(f"pin{k}", "hub", f"arm{k}", ct.Revolute("y"))
+    s = m.system()
+    shown = picture_at(s, s.neutral())
+    sizes = [np.ptp(corners(part(shown, f"pin{k}", "joint")), axis=0).max() for k in range(40)]
+    assert max(sizes) < 8 * shown.bar_radius
+
+
+def test_an_odd_inertia_is_no_cube_that_hides_the_mechanism():
+    """A small bar between two hinges whose inertia is that of a box of many times its length."""
+    m = ct.Mechanism("odd")
+    m.add_body("a", 1.0, (0.1, 0, 0), 0.05)
+    m.add_body("b", 1.0, (0.1, 0, 0), 0.05)
+    m.add_joint("p", "ground", "a", ct.Revolute("y"))
+    m.add_joint("q", "a", "b", ct.Revolute("y"), in_parent=ct.Pose(p=(0.2, 0, 0)))
+    s = m.system()
+    shown = picture_at(s, s.neutral())
+    for name in "ab":
+        assert np.ptp(corners(part(shown, name, "body")), axis=0).max() < 0.35
+
+
+def test_given_shapes_are_drawn_instead_of_bars(tmp_path):
+    m = ct.Mechanism("shaped")
+    stl = tmp_path / "tetra.stl"
+    faces = [
+        ((0, 0, 0), (0, 1, 0), (1, 0, 0)),
+        ((0, 0, 0), (1, 0, 0), (0, 0, 1)),
+        ((0, 0, 0), (0, 0, 1), (0, 1, 0)),
+        ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    ]
+    corner = "vertex {} {} {}\n"
+    stl.write_text(
+        "solid t\n"
+        + "".join(
+            "facet normal 0 0 0\nouter loop\n"
+            + "".join(corner.format(*p) for p in face)
+            + "endloop\nendfacet\n"
+            for face in faces
+        )
+        + "endsolid t\n"
+    )
+    S = ct.shapes
+    given = {
+        "box": (S.Box((0.2, 0.4, 0.6), colour=(1.0, 0.0, 0.0, 1.0)), (0.2, 0.4, 0.6)),
+        "ball": (S.Sphere(0.3), (0.6, 0.6, 0.6)),
+        "egg": (S.Ellipsoid((0.1, 0.2, 0.3)), (0.2, 0.4, 0.6)),
+        "can": (S.Cylinder(0.1, 0.5), (0.2, 0.2, 0.5)),
+        "pill": (S.Capsule(0.1, 0.5), (0.2, 0.2, 0.7)),
+        "mesh": (S.Mesh("tetra.stl", scale=(1.0, 2.0, 3.0), file=stl), (1.0, 2.0, 3.0)),
+        "lost": (S.Mesh("lost.stl", file=tmp_path / "lost.stl"), None),
+    }  # fmt: skip
+    for k, (name, (shape, _)) in enumerate(given.items()):
+        m.add_body(name, 1.0, inertia=0.01, visuals=[shape])
+        m.add_joint(f"j{k}", "ground", name, ct.Revolute("y"), in_parent=ct.Pose(p=(2.0 * k, 0, 0)))
+    s = m.system()
+    with pytest.warns(ct.CatenaWarning, match=r"body 'lost': the mesh 'lost\.stl' is not there"):
+        shown = picture_at(s, s.neutral())
+    for name, (_, size) in given.items():
+        found = part(shown, name, "body")
+        if size is not None:
+            np.testing.assert_allclose(np.ptp(corners(found), axis=0), size, rtol=0.04)
+    assert part(shown, "box", "body").colour == "#ff0000"
+    assert part(shown, "lost", "body").polygons
+
+
+def test_a_slide_that_comes_out_shows_its_rod():
+    """The scene shaped at one configuration is carried to another: sleeve, bars and the rod between them."""
+    s = generators.stewart().system()
+    q = s.assemble({})
+    drawn = scene(s, q)
+    assert [p for p in drawn.at(s.body_poses(q)).parts if p.role == "rod"] == []
+    longer = s.assemble({f"leg{k}": 0.1 for k in range(1, 7)}, guess=q)
+    rods = [p for p in drawn.at(s.body_poses(longer)).parts if p.role == "rod"]
+    assert len(rods) == 6
+    for rod in rods:
+        assert np.linalg.norm(np.ptp(corners(rod), axis=0)) == pytest.approx(0.1, abs=4 * drawn.bar_radius)
+
+
+def test_a_scene_carried_elsewhere_is_the_picture_taken_there():
+    s = generators.arm7().system()
+    q = np.linspace(0.1, 0.7, s.nq)
+    drawn = scene(s, s.neutral()).at(s.body_poses(q))
+    for name in s.mechanism.bodies:
+        if name != "ground":
+            a, b = (corners(part(x, name, "body")).mean(axis=0) for x in (drawn, picture_at(s, q)))
+            np.testing.assert_allclose(a, b, atol=0.02)

@@ -1,4 +1,4 @@
-"""Words on the terminal: results on standard output, everything else on standard error."""
+"""What a command writes and how it ends: lines on the terminal, faults in words, exit codes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,33 @@ import sys
 import textwrap
 import traceback
 from collections.abc import Iterable, Sequence
-from typing import TextIO
+from enum import IntEnum
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TextIO
+
+from catena.errors import CatenaError
+
+if TYPE_CHECKING:
+    from rich.console import Console as Terminal
 
 # Longer lines are hard to read on any terminal.
 WIDTH = 110
-BOLD, DIM, RED, YELLOW = "1", "2", "31", "33"
+BOLD, DIM, RED, YELLOW = "bold", "dim", "red", "yellow"
+
+
+class Exit(IntEnum):
+    """What the shell gets to know."""
+
+    OK = 0
+    STOPPED = 1  # the simulation stopped with an error; what there is was saved
+    USAGE = 2  # unknown names, wrong options, a model that is none
+    INTERRUPTED = 3  # Ctrl-C; what there is was saved
+    OUTPUT = 4  # a file could not be written; all others were
+
+
+class UsageError(CatenaError, ValueError):
+    """Something on the command line, or in a file it names, that cannot be meant."""
 
 
 class Console:
@@ -23,60 +45,100 @@ class Console:
         self.quiet, self.debug = quiet, debug
 
     def say(self, text: str = "") -> None:
-        """A line of the result, unless the command is to be quiet."""
+        """Write a line of the result, unless the command is to be quiet."""
         if not self.quiet:
             self.result(text)
 
     def title(self, text: str) -> None:
-        """A line that stands out."""
+        """Write a line of the result in bold."""
         self.say(painted(text, BOLD, sys.stdout))
 
     def table(self, rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> None:
-        """Rows of cells in columns, under the words in `head`."""
-        body = [tuple(row) for row in rows]
-        lines = [tuple(head), *body] if head else body
+        """Write rows of cells in columns, under the words in `head`.
+
+        On a terminal the columns are made to fit; elsewhere every row is one line, whatever its length.
+        """
+        lines = [tuple(row) for row in rows]
+        terminal = _terminal(sys.stdout)
+        if lines and terminal is not None:
+            self.say(_fitted(lines, tuple(head), terminal))
+            return
+        lines = [tuple(head), *lines] if head else lines
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        for number, line in enumerate(lines):
-            text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-            self.say(painted(text, DIM, sys.stdout) if head and number == 0 else text)
+        for line in lines:
+            self.say("  ".join(map(str.ljust, line, widths)).rstrip())
 
     def entries(self, rows: Sequence[tuple[str, str]]) -> None:
-        """Names with sentences beside them, in lines that fit the terminal."""
+        """Write names with sentences beside them, in lines that fit the terminal."""
         indent = max(len(name) for name, _ in rows) + 2
         for name, text in rows:
             first = painted(name.ljust(indent), BOLD, sys.stdout)
             self.say(first + _filled(text, indent).lstrip())
 
     def paragraph(self, text: str, indent: int = 0) -> None:
-        """A text in lines that fit the terminal."""
+        """Write a text in lines that fit the terminal."""
         self.say(_filled(text, indent))
 
     def result(self, text: str) -> None:
-        """A line of the result that is wanted even when the command is quiet."""
+        """Write a line of the result that is wanted even when the command is quiet."""
         _write(sys.stdout, text)
 
     def note(self, text: str) -> None:
-        """A remark beside the result."""
+        """Write a remark on standard error, unless the command is to be quiet."""
         if not self.quiet:
             _write(sys.stderr, text)
 
     def warning(self, text: str) -> None:
-        """Something that should be looked at."""
+        """Write a warning on standard error."""
         _write(sys.stderr, f"{painted('warning:', YELLOW, sys.stderr)} {text}")
 
     def error(self, text: str) -> None:
-        """Why the command did not do what it was asked for."""
+        """Write on standard error why the command did not do what it was asked for."""
         _write(sys.stderr, f"{painted('catena: error:', RED, sys.stderr)} {text}")
 
     def trace(self, error: BaseException) -> None:
-        """Where an error came from, for those who asked for it."""
+        """Write the traceback of an error on standard error, if --debug asks for it."""
         if self.debug:
             _write(sys.stderr, "".join(traceback.format_exception(error)).rstrip())
 
 
-def painted(text: str, colour: str, stream: TextIO) -> str:
-    """The text in a colour, where the stream is a terminal and NO_COLOR is not set."""
-    return f"\x1b[{colour}m{text}\x1b[0m" if _has_colours(stream) else text
+def in_words(error: BaseException, file: Path | None = None) -> str:
+    """Return one paragraph about an error; where it came up in `file`, if it came from there."""
+    words = str(error) if isinstance(error, CatenaError) else f"{type(error).__name__}: {error}".rstrip(": ")
+    words = " ".join(words.split())
+    line = _line_in(error, file) if file is not None else None
+    return words if line is None else f"{file}:{line}: {words}"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Return `1 loop`, `2 loops`; `many` where the plural is not formed with an s."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def painted(text: str, style: str, stream: TextIO) -> str:
+    """Return the text in a style, or as it is where the stream shows no styles."""
+    terminal = _terminal(stream)
+    if terminal is None:
+        return text
+    with terminal.capture() as rendered:
+        terminal.print(text, style=style, end="", soft_wrap=True)
+    return rendered.get()
+
+
+def drop(stream: TextIO) -> None:
+    """Discard all that is still written to a stream, because nobody reads it."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def _line_in(error: BaseException, file: Path) -> int | None:
+    """Return the last line of `file` that an error passed through."""
+    own = {str(file), str(file.resolve())}
+    if isinstance(error, SyntaxError) and error.filename in own:
+        return error.lineno
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename in own]
+    return lines[-1] if lines else None
 
 
 def _filled(text: str, indent: int) -> str:
@@ -86,11 +148,34 @@ def _filled(text: str, indent: int) -> str:
     return "\n".join(lines)
 
 
-def _has_colours(stream: TextIO) -> bool:
-    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty():
-        return False
-    # The old console of Windows shows the codes themselves.
-    return os.name != "nt" or "WT_SESSION" in os.environ or "TERM" in os.environ
+def _terminal(stream: TextIO) -> Terminal | None:
+    """Return what rich knows about a terminal; None for files and pipes, and where rich is not installed.
+
+    rich only renders to text: `_write` is the one way to a stream.
+    """
+    if not stream.isatty() or find_spec("rich") is None:
+        return None
+    from rich.console import Console as Terminal
+
+    # To rich NO_COLOR leaves bold and dim; here it leaves plain text, as do consoles that show the codes themselves.
+    colours: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
+    terminal = Terminal(file=stream, color_system=colours, markup=False, emoji=False, highlight=False)
+    return None if terminal.legacy_windows or terminal.is_dumb_terminal else terminal
+
+
+def _fitted(rows: Sequence[tuple[str, ...]], head: tuple[str, ...], terminal: Terminal) -> str:
+    """Return a table as lines of the terminal's width; cells that are too long go on below."""
+    from rich.table import Table
+
+    columns = head or ("",) * len(rows[0])
+    table = Table(
+        *columns, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=DIM, show_header=bool(head)
+    )
+    for row in rows:
+        table.add_row(*row)
+    with terminal.capture() as rendered:
+        terminal.print(table, end="")
+    return rendered.get().rstrip("\n")
 
 
 def _write(stream: TextIO, text: str) -> None:
@@ -102,10 +187,3 @@ def _write(stream: TextIO, text: str) -> None:
             print(text.encode("ascii", "backslashreplace").decode("ascii"), file=stream, flush=True)
     except BrokenPipeError:
         drop(stream)
-
-
-def drop(stream: TextIO) -> None:
-    """Let all that is still written to a stream disappear, because nobody reads it."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)

@@ -16,7 +16,7 @@ from catena.system import System
 
 
 def describe(system: System) -> dict[str, Any]:
-    """Bodies, joints, what acts on them, and the plan."""
+    """Return bodies, joints, forces and the plan of a system as data for JSON."""
     mechanism = system.mechanism
     bodies = [body for body in mechanism.bodies.values() if body.name != GROUND]
     return {
@@ -45,7 +45,7 @@ def _force(part: GeneralForce) -> dict[str, Any]:
 
 
 def describe_state(system: System, q: np.ndarray, v: np.ndarray) -> dict[str, Any]:
-    """The positions of all joints and the velocities of those of the tree, by name."""
+    """Return the positions of all joints and the velocities of those of the tree, by name."""
     moving = [name for name in system.mechanism.joints if name in system.joints or name in system.loops]
     return {
         "q": {name: plain(system.joint_position(q, name)) for name in moving},
@@ -54,7 +54,7 @@ def describe_state(system: System, q: np.ndarray, v: np.ndarray) -> dict[str, An
 
 
 def describe_loops(diagnosis: Diagnosis) -> dict[str, Any]:
-    """Mobility, rank, redundancy and singularity."""
+    """Return mobility, rank, redundancy and singularity of loops as data for JSON."""
     return {
         "mobility": diagnosis.mobility,
         "generic_mobility": diagnosis.generic_mobility,
@@ -71,7 +71,7 @@ def describe_loops(diagnosis: Diagnosis) -> dict[str, Any]:
 
 
 def kind_in_words(kind: JointKind) -> str:
-    """A kind of joint with its arguments: `revolute z`, `helical x 0.2`."""
+    """Return a kind of joint with its arguments: `revolute z`, `helical x 0.2`."""
     words = [type(kind).__name__.lower()]
     if is_dataclass(kind):
         words += [_argument(getattr(kind, field.name)) for field in fields(kind)]
@@ -79,7 +79,7 @@ def kind_in_words(kind: JointKind) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: lists for arrays, null for numbers that are not finite."""
+    """Return a value as JSON has it: lists for arrays, null for numbers that are not finite."""
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray):

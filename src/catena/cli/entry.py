@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from catena.cli.commands import completion, count, critical_path, demo, info, models, run
-from catena.cli.console import Console, drop
-from catena.cli.faults import Exit, in_words
+from catena.cli.commands import COMMANDS
+from catena.cli.console import Console, Exit, drop, in_words
 from catena.cli.parsing import Commands, Parser, parse
 from catena.errors import CatenaError
 
@@ -16,16 +15,15 @@ EPILOG = """exit codes: 0 done, 1 the simulation stopped with an error, 2 the co
 3 interrupted by Ctrl-C, 4 a file could not be written"""
 
 
-def program() -> tuple[Parser, Commands]:
-    """The parser of the whole command line, and its commands."""
+def program() -> Commands:
+    """Return all commands and the parser of the whole command line."""
     parser = Parser(prog="catena", description=ABOUT, epilog=EPILOG)
     parser.add_argument("--version", action="store_true", help="print the version")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = Commands(parser)
-    for command in (run, info, count, critical_path, demo, models):
+    for command in COMMANDS:
         command.add(commands)
-    completion.add(commands, parser)
-    return parser, commands
+    return commands
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -50,9 +48,9 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _execute(words: Sequence[str], console: Console) -> int:
-    parser, commands = program()
+    commands = program()
     try:
-        arguments = parse(parser, commands, words)
+        arguments = parse(commands, words)
     except SystemExit:
         # argparse has printed the help and wants to leave.
         return int(Exit.OK)
@@ -60,20 +58,20 @@ def _execute(words: Sequence[str], console: Console) -> int:
         console.result(f"catena {_version()}")
         return int(Exit.OK)
     if not hasattr(arguments, "execute"):
-        console.result(parser.format_help().rstrip())
+        console.result(commands.program.format_help().rstrip())
         return int(Exit.OK)
     console.quiet = getattr(arguments, "quiet", False)
     return int(arguments.execute(arguments, console))
 
 
 def _version() -> str:
-    """The version of the package that is running, which need not be the one that is installed."""
+    """Return the version of the package that is running, which need not be the one that is installed."""
     package = sys.modules[__name__.partition(".")[0]]
     return str(package.__version__)
 
 
 def _flush() -> None:
-    """Meet a reader that went away here, and not while Python shuts down, where it would be reported."""
+    """Write out both streams, and drop them if their reader went away: Python would report it while it shuts down."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

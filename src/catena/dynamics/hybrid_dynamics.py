@@ -11,9 +11,12 @@ import numpy as np
 
 from catena.dynamics.articulated_body import (
     accelerations as free_accelerations,
+    articulated_body,
+    ground,
+    pass_on,
+    resistance,
+    velocities as free_velocities,
 )
-from catena.dynamics.articulated_body import articulated_body, ground, pass_on, resistance
-from catena.dynamics.articulated_body import velocities as free_velocities
 from catena.kernels import VELOCITY, Algorithm, base_to_tip, tip_to_base
 from catena.spatial import ArticulatedInertia, spd_inverse
 from catena.spatial.scalars import array

@@ -33,6 +33,7 @@ from catena.dynamics.inverse_derivatives import (
     meet,
 )
 from catena.dynamics.tree_factor import TreeFactor, runs
+from catena.joints import JointKind
 from catena.kernels import (
     Algorithm,
     Numbers,
@@ -128,13 +129,20 @@ def turn(component: Any, opening: Any, element: Any) -> None:
     element.numbers = array([q + component.S.dot(opening.turned), v, mass])
 
 
+def constraints_of(kind: JointKind) -> int:
+    """Return how many motions a joint holds: those that it does not let go, or fewer if it leaves some to others."""
+    return kind.constraint_space(kind.neutral()).n
+
+
 class Constraints:
     """J (m, n), and c by q and v, of all loops, as work on matrices."""
 
     def __init__(self, work: Any, table: Table) -> None:
         self.work, self.n = work, table.n
         slot = work.slot
-        self.rows = [(f, r) for f, force in enumerate(work.forces) for r in range(6 - force.joint.nv)]
+        self.rows = [
+            (f, r) for f, force in enumerate(work.forces) for r in range(constraints_of(force.joint))
+        ]
         self.m = len(self.rows)
         self.J = [work.reserve(self.n) for _ in self.rows]
         self.changes = [work.reserve(2 * self.n) for _ in self.rows]
@@ -147,7 +155,7 @@ class Constraints:
         for f, force in enumerate(work.forces):
             to_a, to_b = work.reach(force.a), work.reach(force.b)
             sides = ((open_child, set(to_b) - set(to_a)), (open_parent, set(to_a) - set(to_b)))
-            count = 6 - force.joint.nv
+            count = constraints_of(force.joint)
             for step, side in sides:
                 for c in sorted(side):
                     opening = work.reserve(24)

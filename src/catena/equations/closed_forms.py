@@ -39,7 +39,7 @@ def choose(runner: Runner, q: np.ndarray) -> Choice:
     rank, nv = int(problem.rank[0]), runner.plan.nv
     scaled = problem.scaled[0]
     rows = independent_rows(scaled, rank)
-    unit = np.diagonal(problem.equations[1][0]) ** -0.5
+    unit = 1.0 / np.linalg.norm(problem.equations[0][0], axis=-1)
     J = problem.J[0] / problem.scale[0][:, None]
     independent = partition(J, np.zeros(len(J)), unit, rank).independent
     dependent = np.array([k for k in range(nv) if k not in set(independent.tolist())], dtype=np.int64)

@@ -15,8 +15,7 @@ from catena.equations.building import graph_of
 from catena.equations.graph import CONSTANT, INPUT, ExpressionGraph
 from catena.equations.unrolling import Played
 from catena.joints import JointKind
-from catena.kernels import Constants, build_tape, target
-from catena.kernels import code as units
+from catena.kernels import Constants, build_tape, code as units, target
 from catena.kernels.tape import loop_constants
 from catena.kernels.tracing import (
     Traced,

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from catena.equations.graph import CONSTANT, INPUT, ExpressionGraph
-from catena.kernels import Program, cache, engine, target
+from catena.kernels import Program, engine, target
 from catena.kernels.lowering import Slot, Writer, prelude
+from catena.kernels.objects import compiled_object
 from catena.kernels.program import aligned
 from catena.kernels.tape import WORD, Tape
 
@@ -49,12 +50,7 @@ class LaneCode:
 def program_of(graph: ExpressionGraph, lanes: int | None = None) -> Program:
     """The graph compiled, now or at an earlier time, and ready to run on batches and single states."""
     code = lane_code(graph, lanes or target().lanes)
-    entry = cache.key("graph", code.text)
-    found = cache.read(entry)
-    machine_code = found[0] if found else engine.compile_object(code.text)
-    if not found:
-        cache.write(entry, machine_code, {})
-    return load(machine_code, code.description())
+    return load(compiled_object(code.text)[1], code.description())
 
 
 def load(machine_code: bytes, description: Mapping[str, Any]) -> Program:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from catena import dynamics, kinematics
-from catena.dynamics.closed.elimination import is_for
+from catena.dynamics.closed.certified_elimination import is_for
 from catena.dynamics.loop_elimination import columns_for, loop_elimination
-from catena.dynamics.loop_elimination.closing import closure as closure_algorithm
+from catena.dynamics.loop_elimination.least_change import closure as closure_algorithm
 from catena.equations.closed_forms import Choice, choose, joint_form, minimal, minimal_form, with_multipliers
 from catena.equations.derivation import Derivation
 from catena.equations.loop_rows import loop_rows

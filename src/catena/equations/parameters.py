@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from catena.errors import ModelError, UnknownNameError
+from catena.kinematics.kept_constraints import kept_as
 from catena.mechanism import Body, Joint, Mechanism
 from catena.mechanism.parts import Frame
 from catena.mechanism.validation import known
@@ -76,7 +77,7 @@ def symbolic_plan(mechanism: Mechanism, values: Plan, names: Iterable[str] = ())
         symbols[name] = entries
         parameters.append(parameter)
     symbolic = plan(cast(Mechanism, parts.description()), root=values.root, cut=values.cut)
-    return SymbolicPlan(_exact(symbolic), values, tuple(parameters), symbols)
+    return SymbolicPlan(_exact(kept_as(symbolic, values)), values, tuple(parameters), symbols)
 
 
 def plan_in_numbers(values: Plan) -> SymbolicPlan:

@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from catena.equations.graph import CONSTANT, INPUT
-from catena.equations.graph import identifier as word
+from catena.equations.graph import CONSTANT, INPUT, identifier as word
 
 if TYPE_CHECKING:
     from catena.equations.equations import Equations

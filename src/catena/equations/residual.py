@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from catena.dynamics import newton_euler
-from catena.dynamics.closed.elimination import is_for
+from catena.dynamics.closed.certified_elimination import is_for
 from catena.dynamics.force_report import force_report
 from catena.equations.derivation import Derivation
 from catena.equations.loop_rows import loop_rows

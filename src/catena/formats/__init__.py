@@ -1,5 +1,5 @@
 """Model files: reading and writing mechanisms, one folder for each format."""
 
-from catena.formats.files import load, save
+from catena.formats.files import convert, load, save
 
-__all__ = ["load", "save"]
+__all__ = ["convert", "load", "save"]

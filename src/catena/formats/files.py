@@ -1,78 +1,237 @@
 """Reading and writing model files: the ending of the name says which format, and every fault names the file.
 
-A format is a pair of functions between a mechanism and text. Files are touched only here, so that every format
-reports missing and unwritable files alike and never leaves half a file behind.
+A format is a pair of functions between a mechanism and text. Files are touched only here and where a format looks for
+meshes, so that every format reports missing and unwritable files alike and never leaves half a file behind.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
-from catena.errors import FormatError
+from catena.errors import CatenaWarning, FormatError
 from catena.formats import toml
+from catena.formats.checks import check_mechanism
 from catena.formats.complete import file_path, reason, write_complete
+from catena.formats.findings import Finding, Severity
+from catena.formats.kinds import Kinds
+from catena.formats.shape_files import path_from
+from catena.formats.source import LARGEST, Source, search_folders
 from catena.mechanism import Mechanism
+from catena.mechanism.shapes import Mesh
 
 PathLike = str | os.PathLike[str]
+
+LOOPS = ".loops.toml"
+"""The ending of a file beside a tree file that adds what the tree file cannot say."""
+TOLD = 4
+"""How many findings a warning tells before it refers to `catena check`."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """How a kind of file becomes a mechanism and back: `read(text, file)` and `write(mechanism, file)` -> text.
+    """How a kind of file becomes a mechanism and back: `read(text, source)`, and `write(mechanism, path)` -> texts.
 
-    `file` is what messages call the file. A format whose functions are None is known by name only.
+    What is written is a text for the file itself, and texts for files beside it by the ending of their names. A format
+    whose `write` is None is only read.
     """
 
     name: str
-    read: Callable[[str, str], Mechanism] | None = None
-    write: Callable[[Mechanism, str], str] | None = None
+    read: Callable[[str, Source], Mechanism]
+    write: Callable[[Mechanism, Path], dict[str, str]] | None = None
+
+
+# The formats of others are imported when a file needs them, because `import catena` must stay quick.
+
+
+def _read_urdf(text: str, source: Source) -> Mechanism:
+    from catena.formats.urdf.reading import read
+
+    return read(text, source)
+
+
+def _read_xacro(text: str, source: Source) -> Mechanism:
+    from catena.formats.urdf.xacro import read_xacro
+
+    return read_xacro(text, source)
+
+
+def _read_sdf(text: str, source: Source) -> Mechanism:
+    from catena.formats.sdf.reading import read
+
+    return read(text, source)
+
+
+def _read_mjcf(text: str, source: Source) -> Mechanism:
+    from catena.formats.mjcf.reading import read
+
+    return read(text, source)
+
+
+def _write_urdf(mechanism: Mechanism, path: Path) -> dict[str, str]:
+    from catena.formats.urdf.writing import write
+
+    return write(mechanism, path)
+
+
+def _write_mjcf(mechanism: Mechanism, path: Path) -> dict[str, str]:
+    from catena.formats.mjcf.writing import write
+
+    return write(mechanism, path)
 
 
 FORMATS = {
-    ".toml": Format("Catena model", toml.read, toml.write),
-    ".urdf": Format("URDF"),
-    ".xml": Format("MJCF"),
-    ".sdf": Format("SDF"),
+    ".toml": Format("Catena model", toml.read, toml.write_file),
+    ".urdf": Format("URDF", _read_urdf, _write_urdf),
+    ".xacro": Format("xacro", _read_xacro),
+    ".xml": Format("MJCF", _read_mjcf, _write_mjcf),
+    ".mjcf": Format("MJCF", _read_mjcf, _write_mjcf),
+    ".sdf": Format("SDF", _read_sdf),
 }
 
 
-def load(path: PathLike) -> Mechanism:
-    """Read a mechanism from a model file; the ending of its name says the format: .toml.
+def load(
+    path: PathLike,
+    *,
+    search: PathLike | Iterable[PathLike] = (),
+    kinds: Iterable[type[Any] | str] = (),
+    loops: PathLike | None = None,
+    fix: bool = False,
+    macros: bool = False,
+) -> Mechanism:
+    """Read a mechanism from a model file; the ending of its name says the format: .toml, .urdf, .sdf, .xml (MJCF) or
+    .xacro.
 
-    A fault in the file raises a `FormatError` that starts with the file and the line.
+    `search` are folders besides its own in which meshes, packages and included files may lie. `kinds` are classes of
+    joints and forces of your own that the file may use, or their names "module:Class"; nothing is imported otherwise.
+    `loops` is a .toml file that adds joints and other parts to those of the file; one beside it that has the same
+    name and the ending .loops.toml is read by itself. `fix` repairs what has one obvious repair.
+    `macros` lets a .xacro file be expanded, which evaluates what the file says: only for files that you trust.
+
+    A fault in the file raises a `FormatError` that starts with the file and the line. What looks wrong but can be
+    loaded is told in one `CatenaWarning`; `check` lists it.
     """
+    mechanism, findings = read_and_check(
+        path, search=search, kinds=kinds, loops=loops, fix=fix, macros=macros
+    )
+    told = [finding for finding in findings if finding.severity is Severity.WARNING]
+    if told:
+        more = f" ... and {len(told) - TOLD} more: `catena check` lists them" if len(told) > TOLD else ""
+        warnings.warn("; ".join(map(str, told[:TOLD])) + more, CatenaWarning, stacklevel=2)
+    return mechanism
+
+
+def convert(
+    path: PathLike,
+    into: PathLike,
+    *,
+    search: PathLike | Iterable[PathLike] = (),
+    kinds: Iterable[type[Any] | str] = (),
+    loops: PathLike | None = None,
+    fix: bool = False,
+    macros: bool = False,
+) -> Mechanism:
+    """Read a model file and write it in another format; the arguments are those of `load`. Returns the mechanism."""
+    mechanism = load(path, search=search, kinds=kinds, loops=loops, fix=fix, macros=macros)
+    save(mechanism, into)
+    return mechanism
+
+
+def read_and_check(
+    path: PathLike,
+    *,
+    search: PathLike | Iterable[PathLike] = (),
+    kinds: Iterable[type[Any] | str] = (),
+    loops: PathLike | None = None,
+    fix: bool = False,
+    macros: bool = False,
+) -> tuple[Mechanism, list[Finding]]:
+    """Return the mechanism of a model file and all that was found on the way; the arguments are those of `load`."""
     file = file_path(path)
-    read = _format(file).read
-    if read is None:
-        raise FormatError(f"{file}: {_format(file).name} files {_LATER}")
-    return read(_text(file), str(file))
+    folders = search_folders(search)
+    source = Source(
+        str(file), file.absolute().parent, folders, Kinds(kinds), fix, macros, open_file=open_beside
+    )
+    source = replace(source, opened=(_real(file),))
+    mechanism = _format(file).read(read_text(file), source)
+    beside = _loops_file(file, loops)
+    if beside is not None:
+        more = replace(source, name=str(beside), folder=beside.absolute().parent, places={})
+        mechanism = toml.read_into(mechanism, read_text(beside), more)
+        source.places |= more.places
+    return mechanism, [*source.findings, *check_mechanism(mechanism, source)]
+
+
+def open_beside(file: Path, source: Source) -> Mechanism:
+    """Return the mechanism of a file that another file includes."""
+    real = _real(file)
+    if real in source.opened:
+        raise FormatError(f"{source.name}: it includes {str(file)!r}, which includes it: break the circle")
+    inner = replace(source, name=str(file), folder=file.absolute().parent, places={})
+    inner = replace(inner, opened=(*source.opened, real))
+    return _format(file).read(read_text(file), inner)
 
 
 def save(mechanism: Mechanism, path: PathLike) -> None:
-    """Write a mechanism to a model file; the ending of its name says the format: .toml.
+    """Write a mechanism to a model file; the ending of its name says the format: .toml, .urdf or .xml (MJCF).
 
-    The file appears complete or not at all: one that exists is replaced in one step, and stays as it is if
-    anything goes wrong.
+    A .toml file holds everything. URDF holds trees: loops and what else it cannot say go to a file beside it with the
+    ending .loops.toml. The file appears complete or not at all: one that exists is replaced in one step, and stays as
+    it is if anything goes wrong.
     """
     file = file_path(path)
     write = _format(file).write
     if write is None:
-        raise FormatError(f"{file}: {_format(file).name} files {_LATER}")
-    text = write(mechanism, str(file))
+        raise FormatError(
+            f"{file}: {_format(file).name} files are only read: name a .toml, .urdf or .xml file"
+        )
+    texts = write(mechanism, file)
+    beside = file.with_suffix(LOOPS)
+    if file.suffix.lower() != ".toml" and LOOPS not in texts and beside.is_file():
+        raise FormatError(
+            f"{file}: beside it lies {beside.name!r}, which would be read with it and belongs to another mechanism: "
+            "remove it, or choose another name"
+        )
+    contents = {ending: _encoded(file, text) for ending, text in texts.items()}
+    for ending, content in contents.items():
+        write_complete(file.with_suffix(ending) if ending else file, content)
+    _warn_of_meshes(mechanism, file)
+
+
+def _warn_of_meshes(mechanism: Mechanism, file: Path) -> None:
+    """Say that a file was written whose meshes it may not reach when it is loaded."""
+    folder = file.absolute().parent
+    shapes = (s for body in mechanism.bodies.values() for s in (*body.visuals, *body.collisions))
+    far = {path for s in shapes if isinstance(s, Mesh) and Path(path := path_from(s, folder)).is_absolute()}
+    if far:
+        warnings.warn(
+            f"{file}: {len(far)} meshes lie outside of its folder, such as {min(far)!r}: copy them there, or name "
+            "their folder when it is loaded, load(path, search=[...])",
+            CatenaWarning,
+            stacklevel=4,
+        )
+
+
+def _encoded(file: Path, text: str) -> bytes:
     try:
-        content = text.encode("utf-8")
+        return text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise FormatError(
             f"{file}: {text[error.start : error.end]!r} in a name is not valid text: rename the part"
         ) from None
-    write_complete(file, content)
 
 
-_LATER = "come later: use a .toml file, or describe the mechanism in Python"
+def _loops_file(file: Path, given: PathLike | None) -> Path | None:
+    """The file that adds loops: the one given, or the one that lies beside a tree file."""
+    if given is not None:
+        return file_path(given)
+    beside = file.with_suffix(LOOPS)
+    return beside if file.suffix.lower() != ".toml" and beside.is_file() else None
 
 
 def _format(file: Path) -> Format:
@@ -81,18 +240,29 @@ def _format(file: Path) -> Format:
         return FORMATS[file.suffix.lower()]
     except KeyError:
         found = f"the ending {file.suffix!r} is" if file.suffix else "a name without an ending is"
-        raise FormatError(f"{file}: {found} no model format: name a .toml file") from None
+        raise FormatError(
+            f"{file}: {found} no model format: name a .toml file, or one of {', '.join(list(FORMATS)[1:])}"
+        ) from None
 
 
-def _text(file: Path) -> str:
+def read_text(file: Path) -> str:
+    """Return the text of a file that is not too large."""
     try:
-        content = file.read_bytes()
+        size = file.stat().st_size
+        if size > LARGEST:
+            raise FormatError(f"{file}: it has {size} bytes: a model has at most {LARGEST}")
+        with open(file, "rb") as stream:
+            content = stream.read(LARGEST + 1)
     except FileNotFoundError as error:
         raise FormatError(f"{file}: there is no such file{_similar(file)}") from error
     except IsADirectoryError as error:
         raise FormatError(f"{file}: this is a folder: give the name of a file in it") from error
     except (OSError, ValueError) as error:
+        if isinstance(error, FormatError):
+            raise
         raise FormatError(f"{file}: the file cannot be read: {reason(error)}") from error
+    if len(content) > LARGEST:
+        raise FormatError(f"{file}: it has more than {LARGEST} bytes: this is no model")
     try:
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
@@ -100,6 +270,13 @@ def _text(file: Path) -> str:
         raise FormatError(
             f"{file}:{line}: byte 0x{content[error.start]:02x} is not UTF-8 text: save the file as UTF-8"
         ) from None
+
+
+def _real(file: Path) -> Path:
+    try:
+        return Path(os.path.realpath(file))
+    except (OSError, ValueError):
+        return file
 
 
 def _similar(file: Path) -> str:

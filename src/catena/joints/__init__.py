@@ -10,6 +10,7 @@ from catena.joints.free import Free
 from catena.joints.helical import Helical
 from catena.joints.planar import Planar
 from catena.joints.prismatic import Prismatic
+from catena.joints.reduced import Reduced
 from catena.joints.registry import KINDS
 from catena.joints.revolute import Revolute
 from catena.joints.sdof import Sdof
@@ -26,6 +27,7 @@ __all__ = [
     "JointKind",
     "Planar",
     "Prismatic",
+    "Reduced",
     "Revolute",
     "Sdof",
     "Spherical",

@@ -88,11 +88,11 @@ class Numbers:
     size: int
 
     def zero(self) -> np.ndarray:
-        """As many zeros."""
+        """Return as many zeros."""
         return np.zeros(self.size)
 
     def from_entries(self, entries: Sequence[Any]) -> np.ndarray:
-        """The numbers, or symbols, as an array."""
+        """Return the numbers, or symbols, as an array."""
         return array(entries)
 
 
@@ -112,7 +112,7 @@ class Calls:
 
     @staticmethod
     def plain(owner: np.ndarray, *records: np.ndarray) -> "Calls":
-        """Calls that are all of the first variant."""
+        """Return calls that are all of the first variant."""
         return Calls(owner, np.zeros(len(owner), dtype=np.int64), records)
 
 
@@ -131,22 +131,22 @@ class Sweep(ABC):
 
     @property
     def variants(self) -> tuple[int, ...]:
-        """The variants of the step that there is a use for: one that adds to a sum, and one that begins
+        """Return the variants of the step that there is a use for: one that adds to a sum, and one that begins
         it."""
         return (ADD, ASSIGN) if ADDED_TO & set(self.roles) else (ADD,)
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """The parameter names of the step; the first one is the owner."""
+        """Return the parameter names of the step; the first one is the owner."""
         return tuple(inspect.signature(self.step).parameters)
 
     @abstractmethod
     def calls(self, layout: "Layout") -> Calls:
-        """The calls on one mechanism, as offsets into the workspace."""
+        """Return the calls on one mechanism, as offsets into the workspace."""
 
     @abstractmethod
     def play(self, run: "PlainRun") -> None:
-        """The same calls on plain records."""
+        """Call the step on plain records, in the same order."""
 
 
 class BaseToTip(Sweep):
@@ -197,11 +197,11 @@ class OnCall(Sweep):
         return Calls.plain(np.zeros(0, np.int64))
 
     def play(self, run: "PlainRun") -> None:
-        """Nothing: the schedule plays it."""
+        """Do nothing: the schedule calls the step."""
 
 
 def _nothing(*records: Any) -> None:
-    """What a schedule does by itself."""
+    """Do nothing: a schedule calls other steps."""
 
 
 @dataclass(frozen=True)
@@ -276,11 +276,11 @@ class Pause(Sweep):
         return Calls.plain(np.zeros(0, np.int64))
 
     def play(self, run: "PlainRun") -> None:
-        """Nothing happens here."""
+        """Do nothing: a pause calls no step."""
 
 
 def has_own_flows(roles: tuple[str, ...]) -> bool:
-    """Whether a step gets the flows of its owner, a body, at the second place."""
+    """Return whether a step gets the flows of its owner, a body, at the second place."""
     return roles[0] == "body" and (len(roles) == 1 or roles[1] == "parent")
 
 
@@ -407,62 +407,62 @@ class ColumnsToBase(Sweep):
 
 
 def base_to_tip(step: Step) -> Sweep:
-    """A step done by every body after its parent."""
+    """Return a step done by every body after its parent."""
     return BaseToTip(step)
 
 
 def tip_to_base(step: Step) -> Sweep:
-    """A step done by every body before its parent."""
+    """Return a step done by every body before its parent."""
     return TipToBase(step)
 
 
 def each_body(step: Step) -> Sweep:
-    """A step done by every body by itself."""
+    """Return a step done by every body by itself."""
     return EachBody(step)
 
 
 def on_call(step: Step) -> OnCall:
-    """A step that schedules call."""
+    """Return a step that schedules call."""
     return OnCall(step)
 
 
 def at_ground(step: Step) -> Sweep:
-    """A step done once, by the ground."""
+    """Return a step done once, by the ground."""
     return AtGround(step)
 
 
 def to_forces(step: Step) -> Sweep:
-    """A step done by every body between the ground and a force, after its parent."""
+    """Return a step done by every body between the ground and a force, after its parent."""
     return ToForces(step)
 
 
 def each_force(step: Step) -> Sweep:
-    """A step done by every force."""
+    """Return a step done by every force."""
     return EachForce(step)
 
 
 def each_moving_force(step: Step) -> Sweep:
-    """A step done by every force that does not act within one rigid piece."""
+    """Return a step done by every force that does not act within one rigid piece."""
     return EachForce(step, moving=True)
 
 
 def with_ground(step: Step) -> Sweep:
-    """A step done by every body by itself, which reads and writes what the ground holds."""
+    """Return a step done by every body by itself, which reads and writes what the ground holds."""
     return WithGround(step)
 
 
 def whole_state(step: Step) -> Sweep:
-    """A step done once, on the fields of all bodies."""
+    """Return a step done once, on the fields of all bodies."""
     return WholeState(step)
 
 
 def at_frame(step: Step) -> Sweep:
-    """A step done once, by the frame that was asked for and the body that carries it."""
+    """Return a step done once, by the frame that was asked for and the body that carries it."""
     return AtFrame(step)
 
 
 def columns_to_base(step: Step) -> Sweep:
-    """A step done for every velocity component, from its body down to the base."""
+    """Return a step done for every velocity component, from its body down to the base."""
     return ColumnsToBase(step)
 
 
@@ -480,8 +480,9 @@ class Algorithm:
     out of most plays. `shared` are fields that bodies and the ground keep where forces find them; those of a spatial
     type come first. `force_outputs` name fields of forces. `component_fields` maps private fields with a row for each
     velocity component, and fields of forces with rows of their own, to the view that such a row is; work on matrices
-    gives names to its `matrix_outputs`. Algorithms that differ in their work on matrices only may share their `code`,
-    which is called after one of them.
+    gives names to its `matrix_outputs`. `rests` names a field of the ground that is zero, in a replayed algorithm,
+    where a state has nothing left to do. Algorithms that differ in their work on matrices only may share their
+    `code`, which is called after one of them.
     """
 
     name: str
@@ -504,29 +505,31 @@ class Algorithm:
     force_outputs: tuple[str, ...] = ()
     matrix_outputs: tuple[str, ...] = ()
     component_fields: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    rests: str = ""
     code: str = ""
 
     def first(self, index: int) -> int:
-        """The index of the first sweep that is the same as this one; a sweep that is repeated is compiled once."""
+        """Return the index of the first sweep that is the same as this one; a sweep that is repeated is compiled
+        once."""
         return self.sweeps.index(self.sweeps[index])
 
     def extent(self, name: str) -> Any:
-        """The extent of a field of bodies that goes in or comes out; None for other names."""
+        """Return the extent of a field of bodies that goes in or comes out; None for other names."""
         return self.inputs.get(name) or self.outputs.get(name)
 
     @property
     def is_repeated(self) -> bool:
-        """Whether a sweep comes more than once."""
+        """Return whether a sweep comes more than once."""
         return any(self.first(k) != k for k in range(len(self.sweeps)))
 
     @property
     def is_scheduled(self) -> bool:
-        """Whether steps are called in an order of the algorithm's own, so that flows last."""
+        """Return whether steps are called in an order of the algorithm's own, so that flows last."""
         return any(isinstance(s, Schedule) for s in self.sweeps)
 
     @cached_property
     def sources(self) -> tuple[str, ...]:
-        """The files the steps are written in."""
+        """Return the files the steps are written in."""
         steps = (self.ground, *(sweep.step for sweep in self.sweeps))
         return tuple(sorted({inspect.getfile(step) for step in steps}))
 

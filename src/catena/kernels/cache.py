@@ -25,7 +25,7 @@ _written = 0
 
 
 def folder() -> Path | None:
-    """Where compiled objects are kept; None where there is no place for them, as for a user without a home."""
+    """Return where compiled objects are kept; None where there is no place for them, as for a user without a home."""
     chosen = os.environ.get("CATENA_CACHE")
     if chosen:
         return Path(os.path.abspath(chosen))
@@ -39,13 +39,13 @@ def folder() -> Path | None:
 
 
 def digest_file(path: str) -> str:
-    """The digest of one source file, as it is now."""
+    """Return the digest of one source file, as it is now."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 @lru_cache(maxsize=1)
 def _base() -> str:
-    """The digest of what every entry depends on."""
+    """Return the digest of what every entry depends on."""
     from importlib.metadata import PackageNotFoundError, version
 
     package = Path(__file__).resolve().parent.parent
@@ -61,13 +61,13 @@ def _base() -> str:
 
 
 def key(*parts: str) -> str:
-    """The name of the entry that depends on `parts` besides the common sources, versions and processor."""
+    """Return the name of the entry that depends on `parts` besides the common sources, versions and processor."""
     return hashlib.sha256("\0".join([_base(), *parts]).encode()).hexdigest()[:40]
 
 
 def read(entry: str) -> tuple[bytes, dict[str, Any]] | None:
-    """Code and description of an entry; None if there is none, if it is damaged, or if somebody else could have put it
-    there."""
+    """Return code and description of an entry; None if there is none, if it is damaged, or if somebody else could
+    have put it there."""
     path = folder()
     opened = PrivateFolder.open(path) if path else None
     if opened is None:
@@ -86,7 +86,7 @@ def read(entry: str) -> tuple[bytes, dict[str, Any]] | None:
 
 
 def write(entry: str, code: bytes, description: dict[str, Any]) -> None:
-    """Keep an entry. It appears whole or not at all; failure to write is not an error."""
+    """Write an entry, whole or not at all. Failure to write is not an error."""
     global _written
     path = folder()
     opened = PrivateFolder.open(path, make=True) if path else None

@@ -19,14 +19,16 @@ from catena.joints.contract import JointKind
 from catena.kernels import cache, crew, driver, engine, shortcut, tracing
 from catena.kernels.algorithm import Algorithm
 from catena.kernels.lowering import lower, prelude
+from catena.kernels.objects import compiled_object, kept_object
 from catena.kernels.undisturbed import hold_in_forks
 
 building = threading.RLock()
 """Held while units are compiled or loaded, and by whoever builds a tape of them. A fork waits for it."""
 hold_in_forks(building)
 # Units that are kept although no tape may need them; a kind without parameters has some for every value it takes.
-_MOST_UNITS = 512
-_units: dict[tuple[object, ...], "Unit"] = {}
+MOST_UNITS = 512
+units: dict[tuple[object, ...], "Unit"] = {}
+"""The units in memory, the oldest first."""
 _loops: dict[int, engine.Code] = {}
 
 
@@ -43,55 +45,47 @@ class Unit:
 
 
 def body_unit(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], lanes: int) -> Unit:
-    """The steps done by a body on a joint of this kind."""
+    """Return the steps done by a body on a joint of this kind."""
     return _unit(algorithm, absent, ("body", *kind.signature), kind, lanes)
 
 
 def frame_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Unit:
-    """The steps done by the frame that was asked for."""
+    """Return the steps done by the frame that was asked for."""
     return _unit(algorithm, absent, ("frame",), None, lanes)
 
 
 def loop_unit(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], lanes: int) -> Unit:
-    """The steps done by a loop that a joint of this kind closes."""
+    """Return the steps done by a loop that a joint of this kind closes."""
     return _unit(algorithm, absent, ("loop", *kind.signature), kind, lanes)
 
 
 def force_unit(algorithm: Algorithm, force: PlacedForce, absent: frozenset[str], lanes: int) -> Unit:
-    """The steps done by a force of this kind, placed as this one is."""
+    """Return the steps done by a force of this kind, placed as this one is."""
     return _unit(algorithm, absent, ("force", *force.signature), force, lanes)
 
 
 def multiplier_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Unit:
-    """The steps done by the multiplier of any loop."""
+    """Return the steps done by the multiplier of any loop."""
     return _unit(algorithm, absent, ("multiplier",), None, lanes)
 
 
 def views_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Unit:
-    """The steps on views, such as those of velocity components."""
+    """Return the steps on views, such as those of velocity components."""
     return _unit(algorithm, absent, ("views",), None, lanes)
 
 
 def ground_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Unit:
-    """The ground function, the clearing of flows, and whatever else the ground does."""
+    """Return the ground function, the clearing of flows, and whatever else the ground does."""
     return _unit(algorithm, absent, ("ground",), None, lanes)
 
 
 def loops(lanes: int) -> engine.Code:
-    """The compiled loops for so many lanes: `run`, `run_one`, `shortcut`, `serve` and `offer_and_run`."""
+    """Return the compiled loops for so many lanes: `run`, `run_one`, `shortcut`, `serve` and `offer_and_run`."""
     if lanes in _loops:
         return _loops[lanes]
     with building:
         if lanes not in _loops:
-            entry = cache.key("loops", str(lanes))
-            found = cache.read(entry)
-            code = (
-                found[0]
-                if found
-                else engine.compile_object(driver.text(lanes) + shortcut.text() + crew.text())
-            )
-            if not found:
-                cache.write(entry, code, {})
+            _, code = compiled_object(driver.text(lanes) + shortcut.text() + crew.text())
             names = ["run", "run_one", "shortcut", "serve", "offer_and_run"]
             _loops[lanes] = engine.load_object(f"loops-{lanes}", code, names)
         return _loops[lanes]
@@ -108,32 +102,39 @@ def _unit(
     written = _digests(algorithm, algorithm.sources)
     name = algorithm.code or algorithm.name
     memory_key = (name, written or algorithm, absent, owner, kinds, lanes)
-    known = _units.get(memory_key)
+    known = units.get(memory_key)
     if known is not None:
         return known
     with building:
-        if memory_key in _units:
-            return _units[memory_key]
+        if memory_key in units:
+            return units[memory_key]
         described = [_digests(c, (_file(c),)) for each in kinds for c in each.__mro__ if _is_ours(c)]
         entry = None
         if written and all(described):
             digests = sorted({*written, *(d for each in described for d in each)})
             entry = cache.key(name, *sorted(absent), json.dumps(owner), str(lanes), *digests)
-        found = cache.read(entry) if entry else None
-        if found is None:
+        code, description = _kept(entry) if entry else (None, {})
+        if code is None:
             code, description = _compile(algorithm, absent, owner, kind, lanes)
             if entry:
-                cache.write(entry, code, description)
-        else:
-            code, description = found
+                cache.write(entry, b"", description)
         names = {(index, variant): name for index, variant, name in description["steps"]}
         loaded = engine.load_object(f"{name}-{owner}", code, list(names.values())) if names else None
         steps = {key: loaded[name] for key, name in names.items()} if loaded else {}
         unit = Unit(steps, description["size"], description["fields"], description["flow_size"], loaded)
-        while len(_units) >= _MOST_UNITS:
-            del _units[next(iter(_units))]
-        _units[memory_key] = unit
+        while len(units) >= MOST_UNITS:
+            del units[next(iter(units))]
+        units[memory_key] = unit
         return unit
+
+
+def _kept(entry: str) -> tuple[bytes | None, dict[str, Any]]:
+    """Return machine code and description of an entry; no code where either is not kept."""
+    found = cache.read(entry)
+    if found is None:
+        return None, {}
+    name = found[1]["object"]
+    return (kept_object(name) if name else b""), found[1]
 
 
 def _compile(
@@ -169,19 +170,22 @@ def _compile(
         "steps": [[*key, name] for key, name in names.items()], "size": traced.layout.size, "fields": fields,
         "flow_size": traced.flows.size,
     }  # fmt: skip
-    return (engine.compile_object(prelude(lanes) + "".join(functions)) if functions else b""), description
+    description["object"], code = (
+        compiled_object(prelude(lanes) + "".join(functions)) if functions else ("", b"")
+    )
+    return code, description
 
 
 def sources_of(algorithm: Algorithm, kind: JointKind | None) -> list[str] | None:
-    """The files that code for a kind depends on besides the package's own; None when one of them cannot be read, as
-    that of a kind typed at a prompt."""
+    """Return the files that code for a kind depends on besides the package's own; None when one of them cannot be
+    read, as that of a kind typed at a prompt."""
     classes = {c for each in _kinds(kind) for c in type(each).__mro__ if _is_ours(c)}
     files = {*algorithm.sources, *(_file(c) for c in classes)}
     return sorted(files) if all(Path(f).is_file() for f in files) else None
 
 
 def _kinds(kind: Any) -> Iterable[Any]:
-    """A kind of joint or force and those that it is made of."""
+    """Return a kind of joint or force and those that it is made of."""
     if kind is None:
         return
     if not isinstance(kind, PlacedForce):
@@ -196,7 +200,7 @@ def _is_ours(each: type) -> bool:
 
 
 def _file(each: type) -> str:
-    """The file that a class is written in; empty when there is none, as for one typed at a prompt."""
+    """Return the file that a class is written in; empty when there is none, as for one typed at a prompt."""
     try:
         return inspect.getfile(each)
     except (TypeError, OSError):
@@ -207,7 +211,8 @@ _known_digests: WeakKeyDictionary[Any, tuple[str, ...]] = WeakKeyDictionary()
 
 
 def _digests(owner: Any, files: tuple[str, ...]) -> tuple[str, ...]:
-    """The digests of the files that an algorithm or a class was made from, nothing when one of them cannot be read.
+    """Return the digests of the files that an algorithm or a class was made from, nothing when one of them cannot be
+    read.
 
     They are those of the time when it was first used: a file that is edited while a class made from it lives on says
     nothing about that class, and one that is loaded again makes a new class.

@@ -20,7 +20,7 @@ class Target:
 
 @lru_cache(maxsize=1)
 def target() -> Target:
-    """The processor of this machine. `CATENA_LANES` (2, 4 or 8) overrides the number of lanes."""
+    """Return the processor of this machine. `CATENA_LANES` (2, 4 or 8) overrides the number of lanes."""
     return undisturbed(_target)
 
 

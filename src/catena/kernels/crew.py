@@ -28,8 +28,8 @@ _IDLE = (
 
 
 def text() -> str:
-    """LLVM text of `serve(mailbox, looks)` and of `offer_and_run(arguments, addresses of mailboxes, their count) ->
-    status`."""
+    """Return LLVM text of `serve(mailbox, looks)` and of `offer_and_run(arguments, addresses of mailboxes, their
+    count) -> status`."""
     return f"""
 {"declare void @llvm.x86.sse2.pause()" if _pause() else ""}
 define void @serve(ptr %mailbox, i64 %looks) {{
@@ -122,7 +122,7 @@ end:
 
 
 def _pause() -> str:
-    """The instruction that tells the processor that somebody is waiting, where it is known."""
+    """Return the instruction that tells the processor that somebody is waiting, where it is known."""
     import platform
 
     return "call void @llvm.x86.sse2.pause()" if platform.machine() in ("x86_64", "AMD64") else ""
@@ -146,7 +146,7 @@ class _Helper:
         self._is_there = False
 
     def wake(self) -> None:
-        """Have the thread look into its mailbox."""
+        """Make the thread look into its mailbox."""
         with self._lock:
             self._calls.put(None)
             if not self._is_there:
@@ -196,12 +196,12 @@ _crew = Crew()
 
 
 def crew() -> Crew:
-    """The crew of this process."""
+    """Return the crew of this process."""
     return _crew
 
 
 def _start_again() -> None:
-    """A forked process has one thread, and nobody of the crew."""
+    """Forget the helpers in a forked process, which has one thread only."""
     global _crew
     _crew = Crew()
 

@@ -12,8 +12,10 @@ tables, 6 number of outputs, 7 output tables, 8 number of states, 9 address of a
 time, 11 and 12 the first of the thread's own states and the one after the last, 13 steps in time, 14 steps from one
 sample of the results to the next, 15 and 16 the first call that is made only now and then and the one after the last,
 17 in every how many-th step they are made, 18 how many steps ago they were made last, 19 bytes from the workspace of
-one block to that of the next (0: all blocks take turns in one workspace, which a thread has for itself). Threads that
-share a batch begin with states of their own; then each takes the next few from the counter until none are left.
+one block to that of the next (0: all blocks take turns in one workspace, which a thread has for itself), 20 byte
+offset of a slot that is zero where a state has nothing left to do (-1: none): once it is zero for all states of a
+block, its results are recorded again for each step that is left, and nothing is played. Threads that share a batch
+begin with states of their own; then each takes the next few from the counter until none are left.
 Tape, six words a call: step address, byte offsets of its four records in the workspace, byte offset of its
 constants.
 Input and output tables, five words each: data address, doubles from one state to the next, number of columns,
@@ -28,18 +30,18 @@ NOT_FINITE_INPUT, NOT_FINITE_RESULT = 1, 2
 
 
 def text(lanes: int) -> str:
-    """LLVM text of `run` and `run_one` for `lanes` lanes."""
+    """Return LLVM text of `run` and `run_one` for `lanes` lanes."""
     reduction = f"declare double @llvm.vector.reduce.fadd.v{lanes}f64(double, <{lanes} x double>)\n"
     return reduction + _loop("run", lanes, lanes) + _loop("run_one", lanes, 1)
 
 
 def _loop(name: str, lanes: int, states: int) -> str:
-    """The loop, with `states` states in a block: as many as there are lanes, or one for all of them."""
+    """Return the loop, with `states` states in a block: as many as there are lanes, or one for all of them."""
     V, align = f"<{lanes} x double>", 8 * lanes
     last = lanes - 1
 
     def lane_rows(prefix: str) -> str:
-        """Addresses of the rows of the W states of this block; lanes past the end repeat the last state."""
+        """Return addresses of the rows of the W states of this block; lanes past the end repeat the last state."""
         return "\n".join(
             f"""  %{prefix}i{k} = add i64 %state, {k}
   %{prefix}c{k} = icmp slt i64 %{prefix}i{k}, %final
@@ -82,7 +84,7 @@ def _loop(name: str, lanes: int, states: int) -> str:
              ("in", "ptr"), ("n_out", "i64"), ("out", "ptr"), ("states", "i64"), ("counter", "ptr"), ("portion", "i64"),
              ("own_first", "i64"), ("own_end", "i64"), ("steps", "i64"), ("every", "i64"),
              ("rare_first", "i64"), ("rare_end", "i64"), ("rare_every", "i64"), ("rare_since", "i64"),
-             ("work_stride", "i64")]
+             ("work_stride", "i64"), ("rest", "i64")]
         )
     )  # fmt: skip
     if name == "run_one":
@@ -139,15 +141,18 @@ march:
   br label %step_in_time
 step_in_time:
   %time = phi i64 [0, %march], [%next_time, %time_passed]
+  %resting = phi i1 [false, %march], [%rests, %time_passed]
   %still = icmp slt i64 %time, %steps
   %passed = add i64 %time, %rare_since
   %passed_now = add i64 %passed, 1
   %not_yet = srem i64 %passed_now, %rare_every
   %skips = icmp ne i64 %not_yet, 0
-  br i1 %still, label %pack, label %block_done
+  br i1 %still, label %step_or_rest, label %block_done
+step_or_rest:
+  br i1 %resting, label %played, label %pack
 
 pack:
-  %k = phi i64 [0, %step_in_time], [%k1, %pack_next]
+  %k = phi i64 [0, %step_or_rest], [%k1, %pack_next]
   %k_more = icmp slt i64 %k, %n_in
   br i1 %k_more, label %pack_one, label %play
 pack_one:
@@ -214,6 +219,14 @@ play_body:
   br label %play
 
 played:
+  %may_rest = icmp sge i64 %rest, 0
+  %rest_offset = select i1 %may_rest, i64 %rest, i64 0
+  %rest_address = getelementptr i8, ptr %work, i64 %rest_offset
+  %rest_slot = load {V}, ptr %rest_address, align {align}
+  %unfinished = fcmp une {V} %rest_slot, zeroinitializer
+  %unfinished_bits = bitcast <{lanes} x i1> %unfinished to i{lanes}
+  %all_done = icmp eq i{lanes} %unfinished_bits, 0
+  %rests = and i1 %may_rest, %all_done
   %next_time = add i64 %time, 1
   %over = srem i64 %next_time, %every
   %is_sample = icmp eq i64 %over, 0
@@ -278,7 +291,7 @@ block_done:
 
 
 def _four_results(lanes: int) -> str:
-    """Where four columns follow each other, four vectors are transposed and stored at once."""
+    """Return LLVM text that transposes four vectors and stores them at once, where four columns follow each other."""
     V, align = f"<{lanes} x double>", 8 * lanes
     lines = ["four:", "  %n4 = add i64 %n, 4", "  %n4_fits = icmp sle i64 %n4, %outcols",
              "  br i1 %n4_fits, label %four_look, label %result_body", "four_look:"]  # fmt: skip

@@ -23,7 +23,8 @@ hold_in_forks(_lock)
 _count = 0
 # LLVM knows every library by its name for good, whether anybody has heard of it or not.
 _numbers = itertools.count()
-_discarded: deque[Any] = deque()
+discarded: deque[Any] = deque()
+"""Code that nobody holds any more. It is removed when the next is loaded."""
 
 
 class Code:
@@ -33,14 +34,17 @@ class Code:
     def __init__(self, addresses: dict[str, int], tracker: Any) -> None:
         self._addresses = addresses
         # Whoever happens to drop it must not be the one who calls LLVM, so it is removed later.
-        weakref.finalize(self, _discarded.append, tracker).atexit = False
+        weakref.finalize(self, discarded.append, tracker).atexit = False
 
     def __getitem__(self, symbol: str) -> int:
         return self._addresses[symbol]
 
+    def __contains__(self, symbol: object) -> bool:
+        return symbol in self._addresses
+
 
 def compilations() -> int:
-    """How many pieces of machine code this process has compiled so far (loading from the cache does not
+    """Return how many pieces of machine code this process has compiled so far (loading from the cache does not
     count)."""
     return _count
 
@@ -72,7 +76,7 @@ def _finish() -> None:
 
 
 def prepare_tracing() -> None:
-    """Import CasADi, which steps are traced with; half an import would be in the way of the next."""
+    """Import CasADi, with which steps are traced, undisturbed: an interrupted import cannot be repeated."""
 
     def work() -> None:
         with _lock:
@@ -82,7 +86,7 @@ def prepare_tracing() -> None:
 
 
 def compile_object(text: str) -> bytes:
-    """Machine code (an object file) of a module of LLVM text."""
+    """Return machine code (an object file) of a module of LLVM text."""
     return undisturbed(lambda: _compile(text))
 
 
@@ -132,10 +136,10 @@ def _load(name: str, code: bytes, symbols: list[str]) -> Code:
     import llvmlite.binding as llvm
 
     with _lock:
-        while _discarded:
+        while discarded:
             # What LLVM will not let go of stays, which is no reason to load nothing.
             with contextlib.suppress(RuntimeError):
-                _discarded.popleft().close()
+                discarded.popleft().close()
         library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for symbol in symbols:
             library.export_symbol(symbol)

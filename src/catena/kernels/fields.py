@@ -14,7 +14,7 @@ Rebuild = Callable[[Sequence[Any]], Any]
 
 
 def flatten(value: Any) -> tuple[list[Any], Rebuild]:
-    """The scalars of a value, and the function that builds a like value from as many scalars."""
+    """Return the scalars of a value, and the function that builds a like value from as many scalars."""
     if hasattr(value, "entries"):
         return list(value.entries()), type(value).from_entries
     if isinstance(value, np.ndarray):
@@ -24,7 +24,7 @@ def flatten(value: Any) -> tuple[list[Any], Rebuild]:
 
 
 def as_number(entry: Any) -> float | None:
-    """The number an entry is known to be while tracing, or None if it depends on a symbol."""
+    """Return the number an entry is known to be while tracing, or None if it depends on a symbol."""
     if is_symbolic(entry):
         return float(entry) if entry.is_constant() else None
     return float(entry)

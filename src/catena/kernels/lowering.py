@@ -29,32 +29,32 @@ class Slot:
 
 
 def prelude(lanes: int) -> str:
-    """The declarations that lowered functions of one module share."""
+    """Return the declarations that lowered functions of one module share."""
     V = f"<{lanes} x double>"
     intrinsics = "".join(f"declare {V} @llvm.{name}.v{lanes}f64({V})\n" for name in ("sqrt", "floor", "ceil"))
-    scalars = "".join(f"declare double @{name}(double)\n" for name in _UNARY_CALLS.values())
-    pairs = "".join(f"declare double @{name}(double, double)\n" for name in _BINARY_CALLS.values())
+    scalars = "".join(f"declare double @{name}(double)\n" for name in UNARY_CALLS.values())
+    pairs = "".join(f"declare double @{name}(double, double)\n" for name in BINARY_CALLS.values())
     minmax = "".join(
         f"declare {V} @llvm.{name}.v{lanes}f64({V}, {V})\n" for name in ("minnum", "maxnum", "copysign")
     )
     return sincos.declare(lanes) + intrinsics + scalars + pairs + minmax + "!1 = !{}\n"
 
 
-_UNARY_CALLS = {
+UNARY_CALLS = {
     "OP_EXP": "exp", "OP_LOG": "log", "OP_TAN": "tan", "OP_ASIN": "asin", "OP_ACOS": "acos", "OP_ATAN": "atan",
     "OP_SINH": "sinh", "OP_COSH": "cosh", "OP_TANH": "tanh", "OP_ASINH": "asinh", "OP_ACOSH": "acosh",
     "OP_ATANH": "atanh", "OP_EXPM1": "expm1", "OP_LOG1P": "log1p", "OP_ERF": "erf",
 }  # fmt: skip
-_BINARY_CALLS = {"OP_ATAN2": "atan2", "OP_POW": "pow", "OP_HYPOT": "hypot", "OP_FMOD": "fmod"}
-_INTRINSICS = {"OP_SQRT": "sqrt", "OP_FLOOR": "floor", "OP_CEIL": "ceil", "OP_FABS": "fabs"}
-_ARITHMETIC = {"OP_ADD": "fadd", "OP_SUB": "fsub", "OP_MUL": "fmul", "OP_DIV": "fdiv"}
-_COMPARISONS = {"OP_LT": "olt", "OP_LE": "ole", "OP_EQ": "oeq", "OP_NE": "une"}
+BINARY_CALLS = {"OP_ATAN2": "atan2", "OP_POW": "pow", "OP_HYPOT": "hypot", "OP_FMOD": "fmod"}
+INTRINSICS = {"OP_SQRT": "sqrt", "OP_FLOOR": "floor", "OP_CEIL": "ceil", "OP_FABS": "fabs"}
+ARITHMETIC = {"OP_ADD": "fadd", "OP_SUB": "fsub", "OP_MUL": "fmul", "OP_DIV": "fdiv"}
+COMPARISONS = {"OP_LT": "olt", "OP_LE": "ole", "OP_EQ": "oeq", "OP_NE": "une"}
 
 
 def lower(
     name: str, loads: Sequence[tuple[Slot, Any]], stores: Sequence[tuple[Slot, Any]], lanes: int
 ) -> str:
-    """LLVM text of a step: `loads` pairs slots with the symbols that stand for them, `stores` slots with
+    """Return LLVM text of a step: `loads` pairs slots with the symbols that stand for them, `stores` slots with
     results."""
     import casadi
 
@@ -67,7 +67,7 @@ def lower(
     writer = Writer(lanes, [slot for slot, _ in loads], [slot for slot, _ in stores])
     for i in range(function.n_instructions()):
         writer.instruction(
-            _operation_name(function.instruction_id(i)),
+            operation_name(function.instruction_id(i)),
             function.instruction_input(i), function.instruction_output(i),
             lambda i=i: function.instruction_constant(i),
         )  # fmt: skip
@@ -77,7 +77,8 @@ def lower(
 _OPERATIONS: dict[int, str] = {}
 
 
-def _operation_name(code: int) -> str:
+def operation_name(code: int) -> str:
+    """Return the name, such as OP_ADD, of the number that CasADi gives an operation."""
     if not _OPERATIONS:
         import casadi
 
@@ -127,7 +128,7 @@ class Writer:
         return f"splat (double {float_literal(x)})"
 
     def stored_constant(self, index: int) -> str:
-        """A constant that lies in all lanes of vector `index` of the constants."""
+        """Return a constant that lies in all lanes of vector `index` of the constants."""
         address = self.emit(f"getelementptr {self.V}, ptr %constants, i64 {index}")
         return self.emit(f"load {self.V}, ptr {address}, align {8 * self.lanes}, !invariant.load !1")
 
@@ -170,8 +171,8 @@ class Writer:
 
     def value(self, op: str, x: str, y: str = "") -> str:
         V, lanes = self.V, self.lanes
-        if op in _ARITHMETIC:
-            return self.emit(f"{_ARITHMETIC[op]} {FLAGS} {V} {x}, {y}")
+        if op in ARITHMETIC:
+            return self.emit(f"{ARITHMETIC[op]} {FLAGS} {V} {x}, {y}")
         if op == "OP_ASSIGN":
             return x
         if op == "OP_NEG":
@@ -186,8 +187,8 @@ class Writer:
             return self.sincos(x)[0]
         if op == "OP_COS":
             return self.sincos(x)[1]
-        if op in _INTRINSICS:
-            return self.emit(f"call {V} @llvm.{_INTRINSICS[op]}.v{lanes}f64({V} {x})")
+        if op in INTRINSICS:
+            return self.emit(f"call {V} @llvm.{INTRINSICS[op]}.v{lanes}f64({V} {x})")
         if op in ("OP_FMIN", "OP_FMAX"):
             return self.emit(
                 f"call {V} @llvm.{'minnum' if op == 'OP_FMIN' else 'maxnum'}.v{lanes}f64({V} {x}, {V} {y})"
@@ -198,8 +199,8 @@ class Writer:
             up = self.flag(self.emit(f"fcmp ogt {V} {x}, zeroinitializer"))
             down = self.flag(self.emit(f"fcmp olt {V} {x}, zeroinitializer"))
             return self.emit(f"fsub {V} {up}, {down}")
-        if op in _COMPARISONS:
-            return self.flag(self.emit(f"fcmp {_COMPARISONS[op]} {V} {x}, {y}"))
+        if op in COMPARISONS:
+            return self.flag(self.emit(f"fcmp {COMPARISONS[op]} {V} {x}, {y}"))
         if op == "OP_NOT":
             return self.flag(self.emit(f"fcmp oeq {V} {x}, zeroinitializer"))
         if op in ("OP_AND", "OP_OR"):
@@ -210,10 +211,10 @@ class Writer:
             return self.emit(f"select <{lanes} x i1> {condition}, {V} {y}, {V} zeroinitializer")
         if op == "OP_CONSTPOW":
             return self.lane_by_lane("pow", x, y)
-        if op in _UNARY_CALLS:
-            return self.lane_by_lane(_UNARY_CALLS[op], x)
-        if op in _BINARY_CALLS:
-            return self.lane_by_lane(_BINARY_CALLS[op], x, y)
+        if op in UNARY_CALLS:
+            return self.lane_by_lane(UNARY_CALLS[op], x)
+        if op in BINARY_CALLS:
+            return self.lane_by_lane(BINARY_CALLS[op], x, y)
         raise KernelError(f"A step uses the operation {op[3:].lower()}, which cannot be compiled into lanes.")
 
     def function(self, name: str) -> str:

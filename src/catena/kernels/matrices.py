@@ -37,7 +37,7 @@ _SIGN = {minus: int(np.array(-1.0 if minus else 1.0).view(np.int64)) for minus i
 
 
 def view_size(algorithm: Algorithm, view: str) -> int:
-    """How many numbers a record of a view has."""
+    """Return how many numbers a record of a view has."""
     return sum(len(flatten(sample(extent, 0, 0))[0]) for extent in algorithm.views[view].values())
 
 
@@ -68,7 +68,7 @@ class Work:
         return above
 
     def reach(self, node: int, known: dict[int, list[int]] | None = None) -> list[int]:
-        """The components on the way from the ground to a node."""
+        """Return the components on the way from the ground to a node."""
         known = {0: []} if known is None else known
         if node not in known:
             own = [self.index[node, k] for k in range(self.plan.v_size[node])]
@@ -76,7 +76,7 @@ class Work:
         return known[node]
 
     def reserve(self, count: int) -> int:
-        """A place for so many numbers."""
+        """Return a place for so many numbers."""
         raise NotImplementedError
 
     def combine(
@@ -125,15 +125,15 @@ class LaneWork(Work):
         return self._layout.reserve(count)
 
     def component(self, name: str, node: int, k: int) -> int:
-        """Row k of a field of a body."""
+        """Return the place of row k of a field of a body."""
         return int(self._starts[name][node]) + k * self.widths[name] * self.slot
 
     def ground(self, name: str) -> int:
-        """The first number of a field of the ground."""
+        """Return the first number of a field of the ground."""
         return self._layout.ground_fields[name][0] * self.slot
 
     def force_row(self, name: str, force: int, k: int) -> int:
-        """Row k of a field of a force."""
+        """Return the place of row k of a field of a force."""
         first = self._layout.force_units[force].fields[name][0]
         place = int(self._layout.force_records[force]) + first * self.slot
         return place + k * self.widths[name] * self.slot
@@ -167,20 +167,20 @@ class LaneWork(Work):
         self._rows.append((-1, self._kernels[COMBINE[T, spreads[0]]], (0,), numbers))
 
     def invert(self, out: int, x: int, root: int) -> None:
-        """1 / x, and 1 / sqrt(x) at `root`."""
+        """Compute 1 / x, and 1 / sqrt(x) at `root`."""
         self._rows.append((-1, self._kernels["invert"], (out, x, root), ()))
 
     def judge(self, out: int, squares: int, tolerance: int, doubt: int) -> None:
-        """1 / length of what is left of a row, zero where it is nothing; `matrix_kernels` says what is where."""
+        """Compute 1 / length of what is left of a row, zero if that is nothing; `matrix_kernels` says what is where."""
         self._rows.append((-1, self._kernels["judge"], (out, squares, tolerance, doubt), ()))
 
     def output(self, name: str, shape: tuple[int, ...], places: Sequence[tuple[int, int]]) -> None:
-        """Results: pairs of an index in the flattened array and a place."""
+        """Name results: pairs of an index in the flattened array and a place."""
         table = np.array(places, dtype=np.int64).reshape(-1, 2)
         self._layout.matrix_places[name] = shape, table * [8, 1]
 
     def calls(self) -> Calls:
-        """All calls in order."""
+        """Return all calls in order."""
         count = len(self._rows)
         records = np.zeros((4, count), dtype=np.int64)
         for k, (_, _, places, _) in enumerate(self._rows):
@@ -216,15 +216,15 @@ class PlainWork(Work):
         return self._placed[key]
 
     def component(self, name: str, node: int, k: int) -> int:
-        """Row k of a field of a body."""
+        """Return the place of row k of a field of a body."""
         return self._keep((name, 0, node), self._run.records[node]) + k * self.widths[name]
 
     def ground(self, name: str) -> int:
-        """The first number of a field of the ground."""
+        """Return the first number of a field of the ground."""
         return self._keep((name, 2, 0), self._run.records[0])
 
     def force_row(self, name: str, force: int, k: int) -> int:
-        """Row k of a field of a force."""
+        """Return the place of row k of a field of a force."""
         return self._keep((name, 1, force), self._run.force_records[force]) + k * self.widths[name]
 
     def step(self, sweep: OnCall, *places: int) -> None:
@@ -268,12 +268,12 @@ class PlainWork(Work):
             memory[place] = value
 
     def invert(self, out: int, x: int, root: int) -> None:
-        """1 / x, and 1 / sqrt(x) at `root`."""
+        """Compute 1 / x, and 1 / sqrt(x) at `root`."""
         memory = self._memory
         memory[out], memory[root] = reciprocal(memory[x]), reciprocal(sqrt(memory[x]))
 
     def judge(self, out: int, squares: int, tolerance: int, doubt: int) -> None:
-        """1 / length of what is left of a row, zero where it is nothing; `matrix_kernels` says what is where."""
+        """Compute 1 / length of what is left of a row, zero if that is nothing; `matrix_kernels` says what is where."""
         memory = self._memory
         left, before, usual = memory[squares : squares + 3]
         size = where(less(before, usual), usual, before)
@@ -284,7 +284,7 @@ class PlainWork(Work):
         memory[doubt] = where(less(memory[doubt], near), near, memory[doubt])
 
     def output(self, name: str, shape: tuple[int, ...], places: Sequence[tuple[int, int]]) -> None:
-        """Results: pairs of an index in the flattened array and a place."""
+        """Name results: pairs of an index in the flattened array and a place."""
         flat = np.zeros(math.prod(shape), dtype=object)
         for index, place in places:
             flat[index] = self._memory[place]

@@ -21,7 +21,7 @@ COMBINE = {
 
 
 def offset(t: int, spread: int) -> int:
-    """How many slots entry t lies beyond the first."""
+    """Return how many slots entry t lies beyond the first."""
     return t if spread == ROW else 4 * (t // 2) + t % 2
 
 
@@ -30,7 +30,7 @@ _kernels: dict[int, engine.Code] = {}
 
 
 def kernels(lanes: int) -> engine.Code:
-    """The compiled kernels for so many lanes, by name."""
+    """Return the compiled kernels for so many lanes, by name."""
     if lanes not in _kernels:
         entry = cache.key("matrices", str(lanes))
         found = cache.read(entry)
@@ -42,7 +42,7 @@ def kernels(lanes: int) -> engine.Code:
 
 
 def text(lanes: int) -> str:
-    """LLVM text of all kernels."""
+    """Return LLVM text of all kernels."""
     V = f"<{lanes} x double>"
     declared = f"declare {V} @llvm.fma.v{lanes}f64({V}, {V}, {V})\ndeclare {V} @llvm.sqrt.v{lanes}f64({V})\n"
     return declared + "".join(_combine(lanes, *shape) for shape in COMBINE) + _invert(lanes) + _judge(lanes)
@@ -59,7 +59,7 @@ def _word(name: str, k: int, kind: str = "i64") -> str:
 
 
 def _combine(lanes: int, T: int, S: int) -> str:
-    """r0 is the workspace. Sums live in registers; the start is added at the end."""
+    """Return LLVM text that sums up products of entries in registers and adds the start; r0 is the workspace."""
     V, align = f"<{lanes} x double>", 8 * lanes
     sums = "".join(f"  %s{t} = phi {V} [zeroinitializer, %entry], [%n{t}, %loop]\n" for t in range(T))
     body = "".join(
@@ -110,7 +110,7 @@ done:
 
 
 def _invert(lanes: int) -> str:
-    """r0[0] = 1 / r1[0], r2[0] = 1 / sqrt(r1[0])."""
+    """Return LLVM text of r0[0] = 1 / r1[0], r2[0] = 1 / sqrt(r1[0])."""
     V, align = f"<{lanes} x double>", 8 * lanes
     return f"""
 define void @invert{_HEAD} {{
@@ -126,7 +126,7 @@ define void @invert{_HEAD} {{
 
 
 def _judge(lanes: int) -> str:
-    """Whether a row whose square is left of another is a constraint of its own.
+    """Return LLVM text that decides whether a row, of which a square is left, is a constraint of its own.
 
     r1 holds the square of what is left of the row, its square before, and the square of a usual row; r2 the
     tolerance. r0[0] becomes 1 / length of what is left, or zero where that is no more than the tolerance times the

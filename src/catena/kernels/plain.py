@@ -44,7 +44,7 @@ blocks: list[object] = [_always] if _always else []
 
 
 def is_plain() -> bool:
-    """Whether this thread runs on plain numbers: inside `plain_numbers()`, or with CATENA_PLAIN=1 in the
+    """Return whether this thread runs on plain numbers: inside `plain_numbers()`, or with CATENA_PLAIN=1 in the
     environment."""
     return _here.get()
 
@@ -117,15 +117,15 @@ class PlainRun:
 
     @property
     def force_inputs(self) -> np.ndarray:
-        """What all forces are given from outside."""
+        """Return what all forces are given from outside."""
         return array([x for record in self.force_records for x in record.inputs])
 
     def mobility(self) -> np.ndarray:
-        """The usual angular and linear mobility (2,) of a body."""
+        """Return the usual angular and linear mobility (2,) of a body."""
         return np.array(mobility_scale(self.plan))
 
     def call(self, entry: Entry) -> None:
-        """A call of a schedule, on plain records."""
+        """Call one step of a schedule on plain records."""
         records = list(entry.places)
         if has_own_flows(entry.sweep.roles):
             del records[1]
@@ -135,7 +135,7 @@ class PlainRun:
         entry.sweep.step(*records)
 
     def clear_flows(self) -> None:
-        """Before a sweep to the base: flows begin at zero, except where a frame step has written them."""
+        """Set flows to zero before a sweep to the base, except where a frame step has written them."""
         for i in self.bodies:
             if i != self.target:
                 for name in self.flow_names:
@@ -143,7 +143,7 @@ class PlainRun:
                     setattr(self.records[i], name, rebuild([0.0] * len(entries)))
 
     def path(self, i: int) -> list[int]:
-        """The nodes from i down to the base, without the ground."""
+        """Return the nodes from i down to the base, without the ground."""
         nodes = []
         while i > 0:
             nodes.append(i)
@@ -151,19 +151,19 @@ class PlainRun:
         return nodes
 
     def whole(self) -> "PlainWhole":
-        """All bodies at once."""
+        """Return the record of all bodies at once."""
         return PlainWhole(self)
 
     def cursor(self, columns: Any, k: int) -> SimpleNamespace:
-        """A cursor that starts as column k."""
+        """Return a cursor that starts as column k."""
         return SimpleNamespace(F=Force(columns.array[:, k]))
 
     def row(self) -> SimpleNamespace:
-        """An empty row."""
+        """Return an empty row."""
         return SimpleNamespace()
 
     def keep_row(self, component: int, node: int, row: SimpleNamespace) -> None:
-        """Keep what belongs to a velocity component and a node."""
+        """Keep the row that belongs to a velocity component and a node."""
         for k, value in enumerate(row.h):
             c = int(self.v_start[node]) + k
             self.rows[component, c] = self.rows[c, component] = value
@@ -199,7 +199,8 @@ class PlainWhole:
 def _force_records(
     forces: Sequence[PlacedForce], inputs: Any, records: Sequence[SimpleNamespace] = ()
 ) -> list[SimpleNamespace]:
-    """The records of forces with these inputs, force after force (zero if None); those that are there are kept."""
+    """Return the records of forces with these inputs, force after force (zero if None); those that are there are
+    kept."""
     records = list(records) or [
         SimpleNamespace(
             kind=f.kind, site=f.site, acts=f.acts, on_a=f.on_a, on_b=f.on_b, joint=f.joint,
@@ -239,18 +240,18 @@ class PlainPlaces:
         self.begin()
 
     def begin(self) -> None:
-        """A new schedule begins: loops hold the two bodies that they join."""
+        """Begin a new schedule, in which loops hold the two bodies that they join."""
         self._links: dict[tuple[int, int], Any] = {}
         self._pairs: dict[tuple[int, int], SimpleNamespace] = {}
 
     def body(self, i: int) -> SimpleNamespace:
-        """The record of a body."""
+        """Return the record of a body."""
         return self._run.records[i]
 
     flows = body
 
     def multiplier(self, loop: int) -> SimpleNamespace:
-        """The record of a loop."""
+        """Return the record of a loop."""
         if loop not in self._loops:
             joint = self.plan.loop_joints[loop]
             self._loops[loop] = SimpleNamespace(
@@ -263,7 +264,7 @@ class PlainPlaces:
         return self._loops[loop]
 
     def link(self, loop: int, i: int) -> Any:
-        """How a loop holds a body."""
+        """Return the record that links a loop to a body."""
         joint, record = self.plan.loop_joints[loop], self.multiplier(loop)
         for name, node in (("child", joint.child_node), ("parent", joint.parent_node)):
             if node == i and (loop, i) not in self._links:
@@ -271,7 +272,7 @@ class PlainPlaces:
         return self._links.setdefault((loop, i), SimpleNamespace())
 
     def end(self, loop: int, i: int) -> Any:
-        """The link of a loop to a body that it joins, which gives way to a new one; None if that has
+        """Return the link of a loop to a body that it joins, which gives way to a new one; None if that has
         happened."""
         link = self.link(loop, i)
         if not isinstance(link, PlainEnd):
@@ -280,7 +281,7 @@ class PlainPlaces:
         return link
 
     def pair(self, loop: int, other: int) -> SimpleNamespace:
-        """How two loops act on each other."""
+        """Return the record of how two loops act on each other."""
         return self._pairs.setdefault((loop, other), SimpleNamespace())
 
 
@@ -309,7 +310,7 @@ def run_steps(run: PlainRun) -> None:
 
 
 def outputs_of(run: PlainRun) -> dict[str, np.ndarray]:
-    """The outputs of an algorithm by name, from the records that its steps have been called on."""
+    """Return the outputs of an algorithm by name, from the records that its steps have been called on."""
     algorithm, plan = run.algorithm, run.plan
     outputs = {}
     for name, extent in algorithm.outputs.items():

@@ -19,12 +19,13 @@ from catena.errors import CatenaWarning
 
 # No file of ours is larger; a foreign one should not fill the memory.
 _LARGEST = 1 << 28
-_BY_DESCRIPTOR = {os.open, os.rename, os.unlink} <= os.supports_dir_fd and os.scandir in os.supports_fd
+BY_DESCRIPTOR = {os.open, os.rename, os.unlink} <= os.supports_dir_fd and os.scandir in os.supports_fd
 _READ = os.O_RDONLY | sum(getattr(os, n, 0) for n in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | (_READ & ~getattr(os, "O_NONBLOCK", 0))
 # Seconds after which a file that is used gets the present as its time.
 _RENEWED = 86400.0
-_warned: set[str] = set()
+warned: set[str] = set()
+"""What was warned of in this process."""
 
 
 class PrivateFolder:
@@ -35,13 +36,11 @@ class PrivateFolder:
 
     @staticmethod
     def open(path: Path, make: bool = False) -> "PrivateFolder | None":
-        """The folder at a path, which is made if wanted; None if it cannot be opened or is not private."""
+        """Return the folder at a path, which is made if wanted; None if it cannot be opened or is not private."""
         try:
             if make:
                 _make(path)
-            descriptor = (
-                os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) if _BY_DESCRIPTOR else None
-            )
+            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) if BY_DESCRIPTOR else None
         except OSError:
             return None
         folder = PrivateFolder(path, descriptor)
@@ -72,7 +71,8 @@ class PrivateFolder:
             self._descriptor = None
 
     def read(self, name: str) -> bytes | None:
-        """The contents of a file; None if there is none, or if what is there is not a plain file of this user alone."""
+        """Return the contents of a file; None if there is none, or if what is there is not a plain file of this user
+        alone."""
         try:
             handle = os.open(self._place(name), _READ, dir_fd=self._descriptor)
         except OSError as error:
@@ -113,7 +113,7 @@ class PrivateFolder:
                 raise
 
     def files(self) -> Iterator[tuple[str, os.stat_result]]:
-        """The names and states of all plain files."""
+        """Return the names and states of all plain files."""
         with contextlib.suppress(OSError), os.scandir(self._where) as found:
             for each in found:
                 with contextlib.suppress(OSError):
@@ -152,7 +152,7 @@ def _make(path: Path) -> None:
 
 
 def _flaw(status: os.stat_result) -> str | None:
-    """What is wrong with the owner or the mode, as the end of a sentence; where there are no owners, nothing is."""
+    """Return what is wrong with the owner or the mode of a file, as the end of a sentence; None where nothing is."""
     if not hasattr(os, "geteuid"):
         return None
     if status.st_uid != os.geteuid():
@@ -163,6 +163,6 @@ def _flaw(status: os.stat_result) -> str | None:
 
 
 def _warn_once(about: str, text: str) -> None:
-    if about not in _warned:
-        _warned.add(about)
+    if about not in warned:
+        warned.add(about)
         warnings.warn(text, CatenaWarning, stacklevel=2)

@@ -26,14 +26,14 @@ _entry: dict[int, Any] = {}
 
 
 def entry(lanes: int) -> Any:
-    """The compiled loop as Python calls it; other threads run meanwhile."""
+    """Return the compiled loop as Python calls it; other threads run meanwhile."""
     if lanes not in _entry:
         _entry[lanes] = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(loops(lanes)["run"])
     return _entry[lanes]
 
 
 def address(x: np.ndarray) -> int:
-    """Where the data of an array begins; the short way where the layout of arrays is known."""
+    """Return where the data of an array begins; the short way where the layout of arrays is known."""
     if shortcut.is_trustworthy():
         return _word(id(x) + shortcut.DATA).value
     return x.ctypes.data
@@ -43,7 +43,7 @@ _word = ctypes.c_int64.from_address
 
 
 def _strides(x: np.ndarray) -> tuple[int, int]:
-    """Doubles from one state to the next, and from one step to the next."""
+    """Return how many doubles lie between one state and the next, and between one step and the next."""
     if x.ndim == 3:
         return (0 if len(x) == 1 else x.shape[1] * x.shape[2]), x.shape[2]
     return (x.shape[1] if x.ndim == 2 else 0), 0
@@ -54,7 +54,7 @@ def _table(rows: list[tuple[int, ...]]) -> np.ndarray:
 
 
 def aligned(count: int) -> np.ndarray:
-    """`count` zeros that begin on a cache line."""
+    """Return `count` zeros that begin on a cache line."""
     raw = np.zeros(count + _ALIGN // 8)
     skip = (-raw.ctypes.data % _ALIGN) // 8
     return raw[skip : skip + count]
@@ -77,7 +77,7 @@ class Program:
         self._workspaces: list[tuple[np.ndarray, int]] = []
 
     def table(self, name: str) -> np.ndarray:
-        """The columns of an input or output and their slots: pairs of byte offsets, (n, 2)."""
+        """Return the columns of an input or output and their slots: pairs of byte offsets, (n, 2)."""
         return self._tables[name]
 
     def run(
@@ -97,10 +97,10 @@ class Program:
 
         With `every`, the tape is played `steps` times for each state, and outputs are recorded after every so
         many: they have shape (states, steps // every, *shape). An input may then have shape (states, steps,
-        columns), or (1, steps, columns) for all states. `rare` says in every how many-th step the occasional sweeps of
-        the algorithm are made, and how many steps ago they were made last. Only the outputs `wanted` are returned, all
-        of them if None. `into` has arrays that outputs are written to, C-contiguous float64 of their shape; new
-        ones are made of others.
+        columns), or (1, steps, columns) for all states. Without `every` only the last of the steps is recorded. `rare`
+        says in every how many-th step the occasional sweeps of the algorithm are made, and how many steps ago they were
+        made last. Only the outputs `wanted` are returned, all of them if None. `into` has arrays that outputs are
+        written to, C-contiguous float64 of their shape; new ones are made of others.
         """
         samples = () if every is None else (steps // every,)
         outputs = {
@@ -118,7 +118,7 @@ class Program:
                 for n, y in outputs.items()
             ]
         )
-        time = (steps, every or 1, *self.tape.rare, *rare)
+        time = (steps, every or steps, *self.tape.rare, *rare)
         lanes = self.tape.lanes
         blocks = -(-states // lanes)
         worth = blocks * self.tape.work * steps // _CALLS_WORTH_A_THREAD
@@ -140,7 +140,7 @@ class Program:
             self._workspaces.append(workspace)
 
     def _place(self, name: str, shape: tuple[int, ...], into: Mapping[str, np.ndarray]) -> np.ndarray:
-        """An array for an output: the one that is given, or a new one; zero where nothing will be written."""
+        """Return an array for an output: the one that is given, or a new one; zero where nothing will be written."""
         if name not in into:
             return (np.empty if self._is_filled[name] else np.zeros)(shape)
         if not self._is_filled[name]:
@@ -157,7 +157,7 @@ class Program:
         count: int,
         time: tuple[int, ...],
     ) -> int:
-        """A batch shared by `count` threads: each begins with a large part of its own, and they share the rest in small
+        """Run a batch on `count` threads: each begins with a large part of its own, and they share the rest in small
         portions."""
         lanes = self.tape.lanes
         own = int(_OWN * blocks) // count
@@ -176,7 +176,7 @@ class Program:
             self._workspaces.extend(workspaces)
 
     def _borrow(self) -> tuple[np.ndarray, int]:
-        """A workspace and its address."""
+        """Return a workspace that no other thread uses, and its address."""
         # No lock: a fork could find it taken, and taking from a list is one step.
         try:
             return self._workspaces.pop()
@@ -213,12 +213,13 @@ class Program:
                 *own,
                 *time,
                 stride,
+                self.tape.rest,
             ),
             dtype=np.int64,
         )
 
     def single(self, quaternions: Sequence[int] = ()) -> Any:
-        """A function of one array for each input, in the order of `input_names`, that computes one state the
+        """Return a function of one array for each input, in the order of `input_names`, that computes one state the
         shortest way. Threads may share it.
 
         It returns the first output, or where there are several a pair: the first, and the entries of all others one

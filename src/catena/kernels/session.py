@@ -31,16 +31,16 @@ class Session:
         loops(tape.lanes)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """The buffer (states, ...) of a field."""
+        """Return the buffer (states, ...) of a field."""
         return self.buffers[name]
 
     def row(self, pause: str, which: int = 0) -> int:
-        """The number of calls before the pause of this name; `which` counts those of the same name."""
+        """Return the number of calls before the pause of this name; `which` counts those of the same name."""
         return [row for name, row in self.program.tape.pauses if name == pause][which]
 
     def piece(self, first: int, last: int | None, inputs: Sequence[str], outputs: Sequence[str]) -> "Piece":
-        """The calls from number `first` up to `last` (None: to the end) as something to play: it packs the buffers
-        `inputs` before and fills the buffers `outputs` afterwards."""
+        """Return the calls from number `first` up to `last` (None: to the end) as something to play: it packs the
+        buffers `inputs` before and fills the buffers `outputs` afterwards."""
         return Piece(self, first, last, inputs, outputs)
 
 
@@ -60,7 +60,7 @@ class Piece:
             [last - first, calls.ctypes.data if len(calls) else 0, session._workspace.ctypes.data,
              tape.constants.ctypes.data, len(self._ins), self._ins.ctypes.data, len(self._outs),
              self._outs.ctypes.data, states, self._counter.ctypes.data, states, 0, states,
-             1, 1, -1, -1, 1, 0, session._stride],
+             1, 1, -1, -1, 1, 0, session._stride, -1],
             dtype=np.int64,
         )  # fmt: skip
         self._kept = (session, calls)

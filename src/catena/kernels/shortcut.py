@@ -34,7 +34,7 @@ _FLOAT64, _PYARRAY_NEW = 12, 93
 
 
 def text() -> str:
-    """LLVM text of `shortcut`.
+    """Return LLVM text of `shortcut`.
 
     Its `self` is an int64 array: 0 number of inputs, 1 array type, 2 float64 type object, 3 None, 4 arguments of the
     loop, 5 loop, 6 input tables, 7 output tables, 8 number of outputs, 9 dimensions of the first, 10 their sizes, 11
@@ -229,8 +229,8 @@ declare double @llvm.fabs.f64(double)
 
 @lru_cache(maxsize=1)
 def is_trustworthy() -> bool:
-    """Whether arrays are laid out and made as `shortcut` does it: CPython with its lock, and a NumPy that passes
-    the test."""
+    """Return whether arrays are laid out and made as `shortcut` does it: CPython with its lock, and a NumPy that
+    passes the test."""
     if platform.python_implementation() != "CPython" or ctypes.sizeof(ctypes.c_void_p) != 8:
         return False
     if not getattr(sys, "_is_gil_enabled", lambda: True)() or sys.byteorder != "little":
@@ -249,7 +249,7 @@ def is_trustworthy() -> bool:
 
 
 def _makes_arrays() -> bool:
-    """Whether NumPy's function is where it should be and does what it should."""
+    """Return whether NumPy's function is where it should be and does what it should."""
     address = _new_array()
     if not address:
         return False
@@ -265,7 +265,8 @@ def _makes_arrays() -> bool:
 
 @lru_cache(maxsize=1)
 def _new_array() -> int:
-    """The address of PyArray_New in the table of functions that NumPy offers to compiled code; 0 if there is none."""
+    """Return the address of PyArray_New in the table of functions that NumPy offers to compiled code; 0 if there is
+    none."""
     core = np._core if hasattr(np, "_core") else np.core
     table = getattr(core._multiarray_umath, "_ARRAY_API", None)
     get = ctypes.pythonapi.PyCapsule_GetPointer
@@ -301,8 +302,8 @@ def make(
     quaternions: Sequence[int],
     keep: tuple[Any, ...] = (),
 ) -> Any:
-    """A built-in function of as many arrays as there are input `tables`, with outputs of these shapes; everything it
-    points to, and `keep`, stays alive with it."""
+    """Return a built-in function of as many arrays as there are input `tables`, with outputs of these shapes;
+    everything it points to, and `keep`, stays alive with it."""
     api = ctypes.pythonapi
     functions = (api.Py_IncRef, api.Py_DecRef, api.PyTuple_New, api.PyTuple_SetItem)
     sizes = [0, *(math.prod(shape) for shape in shapes[1:])]

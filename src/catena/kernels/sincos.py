@@ -28,7 +28,7 @@ _LARGEST = 2.0**30
 
 
 def declare(lanes: int) -> str:
-    """The LLVM functions `@sincos` (inlined) and `@sincos_huge` (a lane at a time) for vectors of `lanes`
+    """Return the LLVM functions `@sincos` (inlined) and `@sincos_huge` (a lane at a time) for vectors of `lanes`
     doubles."""
     V, L = f"<{lanes} x double>", f"<{lanes} x i64>"
     lines: list[str] = []
@@ -125,14 +125,14 @@ done:
 
 
 def float_literal(x: float) -> str:
-    """A double in LLVM's exact hexadecimal notation."""
+    """Return a double in LLVM's exact hexadecimal notation."""
     import struct
 
     return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
 
 
 def _lane_by_lane(lanes: int) -> str:
-    """`@sincos_huge`: the C library's sine and cosine of each lane in turn."""
+    """Return `@sincos_huge`: the C library's sine and cosine of each lane in turn."""
     V = f"<{lanes} x double>"
     lines = []
     for i in range(lanes):

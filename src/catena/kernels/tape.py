@@ -57,7 +57,8 @@ class Constants:
 
     @staticmethod
     def of(plan: Plan, gravity: np.ndarray) -> "Constants":
-        """Ground: gravity. Body: placement (12), inertia (10), damping, friction, joint parameters."""
+        """Return the constants of a node. Ground: gravity. Body: placement (12), inertia (10), damping, friction,
+        joint parameters."""
         n = len(plan.parent)
         params = np.array([len(p) for p in plan.params], dtype=np.int64)
         sizes = 22 + 2 * plan.v_size + params
@@ -132,22 +133,22 @@ class Layout:
 
     @property
     def link_size(self) -> int:
-        """A link is what a loop holds of a body (6 x columns), and of its joint (nv x columns)."""
+        """Return the slots of a link: what a loop holds of a body (6 x columns) and of its joint (nv x columns)."""
         return 12 * self.columns
 
     def reserve(self, slots: int) -> int:
-        """A new place at the end of the workspace."""
+        """Return a new place at the end of the workspace."""
         start, self.bytes = self.bytes, self.bytes + slots * self.slot_bytes
         return start
 
     @property
     def flows_to_tip(self) -> np.ndarray:
-        """Where the flows of each node lie in a sweep to the tip."""
+        """Return where the flows of each node lie in a sweep to the tip."""
         return self._to_tip[0]
 
     @property
     def flows_to_base(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The calls of a sweep to the base: owners, variants, and where the flows of the owner and of its
+        """Return the calls of a sweep to the base: owners, variants, and where the flows of the owner and of its
         parent lie."""
         return self._to_base[0]
 
@@ -156,8 +157,8 @@ class Layout:
 
     @cached_property
     def _to_tip(self) -> tuple[np.ndarray, int]:
-        """A body's flows are needed until its last child has read them; then their place is free for another
-        body."""
+        """Place the flows of a sweep to the tip. A body's flows are needed until its last child has read them; then
+        their place is free for another body."""
         where = np.zeros(len(self.parent), dtype=np.int64)
         if self.lasting:
             where[1:] = [self._flow(i) for i in range(1, len(where))]
@@ -185,8 +186,8 @@ class Layout:
 
     @cached_property
     def _to_base(self) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], int]:
-        """A body's flows begin with its first child, or are cleared for a body without children, and end when
-        the body has read them."""
+        """Place the flows of a sweep to the base. A body's flows begin with its first child, or are cleared for a
+        body without children, and end when the body has read them."""
         parent = self.parent.tolist()
         places: dict[int, int] = {}
         free: list[int] = []
@@ -215,7 +216,7 @@ class Layout:
         return (table[:, 0], table[:, 1], table[:, 2], table[:, 3]), count
 
     def path(self, i: int) -> np.ndarray:
-        """The nodes from i down to the base, without the ground."""
+        """Return the nodes from i down to the base, without the ground."""
         return self.paths[i]
 
     @cached_property
@@ -226,12 +227,12 @@ class Layout:
         return paths
 
     def slots(self, name: str) -> np.ndarray:
-        """Where the first slot of a private field lies in each node's record."""
+        """Return where the first slot of a private field lies in each node's record."""
         first = np.array([u.fields[name][0] if u.fields.get(name) else 0 for u in self.units], dtype=np.int64)
         return self.records + first[self.unit_of] * self.slot_bytes
 
     def body_table(self, name: str, extent: Any) -> np.ndarray:
-        """Columns of a user's array and slots for a field of every body: pairs of byte offsets, shape (n,
+        """Return columns of a user's array and slots for a field of every body: pairs of byte offsets, shape (n,
         2)."""
         parts = [np.zeros((0, 2), np.int64)]
         for k, unit in enumerate(self.units):
@@ -258,12 +259,12 @@ class Layout:
 
     @cached_property
     def reached(self) -> np.ndarray:
-        """The nodes on the ways from the ground to forces that need to know where bodies stand."""
+        """Return the nodes on the ways from the ground to forces that need to know where bodies stand."""
         return reached(self.plan, self.forces)
 
     def force_table(self, name: str) -> np.ndarray:
-        """Columns of a user's array, force after force, and slots for a field of those forces that have it: pairs of
-        byte offsets, shape (n, 2)."""
+        """Return columns of a user's array, force after force, and slots for a field of those forces that have it:
+        pairs of byte offsets, shape (n, 2)."""
         offsets = [
             record + np.array(unit.fields.get(name, []), dtype=np.int64) * self.slot_bytes
             for record, unit in zip(self.force_records, self.force_units, strict=True)
@@ -272,7 +273,7 @@ class Layout:
         return np.stack([np.arange(len(slots)) * WORD, slots], axis=1)
 
     def matrix_table(self) -> np.ndarray:
-        """Both triangles of a matrix over the velocity components from the rows that were computed."""
+        """Return both triangles of a matrix over the velocity components from the rows that were computed."""
         pairs = []
         for i in self.bodies:
             for k in range(self.v_size[i]):
@@ -308,19 +309,19 @@ class Places:
                 self._links[k, joint.parent_node] = layout.loops[k] + layout.link_size * layout.slot_bytes
 
     def body(self, i: int) -> int:
-        """The record of a body."""
+        """Return the record of a body."""
         return int(self._layout.records[i])
 
     def flows(self, i: int) -> int:
-        """The flows of a body, or of the ground."""
+        """Return the flows of a body, or of the ground."""
         return int(self._layout.flows_to_tip[i]) if i else 0
 
     def multiplier(self, loop: int) -> int:
-        """The record of a loop."""
+        """Return the record of a loop."""
         return self._layout.loops[loop]
 
     def link(self, loop: int, i: int) -> int:
-        """How a loop holds a body."""
+        """Return the place of the link between a loop and a body."""
         if (loop, i) not in self._links:
             if (loop, i) not in self._reserved:
                 self._reserved[loop, i] = self._layout.reserve(self._layout.link_size)
@@ -328,7 +329,7 @@ class Places:
         return self._links[loop, i]
 
     def end(self, loop: int, i: int) -> int | None:
-        """The link of a loop to a body that it joins, which gives way to a new one; None if that has
+        """Return the link of a loop to a body that it joins, which gives way to a new one; None if that has
         happened."""
         record = self._layout.loops[loop]
         if self._links[loop, i] not in (record, record + self._layout.link_size * self._layout.slot_bytes):
@@ -336,7 +337,7 @@ class Places:
         return self._links.pop((loop, i))
 
     def pair(self, loop: int, other: int) -> int:
-        """How two loops act on each other: a block of columns x columns."""
+        """Return the place of how two loops act on each other: a block of columns x columns."""
         if (loop, other) not in self._pairs:
             self._pairs[loop, other] = self._layout.reserve(self._layout.columns**2)
         return self._pairs[loop, other]
@@ -358,10 +359,12 @@ class Tape:
     pauses: tuple[tuple[str, int], ...] = ()
     """The names of the pauses in order, and the calls that come before each."""
     weight: int = 0
+    rest: int = -1
+    """The byte offset of the slot that is zero where a state has nothing left to do; -1 where there is none."""
 
     @property
     def work(self) -> int:
-        """What one play of the tape costs, counted in calls of usual steps: `weight`, or the calls it has."""
+        """Return what one play of the tape costs, counted in calls of usual steps: `weight`, or the calls it has."""
         return self.weight or len(self.calls)
 
 
@@ -470,8 +473,8 @@ def build_tape(
                 dtype=np.int64,
             )
             block[:, 0], block[:, 5] = addresses[unit_of[calls.owner], calls.variant], start[calls.owner]
-        for k, offsets in enumerate(calls.records):
-            block[:, 1 + k] = offsets
+        for place, offsets in enumerate(calls.records):
+            block[:, 1 + place] = offsets
         blocks[index] = block
         tape.append(block)
     n = len(plan.parent)
@@ -501,8 +504,8 @@ def build_tape(
         assert multipliers is not None
         slots = multipliers.fields[name]
         tables = [_record_table(slots, record, layout.slot_bytes) for record in layout.loops]
-        for k, table in enumerate(tables):
-            table[:, 0] += k * len(slots) * WORD
+        for number, table in enumerate(tables):
+            table[:, 0] += number * len(slots) * WORD
         outputs[name] = ((len(tables), len(slots)), np.concatenate([np.zeros((0, 2), np.int64), *tables]))
     for name in algorithm.force_outputs:
         table = layout.force_table(name)
@@ -529,11 +532,12 @@ def build_tape(
         rare,
         tuple(used),
         pauses,
+        rest=ground.fields[algorithm.rests][0] * layout.slot_bytes if algorithm.rests else -1,
     )
 
 
 def loop_constants(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
-    """The constants of every loop in one array, and where each loop's begin (in bytes)."""
+    """Return the constants of every loop in one array, and where each loop's begin (in bytes)."""
     scale = mobility_scale(plan)
     rows = [
         [*Transform.from_pose(loop.parent_pose).entries(), *Transform.from_pose(loop.child_pose).entries(),
@@ -545,7 +549,7 @@ def loop_constants(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
 
 
 def mobility_scale(plan: Plan) -> tuple[float, float]:
-    """How much a usual body of this mechanism yields to a unit moment and to a unit force: 1 / (kg m^2) and 1
+    """Return how much a usual body of this mechanism yields to a unit moment and to a unit force: 1 / (kg m^2) and 1
     / kg."""
     mass = float(plan.inertia[1:, 0].mean()) if plan.n > 1 else 1.0
     inertia = float(plan.inertia[1:, [4, 7, 9]].mean()) if plan.n > 1 else 1.0
@@ -553,8 +557,8 @@ def mobility_scale(plan: Plan) -> tuple[float, float]:
 
 
 def reached(plan: Plan, forces: Sequence[PlacedForce]) -> np.ndarray:
-    """The nodes on the ways from the ground to the ends of forces, in order. A force at a joint of the tree needs no
-    more than the joint's own coordinates."""
+    """Return the nodes on the ways from the ground to the ends of forces, in order. A force at a joint of the tree
+    needs no more than the joint's own coordinates."""
     found: set[int] = set()
     for i in {end for force in forces if force.site != TREE for end in (force.a, force.b)}:
         while i > 0 and i not in found:
@@ -564,7 +568,7 @@ def reached(plan: Plan, forces: Sequence[PlacedForce]) -> np.ndarray:
 
 
 def output_shape(extent: Any, plan: Plan) -> tuple[int, ...]:
-    """The shape of a result of one state."""
+    """Return the shape of a result of one state."""
     shapes: dict[Any, tuple[int, ...]] = {
         POSITION: (plan.nq,),
         VELOCITY: (plan.nv,),
@@ -584,6 +588,6 @@ def _path_to(plan: Plan, node: int) -> np.ndarray:
 
 
 def _record_table(slots: Sequence[int], record: int, slot_bytes: int) -> np.ndarray:
-    """Columns 0, 1, ... of a user's array and consecutive slots of one record."""
+    """Return columns 0, 1, ... of a user's array and consecutive slots of one record."""
     offsets = record + np.array(slots, dtype=np.int64) * slot_bytes
     return np.stack([np.arange(len(offsets)) * WORD, offsets], axis=1)

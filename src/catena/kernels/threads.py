@@ -8,7 +8,7 @@ _count: int | None = None
 
 
 def threads() -> int:
-    """The number of threads that a batch is split over: what `set_threads` said, else $CATENA_THREADS, else
+    """Return the number of threads that a batch is split over: what `set_threads` said, else $CATENA_THREADS, else
     one for each core."""
     global _count
     if _count is None:

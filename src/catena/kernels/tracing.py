@@ -50,7 +50,7 @@ class Field:
     rebuild: Rebuild
 
     def offsets(self) -> list[int]:
-        """The slots of a field that lies in slots altogether."""
+        """Return the slots of a field that lies in slots altogether."""
         return [int(e) for e in self.entries]
 
 
@@ -63,7 +63,7 @@ class TracedStep:
     stores: dict[Slot, Any] = field(default_factory=dict)
 
     def load(self, slot: Slot) -> Any:
-        """The symbol that stands for a slot."""
+        """Return the symbol that stands for a slot."""
         if slot not in self.loads:
             import casadi
 
@@ -80,7 +80,7 @@ class RecordLayout:
         self.dense = dense
 
     def place(self, name: str, value: Any, *, dense: bool = False) -> Field:
-        """Slots for a field. Unless it must be dense, an entry that is a known number takes none, and equal
+        """Place a field in slots. Unless it must be dense, an entry that is a known number takes none, and equal
         entries share one."""
         entries, rebuild = flatten(value)
         dense = dense or name in self.dense
@@ -231,7 +231,7 @@ class Traced:
 
 
 def sample(extent: Any, nq: int, nv: int) -> Any:
-    """A zero value with the extent of an input or a view."""
+    """Return a zero value with the extent of an input or a view."""
     if extent is POSITION:
         return np.zeros(nq)
     if extent is VELOCITY:
@@ -244,7 +244,7 @@ def sample(extent: Any, nq: int, nv: int) -> Any:
 
 
 def trace_ground(algorithm: Algorithm, absent: frozenset[str]) -> Traced:
-    """The ground function, which also fixes the layout of the flows, the other steps of the ground, and the
+    """Trace the ground function, which also fixes the layout of the flows, the other steps of the ground, and the
     clearing of flows.
 
     The record of the ground begins with its flows.
@@ -285,7 +285,7 @@ def _ground_constants(step: TracedStep) -> dict[str, Any]:
 
 
 def trace_kind(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], ground: Traced) -> Traced:
-    """The steps of an algorithm that a body on a joint of this kind does."""
+    """Trace the steps of an algorithm that a body on a joint of this kind does."""
     flows = ground.flows
     # A flow that is asked for as a result is copied to a private field as it passes.
     copies = {n: f"{n} as result" for n in algorithm.outputs if n in flows.fields}
@@ -320,7 +320,7 @@ def trace_kind(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], gr
 
 
 def _refuse_two_ways(algorithm: Algorithm, flows: set[str]) -> None:
-    """A flow that a body writes going to the tip is gone when a sweep to the base begins its sum."""
+    """Refuse an algorithm that writes a flow to the tip and reads it after a sweep to the base has begun its sum."""
     if flows and not algorithm.is_scheduled:
         name = sorted(flows)[0]
         raise KernelError(
@@ -330,7 +330,7 @@ def _refuse_two_ways(algorithm: Algorithm, flows: set[str]) -> None:
 
 
 def trace_loop(algorithm: Algorithm, kind: JointKind, ground: Traced) -> Traced:
-    """The steps of an algorithm that a loop closed by a joint of this kind does. Its record begins with the
+    """Trace the steps of an algorithm that a loop closed by a joint of this kind does. Its record begins with the
     view `multiplier`."""
     layout = _view(algorithm, "multiplier", None)
     steps: dict[tuple[int, int], TracedStep] = {}
@@ -345,7 +345,7 @@ def trace_loop(algorithm: Algorithm, kind: JointKind, ground: Traced) -> Traced:
 
 
 def trace_multiplier(algorithm: Algorithm, ground: Traced) -> Traced:
-    """The steps of an algorithm that the multiplier of any loop does."""
+    """Trace the steps of an algorithm that the multiplier of any loop does."""
     layout = _view(algorithm, "multiplier", None)
     steps: dict[tuple[int, int], TracedStep] = {}
     for index, sweep in enumerate(algorithm.sweeps):
@@ -358,7 +358,7 @@ def trace_multiplier(algorithm: Algorithm, ground: Traced) -> Traced:
 
 
 def trace_views(algorithm: Algorithm, ground: Traced) -> Traced:
-    """The steps of an algorithm whose records are views, one of which is the owner."""
+    """Trace the steps of an algorithm whose records are views, one of which is the owner."""
     steps: dict[tuple[int, int], TracedStep] = {}
     for index, sweep in enumerate(algorithm.sweeps):
         if is_on_views(algorithm, sweep) and algorithm.first(index) == index:
@@ -371,15 +371,15 @@ def trace_views(algorithm: Algorithm, ground: Traced) -> Traced:
 
 
 def is_on_views(algorithm: Algorithm, sweep: Sweep) -> bool:
-    """Whether a step works on views alone."""
+    """Return whether a step works on views alone."""
     return sweep.roles[0] != "multiplier" and all(
         SECOND_NAMES.get(r, r) in algorithm.views for r in sweep.roles
     )
 
 
 def _loop_constants(kind: JointKind, step: TracedStep, columns: int) -> dict[str, Any]:
-    """Placements on the parent's and on the child's side (12 each), damping and friction (nv each), the usual
-    angular and linear mobility (2), joint parameters."""
+    """Return the constants of a loop: placements on the parent's and on the child's side (12 each), damping and
+    friction (nv each), the usual angular and linear mobility (2), joint parameters."""
 
     def load(start: int, count: int) -> list[Any]:
         return [step.load(Slot(CONSTANTS, start + k)) for k in range(count)]
@@ -400,7 +400,7 @@ def _loop_constants(kind: JointKind, step: TracedStep, columns: int) -> dict[str
 
 
 def trace_force(algorithm: Algorithm, force: PlacedForce, ground: Traced) -> Traced:
-    """The steps of an algorithm that a force of this kind does, placed as this one is."""
+    """Trace the steps of an algorithm that a force of this kind does, placed as this one is."""
     kept = frozenset({*algorithm.force_outputs, *algorithm.component_fields})
     layout = RecordLayout(kept | algorithm.rewritten)
     steps: dict[tuple[int, int], TracedStep] = {}
@@ -419,7 +419,7 @@ def trace_force(algorithm: Algorithm, force: PlacedForce, ground: Traced) -> Tra
 
 
 def _force_constants(force: PlacedForce, step: TracedStep) -> dict[str, Any]:
-    """The constants of `PlacedForce.constants`, and what the code depends on."""
+    """Return the constants of `PlacedForce.constants`, and what the code depends on."""
 
     def load(start: int, count: int) -> list[Any]:
         return [step.load(Slot(CONSTANTS, start + k)) for k in range(count)]
@@ -455,21 +455,21 @@ def _share(algorithm: Algorithm, layout: RecordLayout, kind: JointKind | None) -
 def _shared(
     algorithm: Algorithm, step: TracedStep, role: str, position: int, kind: JointKind | None = None
 ) -> TracedRecord:
-    """The shared fields of another body, or of the ground."""
+    """Return the shared fields of another body, or of the ground."""
     layout = RecordLayout()
     _share(algorithm, layout, kind)
     return TracedRecord(step, layout, role, position=position, open_to_new=False)
 
 
 def shared_size(algorithm: Algorithm) -> int:
-    """How many slots the shared fields of the ground take."""
+    """Return how many slots the shared fields of the ground take."""
     layout = RecordLayout()
     _share(algorithm, layout, None)
     return layout.size
 
 
 def trace_frame(algorithm: Algorithm, absent: frozenset[str], ground: Traced) -> Traced:
-    """The steps of an algorithm that the frame does."""
+    """Trace the steps of an algorithm that the frame does."""
     layout = RecordLayout(frozenset(algorithm.frame_outputs))
     steps: dict[tuple[int, int], TracedStep] = {}
     for index, sweep in enumerate(algorithm.sweeps):
@@ -537,8 +537,8 @@ def _moved(slot: Slot, place: Mapping[int, int]) -> Slot:
 
 
 def _body_constants(kind: JointKind, step: TracedStep) -> dict[str, Any]:
-    """Placement (12), inertia (10), damping and friction (nv each), joint parameters: symbols loaded where
-    used."""
+    """Return the constants of a body: placement (12), inertia (10), damping and friction (nv each), joint parameters,
+    as symbols that are loaded where they are used."""
 
     def lazily(start: int, count: int) -> list[Any]:
         return [step.load(Slot(CONSTANTS, start + k)) for k in range(count)]

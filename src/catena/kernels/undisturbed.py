@@ -18,8 +18,8 @@ _STACK = 1 << 25
 
 
 def undisturbed(work: Callable[[], T]) -> T:
-    """Do some work whole or not at all as far as signals are concerned, and return its result. Who interrupts the wait
-    gets the exception at once; the work is finished all the same, and its result dropped."""
+    """Do some work that no signal interrupts, and return its result. An exception that a signal raises while the
+    caller waits is passed on at once; the work is finished all the same, and its result dropped."""
     if threading.get_ident() != threading.main_thread().ident:
         return work()
     answer: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
@@ -45,7 +45,7 @@ def undisturbed(work: Callable[[], T]) -> T:
 
 
 def hold_in_forks(lock: Any) -> None:
-    """Have every fork wait until nobody holds this lock: a child has one thread only, and for a lock that another one
-    held it would wait for ever. Locks that are taken together are to be registered inner ones first."""
+    """Make every fork wait until nobody holds this lock: a child has one thread only, and would wait for ever for a
+    lock that another one held. Locks that are taken together are to be registered inner ones first."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)

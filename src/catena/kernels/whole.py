@@ -10,10 +10,11 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from catena.errors import KernelError
-from catena.kernels import cache, engine
+from catena.kernels import engine
 from catena.kernels.algorithm import FORCE_INPUTS, POSITION, VELOCITY, Algorithm, Step
 from catena.kernels.code import Unit
 from catena.kernels.lowering import Slot, lower, prelude
+from catena.kernels.objects import compiled_object, object_name
 from catena.kernels.tracing import TracedStep
 from catena.spatial.scalars import array
 
@@ -55,28 +56,26 @@ class TracedWhole:
 
 
 def whole_step(algorithm: Algorithm, step: Step, layout: "Layout", ground: Unit) -> engine.Code:
-    """The code, `whole`, of a step on the whole state of the mechanism with this layout."""
+    """Return the code, `whole`, of a step on the whole state of the mechanism with this layout."""
     engine.prepare_tracing()
     slots, scalars = _slots(algorithm, layout, ground)
     traced = TracedStep()
     step(TracedWhole(traced, slots, scalars))
     lanes = layout.lanes
     text = prelude(lanes) + lower("whole", list(traced.loads.items()), list(traced.stores.items()), lanes)
-    entry = cache.key("whole", text)
-    loaded = _loaded.get(entry)
+    name = object_name(text)
+    loaded = _loaded.get(name)
     if loaded is None:
-        found = cache.read(entry)
-        code = found[0] if found else engine.compile_object(text)
-        if not found:
-            cache.write(entry, code, {})
-        loaded = _loaded[entry] = engine.load_object("whole", code, ["whole"])
+        _, code = compiled_object(text)
+        loaded = _loaded[name] = engine.load_object("whole", code, ["whole"])
     return loaded
 
 
 def _slots(
     algorithm: Algorithm, layout: "Layout", ground: Unit
 ) -> tuple[dict[str, np.ndarray], frozenset[str]]:
-    """Where every field lies, counted in slots from the start of the workspace, and the ground's single numbers."""
+    """Return where every field lies, counted in slots from the start of the workspace, and the ground's single
+    numbers."""
     slots: dict[str, np.ndarray] = {n: np.array(where) for n, where in ground.fields.items()}
     single = frozenset(
         n for n in ground.fields if n not in algorithm.ground_inputs or algorithm.ground_inputs[n].size == 1

@@ -11,17 +11,22 @@ tried, near ones first, always in the same order.
 
 If what is given over-determines the loops, but by no more than `slack` (m or rad of any loop), the given values
 move by the least amount that closes them. Loops whose own dimensions leave a gap of no more than `slack` are
-closed as well as they can be.
+closed as well as they can be, with a warning.
+
+The search is bounded: joints that move no loop are put where they should be at once, whole turns are not walked, the
+way from the guess is walked in a bounded number of steps, and after so many evaluations of the loops what has been
+found is judged.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from catena.errors import LoopError
+from catena.errors import CatenaWarning, LoopError
 from catena.joints import JointKind
 from catena.kinematics import stacks
 from catena.kinematics.closure import LoopState, Runner, loop_kinematics
@@ -34,8 +39,15 @@ from catena.structure import Plan
 CLOSED = 1e-11
 FINISHED = 2e-15
 ROUGHLY = 1e-6
-# The given values follow the guess in steps of at most this (rad, or fractions of the length).
-STEP = 0.2
+# The given values follow the guess in steps of at most this (rad, or fractions of the length), but in no more than so
+# many; those of long ways are longer.
+STEP, FOLLOWED = 0.2, 100
+# A step of Newton's method turns no joint by more than this [rad], and slides none by more than this or, where the
+# error is larger, this part of it.
+FAR = 0.7
+# The loops of a mechanism are evaluated this often at most, so many of them together; the way from the guess takes no
+# more than the last part of that.
+EVALUATIONS, FEWEST, ON_THE_WAY = 2500, 400, 0.6
 # Given values may move by this many times the slack; beyond, it is the mechanism that does not fit.
 YIELD = 100.0
 STARTS = (1e-3, 1e-2, 0.1, 0.3, 0.3, 1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0)
@@ -43,17 +55,18 @@ STARTS = (1e-3, 1e-2, 0.1, 0.3, 0.3, 1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0)
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """A configuration and how well it closes the loops: the largest scaled error, and the states of the loops
-    with the error (6,) of each, measured from the position held where one is."""
+    """A configuration and how well it closes the loops: the largest scaled error, what rounding may leave of it, and
+    the states of the loops with the error (6,) of each, measured from the position held where one is."""
 
     q: np.ndarray
     worst: float
+    rounding: float
     states: list[LoopState]
     errors: list[np.ndarray]
 
     @property
     def closed(self) -> bool:
-        return self.worst <= CLOSED
+        return self.worst <= self.rounding
 
     @property
     def residual(self) -> float:
@@ -79,6 +92,12 @@ def assemble(runner: Runner, held: Sequence[Held], guess: np.ndarray, slack: flo
 
     Raises a LoopError with the residual of each loop when there are none.
     """
+    # Values that are too large for any mechanism overflow, which is an error like any other.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _assembled(runner, held, guess, slack)
+
+
+def _assembled(runner: Runner, held: Sequence[Held], guess: np.ndarray, slack: float) -> np.ndarray:
     solver = _Solver(runner, held)
     start = solver.fit(guess, {})
     fits = []
@@ -102,6 +121,7 @@ def assemble(runner: Runner, held: Sequence[Held], guess: np.ndarray, slack: flo
         moved = solver.give_way(best.q)
         if moved is not None and solver.moved(moved) <= YIELD * slack:
             return moved.q
+        warnings.warn(_warning(solver, best), CatenaWarning, stacklevel=5)
         return best.q
     raise LoopError(_complaint(solver, best, slack))
 
@@ -125,15 +145,31 @@ class _Solver:
         for h in self.tree:
             self.free[int(self.plan.v_start[h.node]) + np.flatnonzero(h.mask)] = False
         self.given = {h.name: h.value for h in held}
+        self.moves_loops = _moving_loops(self.plan)
+        self.turning = np.zeros(self.plan.nv, dtype=bool)
+        for i in range(1, self.plan.n):
+            S = self._kind(i).motion_space(self._kind(i).neutral()).array
+            self.turning[self._v(i)] = np.any(S[:3] != 0.0, axis=0)
+        self.left = max(FEWEST, EVALUATIONS // max(1, len(self.plan.loop_joints)))
+        self.reserve = int((1.0 - ON_THE_WAY) * self.left)
 
     # The equations.
 
     def fit(self, q: np.ndarray, values: dict[str, np.ndarray]) -> _Fit:
         """How well q closes the loops when loop joints are held at these values."""
+        self.left -= 1
         states = loop_kinematics(self.runner, q)
         errors = [self._error(k, state, values) for k, state in enumerate(states)]
         e, _ = self._equations(states, errors, bool(values))
-        return _Fit(q, float(np.abs(e).max(initial=0.0)), states, errors)
+        worst, rounding = float(np.abs(e).max(initial=0.0)), CLOSED
+        if CLOSED < worst < ROUGHLY:
+            # Slides far out are rounded like what they are, not like what is left between them.
+            slides = (
+                self._kind(i).transform(q[self._q(i)]).p for i in np.flatnonzero(self.moves_loops).tolist()
+            )
+            out = max((float(np.linalg.norm(np.asarray(p, dtype=np.float64))) for p in slides), default=0.0)
+            rounding = CLOSED * max(1.0, out / self.length)
+        return _Fit(q, worst, rounding, states, errors)
 
     def _error(self, k: int, state: LoopState, values: dict[str, np.ndarray]) -> np.ndarray:
         """The error twist of a loop, measured from the position held."""
@@ -154,7 +190,7 @@ class _Solver:
         for k, (state, error) in enumerate(zip(states, errors)):
             rows = [state.Phi.T]
             if hold and k in self.on_loops:
-                rows.append(np.linalg.pinv(state.S)[self.on_loops[k].mask])
+                rows.append(np.linalg.pinv(state.S, rcond=1e-10)[self.on_loops[k].mask])
             for D in rows:
                 size = np.linalg.norm(D[:, :3], axis=1) + self.length * np.linalg.norm(D[:, 3:], axis=1)
                 D = D / np.where(size > 0.0, size, 1.0)[:, None]
@@ -186,25 +222,29 @@ class _Solver:
         """Damped Newton steps from q until the errors are small `enough` or no longer decrease."""
         values = (self.given if values is None else values) if hold else {}
         free = np.flatnonzero(self.free) if hold else np.arange(self.plan.nv)
-        scale = self._columns(q)[free]
+        scale, turning = self._columns(q)[free], self.turning[free]
         fit = self.fit(q, values)
         least, slow = min(damping, 1e-3), 0
         for _ in range(80):
             e, J = self._equations(fit.states, fit.errors, bool(values))
             size = float(np.linalg.norm(e))
-            if fit.worst <= enough or slow >= 6 or not len(free):
+            if fit.worst <= enough or slow >= 6 or not len(free) or self.left <= 0:
                 break
             U, s, Vt = np.linalg.svd(J[:, free] * scale, full_matrices=False)
             for _ in range(12):
                 y = Vt.T @ (s / (s * s + damping * size) * (U.T @ -e))
-                y *= min(1.0, 0.7 / (float(np.abs(y).max(initial=0.0)) or 1.0))
+                most = max(
+                    float(np.abs(y[turning]).max(initial=0.0)),
+                    float(np.abs(y[~turning]).max(initial=0.0)) / max(1.0, size),
+                )
+                y *= min(1.0, FAR / (most or FAR))
                 step = np.zeros(self.plan.nv)
                 step[free] = scale * y
                 trial = self.fit(self._move(fit.q, step), values)
                 reached = float(np.linalg.norm(self._equations(trial.states, trial.errors, bool(values))[0]))
                 if reached < size:
                     break
-                if fit.worst <= CLOSED:
+                if fit.closed:
                     return fit
                 damping = max(6.0 * damping, 1e-2)
             else:
@@ -222,9 +262,13 @@ class _Solver:
         far = 0.0
         scale = self._columns(q)
         for h in self.held:
+            if h.node >= 0 and not self.moves_loops[h.node]:
+                ways[h.name] = np.zeros_like(ways[h.name])
+                continue
             size = scale[self._v(h.node)] if h.node >= 0 else _sizes(states[h.loop].S, self.length)
             far = max(far, float(np.abs(ways[h.name] / size).max(initial=0.0)))
-        steps = max(1, int(np.ceil(far / STEP)))
+        steps = max(1, min(FOLLOWED, int(np.ceil(min(far / STEP, FOLLOWED)))))
+        stride = max(STEP, far / steps)
         done, length, last = 0.0, 1.0 / steps, np.zeros(self.plan.nv)
         while True:
             to = 1.0 if done + length > 1.0 - 1e-9 else done + length
@@ -236,8 +280,8 @@ class _Solver:
             start = self.put(self._move(q, (to - done) * last), values)
             # A closed configuration is near, so that full Newton steps will mostly do.
             trial = self.descend(start, values, enough=FINISHED if to == 1.0 else ROUGHLY, damping=1e-6)
-            near, way = self._near(q, trial.q, 4.0 * STEP)
-            if trial.worst <= (CLOSED if to == 1.0 else ROUGHLY) and near:
+            near, way = self._near(q, trial.q, 4.0 * stride)
+            if (trial.closed if to == 1.0 else trial.worst <= ROUGHLY) and near:
                 if to == 1.0:
                     return trial
                 last = np.where(self.free, way, 0.0) / (to - done)
@@ -245,7 +289,7 @@ class _Solver:
                 continue
             length *= 0.5
             last *= 0.0
-            if length * steps < 1.0 / 64.0:
+            if length * steps < 1.0 / 64.0 or self.left <= self.reserve:
                 return None
 
     def other_starts(self, guess: np.ndarray) -> list[_Fit]:
@@ -255,7 +299,7 @@ class _Solver:
         for size in STARTS:
             step = np.where(self.free, size * scale * rng.normal(size=self.plan.nv), 0.0)
             fits.append(self.descend(self.put(self._move(guess, step))))
-            if fits[-1].closed:
+            if fits[-1].closed or self.left <= 0:
                 break
         return fits
 
@@ -267,7 +311,7 @@ class _Solver:
             e, J = self._equations(fit.states, fit.errors, False)
             A, d = self._held_equations(fit)
             U, s, Vt = np.linalg.svd(J * scale)
-            rank = int((s > 1e-10 * s.max(initial=1e-300)).sum())
+            rank = int((s > 1e-10 * s.max(initial=1.0)).sum())
             y = Vt[:rank].T @ (U[:, :rank].T @ -e / s[:rank])
             N = Vt[rank:].T
             A = A * scale
@@ -293,7 +337,7 @@ class _Solver:
                 value = self._whole(h, fit.q[self._q(h.node)])
                 off = np.asarray(h.kind.difference(value, fit.q[self._q(h.node)]), dtype=np.float64)
             else:
-                across = np.linalg.pinv(fit.states[h.loop].S)
+                across = np.linalg.pinv(fit.states[h.loop].S, rcond=1e-10)
                 rows = across @ fit.states[h.loop].J_rel
                 off = across @ self._error(h.loop, fit.states[h.loop], self.given)
             A.append(rows[h.mask])
@@ -325,7 +369,11 @@ class _Solver:
         # Whole turns count in coordinates but not on the way.
         turned = way - 2.0 * np.pi * np.round(way / (2.0 * np.pi))
         there, here = h.kind.transform(value + turned), h.kind.transform(at)
-        same = np.allclose(there.R, here.R, atol=1e-9) and np.allclose(there.p, here.p, atol=1e-9)
+        # Values are known to their rounding, which grows with them.
+        close = 1e-9 + 1e-15 * float(np.abs(value).max(initial=0.0) + np.abs(way).max(initial=0.0))
+        same = np.allclose(there.R, here.R, atol=close) and np.allclose(
+            there.p, here.p, atol=close * self.length
+        )
         return turned if same else way
 
     def _between(self, h: Held, way: np.ndarray) -> np.ndarray:
@@ -360,6 +408,25 @@ class _Solver:
         return slice(int(self.plan.v_start[i]), int(self.plan.v_start[i] + self.plan.v_size[i]))
 
 
+def _moving_loops(plan: Plan) -> np.ndarray:
+    """Whether the joint of each node (n,) moves the two sides of some loop against each other."""
+    moves = np.zeros(plan.n, dtype=bool)
+    for loop in plan.loop_joints:
+        if loop.constraints:
+            sides = [set(_to_ground(plan, node)) for node in (loop.parent_node, loop.child_node)]
+            moves[list(sides[0] ^ sides[1])] = True
+    return moves
+
+
+def _to_ground(plan: Plan, node: int) -> list[int]:
+    """The nodes from this one to ground, without ground."""
+    path = []
+    while node:
+        path.append(node)
+        node = int(plan.parent[node])
+    return path
+
+
 def least_squares(A: np.ndarray, b: np.ndarray, cutoff: float) -> np.ndarray:
     """The smallest x (n,) for which A x is nearest to b (m,); singular values of A up to `cutoff` are zero."""
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
@@ -372,12 +439,27 @@ def _sizes(S: np.ndarray, length: float) -> np.ndarray:
     return 1.0 / np.where(size > 0.0, size, 1.0)
 
 
+def _left(fit: _Fit) -> str:
+    """What is left of each loop, in words."""
+    return "; ".join(
+        f"loop {state.name!r} {gap(error)[1]:.3g} m and {gap(error)[0]:.3g} rad"
+        for state, error in zip(fit.states, fit.errors)
+    )
+
+
+def _warning(solver: _Solver, fit: _Fit) -> str:
+    names = ", ".join(repr(h.name) for h in solver.held)
+    given = f" with the values given for {names}" if names else ""
+    return (
+        f"The loops of {solver.plan.name!r} stay open{given}, by less than the slack: {_left(fit)}. If their "
+        f"dimensions are no more accurate than that, plan it with m.system(accuracy=...), and constraints that are "
+        f"redundant but for such errors count as redundant."
+    )
+
+
 def _complaint(solver: _Solver, best: _Fit, slack: float) -> str:
     """Why the loops do not close: what was given, or the mechanism itself; with what is left of each loop."""
-    left = "; ".join(
-        f"loop {state.name!r} {gap(error)[1]:.3g} m and {gap(error)[0]:.3g} rad"
-        for state, error in zip(best.states, best.errors)
-    )
+    left = _left(best)
     names = ", ".join(repr(h.name) for h in solver.held)
     if solver.held:
         free = solver.descend(best.q, hold=False)

@@ -13,7 +13,7 @@ with gamma = Phi^T (a_C - X a_P - v_C x v_rel - S' v_joint) for vdot = 0, the sa
 of the two sides take part, so what moves both sides alike cancels exactly.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -102,27 +102,54 @@ def loop_kinematics(runner: Runner, q: Any, v: Any = None, motions: Motions | No
     """
     if not runner.plan.loop_joints:
         return []
-    motions = tree_motions(runner, q, v) if motions is None else motions
-    return [_loop_state(runner.plan, motions, loop, v) for loop in runner.plan.loop_joints]
+    return loop_states(runner.plan, tree_motions(runner, q, v) if motions is None else motions, v)
+
+
+def loop_states(plan: Plan, motions: Motions, v: Any = None) -> list[LoopState]:
+    """The state of every loop joint of a plan whose tree moves like this, with velocities v (..., nv)."""
+    states: dict[str, LoopState] = {}
+    for alike in _by_kind(plan.loop_joints):
+        states |= {state.name: state for state in _states_alike(plan, motions, alike, v)}
+    return [states[loop.name] for loop in plan.loop_joints]
 
 
 def loop_state(runner: Runner, name: str, q: Any, v: Any = None) -> LoopState:
     """The state of the loop joint called `name`, at q (..., nq) and v (..., nv), or at rest when v is None."""
     loop = next(loop for loop in runner.plan.loop_joints if loop.name == name)
-    return _loop_state(runner.plan, tree_motions(runner, q, v), loop, v)
+    return _states_alike(runner.plan, tree_motions(runner, q, v), [loop], v)[0]
 
 
-def _loop_state(plan: Plan, motions: Motions, loop: Loop, v: Any) -> LoopState:
-    to_P, to_C = stacks.to_frame(loop.parent_pose), stacks.to_frame(loop.child_pose)
-    last = _last_common(plan, loop.parent_node, loop.child_node)
-    J_P, a_P, X_P = path_motion(plan, motions, loop.parent_node, to_P, last)
-    J_C, a_C, X_C = path_motion(plan, motions, loop.child_node, to_C, last)
+def _by_kind(loops: Iterable[Loop]) -> list[list[Loop]]:
+    """Loops whose joints are equal, which are computed together. A user's kind that cannot be hashed stays alone."""
+    groups: dict[Any, list[Loop]] = {}
+    for loop in loops:
+        try:
+            hash(loop.kind)
+            key: Any = loop.kind
+        except TypeError:
+            key = loop.name
+        groups.setdefault((type(loop.kind), key), []).append(loop)
+    return list(groups.values())
+
+
+def _states_alike(plan: Plan, motions: Motions, loops: list[Loop], v: Any) -> list[LoopState]:
+    """The states of loops whose joints are of one kind. They are the last batch dimension of all arrays in here."""
+    parents, children, twists = [], [], []
+    for loop in loops:
+        to_P, to_C = stacks.to_frame(loop.parent_pose), stacks.to_frame(loop.child_pose)
+        last = _last_common(plan, loop.parent_node, loop.child_node)
+        parents.append(path_motion(plan, motions, loop.parent_node, to_P, last))
+        children.append(path_motion(plan, motions, loop.child_node, to_C, last))
+        twists.append(stacks.apply(to_C, motions.v[..., loop.child_node, :]))
+    J_P, X_P = (np.stack([side[k] for side in parents], axis=-3) for k in (0, 2))
+    J_C, X_C = (np.stack([side[k] for side in children], axis=-3) for k in (0, 2))
+    a_P, a_C = (np.stack([side[1] for side in sides], axis=-2) for sides in (parents, children))
     X = X_C @ stacks.inverse(X_P)
     J_rel = J_C - X @ J_P
-    v_C = stacks.apply(to_C, motions.v[..., loop.child_node, :])
+    v_C = np.stack(twists, axis=-2)
     rates = np.zeros(plan.nv) if v is None else np.asarray(v, dtype=np.float64)
-    v_rel = stacks.apply(J_rel, rates)
-    kind = loop.kind
+    v_rel = stacks.apply(J_rel, rates[..., None, :])
+    kind = loops[0].kind
     q_joint = nearest_coordinates(kind, X)
     at_rest = kind_values(kind, q_joint, np.zeros(kind.nv))
     S = at_rest.S
@@ -137,11 +164,19 @@ def _loop_state(plan: Plan, motions: Motions, loop: Loop, v: Any) -> LoopState:
     drift = a_C - stacks.apply(X, a_P) - c
     error = stacks.logarithm(X @ stacks.inverse(values.X))
     across = stacks.transposed(Phi)
-    return LoopState(
-        loop=loop, X=X, q=q_joint, v=v_joint, S=values.S, Phi=Phi, J_rel=J_rel, J=across @ J_rel, v_rel=v_rel, c=c,
-        drift=drift, gamma=stacks.apply(across, drift), error=error, position=stacks.apply(across, error),
-        velocity=stacks.apply(across, v_rel),
-    )  # fmt: skip
+    matrices = {"X": X, "S": values.S, "Phi": Phi, "J_rel": J_rel, "J": across @ J_rel}
+    vectors = {
+        "q": q_joint, "v": v_joint, "v_rel": v_rel, "c": c, "drift": drift, "gamma": stacks.apply(across, drift),
+        "error": error, "position": stacks.apply(across, error), "velocity": stacks.apply(across, v_rel),
+    }  # fmt: skip
+    return [
+        LoopState(
+            loop,
+            **{name: x[..., k, :, :] for name, x in matrices.items()},
+            **{name: x[..., k, :] for name, x in vectors.items()},
+        )
+        for k, loop in enumerate(loops)
+    ]
 
 
 def path_motion(

@@ -5,6 +5,8 @@ A length is zero where all joints coincide, and a difference of rounded coordina
 the coordinates that it is a difference of.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from catena.structure import Plan
@@ -13,6 +15,7 @@ from catena.structure import Plan
 ROUNDING = 1e-12
 
 
+@lru_cache(maxsize=64)
 def extent(plan: Plan) -> float:
     """The size of a mechanism [m], whichever way it is planned: the largest distance of a joint from the middle of all
     joints on its body, or the largest radius of gyration of a body about that middle, whichever is more; 1 if there
@@ -45,7 +48,12 @@ def extent(plan: Plan) -> float:
 
 def significant(plan: Plan, length: float) -> float:
     """A length [m] found from the coordinates of a plan, or 1 if it is nothing but their rounding."""
+    return length if length > ROUNDING * largest_coordinate(plan) else 1.0
+
+
+@lru_cache(maxsize=64)
+def largest_coordinate(plan: Plan) -> float:
+    """The largest coordinate [m] by which a plan places joints and bodies: what lengths are rounded to a part of."""
     coordinates = [plan.placement_p, *(pose.p[None] for _, pose in plan.body_pose.values())]
     coordinates += [side[None] for loop in plan.loop_joints for side in (loop.parent_p, loop.child_p)]
-    largest = max(float(np.abs(x).max(initial=0.0)) for x in coordinates)
-    return length if length > ROUNDING * largest else 1.0
+    return max(float(np.abs(x).max(initial=0.0)) for x in coordinates)

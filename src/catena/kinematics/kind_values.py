@@ -18,7 +18,7 @@ from catena.spatial import Transform
 @dataclass(frozen=True)
 class KindValues:
     """The transform X (..., 6, 6) as a motion matrix, motion space S (..., 6, nv), bias (..., 6) and constraint
-    space Phi (..., 6, 6 - nv) of a kind."""
+    space Phi (..., 6, m) of a kind."""
 
     X: np.ndarray
     S: np.ndarray
@@ -29,24 +29,25 @@ class KindValues:
 def kind_values(kind: JointKind, q: np.ndarray, v: np.ndarray) -> KindValues:
     """Everything about a kind at positions q (..., nq) and velocities v (..., nv)."""
     batch = q.shape[:-1]
-    nv, m = kind.nv, 6 - kind.nv
+    nv = kind.nv
     if kind.nq == 0:
         # No coordinates, so no states to run over either.
         X = stacks.motion_matrices(np.eye(3), np.zeros(3))
         Phi = np.asarray(kind.constraint_space(np.zeros(0)).array, dtype=np.float64)
         return KindValues(
             np.broadcast_to(X, (*batch, 6, 6)), np.zeros((*batch, 6, 0)), np.zeros((*batch, 6)),
-            np.broadcast_to(Phi, (*batch, 6, 6)),
+            np.broadcast_to(Phi, (*batch, *Phi.shape)),
         )  # fmt: skip
     rows_q, rows_v = q.reshape(-1, kind.nq), np.broadcast_to(v, (*batch, nv)).reshape(-1, nv)
     if len(rows_q) == 0:
+        m = kind.constraint_space(kind.neutral()).n
         out = np.zeros((0, 12 + 6 * nv + 6 + 6 * m))
     else:
         out = np.asarray(_function(kind)(rows_q.T, rows_v.T), dtype=np.float64).T
     X, S, bias, Phi = np.split(out, np.cumsum([12, 6 * nv, 6]), axis=1)
     return KindValues(
         stacks.from_entries(X).reshape(*batch, 6, 6), S.reshape(*batch, 6, nv), bias.reshape(*batch, 6),
-        Phi.reshape(*batch, 6, m),
+        Phi.reshape(*batch, 6, Phi.shape[1] // 6),
     )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """Mechanisms: bodies, joints and frames as a graph, with the actuators and forces that act on it;
 a builder, generators of examples and tabular notations."""
 
-from catena.mechanism import generators, notations
+from catena.mechanism import generators, notations, shapes
+from catena.mechanism.couplings import Coupling, LinearCoupling, PolynomialCoupling
 from catena.mechanism.elements import (
     Actuator,
     ForceElement,
@@ -15,8 +16,7 @@ from catena.mechanism.elements import (
 from catena.mechanism.mechanism import LIMITS, VIRTUAL_ROOT, Mechanism
 from catena.mechanism.notations import from_denavit_hartenberg, from_sdof, sdof_coordinates
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
-from catena.mechanism.planner import register_planner
-from catena.mechanism.writer import register_writer
+from catena.mechanism.shapes import Shape
 
 __all__ = [
     "GROUND",
@@ -24,21 +24,24 @@ __all__ = [
     "VIRTUAL_ROOT",
     "Actuator",
     "Body",
+    "Coupling",
     "ForceElement",
     "Frame",
     "GeneralForce",
     "InitialState",
     "Joint",
     "JointSpring",
+    "LinearCoupling",
     "Mechanism",
     "PointSpring",
+    "PolynomialCoupling",
+    "Shape",
     "Spring",
     "Wrench",
     "from_denavit_hartenberg",
     "from_sdof",
     "generators",
     "notations",
-    "register_planner",
-    "register_writer",
     "sdof_coordinates",
+    "shapes",
 ]

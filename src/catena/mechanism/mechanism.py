@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from catena.errors import ModelError
+from catena.errors import CatenaWarning, ModelError
 from catena.forces import Bushing, ForceKind, FrameForce, JointForce
-from catena.given import shown
+from catena.given import entries, is_not_negative, shown
+from catena.hooks import hook
 from catena.joints import Fixed, Free, JointKind
-from catena.mechanism import validation, writer
+from catena.mechanism import validation
+from catena.mechanism.couplings import (
+    Coupling,
+    LinearCoupling,
+    PolynomialCoupling,
+    make_linear,
+    make_polynomial,
+)
 from catena.mechanism.elements import (
     Actuator,
     ForceElement,
@@ -27,8 +36,12 @@ from catena.mechanism.elements import (
     Wrench,
 )
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
-from catena.mechanism.planner import make_system
+from catena.mechanism.shapes import Shape, as_shapes, filled
 from catena.spatial import Pose
+
+if TYPE_CHECKING:
+    from catena.system import System
+    from catena.view.live.view import View
 
 VIRTUAL_ROOT = "root:"
 LIMITS = ".limits"
@@ -55,6 +68,7 @@ class Mechanism:
         self._springs: dict[str, Spring] = {}
         self._wrenches: dict[str, Wrench] = {}
         self._forces: dict[str, GeneralForce] = {}
+        self._couplings: dict[str, Coupling] = {}
         self._initial = InitialState()
         self._revision = 0
 
@@ -67,6 +81,7 @@ class Mechanism:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over what a pickle holds; arrays, which come back writable, are parts of parts that do not change."""
         self.__dict__.update(state)
+        self.__dict__.setdefault("_couplings", {})
         self._gravity.setflags(write=False)
         for parts in (self._bodies, self._joints, self._actuators, self._springs, self._wrenches):
             for part in parts.values():
@@ -128,6 +143,11 @@ class Mechanism:
         return MappingProxyType(self._forces)
 
     @property
+    def couplings(self) -> Mapping[str, Coupling]:
+        """The couplings between joints by name in the order they were added; read-only."""
+        return MappingProxyType(self._couplings)
+
+    @property
     def force_elements(self) -> Mapping[str, ForceElement]:
         """All forces by name: springs, wrenches, then the others; read-only."""
         return MappingProxyType({**self._springs, **self._wrenches, **self._forces})
@@ -138,21 +158,58 @@ class Mechanism:
         return self._initial
 
     def add_body(
-        self, name: str, mass: float = 0.0, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike = 0.0
+        self,
+        name: str,
+        mass: float | None = None,
+        com: ArrayLike | None = None,
+        inertia: ArrayLike | None = None,
+        *,
+        density: float | None = None,
+        visuals: Shape | Iterable[Shape] = (),
+        collisions: Shape | Iterable[Shape] = (),
+        physical: bool = True,
     ) -> Body:
         """Add a body with its mass [kg], mass centre (3,) [m] in the body frame and inertia [kg m^2] about
         that centre.
 
-        The inertia is in body axes: three moments, a symmetric 3x3 matrix, or one number for all three axes.
+        The inertia is in body axes: three moments, a symmetric 3x3 matrix, or one number for all three axes. What is
+        left out is zero. Instead of the three a `density` [kg/m^3] may be given: it fills the visual shapes, or the
+        collision shapes of a body without visual ones. `visuals` and `collisions` are shapes of `catena.shapes`.
+
+        An inertia that no distribution of mass can have is refused, unless `physical` is False: model files often have
+        such inertias, and where they sum up with others they may do no harm.
         """
         self._check_new_frame_name("body", name)
         who = f"body {name!r}"
-        body_mass = validation.mass(who, mass)
-        centre = validation.vector(who, "com", com)
-        body = Body(name, body_mass, centre, validation.inertia(who, inertia, body_mass))
+        seen = as_shapes(who, "visuals", visuals)
+        touched = as_shapes(who, "collisions", collisions)
+        if density is not None:
+            if mass is not None or com is not None or inertia is not None:
+                raise ModelError(
+                    f"{who}: it has a density, and mass, com or inertia besides: give the one or the other"
+                )
+            mass, com, inertia = self._filled(who, density, seen or touched)
+        body_mass = validation.mass(who, 0.0 if mass is None else mass)
+        centre = validation.vector(who, "com", (0.0, 0.0, 0.0) if com is None else com)
+        is_physical = validation.switch(who, "physical", physical)
+        moments = validation.inertia(who, 0.0 if inertia is None else inertia, body_mass, is_physical)
+        body = Body(name, body_mass, centre, moments, seen, touched)
         self._bodies[name] = body
         self._revision += 1
         return body
+
+    def replace_body(self, body: Body) -> None:
+        """Put a body in the place of the one that has its name, as it is: nothing is checked but the name."""
+        self._bodies[validation.known("body", body.name, self._bodies)] = body
+        self._revision += 1
+
+    def add_visual(self, body: str, *shapes: Shape) -> Body:
+        """Add shapes that a body, or ground, is drawn with."""
+        return self._with_shapes(body, as_shapes(f"body {body!r}", "visuals", shapes), ())
+
+    def add_collision(self, body: str, *shapes: Shape) -> Body:
+        """Add shapes that a body, or ground, may touch others with."""
+        return self._with_shapes(body, (), as_shapes(f"body {body!r}", "collisions", shapes))
 
     def add_joint(
         self,
@@ -168,13 +225,16 @@ class Mechanism:
         actuated: bool = True,
         limit_stiffness: ArrayLike | None = None,
         limit_damping: ArrayLike = 0.0,
+        armature: ArrayLike | None = None,
+        velocity_limit: ArrayLike | None = None,
     ) -> Joint:
         """Add a joint between two bodies; pose(child) = pose(parent) * in_parent * motion(q) *
         inverse(in_child).
 
         `damping` and `friction` are one number or one for each velocity coordinate; `limits` is (low, high)
         for each coordinate. The stops at the limits are rigid unless `limit_stiffness`, with `limit_damping`,
-        makes them elastic; each is one number or one for each coordinate.
+        makes them elastic; each is one number or one for each coordinate. `armature` (inertia of rotors as the joint
+        feels it) and `velocity_limit` are kept, but dynamics does not know them yet.
         """
         validation.name_of("joint", name)
         who = f"joint {name!r}"
@@ -214,6 +274,8 @@ class Mechanism:
             validation.switch(who, "actuated", actuated),
             None,
             *stops,
+            validation.armature(who, armature, kind.nv),
+            validation.velocity_limit(who, velocity_limit, kind.nv),
         )
         self._joints[name] = joint
         self._revision += 1
@@ -370,7 +432,7 @@ class Mechanism:
         who = f"force {name!r}"
         if not isinstance(kind, FrameForce | JointForce):
             raise ModelError(
-                f"{who}: kind is {kind!r}, which is no kind of force: give an instance such as "
+                f"{who}: kind is {shown(kind)}, which is no kind of force: give an instance such as "
                 "catena.forces.PointSpring(100.0)"
             )
         if isinstance(kind, JointForce):
@@ -381,7 +443,10 @@ class Mechanism:
             kind.check(self._element_joint(who, joint).kind, who)
             force = GeneralForce(name, kind, joint)
         else:
-            ends = tuple(between) if isinstance(between, Iterable) and not isinstance(between, str) else ()
+            try:
+                ends = () if between is None or isinstance(between, str) else entries(between)
+            except ValueError:
+                ends = ()
             if joint is not None or len(ends) != 2:
                 raise ModelError(
                     f"{who}: a {type(kind).__name__} acts between two frames: give between=('...', '...') and "
@@ -406,6 +471,31 @@ class Mechanism:
             raise ModelError(f"{who}: {error}") from None
         return self.add_force(name, kind, between=(frame_a, frame_b))
 
+    def add_coupling(
+        self, name: str, coefficients: Mapping[str, float], offset: float = 0.0
+    ) -> LinearCoupling:
+        """Add an equation among positions of joints with one degree of freedom: sum(coefficient * position) = offset.
+
+        `coefficients` maps joints to numbers. Couplings are kept and saved; dynamics does not enforce them yet.
+        """
+        self._check_new_element_name("coupling", name, self._couplings)
+        coupling = make_linear(name, coefficients, offset)
+        self._couple(coupling)
+        return coupling
+
+    def add_polynomial_coupling(
+        self, name: str, joint: str, of: str, polynomial: Iterable[float]
+    ) -> PolynomialCoupling:
+        """Add an equation between two joints with one degree of freedom each: position(joint) = c0 + c1 x + c2 x^2
+        + ... where x = position(of).
+
+        Couplings are kept and saved; dynamics does not enforce them yet.
+        """
+        self._check_new_element_name("coupling", name, self._couplings)
+        coupling = make_polynomial(name, joint, of, polynomial)
+        self._couple(coupling)
+        return coupling
+
     def set_initial(
         self, q: Mapping[str, ArrayLike] | None = None, v: Mapping[str, ArrayLike] | None = None
     ) -> InitialState:
@@ -428,6 +518,7 @@ class Mechanism:
         twin._springs = dict(self._springs)
         twin._wrenches = dict(self._wrenches)
         twin._forces = dict(self._forces)
+        twin._couplings = dict(self._couplings)
         twin._initial = self._initial
         twin._revision = self._revision
         return twin
@@ -469,7 +560,7 @@ class Mechanism:
     def detach(self, name: str) -> Mechanism:
         """Return the mechanism without a joint; its bodies stay, and something else has to connect them.
 
-        Actuators and forces at the joint go with it, and so does what the initial state says about it.
+        Actuators, forces and couplings at the joint go with it, and so does what the initial state says about it.
         """
         self._joint(name)
         changed = self.copy()
@@ -477,6 +568,7 @@ class Mechanism:
         changed._actuators = {n: a for n, a in self._actuators.items() if a.joint != name}
         changed._springs = {n: s for n, s in self._springs.items() if s.at_joint != name}
         changed._forces = {n: f for n, f in self._forces.items() if f.at_joint != name}
+        changed._couplings = {n: c for n, c in self._couplings.items() if name not in c.joints}
         changed._initial = self._initial.without(name)
         changed._revision += 1
         return changed
@@ -505,27 +597,81 @@ class Mechanism:
             kind = Free()
             none = _read_only(np.zeros(kind.nv))
             free = replace(fixed[0], kind=kind, damping=none, friction=none, actuated=False)
-            return self._with_joint(replace(free, limits=None, limit_stiffness=None, limit_damping=None))
+            free = replace(free, limits=None, limit_stiffness=None, limit_damping=None)
+            return self._with_joint(replace(free, armature=None, velocity_limit=None))
         found = ", ".join(repr(j.name) for j in locked + fixed) or "none"
         raise ModelError(
             f"mechanism {self.name!r}: free_base needs one locked Free joint or one Fixed joint to ground, "
             f"found {found}: detach the joints that hold the base and attach a Free joint"
         )
 
-    def system(self, root: str | None = None, cut: Iterable[str] = ()) -> Any:
+    def system(
+        self, root: str | None = None, cut: Iterable[str] = (), accuracy: float | None = None
+    ) -> System:
         """Plan the mechanism and return a `System`; compiles nothing.
 
-        `root` pins the body the tree grows from, `cut` names joints that must stay out of the tree.
+        `root` pins the body the tree grows from, `cut` names joints that must stay out of the tree. `accuracy` is the
+        error [rad, or part of the mechanism's size] that dimensions may have: constraints that are redundant but for
+        less count as redundant (2.5e-7 unless given).
         """
-        return make_system(self, root, cut)
+        if self._couplings:
+            names = ", ".join(
+                repr(joint) for coupling in self._couplings.values() for joint in coupling.joints
+            )
+            warnings.warn(
+                f"mechanism {self.name!r}: the joints {names} are coupled, and dynamics lets them move independently",
+                CatenaWarning,
+                stacklevel=2,
+            )
+        options = {} if accuracy is None else {"accuracy": accuracy}
+        return hook("system")(self, root=root, cut=cut, **options)
+
+    def view(self, q: ArrayLike | None = None, **options: Any) -> View:
+        """Show the mechanism in a browser or a notebook, where joints and bodies can be moved, and return the view."""
+        return hook("view")(self, q, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the mechanism to a file, in the format that the ending of its name says: .toml.
+        """Write the mechanism to a file, in the format that the ending of its name says: .toml, .urdf or .xml (MJCF).
 
-        `catena.load` reads it back to the last digit. A file that exists is replaced, or left alone if
-        anything goes wrong.
+        From a .toml file `catena.load` reads it back to the last digit; the other formats cannot say everything. A file
+        that exists is replaced, or left alone if anything goes wrong.
         """
-        writer.write(self, path)
+        hook("save")(self, path)
+
+    def _couple(self, coupling: Coupling) -> None:
+        """Add a coupling whose joints exist and have one degree of freedom each."""
+        for joint in coupling.joints:
+            kind = self._element_joint(f"coupling {coupling.name!r}", joint).kind
+            if kind.nv != 1:
+                raise ModelError(
+                    f"coupling {coupling.name!r}: joint {joint!r} has {kind.nv} degrees of freedom: "
+                    "couple joints that have one"
+                )
+        self._couplings[coupling.name] = coupling
+        self._revision += 1
+
+    def _with_shapes(self, name: str, visuals: tuple[Shape, ...], collisions: tuple[Shape, ...]) -> Body:
+        """Put a body with more shapes in the place of the one of its name. Dynamics knows no shapes, so this is no
+        edit that makes systems stale."""
+        body = self._bodies[validation.known("body", name, self._bodies)]
+        body = replace(body, visuals=body.visuals + visuals, collisions=body.collisions + collisions)
+        self._bodies[name] = body
+        return body
+
+    @staticmethod
+    def _filled(who: str, density: Any, shapes: tuple[Shape, ...]) -> tuple[float, ArrayLike, ArrayLike]:
+        """The mass, mass centre and inertia of shapes that a density fills."""
+        if not is_not_negative(density):
+            raise ModelError(f"{who}: density is {shown(density)}: give kilograms for each cubic metre")
+        if not shapes:
+            raise ModelError(
+                f"{who}: it has a density but no shape to fill: give visuals, or mass and inertia"
+            )
+        try:
+            found = filled(shapes, float(density))
+        except ModelError as error:
+            raise ModelError(f"{who}: {error}") from None
+        return found.mass, found.com, found.inertia
 
     def _joint(self, name: str) -> Joint:
         return self._joints[validation.known("joint", name, self._joints)]

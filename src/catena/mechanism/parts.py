@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catena.joints import JointKind
+from catena.mechanism.shapes import Shape
 from catena.spatial import Pose
 
 GROUND = "ground"
@@ -21,13 +22,16 @@ class Body:
     """A rigid body: its mass [kg], mass centre `com` (3,) [m] and rotational `inertia` (3, 3) [kg m^2].
 
     The mass centre is given in the body frame; the inertia is about the mass centre, in the axes of the
-    body frame.
+    body frame. `visuals` are the shapes it is drawn with, `collisions` those it may touch others with; dynamics
+    knows neither.
     """
 
     name: str
     mass: float
     com: NDArray[np.float64]
     inertia: NDArray[np.float64]
+    visuals: tuple[Shape, ...] = ()
+    collisions: tuple[Shape, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +44,10 @@ class Joint:
     locked joint is held at, None for a joint that moves. `limit_stiffness` (nv,) and `limit_damping` (nv,)
     describe stops that give way elastically; without a stiffness they are rigid. Positions between limits are
     counted by difference(neutral, q), which is q for all kinds but those with quaternions.
+
+    `armature` (nv,) is the inertia [kg m^2 or kg] of rotors as the joint feels it and `velocity_limit` (nv,) the
+    speed that must not be exceeded, infinite where there is none, or None. Both are kept for files and reports:
+    dynamics does not know them yet.
     """
 
     name: str
@@ -55,6 +63,8 @@ class Joint:
     locked_at: NDArray[np.float64] | None = None
     limit_stiffness: NDArray[np.float64] | None = None
     limit_damping: NDArray[np.float64] | None = None
+    armature: NDArray[np.float64] | None = None
+    velocity_limit: NDArray[np.float64] | None = None
 
     @property
     def locked(self) -> bool:

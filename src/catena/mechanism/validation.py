@@ -6,7 +6,7 @@ starts with `who`, for example "body 'crank'", says what was found and what to d
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from math import isfinite
 from typing import Any
@@ -95,11 +95,12 @@ def mass(who: str, value: Any) -> float:
     return number
 
 
-def inertia(who: str, value: Any, body_mass: float) -> NDArray[np.float64]:
+def inertia(who: str, value: Any, body_mass: float, physical: bool = True) -> NDArray[np.float64]:
     """Return the rotational inertia about the mass centre as a read-only symmetric (3, 3) array.
 
     Accepts one number (the same about every axis), three (about the body axes) or a 3x3 matrix. Principal
-    moments that no distribution of mass can have are refused, with a relative tolerance of 1e-9.
+    moments that no distribution of mass can have are refused, with a relative tolerance of 1e-9, unless the caller
+    does without `physical` ones.
     """
     given = numbers(who, "inertia", value)
     if given.shape == () or given.shape == (3,):
@@ -120,25 +121,31 @@ def inertia(who: str, value: Any, body_mass: float) -> NDArray[np.float64]:
         raise ModelError(
             f"{who}: inertia has shape {given.shape}: give 3 moments about the body axes or a 3x3 matrix"
         )
+    fault = inertia_fault(moments, body_mass) if physical else None
+    if fault is not None:
+        raise ModelError(f"{who}: {fault}")
+    matrix.setflags(write=False)
+    return matrix
+
+
+def inertia_fault(moments: Sequence[float], body_mass: float) -> str | None:
+    """Say why no body of that mass has these principal moments (3,) in ascending order, or None if one may."""
     smallest, middle, largest = moments
     slack = INERTIA_TOLERANCE * max(abs(smallest), abs(largest))
     if smallest < -slack:
-        raise ModelError(
-            f"{who}: inertia has the negative principal moment {smallest:.6g}: give a positive semidefinite "
+        return (
+            f"inertia has the negative principal moment {smallest:.6g}: give a positive semidefinite "
             "matrix, and check that it is about the mass centre"
         )
     if largest > smallest + middle + slack:
-        raise ModelError(
-            f"{who}: the principal moments {smallest:.6g}, {middle:.6g}, {largest:.6g} break the triangle "
+        return (
+            f"the principal moments {smallest:.6g}, {middle:.6g}, {largest:.6g} break the triangle "
             "inequality (none may exceed the sum of the other two): check the units, and that the inertia is "
             "about the mass centre"
         )
     if body_mass == 0.0 and largest > 0.0:
-        raise ModelError(
-            f"{who}: mass is zero but inertia is not: give the body a mass, or leave the inertia out"
-        )
-    matrix.setflags(write=False)
-    return matrix
+        return "mass is zero but inertia is not: give the body a mass, or leave the inertia out"
+    return None
 
 
 def coefficients(who: str, what: str, value: Any, nv: int) -> NDArray[np.float64]:
@@ -153,6 +160,27 @@ def coefficients(who: str, what: str, value: Any, nv: int) -> NDArray[np.float64
     full = np.full(nv, array)
     full.setflags(write=False)
     return full
+
+
+def armature(who: str, value: Any, nv: int) -> NDArray[np.float64] | None:
+    """Return the inertia of rotors (nv,) as a joint feels it, None where there is none."""
+    found = None if value is None else coefficients(who, "armature", value, nv)
+    return found if found is not None and found.any() else None
+
+
+def velocity_limit(who: str, value: Any, nv: int) -> NDArray[np.float64] | None:
+    """Return the highest speeds (nv,) of a joint, infinite where there is none, or None."""
+    if value is None:
+        return None
+    array = _real(who, "velocity_limit", value, "one number, or one for each velocity coordinate")
+    if array.shape not in ((), (nv,)) or not (array >= 0.0).all():
+        raise ModelError(
+            f"{who}: velocity_limit is {shown(value)}: give one number of zero or more, or {nv} for its velocity "
+            "coordinates"
+        )
+    full = np.full(nv, array)
+    full.setflags(write=False)
+    return full if np.isfinite(full).any() else None
 
 
 def limits(who: str, value: Any, nv: int) -> NDArray[np.float64] | None:

@@ -4,8 +4,8 @@ from catena.simulation import control, references
 from catena.simulation.drift import Baumgarte, Corrective, Projection
 from catena.simulation.events import Event
 from catena.simulation.external import ExternalWrench
-from catena.simulation.pictures import register_pictures
 from catena.simulation.recording import load_run
+from catena.simulation.segments import SegmentedTrajectory
 from catena.simulation.sensitivities import Gradient, Sensitivities, sensitivities
 from catena.simulation.simulate import simulate
 from catena.simulation.stepper import Stepper
@@ -18,12 +18,12 @@ __all__ = [
     "ExternalWrench",
     "Found",
     "Projection",
+    "SegmentedTrajectory",
     "Stepper",
     "Trajectory",
     "control",
     "load_run",
     "references",
-    "register_pictures",
     "Gradient",
     "Sensitivities",
     "sensitivities",

@@ -16,7 +16,7 @@ SAMPLES = 101
 
 
 def initial_state(system: System, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The states to begin with: as given, or the mechanism's own."""
+    """Return the states to begin with: as given, or the mechanism's own."""
     initial = system.mechanism.initial
     if q is None:
         q = system.assemble(initial.q)
@@ -36,7 +36,7 @@ def _numbers(name: str, given: Any) -> np.ndarray:
 
 
 def event_list(events: Any) -> list[Event]:
-    """Events from one or many, or from plain functions."""
+    """Return events from one or many, or from plain functions."""
     try:
         listed = [events] if isinstance(events, Event) or callable(events) else list(entries(events))
     except ValueError as error:
@@ -48,7 +48,7 @@ def event_list(events: Any) -> list[Event]:
 
 
 def sample_times(samples: Any, duration: float, is_batch: bool) -> np.ndarray | None:
-    """The times to keep; None for every step of a single state."""
+    """Return the times to keep; None for every step of a single state."""
     if samples is None:
         return np.linspace(0.0, duration, SAMPLES) if is_batch else None
     if isinstance(samples, (int, np.integer)) and not isinstance(samples, bool):

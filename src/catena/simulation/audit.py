@@ -13,19 +13,22 @@ import numpy as np
 from catena import dynamics
 from catena.errors import CatenaError, CatenaWarning, LoopError, StateError
 from catena.joints import Flipped, Free, Spherical
+from catena.kinematics.scales import scales_of
 from catena.simulation import loads
 from catena.simulation.faults import joint_of
 from catena.simulation.trajectory import Trajectory
 
 Level = Literal["ok", "note", "warn"]
 
-# What a run at default tolerances stays well below; relative, but for loops and limits [m or rad] and quaternions.
+# What a run at default tolerances stays well below; relative, but for loops [rad or sizes of the mechanism; per second
+# for a speed of 1 or less, and for more a part of it], limits [m or rad] and quaternions.
 ENERGY, ESTIMATED_ENERGY, MOMENTUM = 1e-5, 1e-3, 1e-6
 # With more steps than this for a sample, samples do not show what happened between them.
 COARSE = 3
 CLOSURE, CLOSURE_RATE, QUATERNION, LIMIT = 1e-8, 1e-6, 1e-9, 1e-2
-# Positions may move by so much otherwise than velocities say, and what moves less than STILL [rad or m] stands still.
-VELOCITY, STILL = 0.2, 1e-7
+# Positions may move by so much otherwise than velocities say, measured by this part at least of the largest motion from
+# sample to sample; what moves less than STILL [rad or sizes] stands still.
+VELOCITY, PART, STILL = 0.2, 0.05, 1e-7
 # A force so close to the limit of its actuator is at the limit.
 AT_LIMIT = 1e-9
 # Gauss-Legendre points and weights on [0, 1]: works between samples to the sixth order.
@@ -49,7 +52,7 @@ class Line:
 
     @property
     def ok(self) -> bool:
-        """Whether there is nothing to warn of."""
+        """Return whether there is nothing to warn of."""
         return self.level != "warn"
 
 
@@ -62,11 +65,11 @@ class Audit:
 
     @property
     def ok(self) -> bool:
-        """Whether no line warns."""
+        """Return whether no line warns."""
         return all(line.ok for line in self.lines)
 
     def __getitem__(self, name: str) -> Line:
-        """The line with a name, such as "energy"."""
+        """Return the line with a name, such as "energy"."""
         for line in self.lines:
             if line.name == name:
                 return line
@@ -113,8 +116,9 @@ def audit(run: Trajectory) -> Audit:
 
 
 def works(run: Trajectory) -> tuple[dict[str, np.ndarray], bool]:
-    """The works (..., samples) since the start by source, and whether they are an estimate: those the simulation kept
-    count of, or else the integral of the powers along the interpolated motion by three Gauss points an interval."""
+    """Return the works (..., samples) since the start by source, and whether they are an estimate: those the
+    simulation kept count of, or else the integral of the powers along the interpolated motion by three Gauss points
+    an interval."""
     if run.work or len(run.t) < 2:
         return {name: work for name, work in run.work.items() if np.any(work)}, False
     if not _exchanges_energy(run):
@@ -159,7 +163,7 @@ def energy_balance(run: Trajectory) -> Balance:
 
 
 def _least_energy(run: Trajectory) -> float:
-    """An energy that is nothing for this mechanism: what it takes to move it at 0.1 mm/s and to lift it by a
+    """Return an energy that is nothing for this mechanism: what it takes to move it at 0.1 mm/s and to lift it by a
     micrometre."""
     plan = run.system.plan
     mass = float(plan.inertia[1:, 0].sum())
@@ -232,8 +236,8 @@ def _energy(run: Trajectory) -> list[Line]:
 
 
 def _velocities(run: Trajectory) -> list[Line]:
-    """Whether positions move as velocities say. Between two samples they move by h (v0 + v1) / 2 + h^2 (a0 - a1) / 12
-    up to the fifth power of h; intervals in which the second term is not small say nothing."""
+    """Return whether positions move as velocities say. Between two samples they move by h (v0 + v1) / 2 + h^2 (a0 -
+    a1) / 12 up to the fifth power of h; intervals in which the second term is not small say nothing."""
     # Of a batch that stopped early some states rest at their end with the velocity they came with.
     if len(run.t) < 2 or (run.ended and run.batch):
         return []
@@ -244,8 +248,9 @@ def _velocities(run: Trajectory) -> list[Line]:
     bent = h * h * (start - end) / 12.0
     off = np.abs(moved - mean - bent)
     size = np.maximum(np.abs(moved), 0.5 * h * (np.abs(run.v[..., :-1, :]) + np.abs(run.v[..., 1:, :])))
-    # A joint that hardly moves is measured by the others, and by what is nothing [rad or m].
-    least = STILL + 1e-3 * np.max(size, axis=-1, keepdims=True)
+    # A joint that hardly moves, and a start from rest, are measured by the rest of the motion, and by what is nothing:
+    # in the first step of a method of first order nothing moves at all.
+    least = STILL * scales_of(run.system.plan).units + PART * np.max(size, axis=(-1, -2), keepdims=True)
     turned = np.zeros_like(off, dtype=bool)
     for i in range(1, run.system.plan.n):
         kind, first = run.system.plan.kind[i], int(run.system.plan.v_start[i])
@@ -270,7 +275,7 @@ def _velocities(run: Trajectory) -> list[Line]:
 
 
 def _momentum(run: Trajectory) -> list[Line]:
-    """Linear momentum less the impulse of gravity, and angular momentum about the mass centre."""
+    """Return linear momentum less the impulse of gravity, and angular momentum about the mass centre."""
     system = run.system
     mass = float(system.plan.inertia[1:, 0].sum())
     # Of a batch that stopped early some states rest at their end while others go on.
@@ -305,7 +310,8 @@ def _momentum(run: Trajectory) -> list[Line]:
 
 
 def is_free_flying(run: Trajectory) -> bool:
-    """Whether the mechanism touches ground through free joints only and nothing outside acts on it but gravity."""
+    """Return whether the mechanism touches ground through free joints only and nothing outside acts on it but
+    gravity."""
     plan = run.system.plan
     if run.wrenches or any(force.is_from_outside for force in run.system.elements.placed):
         return False
@@ -326,7 +332,7 @@ def is_free_flying(run: Trajectory) -> bool:
 
 
 def _moment_of_inertia(run: Trajectory, c: np.ndarray) -> float:
-    """The largest sum of the principal moments about the mass centre, as a scale."""
+    """Return the largest sum of the principal moments about the mass centre, as a scale."""
     rows = np.ascontiguousarray(run.q.reshape(-1, run.system.nq))
     inertia = run.system.program(dynamics.total_inertia).run({"q": rows}, len(rows))[1]["Ic"]
     about_ground = inertia[:, 4] + inertia[:, 7] + inertia[:, 9]
@@ -336,11 +342,13 @@ def _moment_of_inertia(run: Trajectory, c: np.ndarray) -> float:
 def _closure(run: Trajectory) -> list[Line]:
     if not any(loop.constraints for loop in run.system.plan.loop_joints):
         return []
-    position, rate = (np.max(np.abs(x), axis=-1) for x in run.system.closure(run.q, run.v))
+    scales = scales_of(run.system.plan)
+    position, rate = (np.max(np.abs(scales.errors(x)), axis=-1) for x in run.system.closure(run.q, run.v))
+    speed = float(np.max(np.abs(run.v / scales.units), initial=1.0))
     lines = []
     for name, what, x, bound, unit in (
-        ("loops", "are open by", position, CLOSURE, "m or rad"),
-        ("loop velocities", "move apart by", rate, CLOSURE_RATE, "m/s or rad/s"),
+        ("loops", "are open by", position, CLOSURE, "rad or sizes"),
+        ("loop velocities", "move apart by", rate, CLOSURE_RATE * speed, "rad/s or sizes/s"),
     ):
         value, where = _worst(run, x)
         if value <= bound:
@@ -381,7 +389,8 @@ def _is_turned(kind: object) -> bool:
 
 
 def _limits(run: Trajectory) -> list[Line]:
-    """How far joints went beyond their limits: all stops give way, those that should be rigid by very little."""
+    """Return how far joints went beyond their limits: all stops give way, those that should be rigid by very
+    little."""
     worst: dict[bool, tuple[float, str]] = {}
     for name, joint in run.system.mechanism.joints.items():
         if joint.limits is None or name not in (*run.system.joints, *run.system.loops):
@@ -414,7 +423,7 @@ def _limits(run: Trajectory) -> list[Line]:
 
 
 def _actuators(run: Trajectory) -> list[Line]:
-    """How long actuators gave all they can."""
+    """Return how long actuators gave all they can, and what acted where there is none."""
     shares = {}
     for name, actuator in run.system.mechanism.actuators.items():
         limits = actuator.joint_limits
@@ -424,6 +433,13 @@ def _actuators(run: Trajectory) -> list[Line]:
         slack = AT_LIMIT * np.abs(limits)
         full = (tau <= limits[:, 0] + slack[:, 0]) | (tau >= limits[:, 1] - slack[:, 1])
         shares[name] = float(np.mean(np.any(full, axis=-1)))
+    idle = [joint for joint in _idle_joints(run) if joint not in run.driven]
+    if idle:
+        text = (
+            f"The controller gave forces at joints that are not actuated, and they acted: "
+            f"{', '.join(map(repr, idle))}. Add these joints with actuated=True, or let the controller give zero."
+        )
+        return [Line("actuators", float(len(idle)), 0.0, "", "warn", text)]
     if not shares:
         return []
     busiest = max(shares, key=shares.__getitem__)
@@ -439,8 +455,14 @@ def _actuators(run: Trajectory) -> list[Line]:
     return [Line("actuators", value, np.inf, "", "note", text)]
 
 
+def _idle_joints(run: Trajectory) -> list[str]:
+    """Return the joints that are not actuated and got forces all the same."""
+    forced = np.any(run.tau.reshape(-1, run.tau.shape[-1]) != 0.0, axis=0) & ~run.system.plan.actuated
+    return list(dict.fromkeys(joint_of(run.system, int(k)) for k in np.flatnonzero(forced)))
+
+
 def _worst(run: Trajectory, x: np.ndarray) -> tuple[float, str]:
-    """The largest entry of x (..., samples), and where it is, in words."""
+    """Return the largest entry of x (..., samples), and where it is, in words."""
     at = np.unravel_index(int(np.argmax(x)), x.shape)
     *state, sample = (int(k) for k in at)
     index = f" in state {state[0] if len(state) == 1 else tuple(state)}" if state else ""

@@ -30,14 +30,14 @@ SLACK = 1e-12
 
 
 def ground(ground: Any) -> None:
-    """The distance h of the two nodes, and the part s of it that has passed."""
+    """Give the distance h of the two nodes, and the part s of it that has passed."""
     ground.h = ground.distance
     ground.s = ground.part
 
 
 @base_to_tip
 def between(body: Any, parent: Any) -> None:
-    """q and v at the part s of the way from (q, v, vdot) at one node to those at the next."""
+    """Interpolate q and v at the part s of the way from (q, v, vdot) at one node to those at the next."""
     body.h, body.s = parent.h, parent.s
     h, s, joint = body.h, body.s, body.joint
     start, end = np.zeros(joint.nv), joint.difference(body.q, body.q_next)
@@ -59,8 +59,8 @@ def between(body: Any, parent: Any) -> None:
 
 
 def hermite(s: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The basis polynomials at s for the value at the end (that at the start is zero), the first and second derivatives
-    at the start, and those at the end; and the derivatives of these polynomials."""
+    """Return the basis polynomials at s for the value at the end (that at the start is zero), the first and second
+    derivatives at the start, and those at the end; and the derivatives of these polynomials."""
     s2 = s * s
     s3 = s2 * s
     values = (
@@ -81,7 +81,8 @@ def hermite(s: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
 
 
 def local_acceleration(joint: JointKind, xi: Any, rate: Any, v: Any, vdot: Any) -> np.ndarray:
-    """xi'' = L(xi) vdot + (dL/dxi . xi') v; the exact derivative of the kind's own code, for numbers or symbols."""
+    """Return xi'' = L(xi) vdot + (dL/dxi . xi') v; the exact derivative of the kind's own code, for numbers or
+    symbols."""
     plain = joint.local_rate(xi, vdot)
     if plain is vdot:
         return vdot
@@ -99,8 +100,8 @@ def local_acceleration(joint: JointKind, xi: Any, rate: Any, v: Any, vdot: Any) 
 
 
 def velocity_of(joint: JointKind, xi: Any, rate: Any) -> np.ndarray:
-    """The v with L(xi) v = xi'. L is regular short of a full turn, but its diagonal may vanish, so that the normal
-    equations are solved, which need no pivoting."""
+    """Return the v with L(xi) v = xi'. L is regular short of a full turn, but its diagonal may vanish, so that the
+    normal equations are solved, which need no pivoting."""
     if joint.local_rate(xi, rate) is rate:
         return rate
     L = array([list(joint.local_rate(xi, unit)) for unit in np.eye(joint.nv)]).T
@@ -122,7 +123,7 @@ hermite_step = Algorithm(
 def interpolate(
     system: System, t: Any, q: Any, v: Any, a0: Any, a1: Any, times: Any, project: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
-    """q (..., times, nq) and v (..., times, nv) at `times` (times,), or (..., times) for each state its own.
+    """Return q (..., times, nq) and v (..., times, nv) at `times` (times,), or (..., times) for each state its own.
 
     The nodes are t (nodes,), or (..., nodes) for each state its own, never decreasing; q (..., nodes, nq) and v (...,
     nodes, nv). `a0` (..., nodes - 1, nv) are the accelerations at the start of each interval and `a1` those at its end,
@@ -169,7 +170,7 @@ def check_times(t: np.ndarray, times: np.ndarray) -> None:
     if not np.isfinite(times).all():
         raise StateError(f"A time is {times[~np.isfinite(times)][0]}; give finite numbers of seconds.")
     begin, end = t[..., :1], t[..., -1:]
-    slack = SLACK * np.maximum(np.abs(end), 1.0)
+    slack = SLACK * np.maximum(np.abs(begin), np.abs(end))
     outside = (times < begin - slack) | (times > end + slack)
     if np.any(outside):
         worst = np.broadcast_to(times, outside.shape)[outside][0]
@@ -201,7 +202,7 @@ def check_turns(system: System, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> 
 
 
 def _interval(t: np.ndarray, times: np.ndarray, grid: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The interval, counted from 0, that holds each time, (states, times)."""
+    """Return the interval, counted from 0, that holds each time, (states, times)."""
     last = grid.shape[1] - 2
     search: Callable[..., np.ndarray] = np.searchsorted
     if t.ndim == 1 and times.ndim == 1:

@@ -8,9 +8,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from catena.dynamics.closed.elimination import is_for
+from catena.dynamics.closed.certified_elimination import is_for
 from catena.errors import StateError
 from catena.given import is_not_negative, is_positive, shown
+from catena.kinematics.scales import scales_of
 from catena.system import System
 
 
@@ -46,7 +47,7 @@ class Baumgarte:
 
 @dataclass(frozen=True)
 class Corrective:
-    """A small force at the loops, added to the constraint forces, pulls them together: stiffness times the position
+    """A small force at the loops, added to the multipliers, pulls them together: stiffness times the position
     error and damping times the velocity error (van der Merwe, eq. 5.75), in N/m and N s/m along distances, in N m/rad
     and N m s/rad about angles."""
 
@@ -67,7 +68,8 @@ class Nothing:
 
 
 Remedy = Projection | Baumgarte | Corrective | Nothing
-# How far loops are opened to see what becomes of their constraints [rad or m], and which singular values count then.
+# How far loops are opened to see what becomes of their constraints [rad or lengths], and which singular values count
+# then, beside the largest or a row that constrains something.
 OPENED, RANK = 1e-4, 1e-7
 NAMES = {"projection": Projection, "baumgarte": Baumgarte, "corrective": Corrective, "none": Nothing}
 
@@ -79,6 +81,8 @@ class Drift:
         remedy = NAMES[remedy]() if isinstance(remedy, str) else remedy
         self.system, self.remedy, self.start = system, remedy, start
         self.name = next(name for name, kind in NAMES.items() if isinstance(remedy, kind))
+        # Which constraints count is settled before anything is made for them.
+        system.settle(start)
         self.every = remedy.every if isinstance(remedy, Projection) else 1
         self.closed = any(loop.constraints for loop in system.plan.loop_joints)
         self.in_python = self.closed and not _compiles(system)
@@ -86,13 +90,14 @@ class Drift:
 
     @property
     def projects(self) -> bool:
-        """Whether states are brought back after every step."""
+        """Return whether states are brought back after every step."""
         return self.closed and isinstance(self.remedy, Projection)
 
     @property
     def is_fragile(self) -> bool:
-        """Whether constraints that say the same as others in closed states do not so in open ones, as in Bricard's
-        mechanism. Then states in between must be closed too, or constraints would contradict each other there."""
+        """Return whether constraints that say the same as others in closed states do not so in open ones, as in
+        Bricard's mechanism. Then states in between must be closed too, or constraints would contradict each other
+        there."""
         if not self.projects:
             return False
         if self.system not in _fragile:
@@ -102,18 +107,25 @@ class Drift:
 
     @property
     def feedback(self) -> tuple[float, float] | None:
-        """What velocity and position errors of loops are fed back with, where they are."""
+        """Return the gains with which velocity and position errors of loops are fed back; None without feedback."""
         if not (self.closed and isinstance(self.remedy, Baumgarte)):
             return None
         return 2.0 / self.remedy.time, 1.0 / self.remedy.time**2
 
     @property
     def pulls(self) -> bool:
-        """Whether forces pull the loops together."""
+        """Return whether forces pull the loops together."""
         return self.closed and isinstance(self.remedy, Corrective)
 
+    @property
+    def strength(self) -> tuple[float, float] | None:
+        """Return the stiffness and damping of the forces that pull loops together, where there are any."""
+        if not (self.closed and isinstance(self.remedy, Corrective)):
+            return None
+        return self.remedy.stiffness, self.remedy.damping
+
     def pull(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The part of the accelerations (states, nv) that these forces have."""
+        """Return the part of the accelerations (states, nv) that comes from forces pulling the loops together."""
         assert isinstance(self.remedy, Corrective)
         return self.system.pulled(q, v, self.remedy.stiffness, self.remedy.damping)
 
@@ -128,8 +140,11 @@ def _compiles(system: System) -> bool:
 
 
 def _loses_redundancy(system: System, q: np.ndarray) -> bool:
-    """Whether opened loops have more independent constraints than the closed ones at q (nq,)."""
-    opened = system.integrate(q, OPENED * np.random.default_rng(0).uniform(0.5, 1.0, system.nv))
-    jacobians = system.closure_jacobian(np.stack([q, opened]))
-    ranks = [int(np.sum(x > RANK * x[0])) for x in np.linalg.svd(jacobians, compute_uv=False)]
+    """Return whether opened loops have more independent constraints than the closed ones at q (nq,)."""
+    scales = scales_of(system.plan)
+    opened = system.integrate(
+        q, OPENED * scales.units * np.random.default_rng(0).uniform(0.5, 1.0, system.nv)
+    )
+    jacobians = scales.jacobian(system.closure_jacobian(np.stack([q, opened])))
+    ranks = [int(np.sum(x > RANK * x.max(initial=1.0))) for x in np.linalg.svd(jacobians, compute_uv=False)]
     return ranks[1] > ranks[0]

@@ -17,7 +17,7 @@ from catena.given import is_finite, real_array, shown
 
 # Where the sign is looked at within an interval, as parts of it, besides its ends.
 INSIDE = (0.25, 0.5, 0.75)
-# Events are located to this many seconds, or to the rounding of the time.
+# Events are located to this part of the interval that they are in, or to the rounding of the time.
 EXACT = 1e-13
 
 
@@ -45,11 +45,11 @@ class Event:
 
     @property
     def label(self) -> str:
-        """Its name, or that of its function."""
+        """Return its name, or that of its function."""
         return self.name or getattr(self.function, "__name__", "event")
 
     def value(self, t: float, q: np.ndarray, v: np.ndarray) -> float:
-        """The function's value, which must be a finite number."""
+        """Return the function's value, which must be a finite number."""
         found = self.function(t, q, v)
         try:
             x = real_array(found)
@@ -67,8 +67,8 @@ StateAt = Callable[[float], tuple[np.ndarray, ...]]
 
 
 def crossings(event: Event, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> list[int]:
-    """The intervals k from row k to row k + 1 of t (n,), q (n, nq), v (n, nv) in which the event happens. A zero at the
-    end of an interval belongs to it, one at the start does not."""
+    """Return the intervals k from row k to row k + 1 of t (n,), q (n, nq), v (n, nv) in which the event happens. A
+    zero at the end of an interval belongs to it, one at the start does not."""
     values = np.array([event.value(float(t[k]), q[k], v[k]) for k in range(len(t))])
     before, after = values[:-1], values[1:]
     rising = (before < 0.0) & (after >= 0.0)
@@ -78,7 +78,7 @@ def crossings(event: Event, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> list
 
 
 def locate(event: Event, first: float, last: float, state_at: StateAt) -> float:
-    """The time between `first` and `last` at which the event happens."""
+    """Return the time between `first` and `last` at which the event happens."""
     from scipy.optimize import brentq
 
     def value(t: float) -> float:
@@ -88,4 +88,4 @@ def locate(event: Event, first: float, last: float, state_at: StateAt) -> float:
     at_first, at_last = value(first), value(last)
     if at_last == 0.0 or at_first * at_last > 0.0:
         return last
-    return float(brentq(value, first, last, xtol=EXACT, rtol=8.9e-16))
+    return float(brentq(value, first, last, xtol=EXACT * (last - first), rtol=8.9e-16))

@@ -12,7 +12,7 @@ import numpy as np
 from catena.errors import SimulationError, StateError
 from catena.given import real_array, shown
 from catena.simulation.control.symbols import stack
-from catena.simulation.references import Constant, PiecewisePolynomial
+from catena.simulation.references import PiecewisePolynomial, as_polynomial
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +43,12 @@ class ExternalWrench:
 
     @property
     def polynomial(self) -> PiecewisePolynomial | None:
-        """The function as polynomials from knot to knot, where it is one."""
+        """Return the function as polynomials from knot to knot, where it is one."""
         return as_polynomial(self.function)
 
     @property
     def wants_state(self) -> bool:
-        """Whether the function is one of (t, q, v)."""
+        """Return whether the function is one of (t, q, v)."""
         if hasattr(self.function, "at"):
             return False
         try:
@@ -62,7 +62,8 @@ class ExternalWrench:
         return len(needed) >= 3
 
     def at(self, frame: str, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The wrench (states, 6) or (6,) in its axes at the time t and the states q (states, nq), v (states, nv)."""
+        """Return the wrench (states, 6) or (6,) in its axes at the time t and the states q (states, nq), v (states,
+        nv)."""
         if hasattr(self.function, "at"):
             given = self.function.at(t)[0]
         else:
@@ -81,20 +82,8 @@ class ExternalWrench:
 
 
 def as_wrench(given: Any) -> ExternalWrench:
-    """A wrench from itself, or from what users write for one."""
+    """Return a wrench from itself, or from what users write for one."""
     return given if isinstance(given, ExternalWrench) else ExternalWrench(given)
 
-
-def as_polynomial(reference: Any) -> PiecewisePolynomial | None:
-    """A reference as polynomials from knot to knot of degree 5 at most; None if it is something else."""
-    if isinstance(reference, Constant) and len(reference.position) == reference.nv:
-        return PiecewisePolynomial(np.array([0.0, 1.0]), reference.position[None, None, :])
-    if isinstance(reference, PiecewisePolynomial) and reference.coefficients.shape[1] <= DEGREE + 1:
-        return reference
-    return None
-
-
-DEGREE = 5
-"""The highest degree of a polynomial inside the step."""
 
 Push = Callable[[Any, Any, Any], Any]

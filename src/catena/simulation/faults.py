@@ -8,7 +8,7 @@ from catena.system import System
 
 
 def joint_of(system: System, component: int) -> str:
-    """The joint that a velocity component belongs to."""
+    """Return the joint that a velocity component belongs to."""
     return next(j for j in system.joints if component in range(system.nv)[system.slice_v(j)])
 
 

@@ -27,22 +27,22 @@ class Label:
 
     @property
     def text(self) -> str:
-        """The name as people read it: "elbow", or "base x"."""
+        """Return the name as people read it: "elbow", or "base x"."""
         return f"{self.joint} {self.coordinate}".strip()
 
     @property
     def key(self) -> str:
-        """The name as a column of a table has it: "elbow", or "base.x"."""
+        """Return the name as a column of a table has it: "elbow", or "base.x"."""
         return f"{self.joint}.{self.coordinate}" if self.coordinate else self.joint
 
 
 def labels(system: System, quantity: Quantity) -> tuple[Label, ...]:
-    """The labels of all entries of q (nq), or of v or tau (nv), in their order."""
+    """Return the labels of all entries of q (nq), or of v or tau (nv), in their order."""
     return tuple(label for joint in system.joints for label in joint_labels(system, joint, quantity))
 
 
 def joint_labels(system: System, joint: str, quantity: Quantity) -> tuple[Label, ...]:
-    """The labels of the coordinates of one joint, of the tree or of a loop."""
+    """Return the labels of the coordinates of one joint, of the tree or of a loop."""
     described = system.mechanism.joints.get(joint)
     # A pinned root hangs on a free joint that nobody described.
     kind = described.kind if described else Free()
@@ -61,7 +61,7 @@ def joint_labels(system: System, joint: str, quantity: Quantity) -> tuple[Label,
 
 
 def _turning(kind: JointKind) -> list[bool]:
-    """Which velocity components of a kind turn the child."""
+    """Return which velocity components of a kind turn the child."""
     S = kind.motion_space(kind.neutral()).array
     return [bool(np.any(S[:3, k])) for k in range(kind.nv)]
 

@@ -15,10 +15,11 @@ from catena.system import System
 Wrenches = Mapping[str, np.ndarray]
 
 
-def acting(
+def applied(
     system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches
 ) -> tuple[np.ndarray, dict[str, np.ndarray] | None]:
-    """All joint forces (..., nv) and wrenches on bodies at these states: `tau` and `wrenches`, and the elements."""
+    """Return all joint forces (..., nv) and wrenches on bodies at these states: `tau` and `wrenches`, and the
+    elements."""
     elements = system.element_forces(q, v)
     f_ext = dict(elements.f_ext)
     for name, wrench in wrenches.items():
@@ -29,8 +30,8 @@ def acting(
 def accelerations(
     system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, driven: Wrenches
 ) -> np.ndarray:
-    """vdot (..., nv), in which joints accelerate as `driven`, {joint: (..., nv of the joint)}, has it."""
-    given, f_ext = acting(system, q, v, tau, wrenches)
+    """Return vdot (..., nv), in which joints accelerate as `driven`, {joint: (..., nv of the joint)}, has it."""
+    given, f_ext = applied(system, q, v, tau, wrenches)
     if not driven:
         return system.forward_dynamics(q, v, given, f_ext=f_ext)
     return system.hybrid_dynamics(q, v, given, driven, f_ext=f_ext)[0]
@@ -39,8 +40,8 @@ def accelerations(
 def with_drives(
     system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, driven: Wrenches
 ) -> np.ndarray:
-    """The joint forces tau (..., nv) and, at `driven` joints, what makes them accelerate so."""
-    given, f_ext = acting(system, q, v, tau, wrenches)
+    """Return the joint forces tau (..., nv) and, at `driven` joints, what makes them accelerate so."""
+    given, f_ext = applied(system, q, v, tau, wrenches)
     total = system.hybrid_dynamics(q, v, given, driven, f_ext=f_ext)[1]
     found = np.array(np.broadcast_to(tau, total.shape))
     for joint in driven:
@@ -52,8 +53,8 @@ def with_drives(
 def powers(
     system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, driven: Iterable[str]
 ) -> dict[str, np.ndarray]:
-    """The powers (...) by source: "actuators", "friction" (with dampers, never positive), "wrenches" (given and of the
-    mechanism) and "motion" (what drives the `driven` joints)."""
+    """Return the powers (...) by source: "actuators", "friction" (with dampers, never positive), "wrenches" (given
+    and of the mechanism) and "motion" (what drives the `driven` joints)."""
     outside = [_power(system, q, v, frame, wrench) for frame, wrench in wrenches.items()]
     own, nothing = system.force_powers(q, v), np.zeros(v.shape[:-1])
     drives = np.zeros(system.nv, dtype=bool)

@@ -17,12 +17,12 @@ from catena.dynamics.hybrid_dynamics import DRIVE_INPUTS
 from catena.dynamics.loop_elimination import columns_for
 from catena.errors import SimulationError
 from catena.kernels.algorithm import FORCE_INPUTS
-from catena.simulation.acting import Acting
+from catena.simulation.compiled_law import CompiledLaw, algorithm_for
 from catena.simulation.drift import Drift
+from catena.simulation.excitation import Excitation
 from catena.simulation.faults import collapse_message, crawling_message, runaway_message, too_long_message
-from catena.simulation.laws import CompiledLaw, algorithm_for
 from catena.simulation.methods import ADAPTIVE
-from catena.simulation.nodes import Nodes
+from catena.simulation.step_record import StepRecord
 from catena.simulation.steps.multistep import HISTORY, PAST
 from catena.simulation.steps.stepping import start_acceleration
 from catena.simulation.steps.variant import StepVariant
@@ -41,8 +41,10 @@ RUNAWAY = 1e7
 COLLAPSE = 1e-14
 # Of steps with Python in between, every so many-th is looked at, and those that are not finite.
 LOOKED_AT = 8
-# Progress is judged over so many attempts: at their pace the run must not take more than so many steps.
-WATCHED, ENDLESS = 2000, 1e9
+# What steps cost, in steps of the compiled loop: with Python in between, and with care where the loop cannot vouch.
+WALKED, CAREFUL = 50.0, 1000.0
+# Progress is judged over steps of this cost in all: at their pace the run must not cost more than that.
+WATCHED, ENDLESS = 1e5, 1e8
 
 
 class Mover:
@@ -51,38 +53,45 @@ class Mover:
 
     def __init__(
         self,
-        acting: Acting,
+        excitation: Excitation,
         drift: Drift,
         law: CompiledLaw | None,
         horizon: float,
         tick: Callable[[float], None],
         method: str | None = None,
     ) -> None:
-        problem = acting.problem
-        self.acting, self.system, self.drift, self.law, self.tick = acting, acting.system, drift, law, tick
+        problem = excitation.problem
+        self.excitation, self.system, self.drift, self.law, self.tick = (
+            excitation,
+            excitation.system,
+            drift,
+            law,
+            tick,
+        )
         self.method = method or problem.integrator
         self.rtol, self.atol, self.horizon = problem.rtol, problem.atol, horizon
         self.adaptive, self.fixed_step = self.method in ADAPTIVE, problem.step
-        self.controls = acting.is_asked_always and law is None
+        self.controls = excitation.is_asked_always and law is None
         variant = StepVariant(
             self.method,
-            columns_for(self.system.plan) if drift.closed and not drift.in_python else 0,
-            bool(acting.placed),
+            columns_for(self.system.effective_plan) if drift.closed and not drift.in_python else 0,
+            bool(excitation.placed),
             law.shape if law else None,
             projects=drift.projects,
             fragile=drift.is_fragile and not drift.in_python,
-            driven=bool(acting.motion),
+            driven=bool(excitation.motion),
             feedback=drift.feedback is not None and not drift.in_python,
-            counts=counts_work(acting, drift),
-            paths=acting.compiled_motion,
-            wrench_paths=len(acting.forces) if acting.compiled_wrenches else 0,
-            pushed=acting.push is not None,
+            counts=counts_work(excitation, drift),
+            paths=excitation.compiled_motion,
+            wrench_paths=len(excitation.forces) if excitation.compiled_wrenches else 0,
+            pushed=excitation.push is not None,
+            pulls=drift.pulls and not drift.in_python,
         )
         self.counts = variant.counts
-        self.algorithm = algorithm_for(variant, law, acting)
-        self.target, wrench = ("given", "f_given") if acting.placed else ("tau", "f_ext")
+        self.algorithm = algorithm_for(variant, law, excitation)
+        self.target, wrench = ("given", "f_given") if excitation.placed else ("tau", "f_ext")
         # Forces that do not compile are told as joint forces and wrenches on nodes.
-        self.absent = frozenset({"a_base"} if acting.has_python_elements else {"a_base", wrench})
+        self.absent = frozenset({"a_base"} if excitation.has_python_elements else {"a_base", wrench})
         self.start_acceleration = start_acceleration(self.method)
         self.constant = self._constants(wrench)
         # Whether even many states take the lanes of one, because those are compiled already.
@@ -96,26 +105,28 @@ class Mover:
 
     @property
     def asks(self) -> bool:
-        """Whether Python is asked at every stage."""
-        return self.controls or self.acting.is_python or self.drift.pulls or self.drift.in_python
+        """Return whether Python is asked at every stage."""
+        return self.controls or self.excitation.is_python or self.drift.in_python
 
     def _constants(self, wrench: str) -> dict[str, np.ndarray]:
-        """The inputs that are the same for all states at all times, unless Python tells something else."""
+        """Return the inputs that are the same for all states at all times, unless Python tells something else."""
         system = self.system
         found = {"rtol": np.array([self.rtol]), "atol": np.array([self.atol]), "halt": np.zeros(1)}
-        if self.acting.motion:
+        if self.excitation.motion:
             found |= {name: np.zeros(system.nv) for name in DRIVE_INPUTS}
-            found["driven"][self.acting.driven] = 1.0
-        if self.acting.has_python_elements:
+            found["driven"][self.excitation.driven] = 1.0
+        if self.excitation.has_python_elements:
             found[wrench] = np.zeros(6 * system.plan.n)
-        if self.acting.forces:
-            found[FORCE_INPUTS] = np.zeros(6 * len(self.acting.forces))
+        if self.excitation.forces:
+            found[FORCE_INPUTS] = np.zeros(6 * len(self.excitation.forces))
         if self.drift.feedback is not None:
             found["feedback_given"] = np.array(self.drift.feedback)
+        if self.drift.strength is not None:
+            found["pull_given"] = np.array(self.drift.strength)
         return found
 
     def begin(self, states: int, h: float) -> None:
-        """A run of so many states begins, with steps of about this size."""
+        """Begin a run of so many states, with steps of about this size."""
         self.kept = {
             "h": np.full((states, 1), h),
             "row": np.zeros((states, 1)),
@@ -126,19 +137,21 @@ class Mover:
         if self.counts:
             self.kept["work"] = np.zeros((states, len(SOURCES)))
         self.power_start = np.zeros((states, len(SOURCES)))
-        self._attempts, self._watched = np.zeros(states), np.zeros((states, 2))
+        self._cost, self._tried = np.zeros(states), np.zeros(states)
+        # Cost, attempts and time when progress was judged last.
+        self._watched = np.zeros((states, 3))
         # For a single state there is no use for wide registers, and what it works on stays in the nearest cache.
         lanes = LANES_ALONE if states == 1 or self.is_narrow else None
-        self.program = self.system.program(self.algorithm, self.absent, lanes, self.acting.placed)
+        self.program = self.system.program(self.algorithm, self.absent, lanes, self.excitation.placed)
         if self.law is not None:
             self.law.begin(states)
 
     def works(self, who: Any = slice(None)) -> np.ndarray:
-        """The works (states, sources) done so far, with no sources where none are counted."""
+        """Return the works (states, sources) done so far, with no sources where none are counted."""
         return self.kept["work"][who].copy() if self.counts else np.zeros((len(self.kept["h"][who]), 0))
 
     def forget(self) -> None:
-        """Forces jumped: what was before says nothing about what comes."""
+        """Forget past steps, because forces jumped and past rates say nothing about those to come."""
         self.past = {}
 
     def advance(
@@ -148,7 +161,7 @@ class Mover:
         v: np.ndarray,
         tau: np.ndarray,
         end: float | np.ndarray,
-        nodes: Nodes | None,
+        nodes: StepRecord | None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Move the states from their times t (states,) to `end`, a time for all or (states,), under the held control
         forces tau, which a controller that is always asked overwrites; add what they pass to `nodes`. A state whose
@@ -175,7 +188,7 @@ class Mover:
             self.tick(float(t.min()))
 
     def _choose_fixed_steps(self, t: np.ndarray, ends: np.ndarray) -> None:
-        """Steps as near to the wanted size as whole numbers of them allow."""
+        """Choose steps as near to the wanted size as whole numbers of them allow."""
         span = np.where(np.isfinite(t), ends - t, 0.0)
         step = self.fixed_step or 1.0
         count = np.maximum(1.0, np.round(span / step * (1.0 - 1e-9)))
@@ -185,7 +198,7 @@ class Mover:
 
     def _run(
         self, active: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray,
-        nodes: Nodes | None, plays: int,
+        nodes: StepRecord | None, plays: int,
     ) -> int:  # fmt: skip
         """Play up to so many steps of the active states, and with care those that halt. Returns how many to play
         next."""
@@ -201,14 +214,15 @@ class Mover:
         wanted += [self.start_acceleration] if nodes is not None else []
         wanted += ["power_start"] if self.counts else []
         if self.law is not None:
-            wanted += [self.target, "tau_start", *(["memory"] if self.law.size else [])]
+            wanted += [self.target, "tau_start", *self.law.kept]
         out = self.program.run(
             inputs, len(active), steps=plays, every=1, rare=(every, self.since % every), wanted=wanted
         )[1]
         self.since += plays
         tried = (out["t"][:, :-1, 0] < ends[active, None]) & (out["halt"][:, :-1, 0] < 0.5)
         self.steps += 1 + int(tried.sum(axis=1).max())
-        self._attempts[active] += 1.0 + tried.sum(axis=1)
+        self._cost[active] += 1.0 + tried.sum(axis=1)
+        self._tried[active] += 1.0 + tried.sum(axis=1)
         if nodes is not None:
             finite = np.isfinite(out["q"]).all(axis=-1) & np.isfinite(out["qd"]).all(axis=-1)
             state, play = np.nonzero((out["accepted"][:, :, 0] > 0.5) & finite)
@@ -231,9 +245,9 @@ class Mover:
         return min(2 * plays, LONGEST_CALL)
 
     def _together(self, active: np.ndarray, t: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The states that go on in the next call, and how far: a law with references is asked at one time for all of
-        them, so those that were held up come first."""
-        if self.law is None or self.law.rate is None:
+        """Return the states that go on in the next call, and how far: a law that is told when it is due is so for all
+        of them, so those that were held up come first."""
+        if self.law is None or self.law.asked != "due":
             return active, ends[active]
         behind = t[active] < t[active].min() + 0.5 * self.kept["h"][0, 0]
         until = ends[active] if behind.all() else np.full(len(active), t[active[~behind]].min())
@@ -242,8 +256,10 @@ class Mover:
     def _inputs(
         self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray
     ) -> dict[str, np.ndarray]:
+        along = self.excitation.paths.inputs(t[who]) if self.excitation.paths else {}
         return {
-            **self.constant, **(self.acting.paths.inputs(t[who]) if self.acting.paths else {}),
+            # A step without the law needs nothing of what the law is given.
+            **self.constant, **{name: x for name, x in along.items() if name in self.program.input_names},
             "q": q[who], "qd": v[who], self.target: tau[who], "t": t[who, None], "end": ends[who, None],
             **{name: x[who] for name, x in (self.kept | self.past).items()},
         }  # fmt: skip
@@ -251,7 +267,7 @@ class Mover:
     def _keep(
         self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, out: dict[str, np.ndarray]
     ) -> None:
-        """Take over where the states have come to."""
+        """Keep where the states have come to."""
         t[who], q[who], v[who] = out["t"][:, 0], out["q"], out["qd"]
         if self.counts:
             self.power_start[who] = out["power_start"]
@@ -263,10 +279,10 @@ class Mover:
 
     def _walk(
         self, active: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray,
-        nodes: Nodes | None,
+        nodes: StepRecord | None,
     ) -> bool:  # fmt: skip
-        """One step of the states that are furthest behind, which share their time and their step size; whether all
-        numbers in it were finite."""
+        """Take one step of the states that are furthest behind, which share their time and their step size, and return
+        whether all numbers in it were finite."""
         who = active
         if len(active) > 1:
             now, until = t[active].min(), ends[active][np.argmin(t[active])]
@@ -288,9 +304,10 @@ class Mover:
         count = len(who)
         if count not in self._walks:
             lanes = LANES_ALONE if count == 1 or self.is_narrow else None
-            program = self.system.program(self.algorithm, self.absent, lanes, self.acting.placed)
+            program = self.system.program(self.algorithm, self.absent, lanes, self.excitation.placed)
             self._walks[count] = Walk(
-                program, count, self.acting, self.drift, self.method, self.target, self.controls, self.law is not None
+                program, count, self.excitation, self.drift, self.method, self.target, self.controls,
+                self.law is not None,
             )  # fmt: skip
         walk = self._walks[count]
         inputs = self._inputs(who, t, q, v, tau, ends)
@@ -300,14 +317,15 @@ class Mover:
         every = 1 if self.adaptive else self.every
         self.since += 1
         self.steps += 1
-        self._attempts[who] += 1.0
+        self._cost[who] += WALKED if careful is None else CAREFUL
+        self._tried[who] += 1.0
         return walk.step(self.owner[who], inputs, tau[who], careful, self.since % every == 0), walk
 
     def _taken(
         self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray,
-        out: dict[str, np.ndarray], nodes: Nodes | None,
+        out: dict[str, np.ndarray], nodes: StepRecord | None,
     ) -> None:  # fmt: skip
-        """What a step that did not halt leaves behind, whether it was accepted or not."""
+        """Keep what a step that did not halt leaves behind, whether it was accepted or not."""
         self._keep(who, t, q, v, out)
         force = out.get("tau_start", tau[who])
         if self.law is not None:
@@ -322,9 +340,9 @@ class Mover:
 
     def _step_carefully(
         self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray,
-        nodes: Nodes | None, doubtful: np.ndarray,
+        nodes: StepRecord | None, doubtful: np.ndarray,
     ) -> None:  # fmt: skip
-        """One step of states that the loop could not vouch for."""
+        """Take one step, with Python in between, of states whose step the compiled loop could not certify."""
         while True:
             self.kept["row"][who] = 0.0
             h = float(min(self.kept["h"][who[0], 0], ends[who[0]] - t[who[0]]))
@@ -340,11 +358,11 @@ class Mover:
     # Methods with a past.
 
     def _gather_past(
-        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray, nodes: Nodes | None
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray, nodes: StepRecord | None
     ) -> None:  # fmt: skip
         """Take the first steps of a method that needs a past by one that does not, and remember them."""
         if self._starter is None:
-            self._starter = Mover(self.acting, self.drift, self.law, self.horizon, self.tick, "rk4")
+            self._starter = Mover(self.excitation, self.drift, self.law, self.horizon, self.tick, "rk4")
         starter, h = self._starter, self.kept["h"]
         starter.begin(len(t), 1.0)
         starter.fixed_step = math.inf
@@ -355,7 +373,7 @@ class Mover:
             going = ends - t > h[:, 0] * (1.0 + 1e-9)
             if not going.any():
                 break
-            passed = Nodes(q, v, tau, len(SOURCES) if self.counts else 0)
+            passed = StepRecord(q, v, tau, len(SOURCES) if self.counts else 0)
             now = np.where(np.isfinite(t) & going, t + h[:, 0], t)
             before = (q.copy(), v.copy())
             t[:], q[:], v[:] = starter.advance(t, q, v, tau, now, passed)
@@ -396,31 +414,38 @@ class Mover:
         if not self.adaptive:
             return
         stuck = self.kept["h"][who, 0] < COLLAPSE * np.maximum(1.0, np.abs(t[who]))
-        watched = self._attempts[who] - self._watched[who, 0] > WATCHED
+        watched = self._cost[who] - self._watched[who, 0] > WATCHED
         if watched.any():
             ready = who[watched]
-            pace = (t[ready] - self._watched[ready, 1]) / (self._attempts[ready] - self._watched[ready, 0])
+            cost, tried, before = self._watched[ready].T
+            passed = np.maximum(t[ready] - before, 1e-300)
             left = self.horizon - t[ready]
-            for k in np.flatnonzero(np.isfinite(pace) & (left > ENDLESS * pace))[:1]:
-                message = crawling_message(int(ready[k]), float(t[ready[k]]), float(pace[k]), float(left[k]))
-                raise SimulationError(message)
-            self._watched[ready] = np.stack([self._attempts[ready], t[ready]], axis=1)
+            for k in np.flatnonzero(left * (self._cost[ready] - cost) > ENDLESS * passed)[:1]:
+                pace = float(passed[k] / (self._tried[ready[k]] - tried[k]))
+                raise SimulationError(
+                    crawling_message(int(ready[k]), float(t[ready[k]]), pace, float(left[k]))
+                )
+            self._watched[ready] = np.stack([self._cost[ready], self._tried[ready], t[ready]], axis=1)
         for state in who[stuck][:1]:
             raise SimulationError(
                 collapse_message(self.system, int(state), float(t[state]), q[state], v[state])
             )
 
 
-def counts_work(acting: Acting, drift: Drift) -> bool:
-    """Whether something exchanges energy with the mechanism, and all of it compiles, so that its work is counted."""
-    plan = acting.system.plan
+def counts_work(excitation: Excitation, drift: Drift) -> bool:
+    """Return whether something exchanges energy with the mechanism, and all of it compiles, so that its work is
+    counted."""
+    plan = excitation.system.plan
     rubbing = [
         plan.damping,
         plan.friction,
         *(x for loop in plan.loop_joints for x in (loop.damping, loop.friction)),
     ]
-    if acting.has_python_elements or drift.in_python:
+    if excitation.has_python_elements or drift.in_python:
         return False
     return bool(
-        acting.control is not None or acting.placed or acting.motion or any(np.any(x) for x in rubbing)
+        excitation.control is not None
+        or excitation.placed
+        or excitation.motion
+        or any(np.any(x) for x in rubbing)
     )

@@ -1,4 +1,4 @@
-"""Prescribed motions and wrenches that are polynomials in time, as data of the compiled step.
+"""Prescribed motions, wrenches and what controllers follow, as polynomials in time that are data of the compiled step.
 
 No step passes a knot, so that within a call every path is one polynomial. Its coefficients about a common origin are
 inputs of the step: new paths compile nothing.
@@ -6,27 +6,34 @@ inputs of the step: new paths compile nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from catena.simulation.external import DEGREE
 from catena.simulation.references import PiecewisePolynomial
+from catena.simulation.references.as_polynomial import DEGREE, InputPath, changing, taylor
 from catena.system import System
 
 
 class Paths:
-    """The polynomials of driven joints, and of wrenches, in the order in which the step is told them."""
+    """The polynomials of driven joints, of wrenches, and of the inputs of a control law, in the order in which the step
+    is told them."""
 
     def __init__(
-        self, system: System, motion: Mapping[str, PiecewisePolynomial], wrenches: list[PiecewisePolynomial]
+        self,
+        system: System,
+        motion: Mapping[str, PiecewisePolynomial],
+        wrenches: Sequence[PiecewisePolynomial],
+        law: Sequence[InputPath] = (),
     ) -> None:
-        self.system, self.motion, self.wrenches = system, dict(motion), wrenches
+        self.system, self.motion, self.law = system, dict(motion), tuple(law)
+        self.wrenches: tuple[InputPath, ...] = tuple((path, 0) for path in wrenches)
 
     def knots(self, end: float) -> np.ndarray:
-        """The times before `end` at which a path goes over to another polynomial."""
+        """Return the times before `end` at which a path goes over to another polynomial."""
         found = [np.zeros(0)]
-        for path in (*self.motion.values(), *self.wrenches):
+        paths = (*self.motion.values(), *(path for path, _ in (*self.wrenches, *self.law)))
+        for path in (path for path in paths if path.coefficients.shape[:2] != (1, 1)):
             first, last = path.span
             if path.periodic:
                 turns = int(np.ceil((end - first) / (last - first))) + 1
@@ -37,20 +44,27 @@ class Paths:
         return times[(times > 0.0) & (times < end)]
 
     def inputs(self, t: np.ndarray) -> dict[str, np.ndarray]:
-        """What the step is given for states at the times t (states,), which lie within or at the start of a piece."""
-        origins, which = np.unique(t, return_inverse=True)
-        found: dict[str, np.ndarray] = {"path_origin": t[:, None].copy()}
+        """Return what the step is given for states at the times t (states,), which lie within or at the start of a
+        piece."""
+        # Powers count from the knot before, so that the bits do not depend on where a call begins.
+        latest = float(t[np.isfinite(t)].max(initial=0.0))
+        knots = np.concatenate([[0.0], self.knots(latest * (1.0 + 1e-9) + 1e-9)])
+        passed = np.searchsorted(knots, t + 1e-12 * np.maximum(1.0, np.abs(t)), side="right") - 1
+        origins, which = np.unique(knots[np.maximum(passed, 0)], return_inverse=True)
+        found: dict[str, np.ndarray] = {"path_origin": origins[which][:, None].copy()}
         if self.motion:
             table = np.zeros((len(origins), DEGREE + 1, self.system.nv))
             for k, origin in enumerate(origins):
                 for joint, path in self.motion.items():
                     table[k, :, self.system.slice_v(joint)] = path.taylor(float(origin), DEGREE)
             found |= {f"path_{j}": table[which, j] for j in range(DEGREE + 1)}
-        if self.wrenches:
-            rows = [
-                np.concatenate([path.taylor(float(x), DEGREE) for path in self.wrenches], axis=1)
-                for x in origins
-            ]
-            stacked = np.stack(rows)
-            found |= {f"wrench_{j}": stacked[which, j] for j in range(DEGREE + 1)}
+        for name, paths in (("wrench", self.wrenches), ("input", self.law)):
+            if paths:
+                table = np.stack([taylor(paths, float(origin)) for origin in origins])
+                found |= {f"{name}_{j}": table[which, j] for j in range(DEGREE + 1)}
+        if self.law:
+            # Numbers that do not change have no other coefficients than the first.
+            found["inputs"] = found.pop("input_0")
+            for j in range(1, DEGREE + 1):
+                found[f"input_{j}"] = np.ascontiguousarray(found[f"input_{j}"][:, changing(self.law)])
         return found

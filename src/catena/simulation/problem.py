@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.given import is_finite, is_one_of, is_positive, shown
 from catena.mechanism.validation import known
 from catena.simulation.drift import NAMES, Remedy
-from catena.simulation.external import as_wrench
+from catena.simulation.external import ExternalWrench, as_wrench
 from catena.simulation.methods import FIXED_STEPS, INTEGRATORS
+from catena.simulation.references.protocol import Reference
 from catena.system import System
 
-Control = Callable[[float, np.ndarray, np.ndarray], Any]
+Control = Callable[[float, np.ndarray, np.ndarray], ArrayLike]
+"""A function of (t, q, v), or a controller, that gives joint forces (..., nv)."""
+Prescribed = Reference | Callable[[float], Sequence[ArrayLike]]
+"""The motion of a joint: a reference, or a function of t that gives position, velocity and acceleration."""
+Applied = ExternalWrench | Reference | Callable[[float], ArrayLike] | Control
+"""A wrench [moment; force]: described, a reference, or a function of t or of (t, q, v)."""
 
 
 def _nothing() -> Mapping[str, Any]:
@@ -31,8 +38,8 @@ class Problem:
 
     system: System
     control: Control | None = None
-    motion: Mapping[str, Any] = field(default_factory=_nothing)
-    forces: Mapping[str, Any] = field(default_factory=_nothing)
+    motion: Mapping[str, Prescribed] = field(default_factory=_nothing)
+    forces: Mapping[str, Applied] = field(default_factory=_nothing)
     integrator: str = "dopri5"
     step: float | None = None
     rtol: float = 1e-11
@@ -84,10 +91,10 @@ class Problem:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether all steps are of about the same size, which the user gives."""
+        """Return whether all steps are of about the same size, which the user gives."""
         return self.integrator in FIXED_STEPS
 
     @property
     def rate(self) -> float | None:
-        """How often the controller is asked [Hz]; None for always, or for no controller."""
+        """Return how often the controller is asked [Hz]; None for always, or for no controller."""
         return getattr(self.control, "rate", None)

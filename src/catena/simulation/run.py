@@ -10,18 +10,19 @@ import numpy as np
 
 from catena.errors import CatenaError, LoopError, StateError
 from catena.given import is_positive, shown
+from catena.kinematics.scales import scales_of
 from catena.simulation import loads
-from catena.simulation.acting import Acting
 from catena.simulation.arguments import event_list, initial_state, sample_times
+from catena.simulation.compiled_law import CompiledLaw
 from catena.simulation.dense import interpolate
 from catena.simulation.drift import Drift
 from catena.simulation.events import INSIDE, Event, crossings, locate
-from catena.simulation.laws import CompiledLaw
+from catena.simulation.excitation import Excitation
 from catena.simulation.methods import SOLVERS
 from catena.simulation.moving import Mover
-from catena.simulation.nodes import Nodes, Passed
 from catena.simulation.problem import Problem
 from catena.simulation.progress import Progress
+from catena.simulation.step_record import Passed, StepRecord
 from catena.simulation.steps.work import SOURCES
 from catena.simulation.stiff import StiffSteps
 from catena.simulation.trajectory import Found, Trajectory
@@ -30,8 +31,10 @@ from catena.simulation.trajectory import Found, Trajectory
 LOOKS = 50
 # Runs of more numbers than this are audited only when asked to, and record no more than they must.
 LARGE = 200_000
-# Loops that are open by more than this at the start [rad or m] are an error of the caller's.
-OPEN = 1e-6
+# Loops that are open by no more than this at the start [rad or sizes of the mechanism] are closed by the first step,
+# and up to the second number if they can be closed; beyond that it is an error of the caller's. Up to the third number
+# inaccurate dimensions may be the reason.
+CLOSED, OPEN, COARSE = 1e-8, 1e-6, 1e-3
 # Times that differ by less than this part of the duration are the same.
 SAME = 1e-12
 
@@ -40,7 +43,7 @@ Start = tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def _ignore(t: float) -> None:
-    """Nobody wants to know how far the search for an event is."""
+    """Do nothing: the search for an event shows no progress."""
 
 
 class Steps(Protocol):
@@ -50,16 +53,16 @@ class Steps(Protocol):
 
     @property
     def asks(self) -> bool:
-        """Whether Python is asked at every stage."""
+        """Return whether Python is asked at every stage."""
 
     def begin(self, states: int, h: float) -> None:
-        """A run of so many states begins, with steps of about this size."""
+        """Begin a run of so many states, with steps of about this size."""
 
     def works(self, who: Any = slice(None)) -> np.ndarray:
-        """The works (states, sources) done so far."""
+        """Return the works (states, sources) done so far."""
 
     def forget(self) -> None:
-        """Something jumped."""
+        """Forget past steps and accelerations, because forces or states changed at once."""
 
     def advance(
         self,
@@ -68,7 +71,7 @@ class Steps(Protocol):
         v: np.ndarray,
         tau: np.ndarray,
         end: float | np.ndarray,
-        nodes: Nodes | None,
+        nodes: StepRecord | None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Move all states to `end`, and add what they pass to `nodes`."""
 
@@ -97,33 +100,35 @@ class Run:
         self.v = np.array(np.broadcast_to(v, (*self.batch, system.nv)).reshape(-1, system.nv))
         self.t = np.zeros(len(self.q))
         self.times = sample_times(samples, self.duration, bool(self.batch))
-        self.acting = Acting(problem, self.batch)
+        self.excitation = Excitation(problem, self.batch)
         if problem.integrator not in SOLVERS:
-            self.acting.use_paths()
-        if self.acting.motion:
-            self.q, self.v, _ = self.acting.imposed(0.0, self.q, self.v)
+            self.excitation.use_paths()
+        if self.excitation.motion:
+            self.q, self.v, _ = self.excitation.imposed(0.0, self.q, self.v)
         self.drift = Drift(system, problem.drift, self.q[0])
         if self.drift.closed:
             self._require_closed()
         self.progress = Progress(self.duration, progress)
-        self.law = problem.integrator not in SOLVERS and CompiledLaw.fits(self.acting, self.duration)
+        self.law = problem.integrator not in SOLVERS and CompiledLaw.fits(self.excitation, self.duration)
+        if self.law and CompiledLaw(self.excitation).asked != "due":
+            self.excitation.use_law_paths()
         self.dense = self._needs_all_nodes()
         self.mover = self._mover()
         self.found: list[Found] = []
         self.ended = ""
         self.going = np.ones(len(self.q), dtype=bool)
-        self.tau = self.acting.command(0.0, self.q, self.v)
+        self.tau = self.excitation.begun(self.q, self.v)
         if self.law:
             # The loop asks the law itself, from the first step on.
-            self.acting.control.start(system, self.batch)  # type: ignore[union-attr]
+            self.excitation.control.start(system, self.batch)  # type: ignore[union-attr]
         self.held = problem.control is None or problem.rate is not None
         self.mover.begin(len(self.q), problem.step or min(1e-2, 1e-2 * self.duration))
-        self.nodes = Nodes(self.q, self.v, self.tau, self.mover.works().shape[-1])
+        self.nodes = StepRecord(self.q, self.v, self.tau, self.mover.works().shape[-1])
         self.locator: Steps | None = None
 
     def _needs_all_nodes(self) -> bool:
-        """Whether every step is kept. Only fixed steps that end at all samples need no others, and a law inside the
-        loop does not stop for samples."""
+        """Return whether every step is kept. Only fixed steps that end at all samples need no others, and a law
+        inside the loop does not stop for samples."""
         step = self.problem.step
         if self.times is None or not self.problem.is_fixed or self.events or self.law:
             return True
@@ -135,15 +140,15 @@ class Run:
         return bool(np.any(np.abs(steps - np.round(steps)) > 1e-6) or np.any(steps < 0.5))
 
     def _mover(self, alone: bool = False) -> Steps:
-        """What moves the states; `alone` one that moves states between two of their steps. Forces of a sampled
-        controller are held there."""
-        acting, tick = self.acting, (_ignore if alone else self.progress.tick)
+        """Return what moves the states; with `alone` one that moves states between two of their steps. Forces of a
+        sampled controller are held there."""
+        excitation, tick = self.excitation, (_ignore if alone else self.progress.tick)
         if self.problem.integrator in SOLVERS:
-            return StiffSteps(acting, self.drift, tick)
+            return StiffSteps(excitation, self.drift, tick)
         inside = self.law and not (alone and self.problem.rate is not None)
-        law = CompiledLaw(acting) if inside else None
+        law = CompiledLaw(excitation) if inside else None
         method = "rk4" if alone and self.problem.integrator == "abm4" else None
-        mover = Mover(acting, self.drift, law, self.duration, tick, method)
+        mover = Mover(excitation, self.drift, law, self.duration, tick, method)
         mover.is_narrow = alone and len(self.q) == 1
         return mover
 
@@ -169,15 +174,16 @@ class Run:
         return run
 
     def _stops(self) -> list[float]:
-        """Times that no step passes: samples of the controller, and with fixed steps those that are recorded."""
+        """Return the times that no step passes: samples of the controller, and with fixed steps those that are
+        recorded."""
         stops = [np.array([self.duration])]
-        if self.acting.rate is not None and not self.law:
-            count = int(np.ceil(self.duration * self.acting.rate * (1.0 - SAME)))
-            stops.append(np.arange(1, count) / self.acting.rate)
+        if self.excitation.rate is not None and not self.law:
+            count = int(np.ceil(self.duration * self.excitation.rate * (1.0 - SAME)))
+            stops.append(np.arange(1, count) / self.excitation.rate)
         if self.times is not None and not self.dense:
             stops.append(self.times[1:])
-        if self.acting.paths is not None:
-            stops.append(self.acting.paths.knots(self.duration))
+        if self.excitation.paths is not None:
+            stops.append(self.excitation.paths.knots(self.duration))
         if any(event.terminal for event in self.events):
             # Nothing is computed far beyond an end that may come early.
             stops.append(np.linspace(0.0, self.duration, LOOKS + 1)[1:])
@@ -202,22 +208,22 @@ class Run:
         self._ask_controller(end)
 
     def _ask_controller(self, t: float) -> None:
-        """The control forces from the time t on: of a sampled controller if a sample is due, of one that is always
-        asked for the record."""
-        if self.law or self.acting.control is None or t >= self.duration * (1.0 - SAME):
+        """Ask for the control forces from the time t on: of a sampled controller if a sample is due, of one that is
+        always asked for the record."""
+        if self.law or self.excitation.control is None or t >= self.duration * (1.0 - SAME):
             return
-        if self.acting.rate is not None:
-            samples = t * self.acting.rate
+        if self.excitation.rate is not None:
+            samples = t * self.excitation.rate
             if abs(samples - round(samples)) > 1e-6:
                 return
             # What a method remembers of the forces before does not hold any more.
             self.mover.forget()
-        if self.acting.rate is not None or not self.dense:
+        if self.excitation.rate is not None or not self.dense:
             going = self.going if self.batch else slice(None)
             if np.all(self.going):
-                self.tau = self.acting.command(t, self.q, self.v)
+                self.tau = self.excitation.command(t, self.q, self.v)
             else:
-                self.tau[going] = self.acting.command(t, self.q, self.v)[going]
+                self.tau[going] = self.excitation.command(t, self.q, self.v)[going]
 
     # Events.
 
@@ -244,7 +250,7 @@ class Run:
                 return
 
     def _between(self, passed: Passed) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The nodes of a state with a few places between them, roughly, and the interval that each is in."""
+        """Return the nodes of a state with a few places between them, roughly, and the interval that each is in."""
         t, n = passed.t, len(passed.t)
         if n < 2:
             return t, passed.q, passed.v, np.zeros(n, dtype=int)
@@ -255,8 +261,8 @@ class Run:
         return times, q, v, np.minimum(np.arange(len(times)) // len(parts), n - 2)
 
     def _state_at(self, state: int, start: Start, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """One state (nq,), (nv,) and its works (sources,) at a time that lies less than a step behind a node, by a step
-        of the method from there."""
+        """Return one state (nq,), (nv,) and its works (sources,) at a time that lies less than a step behind a node,
+        by a step of the method from there."""
         t, q, v, work, tau = start
         if time <= t:
             return q, v, work
@@ -267,9 +273,9 @@ class Run:
     def _moved(
         self, states: np.ndarray, t: np.ndarray, rows: tuple[np.ndarray, ...], times: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The states (rows, nq), (rows, nv) and works (rows, sources) at `times` (rows,) less than a step behind nodes
-        of the `states` (rows,) of the batch, at the times t, with the `rows` q, v, work and tau, the control forces
-        from there on."""
+        """Return the states (rows, nq), (rows, nv) and works (rows, sources) at `times` (rows,) less than a step
+        behind nodes of the `states` (rows,) of the batch, at the times t, with the `rows` q, v, work and tau, the
+        control forces from there on."""
         q, v, work, tau = rows
         if self.locator is None:
             self.locator = self._mover(alone=True)
@@ -296,12 +302,12 @@ class Run:
                 rows = list(self._sampled(t, rows, np.minimum(times, t[:, -1:])))
             q, v, work, tau = (x.reshape(*self.batch, *x.shape[1:]) for x in rows)
         wrenches = self._wrenches(times, q, v)
-        moved = [self.acting.prescribed(float(x)) for x in times] if self.acting.motion else []
+        moved = [self.excitation.prescribed(float(x)) for x in times] if self.excitation.motion else []
         driven = {
             name: np.broadcast_to(
                 np.stack([m[name][2] for m in moved]), (*q.shape[:-1], moved[0][name][2].shape[-1])
             )
-            for name in self.acting.motion
+            for name in self.excitation.motion
         }
         if driven:
             with suppress(CatenaError):
@@ -312,31 +318,31 @@ class Run:
         )  # fmt: skip
 
     def _wrenches(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
-        """The wrenches (..., samples, 6) that were given, each in the axes of its frame."""
-        if not self.acting.forces:
+        """Return the wrenches (..., samples, 6) that were given, each in the axes of its frame."""
+        if not self.excitation.forces:
             return {}
         rows = [
-            self.acting.wrenches(float(t), *(x[..., k, :].reshape(-1, x.shape[-1]) for x in (q, v)))
+            self.excitation.wrenches(float(t), *(x[..., k, :].reshape(-1, x.shape[-1]) for x in (q, v)))
             for k, t in enumerate(times)
         ]
         return {
             frame: np.stack([row[frame] for row in rows], axis=1).reshape(*q.shape[:-1], 6)
-            for frame in self.acting.forces
+            for frame in self.excitation.forces
         }
 
     @staticmethod
     def _works(work: np.ndarray) -> dict[str, np.ndarray]:
-        """The works (..., samples) by source, where there are any."""
+        """Return the works (..., samples) by source, where there are any."""
         named = zip(SOURCES, np.moveaxis(work, -1, 0), strict=False)
         return {name: np.array(done) for name, done in named}
 
     def _command(self, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """What the controller gives to states (states, ...) at their times t (states,)."""
+        """Return what the controller gives to states (states, ...) at their times t (states,)."""
         times = np.where(np.isfinite(t), t, 0.0)
         if np.all(times == times[0]):
-            return self.acting.command(float(times[0]), q, v)
+            return self.excitation.command(float(times[0]), q, v)
         rows = [
-            self.acting.command(float(x), q[k : k + 1], v[k : k + 1], np.array([k]))[0]
+            self.excitation.command(float(x), q[k : k + 1], v[k : k + 1], np.array([k]))[0]
             for k, x in enumerate(times)
         ]
         return np.array(rows)
@@ -344,9 +350,9 @@ class Run:
     def _sampled(
         self, t: np.ndarray, rows: list[np.ndarray], times: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """States, works and control forces at times (states, samples), from nodes of each state's own at t (states,
-        nodes) with the `rows` q, v, work and tau: by steps of the method from the node before, so that they are as
-        exact as the motion."""
+        """Return states, works and control forces at times (states, samples), from nodes of each state's own at t
+        (states, nodes) with the `rows` q, v, work and tau: by steps of the method from the node before, so that they
+        are as exact as the motion."""
         slack = SAME * self.duration
         before = np.stack(
             [np.clip(np.searchsorted(own, asked + slack, side="right") - 1, 0, len(own) - 1)
@@ -367,8 +373,8 @@ class Run:
         return q_then, v_then, work_then, np.stack(asked, axis=1)
 
     def _so_far(self) -> Trajectory | None:
-        """What there is when a run fails: at the samples, or else at the steps that were taken; None if nothing can be
-        made of it."""
+        """Return the trajectory that there is when a run fails: at the samples, or else at the steps that were taken;
+        None if nothing can be made of it."""
         sampled = self.times is not None and self.dense
         if sampled:
             assert self.times is not None
@@ -382,7 +388,7 @@ class Run:
         return None
 
     def _reached(self) -> float:
-        """The time that all states have reached."""
+        """Return the time that all states have reached."""
         return float(self.nodes.all(self.tau)[0][:, -1].min())
 
     def _settings(self) -> dict[str, str]:
@@ -410,13 +416,26 @@ class Run:
             "wall time": f"{self.progress.elapsed:.3g} s",
         }
 
+    def _can_be_closed(self) -> bool:
+        if self.drift.in_python:
+            return True
+        try:
+            self.system.project(self.q, self.v)
+        except LoopError:
+            return False
+        return True
+
     def _require_closed(self) -> None:
-        position, velocity = self.system.closure(self.q, self.v)
-        worst = max(float(np.max(np.abs(x), initial=0.0)) for x in (position, velocity))
-        if worst <= OPEN:
+        scales = scales_of(self.system.plan)
+        position, velocity = (scales.errors(x) for x in self.system.closure(self.q, self.v))
+        # A velocity is rounded like itself, so that what moves fast may open its loops by a part of its speed.
+        speed = np.max(np.abs(self.v / scales.units), axis=-1, initial=1.0, keepdims=True)
+        errors = np.abs(np.concatenate([position, velocity / speed], axis=-1))
+        worst = float(np.max(errors, initial=0.0))
+        if worst <= CLOSED or (worst <= OPEN and self._can_be_closed()):
             return
         name = self.system.mechanism.name
-        state = int(np.argmax(np.max(np.abs(np.concatenate([position, velocity], axis=-1)), axis=-1)))
+        state = int(np.argmax(np.max(errors, axis=-1)))
         where = f" in state {state}" if self.batch else ""
         try:
             near, rates = self.system.project(self.q[state], self.v[state])
@@ -427,9 +446,15 @@ class Run:
                 shown = f"A closed configuration near it is q = {_shown(near)}"
             except LoopError:
                 shown = "No closed state was found near it"
+        trusted = (
+            " If its dimensions are no more accurate than that, plan it with m.system(accuracy=...)."
+            if worst <= COARSE
+            else ""
+        )
         raise StateError(
             f"The loops of {name!r} are not closed at the start{where} (the largest "
-            f"error is {worst:.3g}). {shown}; begin with `q, v = s.project(q, v)`, or with s.assemble and s.velocity."
+            f"error is {worst:.3g} rad or sizes of the mechanism). {shown}; begin with `q, v = s.project(q, v)`, or "
+            f"with s.assemble and s.velocity.{trusted}"
         )
 
 

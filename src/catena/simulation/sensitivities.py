@@ -59,17 +59,17 @@ class Sensitivities:
 
     @cached_property
     def by_start(self) -> np.ndarray:
-        """The state at all times by the start, (n + 1, 2 nv, 2 d)."""
+        """Return the state at all times by the start, (n + 1, 2 nv, 2 d)."""
         return self._marched(self.start, np.zeros((len(self.transitions), *self.start.shape)))
 
     @cached_property
     def by_tau(self) -> np.ndarray:
-        """The state at all times by joint forces that are constant throughout, (n + 1, 2 nv, nv)."""
+        """Return the state at all times by joint forces that are constant throughout, (n + 1, 2 nv, nv)."""
         return self._marched(np.zeros(self.pushes.shape[1:]), self.pushes)
 
     @cached_property
     def by_parameter(self) -> dict[str, np.ndarray]:
-        """The state at all times by parameters, {name: (n + 1, 2 nv, entries)}."""
+        """Return the state at all times by parameters, {name: (n + 1, 2 nv, entries)}."""
         return {name: self._marched(np.zeros(x.shape[1:]), x) for name, x in self.drifts.items()}
 
     def _marched(self, first: np.ndarray, added: np.ndarray) -> np.ndarray:
@@ -79,8 +79,8 @@ class Sensitivities:
         return np.array(found)
 
     def adjoint(self, by_q: Any, by_v: Any) -> Gradient:
-        """The derivatives of a number that depends on the state at the end by `by_q` (nv,), per step along each
-        component, and `by_v` (nv,)."""
+        """Return the derivatives of a number that depends on the state at the end by `by_q` (nv,), per step along
+        each component, and `by_v` (nv,)."""
         nv = self.v.shape[1]
         g = np.concatenate([np.asarray(by_q, dtype=float), np.asarray(by_v, dtype=float)])
         if g.shape != (2 * nv,):
@@ -101,8 +101,8 @@ def sensitivities(
     system: System, q: Any, v: Any, duration: float, *, tau: Any = None, parameters: Iterable[str] = (),
     intervals: int | None = None, **options: Any,
 ) -> Sensitivities:  # fmt: skip
-    """How the motion from q (nq,) and v (nv,) over `duration` seconds changes with its start, with joint forces tau
-    (nv,), constant and zero if None, and with parameters, by names as `System.equations` takes them.
+    """Return how the motion from q (nq,) and v (nv,) over `duration` seconds changes with its start, with joint
+    forces tau (nv,), constant and zero if None, and with parameters, by names as `System.equations` takes them.
 
     The forces of the mechanism act. `options` go to `simulate`. The intervals are the steps that `simulate` takes, or
     so many `intervals` of equal length; the error falls with the fourth power of their number.
@@ -121,20 +121,16 @@ def sensitivities(
 
     options.setdefault("check", False)
     options.setdefault("progress", False)
-    if tau is not None:
-        options["control"] = push
+    control = None if tau is None else push
     if intervals is None:
-        steps = simulate(system, q, v, duration, **options)
-        assert not isinstance(steps, list)
-        nodes = steps.t
+        nodes = simulate(system, q, v, duration, control=control, **options).t
     else:
         nodes = np.linspace(0.0, duration, intervals + 1)
     times = np.sort(np.concatenate([nodes, 0.5 * (nodes[1:] + nodes[:-1])]))
-    run = simulate(system, q, v, duration, samples=times, **options)
-    assert not isinstance(run, list)
+    run = simulate(system, q, v, duration, samples=times, control=control, **options)
     if len(run.t) != len(times) or times[-1] < duration * (1.0 - 1e-9):
         raise StateError(f"The run ended at {run.t[-1]} s, before the {duration} s that were asked for.")
-    found, _ = system._responder.respond(run.q, run.v, given, names)
+    found, _ = system.responder.respond(run.q, run.v, given, names)
     nv = system.nv
     A = np.zeros((len(times), 2 * nv, 2 * nv))
     for k in range(len(times)):
@@ -160,8 +156,8 @@ def sensitivities(
 
 
 def _closed(J: np.ndarray, opening: np.ndarray) -> np.ndarray:
-    """The projections (n, 2 nv, 2 nv) on changes that keep loops closed, J x = 0 and J w + opening x = 0. Without them
-    the errors of the method grow where the motion passes a singular configuration."""
+    """Return the projections (n, 2 nv, 2 nv) on changes that keep loops closed, J x = 0 and J w + opening x = 0.
+    Without them the errors of the method grow where the motion passes a singular configuration."""
     C = np.concatenate(
         [np.concatenate([J, np.zeros_like(J)], axis=-1), np.concatenate([opening, J], axis=-1)], axis=-2
     )
@@ -169,8 +165,8 @@ def _closed(J: np.ndarray, opening: np.ndarray) -> np.ndarray:
 
 
 def _marches(A: np.ndarray, B: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What an interval does to x' = A x + B u with constant u: x becomes F x + G u, F (n, m, m) and G (n, m, k); A
-    and B are known at its ends and in the middle."""
+    """Return what an interval does to x' = A x + B u with constant u: x becomes F x + G u, F (n, m, m) and G (n, m,
+    k); A and B are known at its ends and in the middle."""
     n, m = (len(A) - 1) // 2, A.shape[1]
     both = np.concatenate([A, B], axis=-1)
     step = steps[:, None, None]

@@ -2,34 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TypedDict, Unpack, overload
+
+from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.simulation.drift import Remedy
 from catena.simulation.events import Event
-from catena.simulation.problem import Control, Problem
+from catena.simulation.problem import Applied, Control, Prescribed, Problem
 from catena.simulation.run import Run
 from catena.simulation.trajectory import Trajectory
 from catena.system import System
 
 
+class Options(TypedDict, total=False):
+    """The keyword arguments of `simulate` that do not change what it returns."""
+
+    motion: Mapping[str, Prescribed] | None
+    forces: Mapping[str, Applied] | None
+    integrator: str
+    step: float | None
+    rtol: float
+    atol: float
+    drift: str | Remedy
+    events: Sequence[Event | Control] | Event | Control
+    samples: int | ArrayLike | None
+    progress: bool | None
+    check: bool
+
+
+@overload
+def simulate(
+    system: System,
+    q: ArrayLike | None = None,
+    v: ArrayLike | None = None,
+    duration: float = 1.0,
+    *,
+    control: Control | None = None,
+    **options: Unpack[Options],
+) -> Trajectory: ...
+
+
+@overload
 def simulate(
     system: System | Sequence[System],
-    q: Any = None,
-    v: Any = None,
+    q: ArrayLike | None = None,
+    v: ArrayLike | None = None,
     duration: float = 1.0,
     *,
     control: Control | Sequence[Control] | None = None,
-    motion: Mapping[str, Any] | None = None,
-    forces: Mapping[str, Callable[[float], Any]] | None = None,
+    **options: Unpack[Options],
+) -> Trajectory | list[Trajectory]: ...
+
+
+def simulate(
+    system: System | Sequence[System],
+    q: ArrayLike | None = None,
+    v: ArrayLike | None = None,
+    duration: float = 1.0,
+    *,
+    control: Control | Sequence[Control] | None = None,
+    motion: Mapping[str, Prescribed] | None = None,
+    forces: Mapping[str, Applied] | None = None,
     integrator: str = "dopri5",
     step: float | None = None,
     rtol: float = 1e-11,
     atol: float = 1e-13,
     drift: str | Remedy = "projection",
-    events: Sequence[Event] | Event = (),
-    samples: int | Any | None = None,
+    events: Sequence[Event | Control] | Event | Control = (),
+    samples: int | ArrayLike | None = None,
     progress: bool | None = None,
     check: bool = True,
 ) -> Trajectory | list[Trajectory]:
@@ -50,9 +92,9 @@ def simulate(
     motion of their state.
 
     `samples`: None keeps every step of a single state, and 101 times of a batch; a number of times, or the times
-    themselves. `progress` shows a bar on runs of more than a second (None: on a terminal). Ctrl-C returns what there
-    is. With `check` the run is audited, if it is not very large, and what is off is said as a warning. A list of
-    (a batch of parameters) or of controllers gives a list of trajectories.
+    themselves. `progress` shows a bar on runs of more than a second (None: on a terminal or in a notebook). Ctrl-C
+    returns what there is. With `check` the run is audited, if it is not very large, and what is off is said as a
+    warning. A list of systems (a batch of parameters) or of controllers gives a list of trajectories.
     """
     systems = list(system) if isinstance(system, Sequence) else [system]
     controls = list(control) if isinstance(control, Sequence) else [control]
@@ -61,7 +103,7 @@ def simulate(
         raise StateError(
             f"There are {len(systems)} systems and {len(controls)} controllers; give as many of both, or one of either."
         )
-    motion, forces = ({} if given is None else given for given in (motion, forces))
+    motion, forces = {} if motion is None else motion, {} if forces is None else forces
     runs = [
         Run(
             Problem(

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.errors import SimulationError, StateError
 from catena.given import is_finite, is_one_of, is_positive, real_array, shown
 from catena.kernels import Session
-from catena.simulation.acting import Acting
 from catena.simulation.arguments import initial_state
 from catena.simulation.drift import Drift, Remedy
+from catena.simulation.excitation import Excitation
 from catena.simulation.faults import joint_of
 from catena.simulation.methods import ADAPTIVE, FIXED_STEPS
 from catena.simulation.moving import RUNAWAY, Mover
-from catena.simulation.problem import Problem
+from catena.simulation.problem import Applied, Prescribed, Problem
 from catena.system import System
 
 METHODS = (*(name for name in FIXED_STEPS if name != "abm4"), *ADAPTIVE)
@@ -25,7 +26,7 @@ ANY_ERROR = 1e280
 
 
 def _ignore(t: float) -> None:
-    """Nobody follows the progress of a single step."""
+    """Do nothing: a single step shows no progress."""
 
 
 class Stepper:
@@ -40,13 +41,13 @@ class Stepper:
     def __init__(
         self,
         system: System,
-        q: Any = None,
-        v: Any = None,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
         *,
         step: float = 1e-3,
         integrator: str = "rk4",
-        motion: Mapping[str, Any] | None = None,
-        forces: Mapping[str, Callable[..., Any]] | None = None,
+        motion: Mapping[str, Prescribed] | None = None,
+        forces: Mapping[str, Applied] | None = None,
         drift: str | Remedy = "projection",
     ) -> None:
         if not is_one_of(integrator, METHODS):
@@ -67,9 +68,9 @@ class Stepper:
         if not system.nv or 0 in self.batch:
             raise StateError(f"Stepper: there is nothing to move in {system.mechanism.name!r}.")
         self._states = int(np.prod(self.batch, dtype=int))
-        self._acting = Acting(self.problem, self.batch)
+        self._excitation = Excitation(self.problem, self.batch)
         self._drift = Drift(system, drift, q.reshape(-1, system.nq)[0])
-        self._mover = Mover(self._acting, self._drift, None, np.inf, _ignore)
+        self._mover = Mover(self._excitation, self._drift, None, np.inf, _ignore)
         self._mover.begin(self._states, self.size)
         self._prepare()
         self._tau = np.zeros((self._states, system.nv))
@@ -96,9 +97,9 @@ class Stepper:
         self._q, self._v, self._given = b["q"], b["qd"], b[mover.target]
         self._halt = b["halt"]
 
-    def reset(self, q: Any = None, v: Any = None, t: float = 0.0) -> None:
-        """Begin anew at q (..., nq), v (..., nv) and the time t, with the batch shape of the first state; without q and
-        v at the mechanism's own initial state."""
+    def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None, t: float = 0.0) -> None:
+        """Begin again at q (..., nq), v (..., nv) and the time t, with the batch shape of the first state; without q
+        and v at the mechanism's own initial state."""
         system = self.system
         q, v = initial_state(system, q, v)
         try:
@@ -112,21 +113,21 @@ class Stepper:
             raise StateError(f"Stepper: t is {shown(t)}; give a time in seconds.")
         self.t = float(t)
         self._q[:], self._v[:] = self._start
-        if self._acting.motion:
-            self._q[:], self._v[:], _ = self._acting.imposed(self.t, self._q, self._v)
+        if self._excitation.motion:
+            self._q[:], self._v[:], _ = self._excitation.imposed(self.t, self._q, self._v)
         self._since = 0
 
     @property
     def q(self) -> np.ndarray:
-        """The positions now, (..., nq)."""
+        """Return the positions now, (..., nq)."""
         return self._q.reshape(*self.batch, -1).copy()
 
     @property
     def v(self) -> np.ndarray:
-        """The velocities now, (..., nv)."""
+        """Return the velocities now, (..., nv)."""
         return self._v.reshape(*self.batch, -1).copy()
 
-    def step(self, tau: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    def step(self, tau: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Take one step with the joint forces tau (..., nv), held over it (none if None), and return q and v at its
         end. A step that fails leaves the stepper where it was."""
         if tau is not None:
@@ -152,8 +153,9 @@ class Stepper:
         return self._q[0].copy(), self._v[0].copy()
 
     def _take(self, tau: Any) -> None:
-        """Forces in the right shape, within the limits of actuators."""
-        acting, nv = self._acting, self.system.nv
+        """Take over the joint forces tau (..., nv) within the limits of actuators; raise an error if their shape is
+        wrong."""
+        excitation, nv = self._excitation, self.system.nv
         if type(tau) is not np.ndarray or tau.dtype != np.float64:
             try:
                 tau = real_array(tau)
@@ -172,11 +174,11 @@ class Stepper:
             raise StateError(
                 f"Stepper: tau has shape {tau.shape}; it must fit to {(*self.batch, nv)}."
             ) from None
-        if acting.is_limited:
-            np.clip(self._given, acting.low, acting.high, out=self._given)
+        if excitation.is_limited:
+            np.clip(self._given, excitation.low, excitation.high, out=self._given)
 
     def _advance(self) -> None:
-        """The same step in pieces, where Python is asked or care is needed."""
+        """Take the step in pieces, where Python is asked or where the compiled step is not certain."""
         t = np.full(self._states, self.t)
         if not np.isfinite(self._given).all():
             component = int(np.argwhere(~np.isfinite(self._given))[0][1])

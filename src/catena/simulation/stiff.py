@@ -9,10 +9,11 @@ import numpy as np
 
 from catena.errors import LoopError, SimulationError
 from catena.kernels import VELOCITY, Algorithm, each_body
-from catena.simulation.acting import Acting
+from catena.kinematics.scales import scales_of
 from catena.simulation.drift import Drift
+from catena.simulation.excitation import Excitation
 from catena.simulation.methods import SOLVERS
-from catena.simulation.nodes import Nodes
+from catena.simulation.step_record import StepRecord
 
 # Local coordinates are good short of half a turn.
 FAR = 1.0
@@ -23,12 +24,12 @@ INCREMENT = 1.5e-8
 
 
 def _ground(ground: object) -> None:
-    """The ground has no coordinates."""
+    """Do nothing: the ground has no coordinates."""
 
 
 @each_body
 def _local(body: Any) -> None:
-    """The rate of the local coordinates."""
+    """Compute the rate of the local coordinates of a joint."""
     body.rate = body.joint.local_rate(body.xi, body.qd)
 
 
@@ -42,25 +43,25 @@ class StiffSteps:
 
     asks = True
 
-    def __init__(self, acting: Acting, drift: Drift, tick: Callable[[float], None]) -> None:
-        problem = acting.problem
-        self.acting, self.system, self.method = acting, acting.system, problem.integrator
+    def __init__(self, excitation: Excitation, drift: Drift, tick: Callable[[float], None]) -> None:
+        problem = excitation.problem
+        self.excitation, self.system, self.method = excitation, excitation.system, problem.integrator
         self.rtol, self.atol, self.drift, self.tick = problem.rtol, problem.atol, drift, tick
         self.steps, self.states, self.state = 0, 0, 0
         self.curved = any(kind is not None and kind.turning for kind in self.system.plan.kind)
-        self.held = tuple(acting.motion) if acting.motion else None
+        self.held = tuple(excitation.motion) if excitation.motion else None
         self._local = self.system.program(local_rate)
 
     def begin(self, states: int, h: float) -> None:
-        """A run of so many states begins."""
+        """Begin a run of so many states."""
         self.states = states
 
     def works(self, who: Any = slice(None)) -> np.ndarray:
-        """No works (states, 0): these methods do not count them."""
+        """Return no works, (states, 0): these methods do not count them."""
         return np.zeros((self.states, 0))[who]
 
     def forget(self) -> None:
-        """Forces jumped."""
+        """Do nothing when forces jump: these methods begin every piece without a past."""
 
     def advance(
         self,
@@ -69,7 +70,7 @@ class StiffSteps:
         v: np.ndarray,
         tau: np.ndarray,
         end: float | np.ndarray,
-        nodes: Nodes | None,
+        nodes: StepRecord | None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Move the states from their times to `end`, a time for all or (states,); those whose time is infinite stay."""
         q, v = q.copy(), v.copy()
@@ -81,13 +82,13 @@ class StiffSteps:
         return np.where(np.isfinite(t), ends, t), q, v
 
     def _advance(
-        self, state: int, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, end: float, nodes: Nodes | None
+        self, state: int, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, end: float, nodes: StepRecord | None
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         import scipy.integrate
 
         self.state = state
         solver_class = getattr(scipy.integrate, SOLVERS[self.method])
-        held = None if self.acting.is_asked_always else tau
+        held = None if self.excitation.is_asked_always else tau
         nv, closes = self.system.nv, self.drift.projects
         while t < end:
             origin, t0 = q, t
@@ -115,11 +116,10 @@ class StiffSteps:
                 q = self.system.integrate(origin, solver.y[:nv])
                 v = solver.y[nv:].copy()
                 moved = False
-                if self.acting.motion:
-                    (q,), (v,), _ = self.acting.imposed(t, q[None], v[None])
+                if self.excitation.motion:
+                    (q,), (v,), _ = self.excitation.imposed(t, q[None], v[None])
                 if closes:
-                    gap = max(float(np.max(np.abs(x))) for x in self.system.closure(q, v))
-                    moved = gap > OPEN * (self.rtol + self.atol)
+                    moved = self._gap(q, v) > OPEN * (self.rtol + self.atol)
                     q, v = self._close(t, q, v)
                 if nodes is not None:
                     row = (
@@ -139,22 +139,22 @@ class StiffSteps:
         return q, v
 
     def _command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return self.acting.command(t, q[None], v[None], np.array([self.state]))[0]
+        return self.excitation.command(t, q[None], v[None], np.array([self.state]))[0]
 
     def _rates(self, t: float, origin: np.ndarray, y: np.ndarray, held: np.ndarray | None) -> np.ndarray:
-        """The rates (rows, 2 nv) of rows y (rows, 2 nv) of local coordinates and velocities."""
+        """Return the rates (rows, 2 nv) of rows y (rows, 2 nv) of local coordinates and velocities."""
         nv = self.system.nv
         xi, v = np.ascontiguousarray(y[:, :nv]), np.ascontiguousarray(y[:, nv:])
         q = self.system.integrate(np.broadcast_to(origin, (len(y), len(origin))), xi)
-        if self.acting.motion:
-            q, v, _ = self.acting.imposed(t, q, v)
+        if self.excitation.motion:
+            q, v, _ = self.excitation.imposed(t, q, v)
         if self.drift.is_fragile:
             q, v = self.system.project(q, v, held=self.held)
         if held is None:
             tau = np.array([self._command(t, *row) for row in zip(q, v, strict=True)])
         else:
             tau = np.broadcast_to(held, v.shape)
-        vdot = self.acting.accelerations(t, q, v, tau)
+        vdot = self.excitation.accelerations(t, q, v, tau)
         if self.drift.feedback is not None:
             by_position, by_velocity = self.system.correction(q, v)
             vdot = vdot + self.drift.feedback[0] * by_velocity + self.drift.feedback[1] * by_position
@@ -164,13 +164,21 @@ class StiffSteps:
         return np.concatenate([rate, vdot], axis=1)
 
     def _jacobian(self, t: float, origin: np.ndarray, y: np.ndarray, held: np.ndarray | None) -> np.ndarray:
-        """The derivatives (2 nv, 2 nv) of the rates by central differences, all in one batch. SciPy would choose the
-        increments by itself, and lets them grow without bound where nothing depends on a coordinate."""
+        """Return the derivatives (2 nv, 2 nv) of the rates by central differences, all in one batch. SciPy would
+        choose the increments by itself, and lets them grow without bound where nothing depends on a coordinate."""
         h = INCREMENT ** (2 / 3) * np.maximum(1.0, np.abs(y))
         rows = np.concatenate([y + np.diag(h), y - np.diag(h)])
         up, down = np.split(self._rates(t, origin, rows, held), 2)
         found: np.ndarray = ((up - down) / (2.0 * h[:, None])).T
         return found
+
+    def _gap(self, q: np.ndarray, v: np.ndarray) -> float:
+        """Return how far loops are open at q (nq,) and v (nv,), as an angle or a part of the mechanism's size;
+        velocities as a part of the speed, or of 1 if that is more."""
+        scales = scales_of(self.system.plan)
+        position, velocity = (scales.errors(x) for x in self.system.closure(q, v))
+        speed = float(np.max(np.abs(v / scales.units), initial=1.0))
+        return float(max(np.max(np.abs(position)), np.max(np.abs(velocity)) / speed))
 
     def _close(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         try:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.errors import StateError, UnknownNameError
 from catena.given import is_one_of, real_array, shown
+from catena.hooks import hook
 from catena.mechanism.validation import known
 from catena.simulation import dense, loads
-from catena.simulation.pictures import picture
 from catena.system import System
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from xarray import Dataset
+
     from catena.simulation.audit import Audit
+    from catena.view.live.view import View
 
 PathLike = str | os.PathLike[str]
 # States whose loops are open by more than this were not kept closed, so nothing between them is closed either.
@@ -70,7 +75,7 @@ class Trajectory:
     held: bool = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What a copy or a pickle is made of; what was found from it is found again."""
+        """Return what a copy or a pickle is made of; what was found from it is found again."""
         values = (getattr(self, each.name) for each in fields(self))
         return type(self), tuple(dict(x) if isinstance(x, Mapping) else x for x in values)
 
@@ -83,40 +88,51 @@ class Trajectory:
 
     @property
     def batch(self) -> tuple[int, ...]:
-        """The batch dimensions, () for a single motion."""
+        """Return the batch dimensions, () for a single motion."""
         return self.q.shape[:-2]
+
+    @property
+    def segments(self) -> tuple[Trajectory, ...]:
+        """Return the parts of the motion that have one structure each: this one. See `SegmentedTrajectory`."""
+        return (self,)
+
+    def shifted(self, start: float) -> Trajectory:
+        """Return this run with its times moved so that it begins at `start` [s]."""
+        offset = float(start) - float(self.t[0])
+        events = tuple(replace(event, t=event.t + offset) for event in self.events)
+        return replace(self, t=self.t + offset, events=events)
 
     # Named access.
 
     def __getitem__(self, joint: str) -> np.ndarray:
-        """The coordinates of a joint, tree or loop, (..., samples, nq_joint)."""
+        """Return the coordinates of a joint, tree or loop, (..., samples, nq_joint)."""
         return self.system.joint_position(self.q, self._joint(joint))
 
     def velocity(self, joint: str) -> np.ndarray:
-        """The velocities of a joint, tree or loop, (..., samples, nv_joint)."""
+        """Return the velocities of a joint, tree or loop, (..., samples, nv_joint)."""
         return self.system.joint_velocity(self.q, self.v, self._joint(joint))
 
     def force(self, joint: str) -> np.ndarray:
-        """The control forces at a joint of the tree, (..., samples, nv_joint)."""
+        """Return the control forces at a joint of the tree, (..., samples, nv_joint)."""
         return self.tau[..., self.system.slice_v(self._joint(joint))].copy()
 
     def pose(self, frame: str) -> np.ndarray:
-        """The poses of a frame or body in ground, (..., samples, 4, 4)."""
+        """Return the poses of a frame or body in ground, (..., samples, 4, 4)."""
         return np.asarray(self.system.pose(self.q, frame))
 
     def position(self, frame: str) -> np.ndarray:
-        """The origin of a frame or body in ground, (..., samples, 3)."""
+        """Return the origin of a frame or body in ground, (..., samples, 3)."""
         return self.pose(frame)[..., :3, 3]
 
     def twist(self, frame: str) -> np.ndarray:
-        """The twist [angular; linear] of a frame or body in its own axes at its origin, (..., samples, 6)."""
+        """Return the twist [angular; linear] of a frame or body in its own axes at its origin, (..., samples, 6)."""
         return self.system.twist(self.q, self.v, frame)
 
     # Values between samples.
 
-    def at(self, times: Any) -> tuple[np.ndarray, np.ndarray]:
-        """q and v at any time of the run: (..., nq) and (..., nv) for one number, (..., times, nq) and (..., times, nv)
-        for times (times,).
+    def at(self, times: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return q and v at any time of the run: (..., nq) and (..., nv) for one number, (..., times, nq) and (...,
+        times, nv) for times (times,).
 
         Between samples the motion is a quintic polynomial on the manifold of q, from positions, velocities and
         accelerations at both; its error falls with the sixth power of their distance in q and the fifth in v. Loops
@@ -133,9 +149,10 @@ class Trajectory:
             )
         return (q, v) if np.ndim(times) else (q[..., 0, :], v[..., 0, :])
 
-    def resample(self, times: Any) -> Trajectory:
-        """This run at other times: increasing ones within it, or a whole number of them from first to last. States are
-        those of `at`, works are cubic between samples, and control forces held, or cubic without overshoot."""
+    def resample(self, times: int | ArrayLike) -> Trajectory:
+        """Return this run at other times: increasing ones within it, or a whole number of them from first to last.
+        States are those of `at`, works are cubic between samples, and control forces held, or cubic without
+        overshoot."""
         if isinstance(times, int | np.integer) and not isinstance(times, bool):
             if times < 2:
                 raise StateError(
@@ -158,67 +175,69 @@ class Trajectory:
 
     @cached_property
     def kinetic_energy(self) -> np.ndarray:
-        """The kinetic energy, (..., samples)."""
+        """Return the kinetic energy, (..., samples)."""
         return self.system.kinetic_energy(self.q, self.v)
 
     @cached_property
     def potential_energy(self) -> np.ndarray:
-        """The potential energy of gravity, springs and stops, (..., samples)."""
+        """Return the potential energy of gravity, springs and stops, (..., samples)."""
         return self.system.potential_energy(self.q) + self.system.element_energy(self.q)
 
     @cached_property
     def energy(self) -> np.ndarray:
-        """Kinetic and potential energy, (..., samples)."""
+        """Return the kinetic and potential energy, (..., samples)."""
         return self.kinetic_energy + self.potential_energy
 
     @property
     def energy_drift(self) -> float:
-        """The largest change of the energy, as a part of the largest kinetic energy and change of potential energy."""
+        """Return the largest change of the energy, as a part of the largest kinetic energy and change of potential
+        energy."""
         potential = self.potential_energy
         moved = np.abs(potential - potential[..., :1]) + self.kinetic_energy
         return float(np.max(np.abs(self.energy - self.energy[..., :1])) / max(float(np.max(moved)), 1e-300))
 
     @cached_property
     def momentum(self) -> np.ndarray:
-        """The total momentum [angular; linear] about the ground's origin in ground axes, (..., samples, 6)."""
+        """Return the total momentum [angular; linear] about the ground's origin in ground axes, (..., samples, 6)."""
         return self.system.momentum(self.q, self.v)
 
     @cached_property
     def acceleration(self) -> np.ndarray:
-        """vdot at the samples, (..., samples, nv), with the forces that act from then on."""
+        """Return vdot at the samples, (..., samples, nv), with the forces that act from then on."""
         return loads.accelerations(self.system, self.q, self.v, self.tau, self.wrenches, self.driven)
 
     def reactions(self) -> dict[str, np.ndarray]:
-        """The whole wrench [moment; force] that each joint passes to its child, {joint: (..., samples, 6)}, at the
-        child-side joint frame's origin in its axes."""
+        """Return the whole wrench [moment; force] that each joint passes to its child, {joint: (..., samples, 6)}, at
+        the child-side joint frame's origin in its axes."""
         return dict(self._reactions)
 
     def reaction(self, joint: str) -> np.ndarray:
-        """The wrench [moment; force] that a joint passes to its child, (..., samples, 6), in its child-side frame."""
+        """Return the wrench [moment; force] that a joint passes to its child, (..., samples, 6), in its child-side
+        frame."""
         joints = self.system.mechanism.joints
         return self._reactions[known("joint", joint, joints, repr(self.system.mechanism.name))]
 
     @cached_property
     def power(self) -> dict[str, np.ndarray]:
-        """The powers (..., samples) of "actuators", "friction" (with dampers), "wrenches" and prescribed "motion", and
-        their sum "total", at which the energy changes."""
+        """Return the powers (..., samples) of "actuators", "friction" (with dampers), "wrenches" and prescribed
+        "motion", and their sum "total", at which the energy changes."""
         found = loads.powers(self.system, self.q, self.v, self.tau, self.wrenches, self.driven)
         return {**found, "total": sum(found.values(), np.zeros(self.q.shape[:-1]))}
 
     def joint_power(self, joint: str) -> np.ndarray:
-        """The power of the control forces at a joint of the tree, tau . v, (..., samples)."""
+        """Return the power of the control forces at a joint of the tree, tau . v, (..., samples)."""
         return np.einsum("...i,...i->...", self.force(joint), self.velocity(joint))
 
     # Loops.
 
     @cached_property
     def closure(self) -> np.ndarray:
-        """The largest position error of a loop at each sample, (..., samples) [rad or m]."""
+        """Return the largest position error of a loop at each sample, (..., samples) [rad or m]."""
         return np.max(np.abs(self.system.closure(self.q)[0]), axis=-1, initial=0.0)
 
     @property
     def closure_error(self) -> float:
-        """The largest position error of a loop [rad or m]."""
+        """Return the largest position error of a loop [rad or m]."""
         return float(np.max(self.closure, initial=0.0))
 
     # Looking at it, keeping it.
@@ -229,18 +248,37 @@ class Trajectory:
 
         return audit(self)
 
-    def plot(self, *what: Any, show: bool = False, path: PathLike | None = None) -> Any:
+    def plot(self, *what: str | Sequence[str], show: bool = False, path: PathLike | None = None) -> Figure:
         """Draw the run with matplotlib and return the figure: by default positions, velocities, control forces, energy
         and loops. `what` chooses: "positions", "velocities", "forces", "energy", "power", "reactions", "closure", the
         name of a joint or a list of joints, or the name of a frame or body for its path. `path` writes a file."""
-        return picture("plot", self, *what, show=show, path=path)
+        return hook("plot")(self, *what, show=show, path=path)
 
     def report(self, path: PathLike = "run.html", title: str | None = None) -> None:
         """Write one self-contained page: what was simulated and how, plots, events, and the audit in words."""
-        picture("report", self, path, title)
+        hook("report")(self, path, title)
 
-    def to_xarray(self) -> Any:
-        """The run as an `xarray.Dataset` with named coordinates; needs `pip install catena[record]`."""
+    def view(self, **options: Any) -> View:
+        """Play the run in a browser or a notebook and return the view, whose `url` is on this computer only.
+
+        `ghost` is another run to compare with, `traces` are frames or bodies whose ways are drawn, `motion` says which
+        of a batch is the main one, `forces=False` leaves out the arrows; `show` opens it at once, `host` and `port` say
+        where it is served. The others of a batch accompany the main motion.
+        """
+        return hook("view")(self, **options)
+
+    def save_html(self, path: PathLike, **options: Any) -> None:
+        """Write one self-contained page: the motion in space and plots beside it, with one time cursor. It opens from
+        disk and asks no network for anything. Options are those of `view`."""
+        hook("save_html")(self, path, **options)
+
+    def save_video(self, path: PathLike, **options: Any) -> None:
+        """Write the motion as a film: .mp4 (needs `pip install "catena[view]"`) or .gif. `size` are pixels, `rate`
+        pictures a second, `speed` how fast it goes, `camera` the elevation and azimuth of the eye [degrees]."""
+        hook("save_video")(self, path, **options)
+
+    def to_xarray(self) -> Dataset:
+        """Return the run as an `xarray.Dataset` with named coordinates; needs `pip install catena[record]`."""
         from catena.simulation.recording.dataset import to_dataset
 
         return to_dataset(self)
@@ -254,11 +292,14 @@ class Trajectory:
         save_run(self, path)
 
     @staticmethod
-    def load(path: PathLike, system: System | None = None) -> Trajectory:
-        """Read a run from a .nc or .h5 file; its mechanism comes from the file unless a system is given."""
+    def load(
+        path: PathLike, system: System | None = None, kinds: Iterable[type[Any] | str] = ()
+    ) -> Trajectory:
+        """Read a run from a .nc or .h5 file; its mechanism comes from the file unless a system is given. `kinds` are
+        those of your own that it may use."""
         from catena.simulation.recording import load_run
 
-        return load_run(path, system)
+        return load_run(path, system, kinds)
 
     # Behind the scenes.
 
@@ -282,12 +323,12 @@ class Trajectory:
         return np.clip(asked, self.t[0], self.t[-1])
 
     def _driven_at(self, times: np.ndarray) -> dict[str, np.ndarray]:
-        """The accelerations (..., times, nv of the joint) of prescribed joints at other times, by cubics."""
+        """Return the accelerations (..., times, nv of the joint) of prescribed joints at other times, by cubics."""
         return {name: _between(self.t, vdot, times) for name, vdot in self.driven.items()}
 
     @cached_property
     def _end_accelerations(self) -> tuple[np.ndarray, np.ndarray]:
-        """vdot at the start and at the end of each interval, (..., samples - 1, nv)."""
+        """Return vdot at the start and at the end of each interval, (..., samples - 1, nv)."""
         tau = self._end_forces
         start = self.acceleration[..., :-1, :]
         if np.array_equal(tau, self.tau[..., 1:, :]):
@@ -300,11 +341,12 @@ class Trajectory:
 
     @property
     def _end_forces(self) -> np.ndarray:
-        """The control forces at the end of each interval."""
+        """Return the control forces at the end of each interval."""
         return self.tau[..., :-1, :] if self.held else self.tau[..., 1:, :]
 
     def _forces_at(self, times: np.ndarray) -> np.ndarray:
-        """The control forces at other times: held since the sample before, or between those of both samples."""
+        """Return the control forces at other times: held since the sample before, or between those of both
+        samples."""
         k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 1)
         if self.held or len(self.t) == 1:
             return self.tau[..., k, :]
@@ -314,7 +356,7 @@ class Trajectory:
         return {name: _between(self.t, wrench, times) for name, wrench in self.wrenches.items()}
 
     def _work_at(self, times: np.ndarray) -> Mapping[str, np.ndarray]:
-        """The works at other times, cubic between samples with the powers as slopes."""
+        """Return the works at other times, cubic between samples with the powers as slopes."""
         if not self.work or len(self.t) == 1:
             return self.work
         end = {name: wrench[..., 1:, :] for name, wrench in self.wrenches.items()}
@@ -333,13 +375,13 @@ class Trajectory:
 
     @cached_property
     def _reactions(self) -> dict[str, np.ndarray]:
-        tau, f_ext = loads.acting(self.system, self.q, self.v, self.tau, self.wrenches)
+        tau, f_ext = loads.applied(self.system, self.q, self.v, self.tau, self.wrenches)
         known_motion = self.acceleration if self.driven else None
         return self.system.reactions(self.q, self.v, tau, f_ext=f_ext, vdot=known_motion)
 
 
 def _between(t: np.ndarray, x: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """x (..., samples, n) at other times, by cubics that do not overshoot where x jumps."""
+    """Return x (..., samples, n) at other times, by cubics that do not overshoot where x jumps."""
     if len(t) == 1:
         return np.repeat(x, len(times), axis=-2)
     from scipy.interpolate import PchipInterpolator

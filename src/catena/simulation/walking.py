@@ -17,9 +17,9 @@ from catena.errors import LoopError
 from catena.kernels import Program, Session
 from catena.kernels.algorithm import FORCE_INPUTS
 from catena.kernels.session import Piece
-from catena.simulation.acting import Acting
-from catena.simulation.beside import accelerations_beside, is_near_singular
 from catena.simulation.drift import Drift
+from catena.simulation.excitation import Excitation
+from catena.simulation.near_singular import accelerations_near_singular, is_near_singular
 from catena.simulation.steps.stepping import evaluation_times
 
 # Next to singular configurations accelerations are good to some digits only, and so are the steps that pass them.
@@ -33,13 +33,13 @@ class Walk:
     `controls` says that the controller is asked at every stage, `has_law` that the step asks it by itself."""
 
     def __init__(
-        self, program: Program, states: int, acting: Acting, drift: Drift, method: str, target: str, controls: bool,
-        has_law: bool,
+        self, program: Program, states: int, excitation: Excitation, drift: Drift, method: str, target: str,
+        controls: bool, has_law: bool,
     ) -> None:  # fmt: skip
         self.session, self.states = Session(program, states), states
-        self.acting, self.system, self.drift = acting, acting.system, drift
+        self.excitation, self.system, self.drift = excitation, excitation.system, drift
         self.target, self.controls = target, controls
-        self.asks = controls or acting.is_python
+        self.asks = controls or excitation.is_python
         self.times = evaluation_times(method)
         self.start = tuple(program.tape.inputs)
         self.results = tuple(program.tape.outputs)
@@ -47,18 +47,18 @@ class Walk:
         self.given: tuple[str, ...] = () if has_law else (target,)
         self.given += tuple(
             n
-            for n in ("f_ext", "f_given", *((FORCE_INPUTS,) if acting.asks_wrenches else ()))
+            for n in ("f_ext", "f_given", *((FORCE_INPUTS,) if excitation.asks_wrenches else ()))
             if n in program.tape.inputs
         )
-        if acting.asks_motion:
+        if excitation.asks_motion:
             self.given += ("q", "qd", "qdd_given")
         self._pieces: dict[tuple[bool, bool], list[tuple[str, Piece]]] = {}
-        self.beside, self.doubts = np.zeros(states, dtype=bool), np.zeros(states, dtype=bool)
+        self.near_singular, self.doubts = np.zeros(states, dtype=bool), np.zeros(states, dtype=bool)
         self.who, self.is_finite = np.arange(states), True
         self.careful: np.ndarray | None = None
         self.tau_start: np.ndarray | None = None
-        self.tau_now = np.zeros((states, acting.system.nv))
-        self.held = tuple(acting.motion) if acting.motion else None
+        self.tau_now = np.zeros((states, excitation.system.nv))
+        self.held = tuple(excitation.motion) if excitation.motion else None
 
     def step(
         self,
@@ -68,17 +68,18 @@ class Walk:
         careful: np.ndarray | None,
         closes: bool,
     ) -> dict[str, np.ndarray]:
-        """One step of the states `who` of a batch from `inputs` (states, ...) with held control forces tau. Where the
-        step is `careful` (states,), Python solves what is in doubt. Without `closes` loops are left as they are. The
-        results are buffers that the next step overwrites; `tau_start` are the forces with which the step began."""
+        """Take one step of the states `who` of a batch from `inputs` (states, ...) with held control forces tau.
+        Where the step is `careful` (states,), Python solves what is in doubt. Without `closes` loops are left as they
+        are. The results are buffers that the next step overwrites; `tau_start` are the forces with which the step
+        began."""
         b = self.session.buffers
         for name, value in inputs.items():
             b[name][:] = value
         b[self.target][:] = tau
         self.careful, self.tau_start, self.tau_now, self.who = careful, None, tau, who
-        self.beside[:] = False
+        self.near_singular[:] = False
         if careful is not None:
-            self._look_beside(b)
+            self._find_near_singular(b)
         stage, self.is_finite = 0, True
         for pause, piece in self._walked(careful is not None, closes):
             if pause == "forces":
@@ -103,12 +104,12 @@ class Walk:
         return found
 
     def _walked(self, careful: bool, closes: bool) -> list[tuple[str, Piece]]:
-        """The pieces of a step, each with the name of the pause it begins at."""
+        """Return the pieces of a step, each with the name of the pause it begins at."""
         if (careful, closes) not in self._pieces:
             stops = {"forces"} if self.asks else set()
-            if careful or self.drift.pulls or self.drift.in_python:
+            if careful or self.drift.in_python:
                 stops |= {"accelerations"}
-            if careful or self.acting.asks_motion or self.drift.in_python or not closes:
+            if careful or self.excitation.asks_motion or self.drift.in_python or not closes:
                 stops |= {"closing"}
             if self.states > 1 or careful:
                 stops |= {"decide"}
@@ -116,7 +117,7 @@ class Walk:
         return self._pieces[careful, closes]
 
     def _cut(self, stops: set[str], skip: bool) -> list[tuple[str, Piece]]:
-        """The tape cut at the pauses `stops`; with `skip` without what closes loops."""
+        """Return the tape cut at the pauses `stops`; with `skip` without what closes loops."""
         reads = {
             "forces": ("q", "qd", "dt"), "closing": ("q", "qd", "error_0"), "decide": JUDGED,
             "accelerations": ("q", "qd", "qdd", "doubt", self.target),
@@ -144,53 +145,57 @@ class Walk:
         return float(b["t"][state, 0] + part * b["dt"][state, 0])
 
     def _give_forces(self, b: dict[str, np.ndarray], part: float, tau: np.ndarray) -> None:
-        """What acts at this stage."""
+        """Give the step the forces, wrenches and prescribed motion of this stage."""
         t = self._time(b, part)
-        acting = self.acting
-        if acting.asks_motion:
-            q, v, vdot = acting.imposed(t, b["q"], b["qd"])
+        excitation = self.excitation
+        if excitation.asks_motion:
+            q, v, vdot = excitation.imposed(t, b["q"], b["qd"])
             b["q"][:], b["qd"][:], b["qdd_given"][:] = q, v, vdot
         if self.controls:
-            tau = acting.command(t, b["q"], b["qd"], self.who)
+            tau = excitation.command(t, b["q"], b["qd"], self.who)
         if not self.has_law:
             self.tau_now = tau
             self.tau_start = np.array(tau) if self.tau_start is None else self.tau_start
-        if acting.has_python_elements:
-            tau, f_ext = acting.beyond_compiled(b["q"], b["qd"], tau)
+        if excitation.has_python_elements:
+            tau, f_ext = excitation.beyond_compiled(b["q"], b["qd"], tau)
             b["f_given" if "f_given" in b else "f_ext"][:] = f_ext
         b[self.target][:] = tau
-        if acting.asks_wrenches:
-            b[FORCE_INPUTS][:] = acting.told_wrenches(t, b["q"], b["qd"])
+        if excitation.asks_wrenches:
+            b[FORCE_INPUTS][:] = excitation.told_wrenches(t, b["q"], b["qd"])
 
-    def _look_beside(self, b: dict[str, np.ndarray]) -> None:
-        """Which states begin next to a singular configuration; steps there are held to what can be had there."""
+    def _find_near_singular(self, b: dict[str, np.ndarray]) -> None:
+        """Find the careful states that begin next to a singular configuration, and loosen their tolerances to what
+        can be reached there."""
         assert self.careful is not None
         for i in np.flatnonzero(self.careful):
-            self.beside[i] = self.drift.projects and is_near_singular(self.system, b["q"][i], b["qd"][i])
-            if self.beside[i]:
+            self.near_singular[i] = self.drift.projects and is_near_singular(
+                self.system, b["q"][i], b["qd"][i]
+            )
+            if self.near_singular[i]:
                 for name in ("rtol", "atol"):
                     b[name][i] = np.maximum(b[name][i], BESIDE)
 
     def _mend(self, b: dict[str, np.ndarray], part: float) -> None:
-        """Replace accelerations that are in doubt, and add what pulls loops together."""
-        if self.drift.pulls:
-            b["qdd"][:] += self.drift.pull(b["q"], b["qd"])
+        """Replace accelerations that are in doubt; what pulls loops together is added to them."""
         doubtful = b["doubt"][:, 0] > 0.5
         if self.drift.in_python:
             wanted = np.ones(self.states, dtype=bool)
         elif self.careful is None:
             return
         else:
-            wanted = self.careful & (self.beside | doubtful)
+            wanted = self.careful & (self.near_singular | doubtful)
         for i in np.flatnonzero(wanted):
             here = slice(i, i + 1)
             t, q, v = self._time(b, part, int(i)), b["q"][here].copy(), b["qd"][here].copy()
             tau = (self.tau_now if self.asks and not self.has_law else b[self.target])[here]
             if not (np.isfinite(q).all() and np.isfinite(v).all() and np.isfinite(tau).all()):
                 continue
-            found = accelerations_beside(self.acting, t, q, v, tau) if self.beside[i] else None
+            found = (
+                accelerations_near_singular(self.excitation, t, q, v, tau) if self.near_singular[i] else None
+            )
             try:
-                b["qdd"][i] = (self.acting.accelerations(t, q, v, tau) if found is None else found)[0]
+                qdd = self.excitation.accelerations(t, q, v, tau) if found is None else found
+                b["qdd"][i] = (qdd + self.drift.pull(q, v) if self.drift.pulls else qdd)[0]
             except LoopError:
                 continue
             b["doubt"][i] = 0.0
@@ -199,22 +204,22 @@ class Walk:
         """Bring prescribed joints where they must be, and, in a careful step, loops back to closed states."""
         q, v = b["q"], b["qd"]
         b["error_0"][:] = np.where(np.isfinite(q).all() and np.isfinite(v).all(), b["error_0"], np.inf)
-        if self.acting.asks_motion:
-            q[:], v[:], _ = self.acting.imposed(self._time(b, 1.0), q, v)
+        if self.excitation.asks_motion:
+            q[:], v[:], _ = self.excitation.imposed(self._time(b, 1.0), q, v)
         if not (closes and self.drift.projects) or (self.careful is None and not self.drift.in_python):
             return
         for i in range(self.states):
             if not (np.isfinite(q[i]).all() and np.isfinite(v[i]).all()):
                 continue
             try:
-                q[i], v[i] = self._projected(q[i], v[i], bool(self.beside[i]))
+                q[i], v[i] = self._projected(q[i], v[i], bool(self.near_singular[i]))
             except LoopError:
                 b["error_0"][i] = np.inf
 
-    def _projected(self, q: np.ndarray, v: np.ndarray, beside: bool) -> tuple[np.ndarray, np.ndarray]:
-        """The nearest closed state. Next to singular configurations, and where the quick way does not lead there, loops
-        of any rank are closed."""
-        if self.held is None and not beside and not self.drift.in_python:
+    def _projected(self, q: np.ndarray, v: np.ndarray, near_singular: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return the nearest closed state. Next to singular configurations, and where the quick way does not lead
+        there, loops of any rank are closed."""
+        if self.held is None and not near_singular and not self.drift.in_python:
             try:
                 near, rates = self.system.project(q, v)
                 return near, rates
@@ -224,7 +229,8 @@ class Walk:
         return near, rates
 
     def _share(self, b: dict[str, np.ndarray]) -> None:
-        """One step size for all: what is worst decides. In a careful step loops are closed by other means."""
+        """Give all states the step size of the worst one. In a careful step loops are closed by other means, so their
+        shift does not count."""
         if self.careful is not None:
             b["shift"][:] = 0.0
         self.doubts = b["doubt"][:, 0] > 0.5

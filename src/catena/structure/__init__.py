@@ -2,7 +2,7 @@
 
 from catena.structure.bridges import bridge_joints
 from catena.structure.canonical import canonical
-from catena.structure.elimination import BodyGoes, LoopGoes, elimination_order
+from catena.structure.elimination_order import BodyGoes, LoopGoes, elimination_order
 from catena.structure.plan import Loop, Placements, Plan
 from catena.structure.planning import plan
 from catena.structure.spanning_tree import Tree, least_dof_tree

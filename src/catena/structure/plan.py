@@ -42,7 +42,8 @@ class Placements(Mapping[str, tuple[int, Pose]]):
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """A joint that the tree leaves out; it constrains two nodes to each other by 6 - nv conditions.
+    """A joint that the tree leaves out; it constrains two nodes to each other by 6 - nv conditions, or by fewer if its
+    kind is `Reduced`.
 
     `kind` is canonical and seen from parent to child as the joint was described; a locked joint appears as
     `Fixed`. The canonical joint frame on either side is placed in the node on that side: columns of R are
@@ -130,6 +131,15 @@ class Plan:
     def n(self) -> int:
         """The number of nodes, ground included."""
         return len(self.joint)
+
+    def neutral(self) -> Floats:
+        """The coordinates (nq,) at which every joint's motion is the identity."""
+        q = np.zeros(self.nq)
+        for i in range(1, self.n):
+            kind = self.kind[i]
+            assert kind is not None
+            q[self.q_start[i] : self.q_start[i] + self.q_size[i]] = kind.neutral()
+        return q
 
     @property
     def total_constraints(self) -> int:

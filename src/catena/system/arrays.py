@@ -11,7 +11,7 @@ from catena.given import entries, is_not_negative, real_array, shown
 
 
 def as_rows(name: str, value: Any, width: int, what: Callable[[], str]) -> np.ndarray:
-    """`value` as float64 with last dimension `width`; `what()` says what the numbers are."""
+    """Return `value` as float64 with last dimension `width`; `what()` says what the numbers are."""
     try:
         x = real_array(value)
     except ValueError as error:
@@ -24,26 +24,27 @@ def as_rows(name: str, value: Any, width: int, what: Callable[[], str]) -> np.nd
     return x
 
 
-def as_column(name: str, value: Any) -> np.ndarray:
-    """Finite numbers (..., 1), one for each state, from one number or from an array of the batch shape."""
+def as_column(name: str, value: Any, why: str) -> np.ndarray:
+    """Return finite numbers (..., 1), one for each state, from one number or from an array of the batch shape; `why`
+    they must be finite."""
     try:
         x = real_array(value)[..., None]
     except ValueError as error:
         raise StateError(f"{name} is not a number, nor one for each state: {error}.") from error
     if not np.isfinite(x).all():
-        raise StateError(f"{name} is {x[~np.isfinite(x)][0]}; it must be a finite number.")
+        raise StateError(f"{name} is {x[~np.isfinite(x)][0]}; {why}.")
     return x
 
 
 def as_number(name: str, value: Any, meaning: str) -> float:
-    """One number, zero or more; `meaning` says what it should be."""
+    """Return one number, zero or more; `meaning` says what it should be."""
     if not is_not_negative(value):
         raise StateError(f"{name} is {shown(value)}; give {meaning}, zero or more.")
     return float(value)
 
 
 def as_list(name: str, value: Any, kind: type, meaning: str) -> list[Any]:
-    """The entries of a list that are all of one kind; `meaning` says what they should be."""
+    """Return the entries of a list that are all of one kind; `meaning` says what they should be."""
     try:
         listed = list(entries(value))
     except ValueError as error:
@@ -55,7 +56,7 @@ def as_list(name: str, value: Any, kind: type, meaning: str) -> list[Any]:
 
 
 def batch_shape(arrays: Mapping[str, np.ndarray], trailing: int = 1) -> tuple[int, ...]:
-    """The common batch shape of all inputs."""
+    """Return the common batch shape of all inputs."""
     shapes = {name: x.shape[: x.ndim - trailing] for name, x in arrays.items()}
     if len(set(shapes.values())) == 1:
         return next(iter(shapes.values()))
@@ -67,12 +68,12 @@ def batch_shape(arrays: Mapping[str, np.ndarray], trailing: int = 1) -> tuple[in
 
 
 def rows(x: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
-    """x (..., width) as (states, width), one row for each state of the batch, of which there may be none."""
+    """Return x (..., width) as (states, width), one row for each state of the batch, of which there may be none."""
     return np.broadcast_to(x, (*batch, x.shape[-1])).reshape(prod(batch), x.shape[-1])
 
 
 def flat(x: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
-    """Rows for the kernel: (columns,) where one row serves all states, else C-contiguous (states,
+    """Return rows for the kernel: (columns,) where one row serves all states, else C-contiguous (states,
     columns)."""
     width = x.shape[-1]
     if x.ndim == 1 or x.size == width:
@@ -83,7 +84,7 @@ def flat(x: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
 
 
 def name_not_finite(arrays: Mapping[str, np.ndarray], owners: Mapping[str, Sequence[str]]) -> str:
-    """A sentence that names the first entry that is not finite; `owners` gives the joint or body of every
+    """Return a sentence that names the first entry that is not finite; `owners` gives the joint or body of every
     column."""
     for name, x in arrays.items():
         bad = np.argwhere(~np.isfinite(x))

@@ -12,14 +12,14 @@ from catena.dynamics.closed import (
     LoopProblem,
     LoopSolution,
     absolute,
-    elimination,
     joint_multipliers,
     kkt,
     minimal,
     reference_member,
 )
-from catena.dynamics.closed.elimination import is_for, is_trusted
-from catena.dynamics.closed.square_root import constrained, divide_lower, divide_upper, effective, solve_lower
+from catena.dynamics.closed.certified_elimination import elimination, is_for, is_trusted
+from catena.dynamics.closed.problem import row_weight
+from catena.dynamics.closed.square_root import constrained, divide_lower, divide_upper, effective
 from catena.dynamics.loop_elimination import columns_for, loop_elimination, loop_wrenches
 from catena.errors import LoopError, StateError
 from catena.kinematics.stacks import apply, transposed
@@ -27,6 +27,7 @@ from catena.mechanism import Mechanism
 from catena.structure import Plan
 from catena.system import arrays
 from catena.system.evaluation import Evaluator
+from catena.system.levers import levers
 from catena.system.reactions import from_lanes
 
 FORMULATIONS: dict[str, Formulation] = {
@@ -40,15 +41,20 @@ FORMULATIONS: dict[str, Formulation] = {
 # An acceleration that opens a loop by more than this part of itself is not one of the closed mechanism, and a
 # force that actuators miss by more than this part cannot be produced.
 MISMATCH = 1e-6
+# Forward dynamics is exact to this part of the accelerations that the forces would cause without loops. Which forces
+# they were is not known here; some that cause 10 rad/s^2, or lengths of the mechanism/s^2, are always allowed for.
+ROUNDING = 1e-10
+NO_MOTION = 10.0 * ROUNDING
 
 
 def is_closed(plan: Plan) -> bool:
-    """Whether the joints that the tree leaves out constrain it or rub."""
+    """Return whether the joints that the tree leaves out constrain it or rub."""
     return any(loop.constraints or np.any(loop.damping) or np.any(loop.friction) for loop in plan.loop_joints)
 
 
 def pose_problem(evaluator: Evaluator, inputs: Mapping[str, Any], vdot: Any = None) -> LoopProblem:
-    """The equations of motion for inputs q, qd, tau, f_ext and a_base, checked; those that are None are absent.
+    """Return the equations of motion for inputs q, qd, tau, f_ext and a_base, checked; those that are None are
+    absent.
 
     The states are as many as inputs and accelerations `vdot` have together.
     """
@@ -68,7 +74,8 @@ def pose_problem(evaluator: Evaluator, inputs: Mapping[str, Any], vdot: Any = No
 
 
 def solve(problem: LoopProblem, method: str, member: str | None = None) -> LoopSolution:
-    """The solution by a formulation; "auto" takes the compiled elimination. `member` names the reference member."""
+    """Return the solution by a formulation; "auto" takes the compiled elimination. `member` names the reference
+    member."""
     if method in ("articulated_body", "composite_body"):
         raise LoopError(
             f"{method} is a method for trees, and {problem.plan.name!r} has loops {list(problem.plan.loops)}: "
@@ -88,7 +95,8 @@ def solve(problem: LoopProblem, method: str, member: str | None = None) -> LoopS
 
 
 def shortest(evaluator: Evaluator, absent: frozenset[str]) -> Any:
-    """A function of q, v and tau that computes one ordinary state the shortest way, and declines (None) all else."""
+    """Return a function of q, v and tau that computes one ordinary state the shortest way, and declines (None) all
+    else."""
     if not is_for(evaluator.plan):
         return lambda *rows: None
     algorithm = loop_elimination(columns_for(evaluator.plan))
@@ -100,8 +108,8 @@ UNIQUE = 1e-4
 
 
 def unique_wrenches(problem: LoopProblem, mechanism: Mechanism) -> dict[str, np.ndarray] | None:
-    """The wrenches {joint: (*batch, 6)} of all joints of a mechanism without welds, in lanes; None where they are not
-    unique or not certain in some state."""
+    """Return the wrenches {joint: (*batch, 6)} of all joints of a mechanism without welds, in lanes; None where they
+    are not unique or not certain in some state."""
     plan, given = problem.plan, problem.given
     if not is_for(plan):
         return None
@@ -130,35 +138,33 @@ def unique_wrenches(problem: LoopProblem, mechanism: Mechanism) -> dict[str, np.
     return {name: wrench.reshape(*problem.batch, 6) for name, wrench in found.items()}
 
 
-def forward(problem: LoopProblem, method: str, member: str | None = None) -> np.ndarray:
-    """vdot (*batch, nv)."""
-    return solve(problem, method, member).vdot.reshape(*problem.batch, problem.plan.nv)
-
-
 def inverse(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
-    """The forces tau (states, nv) of the actuated tree joints that produce vdot (states, nv), the smallest where there
-    are many.
+    """Return the forces tau (states, nv) of the actuated tree joints that produce vdot (states, nv), the smallest
+    where there are many (`system.levers` tells how moments count).
 
     In square-root form, with P the projection on the motions that the loops allow: P L^-1 (H vdot - force - tau) = 0.
     """
     plan = problem.plan
-    L = problem.equations[0]
+    L, free = problem.equations
     _require_closed_motion(problem, vdot)
     A = problem.scaled
     _, sigma, Vt = np.linalg.svd(A, full_matrices=False)
     blocked = Vt * effective(sigma, problem.tolerance)[..., None]
     # What tau must add to the forces that act anyway.
-    terms = [np.einsum("sij,sj->si", problem.H, vdot), -problem.force]
-    wanted = solve_lower(L, sum(terms))
+    terms = apply(transposed(L), vdot), -free
+    wanted = terms[0] + terms[1]
     wanted = wanted - apply(transposed(blocked), apply(blocked, wanted))
-    effect = divide_lower(L, np.broadcast_to(np.eye(plan.nv), L.shape))[..., plan.actuated]
+    lever = levers(plan)
+    effect = divide_lower(L, np.broadcast_to(np.diag(lever), L.shape))[..., plan.actuated]
     size = np.linalg.norm(effect, axis=(-1, -2))
     effect = effect - transposed(blocked) @ (blocked @ effect)
     nothing = np.zeros((problem.states, effect.shape[-1]))
     chosen = constrained(effect, nothing, wanted, np.full(problem.states, 1e-10), size)[0]
     missed = np.linalg.norm(wanted - apply(effect, chosen), axis=-1)
-    whole = sum(np.linalg.norm(solve_lower(L, t), axis=-1) for t in terms)
-    if np.any(missed > MISMATCH * whole):
+    whole = sum(np.linalg.norm(t, axis=-1) for t in terms)
+    # Unit accelerations of all coordinates, in radians or lengths of the mechanism.
+    unit = np.linalg.norm(L * (problem.length / lever)[:, None], axis=(-1, -2))
+    if np.any(missed > MISMATCH * whole + NO_MOTION * unit):
         worst = int(np.argmax(missed / np.where(whole > 0.0, whole, 1.0)))
         idle = [name for name in plan.joints if not _actuated(plan, name)]
         driven = [loop.name for loop in plan.loop_joints if loop.actuated]
@@ -169,12 +175,12 @@ def inverse(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
             f"The joints {idle} have no actuator.{hint}"
         )
     tau = np.zeros((problem.states, plan.nv))
-    tau[:, plan.actuated] = chosen
+    tau[:, plan.actuated] = chosen * lever[plan.actuated]
     return tau
 
 
 def operational_space(problem: LoopProblem, J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Lambda^-1 (*batch, 6, 6) and Omega (*batch, nv, 6) of a frame with Jacobian J (states, 6, nv), loops
+    """Return Lambda^-1 (*batch, 6, 6) and Omega (*batch, nv, 6) of a frame with Jacobian J (states, 6, nv), loops
     respected."""
     L, A = problem.equations[0], problem.scaled
     _, sigma, Vt = np.linalg.svd(A, full_matrices=False)
@@ -188,15 +194,16 @@ def operational_space(problem: LoopProblem, J: np.ndarray) -> tuple[np.ndarray, 
 
 def _require_closed_motion(problem: LoopProblem, vdot: np.ndarray) -> None:
     """Raise for accelerations that would open a loop."""
-    L = problem.equations[0]
+    L, free = problem.equations
     opening = (apply(problem.J, vdot) + problem.gamma) / problem.scale
-    # Rounding is measured by the accelerations that the forces would cause without loops.
-    free = solve_lower(L, problem.force)
     size = sum(
-        np.linalg.norm(x, axis=-1)
-        for x in (apply(transposed(L), vdot), problem.gamma / problem.scale, MISMATCH * free)
+        np.linalg.norm(x, axis=-1) for x in (apply(transposed(L), vdot), problem.gamma / problem.scale)
     )
-    bad = np.linalg.norm(opening, axis=-1) > MISMATCH * size
+    alone = np.linalg.norm(free, axis=-1)
+    # Unit accelerations along all constraints, in radians or lengths of the mechanism.
+    units = [problem.length / np.sqrt(row_weight(s.Phi, 1.0, problem.length)) for s in problem.loops]
+    unit = np.linalg.norm(np.concatenate([opening[:, :0], *units], axis=-1) / problem.scale, axis=-1)
+    bad = np.linalg.norm(opening, axis=-1) > MISMATCH * size + ROUNDING * alone + NO_MOTION * unit
     if bad.any():
         worst = int(np.argmax(np.where(bad, np.linalg.norm(opening, axis=-1), 0.0)))
         at, rows = 0, []

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from catena import dynamics
-from catena.dynamics.closed.elimination import is_for, is_trusted
+from catena.dynamics.closed.certified_elimination import is_for, is_trusted
 from catena.dynamics.closed.problem import RANK_TOLERANCE
 from catena.dynamics.forward_derivatives import forward_derivatives
 from catena.dynamics.inverse_derivatives import inverse_derivatives
@@ -31,19 +31,19 @@ Three = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def of_inverse_dynamics(evaluator: Evaluator, inputs: Mapping[str, Any], out: Any = None) -> Three:
-    """tau by q, by v and by vdot, each (*batch, nv, nv), of the tree."""
+    """Return tau by q, by v and by vdot, each (*batch, nv, nv), of the tree."""
     return _evaluated(evaluator, inverse_derivatives, inputs, ("by_q", "by_v", "H"), out)
 
 
 def of_forward_dynamics(evaluator: Evaluator, inputs: Mapping[str, Any], out: Any = None) -> Three:
-    """vdot by q, by v and by tau, each (*batch, nv, nv), of a tree that accelerates by the given qdd."""
+    """Return vdot by q, by v and by tau, each (*batch, nv, nv), of a tree that accelerates by the given qdd."""
     return _evaluated(evaluator, forward_derivatives, inputs, ("by_q", "by_v", "by_tau"), out)
 
 
 def of_closed_dynamics(system: "System", inputs: Mapping[str, Any], out: Any = None) -> Three:
-    """vdot by q, by v and by tau, each (*batch, nv, nv), of a mechanism with loops: in lanes where its loops allow it
-    and where their rank is beyond doubt, else by the response."""
-    evaluator = system._evaluator
+    """Return vdot by q, by v and by tau, each (*batch, nv, nv), of a mechanism with loops: in lanes where its loops
+    allow it and where their rank is beyond doubt, else by the response."""
+    evaluator = system.evaluator
     evaluator.check_current()
     given = {
         n: evaluator.checked(dynamics.articulated_body, n, x) for n, x in inputs.items() if x is not None
@@ -71,11 +71,13 @@ def of_closed_dynamics(system: "System", inputs: Mapping[str, Any], out: Any = N
             )
         results.append(y.reshape(shape))
     doubtful = np.ones(states, dtype=bool)
-    if states and has_lanes(system.plan) and not is_plain():
+    system.settle(rows["q"])
+    evaluator = system.evaluator
+    if states and has_lanes(evaluator.plan) and not is_plain():
         doubtful = _in_lanes(evaluator, rows, results)
     if doubtful.any():
         rest = {n: x[doubtful] for n, x in rows.items()}
-        found, _ = system._responder.respond(
+        found, _ = system.responder.respond(
             rest["q"],
             rest["qd"],
             rest.get("tau"),
@@ -90,7 +92,7 @@ def of_closed_dynamics(system: "System", inputs: Mapping[str, Any], out: Any = N
 
 
 def has_lanes(plan: Plan) -> bool:
-    """Whether derivatives with the loops of a plan are computed in lanes."""
+    """Return whether derivatives with the loops of a plan are computed in lanes."""
     return (
         is_for(plan)
         and plan.nv * plan.total_constraints <= LARGEST

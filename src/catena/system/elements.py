@@ -23,9 +23,9 @@ from catena.kinematics import stacks
 from catena.mechanism import GROUND, LIMITS
 from catena.mechanism.validation import known
 from catena.spatial import Motion, Transform
-from catena.system import closing
-from catena.system.evaluation import Evaluator
+from catena.system import loop_closure
 from catena.system.placed_forces import applied_wrench, place_forces, place_frictions
+from catena.system.settling import Settling
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,30 +55,33 @@ class ForceReport:
 class Elements:
     """The forces of a mechanism on one plan. Whatever is expensive is found when first asked for."""
 
-    def __init__(self, evaluator: Evaluator, neutral: np.ndarray) -> None:
-        self._evaluator, self._neutral = evaluator, neutral
+    def __init__(self, settling: Settling) -> None:
+        # Elements act at joints as described; how these move is for the plan that is computed with to say.
+        self._evaluator, self._settling = settling.described, settling
         self._from_nodes: dict[str, np.ndarray] = {}
         self._applied: dict[tuple[str, str], PlacedForce] = {}
         self._names: dict[PlacedForce, list[str]] = {}
 
     @cached_property
     def stops(self) -> dict[str, Stops]:
-        """The stops of all joints that have them. Rigid ones take their stiffness from the inertia that the joint feels
-        where the mechanism starts, or in the neutral configuration if that cannot be assembled."""
+        """Return the stops of all joints that have them. Rigid ones take their stiffness from the inertia that the
+        joint feels where the mechanism starts, or in the neutral configuration if that cannot be assembled; it does
+        not depend on root and cut of the plan."""
         return joint_stops(self._evaluator.mechanism, self._felt_inertia)
 
     @cached_property
     def placed(self) -> tuple[PlacedForce, ...]:
-        """All forces, as algorithms with force sweeps take them."""
+        """Return all forces, as algorithms with force sweeps take them."""
         return place_forces(self._evaluator.mechanism, self._evaluator.plan, self.stops)
 
     @cached_property
     def frictions(self) -> tuple[PlacedForce, ...]:
-        """The friction of all joints, which the dynamics applies by itself, as forces that are only counted."""
+        """Return the friction of all joints, which the dynamics applies by itself, as forces that are only
+        counted."""
         return place_frictions(self._evaluator.plan)
 
     def applied(self, frame: str, axes: str = GROUND) -> PlacedForce:
-        """A wrench on a frame, in the axes of a frame, that is told from outside at every instant."""
+        """Return a wrench on a frame, in the axes of a frame, that is told from outside at every instant."""
         if (frame, axes) not in self._applied:
             plan, who = self._evaluator.plan, repr(self._evaluator.mechanism.name)
             for name in (frame, axes):
@@ -88,18 +91,19 @@ class Elements:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether there are formulas for all forces: joints that close loops must find their coordinates by one."""
+        """Return whether there are formulas for all forces: joints that close loops must find their coordinates by
+        one."""
         return all(force.is_compiled for force in self.placed)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing acts at all."""
+        """Return whether nothing acts at all."""
         return not self.placed
 
     def report(
         self, q: np.ndarray, v: np.ndarray, forces: tuple[PlacedForce, ...] | None = None
     ) -> ForceReport:
-        """What every force, or every one of these, does at q (states, nq) and v (states, nv)."""
+        """Return what every force, or every one of these, does at q (states, nq) and v (states, nv)."""
         forces = self.placed if forces is None else forces
         found: dict[str, np.ndarray] = {}
         if forces:
@@ -125,8 +129,8 @@ class Elements:
         )  # fmt: skip
 
     def forces(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """All forces at q (states, nq) and v (states, nv): of joints (states, nv), and by body (states, 6), in its own
-        axes at its origin, nothing for ground."""
+        """Return all forces at q (states, nq) and v (states, nv): of joints (states, nv), and by body (states, 6), in
+        its own axes at its origin, nothing for ground."""
         plan = self._evaluator.plan
         tau = np.zeros((len(q), plan.nv))
         f_ext: dict[str, np.ndarray] = {}
@@ -147,7 +151,7 @@ class Elements:
 
     @cached_property
     def _bodies(self) -> dict[str, tuple[str | None, str]]:
-        """The bodies that each force acts on at its two ends; None where nothing acts."""
+        """Return the bodies that each force acts on at its two ends; None where nothing acts."""
         mechanism = self._evaluator.mechanism
         joints = {name + LIMITS: (j.parent, j.child) for name, j in mechanism.joints.items()}
         found: dict[str, tuple[str | None, str]] = dict(joints)
@@ -161,14 +165,15 @@ class Elements:
         return found
 
     def _from_node(self, body: str) -> np.ndarray:
-        """The matrix (6, 6) that takes motions from a body to its node, and so forces, as rows, the other way."""
+        """Return the matrix (6, 6) that takes motions from a body to its node, and so forces, as rows, the other
+        way."""
         if body not in self._from_nodes:
             pose = self._evaluator.plan.body_pose[body][1]
             self._from_nodes[body] = stacks.inverse(stacks.to_frame(pose))
         return self._from_nodes[body]
 
     def energy(self, q: np.ndarray) -> np.ndarray:
-        """What forces store at q (states, nq), (states,)."""
+        """Return what forces store at q (states, nq), (states,)."""
         if self.is_empty:
             return np.zeros(len(q))
         return sum(
@@ -176,7 +181,7 @@ class Elements:
         )
 
     def powers(self, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
-        """The power (states,) that no stored energy accounts for, by source; friction of joints included."""
+        """Return the power (states,) that no stored energy accounts for, by source; friction of joints included."""
         found: dict[str, np.ndarray] = {}
         spending = tuple(f for f in (*self.placed, *self.frictions) if f.kind.spends)
         spent = self.report(q, v, spending).spent
@@ -186,7 +191,7 @@ class Elements:
         return found
 
     def _output_names(self, force: PlacedForce) -> list[str]:
-        """What the kind of a force records, asked once at some state."""
+        """Return what the kind of a force records, asked once at some state."""
         if force not in self._names:
             inputs, joint = np.zeros(force.kind.inputs), force.joint
             at: Relative | AtJoint = Relative(Transform.translation([1.0, 0.0, 0.0]), Motion.zero(), inputs)
@@ -200,8 +205,12 @@ class Elements:
 
     @cached_property
     def _start(self) -> LoopProblem:
+        """Return where the mechanism starts, at rest. What is not given closes the loops by the least change of a
+        plan's coordinates, so it is always found in the mechanism's own plan, whatever was cut in this one."""
+        settling = self._settling.in_own_plan()
+        own, neutral = settling.effective, settling.neutral
         try:
-            q = closing.assemble(self._evaluator, self._evaluator.mechanism.initial.q, self._neutral, 1e-5)
+            q = loop_closure.assemble(own, own.mechanism.initial.q, neutral, 1e-5)
         except CatenaError:
-            q = self._neutral
-        return motion_problem(self._evaluator, q)
+            q = neutral
+        return motion_problem(own, q)

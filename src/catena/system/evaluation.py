@@ -56,7 +56,7 @@ class Evaluator:
         ]  # fmt: skip
 
     def check_current(self) -> None:
-        """Refuse to work for a mechanism that has been edited since."""
+        """Raise an error if the mechanism has been edited since it was planned."""
         if self.mechanism.revision != self.plan.revision:
             raise StaleSystemError(
                 f"The mechanism {self.mechanism.name!r} was edited after this system was planned "
@@ -72,7 +72,7 @@ class Evaluator:
         lanes: int | None = None,
         forces: tuple[PlacedForce, ...] = (),
     ) -> Program:
-        """The algorithm on this plan, ready to run. Built once. `lanes` and `forces` as for `build_tape`."""
+        """Return the algorithm on this plan, ready to run. Built once. `lanes` and `forces` as for `build_tape`."""
         programs = self._programs.get(algorithm)
         if programs is None:
             programs = self._programs.setdefault(algorithm, {})
@@ -96,7 +96,7 @@ class Evaluator:
         forces: tuple[PlacedForce, ...] = (),
         into: Mapping[str, np.ndarray] | None = None,
     ) -> dict[str, np.ndarray]:
-        """Outputs by name, each of shape (*batch, *shape). Inputs that are None are absent; the others are
+        """Return outputs by name, each of shape (*batch, *shape). Inputs that are None are absent; the others are
         checked. With `finite`, a result that is not is an error. `forces` are what steps of forces are done for, `into`
         arrays that compiled code writes outputs to."""
         self.check_current()
@@ -127,7 +127,7 @@ class Evaluator:
     def _rows_of(
         self, program: Program, into: Mapping[str, np.ndarray] | None, batch: tuple[int, ...]
     ) -> dict[str, np.ndarray]:
-        """Arrays to write to, checked, with one leading dimension."""
+        """Return arrays to write to, checked, with one leading dimension."""
         rows = {}
         for name, y in (into or {}).items():
             shape = (*batch, *program.tape.outputs[name][0])
@@ -169,7 +169,7 @@ class Evaluator:
         return None if name is None else self.plan.body_pose[name]
 
     def _width(self, algorithm: Algorithm, name: str, forces: tuple[PlacedForce, ...] = ()) -> int:
-        """How many numbers an input has for each state."""
+        """Return how many numbers an input has for each state."""
         if name == FORCE_INPUTS:
             return sum(force.kind.inputs for force in forces)
         if name in algorithm.ground_inputs:
@@ -180,7 +180,7 @@ class Evaluator:
         return self.plan.nv if extent is VELOCITY else self.plan.n * int(extent.size)
 
     def _meaning(self, algorithm: Algorithm, name: str) -> str:
-        """What the numbers of an input are."""
+        """Return what the numbers of an input are."""
         if name == FORCE_INPUTS:
             return "what forces are given from outside"
         if name in algorithm.ground_inputs:
@@ -199,7 +199,7 @@ class Evaluator:
         return arrays.as_rows(_PUBLIC.get(name, name), value, width, partial(self._meaning, algorithm, name))
 
     def checked(self, algorithm: Algorithm, name: str, value: Any) -> np.ndarray:
-        """An input that is used outside the compiled code: an array of the right width whose entries are
+        """Return an input that is used outside the compiled code: an array of the right width whose entries are
         finite."""
         x = self._as_rows(algorithm, name, value)
         if not np.isfinite(x).all():
@@ -228,7 +228,7 @@ class Evaluator:
         certificate: tuple[str, ...] = (),
         is_trusted: Callable[..., Any] = bool,
     ) -> Any:
-        """A function of arrays for one state that returns the first output, or None for anything out of the
+        """Return a function of arrays for one state that returns the first output, or None for anything out of the
         ordinary. Where there is a `certificate`, the names of outputs that are single numbers, a result is ordinary if
         `is_trusted` says so of these numbers."""
         if self._checked:
@@ -255,7 +255,7 @@ class Evaluator:
         given: Mapping[str, np.ndarray],
         outputs: Mapping[str, np.ndarray],
     ) -> None:
-        """Say which number was not finite."""
+        """Raise an error that names the number that is not finite."""
         named = {_PUBLIC.get(n, n): x for n, x in given.items()}
         if status & NOT_FINITE_INPUT:
             owners = {_PUBLIC.get(n, n): self._owners(algorithm, n) for n in given}
@@ -269,7 +269,7 @@ class Evaluator:
                 )
 
     def _owners(self, algorithm: Algorithm, name: str) -> list[str]:
-        """The joint or body that each column of an input belongs to."""
+        """Return the joint or body that each column of an input belongs to."""
         plan, width = self.plan, self._width(algorithm, name)
         if name in algorithm.ground_inputs or name == FORCE_INPUTS:
             return [f"component {k}" for k in range(width)]
@@ -285,7 +285,7 @@ class Evaluator:
 
 
 def _described(kind: JointKind | None) -> JointKind | None:
-    """A kind as its joint was described, whichever side the plan sees it from."""
+    """Return a kind as its joint was described, whichever side the plan sees it from."""
     return kind.kind if isinstance(kind, Flipped) else kind
 
 

@@ -7,23 +7,29 @@ jumps to another branch next to a singular configuration.
 
 import numpy as np
 
-from catena.dynamics.closed.problem import LoopProblem
-from catena.dynamics.closed.square_root import divide_lower, solve_upper
+from catena.dynamics.closed.problem import LoopProblem, row_scale, typical_inertia
+from catena.dynamics.closed.square_root import divide_lower, effective, solve_upper
 from catena.kinematics import integrate
+from catena.kinematics.scales import Scales, scales_of
+from catena.kinematics.stacks import apply, transposed
 from catena.system.evaluation import Evaluator
 
+# Errors in rad, or in characteristic lengths.
 CLOSED = 1e-13
 STEPS = 12
-# Singular values below this part of the largest count as zero.
+# Singular values below this part of the largest, or of a row that constrains something, count as zero.
 RANK = 1e-7
+# Joints that move no inertia count as if they moved this part of a typical one.
+LENT = 1e-12
 
 
 def project_holding(
     evaluator: Evaluator, q: np.ndarray, v: np.ndarray, held: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The closed states near q (states, nq), v (states, nv) in which the velocity components `held` do not change, and
-    the largest position error left of each, (states,)."""
+    """Return the closed states near q (states, nq), v (states, nv) in which the velocity components `held` do not
+    change, and the largest position error left of each, (states,)."""
     free = np.setdiff1d(np.arange(evaluator.plan.nv), held)
+    scales = scales_of(evaluator.plan)
     problem = LoopProblem(evaluator, q, v)
     before = _errors(problem)
     for _ in range(STEPS):
@@ -33,32 +39,39 @@ def project_holding(
             evaluator, evaluator.evaluate(integrate, {"q": problem.q, "qd": step})["q_next"], v
         )
         after = _errors(trial)
-        if not np.any(_worst(after) < _worst(before)):
+        if not np.any(_worst(scales, after) < _worst(scales, before)):
             break
         problem, before = trial, after
-        if np.all(_worst(before) < CLOSED):
+        if np.all(_worst(scales, before) < CLOSED):
             break
     change = np.zeros_like(v)
     change[:, free] = _least(problem, free, -np.einsum("smn,sn->sm", problem.J, v))
-    return problem.q, v + change, _worst(before)
+    return problem.q, v + change, _worst(scales, before)
 
 
 def _errors(problem: LoopProblem) -> np.ndarray:
     return np.concatenate([state.position for state in problem.loops], axis=-1)
 
 
-def _worst(errors: np.ndarray) -> np.ndarray:
-    return np.max(np.abs(errors), axis=-1, initial=0.0)
+def _worst(scales: Scales, errors: np.ndarray) -> np.ndarray:
+    return np.asarray(np.max(np.abs(scales.errors(errors)), axis=-1, initial=0.0))
 
 
 def _least(problem: LoopProblem, free: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The x (states, free) of least x^T H x with J x = b, in the sense of least squares."""
+    """Return the x (states, free) of least x^T H x with J x = b, in the sense of least squares."""
     H, J = problem.H[:, free[:, None], free], problem.J[:, :, free]
-    # Joints that move no inertia count as if they moved a little.
-    ridge = 1e-12 * np.trace(H, axis1=-2, axis2=-1)[:, None, None] * np.eye(len(free)) + 1e-300 * np.eye(
-        len(free)
+    typical = typical_inertia(problem.motions.S_rows, problem.mass, problem.length)[:, free]
+    L = np.linalg.cholesky(H + LENT * typical[:, None, :] * np.eye(len(free)))
+    sides = [np.linalg.solve(L, transposed(state.J_rel[..., free])) for state in problem.loops]
+    scale = np.concatenate(
+        [
+            row_scale(state.Phi, side, problem.length)
+            for state, side in zip(problem.loops, sides, strict=True)
+        ],
+        axis=-1,
     )
-    L = np.linalg.cholesky(H + ridge)
-    A = np.swapaxes(divide_lower(L, np.swapaxes(J, -1, -2)), -1, -2)
-    y = np.einsum("snm,sm->sn", np.linalg.pinv(A, rcond=RANK), b)
-    return solve_upper(L, y)
+    A = transposed(divide_lower(L, transposed(J))) / scale[..., None]
+    U, sigma, Vt = np.linalg.svd(A, full_matrices=False)
+    kept = effective(sigma, np.full(len(sigma), RANK))
+    along = apply(transposed(U), b / scale) * np.where(kept, 1.0 / np.where(kept, sigma, 1.0), 0.0)
+    return solve_upper(L, apply(transposed(Vt), along))

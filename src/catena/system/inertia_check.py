@@ -7,16 +7,15 @@ with plain numbers.
 
 import numpy as np
 
-from catena.errors import SingularDynamicsError
 from catena.spatial import ArticulatedInertia, MotionSpace, RigidInertia, Transform, spd_inverse
 from catena.structure import Plan
 
 
-def require_inertia(plan: Plan, driven: np.ndarray | None = None) -> None:
-    """Raise for a joint whose motion moves no inertia in the neutral configuration. The velocity components `driven`
-    (nv,) move as they are told and need none."""
+def lacking_inertia(plan: Plan, driven: np.ndarray | None = None) -> str | None:
+    """Return what to say of a joint whose motion moves no inertia in the neutral configuration, None if all move
+    some. The velocity components `driven` (nv,) move as they are told and need none."""
     if plan.n <= 1 or _all_solid(plan.inertia[1:]):
-        return
+        return None
     free = np.ones(plan.nv, dtype=bool) if driven is None else ~driven
     kinds = plan.kind
     articulated = [
@@ -36,7 +35,7 @@ def require_inertia(plan: Plan, driven: np.ndarray | None = None) -> None:
         scale = np.sqrt(np.einsum("ij,ij->j", along, np.abs(articulated[i].matrix()) @ along))
         if np.any(scale == 0.0) or np.any(np.linalg.eigvalsh(D / np.outer(scale, scale)) < 1e-12):
             bodies = ", ".join(repr(b) for b in plan.bodies[i])
-            raise SingularDynamicsError(
+            return (
                 f"Joint {plan.joint[i]!r} can move without moving any inertia: the body {bodies} and what hangs on it "
                 f"have no mass or no rotational inertia in that direction, so its acceleration is not determined. "
                 f"Give the body mass and inertia, or lock the joint."
@@ -45,10 +44,11 @@ def require_inertia(plan: Plan, driven: np.ndarray | None = None) -> None:
         parent = int(plan.parent[i])
         felt = articulated[i].felt_through(S, U, spd_inverse(D)) if S.n else articulated[i]
         articulated[parent] = articulated[parent] + X.pull(felt)
+    return None
 
 
 def _all_solid(inertia: np.ndarray) -> bool:
-    """Whether all inertias (n, 10) have mass and a positive definite rotational inertia about the mass
+    """Return whether all inertias (n, 10) have mass and a positive definite rotational inertia about the mass
     centre."""
     mass = inertia[:, 0]
     if not np.all(mass > 0):

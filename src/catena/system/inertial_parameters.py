@@ -14,13 +14,13 @@ ENTRIES = ("mass", "h.x", "h.y", "h.z", "I.xx", "I.xy", "I.xz", "I.yy", "I.yz", 
 
 
 def moving_bodies(mechanism: Mechanism, plan: Plan) -> list[str]:
-    """The bodies that inertial parameters are told of, in the order of the mechanism: those that are not welded to
-    the ground."""
+    """Return the bodies that inertial parameters are told of, in the order of the mechanism: those that are not
+    welded to the ground."""
     return [name for name in mechanism.bodies if name in plan.body_pose and plan.body_pose[name][0]]
 
 
 def inertial_parameters(mechanism: Mechanism, plan: Plan) -> np.ndarray:
-    """The inertial numbers (10 b,) of all moving bodies."""
+    """Return the inertial numbers (10 b,) of all moving bodies."""
     rows = []
     for name in moving_bodies(mechanism, plan):
         body = mechanism.bodies[name]
@@ -31,8 +31,8 @@ def inertial_parameters(mechanism: Mechanism, plan: Plan) -> np.ndarray:
 
 
 def by_bodies(mechanism: Mechanism, plan: Plan, Y: np.ndarray) -> np.ndarray:
-    """The regressor (..., nv, 10 b) of bodies from that of nodes (..., nv, 10 n): bodies that are welded together share
-    a node, and each has its numbers in its own frame."""
+    """Return the regressor (..., nv, 10 b) of bodies from that of nodes (..., nv, 10 n): bodies that are welded
+    together share a node, and each has its numbers in its own frame."""
     blocks = [np.zeros((*Y.shape[:-1], 0))]
     for name in moving_bodies(mechanism, plan):
         node, pose = plan.body_pose[name]

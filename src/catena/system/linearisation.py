@@ -37,16 +37,16 @@ class Linearisation:
 
 
 def linearise(system: "System", q: np.ndarray, v: np.ndarray, tau: Any) -> Linearisation:
-    """The linear system at one state. The mechanism's own forces act."""
-    found, _ = system._responder.respond(q, v, tau)
+    """Return the linear system at one state. The mechanism's own forces act."""
+    found, _ = system.responder.respond(q, v, tau)
     return reduced(system, q, v, found)
 
 
 def reduced(system: "System", q: np.ndarray, v: np.ndarray, found: Response) -> Linearisation:
-    """The linear system from the response at one state."""
+    """Return the linear system from the response at one state."""
     plan = system.plan
-    problem = motion_problem(system._evaluator, q[None])
-    unit = np.diagonal(problem.equations[1][0]) ** -0.5
+    problem = motion_problem(system.evaluator, q[None])
+    unit = 1.0 / np.linalg.norm(problem.equations[0][0], axis=-1)
     scale = problem.scale[0][:, None]
     part = partition(problem.J[0] / scale, np.zeros(len(scale)), unit, int(problem.rank[0]))
     E, own = part.E, part.independent
@@ -70,7 +70,7 @@ def reduced(system: "System", q: np.ndarray, v: np.ndarray, found: Response) -> 
 
 
 def step_rates(plan: Plan, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """T (nv, nv): a step x beside a motion with velocity v changes as x' = dv + T x.
+    """Return T (nv, nv): a step x beside a motion with velocity v changes as x' = dv + T x.
 
     T is zero where v is dq/dt. With child-side twists S v and S x it follows from d(S v) = (S x)' + S v x S x.
     """
@@ -97,7 +97,7 @@ def _cross(v: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def component_names(plan: Plan) -> list[str]:
-    """A name for each velocity component: that of its joint, with a number where the joint has several."""
+    """Return a name for each velocity component: that of its joint, with a number where the joint has several."""
     names = [""] * plan.nv
     for i in range(1, plan.n):
         for k in range(plan.v_size[i]):

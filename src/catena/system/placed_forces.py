@@ -14,8 +14,8 @@ FRICTION = ".friction"
 
 
 def place_forces(mechanism: Mechanism, plan: Plan, stops: Mapping[str, Stops]) -> tuple[PlacedForce, ...]:
-    """All forces of a mechanism, and the stops of its joints. Those at locked and welded joints are left out, because
-    these have no coordinates."""
+    """Return all forces of a mechanism, and the stops of its joints. Those at locked and welded joints are left out,
+    because these have no coordinates."""
     placed = []
     for name, element in mechanism.force_elements.items():
         if element.frames is not None:
@@ -28,8 +28,8 @@ def place_forces(mechanism: Mechanism, plan: Plan, stops: Mapping[str, Stops]) -
 
 
 def place_frictions(plan: Plan) -> tuple[PlacedForce, ...]:
-    """The friction of joints, of the tree and of loops, as forces that are told and counted but do not act, because the
-    dynamics applies them."""
+    """Return the friction of joints, of the tree and of loops, as forces that are told and counted but do not act,
+    because the dynamics applies them."""
     places = [(plan.joint[i], plan.damping[own], plan.friction[own]) for i, own in _columns(plan)]
     places += [(loop.name, loop.damping, loop.friction) for loop in plan.loop_joints]
     placed = []
@@ -43,13 +43,13 @@ def place_frictions(plan: Plan) -> tuple[PlacedForce, ...]:
 
 
 def _columns(plan: Plan) -> list[tuple[int, slice]]:
-    """The velocity components of each node."""
+    """Return the velocity components of each node."""
     starts = zip(plan.v_start.tolist(), plan.v_size.tolist(), strict=True)
     return [(i, slice(start, start + size)) for i, (start, size) in enumerate(starts) if i]
 
 
 def at_joint(plan: Plan, name: str, kind: ForceKind, joint: str) -> list[PlacedForce]:
-    """A force at a joint of the tree or of a loop; nothing for other joints."""
+    """Return a force at a joint of the tree or of a loop; nothing for other joints."""
     assert isinstance(kind, JointForce)
     if joint in plan.joint:
         i = plan.joint.index(joint)
@@ -62,7 +62,7 @@ def at_joint(plan: Plan, name: str, kind: ForceKind, joint: str) -> list[PlacedF
 
 
 def applied_wrench(plan: Plan, frame: str, axes: str) -> PlacedForce:
-    """A wrench on a frame, in the axes of a frame, that is told from outside at every instant."""
+    """Return a wrench on a frame, in the axes of a frame, that is told from outside at every instant."""
     return _between(plan, frame, AppliedWrench(), axes, frame)
 
 

@@ -16,7 +16,7 @@ from catena.structure import Plan
 def prescribed_accelerations(
     mechanism: Mechanism, plan: Plan, prescribed: Mapping[str, Any]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Which velocity components are driven (nv,), and their accelerations (..., nv), zero elsewhere."""
+    """Return which velocity components are driven (nv,), and their accelerations (..., nv), zero elsewhere."""
     held = held_velocities(mechanism, plan, prescribed)
     for h in held:
         if h.node < 0:

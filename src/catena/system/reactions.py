@@ -43,7 +43,7 @@ class Reactions:
     def wrenches(
         self, problem: LoopProblem, solution: LoopSolution, outside: Mapping[str, np.ndarray]
     ) -> dict[str, np.ndarray]:
-        """{joint: wrench (*batch, 6)} for a solution; `outside` are wrenches (..., 6) by body or frame in node
+        """Return {joint: wrench (*batch, 6)} for a solution; `outside` are wrenches (..., 6) by body or frame in node
         frames."""
         X, multipliers = problem.motions.X, solution.multipliers
         need = self._needs(problem, solution.vdot, outside)[:, None]
@@ -59,7 +59,7 @@ class Reactions:
                 [_weighed(passed[name][states], middle[name], size) for name in alone], axis=-1
             )
             change = np.concatenate([_weighed(alone[name], middle[name], size) for name in alone], axis=-1)
-            z = -np.linalg.solve(change @ stacks.transposed(change), change @ stacks.transposed(given))
+            z = -_least_squares(change, given)
             for name in alone:
                 passed[name][states] += stacks.transposed(z) @ alone[name]
         return {
@@ -68,7 +68,7 @@ class Reactions:
         }
 
     def _needs(self, problem: LoopProblem, vdot: np.ndarray, outside: Mapping[str, np.ndarray]) -> np.ndarray:
-        """What the motion of each body takes beyond the wrenches from outside, (states, bodies, 6), in node
+        """Return what the motion of each body takes beyond the wrenches from outside, (states, bodies, 6), in node
         frames."""
         plan, motions = self.plan, problem.motions
         a = np.zeros((problem.states, plan.n, 6))
@@ -97,7 +97,7 @@ class Reactions:
     def _loop_wrenches(
         self, problem: LoopProblem, multipliers: np.ndarray, friction: bool
     ) -> list[np.ndarray]:
-        """The wrench (states, k, 6) of each loop at its frame C for multipliers (states, m, k)."""
+        """Return the wrench (states, k, 6) of each loop at its frame C for multipliers (states, m, k)."""
         result, at = [], 0
         for state, rubbed in zip(problem.loops, problem.friction_wrenches, strict=True):
             m = state.loop.constraints
@@ -109,8 +109,8 @@ class Reactions:
     def _pass_on(
         self, problem: LoopProblem, X: np.ndarray, need: np.ndarray, loops: Sequence[np.ndarray]
     ) -> dict[str, np.ndarray]:
-        """{joint: wrench (states, k, 6) on its described child in the frame of the child's node}, in the order of the
-        mechanism, given what bodies need (states, k, bodies, 6) and what loops pass at C."""
+        """Return {joint: wrench (states, k, 6) on its described child in the frame of the child's node}, in the order
+        of the mechanism, given what bodies need (states, k, bodies, 6) and what loops pass at C."""
         plan, joints, need = self.plan, self.mechanism.joints, need.copy()
         passed: dict[str, np.ndarray] = {}
         for state, wrench in zip(problem.loops, loops, strict=True):
@@ -145,9 +145,9 @@ class Reactions:
 def from_lanes(
     mechanism: Mechanism, plan: Plan, wrench: np.ndarray, X: np.ndarray, loops: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """{joint: wrench (..., 6)} in the order of the mechanism, from the wrenches (..., n, 6) on nodes through their tree
-    joints, the transforms (..., n, 12) from the nodes' parents, and those of loops on their children, in node
-    frames."""
+    """Return {joint: wrench (..., 6)} in the order of the mechanism, from the wrenches (..., n, 6) on nodes through
+    their tree joints, the transforms (..., n, 12) from the nodes' parents, and those of loops on their children, in
+    node frames."""
     found = dict(loops)
     for i in range(1, plan.n):
         name = plan.joint[i]
@@ -169,7 +169,7 @@ def from_lanes(
 
 
 def _inertia(mechanism: Mechanism, plan: Plan, name: str) -> np.ndarray:
-    """The inertia of a body in the frame of its node, (6, 6)."""
+    """Return the inertia of a body in the frame of its node, (6, 6)."""
     if name == GROUND:
         return np.zeros((6, 6))
     body = mechanism.bodies[name]
@@ -178,7 +178,7 @@ def _inertia(mechanism: Mechanism, plan: Plan, name: str) -> np.ndarray:
 
 
 def _weld_order(mechanism: Mechanism, plan: Plan, names: Sequence[str]) -> list[Weld]:
-    """The welds that hold the bodies of a node together, leaves first."""
+    """Return the welds that hold the bodies of a node together, leaves first."""
     if len(names) == 1:
         return []
     moving = {*plan.joints, *plan.loops}
@@ -206,7 +206,7 @@ def _side(plan: Plan, body: str, at: Pose) -> tuple[int, Pose]:
 
 
 def _in_joint_frame(mechanism: Mechanism, plan: Plan, name: str, wrench: np.ndarray) -> np.ndarray:
-    """A wrench (..., 6) in the frame of the child's node, moved to the child-side joint frame."""
+    """Return a wrench (..., 6) in the frame of the child's node, moved to the child-side joint frame."""
     joint = mechanism.joints[name]
     _, pose = _side(plan, joint.child, joint.in_child)
     moment = wrench[..., :3] - np.cross(pose.p, wrench[..., 3:])
@@ -214,7 +214,7 @@ def _in_joint_frame(mechanism: Mechanism, plan: Plan, name: str, wrench: np.ndar
 
 
 def _middle(mechanism: Mechanism, problem: LoopProblem, name: str) -> np.ndarray:
-    """The point between the two frames of a joint, (states, 3), in the frame of the child's node."""
+    """Return the point between the two frames of a joint, (states, 3), in the frame of the child's node."""
     plan, joint = problem.plan, mechanism.joints[name]
     (child, at_child), (parent, at_parent) = (
         _side(plan, joint.child, joint.in_child),
@@ -237,13 +237,21 @@ def _middle(mechanism: Mechanism, problem: LoopProblem, name: str) -> np.ndarray
 
 
 def _weighed(wrench: np.ndarray, middle: np.ndarray, length: float) -> np.ndarray:
-    """Wrenches (states, k, 6) as they count for size: moment about the middle by length, and force."""
+    """Return wrenches (states, k, 6) as they count for size: moment about the middle by length, and force."""
     moment = wrench[..., :3] - np.cross(middle[:, None], wrench[..., 3:])
     return np.concatenate([moment / length, wrench[..., 3:]], axis=-1)
 
 
+def _least_squares(change: np.ndarray, given: np.ndarray) -> np.ndarray:
+    """Return the smallest z (states, d, 1) for which z^T change (states, d, n) is nearest to given (states, 1, n),
+    each row of change measured by its own size."""
+    size = np.linalg.norm(change, axis=-1, keepdims=True)
+    size = np.where(size > 0.0, size, 1.0)
+    return stacks.transposed(np.linalg.pinv(change / size, rcond=1e-10)) @ stacks.transposed(given) / size
+
+
 def _some(problem: LoopProblem, states: np.ndarray) -> LoopProblem:
-    """The same problem for some of its states."""
+    """Return a loop problem with only some of its states."""
     if len(states) == problem.states:
         return problem
     pick = [None if x is None else x[states] for x in (problem.tau, problem.f_ext, problem.a_base)]

@@ -55,15 +55,16 @@ class Responder:
         self._residuals: dict[tuple[Any, ...], Residual] = {}
 
     def residual(self, names: Sequence[str], acting: bool, outside: Sequence[str]) -> "Residual":
-        """The residual with these parameters, with or without the forces of the mechanism."""
+        """Return the residual with these parameters, with or without the forces of the mechanism."""
         from catena.equations.residual import Residual
 
         acting = acting and not self._system.elements.is_empty
-        key = (tuple(names), acting, tuple(outside))
+        plan = self._system.effective_plan
+        key = (tuple(names), acting, tuple(outside), plan)
         if key not in self._residuals:
             mechanism, stops = self._system.mechanism, self._system.elements.stops if acting else {}
             self._residuals[key] = Residual(
-                mechanism, self._system.plan, names,
+                mechanism, plan, names,
                 (lambda plan: place_forces(mechanism, plan, stops)) if acting else None, outside,
             )  # fmt: skip
         return self._residuals[key]
@@ -72,10 +73,10 @@ class Responder:
         self, q: Any, v: Any, tau: Any = None, names: Sequence[str] = (), acting: bool = True,
         f_ext: Any = None, a_base: Any = None,
     ) -> tuple[Response, tuple[int, ...]]:  # fmt: skip
-        """The response at q (..., nq), v (..., nv), tau (..., nv), and the batch shape. `acting` says whether the
-        forces of the mechanism act; f_ext (..., 6 n) are wrenches on nodes."""
+        """Return the response at q (..., nq), v (..., nv), tau (..., nv), and the batch shape. `acting` says whether
+        the forces of the mechanism act; f_ext (..., 6 n) are wrenches on nodes."""
         s = self._system
-        evaluator = s._evaluator
+        evaluator = s.evaluator
         evaluator.check_current()
         given = {
             "q": evaluator.checked(kinematics.rate, "q", q), "v": evaluator.checked(kinematics.rate, "qd", v),
@@ -87,6 +88,7 @@ class Responder:
         }
         batch = arrays.batch_shape(given | outside)
         rows = {n: arrays.rows(x, batch) for n, x in (given | outside).items()}
+        s.settle(rows["q"])
         residual = self.residual(names, acting, tuple(outside))
         problem, vdot = self._accelerated(rows, acting)
         rows["vdot"] = vdot
@@ -94,7 +96,7 @@ class Responder:
         solver = _Solver(problem)
         multipliers = solver.multipliers(values["free"] - rows["tau"])
         found = residual.derivatives(rows, multipliers)
-        nothing = np.zeros((len(vdot), s.plan.total_constraints, s.nv))
+        nothing = np.zeros((len(vdot), problem.plan.total_constraints, s.nv))
         by_parameter = {
             p.name: solver.change(-found[f"R1:{p.name}"], -found[f"R2:{p.name}"]) for p in residual.parameters
         }
@@ -107,9 +109,9 @@ class Responder:
     def forces_by_parameters(
         self, q: Any, v: Any, vdot: Any, names: Sequence[str], acting: bool
     ) -> tuple[dict[str, np.ndarray], tuple[int, ...]]:
-        """The derivatives {name: (states, nv, entries)} of the tree's joint forces by parameters, and the batch
-        shape."""
-        evaluator = self._system._evaluator
+        """Return the derivatives {name: (states, nv, entries)} of the tree's joint forces by parameters, and the
+        batch shape."""
+        evaluator = self._system.evaluator
         evaluator.check_current()
         given = {
             "q": evaluator.checked(kinematics.rate, "q", q), "v": evaluator.checked(kinematics.rate, "qd", v),
@@ -119,11 +121,11 @@ class Responder:
         batch = arrays.batch_shape(given)
         rows = {n: arrays.rows(x, batch) for n, x in given.items()}
         residual = self.residual(names, acting, ())
-        found = residual.derivatives(rows, np.zeros((len(rows["q"]), self._system.plan.total_constraints)))
+        found = residual.derivatives(rows, np.zeros((len(rows["q"]), residual.plan.total_constraints)))
         return {p.name: found[f"R1:{p.name}"] for p in residual.parameters}, batch
 
     def _accelerated(self, rows: Mapping[str, np.ndarray], acting: bool) -> tuple[LoopProblem, np.ndarray]:
-        """The loops at these states, and the accelerations."""
+        """Return the loops at these states, and the accelerations."""
         from catena.system import closed_chains
 
         s, plan = self._system, self._system.plan
@@ -135,12 +137,12 @@ class Responder:
             f_ext = np.zeros((len(q), 6 * plan.n)) if f_ext is None else f_ext.copy()
             on_nodes = s._outside(wrenches, None)["f_ext"] if wrenches else 0.0
             f_ext = f_ext + on_nodes
-        problem = LoopProblem(s._evaluator, q, v, tau, f_ext, rows.get("a_base"))
+        problem = LoopProblem(s.evaluator, q, v, tau, f_ext, rows.get("a_base"))
         if closed_chains.is_closed(plan):
             return problem, closed_chains.solve(problem, "auto").vdot
         inputs = {"q": q, "qd": v, "tau": tau, "f_ext": f_ext, "a_base": rows.get("a_base")}
         s._require_tree("forward dynamics")
-        return problem, s._evaluator.evaluate(dynamics.articulated_body, inputs)["qdd"]
+        return problem, s.evaluator.evaluate(dynamics.articulated_body, inputs)["qdd"]
 
 
 class _Solver:
@@ -154,13 +156,13 @@ class _Solver:
         self._inverse = np.where(kept, 1.0 / np.where(kept, sigma, 1.0), 0.0)
 
     def multipliers(self, force: np.ndarray) -> np.ndarray:
-        """The smallest multipliers (states, m), in the scale of the constraints, with J^T lambda = force."""
+        """Return the smallest multipliers (states, m), in the scale of the constraints, with J^T lambda = force."""
         along = apply(self._Vt, solve_lower(self._L, force))
         return apply(self._U, self._inverse * along) / self._problem.scale
 
     def change(self, force: np.ndarray, opening: np.ndarray) -> np.ndarray:
-        """dvdot (states, nv, k) for H dvdot - J^T dlambda = force (states, nv, k) and J dvdot = opening (states, m,
-        k)."""
+        """Return dvdot (states, nv, k) for H dvdot - J^T dlambda = force (states, nv, k) and J dvdot = opening
+        (states, m, k)."""
         free = divide_lower(self._L, force)
         blocked = self._Vt * self._kept[..., None]
         scaled = opening / self._problem.scale[..., None]

@@ -12,6 +12,7 @@ from catena.mechanism.validation import known
 from catena.structure import Plan
 from catena.system import closed_chains
 from catena.system.evaluation import Evaluator
+from catena.system.settling import Settling
 from catena.system.system import System
 
 _NO_WRENCH = frozenset({"f_ext", "a_base"})
@@ -34,7 +35,7 @@ class SpecialisedEvaluator(Evaluator):
         lanes: int | None = None,
         forces: tuple[PlacedForce, ...] = (),
     ) -> Program:
-        """The specialised program where there is one by now, else the general one."""
+        """Return the specialised program where there is one by now, else the general one."""
         if algorithm.name in self._chosen and frame is None and lanes is None:
             found = self._special.program(algorithm, absent)
             if found is not None:
@@ -46,39 +47,41 @@ class SpecialisedSystem(System):
     """A system with the same names and answers as the one it was made from by `System.specialise`. Calls never wait:
     the general code serves until the specialised one has been made."""
 
-    def __init__(self, mechanism: Mechanism, plan: Plan, names: tuple[str, ...]) -> None:
-        super().__init__(mechanism, plan.root, plan.cut)
-        wanted = _usual(self.plan)
+    def __init__(self, mechanism: Mechanism, plan: Plan, settling: Settling, names: tuple[str, ...]) -> None:
+        super().__init__(mechanism, plan.root, plan.cut, settling.accuracy)
+        self._settling.take_over(settling)
+        used = self.effective_plan
+        wanted = _usual(used)
         for name in names:
             known("calculation that can be specialised", name, wanted, repr(mechanism.name))
         chosen = [wanted[name] for name in dict.fromkeys(names)]
-        self._special = Specialiser(self.plan, self._forget_shortest)
+        self._special = Specialiser(used, self._forget_shortest)
         algorithms = frozenset(algorithm.name for algorithm, _ in chosen)
-        self._evaluator = SpecialisedEvaluator(mechanism, self.plan, self._special, algorithms)
+        self._settling.effective = SpecialisedEvaluator(mechanism, used, self._special, algorithms)
         for algorithm, absent in chosen:
             self._special.program(algorithm, absent)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until what was asked for is specialised; False if it is not after `timeout` seconds."""
+        """Wait until what was asked for is specialised, and return whether it is after `timeout` seconds."""
         return self._special.wait(timeout)
 
     @property
     def is_ready(self) -> bool:
-        """Whether everything that was asked for is specialised."""
+        """Return whether everything that was asked for is specialised."""
         return self._special.wait(0.0)
 
     @property
     def seconds(self) -> dict[str, float]:
-        """How long each algorithm took to specialise, unrolling and compiling, when that was done."""
+        """Return how long each algorithm took to specialise, unrolling and compiling, when that was done."""
         return dict(self._special.seconds)
 
     def _forget_shortest(self) -> None:
-        """Single states find the new program when they are computed next."""
+        """Forget the shortest ways, so that single states find the new program when they are computed next."""
         self._forward = self._inverse = None
 
 
 def _usual(plan: Plan) -> dict[str, tuple[Algorithm, frozenset[str]]]:
-    """The calculations that can be specialised: their algorithm, and the inputs that are usually absent."""
+    """Return the calculations that can be specialised: their algorithm, and the inputs that are usually absent."""
     closed = closed_chains.is_closed(plan)
     forward: Any = loop_elimination(columns_for(plan)) if closed else dynamics.articulated_body
     return {

@@ -42,12 +42,12 @@ class Equilibrium:
 
     @property
     def stable(self) -> bool:
-        """Whether the mechanism comes back, or stays near, when it is pushed a little."""
+        """Return whether the mechanism comes back, or stays near, when it is pushed a little."""
         return self.stability == "stable"
 
 
 def equilibrium(system: "System", guess: np.ndarray, tau: np.ndarray, seek: str) -> Equilibrium:
-    """The equilibrium near a guess; `seek` is "any" or "stable"."""
+    """Return the equilibrium near a guess; `seek` is "any" or "stable"."""
     if seek not in ("any", "stable"):
         raise StateError(f"seek is {shown(seek)}; choose 'any' or 'stable'.")
     q = system.project(guess, held=[]) if system.loops else guess
@@ -75,13 +75,14 @@ class _Rest:
     def __init__(self, system: "System", q: np.ndarray, tau: np.ndarray) -> None:
         self.system, self.q, self.tau = system, q, tau
         rest = np.zeros((1, system.nv))
-        problem = motion_problem(system._evaluator, q[None])
+        system.settle(q)
+        problem = motion_problem(system.evaluator, q[None])
         L = problem.equations[0][0]
         U, sigma, Vt = np.linalg.svd(problem.scaled[0])
         kept = effective(sigma, problem.tolerance)[..., :] if sigma.size else sigma.astype(bool)
         rank = int(np.count_nonzero(kept))
         self.N = divide_upper(L, Vt[rank:].T)
-        residual = system._responder.residual((), True, ())
+        residual = system.responder.residual((), True, ())
         rows = {"q": q[None], "v": rest, "vdot": rest}
         force = residual.values(rows)["free"][0] - tau
         along = Vt[:rank] @ np.linalg.solve(L, force)
@@ -97,7 +98,7 @@ class _Rest:
         self.unbalanced = float(np.linalg.norm(self.g) / size) if size > 0.0 else 0.0
 
     def next(self, seek: str) -> np.ndarray:
-        """The next configuration."""
+        """Return the configuration (nq,) that a step of Newton's method, or one downhill, leads to."""
         if seek == "any":
             step = -np.linalg.pinv(self.K, rcond=NEUTRAL) @ self.g
         else:
@@ -121,7 +122,7 @@ class _Rest:
         return float(self.system.potential_energy(q) + self.system.element_energy(q))
 
     def told(self, steps: int) -> Equilibrium:
-        """The result."""
+        """Return the equilibrium that was found."""
         stiffness = np.sort(np.linalg.eigvals(self.K).real)
         size = max(np.max(np.abs(stiffness), initial=0.0), self.typical)
         if np.any(stiffness < -NEUTRAL * size):
@@ -132,7 +133,7 @@ class _Rest:
 
 
 def checked_guess(system: "System", guess: Any) -> np.ndarray:
-    """One configuration (nq,) to begin from; neutral and closed if None."""
+    """Return one configuration (nq,) to begin from; neutral and closed if None."""
     if guess is None:
         return system.assemble() if system.loops else system.neutral()
     q = np.asarray(guess, dtype=float)

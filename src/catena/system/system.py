@@ -5,42 +5,53 @@ that are written when first needed. Arrays carry leading batch dimensions everyw
 (nq,).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena import dynamics, kinematics
 from catena.dynamics.closed.diagnosis import Diagnosis, diagnose
 from catena.dynamics.closed.hybrid import hybrid
-from catena.dynamics.closed.problem import RANK_TOLERANCE, LoopProblem, LoopSolution
+from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.dynamics.closed.tip_contact import ContactSolution, TipContact, tip_contacts
 from catena.dynamics.structurally_recursive import structurally_recursive
 from catena.errors import SingularDynamicsError, StateError, UnknownNameError
 from catena.forces import PlacedForce
 from catena.given import is_one_of, shown
+from catena.hooks import hook
 from catena.kernels import Algorithm, Program, plain
 from catena.kinematics.closure import loop_state
+from catena.kinematics.near_redundancy import ACCURACY
 from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.structure import Plan, plan
-from catena.system import arrays, closed_chains, closing, derivatives, wrenches
+from catena.system import arrays, closed_chains, derivatives, loop_closure, wrenches
+from catena.system.actuation import warn_of_idle_actuators
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
-from catena.system.inertia_check import require_inertia
+from catena.system.inertia_check import lacking_inertia
 from catena.system.inertial_parameters import by_bodies, inertial_parameters
 from catena.system.linearisation import Linearisation, linearise
 from catena.system.prescribed import prescribed_accelerations, require_agreement
 from catena.system.reactions import Reactions
 from catena.system.response import Responder
+from catena.system.settling import Settling
 from catena.system.statics import Equilibrium, checked_guess, equilibrium
 from catena.system.vibration import Modes, modes, require_rest
 
 if TYPE_CHECKING:
     from catena.equations import Equations
     from catena.system.specialised import SpecialisedSystem
+    from catena.view.live.view import View
 
+# Values of joints by name: None leaves a joint, or an entry of it, free.
+Given = Mapping[str, ArrayLike | Sequence[float | None] | None]
 _NOTHING: frozenset[str] = frozenset()
 _NO_WRENCH = frozenset({"f_ext", "a_base"})
 
@@ -48,29 +59,36 @@ _NO_WRENCH = frozenset({"f_ext", "a_base"})
 class System:
     """A mechanism planned as a tree with loops, ready to compute with. Made by `Mechanism.system()`."""
 
-    def __init__(self, mechanism: Mechanism, root: str | None = None, cut: Iterable[str] = ()) -> None:
-        self._begin(mechanism, plan(mechanism, root=root, cut=cut))
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        root: str | None = None,
+        cut: Iterable[str] = (),
+        accuracy: float = ACCURACY,
+    ) -> None:
+        self._begin(mechanism, plan(mechanism, root=root, cut=cut), accuracy)
+        warn_of_idle_actuators(mechanism, self._plan, stacklevel=3)
 
-    def _begin(self, mechanism: Mechanism, made: Plan) -> None:
+    def _begin(self, mechanism: Mechanism, made: Plan, accuracy: float) -> None:
         self._mechanism = mechanism
         self._plan = made
-        self._evaluator = Evaluator(mechanism, self._plan)
+        self._settling = Settling(Evaluator(mechanism, made), made.neutral(), accuracy)
         self._nodes = {name: i for i, name in enumerate(self._plan.joint) if name}
         self._revision = self._plan.revision
         self._forward: Callable[..., np.ndarray | None] | None = None
         self._inverse: Callable[..., np.ndarray | None] | None = None
-        self._has_inertia = False
-        self._sound_drives: set[bytes] = set()
+        self._drives: dict[bytes, bool] = {}
         self._closed = closed_chains.is_closed(self._plan)
         self._reactions: Reactions | None = None
         self._elements: Elements | None = None
-        self._responder = Responder(self)
+        self.responder = Responder(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What a copy or a pickle is made of: the mechanism, and the plan where it cannot be made again because the
-        mechanism was edited since. Programs are built when the copy first needs them."""
+        """Return what a copy or a pickle is made of: the mechanism, and the plan where it cannot be made again
+        because the mechanism was edited since. Programs are built when the copy first needs them."""
         made = None if self._mechanism.revision == self._revision else self._plan
-        return _restored, (self._mechanism, self._plan.root, self._plan.cut, made)
+        accuracy = self._settling.accuracy
+        return _restored, (self._mechanism, self._plan.root, self._plan.cut, accuracy, made)
 
     def __repr__(self) -> str:
         loops = f", loops {list(self.loops)}" if self.loops else ""
@@ -82,75 +100,93 @@ class System:
 
     @property
     def mechanism(self) -> Mechanism:
-        """The mechanism that was planned."""
+        """Return the mechanism that was planned."""
         return self._mechanism
 
     @property
     def plan(self) -> Plan:
-        """The plan: nodes, tree, loops and constants as flat arrays."""
+        """Return the plan: nodes, tree, loops and constants as flat arrays."""
         return self._plan
 
     @property
+    def effective_plan(self) -> Plan:
+        """Return the plan that is computed with: `plan`, but loops leave out what is redundant up to the accuracy of
+        the model where that was found."""
+        self.settle()
+        return self._settling.effective.plan
+
+    def settle(self, q: ArrayLike | None = None) -> bool:
+        """Look whether constraints are redundant up to the accuracy of the model, at q (..., nq) or in the neutral
+        configuration, unless that has been done; return whether other constraints count than before.
+
+        Everything that computes with loops does so first, and a CatenaWarning tells what was found.
+        """
+        changed = self._settling.look(q)
+        if changed:
+            self._forward = None
+        return changed
+
+    @property
+    def evaluator(self) -> Evaluator:
+        """Return what runs single algorithms, such as those of `catena.dynamics`, on the plan that is computed with."""
+        return self._settling.effective
+
+    @property
     def nq(self) -> int:
-        """The number of coordinates."""
+        """Return the number of coordinates."""
         return self._plan.nq
 
     @property
     def nv(self) -> int:
-        """The number of velocity components."""
+        """Return the number of velocity components."""
         return self._plan.nv
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """The joints of the tree, in the order of the coordinates."""
+        """Return the joints of the tree, in the order of the coordinates."""
         return self._plan.joints
 
     @property
     def loops(self) -> tuple[str, ...]:
-        """The joints that the tree leaves out."""
+        """Return the joints that the tree leaves out."""
         return self._plan.loops
 
     def slice_q(self, joint: str) -> slice:
-        """Where a tree joint's coordinates are in q."""
+        """Return where a tree joint's coordinates are in q."""
         i = self._node(joint)
         return slice(int(self._plan.q_start[i]), int(self._plan.q_start[i] + self._plan.q_size[i]))
 
     def slice_v(self, joint: str) -> slice:
-        """Where a tree joint's components are in v, tau and accelerations."""
+        """Return where a tree joint's components are in v, tau and accelerations."""
         i = self._node(joint)
         return slice(int(self._plan.v_start[i]), int(self._plan.v_start[i] + self._plan.v_size[i]))
 
     def neutral(self) -> np.ndarray:
-        """The coordinates at which every joint's motion is the identity, shape (nq,)."""
-        q = np.zeros(self.nq)
-        for i in range(1, self._plan.n):
-            kind = self._plan.kind[i]
-            assert kind is not None
-            q[self._plan.q_start[i] : self._plan.q_start[i] + self._plan.q_size[i]] = kind.neutral()
-        return q
+        """Return the coordinates at which every joint's motion is the identity, shape (nq,)."""
+        return self._plan.neutral()
 
     # Coordinates.
 
-    def integrate(self, q: Any, v: Any, dt: Any = 1.0) -> np.ndarray:
-        """q (+) v dt: the configuration reached with constant joint velocities v after dt. `dt` may have the
+    def integrate(self, q: ArrayLike, v: ArrayLike, dt: ArrayLike = 1.0) -> np.ndarray:
+        """Return q (+) v dt: the configuration reached with constant joint velocities v after dt. `dt` may have the
         batch shape."""
-        v = self._evaluator.checked(kinematics.integrate, "qd", v)
-        dt = arrays.as_column("dt", dt)
+        v = self.evaluator.checked(kinematics.integrate, "qd", v)
+        dt = arrays.as_column("dt", dt, "a step must take a finite time")
         arrays.batch_shape({"v": v, "dt": dt})
         return self._run(kinematics.integrate, q=q, qd=v * dt)["q_next"]
 
-    def difference(self, q0: Any, q1: Any) -> np.ndarray:
-        """The v with integrate(q0, v, 1) = q1, shape (..., nv)."""
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
+        """Return the v with integrate(q0, v, 1) = q1, shape (..., nv)."""
         return self._run(kinematics.difference, q=q0, q_next=q1)["step"]
 
-    def rate(self, q: Any, v: Any) -> np.ndarray:
-        """dq/dt, shape (..., nq)."""
+    def rate(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
+        """Return dq/dt, shape (..., nq)."""
         return self._run(kinematics.rate, q=q, qd=v)["rate"]
 
     # Kinematics.
 
-    def pose(self, q: Any, frame: str) -> Pose | np.ndarray:
-        """The pose of a frame or body in ground: a `Pose` for one state, homogeneous matrices (..., 4, 4) for
+    def pose(self, q: ArrayLike, frame: str) -> Pose | np.ndarray:
+        """Return the pose of a frame or body in ground: a `Pose` for one state, homogeneous matrices (..., 4, 4) for
         a batch."""
         X = self._run(kinematics.frame_pose, self._frame(frame), q=q)["pose_of_frame"]
         matrices = _homogeneous(X)
@@ -158,61 +194,63 @@ class System:
             return Pose(p=matrices[:3, 3], R=matrices[:3, :3])
         return matrices
 
-    def body_poses(self, q: Any) -> dict[str, np.ndarray]:
-        """The poses of all bodies and frames in ground, {name: (..., 4, 4)}."""
+    def body_poses(self, q: ArrayLike) -> dict[str, np.ndarray]:
+        """Return the poses of all bodies and frames in ground, {name: (..., 4, 4)}."""
         nodes = _homogeneous(self._run(kinematics.body_poses, q=q)["pose"])
         nodes[..., 0, :, :] = np.eye(4)
         return {name: nodes[..., i, :, :] @ pose.matrix() for name, (i, pose) in self._plan.body_pose.items()}
 
-    def twist(self, q: Any, v: Any, frame: str) -> np.ndarray:
-        """The twist [angular; linear] of a frame in its own axes at its origin, shape (..., 6)."""
+    def twist(self, q: ArrayLike, v: ArrayLike, frame: str) -> np.ndarray:
+        """Return the twist [angular; linear] of a frame in its own axes at its origin, shape (..., 6)."""
         return self._run(kinematics.frame_twist, self._frame(frame), q=q, qd=v)["twist"]
 
-    def jacobian(self, q: Any, frame: str) -> np.ndarray:
-        """The Jacobian J of a frame, shape (..., 6, nv): twist = J v, in the frame's own axes at its
+    def jacobian(self, q: ArrayLike, frame: str) -> np.ndarray:
+        """Return the Jacobian J of a frame, shape (..., 6, nv): twist = J v, in the frame's own axes at its
         origin."""
         return self._run(kinematics.jacobian, self._frame(frame), q=q)["J"]
 
-    def joint_position(self, q: Any, joint: str) -> np.ndarray:
-        """The coordinates of any joint, shape (..., nq of the joint): a slice of q for a joint of the tree, and for a
-        loop joint those of the configuration nearest to where its two sides are."""
-        q = self._evaluator.checked(kinematics.rate, "q", q)
+    def joint_position(self, q: ArrayLike, joint: str) -> np.ndarray:
+        """Return the coordinates of any joint, shape (..., nq of the joint): a slice of q for a joint of the tree,
+        and for a loop joint those of the configuration nearest to where its two sides are."""
+        q = self.evaluator.checked(kinematics.rate, "q", q)
         if not is_one_of(joint, self.loops):
             return q[..., self.slice_q(joint)].copy()
-        self._evaluator.check_current()
-        return loop_state(self._evaluator, joint, q).q
+        self.evaluator.check_current()
+        return loop_state(self._settling.described, joint, q).q
 
-    def joint_velocity(self, q: Any, v: Any, joint: str) -> np.ndarray:
-        """The velocities of any joint, shape (..., nv of the joint), of the tree or of a loop."""
-        v = self._evaluator.checked(kinematics.rate, "qd", v)
+    def joint_velocity(self, q: ArrayLike, v: ArrayLike, joint: str) -> np.ndarray:
+        """Return the velocities of any joint, shape (..., nv of the joint), of the tree or of a loop."""
+        v = self.evaluator.checked(kinematics.rate, "qd", v)
         if not is_one_of(joint, self.loops):
             return v[..., self.slice_v(joint)].copy()
-        self._evaluator.check_current()
-        q = self._evaluator.checked(kinematics.rate, "q", q)
-        return loop_state(self._evaluator, joint, q, v).v
+        self.evaluator.check_current()
+        q = self.evaluator.checked(kinematics.rate, "q", q)
+        return loop_state(self._settling.described, joint, q, v).v
 
-    def bias_acceleration(self, q: Any, v: Any, frame: str) -> np.ndarray:
-        """Jdot v, shape (..., 6): the derivative of the frame's twist when vdot is zero."""
+    def bias_acceleration(self, q: ArrayLike, v: ArrayLike, frame: str) -> np.ndarray:
+        """Return Jdot v, shape (..., 6): the derivative of the frame's twist when vdot is zero."""
         return self._run(kinematics.frame_bias_acceleration, self._frame(frame), q=q, qd=v)["acceleration"]
 
     # Loops.
 
     def assemble(
-        self, given: Mapping[str, Any] | None = None, guess: Any = None, slack: float = 1e-5
+        self, given: Given | None = None, guess: ArrayLike | None = None, slack: float = 1e-5
     ) -> np.ndarray:
-        """The coordinates, shape (..., nq), that close all loops and hold what is given.
+        """Return the coordinates, shape (..., nq), that close all loops and hold what is given.
 
         `given` maps joints, of the tree or of loops, to coordinates (..., nq of the joint), or to a number where there
         is one; None leaves a coordinate free. The branch is that of `guess` (the neutral configuration unless given).
         If the given values over-determine the loops by no more than `slack` [m or rad] they move by the least
         amount that closes them; otherwise a LoopError tells what is left of each loop.
         """
-        start = self.neutral() if guess is None else self._evaluator.checked(kinematics.integrate, "q", guess)
-        self._evaluator.check_positions("guess", start)
-        return closing.assemble(self._evaluator, given, start, slack)
+        start = self.neutral() if guess is None else self.evaluator.checked(kinematics.integrate, "q", guess)
+        self.evaluator.check_positions("guess", start)
+        self.settle()
+        q = loop_closure.assemble(self.evaluator, given, start, slack)
+        return loop_closure.assemble(self.evaluator, given, start, slack) if self.settle(q) else q
 
-    def velocity(self, q: Any, given: Mapping[str, Any], slack: float = 1e-5) -> np.ndarray:
-        """The velocity, shape (..., nv), of the closed mechanism in which joints move as given.
+    def velocity(self, q: ArrayLike, given: Given, slack: float = 1e-5) -> np.ndarray:
+        """Return the velocity, shape (..., nv), of the closed mechanism in which joints move as given.
 
         Joints on no loop that are not named stand still. Of the others the loops tell some; where they leave a choice,
         it is the velocity of least kinetic energy. A simulation and the command line complete an initial velocity so.
@@ -220,69 +258,103 @@ class System:
         `given` maps joints, of the tree or of loops, to velocities (..., nv of the joint), or to a number where there
         is one; None is a component that is not given. `slack` is that of `assemble`, for opening velocities.
         """
-        q = self._evaluator.checked(kinematics.integrate, "q", q)
-        self._evaluator.check_positions("q", q)
-        return closing.velocity(self._evaluator, q, given, slack)
+        q = self.evaluator.checked(kinematics.integrate, "q", q)
+        self.evaluator.check_positions("q", q)
+        self.settle(q)
+        return loop_closure.velocity(self.evaluator, q, given, slack)
 
-    def closure(self, q: Any, v: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """The position errors [rad or m] and velocity errors of the loops, each of shape (..., constraints), loop
-        after loop in the order of `loops`; zero when closed, and at rest when v is None."""
-        return closing.closure(self._evaluator, q, v)
+    def closure(self, q: ArrayLike, v: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the position errors [rad or m] and velocity errors of the loops, each of shape (..., constraints),
+        loop after loop in the order of `loops`; zero when closed, and at rest when v is None.
 
-    def project(self, q: Any, v: Any = None, held: Sequence[str] | None = None) -> Any:
-        """The closed state nearest to q (..., nq) and v (..., nv), computed in lanes: q alone when v is None, else
-        (q, v). For states that drifted off their loops; a LoopError tells when they are too far open.
+        What is redundant up to the accuracy of the model counts for nothing here; `diagnose` tells by how much it is
+        open.
+        """
+        self.settle()
+        if self._settling.found is None:
+            return loop_closure.closure(self.evaluator, q, v)
+        q = self.evaluator.checked(kinematics.integrate, "q", q)
+        rates = None if v is None else self.evaluator.checked(kinematics.integrate, "qd", v)
+        return self._settling.kept_errors(q, rates)
+
+    @overload
+    def project(self, q: ArrayLike, v: None = None, held: Sequence[str] | None = None) -> np.ndarray: ...
+
+    @overload
+    def project(
+        self, q: ArrayLike, v: ArrayLike, held: Sequence[str] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]: ...
+
+    def project(
+        self, q: ArrayLike, v: ArrayLike | None = None, held: Sequence[str] | None = None
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """Return the closed state nearest to q (..., nq) and v (..., nv), computed in lanes: q alone when v is None,
+        else (q, v). For states that drifted off their loops; a LoopError tells when they are too far open.
 
         The joints of the tree in `held` stay as they are. With `held`, be it empty, loops of any rank are closed,
         next to singular configurations too; that takes longer.
         """
+        self.settle()
         if held is None:
-            near, rates = closing.project(self._evaluator, q, v)
+            near, rates = loop_closure.project(self.evaluator, q, v)
         else:
             names = arrays.as_list("held", held, str, "joints")
             components = [k for joint in names for k in range(self.nv)[self.slice_v(joint)]]
-            near, rates = closing.project_holding(self._evaluator, q, v, np.array(components, dtype=int))
-        return near if v is None else (near, rates)
+            near, rates = loop_closure.project_holding(self.evaluator, q, v, np.array(components, dtype=int))
+        return near if rates is None else (near, rates)
 
-    def correction(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The least changes (..., nv) of position and velocity, in the sense of kinetic energy, that close the loops to
-        first order: J dq = -(position error), J dv = -(velocity error)."""
-        return closing.correction(self._evaluator, q, v)
+    def correction(self, q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least changes (..., nv) of position and velocity, in the sense of kinetic energy, that close the
+        loops to first order: J dq = -(position error), J dv = -(velocity error)."""
+        self.settle()
+        return loop_closure.correction(self.evaluator, q, v)
 
-    def pulled(self, q: Any, v: Any, stiffness: float, damping: float) -> np.ndarray:
-        """The part of the accelerations (states, nv) that forces at the loops have, which pull them together:
+    def pulled(self, q: ArrayLike, v: ArrayLike, stiffness: float, damping: float) -> np.ndarray:
+        """Return the part of the accelerations (states, nv) that forces at the loops have, which pull them together:
         -stiffness times the position errors and -damping times the velocity errors of `closure`, along the
         constraints. q is (states, nq) and v (states, nv)."""
         _, q, v = self._states(q, v)
         stiffness = arrays.as_number("stiffness", stiffness, "a stiffness")
-        return closing.pulled(
-            self._evaluator, q, v, stiffness, arrays.as_number("damping", damping, "a damping")
+        self.settle()
+        return loop_closure.pulled(
+            self.evaluator, q, v, stiffness, arrays.as_number("damping", damping, "a damping")
         )
 
-    def closure_jacobian(self, q: Any) -> np.ndarray:
-        """The Jacobian J (..., constraints, nv) of the loops: J v is the velocity error of `closure`."""
+    def closure_jacobian(self, q: ArrayLike) -> np.ndarray:
+        """Return the Jacobian J (..., constraints, nv) of the loops: J v is the velocity error of `closure`."""
+        self.settle()
+        if self._settling.found is not None:
+            rows = np.asarray(q, dtype=np.float64)[..., None, :]
+            return np.swapaxes(self.closure(rows, np.eye(self.nv))[1], -1, -2)
         problem = self._loop_problem(q, np.zeros(self.nv), None, None, None)
         return problem.J.reshape(*problem.batch, self._plan.total_constraints, self.nv)
 
-    def diagnose(self, q: Any, tolerance: float = RANK_TOLERANCE) -> Diagnosis:
-        """Mobility, rank, redundant constraints and singularity at one configuration q (nq,), as data; print it for
-        a report. Singular values below `tolerance` of the largest count as zero."""
-        q = self._evaluator.checked(kinematics.integrate, "q", q)
+    def diagnose(self, q: ArrayLike, tolerance: float | None = None) -> Diagnosis:
+        """Return mobility, rank, redundant constraints and singularity at one configuration q (nq,), as data; print
+        it for a report.
+
+        What counts is what is computed with: constraints that are redundant up to the accuracy of the model do not.
+        With a `tolerance` all do whose singular values are above that part of the largest.
+        """
+        q = self.evaluator.checked(kinematics.integrate, "q", q)
         if q.ndim != 1:
             raise StateError(
                 f"diagnose looks at one configuration, but q has shape {q.shape}: give shape ({self.nq},)."
             )
-        self._evaluator.check_current()
-        self._evaluator.check_positions("q", q)
-        tolerance = arrays.as_number("tolerance", tolerance, "a part of the largest singular value")
-        return diagnose(self._evaluator, self._mechanism, q, tolerance)
+        self.evaluator.check_current()
+        self.evaluator.check_positions("q", q)
+        if tolerance is not None:
+            tolerance = arrays.as_number("tolerance", tolerance, "a part of the largest singular value")
+            return diagnose(self._settling.described, self._mechanism, q, tolerance)
+        self.settle(q)
+        return diagnose(self._settling.described, self._mechanism, q, effective=self.evaluator)
 
     def contact_dynamics(
-        self, q: Any, v: Any, tau: Any, contacts: Sequence[TipContact],
-        f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None,
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None, contacts: Sequence[TipContact],
+        f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
     ) -> ContactSolution:  # fmt: skip
-        """Accelerations and contact forces with the tips of chains in contact with supports of known motion; the
-        loops of the mechanism are respected. A contact holds in both directions: whether it should let go is for
+        """Return accelerations and contact forces with the tips of chains in contact with supports of known motion;
+        the loops of the mechanism are respected. A contact holds in both directions: whether it should let go is for
         the caller to decide by its force."""
         contacts = arrays.as_list("contacts", contacts, TipContact, "TipContact")
         for contact in contacts:
@@ -292,18 +364,20 @@ class System:
     # Dynamics.
 
     def forward_dynamics(
-        self, q: Any, v: Any, tau: Any = None, method: str = "auto",
-        f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None, member: str | None = None,
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, method: str = "auto",
+        f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
+        member: str | None = None,
     ) -> np.ndarray:  # fmt: skip
-        """The accelerations vdot, shape (..., nv).
+        """Return the accelerations vdot, shape (..., nv).
 
-        `tau` is what the actuators give (none if None), `f_ext` maps bodies or frames to wrenches [moment;
-        force] in their own axes at their origin, `base_acceleration` is a prescribed acceleration [angular;
-        linear] of the ground. Friction is taken off. `method` for trees: "articulated_body" (O(N), what "auto"
-        takes) or "composite_body" (H^-1 (tau - bias)). With loops, which are respected: "elimination" (compiled, what
-        "auto" takes, with "kkt" for states that it cannot certify), "kkt", "absolute", "joint_multipliers", "minimal"
-        or "reference_member" (the body called `member`, or the best one); they agree, whatever the rank of the
-        constraints. Trees may be computed by these as well.
+        `tau` are generalised forces (none if None): what the actuators give, and at joints without one whatever is
+        given. `f_ext` maps bodies or frames to wrenches [moment; force] in their own axes at their origin,
+        `base_acceleration` is a prescribed acceleration [angular; linear] of the ground. Friction is taken off.
+        `method` for trees: "articulated_body" (O(N), what "auto" takes) or "composite_body" (H^-1 (tau - bias)). With
+        loops, which are respected: "elimination" (compiled, what "auto" takes, with "kkt" for states that it cannot
+        certify), "kkt", "absolute", "joint_multipliers", "minimal" or "reference_member" (the body called `member`, or
+        the best one); they agree, whatever the rank of the constraints. Trees may be computed by these as well, and
+        are by "kkt" where massless bodies leave articulated bodies without inertia.
         """
         if type(method) is not str:
             raise StateError(f"method is {shown(method)}; give a word, such as 'auto'.")
@@ -315,10 +389,17 @@ class System:
                 if result is not None:
                     return result
         if self._closed or method in closed_chains.FORMULATIONS:
-            problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
-            return closed_chains.forward(problem, method, member)
+            quick = method in ("auto", "elimination")
+            problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, look=not quick)
+            solution = closed_chains.solve(problem, method, member)
+            if len(solution.handed_over) and self.settle(problem.q[solution.handed_over]):
+                problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
+                solution = closed_chains.solve(problem, method, member)
+            return solution.vdot.reshape(*problem.batch, self.nv)
         if member is not None:
             raise StateError(f"member is {shown(member)}, but only the method reference_member has one.")
+        if method == "auto" and self._lacking_inertia is not None:
+            return self._by_singular_values(self._loop_problem(q, v, tau, f_ext, base_acceleration))
         self._require_tree("forward dynamics")
         given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
         if method in ("auto", "articulated_body"):
@@ -328,7 +409,7 @@ class System:
             bias = self._run(dynamics.newton_euler, **given)["tau"]
             H = self.mass_matrix(q)
             given_force = (
-                0.0 if tau is None else self._evaluator.checked(dynamics.articulated_body, "tau", tau)
+                0.0 if tau is None else self.evaluator.checked(dynamics.articulated_body, "tau", tau)
             )
             return np.linalg.solve(H, (given_force - bias)[..., None])[..., 0]
         raise StateError(
@@ -336,16 +417,21 @@ class System:
         )
 
     def inverse_dynamics(
-        self, q: Any, v: Any, vdot: Any, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        vdot: ArrayLike,
+        f_ext: Mapping[str, ArrayLike] | None = None,
+        base_acceleration: ArrayLike | None = None,
     ) -> np.ndarray:
-        """The joint forces tau, shape (..., nv), that produce the accelerations `vdot`; friction included.
+        """Return the joint forces tau, shape (..., nv), that produce the accelerations `vdot`; friction included.
 
         With loops they are the forces of the actuated joints of the tree, the smallest where there are many; a
         LoopError tells when vdot would open a loop or the actuators cannot produce it.
         """
         if self._closed:
             problem = self._loop_problem(q, v, None, f_ext, base_acceleration, vdot)
-            motion = self._evaluator.checked(dynamics.newton_euler, "qdd", vdot)
+            motion = self.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
             rows = np.broadcast_to(motion, (*problem.batch, self.nv)).reshape(-1, self.nv)
             return closed_chains.inverse(problem, rows).reshape(*problem.batch, self.nv)
         if f_ext is None and base_acceleration is None:
@@ -360,10 +446,11 @@ class System:
         return self._run(dynamics.newton_euler, q=q, qd=v, qdd=vdot, **outside)["tau"]
 
     def hybrid_dynamics(
-        self, q: Any, v: Any, tau: Any, prescribed: Mapping[str, Any],
-        f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None,
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None, prescribed: Given,
+        f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-        """The accelerations vdot and the joint forces, each (..., nv), with some joint accelerations prescribed.
+        """Return the accelerations vdot and the joint forces, each (..., nv), with some joint accelerations
+        prescribed.
 
         `prescribed` maps joints of the tree to accelerations (..., nv of the joint), or to a number where there is one;
         None leaves a component free. `tau` (none if None) acts at free joints; at prescribed ones the result has the
@@ -371,65 +458,67 @@ class System:
         respected: a LoopError tells when what is prescribed contradicts them.
         """
         driven, given = prescribed_accelerations(self._mechanism, self._plan, prescribed)
-        if self._closed:
+        if self._closed or self._lacking_inertia_beside(driven):
             problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, given)
             rows = np.broadcast_to(given, (*problem.batch, self.nv)).reshape(-1, self.nv)
-            solution = hybrid(problem, driven, rows)
-            require_agreement(self._plan, solution, list(prescribed))
+            with self._naming_what_lacks_inertia():
+                solution = hybrid(problem, driven, rows)
+            require_agreement(problem.plan, solution, list(prescribed))
             shape = (*problem.batch, self.nv)
             return solution.vdot.reshape(shape), solution.tau.reshape(shape)
-        self._evaluator.check_current()
-        if driven.tobytes() not in self._sound_drives:
-            require_inertia(self._plan, driven)
-            self._sound_drives.add(driven.tobytes())
         outside = self._outside(f_ext, base_acceleration)
-        inputs = {"q": q, "qd": v, "tau": tau, "driven": driven.astype(np.float64), "qdd_given": given}
-        result = self._run(dynamics.hybrid_dynamics, **inputs, **outside)
+        driving = {"driven": driven.astype(np.float64), "qdd_given": given}
+        result = self._run(dynamics.hybrid_dynamics, None, q=q, qd=v, tau=tau, **driving, **outside)
         return result["qdd"], result["drive"]
 
     def bias_force(
-        self, q: Any, v: Any, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        f_ext: Mapping[str, ArrayLike] | None = None,
+        base_acceleration: ArrayLike | None = None,
     ) -> np.ndarray:
-        """The joint forces, shape (..., nv), at which nothing accelerates: Coriolis, centrifugal, gravity and
+        """Return the joint forces, shape (..., nv), at which nothing accelerates: Coriolis, centrifugal, gravity and
         friction forces."""
         outside = self._outside(f_ext, base_acceleration)
         return self._run(dynamics.newton_euler, q=q, qd=v, qdd=None, **outside)["tau"]
 
-    def mass_matrix(self, q: Any, method: str = "composite_body") -> np.ndarray:
-        """The joint-space inertia H of the tree, shape (..., nv, nv). `method`: "composite_body" or
+    def mass_matrix(self, q: ArrayLike, method: str = "composite_body") -> np.ndarray:
+        """Return the joint-space inertia H of the tree, shape (..., nv, nv). `method`: "composite_body" or
         "structurally_recursive"."""
         if is_one_of(method, ("composite_body",)):
             return self._run(dynamics.composite_body, q=q)["H"]
         if is_one_of(method, ("structurally_recursive",)):
-            q = self._evaluator.checked(kinematics.rate, "q", q)
-            self._evaluator.check_current()
+            q = self.evaluator.checked(kinematics.rate, "q", q)
+            self.evaluator.check_current()
             return structurally_recursive(self._plan, lambda frame: self.jacobian(q, frame), q.shape[:-1])
         raise StateError(
             f"There is no mass matrix method {shown(method)}; choose composite_body or structurally_recursive."
         )
 
-    def operational_space(self, q: Any, frame: str) -> tuple[np.ndarray, np.ndarray]:
-        """Lambda^-1 (..., 6, 6) and Omega = H^-1 J^T (..., nv, 6) of a frame, in its own axes at its
+    def operational_space(self, q: ArrayLike, frame: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return Lambda^-1 (..., 6, 6) and Omega = H^-1 J^T (..., nv, 6) of a frame, in its own axes at its
         origin. With loops Omega is what a unit wrench accelerates the closed mechanism by."""
-        if self._closed:
+        if self._closed or self._lacking_inertia is not None:
             problem = self._loop_problem(q, np.zeros(self.nv), None, None, None)
             J = self._run(kinematics.jacobian, self._frame(frame), q=problem.q)["J"]
-            return closed_chains.operational_space(problem, J)
-        self._require_tree("operational-space inertia")
+            with self._naming_what_lacks_inertia():
+                return closed_chains.operational_space(problem, J)
+        self.evaluator.check_current()
         result = self._run(dynamics.operational_space, self._frame(frame), q=q)
         columns = result["Lambda_inv"]
         return np.swapaxes(columns.reshape(*columns.shape[:-1], 6, 6), -1, -2), result["Omega"]
 
     def reactions(
         self,
-        q: Any,
-        v: Any,
-        tau: Any = None,
-        f_ext: Mapping[str, Any] | None = None,
-        base_acceleration: Any = None,
-        vdot: Any = None,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike | None = None,
+        f_ext: Mapping[str, ArrayLike] | None = None,
+        base_acceleration: ArrayLike | None = None,
+        vdot: ArrayLike | None = None,
     ) -> dict[str, np.ndarray]:
-        """The whole wrench [moment; force] that each joint passes to its child, {joint: (..., 6)}, at the
+        """Return the whole wrench [moment; force] that each joint passes to its child, {joint: (..., 6)}, at the
         child-side joint frame's origin in its axes; the child is the one `add_joint` named.
 
         All joints are there, of the tree, of loops and between welded bodies. Where redundant constraints leave the
@@ -440,7 +529,8 @@ class System:
         if self._reactions is None:
             self._reactions = Reactions(self._mechanism, self._plan)
         known_motion = vdot is not None and not self._closed
-        if not self._reactions.welds and not known_motion:
+        found = self._settling.found
+        if not self._reactions.welds and not known_motion and found is None:
             unique = closed_chains.unique_wrenches(problem, self._mechanism)
             if unique is not None:
                 return unique
@@ -448,10 +538,13 @@ class System:
             # Redundant constraints need a rank-revealing solution anyway, and its multipliers belong to the same
             # constraint spaces and friction as the wrenches.
             solution = closed_chains.solve(problem, "kkt")
+            if found is not None:
+                # What the loops leave out is redundant, and takes its part of the reactions as such.
+                problem, solution = self._settling.as_described(problem, solution)
         else:
             if not known_motion:
                 vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
-            vdot = self._evaluator.checked(dynamics.newton_euler, "qdd", vdot)
+            vdot = self.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
             rows = np.broadcast_to(vdot, (*problem.batch, self.nv)).reshape(problem.states, self.nv)
             solution = LoopSolution(
                 rows, np.zeros((problem.states, 0)), np.zeros(problem.states, dtype=np.int64)
@@ -459,21 +552,21 @@ class System:
         outside = {} if f_ext is None else wrenches.in_node_frames(self._plan, f_ext, self._frame)
         return self._reactions.wrenches(problem, solution, outside)
 
-    def kinetic_energy(self, q: Any, v: Any) -> np.ndarray:
-        """The kinetic energy, shape (...)."""
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
+        """Return the kinetic energy, shape (...)."""
         return self._run(dynamics.kinetic_energy, q=q, qd=v)["T"][..., 0]
 
-    def potential_energy(self, q: Any) -> np.ndarray:
-        """The potential energy of gravity, shape (...), zero with the centre of mass at the ground's
+    def potential_energy(self, q: ArrayLike) -> np.ndarray:
+        """Return the potential energy of gravity, shape (...), zero with the centre of mass at the ground's
         origin."""
         return self._run(dynamics.potential_energy, q=q)["V"][..., 0]
 
-    def momentum(self, q: Any, v: Any) -> np.ndarray:
-        """The total momentum [angular; linear], shape (..., 6), about the ground's origin in ground axes."""
+    def momentum(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
+        """Return the total momentum [angular; linear], shape (..., 6), about the ground's origin in ground axes."""
         return self._run(dynamics.momentum, q=q, qd=v)["h"]
 
-    def center_of_mass(self, q: Any) -> np.ndarray:
-        """The centre of mass in ground, shape (..., 3)."""
+    def center_of_mass(self, q: ArrayLike) -> np.ndarray:
+        """Return the centre of mass in ground, shape (..., 3)."""
         inertia = self._run(dynamics.total_inertia, q=q)["Ic"]
         if self._plan.inertia[1:, 0].sum() == 0.0:
             raise SingularDynamicsError(
@@ -484,11 +577,11 @@ class System:
     # Derivatives.
 
     def forward_dynamics_derivatives(
-        self, q: Any, v: Any, tau: Any = None, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None,
-        out: Any = None,
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, f_ext: Mapping[str, ArrayLike] | None = None,
+        base_acceleration: ArrayLike | None = None, out: Sequence[np.ndarray] | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
-        """vdot of `forward_dynamics` by q, by v and by tau, each of shape (..., nv, nv): entry (i, k) is the derivative
-        of vdot[i] by a step q (+) e_k, by v[k], by tau[k].
+        """Return vdot of `forward_dynamics` by q, by v and by tau, each of shape (..., nv, nv): entry (i, k) is the
+        derivative of vdot[i] by a step q (+) e_k, by v[k], by tau[k].
 
         With loops they are those of the closed mechanism, for changes of q and v together that keep the loops closed in
         position and velocity. Where constraints are not redundant they are also those of each argument by itself.
@@ -500,65 +593,71 @@ class System:
             return derivatives.of_closed_dynamics(self, given, out)
         vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
         given.pop("tau")
-        return derivatives.of_forward_dynamics(self._evaluator, {**given, "qdd": vdot}, out)
+        return derivatives.of_forward_dynamics(self.evaluator, {**given, "qdd": vdot}, out)
 
     def inverse_dynamics_derivatives(
-        self, q: Any, v: Any, vdot: Any, f_ext: Mapping[str, Any] | None = None, base_acceleration: Any = None,
-        out: Any = None,
+        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, f_ext: Mapping[str, ArrayLike] | None = None,
+        base_acceleration: ArrayLike | None = None, out: Sequence[np.ndarray] | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
-        """The joint forces tau = H vdot + bias of the tree by q, by v and by vdot (which is H), each of shape (..., nv,
-        nv): entry (i, k) is the derivative of tau[i] by a step q (+) e_k, by v[k], by vdot[k]. Loops take no part.
-        `out` is that of `forward_dynamics_derivatives`."""
+        """Return the joint forces tau = H vdot + bias of the tree by q, by v and by vdot (which is H), each of shape
+        (..., nv, nv): entry (i, k) is the derivative of tau[i] by a step q (+) e_k, by v[k], by vdot[k]. Loops take
+        no part. `out` is that of `forward_dynamics_derivatives`."""
         given = {"q": q, "qd": v, "qdd": vdot, **self._outside(f_ext, base_acceleration)}
-        return derivatives.of_inverse_dynamics(self._evaluator, given, out)
+        return derivatives.of_inverse_dynamics(self.evaluator, given, out)
 
-    def regressor(self, q: Any, v: Any, vdot: Any, base_acceleration: Any = None) -> np.ndarray:
-        """The inertial regressor Y, shape (..., nv, 10 b), of the b moving bodies: inverse dynamics of the tree without
-        friction is Y @ inertial_parameters()."""
+    def regressor(
+        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, base_acceleration: ArrayLike | None = None
+    ) -> np.ndarray:
+        """Return the inertial regressor Y, shape (..., nv, 10 b), of the b moving bodies: inverse dynamics of the
+        tree without friction is Y @ inertial_parameters()."""
         inputs = {"q": q, "qd": v, "qdd": vdot, "a_base": base_acceleration}
-        Y = self._run(dynamics.inertial_regressor, **inputs)["Y"]
+        Y = self._run(dynamics.inertial_regressor, None, **inputs)["Y"]
         return by_bodies(self._mechanism, self._plan, Y)
 
     def inertial_parameters(self) -> np.ndarray:
-        """The inertial numbers, shape (10 b,), of the b bodies that are not welded to ground, in the order in
-        which they
-        were added: mass, mass times mass centre (3), and the inertia xx, xy, xz, yy, yz, zz about the body's origin."""
+        """Return the inertial numbers, shape (10 b,), of the b bodies that are not welded to ground, in the order in
+        which they were added: mass, mass times mass centre (3), and the inertia xx, xy, xz, yy, yz, zz about the
+        body's origin."""
         return inertial_parameters(self._mechanism, self._plan)
 
     def parameter_derivatives(
         self,
-        q: Any,
-        v: Any,
-        given: Any,
+        q: ArrayLike,
+        v: ArrayLike,
+        given: ArrayLike,
         names: Iterable[str],
         of: str = "forward_dynamics",
         elements: bool = False,
     ) -> dict[str, np.ndarray]:
-        """The derivatives {name: (..., nv, entries)} of vdot, with `given` for tau, by parameters of the mechanism;
-        with of="inverse_dynamics" those of the tree's joint forces, with `given` for vdot.
+        """Return the derivatives {name: (..., nv, entries)} of vdot, with `given` for tau, by parameters of the
+        mechanism; with of="inverse_dynamics" those of the tree's joint forces, with `given` for vdot.
 
         Names are those of `equations`: "load.mass", "crank.com.x", "elbow.damping", "gravity". Loops are respected. The
         mechanism's own forces act if `elements` says so.
         """
         wanted = arrays.as_list("names", names, str, "names of parameters")
         if is_one_of(of, ("forward_dynamics",)):
-            found, batch = self._responder.respond(q, v, given, wanted, acting=elements)
+            found, batch = self.responder.respond(q, v, given, wanted, acting=elements)
             changes = found.by_parameter
         elif is_one_of(of, ("inverse_dynamics",)):
-            changes, batch = self._responder.forces_by_parameters(q, v, given, wanted, elements)
+            changes, batch = self.responder.forces_by_parameters(q, v, given, wanted, elements)
         else:
             raise StateError(f"of is {shown(of)}; choose forward_dynamics or inverse_dynamics.")
         return {name: x.reshape(*batch, *x.shape[1:]) for name, x in changes.items()}
 
-    def linearise(self, q: Any, v: Any = None, tau: Any = None) -> Linearisation:
-        """The motion near one state q (nq,), v (nv,) (at rest if None) as x' = A x + B u in the independent components,
-        loops respected. The mechanism's own forces act, and tau (nv,) besides them."""
+    def linearise(
+        self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None
+    ) -> Linearisation:
+        """Return the motion near one state q (nq,), v (nv,) (at rest if None) as x' = A x + B u in the independent
+        components, loops respected. The mechanism's own forces act, and tau (nv,) besides them."""
         q, v = self._one_state(q, v)
         return linearise(self, q, v, tau)
 
-    def equilibrium(self, guess: Any = None, tau: Any = None, seek: str = "any") -> Equilibrium:
-        """Where the mechanism stays at rest under gravity, its own forces and constant joint forces tau (nv,), loops
-        closed; and whether it is stable.
+    def equilibrium(
+        self, guess: ArrayLike | None = None, tau: ArrayLike | None = None, seek: str = "any"
+    ) -> Equilibrium:
+        """Return where the mechanism stays at rest under gravity, its own forces and constant joint forces tau (nv,),
+        loops closed; and whether it is stable.
 
         `guess` (nq,) is where to begin, the neutral configuration if None. `seek` is "any" for the equilibrium that
         Newton's method comes to, or "stable" to go downhill. A SimulationError tells when none is found.
@@ -567,13 +666,13 @@ class System:
         given = (
             np.zeros(self.nv)
             if tau is None
-            else self._evaluator.checked(dynamics.articulated_body, "tau", tau)
+            else self.evaluator.checked(dynamics.articulated_body, "tau", tau)
         )
         return equilibrium(self, q, given, seek)
 
-    def modes(self, q: Any, tau: Any = None) -> Modes:
-        """The small vibrations about an equilibrium q (nq,): frequencies, damping ratios and shapes, loops respected.
-        The mechanism's own forces act, and constant joint forces tau (nv,)."""
+    def modes(self, q: ArrayLike, tau: ArrayLike | None = None) -> Modes:
+        """Return the small vibrations about an equilibrium q (nq,): frequencies, damping ratios and shapes, loops
+        respected. The mechanism's own forces act, and constant joint forces tau (nv,)."""
         q, v = self._one_state(q, None)
         linear = linearise(self, q, v, tau)
         require_rest(linear, self)
@@ -582,11 +681,11 @@ class System:
     # Equations.
 
     def equations(
-        self, name: str, symbols: Iterable[str] = (), frame: str | None = None, method: str = "auto", at: Any = None,
-        f_ext: Sequence[str] = (), base_acceleration: bool = False,
+        self, name: str, symbols: Iterable[str] = (), frame: str | None = None, method: str = "auto",
+        at: ArrayLike | None = None, f_ext: Sequence[str] = (), base_acceleration: bool = False,
     ) -> "Equations":  # fmt: skip
-        """The equations called `name` over the whole mechanism, unrolled from the code that runs: to call, read, count
-        and export.
+        """Return the equations called `name` over the whole mechanism, unrolled from the code that runs: to call,
+        read, count and export.
 
         `name` is one of forward_dynamics, inverse_dynamics, mass_matrix, bias_force, joint_coordinates,
         minimal_coordinates, closure, closure_jacobian, kinetic_energy, potential_energy, momentum, and of a `frame`
@@ -597,37 +696,40 @@ class System:
         """
         from catena.equations import Equations, derive
 
-        self._evaluator.check_current()
+        self.evaluator.check_current()
+        self.settle(at)
         unrolled, derivation = derive(
-            name, self._mechanism, self._evaluator, symbols, frame, method, at, f_ext, base_acceleration
+            name, self._mechanism, self.evaluator, symbols, frame, method, at, f_ext, base_acceleration
         )
         return Equations(name, self._plan, unrolled, derivation.symbolic.parameters)
 
     def specialise(self, *names: str) -> "SpecialisedSystem":
-        """A system of the same plan whose calculations `names` (forward_dynamics unless given; inverse_dynamics,
-        bias_force, mass_matrix) are compiled for this very mechanism: for millions of evaluations.
+        """Return a system of the same plan whose calculations `names` (forward_dynamics unless given;
+        inverse_dynamics, bias_force, mass_matrix) are compiled for this very mechanism: for millions of evaluations.
 
         Compiling goes on in the background, and the general code serves until it is done; what was compiled is kept on
         disk. `wait()` waits for it.
         """
         from catena.system.specialised import SpecialisedSystem
 
-        self._evaluator.check_current()
-        return SpecialisedSystem(self._mechanism, self._plan, names or ("forward_dynamics",))
+        self.evaluator.check_current()
+        names = names or ("forward_dynamics",)
+        return SpecialisedSystem(self._mechanism, self._plan, self._settling, names)
 
     # Springs, stops, wrenches and other forces of the mechanism.
 
     @property
     def elements(self) -> Elements:
-        """The springs, stops, wrenches and other forces of the mechanism on this plan."""
-        self._evaluator.check_current()
+        """Return the springs, stops, wrenches and other forces of the mechanism on this plan."""
+        self.evaluator.check_current()
         if self._elements is None:
-            self._elements = Elements(self._evaluator, self.neutral())
+            self.settle()
+            self._elements = Elements(self._settling)
         return self._elements
 
-    def element_forces(self, q: Any, v: Any) -> ElementForces:
-        """What springs, stops, wrenches and other forces do at q (..., nq) and v (..., nv): tau (..., nv) and f_ext
-        {body: (..., 6)}, as `forward_dynamics` takes them.
+    def element_forces(self, q: ArrayLike, v: ArrayLike) -> ElementForces:
+        """Return what springs, stops, wrenches and other forces do at q (..., nq) and v (..., nv): tau (..., nv) and
+        f_ext {body: (..., 6)}, as `forward_dynamics` takes them.
 
         A simulation applies them by itself; dynamics called with a given tau does not. A joint that closes a loop has
         its springs and stops among the wrenches, and its angles lie between -pi and pi.
@@ -638,14 +740,14 @@ class System:
             tau.reshape(*batch, self.nv), {body: w.reshape(*batch, 6) for body, w in f_ext.items()}
         )
 
-    def element_energy(self, q: Any) -> np.ndarray:
-        """The energy stored in springs, stops and other forces, shape (...)."""
+    def element_energy(self, q: ArrayLike) -> np.ndarray:
+        """Return the energy stored in springs, stops and other forces, shape (...)."""
         batch, q, _ = self._states(q, np.zeros(self.nv))
         return self.elements.energy(q).reshape(batch)
 
-    def force_outputs(self, q: Any, v: Any) -> dict[str, dict[str, np.ndarray]]:
-        """What is worth recording of every force of the mechanism at q (..., nq) and v (..., nv): {force: {output:
-        (...)}}.
+    def force_outputs(self, q: ArrayLike, v: ArrayLike) -> dict[str, dict[str, np.ndarray]]:
+        """Return what is worth recording of every force of the mechanism at q (..., nq) and v (..., nv): {force:
+        {output: (...)}}.
 
         Every force has its `power` [W] and, if it stores some, its `energy` [J]; the rest depends on its kind, such as
         length, rate and tension of a spring between points. The stops of a joint are called after it, "elbow.limits".
@@ -661,11 +763,23 @@ class System:
             found[force.name] = {name: x.reshape(batch) for name, x in own.items()}
         return found
 
-    def force_powers(self, q: Any, v: Any) -> dict[str, np.ndarray]:
-        """The power (...) of the forces of the mechanism by source, "friction" (of joints and dampers) and "wrenches",
-        without what comes out of the energy that they store."""
+    def force_powers(self, q: ArrayLike, v: ArrayLike) -> dict[str, np.ndarray]:
+        """Return the power (...) of the forces of the mechanism by source, "friction" (of joints and dampers) and
+        "wrenches", without what comes out of the energy that they store."""
         batch, q, v = self._states(q, v)
         return {source: x.reshape(batch) for source, x in self.elements.powers(q, v).items()}
+
+    # Looking at it.
+
+    def view(self, q: ArrayLike | None = None, **options: Any) -> "View":
+        """Show the mechanism at q (nq,), closed by default, in a browser or a notebook, where joints and bodies can be
+        moved while the loops follow. Returns the view; `show` opens it at once, `host` and `port` say where it is."""
+        return hook("view")(self, q, **options)
+
+    def save_drawing(self, path: str | os.PathLike[str], q: ArrayLike | None = None, **options: Any) -> None:
+        """Write a line drawing at q (nq,) as textbooks have them, with names: .svg, .pdf or .png, by the ending of the
+        path. `labels` is "joints", "bodies", "all" or None, `view` the elevation and azimuth of the eye [degrees]."""
+        hook("save_drawing")(self, path, q, **options)
 
     # The edge.
 
@@ -676,25 +790,28 @@ class System:
         lanes: int | None = None,
         forces: tuple[PlacedForce, ...] = (),
     ) -> Program:
-        """An algorithm on this plan, ready to run on arrays that are known to be good, with so many lanes (those of the
-        processor unless given) and with these forces, such as `elements.placed`."""
-        self._evaluator.check_current()
-        return self._evaluator.program(algorithm, absent, lanes=lanes, forces=forces)
+        """Return an algorithm on this plan, ready to run on arrays that are known to be good, with so many lanes
+        (those of the processor unless given) and with these forces, such as `elements.placed`."""
+        self.evaluator.check_current()
+        self.settle()
+        return self.evaluator.program(algorithm, absent, lanes=lanes, forces=forces)
 
     def _run(self, algorithm: Algorithm, frame: str | None = None, **inputs: Any) -> dict[str, np.ndarray]:
-        return self._evaluator.evaluate(algorithm, inputs, frame)
+        return self.evaluator.evaluate(algorithm, inputs, frame)
 
     def _shortest_forward(self) -> Callable[..., np.ndarray | None]:
-        """The shortest way to the accelerations of one ordinary state."""
+        """Return the shortest way to the accelerations of one ordinary state."""
         if self._closed:
-            return closed_chains.shortest(self._evaluator, _NO_WRENCH)
+            return closed_chains.shortest(self.evaluator, _NO_WRENCH)
+        if self._lacking_inertia is not None:
+            return lambda *rows: None
         return self._shortest(dynamics.articulated_body, "forward dynamics")
 
     def _shortest(self, algorithm: Algorithm, what: str) -> Callable[..., np.ndarray | None]:
-        """The function that computes one ordinary state the shortest way, and declines (None) everything
+        """Return the function that computes one ordinary state the shortest way, and declines (None) everything
         else."""
         self._require_tree(what)
-        return self._evaluator.shortest(algorithm, _NO_WRENCH)
+        return self.evaluator.shortest(algorithm, _NO_WRENCH)
 
     def _loop_problem(
         self,
@@ -704,27 +821,32 @@ class System:
         f_ext: Mapping[str, Any] | None,
         base_acceleration: Any,
         vdot: Any = None,
+        look: bool = True,
     ) -> LoopProblem:
-        """The equations of motion with loops at these states; vdot counts for the batch dimensions only."""
+        """Return the equations of motion with loops at these states; vdot counts for the batch dimensions only. With
+        `look`, what counts is settled first."""
         given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
-        return closed_chains.pose_problem(self._evaluator, given, vdot)
+        problem = closed_chains.pose_problem(self.evaluator, given, vdot)
+        if look and self.settle(problem.q):
+            problem = closed_chains.pose_problem(self.evaluator, given, vdot)
+        return problem
 
     def _outside(self, f_ext: Mapping[str, Any] | None, base_acceleration: Any) -> dict[str, Any]:
         forces = None if f_ext is None else wrenches.on_nodes(self._plan, f_ext, self._frame)
         return {"f_ext": forces, "a_base": base_acceleration}
 
     def _states(self, q: Any, v: Any) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
-        """The batch shape, and checked rows q (states, nq) and v (states, nv)."""
+        """Return the batch shape, and checked rows q (states, nq) and v (states, nv)."""
         given = {
-            name: self._evaluator.checked(kinematics.rate, key, x)
+            name: self.evaluator.checked(kinematics.rate, key, x)
             for name, key, x in (("q", "q", q), ("v", "qd", v))
         }
-        self._evaluator.check_positions("q", given["q"])
+        self.evaluator.check_positions("q", given["q"])
         batch = arrays.batch_shape(given)
         return batch, arrays.rows(given["q"], batch), arrays.rows(given["v"], batch)
 
     def _one_state(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
-        """One state, checked: q (nq,), and v (nv,), zero if None."""
+        """Return one state, checked: q (nq,), and v (nv,), zero if None."""
         given = np.zeros(self.nv) if v is None else v
         batch, _, _ = self._states(q, given)
         if batch:
@@ -747,15 +869,42 @@ class System:
         return known("body or frame", name, self._plan.body_pose, repr(self._mechanism.name))
 
     def _require_tree(self, what: str) -> None:
-        self._evaluator.check_current()
+        self.evaluator.check_current()
         # Inverse dynamics asks for forces, which massless bodies have too.
-        if not self._has_inertia and what != "inverse dynamics":
-            require_inertia(self._plan)
-            self._has_inertia = True
+        if what != "inverse dynamics" and self._lacking_inertia is not None:
+            raise SingularDynamicsError(self._lacking_inertia)
+
+    @cached_property
+    def _lacking_inertia(self) -> str | None:
+        """Return why articulated bodies do not exist in the neutral configuration, None where they do."""
+        return lacking_inertia(self._plan)
+
+    def _lacking_inertia_beside(self, driven: np.ndarray) -> bool:
+        """Return whether a joint that is not driven (nv,) moves no inertia in the neutral configuration."""
+        key = driven.tobytes()
+        if key not in self._drives:
+            self._drives[key] = lacking_inertia(self._plan, driven) is not None
+        return self._drives[key]
+
+    def _by_singular_values(self, problem: LoopProblem) -> np.ndarray:
+        """Return the accelerations (..., nv) of a tree in which some joint moves no inertia in the neutral
+        configuration; in another one it may."""
+        with self._naming_what_lacks_inertia():
+            return closed_chains.solve(problem, "kkt").vdot.reshape(*problem.batch, self.nv)
+
+    @contextmanager
+    def _naming_what_lacks_inertia(self) -> Iterator[None]:
+        """Let an error about singular dynamics name the joint of the tree that moves no inertia, where there is one."""
+        try:
+            yield
+        except SingularDynamicsError:
+            if self._lacking_inertia is None:
+                raise
+            raise SingularDynamicsError(self._lacking_inertia) from None
 
 
 def _homogeneous(X: np.ndarray) -> np.ndarray:
-    """Poses (..., 4, 4) from the entries of transforms (..., 12)."""
+    """Return poses (..., 4, 4) from the entries of transforms (..., 12)."""
     pose = np.zeros((*X.shape[:-1], 4, 4))
     pose[..., :3, :3] = np.swapaxes(X[..., :9].reshape(*X.shape[:-1], 3, 3), -1, -2)
     pose[..., :3, 3] = X[..., 9:]
@@ -763,8 +912,10 @@ def _homogeneous(X: np.ndarray) -> np.ndarray:
     return pose
 
 
-def _restored(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], made: Plan | None) -> System:
-    """A system from a pickle, or a copy of one."""
+def _restored(
+    mechanism: Mechanism, root: str | None, cut: tuple[str, ...], accuracy: float, made: Plan | None
+) -> System:
+    """Return a system made from a pickle, or a copy of one."""
     system = System.__new__(System)
-    system._begin(mechanism, plan(mechanism, root=root, cut=cut) if made is None else made)
+    system._begin(mechanism, plan(mechanism, root=root, cut=cut) if made is None else made, accuracy)
     return system

@@ -28,23 +28,23 @@ class Modes:
 
     @property
     def frequencies(self) -> np.ndarray:
-        """[rad/s], undamped."""
+        """Return the undamped angular frequencies [rad/s]."""
         return np.abs(self.eigenvalues)
 
     @property
     def hertz(self) -> np.ndarray:
-        """[1/s], undamped."""
+        """Return the undamped frequencies [1/s]."""
         return self.frequencies / (2.0 * np.pi)
 
     @property
     def damping_ratios(self) -> np.ndarray:
-        """-Re / |eigenvalue|, zero for an eigenvalue of zero."""
+        """Return the damping ratios -Re / |eigenvalue|, zero for an eigenvalue of zero."""
         size = self.frequencies
         return np.divide(-self.eigenvalues.real, size, out=np.zeros_like(size), where=size > 0.0) + 0.0
 
     def positions(self, mode: int, amplitude: float = 0.2, phases: Any = 0.0) -> np.ndarray:
-        """Configurations (..., nq) in which the mode swings, for phases (...) [rad]: q (+) amplitude Re(shape e^(i
-        phase)), with loops closed. The amplitude is that of the component that moves most."""
+        """Return the configurations (..., nq) in which the mode swings, for phases (...) [rad]: q (+) amplitude
+        Re(shape e^(i phase)), with loops closed. The amplitude is that of the component that moves most."""
         turn = np.exp(1j * np.asarray(phases, dtype=float))[..., None]
         q = self.system.integrate(self.q, amplitude * (self.shapes[:, mode] * turn).real)
         return self.system.project(q, held=[]) if self.system.loops else q
@@ -57,7 +57,7 @@ class Modes:
 
 
 def modes(system: "System", q: np.ndarray, linear: Linearisation) -> Modes:
-    """The modes of a linear system at rest."""
+    """Return the modes of a linear system at rest."""
     d = linear.A.shape[0] // 2
     K, C = -linear.A[d:, :d], -linear.A[d:, d:]
     if not np.any(C):
@@ -78,7 +78,7 @@ def modes(system: "System", q: np.ndarray, linear: Linearisation) -> Modes:
 
 
 def require_rest(linear: Linearisation, system: "System") -> None:
-    """Raise where the mechanism does not stay: shapes of a vibration belong to an equilibrium."""
+    """Raise a StateError where the mechanism does not stay at rest, because modes belong to an equilibrium."""
     scale = np.linalg.norm(system.mechanism.gravity)
     H = system.mass_matrix(system.neutral()) if system.nv else np.zeros((0, 0))
     size = scale * np.sqrt(np.trace(H)) if H.size else 0.0

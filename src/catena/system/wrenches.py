@@ -13,8 +13,8 @@ from catena.system import arrays
 def in_node_frames(
     plan: Plan, f_ext: Mapping[str, Any], known: Callable[[str], str]
 ) -> dict[str, np.ndarray]:
-    """{body or frame: wrench (..., 6)} at the origin and in the axes of the node that carries it, from wrenches in the
-    body's or frame's own axes at its origin."""
+    """Return {body or frame: wrench (..., 6)} at the origin and in the axes of the node that carries it, from
+    wrenches in the body's or frame's own axes at its origin."""
     if not isinstance(f_ext, Mapping):
         raise StateError(
             f"f_ext is a {type(f_ext).__name__}; give a mapping from bodies or frames to wrenches [moment; force]."
@@ -38,7 +38,7 @@ def in_node_frames(
 
 
 def on_nodes(plan: Plan, f_ext: Mapping[str, Any], known: Callable[[str], str]) -> np.ndarray:
-    """Wrenches on all nodes, shape (..., 6 n), from {body or frame: wrench (..., 6)} in the body's or frame's
+    """Return wrenches on all nodes, shape (..., 6 n), from {body or frame: wrench (..., 6)} in the body's or frame's
     own axes at its origin."""
     wrenches = in_node_frames(plan, f_ext, known)
     batch = arrays.batch_shape(wrenches) if wrenches else ()

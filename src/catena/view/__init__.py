@@ -2,7 +2,8 @@
 
 from catena.view.drawing import draw
 from catena.view.gantt import gantt
-from catena.view.scene import Part, Scene, scene
+from catena.view.picture import Picture
+from catena.view.scene import Part, Scene, Span, picture, scene
 from catena.view.structure_diagram import structure_diagram
 
-__all__ = ["Part", "Scene", "draw", "gantt", "scene", "structure_diagram"]
+__all__ = ["Part", "Picture", "Scene", "Span", "draw", "gantt", "picture", "scene", "structure_diagram"]

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from catena.errors import StateError
 from catena.system import System
 from catena.view import theme
+from catena.view.picture import Picture
 from catena.view.plotting import require_matplotlib
-from catena.view.scene import Scene, scene
+from catena.view.scene import picture as picture_at
 
 Floats = NDArray[np.float64]
 Labels = Literal["bodies", "joints", "all"] | bool | None
@@ -46,7 +47,7 @@ def draw(
     q = system.neutral() if q is None else np.asarray(q, dtype=np.float64)
     if q.shape != (system.nq,):
         raise StateError(f"draw shows one configuration: q has shape {q.shape}, give ({system.nq},).")
-    picture = scene(system, q, scale, view)
+    picture = picture_at(system, q, scale, view)
     if floor is None:
         floor = picture.has_gravity and not picture.camera.is_planar
 
@@ -83,7 +84,7 @@ def draw(
     return ax
 
 
-def _paint_solids(ax: Any, picture: Scene) -> None:
+def _paint_solids(ax: Any, picture: Picture) -> None:
     """All solids in one collection, so that near faces hide far ones whichever part they belong to."""
     from matplotlib.colors import to_rgb
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
@@ -109,7 +110,7 @@ def _shaded(base: Floats, polygons: list[Floats], light: Floats) -> Floats:
     return shade + (1.0 - shade) * 0.45 * np.maximum(0.0, brightness - 0.6) / 0.4
 
 
-def _paint_lines(ax: Any, picture: Scene) -> None:
+def _paint_lines(ax: Any, picture: Picture) -> None:
     from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
     styles = {"float": ("--", 1.1), "gap": (":", 1.6), "hatching": ("-", 0.9), "force": ("-", 1.3)}
@@ -125,7 +126,7 @@ def _paint_lines(ax: Any, picture: Scene) -> None:
             ax.add_collection3d(collection, autolim=False)
 
 
-def _paint_mass_centres(ax: Any, picture: Scene) -> None:
+def _paint_mass_centres(ax: Any, picture: Picture) -> None:
     """Quartered discs whose area grows with mass^(2/3), like the face of a ball of that mass.
 
     Those behind another part are hidden, and where two would cover each other the lighter one is left out.
@@ -153,7 +154,7 @@ def _paint_mass_centres(ax: Any, picture: Scene) -> None:
         artist.set_gid(gid)
 
 
-def _in_front(picture: Scene, bodies: list[str]) -> list[bool]:
+def _in_front(picture: Picture, bodies: list[str]) -> list[bool]:
     """Whether each body is the nearest thing to the eye where its mass centre is seen."""
     towards, right = picture.camera.towards, picture.camera.right
     axes = np.array([right, np.cross(towards, right), towards])
@@ -176,7 +177,7 @@ def _in_front(picture: Scene, bodies: list[str]) -> list[bool]:
     return seen
 
 
-def _apart(centres: Floats, sizes: Floats, picture: Scene) -> list[int]:
+def _apart(centres: Floats, sizes: Floats, picture: Picture) -> list[int]:
     """The indices of the centres (n, 3) that are seen apart from all kept before them."""
     camera = picture.camera
     upright = np.cross(camera.towards, camera.right)
@@ -188,7 +189,7 @@ def _apart(centres: Floats, sizes: Floats, picture: Scene) -> list[int]:
     return kept
 
 
-def _paint_floor(ax: Any, picture: Scene, points: Floats) -> Floats:
+def _paint_floor(ax: Any, picture: Picture, points: Floats) -> Floats:
     """A light disc below everything with the shadow of the mechanism on it; returns its rim (n, 3)."""
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 

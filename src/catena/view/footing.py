@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catena.view.sites import Site
-from catena.view.solids import Polygons, box, cylinder, frame_along, revolved
+from catena.view.solids import Solid, box, cylinder, frame_along, revolved
 
 Floats = NDArray[np.float64]
 
 
-def pedestal_or_pad(site: Site, up: Floats, child_centre: Floats, extent: float, r: float) -> Polygons:
+def pedestal_or_pad(site: Site, up: Floats, child_centre: Floats, extent: float, r: float) -> list[Solid]:
     """The footing under a joint to ground, or above it where the body hangs.
 
     A joint a little above the ground's origin stands on a pedestal that reaches down to that level.
@@ -23,10 +23,10 @@ def pedestal_or_pad(site: Site, up: Floats, child_centre: Floats, extent: float,
         foot = p - height * up
         heights = [0.0, 0.0, 0.8 * r, 0.8 * r, height - 0.4 * r, height - 0.4 * r]
         radii = [0.0, 3.4 * r, 3.4 * r, 2.2 * r, 1.6 * r, 0.0]
-        return revolved(foot, up, heights, radii)
+        return [revolved(foot, up, heights, radii)]
     side = 1.0 if hangs else -1.0
     pad = cylinder(p + side * 2.1 * r * up, up, 3.2 * r, 0.9 * r)
-    return pad + box(p + side * 1.0 * r * up, frame_along(up), (1.6 * r, 1.6 * r, 2.0 * r))
+    return [pad, box(p + side * 1.0 * r * up, frame_along(up), (1.6 * r, 1.6 * r, 2.0 * r))]
 
 
 def hatching(site: Site, up: Floats, across: Floats, child_centre: Floats, extent: float, r: float) -> Floats:

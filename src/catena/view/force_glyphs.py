@@ -19,21 +19,22 @@ ARROW = 14.0
 """The length of an arrow, in radii of bars."""
 
 
-def force_strokes(element: ForceElement, poses: Mapping[str, Floats], r: float) -> list[Floats]:
-    """The strokes (n, 3) of a force with bars of radius `r`, in ground; none for forces at joints."""
-    if element.frames is None or element.kind.drawn_as == "none":
+def arrow_strokes(element: ForceElement, poses: Mapping[str, Floats], r: float) -> list[Floats]:
+    """The strokes (n, 3) in ground of a force that is drawn as an arrow; none for others."""
+    if element.frames is None or element.kind.drawn_as != "arrow":
         return []
     a, b = (poses[name] for name in element.frames)
-    if element.kind.drawn_as == "arrow":
-        return _arrow(element.kind, a, b, r)
-    start, end = a[:3, 3], b[:3, 3]
+    return _arrow(element.kind, a, b, r)
+
+
+def span_strokes(form: str, start: Floats, end: Floats, r: float) -> list[Floats]:
+    """The strokes (n, 3) of a spring, damper or cable between two points, beside bars of radius `r`."""
     length = float(np.linalg.norm(end - start))
     if length < r:
         return []
-    shapes = {"spring": _coils, "damper": _piston, "bushing": _coils}
     along = (end - start) / length
     side = np.cross(along, np.eye(3)[int(np.argmin(np.abs(along)))])
-    shape = shapes.get(element.kind.drawn_as)
+    shape = {"coils": _coils, "damper": _piston}.get(form)
     if shape is None:
         return [np.array([start, end])]
     return [start + x[:, :1] * along + x[:, 1:] * side / np.linalg.norm(side) for x in shape(length, r)]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from catena.joints import Free, Revolute
 from catena.mechanism import Body, Mechanism
 from catena.view.sites import Site
-from catena.view.solids import Polygons, ball, cylinder, rounded_hull, tapered_bar
+from catena.view.solids import Solid, ball, cylinder, rounded_hull, tapered_bar
 
 Floats = NDArray[np.float64]
 
@@ -47,9 +47,9 @@ def distinct(points: Sequence[Floats], closest: float) -> list[Floats]:
 
 
 def body_outline(
-    body: Body, pose: Floats, points: Sequence[Floats], sites: Sequence[Site], r: float
-) -> Polygons:
-    """The polygons of a body: a bar of radius `r` between two joints, else a block with bars to its joints.
+    body: Body, pose: Floats, points: Sequence[Floats], sites: Sequence[Site], r: float, extent: float
+) -> list[Solid]:
+    """The solids of a body: a bar of radius `r` between two joints, else a block with bars to its joints.
 
     The block is the uniform box with the mass and inertia of the body, where that is of a likely size: so a
     rod has its full length, and a platform or torso its bulk. Otherwise it is the hull of what the body
@@ -64,33 +64,35 @@ def body_outline(
         if wheel:
             return wheel
     if len(ends) == 2 and len(holding) > 1 and _distance_to_bars(np.array(ends), centre) < 2.0 * r:
-        return tapered_bar(ends[0], ends[1], 1.1 * r, 0.85 * r)
+        return [tapered_bar(ends[0], ends[1], 1.1 * r, 0.85 * r)]
     if body.mass > 0.0 and (len(ends) < 2 or _distance_to_bars(np.array(ends), centre) > 1.5 * r):
         ends = distinct([*ends, centre], 0.8 * r)
-    block = _likely_box(body, pose, centre, ends, r)
+    block = _likely_box(body, pose, centre, ends, r, extent)
     if len(block):
-        faces = rounded_hull(block, 0.7 * r)
+        solids = [rounded_hull(block, 0.7 * r)]
         for end in ends:
             nearest = _nearest_in_box(end, block)
             if np.linalg.norm(end - nearest) > 1.2 * r:
-                faces += tapered_bar(nearest, end, r, 0.85 * r)
-        return faces
+                solids.append(tapered_bar(nearest, end, r, 0.85 * r))
+        return solids
     cloud = np.array(ends) if ends else np.array([centre])
     if len(cloud) == 1:
-        return ball(cloud[0], 2.2 * r)
+        return [ball(cloud[0], 2.2 * r)]
     spread = np.linalg.svd(cloud - cloud.mean(axis=0), compute_uv=False)
     if len(cloud) == 2 or spread[1] < 0.5 * r:
         far = int(np.argmax(np.linalg.norm(cloud - cloud[0], axis=1)))
         other = int(np.argmax(np.linalg.norm(cloud - cloud[far], axis=1)))
-        return tapered_bar(cloud[other], cloud[far], 1.1 * r, 0.85 * r)
-    return rounded_hull(cloud, 0.7 * r)
+        return [tapered_bar(cloud[other], cloud[far], 1.1 * r, 0.85 * r)]
+    return [rounded_hull(cloud, 0.7 * r)]
 
 
-def _likely_box(body: Body, pose: Floats, centre: Floats, ends: Sequence[Floats], r: float) -> Floats:
+def _likely_box(
+    body: Body, pose: Floats, centre: Floats, ends: Sequence[Floats], r: float, extent: float
+) -> Floats:
     """The corners (8, 3) of the uniform box with the mass and inertia of a body, drawn in by the rounding.
 
-    Nothing (0, 3) for a body without mass, and where the box is much larger than what the body carries, which
-    means that the inertia is not that of a solid of this size.
+    Nothing (0, 3) for a body without mass, and where the box is much larger than what the body carries or hides all
+    of it deep inside, which means that the inertia is not that of a solid of this size.
     """
     none = np.zeros((0, 3))
     if body.mass == 0.0:
@@ -99,7 +101,16 @@ def _likely_box(body: Body, pose: Floats, centre: Floats, ends: Sequence[Floats]
     squared = 6.0 * (moments.sum() - 2.0 * moments) / body.mass
     size = np.sqrt(np.maximum(squared, 0.0))
     span = float(np.linalg.norm(np.ptp(np.array(ends), axis=0))) if len(ends) > 1 else 0.0
-    if span > 0.0 and np.linalg.norm(size) > 3.0 * span or not np.any(size > r):
+    # A body that carries nothing away from its mass centre has only the whole mechanism to be compared with.
+    largest = 3.0 * span if span > 0.0 else 1.5 * extent
+    if np.linalg.norm(size) > largest or not np.any(size > r):
+        return none
+    inside = 0.5 * size - np.abs((np.array(ends).reshape(-1, 3) - centre) @ (pose[:3, :3] @ axes))
+    # The mass centre itself may be one of the points, and is always inside.
+    deep = np.all(inside > 3.0 * r, axis=1) & (
+        np.linalg.norm(np.array(ends).reshape(-1, 3) - centre, axis=1) > r
+    )
+    if len(ends) > 1 and np.sum(deep) > 1:
         return none
     half = np.maximum(0.5 * size - 0.7 * r, 0.0)
     signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)
@@ -127,7 +138,7 @@ def _distance_to_bars(points: Floats, p: Floats) -> float:
     return nearest
 
 
-def _wheel(body: Body, pose: Floats, centre: Floats, hinge: Floats, axis: Floats, r: float) -> Polygons:
+def _wheel(body: Body, pose: Floats, centre: Floats, hinge: Floats, axis: Floats, r: float) -> list[Solid]:
     """A uniform disc with the mass and inertia of the body, if that is flat and spins about its own axis."""
     away = centre - hinge
     if body.mass == 0.0 or np.linalg.norm(away - axis * (away @ axis)) > 0.5 * r:
@@ -139,4 +150,4 @@ def _wheel(body: Body, pose: Floats, centre: Floats, hinge: Floats, axis: Floats
     thickness = float(np.sqrt(max(12.0 * (across - 0.5 * along) / body.mass, 0.0)))
     if radius < 2.0 * r or thickness > radius:
         return []
-    return cylinder(centre, axis, radius, max(thickness, 0.6 * r))
+    return [cylinder(centre, axis, radius, max(thickness, 0.6 * r))]

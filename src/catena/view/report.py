@@ -26,6 +26,8 @@ from catena.simulation.audit import Audit
 from catena.system import System
 from catena.view import theme
 from catena.view.drawing import draw
+from catena.view.movie import movie
+from catena.view.player.page import POLICY, fragment, styles
 from catena.view.plots.figure import figure_of
 from catena.view.plots.panels import PANELS, AnyPanel, PathPanel, default_panels
 from catena.view.plotting import require_matplotlib
@@ -67,6 +69,7 @@ def page(run: Trajectory, title: str | None = None) -> str:
     parts = [
         f"<header><h1>{escape(name)}</h1><p>{_summary(run)}</p>{_verdict(audit)}</header>",
         _section("Audit", _audit_table(audit)),
+        _section("Animation", _animation(run)),
         _section("Motion", _figures(run, panels)),
         _section("Events", _events(run)) if run.events or run.ended else "",
         _section("Mechanism", _mechanism(run)),
@@ -74,12 +77,19 @@ def page(run: Trajectory, title: str | None = None) -> str:
         f"<footer>Written by Catena{_version()}.</footer>",
     ]
     body = "\n".join(part for part in parts if part)
+    policy = POLICY.format(talk="'none'")
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{escape(name)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+        f"<title>{escape(name)}</title>\n<style>{STYLE}</style>\n{styles()}\n</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
+
+
+def _animation(run: Trajectory) -> str:
+    """The motion in space, to be played; plots are in a section of their own."""
+    return f'<div class="player">{fragment(movie(run, plots=False), "player")}</div>'
 
 
 def _summary(run: Trajectory) -> str:
@@ -348,6 +358,8 @@ header .verdict { display: inline-block; padding: .25rem .7rem; border-radius: .
 .level { font-weight: 600; } .level.note { color: var(--hint); }
 .grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 430px), 1fr)); gap: 1rem; }
 figure { margin: 0; padding: .6rem; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; }
+.player { height: min(34rem, 80vh); border: 1px solid var(--line); border-radius: .5rem; overflow: hidden; }
+.player > div { height: 100%; }
 .wide { margin-top: 1rem; } .wide figure { overflow-x: auto; }
 .wide svg { min-width: var(--least); max-height: none; }
 figcaption { color: var(--faint); font-size: .85rem; text-align: center; }

@@ -1,77 +1,140 @@
-"""A mechanism as coloured solids, free of any plotting library."""
+"""What a mechanism looks like: named geometry carried by its bodies, found once and free of any drawing library.
+
+Everything that shows a mechanism starts here. A *part* is rigid and rides on one body; a *span* is stretched between
+points of two bodies, as a spring or the rod of a slide is. `Scene.at` puts them where given poses say, for painters
+that draw one configuration; players hand parts over once and then only poses.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from catena.joints import Free
+from catena.joints import Fixed, Free, Revolute, Spherical, Universal
 from catena.mechanism import GROUND, Body, Mechanism
 from catena.system import System
 from catena.view import theme
 from catena.view.camera import Camera, camera
 from catena.view.footing import hatching, pedestal_or_pad
-from catena.view.force_glyphs import force_strokes
+from catena.view.given_shapes import given_solids
 from catena.view.glyphs import joint_glyph
 from catena.view.outlines import body_outline, carried_points
+from catena.view.picture import Picture, picture_of
 from catena.view.sites import Site, joint_sites
-from catena.view.solids import Polygons
+from catena.view.solids import Bar, Polygons, Solid
 
 Floats = NDArray[np.float64]
+Poses = Mapping[str, Floats]
+
+APART = 4
+"""Joints at one place that are drawn one larger than the other; more would hide everything else."""
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Something to paint: the body or joint it stands for, its role, its colour, polygons and lines.
+    """Something rigid: the body or joint it stands for, its role, its colour, the body that carries it, and solids and
+    lines (n, 3) in that body's frame.
 
-    Roles are "body", "joint", "loop", "locked" and "ground" for solids; "float" for the dashed line from
-    ground to a floating body, "gap" for a loop that is open, "hatching" for strokes behind ground pads, "force" for
-    springs, cables and arrows of wrenches.
+    Roles are "body", "joint", "loop", "locked" and "ground" for solids; "hatching" for strokes behind ground pads.
     """
 
     name: str
     role: str
     colour: theme.Colour
-    polygons: Polygons
-    lines: list[Floats]
+    body: str
+    solids: tuple[Solid, ...]
+    lines: tuple[Floats, ...] = ()
+
+    def moved(self, pose: Floats) -> Part:
+        """The part seen from outside a frame that has this pose (4, 4)."""
+        lines = tuple(line @ pose[:3, :3].T + pose[:3, 3] for line in self.lines)
+        return replace(self, solids=tuple(solid.moved(pose) for solid in self.solids), lines=lines)
+
+    @cached_property
+    def polygons(self) -> Polygons:
+        """The surfaces of all solids, as polygons to paint."""
+        return [polygon for solid in self.solids for polygon in solid.polygons()]
+
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """Something stretched between the point `a` (3,) of one body and `b` (3,) of another.
+
+    Forms are "coils", "damper" and "cable" for forces between two frames, "rod" for what comes out of a slide, "float"
+    for the dashed line from ground to a floating body, and "gap" for a loop that is open.
+    """
+
+    name: str
+    form: str
+    colour: theme.Colour
+    body_a: str
+    a: Floats
+    body_b: str
+    b: Floats
+    radius: float
+
+    def ends(self, poses: Poses) -> tuple[Floats, Floats]:
+        """Both points in ground."""
+        A, B = poses[self.body_a], poses[self.body_b]
+        return A[:3, :3] @ self.a + A[:3, 3], B[:3, :3] @ self.b + B[:3, 3]
+
+
+@dataclass(frozen=True, eq=False)
+class Anchor:
+    """The point (3,) of a body that a label belongs to."""
+
+    body: str
+    point: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """All parts of a picture in ground coordinates, with the mass centres and the radius of the bars [m].
+    """All parts and spans of a mechanism, with its mass centres {body: (mass, centre in the body)}, the anchors of
+    labels, the direction it is best seen from, the radius of its bars and its extent [m].
 
-    `masses` maps bodies to (mass, centre), `anchors` maps bodies and joints to the points of their labels.
+    It is the shape of one `structure`: a mechanism whose structure changes has a scene for each.
     """
 
+    system: System
     parts: tuple[Part, ...]
+    spans: tuple[Span, ...]
     masses: Mapping[str, tuple[float, Floats]]
-    body_anchors: Mapping[str, Floats]
-    joint_anchors: Mapping[str, Floats]
+    body_anchors: Mapping[str, Anchor]
+    joint_anchors: Mapping[str, Anchor]
     camera: Camera
     bar_radius: float
+    extent: float
     has_gravity: bool
 
-    def points(self) -> Floats:
-        """All corners of all solids and forces, (n, 3)."""
-        corners = [polygon for part in self.parts for polygon in part.polygons]
-        corners += [line for part in self.parts if part.role == "force" for line in part.lines]
-        return np.concatenate(corners) if corners else np.zeros((1, 3))
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """The bodies that carry something, ground first."""
+        return tuple(self.system.mechanism.bodies)
+
+    def at(self, poses: Poses) -> Picture:
+        """The picture of the mechanism with its bodies and frames at these poses (4, 4)."""
+        return picture_of(self, poses)
+
+
+def picture(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] | None = None) -> Picture:
+    """What is to be painted of a system at one configuration q (nq,), in ground."""
+    q = np.asarray(q, dtype=np.float64)
+    return scene(system, q, scale, view).at(_poses(system, q))
 
 
 def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] | None = None) -> Scene:
-    """The scene of a system at one configuration q (nq,).
+    """The scene of a system, shaped at the configuration q (nq,).
 
     `scale` makes bars and joints thicker or thinner; `view` is the elevation and azimuth of the eye
     [degrees], chosen from the mechanism when left out.
     """
     mechanism = system.mechanism
-    poses = {
-        name: np.asarray(pose) for name, pose in system.body_poses(np.asarray(q, dtype=np.float64)).items()
-    }
+    poses = _poses(system, np.asarray(q, dtype=np.float64))
     sites = joint_sites(mechanism, poses, system.loops)
     bodies = {name: body for name, body in mechanism.bodies.items() if name != GROUND}
     centres = {name: poses[name][:3, :3] @ body.com + poses[name][:3, 3] for name, body in bodies.items()}
@@ -79,56 +142,156 @@ def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] 
     extent, r = _sizes(reached, centres)
     r *= scale
     looking = camera(mechanism.gravity, sites.values(), view)
+    into = {name: np.asarray(np.linalg.inv(pose), dtype=np.float64) for name, pose in poses.items()}
+    around: dict[str, list[Site]] = {name: [] for name in mechanism.bodies}
+    for site in sites.values():
+        for end in {site.joint.parent, site.joint.child}:
+            around[end].append(site)
+
     typical = _typical_mass(bodies)
-
     thickness = {name: r * _relative_size(body.mass, typical, 1.6) for name, body in bodies.items()}
-
-    parts = []
-    levels = _levels(mechanism, sites)
+    sizes = {name: _joint_size(site, thickness) for name, site in sites.items()}
+    parts = [_given_ground(mechanism)] if given_solids(mechanism, GROUND) else []
+    levels = _levels(sites)
+    # A body alone may be of any size.
+    others = extent if len(bodies) > 1 else np.inf
     for name, body in bodies.items():
-        own = [site for site in sites.values() if name in (site.joint.parent, site.joint.child)]
-        faces = body_outline(body, poses[name], reached[name], own, thickness[name])
-        parts.append(Part(name, "body", theme.BODIES[levels.get(name, 0) % 2], faces, []))
-    drawn: list[Floats] = []
+        colour = theme.BODIES[levels.get(name, 0) % 2]
+        given = given_solids(mechanism, name)
+        for paint, solids in given:
+            parts.append(Part(name, "body", paint or colour, name, tuple(solids)))
+        if not given:
+            outline = body_outline(body, poses[name], reached[name], around[name], thickness[name], others)
+            outline = [_without_hidden_ends(solid, around[name], sizes) for solid in outline]
+            parts.append(Part(name, "body", colour, name, tuple(x.moved(into[name]) for x in outline)))
+    drawn = _Places()
+    spans: list[Span] = []
     for name, site in sites.items():
-        # A joint is a little thicker than the bars it connects, so that they end inside it.
-        joined = [thickness[end] for end in (site.joint.parent, site.joint.child) if end != GROUND]
-        rank = sum(1 for p in drawn if np.linalg.norm(p - site.point) < 0.1 * r)
-        drawn.append(site.point)
-        parts += _joint_parts(name, site, min(max(joined), 1.3 * min(joined)), rank)
+        size = sizes[name]
+        carrier = site.joint.parent
+        parts += [part.moved(into[carrier]) for part in _joint_parts(name, site, size, drawn.rank(site, r))]
+        spans += _joint_spans(name, site, size, into)
         if GROUND in (site.joint.parent, site.joint.child) and not isinstance(site.joint.kind, Free):
             child = site.joint.child if site.joint.parent == GROUND else site.joint.parent
-            faces = pedestal_or_pad(site, looking.up, centres[child], extent, r)
-            parts.append(Part(name, "ground", theme.GROUND, faces, []))
+            foot = pedestal_or_pad(site, looking.up, centres[child], extent, r)
+            parts.append(Part(name, "ground", theme.GROUND, GROUND, tuple(foot)))
             if looking.is_planar and abs(looking.towards @ looking.up) < 0.5:
                 lines = hatching(site, looking.up, looking.right, centres[child], extent, r)
-                parts.append(Part(name, "hatching", theme.FAINT_INK, [], list(lines)))
-    for name, element in mechanism.force_elements.items():
-        drawing = force_strokes(element, poses, r)
-        if drawing:
-            parts.append(Part(name, "force", theme.FORCE, [], drawing))
-    masses = {name: (body.mass, centres[name]) for name, body in bodies.items() if body.mass > 0.0}
-    body_anchors = {name: _middle(reached[name], centres[name]) for name in bodies}
-    joint_anchors = {name: site.point for name, site in sites.items()}
+                parts.append(Part(name, "hatching", theme.FAINT_INK, GROUND, (), tuple(lines)))
+    spans += _force_spans(mechanism, r)
+    masses = {name: (body.mass, body.com) for name, body in bodies.items() if body.mass > 0.0}
+    body_anchors = {
+        name: Anchor(name, _apply(into[name], _middle(reached[name], centres[name]))) for name in bodies
+    }
+    joint_anchors = {
+        name: Anchor(site.joint.parent, _apply(into[site.joint.parent], site.point))
+        for name, site in sites.items()
+    }
     return Scene(
-        tuple(parts), masses, body_anchors, joint_anchors, looking, r, bool(np.any(mechanism.gravity))
-    )
+        system, tuple(parts), tuple(spans), masses, body_anchors, joint_anchors, looking, r, extent,
+        bool(np.any(mechanism.gravity)),
+    )  # fmt: skip
+
+
+def _poses(system: System, q: Floats) -> dict[str, Floats]:
+    return {name: np.asarray(pose) for name, pose in system.body_poses(q).items()}
+
+
+def _apply(pose: Floats, point: Floats) -> Floats:
+    return pose[:3, :3] @ point + pose[:3, 3]
+
+
+def _given_ground(mechanism: Mechanism) -> Part:
+    solids = tuple(solid for _, some in given_solids(mechanism, GROUND) for solid in some)
+    return Part(GROUND, "ground", theme.GROUND, GROUND, solids)
+
+
+class _Places:
+    """Counts the joints at one place, for which a grid of cells remembers where joints were drawn before."""
+
+    def __init__(self) -> None:
+        self._cells: dict[tuple[int, ...], list[Floats]] = {}
+
+    def rank(self, site: Site, r: float) -> int:
+        """How many joints were drawn before within a tenth of the radius, at most as many as can be told apart."""
+        cell = tuple(int(x) for x in np.floor(site.point / r))
+        near = (
+            p
+            for dx in (-1, 0, 1)
+            for dy in (-1, 0, 1)
+            for dz in (-1, 0, 1)
+            for p in self._cells.get((cell[0] + dx, cell[1] + dy, cell[2] + dz), ())
+        )
+        rank = sum(1 for p in near if np.linalg.norm(p - site.point) < 0.1 * r)
+        self._cells.setdefault(cell, []).append(site.point)
+        return min(rank, APART)
+
+
+def _joint_size(site: Site, thickness: Mapping[str, float]) -> float:
+    """A joint is a little thicker than the bars it connects, so that they end inside it."""
+    joined = [thickness[end] for end in (site.joint.parent, site.joint.child) if end != GROUND]
+    return min(max(joined), 1.3 * min(joined))
+
+
+def _without_hidden_ends(solid: Solid, sites: Iterable[Site], sizes: Mapping[str, float]) -> Solid:
+    """A bar that knows which of its ends lie inside a hinge or a ball joint."""
+    if not isinstance(solid, Bar):
+        return solid
+    ends = ((solid.p, solid.radius), (solid.p + solid.length * solid.R[:, 2], solid.end_radius))
+    covers = [
+        (site.point, 1.4 * sizes[site.joint.name])
+        for site in sites
+        if isinstance(site.joint.kind, Revolute | Spherical) and not site.joint.locked
+    ]
+    hidden = [
+        any(np.linalg.norm(p - point) < 1e-9 + 0.01 * radius and radius <= cover for point, cover in covers)
+        for p, radius in ends
+    ]
+    return replace(solid, is_hidden=(hidden[0], hidden[1]))
 
 
 def _joint_parts(name: str, site: Site, r: float, rank: int) -> list[Part]:
-    parts = []
+    """What is seen of a joint itself, in ground, to be carried by its parent."""
     if isinstance(site.joint.kind, Free):
-        start, end = site.on_parent[:3, 3], site.on_child[:3, 3]
-        if np.linalg.norm(end - start) > 3.0 * r:
-            parts.append(Part(name, "float", theme.FAINT_INK, [], [np.array([start, end])]))
-        return parts
+        return []
     role = "locked" if site.joint.locked else "loop" if site.is_loop else "joint"
     colour = {"locked": theme.LOCKED, "loop": theme.LOOP, "joint": theme.JOINT}[role]
-    parts.append(Part(name, role, colour, joint_glyph(site, r, rank), []))
+    return [Part(name, role, colour, site.joint.parent, tuple(joint_glyph(site, r, rank)))]
+
+
+def _joint_spans(name: str, site: Site, r: float, into: Poses) -> list[Span]:
+    """What stretches when a joint moves: the rod of a slide, the line to a floating body, the gap of an open loop."""
+    joint = site.joint
+
+    def span(form: str, colour: theme.Colour, a: Floats, b: Floats, radius: float) -> Span:
+        a, b = _apply(into[joint.parent], a), _apply(into[joint.child], b)
+        return Span(name, form, colour, joint.parent, a, joint.child, b, radius)
+
+    if isinstance(joint.kind, Free):
+        return [span("float", theme.FAINT_INK, site.on_parent[:3, 3], site.on_child[:3, 3], r)]
+    if joint.locked or isinstance(joint.kind, Revolute | Spherical | Universal | Fixed):
+        if not site.is_loop:
+            return []
+        return [span("gap", theme.LOOP, site.on_parent[:3, 3], site.on_child[:3, 3], r)]
+    rod = span("rod", theme.ROD, site.point, site.point, 0.55 * r)
     if site.gap > 0.05 * r:
-        line = np.array([site.on_parent[:3, 3], site.on_child[:3, 3]])
-        parts.append(Part(name, "gap", theme.LOOP, [], [line]))
-    return parts
+        return [rod, span("gap", theme.LOOP, site.on_parent[:3, 3], site.on_child[:3, 3], r)]
+    return [rod]
+
+
+def _force_spans(mechanism: Mechanism, r: float) -> Iterable[Span]:
+    """Springs, dampers and cables between two frames."""
+    forms = {"spring": "coils", "bushing": "coils", "damper": "damper", "none": "", "arrow": ""}
+    for name, element in mechanism.force_elements.items():
+        form = forms.get(element.kind.drawn_as, "cable")
+        if element.frames is None or not form:
+            continue
+        ends = []
+        for frame in element.frames:
+            at = mechanism.frames.get(frame)
+            ends.append((at.body, at.pose.p) if at else (frame, np.zeros(3)))
+        (body_a, a), (body_b, b) = ends
+        yield Span(name, form, theme.FORCE, body_a, np.asarray(a), body_b, np.asarray(b), r)
 
 
 def _sizes(reached: Mapping[str, list[Floats]], centres: Mapping[str, Floats]) -> tuple[float, float]:
@@ -159,16 +322,19 @@ def _middle(points: list[Floats], centre: Floats) -> Floats:
     return np.mean(points, axis=0) if len(points) > 1 else centre
 
 
-def _levels(mechanism: Mechanism, sites: Mapping[str, Site]) -> dict[str, int]:
+def _levels(sites: Mapping[str, Site]) -> dict[str, int]:
     """The number of tree joints between each body and ground."""
-    levels, before = {GROUND: 0}, -1
-    while len(levels) > before:
-        before = len(levels)
-        for site in sites.values():
-            a, b = site.joint.parent, site.joint.child
-            if not site.is_loop:
-                if a in levels and b not in levels:
-                    levels[b] = levels[a] + 1
-                elif b in levels and a not in levels:
-                    levels[a] = levels[b] + 1
+    neighbours: dict[str, list[str]] = {}
+    for site in sites.values():
+        if not site.is_loop:
+            neighbours.setdefault(site.joint.parent, []).append(site.joint.child)
+            neighbours.setdefault(site.joint.child, []).append(site.joint.parent)
+    levels, row = {GROUND: 0}, [GROUND]
+    while row:
+        row = [
+            (levels.setdefault(other, levels[body] + 1), other)[1]
+            for body in row
+            for other in neighbours.get(body, ())
+            if other not in levels
+        ]
     return levels

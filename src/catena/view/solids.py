@@ -1,18 +1,211 @@
-"""Simple solids as lists of polygons, each an array (k, 3) of corners in ground coordinates.
+"""Simple solids with a place of their own, free of any drawing library: as polygons to paint, as triangles to render.
 
-Faces are kept small: matplotlib paints polygons from far to near by their mean depth, which is right only for
-faces that are small against the distances between things.
+A solid is data: its form, the rotation R (3, 3) and the place p (3,) it stands at, and its sizes in metres. Moving one
+changes R and p only, so what a mechanism looks like is found once and carried along by its bodies.
+
+Polygons are kept small: painters sort them from far to near by their mean depth, which is right only for faces that
+are small against the distances between things. Triangles are as few as the form allows.
 """
 
 from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 Polygons = list[Floats]
 
 AROUND = 18
+
+
+def _eye() -> Floats:
+    return np.eye(3)
+
+
+def _zero() -> Floats:
+    return np.zeros(3)
+
+
+@dataclass(frozen=True, eq=False)
+class Triangles:
+    """A surface: corners (n, 3), outward normals (n, 3) there, and triangles (m, 3) as indices of corners.
+
+    Without normals every triangle is flat.
+    """
+
+    corners: Floats
+    faces: Integers
+    normals: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Solid(ABC):
+    """Something with a surface, at the place `p` in the axes `R` of whatever carries it."""
+
+    R: Floats = field(default_factory=_eye)
+    p: Floats = field(default_factory=_zero)
+
+    def moved(self, pose: Floats) -> Self:
+        """The same solid seen from outside a frame that has this pose (4, 4)."""
+        return replace(self, R=pose[:3, :3] @ self.R, p=pose[:3, :3] @ self.p + pose[:3, 3])
+
+    def polygons(self) -> Polygons:
+        """The surface as polygons, each an array (k, 3) of corners that run counter-clockwise seen from outside."""
+        return [polygon @ self.R.T + self.p for polygon in self.own_polygons()]
+
+    def triangles(self) -> Triangles:
+        """The surface as triangles."""
+        own = self.own_triangles()
+        normals = None if own.normals is None else own.normals @ self.R.T
+        return Triangles(own.corners @ self.R.T + self.p, own.faces, normals)
+
+    @abstractmethod
+    def own_polygons(self) -> Polygons:
+        """The polygons in the solid's own axes."""
+
+    def own_triangles(self) -> Triangles:
+        """The triangles in the solid's own axes; by default those of its polygons, each flat."""
+        return _fans(self.own_polygons())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Bar(Solid):
+    """A bar with round ends from p along the third axis, its radius changing evenly along the way.
+
+    `is_hidden` tells of both ends whether a joint hides them, so that they need not be rendered.
+    """
+
+    length: float
+    radius: float
+    end_radius: float
+    is_hidden: tuple[bool, bool] = (False, False)
+
+    def own_polygons(self) -> Polygons:
+        quarter = np.linspace(0.0, np.pi / 2.0, 5)
+        steps = int(np.clip(self.length / max(self.radius, self.end_radius), 2, 16))
+        along = np.linspace(0.0, 1.0, steps + 1)
+        heights = [*(-self.radius * np.cos(quarter[:-1])), *(self.length * along)]
+        radii = [
+            *(self.radius * np.sin(quarter[:-1])),
+            *(self.radius + (self.end_radius - self.radius) * along),
+        ]
+        heights += [*(self.length + self.end_radius * np.sin(quarter[1:]))]
+        radii += [*(self.end_radius * np.cos(quarter[1:]))]
+        return _rings(heights, radii)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Cylinder(Solid):
+    """A closed cylinder about the third axis with its middle at p and slightly bevelled edges."""
+
+    radius: float
+    length: float
+
+    def own_polygons(self) -> Polygons:
+        bevel = 0.12 * min(self.radius, self.length)
+        half = 0.5 * self.length
+        heights = [-half, -half, -half + bevel, 0.0, half - bevel, half, half]
+        inner = self.radius - bevel
+        return _rings(heights, [0.0, inner, self.radius, self.radius, self.radius, inner, 0.0])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Ball(Solid):
+    """A sphere about p."""
+
+    radius: float
+
+    def own_polygons(self) -> Polygons:
+        angle = np.linspace(-np.pi / 2.0, np.pi / 2.0, 10)
+        return _rings(self.radius * np.sin(angle), self.radius * np.cos(angle))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Box(Solid):
+    """A box about p with edges of the given lengths (3,); as polygons its faces are cut into tiles."""
+
+    size: Floats
+
+    def own_polygons(self) -> Polygons:
+        half = 0.5 * self.size
+        count = np.clip(np.round(3.0 * half / max(float(np.min(half)), 1e-12)), 2, 8).astype(int)
+        faces = []
+        for axis in range(3):
+            u, v = (axis + 1) % 3, (axis + 2) % 3
+            us, vs = (np.linspace(-half[k], half[k], count[k] + 1) for k in (u, v))
+            for side in (-1.0, 1.0):
+                for i in range(count[u]):
+                    for j in range(count[v]):
+                        corners = np.zeros((4, 3))
+                        corners[:, axis] = side * half[axis]
+                        corners[:, u] = [us[i], us[i + 1], us[i + 1], us[i]]
+                        corners[:, v] = [vs[j], vs[j], vs[j + 1], vs[j + 1]]
+                        faces.append(corners[:: int(side)])
+        return faces
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Revolved(Solid):
+    """A surface of revolution about the third axis, through circles of the given heights and radii.
+
+    Where the first or last radius is not zero, the end stays open.
+    """
+
+    heights: tuple[float, ...]
+    radii: tuple[float, ...]
+
+    def own_polygons(self) -> Polygons:
+        return _rings(self.heights, self.radii)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Hull(Solid):
+    """The convex hull of balls around the points (n, 3): a plate or block with round edges."""
+
+    points: Floats
+    radius: float
+
+    def own_polygons(self) -> Polygons:
+        found = self.hull(_directions())
+        return _divided([found.corners[face] for face in found.faces], 4.0 * self.radius)
+
+    def own_triangles(self) -> Triangles:
+        return self.hull(_few_directions())
+
+    def hull(self, directions: Floats) -> Triangles:
+        """The hull of points in these directions (k, 3) on balls around the points."""
+        from scipy.spatial import ConvexHull
+
+        cloud = (self.points[:, None, :] + directions * self.radius).reshape(-1, 3)
+        normals = np.tile(directions, (len(self.points), 1))
+        hull = ConvexHull(cloud)
+        kept = []
+        for simplex, plane in zip(hull.simplices, hull.equations, strict=True):
+            a, b, c = cloud[simplex]
+            doubled_area = np.cross(b - a, c - a) @ plane[:3]
+            # Slivers between points of one plane would show as scratches, because their normals are arbitrary.
+            if abs(doubled_area) > 1e-3 * self.radius**2:
+                kept.append(simplex if doubled_area > 0.0 else simplex[::-1])
+        used, faces = np.unique(np.array(kept), return_inverse=True)
+        return Triangles(cloud[used], faces.reshape(-1, 3), normals[used])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Mesh(Solid):
+    """A surface of triangles that somebody else made."""
+
+    surface: Triangles
+
+    def own_polygons(self) -> Polygons:
+        return [self.surface.corners[face] for face in self.surface.faces]
+
+    def own_triangles(self) -> Triangles:
+        return self.surface
 
 
 def frame_along(axis: ArrayLike) -> Floats:
@@ -24,18 +217,53 @@ def frame_along(axis: ArrayLike) -> Floats:
     return np.column_stack([x, np.cross(z, x), z])
 
 
-def revolved(start: ArrayLike, axis: ArrayLike, heights: ArrayLike, radii: ArrayLike) -> Polygons:
-    """A surface of revolution about `axis` from `start`, through circles of the given heights and radii.
+def tapered_bar(start: ArrayLike, end: ArrayLike, radius_start: float, radius_end: float) -> Solid:
+    """A bar with round ends from one point to another; a ball where the two coincide."""
+    a, b = np.asarray(start, dtype=np.float64), np.asarray(end, dtype=np.float64)
+    length = float(np.linalg.norm(b - a))
+    if length < 1e-12:
+        return ball(a, max(radius_start, radius_end))
+    return Bar(R=frame_along(b - a), p=a, length=length, radius=radius_start, end_radius=radius_end)
 
-    Where the first or last radius is not zero, the end stays open.
-    """
-    R, p = frame_along(axis), np.asarray(start, dtype=np.float64)
+
+def cylinder(centre: ArrayLike, axis: ArrayLike, radius: float, length: float) -> Solid:
+    """A closed cylinder about `axis` with its middle at `centre`."""
+    return Cylinder(R=frame_along(axis), p=np.asarray(centre, dtype=np.float64), radius=radius, length=length)
+
+
+def ball(centre: ArrayLike, radius: float) -> Solid:
+    """A sphere."""
+    return Ball(p=np.asarray(centre, dtype=np.float64), radius=radius)
+
+
+def box(centre: ArrayLike, R: Floats, size: ArrayLike) -> Solid:
+    """A box with edges of the given lengths (3,) along the columns of R (3, 3)."""
+    return Box(R=R, p=np.asarray(centre, dtype=np.float64), size=np.asarray(size, dtype=np.float64))
+
+
+def revolved(start: ArrayLike, axis: ArrayLike, heights: ArrayLike, radii: ArrayLike) -> Solid:
+    """A surface of revolution about `axis` from `start`."""
+    p = np.asarray(start, dtype=np.float64)
+    return Revolved(R=frame_along(axis), p=p, heights=_numbers(heights), radii=_numbers(radii))
+
+
+def rounded_hull(points: Floats, radius: float) -> Solid:
+    """The convex hull of balls around the points (n, 3)."""
+    return Hull(points=points, radius=radius)
+
+
+def _numbers(values: ArrayLike) -> tuple[float, ...]:
+    return tuple(float(x) for x in np.ravel(values))
+
+
+def _rings(heights: ArrayLike, radii: ArrayLike) -> Polygons:
+    """The faces between circles about the third axis."""
     angle = np.linspace(0.0, 2.0 * np.pi, AROUND + 1)
     circle = np.column_stack([np.cos(angle), np.sin(angle)])
-    rings = []
-    for height, radius in zip(np.ravel(heights), np.ravel(radii), strict=True):
-        local = np.column_stack([radius * circle, np.full(len(circle), height)])
-        rings.append(p + local @ R.T)
+    rings = [
+        np.column_stack([radius * circle, np.full(len(circle), height)])
+        for height, radius in zip(np.ravel(heights), np.ravel(radii), strict=True)
+    ]
     return [
         np.array([low[k], low[k + 1], high[k + 1], high[k]])
         for low, high in zip(rings[:-1], rings[1:], strict=True)
@@ -43,78 +271,33 @@ def revolved(start: ArrayLike, axis: ArrayLike, heights: ArrayLike, radii: Array
     ]
 
 
-def tapered_bar(start: ArrayLike, end: ArrayLike, radius_start: float, radius_end: float) -> Polygons:
-    """A bar with round ends from one point to another, its radius changing evenly along the way."""
-    a, b = np.asarray(start, dtype=np.float64), np.asarray(end, dtype=np.float64)
-    length = float(np.linalg.norm(b - a))
-    if length < 1e-12:
-        return ball(a, max(radius_start, radius_end))
-    quarter = np.linspace(0.0, np.pi / 2.0, 5)
-    steps = int(np.clip(length / max(radius_start, radius_end), 2, 16))
-    along = np.linspace(0.0, 1.0, steps + 1)
-    heights = [*(-radius_start * np.cos(quarter[:-1])), *(length * along)]
-    radii = [*(radius_start * np.sin(quarter[:-1])), *(radius_start + (radius_end - radius_start) * along)]
-    heights += [*(length + radius_end * np.sin(quarter[1:]))]
-    radii += [*(radius_end * np.cos(quarter[1:]))]
-    return revolved(a, b - a, heights, radii)
-
-
-def cylinder(centre: ArrayLike, axis: ArrayLike, radius: float, length: float) -> Polygons:
-    """A closed cylinder about `axis` with its middle at `centre` and slightly bevelled edges."""
-    direction = np.asarray(axis, dtype=np.float64) / np.linalg.norm(axis)
-    bevel = 0.12 * min(radius, length)
-    half = 0.5 * length
-    heights = [-half, -half, -half + bevel, 0.0, half - bevel, half, half]
-    radii = [0.0, radius - bevel, radius, radius, radius, radius - bevel, 0.0]
-    return revolved(np.asarray(centre), direction, heights, radii)
-
-
-def ball(centre: ArrayLike, radius: float) -> Polygons:
-    """A sphere."""
-    angle = np.linspace(-np.pi / 2.0, np.pi / 2.0, 10)
-    return revolved(np.asarray(centre), (0.0, 0.0, 1.0), radius * np.sin(angle), radius * np.cos(angle))
-
-
-def box(centre: ArrayLike, R: Floats, size: ArrayLike) -> Polygons:
-    """A box with edges of the given lengths (3,) along the columns of R (3, 3), its faces cut into tiles."""
-    half = 0.5 * np.asarray(size, dtype=np.float64)
-    c = np.asarray(centre, dtype=np.float64)
-    count = np.clip(np.round(3.0 * half / np.min(half)), 2, 8).astype(int)
-    faces = []
-    for axis in range(3):
-        u, v = (axis + 1) % 3, (axis + 2) % 3
-        us, vs = (np.linspace(-half[k], half[k], count[k] + 1) for k in (u, v))
-        for side in (-1.0, 1.0):
-            for i in range(count[u]):
-                for j in range(count[v]):
-                    corners = np.zeros((4, 3))
-                    corners[:, axis] = side * half[axis]
-                    corners[:, u] = [us[i], us[i + 1], us[i + 1], us[i]]
-                    corners[:, v] = [vs[j], vs[j], vs[j + 1], vs[j + 1]]
-                    faces.append(c + corners[:: int(side)] @ R.T)
-    return faces
-
-
-def rounded_hull(points: Floats, radius: float) -> Polygons:
-    """The convex hull of balls around the points (n, 3): a plate or block with round edges."""
-    from scipy.spatial import ConvexHull
-
+def _directions() -> Floats:
+    """Unit vectors (n, 3) all around."""
     z = np.linspace(-1.0, 1.0, 7)
     angle = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
-    sphere = np.array(
-        [[np.sqrt(1 - h * h) * np.cos(a), np.sqrt(1 - h * h) * np.sin(a), h] for h in z for a in angle]
-    )
-    corners = np.unique(np.round(sphere, 12), axis=0) * radius
-    cloud = (points[:, None, :] + corners).reshape(-1, 3)
-    hull = ConvexHull(cloud)
-    triangles = []
-    for simplex, plane in zip(hull.simplices, hull.equations, strict=True):
-        a, b, c = cloud[simplex]
-        doubled_area = np.cross(b - a, c - a) @ plane[:3]
-        # Slivers between points of one plane would show as scratches, because their normals are arbitrary.
-        if abs(doubled_area) > 1e-3 * radius**2:
-            triangles.append(np.array([a, b, c] if doubled_area > 0.0 else [a, c, b]))
-    return _divided(triangles, 4.0 * radius)
+    sphere = [[np.sqrt(1 - h * h) * np.cos(a), np.sqrt(1 - h * h) * np.sin(a), h] for h in z for a in angle]
+    return np.unique(np.round(np.array(sphere), 12), axis=0)
+
+
+def _few_directions() -> Floats:
+    """Unit vectors (26, 3) to the faces, edges and corners of a cube; with normals to match they pass for round."""
+    steps = (-1.0, 0.0, 1.0)
+    cube = np.array([[x, y, z] for x in steps for y in steps for z in steps if x or y or z])
+    return cube / np.linalg.norm(cube, axis=1, keepdims=True)
+
+
+def _fans(polygons: Polygons) -> Triangles:
+    """Polygons as triangles around their first corners, without those that have no area."""
+    corners, faces = [], []
+    count = 0
+    for polygon in polygons:
+        for k in range(1, len(polygon) - 1):
+            a, b, c = polygon[0], polygon[k], polygon[k + 1]
+            if np.linalg.norm(np.cross(b - a, c - a)) > 0.0:
+                corners += [a, b, c]
+                faces.append([count, count + 1, count + 2])
+                count += 3
+    return Triangles(np.array(corners).reshape(-1, 3), np.array(faces, dtype=np.int64).reshape(-1, 3))
 
 
 def _divided(triangles: Polygons, longest: float) -> Polygons:

@@ -6,6 +6,7 @@ Colour = str
 
 BODIES: tuple[Colour, Colour] = ("#7fa3cc", "#a9c1dc")  # neighbours along a chain alternate
 JOINT: Colour = "#3d4a5c"
+ROD: Colour = "#c3c9d1"  # what comes out of a slide
 LOOP: Colour = "#e07b2e"
 FORCE: Colour = "#7a4fa3"
 LOCKED: Colour = "#9aa3ad"
@@ -15,3 +16,4 @@ SHADOW: Colour = "#e1e4e9"
 INK: Colour = "#1f2933"
 FAINT_INK: Colour = "#6b7683"
 PAPER: Colour = "#ffffff"
+TRACES: tuple[Colour, ...] = ("#b0307a", "#0f8f87", "#8a6a10", "#5a4fd0", "#c0502a", "#3a7a2a")

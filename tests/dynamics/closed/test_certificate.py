@@ -7,7 +7,8 @@ import pytest
 import catena as ct
 from benchmarks.states import closed_states
 from benchmarks.timing import best_of
-from catena.dynamics.closed import LoopProblem, elimination
+from catena.dynamics.closed import LoopProblem
+from catena.dynamics.closed.certified_elimination import elimination
 from catena.mechanism.generators import four_bar, walker
 
 
@@ -98,7 +99,7 @@ REGULAR = {
 @pytest.mark.parametrize("name", REGULAR)
 def test_no_regular_state_is_solved_twice(name):
     system, (q, v, tau) = REGULAR[name]()
-    problem = LoopProblem(system._evaluator, q, v, tau)
+    problem = LoopProblem(system.evaluator, q, v, tau)
     solution = elimination(problem)
     assert f"; 0 of {len(q)} states" in solution.note
     expected = system.forward_dynamics(q, v, tau, method="kkt")

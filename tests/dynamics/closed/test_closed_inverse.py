@@ -118,3 +118,29 @@ def test_friction_of_a_loop_joint_is_that_of_the_same_joint_in_the_tree(agree):
     agree(results[2], results[0], 1e-12)
     smooth = four_bar().system()
     assert abs(smooth.forward_dynamics(q, smooth.velocity(q, {"A": 1.5}))[0] - results[0][0]) > 1e-3
+
+
+@pytest.mark.parametrize("gravity", [0.0, -9.81])
+def test_forces_that_move_nothing_are_no_contradiction(gravity, agree):
+    """Three bars pinned to a triangle cannot move. What rounding leaves of their accelerations opens the loop by as
+    much as there is, and is measured by what is at work, not by itself."""
+    m = ct.Mechanism("triangle", gravity=(0.0, gravity, 0.0))
+    corners = np.array([(0.0, 0.0, 0.0), (1.1, 0.3, 0.0), (0.4, 0.9, 0.0)])
+    for k in range(2):
+        m.add_body(f"bar{k}", 1.0 + k, (0.3, 0.1, 0.0), (0.1, 0.1, 0.1))
+        m.add_joint(f"pin{k}", "ground", f"bar{k}", ct.Revolute("z"), ct.Pose(p=corners[k]))
+    m.add_joint("tip", "bar0", "bar1", ct.Revolute("z"), ct.Pose(p=corners[2] - corners[0]),
+                ct.Pose(p=corners[2] - corners[1]))  # fmt: skip
+    s = m.system()
+    assert s.diagnose(s.neutral()).mobility == 0
+    random = np.random.default_rng(0)
+    for tau in random.normal(size=(20, 2)) * 10.0 ** random.uniform(-3, 3, (20, 1)):
+        vdot = s.forward_dynamics(s.neutral(), np.zeros(2), tau)
+        agree(
+            s.forward_dynamics(s.neutral(), np.zeros(2), s.inverse_dynamics(s.neutral(), np.zeros(2), vdot)),
+            vdot,
+            1e-9,
+            1.0,
+        )
+    with pytest.raises(ct.LoopError, match="opens the loops of 'triangle'"):
+        s.inverse_dynamics(s.neutral(), np.zeros(2), [1e-6, 0.0])

@@ -72,7 +72,7 @@ def test_contact_is_what_a_loop_joint_would_be():
     closed = hinged.system(cut=["hinge"])
     v = closed.velocity(q, {closed.joints[0]: 0.5, closed.joints[1]: -0.3})
     r = s.contact_dynamics(q, v, tau, [ct.TipContact("tip", HELD)])
-    problem = LoopProblem(closed._evaluator, q, v, tau)
+    problem = LoopProblem(closed.evaluator, q, v, tau)
     np.testing.assert_allclose(r.vdot, kkt(problem).vdot[0], atol=1e-11)
 
 

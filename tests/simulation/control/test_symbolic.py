@@ -133,7 +133,7 @@ def test_sampling_at_100_hz_differs_from_continuous_control_as_much_as_it_must()
         (lambda: SymbolicControl(3.0), "cannot be called"),
         (lambda: SymbolicControl(swing, memory=-1), "memory is -1"),
         (lambda: SymbolicControl(swing, memory=1), "needs a rate"),
-        (lambda: SymbolicControl(swing, inputs=[1.0]), "give a function"),
+        (lambda: SymbolicControl(swing, inputs="x"), "give numbers, a reference, or a function"),
         (lambda: SymbolicControl(lambda t, q, v: 3.0)(0.0, np.zeros(2), np.zeros(2)), "give tau as an array"),
         (
             lambda: SymbolicControl(lambda t, q, v, m: v, memory=1, rate=1.0)(0.0, np.zeros(2), np.zeros(2)),

@@ -1,1 +1,25 @@
-"""One file for each command: what it is called, its options, and what it does."""
+"""The commands of the program, each in a file of its own.
+
+To add a command, write a file in this folder and name it in COMMANDS below, in the order in which the help lists
+commands. The file has a function `add(commands)`, which tells `commands.add(name, about, execute)` what the command is
+called and adds options to the parser that it gets back, and a function `execute(arguments, console)`, which does what
+was asked for, writes to the console and returns an exit code. Options that several commands have are in
+`catena.cli.options`; a request that cannot be fulfilled raises a CatenaError. The options belong on the page
+docs/command_line.md, which tests compare with the program.
+"""
+
+from catena.cli.commands import (
+    check,
+    completion,
+    convert,
+    count,
+    critical_path,
+    demo,
+    info,
+    models,
+    run,
+    schema,
+    view,
+)
+
+COMMANDS = (run, view, info, check, convert, count, critical_path, demo, models, schema, completion)

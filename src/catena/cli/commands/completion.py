@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from catena.cli.completion import SHELLS
-from catena.cli.console import Console
-from catena.cli.faults import Exit, UsageError
-from catena.cli.parsing import Commands, Parser, one_of
+from catena.cli.console import Console, Exit, UsageError
+from catena.cli.parsing import SHELLS, Commands, Parser, one_of
 
 ABOUT = "print a script that lets the shell complete what you type"
 TEXT = """Where the script goes:
@@ -17,11 +15,11 @@ TEXT = """Where the script goes:
   powershell  catena completion powershell >> $PROFILE"""
 
 
-def add(commands: Commands, program: Parser) -> None:
-    """The options of the command; `program` is the parser the script is for."""
+def add(commands: Commands) -> None:
+    """Add the command, whose scripts complete all commands."""
 
     def execute(arguments: Namespace, console: Console) -> int:
-        console.result(_script(program, arguments.shell))
+        console.result(_script(commands.program, arguments.shell))
         return Exit.OK
 
     parser = commands.add("completion", ABOUT, execute, TEXT)

@@ -7,9 +7,8 @@ from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from catena.cli.console import Console
-from catena.cli.equations import add_equations, equations_of
-from catena.cli.faults import Exit
+from catena.cli.console import Console, Exit
+from catena.cli.options import add_equations, equations_of
 from catena.cli.parsing import Commands
 from catena.equations.counting import Count
 
@@ -23,7 +22,7 @@ COLUMNS = ("multiplications", "additions", "divisions", "roots", "sines", "other
 
 
 def add(commands: Commands) -> None:
-    """The options of the command."""
+    """Add the command and its options."""
     parser = commands.add("count", ABOUT, execute, text=TEXT, examples=EXAMPLES)
     add_equations(parser)
     parser.add_argument(

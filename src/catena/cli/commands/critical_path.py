@@ -6,11 +6,9 @@ import json
 from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
 
-from catena.cli.completion import any_file
-from catena.cli.console import Console
-from catena.cli.equations import add_equations, equations_of
-from catena.cli.faults import Exit
-from catena.cli.parsing import Commands
+from catena.cli.console import Console, Exit
+from catena.cli.options import add_equations, equations_of
+from catena.cli.parsing import Commands, any_file
 from catena.equations.dataflow import OPERATIONS, STEPS, Costs, DataFlow
 from catena.equations.sums import ORDERS, WRITTEN
 
@@ -24,7 +22,7 @@ SORTS = ("addition", "multiplication", "division", "root", "sine", "other")
 
 
 def add(commands: Commands) -> None:
-    """The options of the command."""
+    """Add the command and its options."""
     parser = commands.add("critical-path", ABOUT, execute, text=TEXT, examples=EXAMPLES)
     add_equations(parser)
     parser.add_argument("--grain", choices=(OPERATIONS, STEPS), default=OPERATIONS, help="what one task is")

@@ -7,15 +7,11 @@ from argparse import Namespace
 from collections.abc import Iterable
 from typing import Any
 
-from catena.cli.assignments import by_name
-from catena.cli.console import Console
+from catena.cli.console import Console, Exit, counted
 from catena.cli.description import describe, describe_loops, describe_state, plain
-from catena.cli.faults import Exit
 from catena.cli.models import resolve
-from catena.cli.options import add_model, add_state
-from catena.cli.parsing import Commands
-from catena.cli.start import initial_state
-from catena.cli.words import counted
+from catena.cli.options import add_model, add_state, initial_state
+from catena.cli.parsing import Commands, by_name
 
 ABOUT = "describe a model: bodies, joints, loops, mobility, redundancy"
 EXAMPLES = """  catena info four_bar
@@ -28,7 +24,7 @@ ROUNDING = 1e-12
 
 
 def add(commands: Commands) -> None:
-    """The options of the command."""
+    """Add the command and its options."""
     parser = commands.add("info", ABOUT, execute, examples=EXAMPLES)
     add_model(parser)
     add_state(parser)
@@ -37,7 +33,7 @@ def add(commands: Commands) -> None:
 
 def execute(arguments: Namespace, console: Console) -> int:
     """Print tables, or everything as JSON. The parts are told even if no closed state is found."""
-    system = resolve(arguments.model).system()
+    system = resolve(arguments.model, arguments.kind, arguments.search).system()
     about = describe(system)
     if not arguments.json:
         _print_parts(about, console)
@@ -120,7 +116,7 @@ def _forces(about: dict[str, Any]) -> Iterable[tuple[str, ...]]:
 
 
 def _print_loops(report: str, console: Console) -> None:
-    """The diagnosis, with long lists of redundant constraints cut short."""
+    """Write the diagnosis, with long lists of redundant constraints cut short."""
     console.title("loops")
     listed = 0
     for line in report.splitlines():
@@ -132,7 +128,7 @@ def _print_loops(report: str, console: Console) -> None:
 
 
 def _cell(value: Any) -> str:
-    """Numbers to a few digits; lists of one as the number itself."""
+    """Return numbers to a few digits, and lists of one as the number itself."""
     value = plain(value)
     if isinstance(value, list):
         return _cell(value[0]) if len(value) == 1 else f"({', '.join(map(_cell, value))})"

@@ -7,17 +7,25 @@ import json
 from argparse import Namespace
 from pathlib import Path
 
-from catena.cli import controls
-from catena.cli.assignments import assignment, count, numbers, positive, vector
-from catena.cli.completion import any_file, names_and_files
-from catena.cli.console import Console
-from catena.cli.faults import Exit
-from catena.cli.following import follow, prepare
+from catena.cli.console import Console, Exit
+from catena.cli.controls import BUILT_IN
 from catena.cli.models import resolve
 from catena.cli.options import add_model, add_state
-from catena.cli.outputs import Outputs
-from catena.cli.parsing import Commands, Group, Parser, one_of
-from catena.cli.summary import as_data, print_summary, what_is_left
+from catena.cli.parsing import (
+    Commands,
+    Group,
+    Parser,
+    any_file,
+    assignment,
+    count,
+    names_and_files,
+    numbers,
+    one_of,
+    positive,
+    vector,
+)
+from catena.cli.results import Outputs, as_data, print_summary, what_is_left
+from catena.cli.running import follow, prepare
 from catena.mechanism import Mechanism
 from catena.simulation import simulate
 from catena.simulation.drift import NAMES as DRIFTS
@@ -34,14 +42,14 @@ EXAMPLES = """  catena run four_bar --v A=2 --time 5 --plot
 
 
 def add(commands: Commands) -> None:
-    """The command."""
+    """Add the command and its options."""
     parser = commands.add("run", ABOUT, execute, TEXT, EXAMPLES)
     add_model(parser)
     add_options(parser)
 
 
 def add_options(parser: Parser) -> None:
-    """All options but the model."""
+    """Add all options but the model."""
     add_state(parser)
     _add_motion(parser.add_argument_group("motion"))
     _add_integration(parser.add_argument_group("integration"))
@@ -66,7 +74,7 @@ def _add_motion(group: Group) -> None:
         "constant JOINT=VALUE ...: constant forces; file.py:function, a function of (t, q, v); "
         "file.py:function(...), which is called with the system and what is in the parentheses and returns one",
     )  # fmt: skip
-    names_and_files(control, "control", controls.BUILT_IN, (".py",))
+    names_and_files(control, "control", BUILT_IN, (".py",))
     group.add_argument(
         "--gain", type=numbers, metavar="P[,I[,D]]", help="gains of hold, the same for all joints"
     )
@@ -116,17 +124,17 @@ def _add_output(group: Group) -> None:
 
 
 def _default(name: str) -> float:
-    """What `simulate` takes for an argument that is not given."""
+    """Return what `simulate` takes for an argument that is not given."""
     return float(inspect.signature(simulate).parameters[name].default)
 
 
 def execute(arguments: Namespace, console: Console) -> int:
     """Simulate the model that was asked for."""
-    return perform(resolve(arguments.model), arguments, console)
+    return perform(resolve(arguments.model, arguments.kind, arguments.search), arguments, console)
 
 
 def perform(mechanism: Mechanism, arguments: Namespace, console: Console) -> int:
-    """Simulate, write the files, then talk: a reader of the words that goes away costs no file."""
+    """Simulate a mechanism, write the files, and then the summary: a reader that goes away costs no file."""
     outputs = Outputs(arguments.out, arguments.plot, arguments.report)
     outputs.check()
     outcome = follow(prepare(mechanism, arguments), console)

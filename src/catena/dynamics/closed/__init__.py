@@ -1,7 +1,7 @@
 """Closed chains: one file for each formulation, all with the same signature and the same answer."""
 
 from catena.dynamics.closed.absolute import absolute
-from catena.dynamics.closed.elimination import elimination
+from catena.dynamics.closed.certified_elimination import elimination
 from catena.dynamics.closed.joint_multipliers import joint_multipliers
 from catena.dynamics.closed.kkt import kkt
 from catena.dynamics.closed.minimal import minimal

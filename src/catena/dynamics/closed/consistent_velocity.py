@@ -4,23 +4,24 @@ Among all velocities with J v = 0 in which the given joints, of the tree or of a
 the one of least kinetic energy: it does not depend on how the mechanism was planned. If what is given
 over-determines the motion, but opens no loop faster than `slack`, the given values change by the least amount
 that keeps the loops closed; where the loops would then hardly move at all, because their dimensions are off by
-a little, what is given stays.
+a little more than the accuracy that they are trusted with, what is given stays, with a warning.
 
 Everything is solved in the square-root form y = L^T v with H = L L^T, where the kinetic energy is y.y / 2.
 """
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
 
 from catena.dynamics.closed.problem import LoopProblem
 from catena.dynamics.closed.square_root import divide_lower, solve_upper
-from catena.errors import LoopError
+from catena.errors import CatenaWarning, LoopError
 from catena.kinematics.assembly import least_squares
 from catena.kinematics.held import Held
 from catena.kinematics.stacks import transposed
 
-# Opening velocities below this part of the given ones are rounding.
+# Opening velocities below this part of those that they are a sum of are rounding.
 NEGLIGIBLE = 1e-10
 # Given values may change by this many times the slack.
 YIELD = 100.0
@@ -50,10 +51,14 @@ def _one_state(
     # First as given, with the loops opening as little as can be.
     y = least_squares(A, b, reach)
     missed = float(np.abs(A @ y - b).max(initial=0.0))
+    summed = float((np.abs(A) @ np.abs(y) + np.abs(b)).max(initial=0.0))
     free = _null_space(A, reach)
     y = y - free @ least_squares(J @ free, J @ y, tolerance)
     opening = float(np.abs((J @ y) * scale).max(initial=0.0))
-    if max(opening, missed) <= NEGLIGIBLE * size:
+    # Velocities may all be small: rounding is a part of what is summed up in each of these, never of 1.
+    at_work = float((np.abs(J) @ np.abs(y)).max(initial=0.0))
+    opens = float(np.abs(J @ y).max(initial=0.0)) > NEGLIGIBLE * at_work
+    if not opens and missed <= NEGLIGIBLE * summed:
         return y
     # Then with the loops closed, and the given values changed as little as can be.
     closed = _null_space(J, tolerance)
@@ -62,6 +67,8 @@ def _one_state(
     if opening <= slack * size and change <= YIELD * slack * size:
         return z
     if max(opening, missed) <= slack * size:
+        if opening > missed:
+            warnings.warn(_warning(problem, opening, held), CatenaWarning, stacklevel=6)
         return y
     raise LoopError(_complaint(problem, k, (J @ y) * scale, change, missed, held))
 
@@ -88,6 +95,15 @@ def _null_space(A: np.ndarray, cutoff: float) -> np.ndarray:
     """An orthonormal basis (nv, k) of what A does not see; singular values up to `cutoff` are zero."""
     _, s, Vt = np.linalg.svd(A)
     return Vt[int((s > cutoff).sum()) :].T
+
+
+def _warning(problem: LoopProblem, opening: float, held: Sequence[Held]) -> str:
+    names = ", ".join(repr(h.name) for h in held)
+    return (
+        f"The loops of {problem.plan.name!r} hold still what was given for {names}: the velocity returned opens them "
+        f"at {opening:.2g} (m/s or rad/s), less than the slack. Constraints that are redundant but for errors of the "
+        f"dimensions of this size count as redundant in a system planned with m.system(accuracy=...)."
+    )
 
 
 def _complaint(

@@ -8,6 +8,9 @@ A left null vector of A is a set of forces in the loop joints that moves nothing
 part in it is redundant. A configuration is singular if constraints are independent in closed configurations
 beside it that are not in it; those beside it are found by going a little way along each free motion and
 closing the loops again.
+
+Whether constraints count that are redundant but for the accuracy of the model is not decided here, but for the whole
+mechanism (`kinematics.near_redundancy`): a second runner, with loops that leave them out, says how many count.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ class Redundancy:
     `direction` (6,) is the force it could give, [moment; force] in the axes of the child-side joint frame, and
     `words` say which motion that prevents. `loops` are all loops whose forces can play against each other here,
     so that their reactions are not unique. `singular_value` is zero, or small where the constraint is
-    redundant but for small errors of the dimensions.
+    redundant but for small errors of the dimensions, whether or not these are below the accuracy of the model.
     """
 
     loop: str
@@ -102,7 +105,7 @@ class Diagnosis:
             return f"{lines[0]} There are no loops to close."
         if self.redundant:
             lines.append(f"{_count(len(self.redundant), 'constraint')} redundant, reactions are not unique:")
-            lines += [f"  {_line(r)}" for r in self.redundant]
+            lines += [f"  {_line(r)}{_but_for(r)}" for r in self.redundant]
         else:
             lines.append("No constraint is redundant; all reactions are unique.")
         if self.nearly_redundant:
@@ -138,24 +141,32 @@ class Diagnosis:
 
 
 def diagnose(
-    runner: Runner, mechanism: Mechanism, q: np.ndarray, tolerance: float = RANK_TOLERANCE
+    runner: Runner,
+    mechanism: Mechanism,
+    q: np.ndarray,
+    tolerance: float = RANK_TOLERANCE,
+    effective: Runner | None = None,
 ) -> Diagnosis:
     """Diagnose the loops at q (nq,). `tolerance` is the part of the largest singular value that counts as zero.
 
-    If the loops are a little open at q and can be closed beside it, the rank is that of the closed configuration.
+    If the loops are a little open at q and can be closed beside it, the rank is that of the closed configuration. The
+    loops of `effective`, unless they are the same, say how many constraints count.
     """
-    problem = motion_problem(runner, q)
-    error = float(problem.closure_error[0])
-    if error > CLOSED:
-        closed, fits = close(runner, q)
+    other = effective if effective is not None and effective.plan is not runner.plan else None
+    error = float(motion_problem(runner, q).closure_error[0])
+    counts = motion_problem(other or runner, q)
+    if float(counts.closure_error[0]) > CLOSED:
+        closed, fits = close(other or runner, q)
         if fits and _distance(runner, q, closed) <= 1e3 * error:
-            q, problem = closed, motion_problem(runner, closed)
+            q, counts = closed, motion_problem(other or runner, closed)
+    problem = counts if other is None else motion_problem(runner, q)
     U, s, Vt = np.linalg.svd(problem.scaled[0])
-    rank, weak = _rank(s, tolerance), _rank(s, NEARLY)
+    own = np.linalg.svd(counts.scaled[0], compute_uv=False)
+    rank, weak = _rank(own, tolerance), _rank(own, NEARLY)
     generic, lost, near = rank, False, False
     if rank < problem.plan.nv and rank < len(problem.scaled[0]):
         free = divide_upper(problem.equations[0][0], Vt[rank:].T)
-        beside = [_values_beside(runner, q, free @ z) for z in _directions(free.shape[1])]
+        beside = [_values_beside(other or runner, q, free @ z) for z in _directions(free.shape[1])]
         found = [values for values in beside if values is not None]
         generic, lost = max([rank, *(_rank(values, tolerance) for values in found)]), not found
         near = max([weak, *(_rank(values, NEARLY) for values in found)]) > weak
@@ -170,7 +181,7 @@ def diagnose(
         singular=generic > rank or lost,
         shaky=lost,
         near_singular=near,
-        redundant=names.of(U[:, rank:], lambda _: 0.0),
+        redundant=names.of(U[:, rank:], lambda k: _beyond_rounding(s, rank + k, tolerance)),
         nearly_redundant=names.of(U[:, weak:rank], lambda k: float(s[weak + k])),
         singular_values=s,
         gap=(float(s[rank - 1]) if rank else 0.0, float(dropped.max(initial=0.0))),
@@ -216,6 +227,11 @@ class _Names:
 def _rank(s: np.ndarray, tolerance: float) -> int:
     # A row that constrains something has size 1 or so, hence the floor: all rows may be zero but for rounding.
     return int((s > tolerance * s.max(initial=1.0)).sum())
+
+
+def _beyond_rounding(s: np.ndarray, k: int, tolerance: float) -> float:
+    """The k-th singular value where there is one that is more than rounding."""
+    return float(s[k]) if k < len(s) and s[k] > tolerance * s.max(initial=1.0) else 0.0
 
 
 def _values_beside(runner: Runner, q: np.ndarray, way: np.ndarray) -> np.ndarray | None:
@@ -278,6 +294,10 @@ def _line(r: Redundancy) -> str:
     others = [name for name in r.loops if name != r.loop]
     told = f", shared with {', '.join(others)}" if others else ""
     return f"{r.words} of joint {r.loop}'s frame{told}"
+
+
+def _but_for(r: Redundancy) -> str:
+    return f", but for a singular value of {r.singular_value:.2g}" if r.singular_value else ""
 
 
 def _count(n: int, what: str) -> str:

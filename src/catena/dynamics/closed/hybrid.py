@@ -14,15 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.closed.elimination import is_for, is_trusted
-from catena.dynamics.closed.problem import LoopProblem, row_scale, row_weight, typical_inertia
-from catena.dynamics.closed.square_root import (
-    constrained,
-    divide_lower,
-    positive_definite,
-    solve_lower,
-    solve_upper,
-)
+from catena.dynamics.closed.certified_elimination import is_for, is_trusted
+from catena.dynamics.closed.inertia_root import rooted
+from catena.dynamics.closed.problem import LoopProblem, row_scale
+from catena.dynamics.closed.square_root import constrained, divide_lower, solve_upper
 from catena.dynamics.loop_elimination import columns_for
 from catena.dynamics.loop_elimination.hybrid import hybrid_elimination
 from catena.kinematics.stacks import apply, transposed
@@ -40,7 +35,7 @@ class HybridSolution:
 
 
 # An acceleration that opens a loop by more than this part of what is at work in it contradicts the loop, but rounding
-# is measured by the accelerations that the forces would cause without loops.
+# is measured by the accelerations that the forces would cause without loops, and by the products of velocities.
 CONTRADICTION, ROUNDING = 1e-6, 1e-10
 
 
@@ -74,25 +69,24 @@ def hybrid_kkt(
     """The same for all states by singular values, as `kkt` does: vdot and tau (states, nv), the accelerations
     (states, m) by which loops open, and those (states, m) that are no contradiction."""
     plan, free = problem.plan, ~driven
-    H, J = problem.H, problem.J
+    H, J, n = problem.H, problem.J, int(free.sum())
     vdot = np.where(driven, given, 0.0)
-    force = (problem.force - apply(H, vdot))[:, free]
     J_f, gamma = J[..., free], problem.gamma + apply(J, vdot)
-    weight = [row_weight(s.Phi, problem.mass, problem.length) for s in problem.loops]
-    rows = np.concatenate(weight, axis=-1) if weight else np.zeros((problem.states, 0))
-    typical = typical_inertia(problem.motions.S_rows, problem.mass, problem.length)[..., free]
-    L, _, force = positive_definite(H[:, free][..., free], force, J_f, gamma, rows, plan.name, typical)
+    L, unbound = np.zeros((problem.states, n, n)), np.zeros((problem.states, n))
+    for some, rows, held in problem.portions():
+        inertial, held = (x.given(vdot[some], free) for x in (rows, held))
+        L[some], unbound[some] = rooted(inertial, held, problem.joint_force[some][:, free], plan.name)
     scales = [
         row_scale(s.Phi, divide_lower(L, transposed(s.J_rel[..., free])), problem.length)
         for s in problem.loops
     ]
     scale = np.concatenate(scales, axis=-1) if scales else np.zeros((problem.states, 0))
     A = transposed(divide_lower(L, transposed(J_f))) / scale[..., None]
-    unbound = solve_lower(L, force)
     y, mu, _ = constrained(A, unbound, -gamma / scale, problem.tolerance)
     vdot[:, free] = solve_upper(L, y)
     lacking = apply(H, vdot) - problem.force - apply(transposed(J), mu / scale)
     tau = np.zeros_like(vdot) if problem.tau is None else problem.tau
     at_work = apply(np.abs(J), np.abs(vdot)) + np.abs(problem.gamma)
-    allowed = CONTRADICTION * at_work + ROUNDING * apply(np.abs(J_f), np.abs(solve_upper(L, unbound)))
+    summed = apply(np.abs(J_f), np.abs(solve_upper(L, unbound))) + problem.gamma_terms
+    allowed = CONTRADICTION * at_work + ROUNDING * summed
     return vdot, tau + np.where(driven, lacking, 0.0), apply(J, vdot) + problem.gamma, allowed

@@ -118,8 +118,7 @@ def node_forces(problem: LoopProblem, inertias: np.ndarray, joints: list[GraphJo
 
 def ground_acceleration(problem: LoopProblem) -> np.ndarray:
     """The acceleration of ground against gravity, (states, 6)."""
-    a = np.concatenate([np.zeros(3), -np.asarray(problem.plan.gravity, dtype=np.float64)])
-    return np.broadcast_to(a, (problem.states, 6)) if problem.a_base is None else problem.a_base + a
+    return problem.ground_acceleration
 
 
 def tree_accelerations(problem: LoopProblem, joints: list[GraphJoint], a: np.ndarray) -> np.ndarray:

@@ -14,16 +14,15 @@ multipliers are the smallest in the scaled sense that do it.
 import numpy as np
 
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
-from catena.dynamics.closed.square_root import constrained, solve_lower, solve_upper
+from catena.dynamics.closed.square_root import constrained, solve_upper
+from catena.kinematics.stacks import apply, transposed
 
 
 def kkt(problem: LoopProblem) -> LoopSolution:
     """Solve by a singular value decomposition of the scaled constraints in square-root form."""
-    L, _, force = problem.equations
+    L, free = problem.equations
     scale = problem.scale
-    y, mu, rank = constrained(
-        problem.scaled, solve_lower(L, force), -problem.gamma / scale, problem.tolerance
-    )
+    y, mu, rank = constrained(problem.scaled, free, -problem.gamma / scale, problem.tolerance)
     note = "equations of motion and constraints solved together by a singular value decomposition"
     return LoopSolution(solve_upper(L, y), mu / scale, rank, note)
 
@@ -31,8 +30,8 @@ def kkt(problem: LoopProblem) -> LoopSolution:
 def multipliers_of(problem: LoopProblem, vdot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The smallest multipliers (states, m) that belong to accelerations vdot (states, nv), and the rank, for
     formulations that find vdot without them."""
-    L, H, force = problem.equations
-    missing = solve_lower(L, np.einsum("sij,sj->si", H, vdot) - force)
+    L, free = problem.equations
+    missing = apply(transposed(L), vdot) - free
     zero = np.zeros((problem.states, problem.scaled.shape[-2]))
     # A^T mu = missing: project 0 on A y = A missing.
     b = np.einsum("sij,sj->si", problem.scaled, missing)

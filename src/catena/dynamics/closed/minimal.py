@@ -34,7 +34,7 @@ def minimal(problem: LoopProblem) -> LoopSolution:
     vdot = np.zeros((problem.states, problem.plan.nv))
     for s in range(problem.states):
         M, f = tree.M[s], tree.f[s]
-        unit = np.diagonal(problem.equations[1][s]) ** -0.5
+        unit = 1.0 / np.linalg.norm(problem.equations[0][s], axis=-1)
         part = partition(C[s] / scale[s][:, None], drift[s] / scale[s], unit, int(problem.rank[s]))
         E = part.E
         reduced = E.T @ M @ E

@@ -10,8 +10,7 @@ import numpy as np
 
 from catena.dynamics.closed.problem import LoopProblem
 from catena.errors import SingularDynamicsError
-from catena.kinematics.closure import Runner, path_motion
-from catena.kinematics.stacks import transposed
+from catena.kinematics.closure import Runner
 
 LENT = 1e-6
 
@@ -24,12 +23,5 @@ def motion_problem(runner: Runner, q: Any) -> LoopProblem:
         _ = problem.equations
         return problem
     except SingularDynamicsError:
-        measure = np.diag([problem.length**2] * 3 + [1.0] * 3)
-        mass = float(runner.plan.inertia[1:, 0].sum()) or 1.0
-        H = problem.H.copy()
-        for node in range(1, runner.plan.n):
-            J = path_motion(runner.plan, problem.motions, node, np.eye(6))[0]
-            H += LENT * mass * transposed(J) @ measure @ J
-        lent = LoopProblem(runner, q, rest)
-        lent.H = H
-        return lent
+        root = np.sqrt(LENT * problem.mass) * np.array([problem.length] * 3 + [1.0] * 3)
+        return LoopProblem(runner, q, rest, lent=root)

@@ -6,7 +6,7 @@ H, bias and tau belong to the coordinates of the tree, J and gamma to its loops.
 is asked for. All arrays have one leading dimension, the states.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -14,13 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.closed.square_root import divide_lower, effective, positive_definite
+from catena.dynamics.closed.inertia_root import Rows, rooted, tree_rows
+from catena.dynamics.closed.square_root import divide_lower, effective
 from catena.dynamics.composite_body import composite_body
 from catena.dynamics.friction import friction_at
 from catena.dynamics.newton_euler import newton_euler
 from catena.kinematics import stacks
+from catena.kinematics.body_jacobians import summed_up
 from catena.kinematics.closure import LoopState, Motions, Runner, loop_kinematics, tree_motions
 from catena.kinematics.extent import extent
+from catena.kinematics.scales import row_sizes
 from catena.structure import Plan
 
 # A singular value of the scaled constraints below this part of the largest counts as zero. Rounding is near
@@ -34,7 +37,8 @@ CLOSURE_FACTOR = 10.0
 @dataclass(frozen=True, eq=False)
 class LoopSolution:
     """Accelerations vdot (states, nv), multipliers (states, m) of all constraints in the order of the loops, the
-    rank (states,) of the constraints, and a sentence about how it was found.
+    rank (states,) of the constraints, a sentence about how it was found, and the indices (k,) of states that were
+    handed over to another formulation.
 
     Where constraints are redundant, multipliers are one choice among many; vdot is unique.
     """
@@ -43,6 +47,7 @@ class LoopSolution:
     multipliers: np.ndarray
     rank: np.ndarray
     note: str = ""
+    handed_over: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
 @dataclass(eq=False)
@@ -50,7 +55,7 @@ class LoopProblem:
     """The equations of motion of a plan with loops at a batch of states.
 
     `q`, `v`, `tau`, `f_ext` (states, 6 n) and `a_base` (states, 6) are given, the last three may be None.
-    """
+    `lent` (6,) is the square root of an inertia that every node is lent besides its own."""
 
     runner: Runner
     q: np.ndarray
@@ -58,6 +63,7 @@ class LoopProblem:
     tau: np.ndarray | None = None
     f_ext: np.ndarray | None = None
     a_base: np.ndarray | None = None
+    lent: np.ndarray | None = None
     batch: tuple[int, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
@@ -107,10 +113,7 @@ class LoopProblem:
     def force(self) -> np.ndarray:
         """tau - bias and the friction of the loop joints, (states, nv)."""
         force = -self.bias if self.tau is None else self.tau - self.bias
-        for state, wrench in zip(self.loops, self.friction_wrenches, strict=True):
-            if wrench is not None:
-                force = force + stacks.apply(stacks.transposed(state.J_rel), wrench)
-        return force
+        return force + self.loop_friction
 
     @cached_property
     def friction_wrenches(self) -> list[np.ndarray | None]:
@@ -132,6 +135,23 @@ class LoopProblem:
         return np.concatenate([s.gamma for s in self.loops], axis=-1)
 
     @cached_property
+    def velocity_products(self) -> np.ndarray:
+        """The size (states,) of the products of velocities that accelerations are made of, in radians and sizes of the
+        mechanism: it does not vanish where those products cancel."""
+        rates = np.abs(self.v) * np.linalg.norm(self.motions.S_rows[..., :3], axis=-1)
+        turning = np.linalg.norm(self.motions.v[..., :3], axis=-1).max(axis=-1, initial=0.0)
+        turning = np.maximum(turning, rates.max(axis=-1, initial=0.0))
+        moving = np.linalg.norm(self.motions.v[..., 3:], axis=-1).max(axis=-1, initial=0.0)
+        return np.asarray(turning * (turning + moving / self.length))
+
+    @cached_property
+    def gamma_terms(self) -> np.ndarray:
+        """The size (states, m) of what gamma is a difference of."""
+        sizes = [row_sizes(state.Phi, self.length) for state in self.loops]
+        rows = np.concatenate(sizes, axis=-1) if sizes else np.zeros((self.states, 0))
+        return rows * self.velocity_products[:, None]
+
+    @cached_property
     def length(self) -> float:
         """The size of the mechanism [m]."""
         return extent(self.plan)
@@ -141,11 +161,15 @@ class LoopProblem:
         """The largest error of any loop, (states,), as an angle or a part of the mechanism's size."""
         worst = np.zeros(self.states)
         for state in self.loops:
-            # Along S a nearest configuration has no error worth the name, so the whole twist may be taken.
-            angular = np.linalg.norm(state.error[:, :3], axis=-1)
-            linear = np.linalg.norm(state.error[:, 3:], axis=-1) / self.length
-            if state.loop.constraints:
-                worst = np.maximum(worst, np.maximum(angular, linear))
+            if not state.loop.constraints:
+                continue
+            # Along S a nearest configuration has no error worth the name, but what the loop leaves to others has one.
+            error = state.error
+            if state.loop.constraints < 6 - state.loop.kind.nv:
+                error = stacks.apply(state.Phi, stacks.apply(np.linalg.pinv(state.Phi), state.error))
+            angular = np.linalg.norm(error[:, :3], axis=-1)
+            linear = np.linalg.norm(error[:, 3:], axis=-1) / self.length
+            worst = np.maximum(worst, np.maximum(angular, linear))
         return worst
 
     @cached_property
@@ -155,15 +179,55 @@ class LoopProblem:
         return np.maximum(RANK_TOLERANCE, CLOSURE_FACTOR * self.closure_error)
 
     @cached_property
-    def equations(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(L, H, force): the Cholesky factor L of a positive definite H, and the force that belongs to it.
+    def equations(self) -> tuple[np.ndarray, np.ndarray]:
+        """(L, y): a triangular L (states, nv, nv) with H = L L^T, and y = L^T vdot (states, nv) of the motion without
+        the forces of the constraints.
 
-        Where some motion of the tree moves no inertia, the constraints take part in H (`positive_definite`).
+        Where some motion of the tree moves hardly any inertia, the constraints take part in H (`rooted`).
         """
-        weight = [row_weight(state.Phi, self.mass, self.length) for state in self.loops]
-        rows = np.concatenate(weight, axis=-1) if weight else np.zeros((self.states, 0))
-        typical = typical_inertia(self.motions.S_rows, self.mass, self.length)
-        return positive_definite(self.H, self.force, self.J, self.gamma, rows, self.plan.name, typical)
+        L, y = np.zeros((self.states, self.plan.nv, self.plan.nv)), np.zeros((self.states, self.plan.nv))
+        for some, rows, constraints in self.portions():
+            L[some], y[some] = rooted(rows, constraints, self.joint_force[some], self.plan.name)
+        return L, y
+
+    def portions(self) -> Iterator[tuple[slice, Rows, Rows]]:
+        """Portions of the states with the rows of the tree, and with those of the constraints, as if each were a
+        typical inertia that must not move."""
+        empty = np.zeros((self.states, 0))
+        weight = [np.sqrt(row_weight(state.Phi, self.mass, self.length)) for state in self.loops]
+        root = np.concatenate([empty, *weight], axis=-1)[..., None]
+        summed = [np.abs(stacks.transposed(s.Phi)) @ summed_up(self.plan, s.J_rel) for s in self.loops]
+        held = Rows(
+            root * self.J,
+            root[..., 0] * self.gamma,
+            np.zeros_like(self.v),
+            root * np.concatenate([np.zeros((self.states, 0, self.plan.nv)), *summed], axis=-2),
+        )
+        for some, rows in tree_rows(self.plan, self.motions, self.ground_acceleration, self.f_ext, self.lent):
+            yield some, rows, held.of(some)
+
+    @cached_property
+    def joint_force(self) -> np.ndarray:
+        """What acts at the joints of the tree, (states, nv): actuators, their friction, and that of loop joints."""
+        force = -friction_at(self.plan.damping, self.plan.friction, self.v)
+        if self.tau is not None:
+            force = force + self.tau
+        return force + self.loop_friction
+
+    @cached_property
+    def loop_friction(self) -> np.ndarray:
+        """What the friction of the loop joints does at the joints of the tree, (states, nv)."""
+        force = np.zeros((self.states, self.plan.nv))
+        for state, wrench in zip(self.loops, self.friction_wrenches, strict=True):
+            if wrench is not None:
+                force += stacks.apply(stacks.transposed(state.J_rel), wrench)
+        return force
+
+    @cached_property
+    def ground_acceleration(self) -> np.ndarray:
+        """The acceleration of ground against gravity, (states, 6)."""
+        a = np.concatenate([np.zeros(3), -np.asarray(self.plan.gravity, dtype=np.float64)])
+        return np.broadcast_to(a, (self.states, 6)) if self.a_base is None else self.a_base + a
 
     @cached_property
     def mass(self) -> float:
@@ -172,9 +236,9 @@ class LoopProblem:
 
     @cached_property
     def scale(self) -> np.ndarray:
-        """The size (states, m) of each constraint's row of J L^-T, taken from the mobility of the two bodies in all
-        directions of its kind, so that it is the same for rotated copies and in all units, and does not vanish
-        for a row that is zero but for rounding."""
+        """The size (states, m) of each constraint's row of J L^-T, taken from the mobility of the two bodies
+        in all directions of its kind, so that it is the same for rotated copies and in all units, and does
+        not vanish for a row that is zero but for rounding."""
         L = self.equations[0]
         rows = [
             row_scale(s.Phi, divide_lower(L, stacks.transposed(s.J_rel)), self.length) for s in self.loops

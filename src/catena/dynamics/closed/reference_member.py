@@ -217,16 +217,16 @@ def _open(
     """The open-chain solution (step 1), and the constraints at the tip in their own directions."""
     states = problem.states
     tree, closing = _walk(nodes, joints)
-    n = sum(6 if joint is None else joint.S.shape[-1] for joint, _ in tree)
+    n = sum(6 if step.joint is None else step.joint.S.shape[-1] for step in tree)
     B = {0: np.zeros((states, 6, n)), r: np.zeros((states, 6, n))}
     bdot = {0: a_ground, r: np.zeros((states, 6))}
     at = 0
-    for joint, forward in tree:
+    for step in tree:
+        joint, forward = step.joint, step.forward
         if joint is None:
-            # A chain that does not reach ground floats on six coordinates of its own.
-            first = nodes[0]
-            B[first], bdot[first] = np.zeros((states, 6, n)), np.zeros((states, 6))
-            B[first][:, :, at : at + 6] = np.eye(6)
+            # What does not reach ground floats on six coordinates of its own.
+            B[step.node], bdot[step.node] = np.zeros((states, 6, n)), np.zeros((states, 6))
+            B[step.node][:, :, at : at + 6] = np.eye(6)
             at += 6
             continue
         old, new = (joint.a, joint.b) if forward else (joint.b, joint.a)
@@ -255,7 +255,7 @@ def _open(
             [r not in (j.a, j.b) for j in closing for _ in range(j.Phi.shape[-1])], dtype=bool
         )
         # Only constraints of the chain by itself may lend it inertia; those at the tip belong to the member too.
-        rows = [np.eye(6)[None] if joint is None else transposed(joint.S) for joint, _ in tree]
+        rows = [np.eye(6)[None] if step.joint is None else transposed(step.joint.S) for step in tree]
         rows = [np.broadcast_to(x, (states, *x.shape[1:])) for x in rows]
         typical = typical_inertia(np.concatenate(rows, axis=-2), problem.mass, problem.length)
         L, H, force = positive_definite(H, force, C, c, weight * internal, problem.plan.name, typical)
@@ -283,31 +283,35 @@ def _open(
     )  # fmt: skip
 
 
-def _walk(
-    nodes: list[int], joints: list[GraphJoint]
-) -> tuple[list[tuple[GraphJoint | None, bool]], list[GraphJoint]]:
-    """A tree over the nodes of a chain from ground, as joints and whether they are walked from a to b, and the joints
-    that are left. A first entry None stands for six free coordinates of the first node."""
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """A node of a chain's tree, reached by a joint walked from a to b (`forward`) or back, or floating (None)."""
+
+    node: int
+    joint: GraphJoint | None = None
+    forward: bool = True
+
+
+def _walk(nodes: list[int], joints: list[GraphJoint]) -> tuple[list[_Step], list[GraphJoint]]:
+    """A tree over the nodes of a chain from ground, and the joints that are left. A joint that leaves a part of its
+    constraints to others cannot carry a node; what only such joints hold floats."""
     inside, reached = set(nodes), {0}
-    tree: list[tuple[GraphJoint | None, bool]] = []
-    if nodes and not any(0 in (j.a, j.b) for j in joints):
-        tree.append((None, True))
-        reached = {nodes[0]}
+    tree: list[_Step] = []
     left = list(joints)
     while inside - reached:
         # The stiffest joint first: it leaves the fewest constraints for later.
-        forward = [
-            (j.S.shape[-1], k, True) for k, j in enumerate(left) if j.a in reached and j.b in inside - reached
-        ]
-        back = [
-            (j.S.shape[-1], k, False)
-            for k, j in enumerate(left)
-            if j.b in reached and j.a in inside - reached
-        ]
-        _, k, ahead = min(forward + back)
-        joint = left.pop(k)
-        tree.append((joint, ahead))
-        reached.add(joint.b if ahead else joint.a)
+        found = []
+        for k, joint in enumerate(left):
+            whole = joint.S.shape[-1] + joint.Phi.shape[-1] == 6
+            for old, new, forward in ((joint.a, joint.b, True), (joint.b, joint.a, False)):
+                if whole and old in reached and new in inside - reached:
+                    found.append((joint.S.shape[-1], k, not forward, new))
+        if found:
+            _, k, back, node = min(found)
+            tree.append(_Step(node, left.pop(k), not back))
+        else:
+            tree.append(_Step(min(inside - reached)))
+        reached.add(tree[-1].node)
     return tree, left
 
 

@@ -22,17 +22,21 @@ from typing import Any, Self
 
 import numpy as np
 
+from catena.dynamics.closed.inertia_root import Rows, rooted
 from catena.dynamics.closed.problem import LoopProblem, row_scale, row_weight
-from catena.dynamics.closed.square_root import divide_lower, positive_definite, solve_lower, solve_upper
+from catena.dynamics.closed.square_root import divide_lower, solve_upper
 from catena.errors import LoopError, ModelError, SingularDynamicsError
 from catena.given import is_not_negative, is_one_of, real_array, shown
 from catena.kinematics import stacks
+from catena.kinematics.body_jacobians import summed_up
 from catena.kinematics.closure import path_motion
+from catena.kinematics.scales import row_sizes
 from catena.spatial import Pose, orthogonal_complement
 
 DIRECTIONS = ("rx", "ry", "rz", "dx", "dy", "dz")
-# Prescribed accelerations that differ by more than this part of their size contradict each other.
-CONTRADICTION = 1e-6
+# Prescribed accelerations that differ by more than this part of their size contradict each other, unless it is rounding
+# of what they were computed from.
+CONTRADICTION, ROUNDING = 1e-6, 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,22 +156,26 @@ class ContactSolution:
 
 @dataclass(frozen=True, eq=False)
 class _Tip:
-    """A contact at a batch of states: Jacobian (states, 6, nv) and the relative acceleration (states, 6) for
-    vdot = 0, in the axes of the contact."""
+    """A contact at a batch of states: Jacobian (states, 6, nv), the relative acceleration (states, 6) for vdot = 0, in
+    the axes of the contact, and the size (states,) of the products of velocities and prescribed accelerations that it
+    was computed from, in radians and sizes of the mechanism."""
 
     contact: TipContact
     J: np.ndarray
     drift: np.ndarray
+    terms: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """Constraints of a loop or a contact: phi^T J vdot = b (states, m), met by forces along `push` (6, m)."""
+    """Constraints of a loop or a contact: phi^T J vdot = b (states, m), met by forces along `push` (6, m); `terms`
+    (states, m) is the size of what b was computed from."""
 
     J: np.ndarray
     phi: np.ndarray
     push: np.ndarray
     b: np.ndarray
+    terms: np.ndarray
 
 
 def tip_contacts(problem: LoopProblem, contacts: Sequence[TipContact]) -> ContactSolution:
@@ -177,19 +185,29 @@ def tip_contacts(problem: LoopProblem, contacts: Sequence[TipContact]) -> Contac
             "no contact was given: give at least one TipContact, or ask for the forward dynamics."
         )
     tips = [_tip(problem, contact) for contact in contacts]
-    sides = [_Side(loop.J_rel, loop.Phi, loop.Phi, -loop.gamma) for loop in problem.loops]
-    sides += [_side(t) for t in tips]
-    known = problem.force - sum(_joint_forces(t.J, t.contact.free @ t.contact.force) for t in tips)
-    weight = [row_weight(s.phi, problem.mass, problem.length) + 0.0 * s.b for s in sides]
-    C = _stacked([stacks.transposed(s.phi) @ s.J for s in sides], -2)
+    sides = [
+        _Side(
+            s.J_rel,
+            s.Phi,
+            s.Phi,
+            -s.gamma,
+            row_sizes(s.Phi, problem.length) * problem.velocity_products[:, None],
+        )
+        for s in problem.loops
+    ]
+    sides += [_side(problem, t) for t in tips]
+    known = problem.joint_force - sum(_joint_forces(t.J, t.contact.free @ t.contact.force) for t in tips)
     b = _stacked([s.b for s in sides], -1)
-    L, _, force = positive_definite(problem.H, known, C, -b, _stacked(weight, -1), problem.plan.name)
+    held = _held(problem, sides)
+    L, y = np.zeros((problem.states, problem.plan.nv, problem.plan.nv)), np.zeros_like(problem.v)
+    for some, inertial, _ in problem.portions():
+        L[some], y[some] = rooted(inertial, held.of(some), known[some], problem.plan.name)
     mobility = [divide_lower(L, stacks.transposed(s.J)) for s in sides]
     scale = _stacked([row_scale(s.phi, x, problem.length) for s, x in zip(sides, mobility)], -1)
     rows = _stacked([stacks.transposed(x @ s.phi) for s, x in zip(sides, mobility)], -2) / scale[..., None]
     push = _stacked([stacks.transposed(x @ s.push) for s, x in zip(sides, mobility)], -2) / scale[..., None]
-    y = solve_lower(L, force)
-    eta, rank = _solve(problem, tips, rows, push, y, b / scale)
+    terms = _stacked([s.terms for s in sides], -1) / scale
+    eta, rank = _solve(problem, tips, rows, push, y, b / scale, terms)
     vdot = solve_upper(L, y - stacks.apply(stacks.transposed(push), eta))
     multipliers, start = eta / scale, problem.plan.total_constraints
     passing = []
@@ -210,11 +228,21 @@ def tip_contacts(problem: LoopProblem, contacts: Sequence[TipContact]) -> Contac
     )
 
 
-def _side(tip: _Tip) -> _Side:
+def _held(problem: LoopProblem, sides: Sequence[_Side]) -> Rows:
+    """The constraints as rows of typical inertias that must not move."""
+    weight = [np.sqrt(row_weight(s.phi, problem.mass, problem.length)) + 0.0 * s.b for s in sides]
+    root = _stacked(weight, -1)[..., None]
+    C = root * _stacked([stacks.transposed(s.phi) @ s.J for s in sides], -2)
+    sizes = [np.abs(stacks.transposed(s.phi)) @ summed_up(problem.plan, s.J) for s in sides]
+    summed = root * _stacked(sizes, -2)
+    return Rows(C, -root[..., 0] * _stacked([s.b for s in sides], -1), np.zeros_like(problem.v), summed)
+
+
+def _side(problem: LoopProblem, tip: _Tip) -> _Side:
     c = tip.contact
-    return _Side(
-        tip.J, c.constrained, c.constrained + c.free @ c.friction, c.acceleration - tip.drift @ c.constrained
-    )
+    terms = np.abs(c.acceleration) + row_sizes(c.constrained, problem.length) * tip.terms[:, None]
+    push = c.constrained + c.free @ c.friction
+    return _Side(tip.J, c.constrained, push, c.acceleration - tip.drift @ c.constrained, terms)
 
 
 def _stacked(parts: Sequence[np.ndarray], axis: int) -> np.ndarray:
@@ -222,9 +250,11 @@ def _stacked(parts: Sequence[np.ndarray], axis: int) -> np.ndarray:
 
 
 def _solve(
-    problem: LoopProblem, tips: Sequence[_Tip], A: np.ndarray, K: np.ndarray, y: np.ndarray, b: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The smallest eta (states, m) with A (y - K^T eta) = b, and the rank (states,) of A (states, m, nv)."""
+    problem: LoopProblem, tips: Sequence[_Tip], A: np.ndarray, K: np.ndarray, y: np.ndarray, b: np.ndarray,
+    terms: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """The smallest eta (states, m) with A (y - K^T eta) = b, and the rank (states,) of A (states, m, nv). `terms`
+    (states, m) is the size of what b was computed from."""
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     # A row that constrains something has size 1 or so, hence the floor: all rows may be zero but for rounding.
     kept = s > problem.tolerance[:, None] * s.max(axis=-1, initial=1.0, keepdims=True)
@@ -232,7 +262,8 @@ def _solve(
     met = stacks.apply(stacks.transposed(U), b)
     left = b - stacks.apply(U * kept[:, None, :], met)
     size = np.abs(b).max(axis=-1, initial=0.0) + np.abs(stacks.apply(A, y)).max(axis=-1, initial=0.0)
-    if (np.abs(left).max(axis=-1, initial=0.0) > CONTRADICTION * size).any():
+    summed = terms.max(axis=-1, initial=0.0) + stacks.apply(np.abs(A), np.abs(y)).max(axis=-1, initial=0.0)
+    if (np.abs(left).max(axis=-1, initial=0.0) > CONTRADICTION * size + ROUNDING * summed).any():
         raise LoopError(_contradiction(problem, tips, left))
     wanted = kept * stacks.apply(Vt, y) - inverse * met
     if all(t.contact.contact_class == 1 for t in tips):
@@ -297,7 +328,12 @@ def _tip(problem: LoopProblem, contact: TipContact) -> _Tip:
         E = turn @ to_ground
         J = np.concatenate([E @ J[:, :3], E @ J[:, 3:]], axis=1)
     drift = np.concatenate([stacks.apply(turn, drift_w), stacks.apply(turn, drift_u)], axis=-1)
-    return _Tip(contact, J, drift)
+    # The support moves the point under the tip, as far from its origin as that is.
+    reach = 1.0 + np.linalg.norm(r, axis=-1) / problem.length
+    size = [np.linalg.norm(x, axis=-1) for x in (w_s, twist[:, 3:] / problem.length, acceleration[:, :3])]
+    prescribed = reach * (size[0] * (size[0] + size[1]) + size[2])
+    prescribed = prescribed + np.linalg.norm(acceleration[:, 3:], axis=-1) / problem.length
+    return _Tip(contact, J, drift, problem.velocity_products + prescribed)
 
 
 def _rows(problem: LoopProblem, x: np.ndarray) -> np.ndarray:

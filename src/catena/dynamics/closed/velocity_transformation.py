@@ -11,11 +11,11 @@ import numpy as np
 from catena.dynamics.closed.joint_graph import (
     GraphJoint,
     graph_joints,
-    ground_acceleration,
     node_forces,
     node_inertias,
 )
 from catena.dynamics.closed.problem import LoopProblem
+from catena.kinematics.body_jacobians import body_jacobians
 from catena.kinematics.stacks import apply, transposed
 
 
@@ -33,17 +33,8 @@ class TransformedTree:
 
 def transform_tree(problem: LoopProblem) -> TransformedTree:
     """The tree's equations of motion from those of its bodies."""
-    plan, states = problem.plan, problem.states
     joints = graph_joints(problem)
-    B = np.zeros((states, plan.n, 6, plan.nv))
-    bdot = np.zeros((states, plan.n, 6))
-    bdot[:, 0] = ground_acceleration(problem)
-    for joint in joints:
-        if joint.loop is None:
-            i = joint.b
-            B[:, i] = joint.X_a @ B[:, joint.a]
-            B[:, i, :, plan.v_start[i] : plan.v_start[i] + plan.v_size[i]] += joint.S
-            bdot[:, i] = apply(joint.X_a, bdot[:, joint.a]) + joint.c
+    B, bdot = body_jacobians(problem.plan, problem.motions, problem.ground_acceleration)
     inertias = node_inertias(problem)
     g = node_forces(problem, inertias, joints) - np.einsum("nij,snj->sni", inertias, bdot)
     Bt = transposed(B)

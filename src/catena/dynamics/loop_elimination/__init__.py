@@ -4,7 +4,7 @@ interlock deeply.
 A body i on the way to the base obeys f = A a + p + sum_l K_l lambda_l, and a loop l obeys
 sum_i K_li^T a_i + sum_k L_lk lambda_k + l_l = 0: articulated bodies, with the K carrying what
 the loops hold (Lilly and Orin's Omega and Lambda^-1 in other clothes; Popov and Vereshchagin).
-`structure.elimination` says in which order bodies and multipliers go. For a star of chains on one member the
+`structure.elimination_order` says in which order bodies and multipliers go. For a star of chains on one member the
 multipliers go when their chain is done, and what they leave on the member is Lilly and Orin's eq. 46.
 
 L is negative semidefinite and singular wherever a chain blocks a direction or a constraint is redundant. So a

@@ -11,8 +11,8 @@ from typing import Any
 
 from catena.dynamics.loop_elimination import loop_elimination
 from catena.dynamics.loop_elimination.blocks import Numbers
-from catena.dynamics.loop_elimination.closing import measure
 from catena.dynamics.loop_elimination.hybrid import hybrid_elimination, hybrid_schedule, move_driven
+from catena.dynamics.loop_elimination.least_change import measure
 from catena.dynamics.loop_elimination.schedule import schedule
 from catena.dynamics.loop_elimination.steps import start, velocities
 from catena.kernels import Algorithm, Schedule, Sweep, on_call

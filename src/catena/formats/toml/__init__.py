@@ -1,6 +1,6 @@
 """The native model file: a mechanism as TOML."""
 
-from catena.formats.toml.reading import read
-from catena.formats.toml.writing import write
+from catena.formats.toml.reading import read, read_into
+from catena.formats.toml.writing import write, write_file
 
-__all__ = ["read", "write"]
+__all__ = ["read", "read_into", "write", "write_file"]

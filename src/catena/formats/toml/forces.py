@@ -26,8 +26,7 @@ from catena.forces import (
 )
 from catena.formats.toml.kinds import ARGUMENTS, describe_users, make, make_users
 from catena.formats.toml.schema import KEYS
-from catena.formats.toml.tables import Table as FileTable
-from catena.formats.toml.tables import suggestion
+from catena.formats.toml.tables import Table as FileTable, suggestion
 from catena.mechanism import Mechanism
 
 BUILT_IN: dict[str, type[ForceKind]] = {
@@ -58,7 +57,7 @@ def add_force(mechanism: Mechanism, table: FileTable) -> Mechanism:
     if ":" in word:
         given = table.inner(ARGUMENTS, table.who).content if ARGUMENTS in table else {}
         with table.at_fault("kind"):
-            kind = make_users(word, given, ForceKind)
+            kind = make_users(word, given, ForceKind, table.document.source.kinds)
     else:
         values = {one.name: _read(table, one) for one in _fields(BUILT_IN[word]) if one.name in table}
         with table.at_fault():

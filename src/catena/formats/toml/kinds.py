@@ -6,16 +6,14 @@ because their names are not known beforehand.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from importlib import import_module
-from inspect import isabstract
 from typing import Any
 
 import numpy as np
 
 from catena.errors import CatenaError, FormatError
+from catena.formats.kinds import Kinds, imported, reference_of, usable
 from catena.joints import (
     Cylindrical,
     Fixed,
@@ -49,7 +47,6 @@ AXES = ("axis", "axis1", "axis2", "normal")
 ARGUMENTS = "arguments"
 
 _WORDS = {made: word for word, (made, _) in BUILT_IN.items()}
-_REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 def keys_of(word: str) -> tuple[str, ...]:
@@ -57,17 +54,17 @@ def keys_of(word: str) -> tuple[str, ...]:
     return (ARGUMENTS,) if ":" in word else BUILT_IN[word][1]
 
 
-def make_kind(word: str, arguments: Mapping[str, Any]) -> JointKind:
+def make_kind(word: str, arguments: Mapping[str, Any], kinds: Kinds) -> JointKind:
     """Return the kind of a word or "module:Class" with its arguments, those of the table for a user's kind."""
     if ":" not in word:
         made, _ = BUILT_IN[word]
         return Sdof(*arguments["motions"]) if made is Sdof else made(**arguments)
-    return make_users(word, arguments, JointKind)
+    return make_users(word, arguments, JointKind, kinds)
 
 
-def make_users(reference: str, arguments: Mapping[str, Any], base: type[Any]) -> Any:
-    """Return the kind that "module:Class" names with its arguments; it must derive from `base`."""
-    return make(reference, find_class(reference, base), arguments)
+def make_users(reference: str, arguments: Mapping[str, Any], base: type[Any], kinds: Kinds) -> Any:
+    """Return the kind that "module:Class" names with its arguments; it is one of `kinds` and derives from `base`."""
+    return make(reference, kinds.find(reference, base), arguments)
 
 
 def make(word: str, made: type[Any], arguments: Mapping[str, Any]) -> Any:
@@ -78,35 +75,6 @@ def make(word: str, made: type[Any], arguments: Mapping[str, Any]) -> Any:
         raise
     except Exception as error:
         raise FormatError(f"kind {word!r} does not accept its arguments: {error}") from error
-
-
-def find_class(reference: str, base: type[Any] = JointKind) -> type[Any]:
-    """Import the class that "module:Class" names; it must be a kind of joint, or of what else derives from `base`."""
-    if not _REFERENCE.fullmatch(reference):
-        raise FormatError(
-            f"kind {reference!r} is not a name: give 'module:Class', such as 'rails:ParabolicRail'"
-        )
-    module, _, name = reference.partition(":")
-    try:
-        found: Any = import_module(module)
-    except Exception as error:
-        raise FormatError(
-            f"kind {reference!r}: module {module!r} cannot be imported ({error}): "
-            "install it, or run where Python finds it"
-        ) from error
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    if found is None:
-        raise FormatError(f"kind {reference!r}: module {module!r} has no class {name!r}: check the name")
-    if not (isinstance(found, type) and issubclass(found, base)):
-        what = base.__name__.removesuffix("Kind").lower()
-        raise FormatError(
-            f"kind {reference!r} is no kind of {what}: name a subclass of catena.{base.__name__}"
-        )
-    if isabstract(found):
-        missing = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
-        raise FormatError(f"kind {reference!r} does not define {missing}: it cannot be used yet")
-    return found
 
 
 def describe_kind(kind: JointKind) -> tuple[str, dict[str, Any]]:
@@ -127,12 +95,12 @@ def _axis(key: str, value: Any) -> Any:
 def describe_users(kind: Any, base: type[Any]) -> tuple[str, dict[str, Any]]:
     """Return "module:Class" of a user's kind, which derives from `base`, and its arguments."""
     made = type(kind)
-    reference = f"{made.__module__}:{made.__qualname__}"
+    reference = reference_of(made)
     if made.__module__ == "__main__" or "<locals>" in made.__qualname__:
         raise FormatError(
             f"kind {made.__name__!r} cannot be imported by others: define it in a module of its own"
         )
-    if find_class(reference, base) is not made:
+    if usable(reference, imported(reference), base) is not made:
         what = base.__name__.removesuffix("Kind").lower()
         raise FormatError(
             f"kind {reference!r} names another class than the {what} has: give them different names"
@@ -143,7 +111,7 @@ def describe_users(kind: Any, base: type[Any]) -> tuple[str, dict[str, Any]]:
         field.name: _plain(reference, getattr(kind, field.name)) for field in fields(kind) if field.init
     }
     try:
-        same = bool(make_users(reference, arguments, base) == kind)
+        same = bool(make(reference, made, arguments) == kind)
     except (CatenaError, ValueError):
         same = False
     if not same:

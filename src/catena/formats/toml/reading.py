@@ -1,7 +1,7 @@
 """Reading a mechanism from TOML.
 
-Tables may stand in any order: bodies are added first, then joints and frames, then what acts on them. What the
-builder refuses is reported on the line of the file where it stands.
+Tables may stand in any order: bodies are added first, then included files, joints and frames, then what acts on them.
+What the builder refuses is reported on the line of the file where it stands.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from catena.errors import FormatError
+from catena.formats.source import Source
+from catena.formats.toml.bodies import add_body, add_ground
+from catena.formats.toml.composing import add_chain, add_included, repeated
 from catena.formats.toml.forces import add_force
 from catena.formats.toml.kinds import AXES, BUILT_IN, keys_of, make_kind
 from catena.formats.toml.lines import Lines
-from catena.formats.toml.schema import FORMAT, KEYS, MANY, ONCE
-from catena.formats.toml.tables import Table, suggestion
+from catena.formats.toml.schema import FORMAT, KEYS, MANY, ONCE, PARTS
+from catena.formats.toml.tables import Document, Table, suggestion
 from catena.given import shown
 from catena.joints import JointKind
 from catena.mechanism import Mechanism
@@ -27,8 +30,33 @@ _PART = r"""(?>"(?:\\.|[^"\\\n])*"|'[^'\n]*'|[A-Za-z0-9_-]+)"""
 _TOO_DEEP = re.compile(rf"(?:^|[\[{{,])[ \t]*(?:{_PART}[ \t]*\.[ \t]*){{{DEEPEST}}}", re.MULTILINE)
 
 
-def read(text: str, file: str) -> Mechanism:
-    """Return the mechanism that a TOML text describes; `file` is what messages call the text."""
+def read(text: str, source: Source) -> Mechanism:
+    """Return the mechanism that a TOML text describes."""
+    top = _top(text, source, ("mechanism",))
+    head = top.inner("mechanism", "mechanism")
+    head.check_keys(*KEYS["mechanism"])
+    head.who = f"mechanism {shown(head.text('name'))}"
+    given = {"gravity": head.numbers("gravity")} if "gravity" in head else {}
+    with head.at_fault():
+        mechanism = Mechanism(head.text("name"), **given)
+    return _add_parts(mechanism, top)
+
+
+def read_into(mechanism: Mechanism, text: str, source: Source) -> Mechanism:
+    """Return a mechanism with the parts added that a TOML text describes, in whose [mechanism] only gravity may
+    stand."""
+    top = _top(text, source, ())
+    if "mechanism" in top:
+        head = top.inner("mechanism", "mechanism")
+        head.check_keys((), ("gravity",))
+        with head.at_fault():
+            mechanism.gravity = head.numbers("gravity") if "gravity" in head else mechanism.gravity
+    return _add_parts(mechanism, top)
+
+
+def _top(text: str, source: Source, needed: tuple[str, ...]) -> Table:
+    """The whole file as a table, checked for the tables it may have."""
+    file = source.name
     _check_depth(text, file)
     try:
         content = tomllib.loads(text)
@@ -39,23 +67,37 @@ def read(text: str, file: str) -> Mechanism:
         raise FormatError(f"{file}: brackets are nested too deeply: check that all are closed") from None
     except ValueError as error:
         raise FormatError(f"{file}: this is not TOML: {error}") from None
-    top = Table(content, "", (), file, lines)
-    _check_top(top)
+    top = Table(content, "", (), Document(source, lines))
+    _check_top(top, needed)
+    if "parameters" in top:
+        parameters = top.inner("parameters", "parameters")
+        for name in parameters.content:
+            value = parameters.numbers(name)
+            if not isinstance(value, float):
+                parameters.fail(f"{name} is an array: a parameter is one number", name)
+            # Each may be computed from those before it.
+            top.document.parameters[name] = value
+    return top
 
-    def tables(word: str) -> list[Table]:
-        return [_named(word, k, entry, file, lines) for k, entry in enumerate(content.get(word, []))]
 
-    head = top.inner("mechanism", "mechanism")
-    head.check_keys(*KEYS["mechanism"])
-    head.who = f"mechanism {shown(head.text('name'))}"
-    given = {"gravity": head.numbers("gravity")} if "gravity" in head else {}
-    with head.at_fault():
-        mechanism = Mechanism(head.text("name"), **given)
-    for word in MANY:
-        for table in tables(word):
+def _add_parts(mechanism: Mechanism, top: Table) -> Mechanism:
+    """Add all parts of a file, sort after sort; those of repeated tables after those that stand for themselves."""
+    parts: dict[str, list[Table]] = {
+        word: [_named(word, k, entry, top) for k, entry in enumerate(top.content.get(word, []))]
+        for word in ("body", "include", *PARTS[1:])
+    }
+    initial = [top.inner("initial", "initial")] if "initial" in top else []
+    for repeat in top.tables("repeat") if "repeat" in top else ():
+        repeat.who = "repeat"
+        for word, table in repeated(repeat):
+            (initial if word == "initial" else parts[word]).append(table)
+    if "ground" in top:
+        add_ground(mechanism, top.inner("ground", "ground"))
+    for word, tables in parts.items():
+        for table in tables:
             mechanism = ADD[word](mechanism, table)
-    if "initial" in top:
-        _set_initial(mechanism, top.inner("initial", "initial"))
+    for table in initial:
+        _set_initial(mechanism, table)
     return mechanism
 
 
@@ -81,7 +123,7 @@ def _syntax_error(error: tomllib.TOMLDecodeError, text: str, file: str) -> NoRet
     raise FormatError(f"{file}:{line}: this is not TOML: {what[0].lower()}{what[1:]}") from None
 
 
-def _check_top(top: Table) -> None:
+def _check_top(top: Table, needed: tuple[str, ...]) -> None:
     """Refuse unknown tables, tables in the wrong brackets, a missing [mechanism] and files of the future."""
     version = top.content.get("format", FORMAT)
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
@@ -91,7 +133,7 @@ def _check_top(top: Table) -> None:
             f"format is {shown(version)}, this Catena knows {FORMAT}: read it with a newer Catena", "format"
         )
     top.check_keys((), ("format", *ONCE, *MANY))
-    if "mechanism" not in top:
+    if needed and "mechanism" not in top:
         top.fail('there is no [mechanism] table: a model begins with [mechanism] and name = "..."')
     for word in ONCE:
         if word in top and not isinstance(top.content[word], dict):
@@ -105,19 +147,11 @@ def _check_top(top: Table) -> None:
                 top.fail(f"{word!r} must hold tables: write [[{word}]] above each of them", word, k)
 
 
-def _named(word: str, index: int, content: dict[str, Any], file: str, lines: Lines) -> Table:
+def _named(word: str, index: int, content: dict[str, Any], top: Table) -> Table:
     """The table of a part, which messages call by its name as soon as it is known to have one."""
     name = content.get("name")
     who = f"{word} {shown(name)}" if isinstance(name, str) else f"{word} {index + 1}"
-    return Table(content, who, (word, index), file, lines)
-
-
-def _add_body(mechanism: Mechanism, table: Table) -> Mechanism:
-    table.check_keys(*KEYS["body"])
-    numbers = _options(table, "mass", "com", "inertia")
-    with table.at_fault():
-        mechanism.add_body(table.text("name"), **numbers)
-    return mechanism
+    return Table(content, who, (word, index), top.document)
 
 
 def _add_joint(mechanism: Mechanism, table: Table) -> Mechanism:
@@ -129,7 +163,16 @@ def _add_joint(mechanism: Mechanism, table: Table) -> Mechanism:
     if ":" not in word and word not in BUILT_IN:
         table.fail(f"no kind of joint is named {shown(word)}: {suggestion(word, list(BUILT_IN))}", "kind")
     table.check_keys(required, (*keys_of(word), *optional))
-    options = _options(table, "damping", "friction", "limits", "limit_stiffness", "limit_damping")
+    numbers = (
+        "damping",
+        "friction",
+        "limits",
+        "limit_stiffness",
+        "limit_damping",
+        "armature",
+        "velocity_limit",
+    )
+    options = _options(table, *numbers)
     for side in ("in_parent", "in_child"):
         if side in table:
             options[side] = table.pose(side)
@@ -139,6 +182,7 @@ def _add_joint(mechanism: Mechanism, table: Table) -> Mechanism:
     kind = _kind(table, word)
     with table.at_fault():
         mechanism.add_joint(name, parent, child, kind, **options)
+    table.document.source.places["joint", name] = table.line
     if "locked_at" not in table:
         return mechanism
     position = table.numbers("locked_at")
@@ -151,14 +195,14 @@ def _kind(table: Table, word: str) -> JointKind:
     if ":" in word:
         arguments = table.inner("arguments", table.who).content if "arguments" in table else {}
         with table.at_fault("kind"):
-            return make_kind(word, arguments)
+            return make_kind(word, arguments, table.document.source.kinds)
     if word == "sdof" and "motions" not in table:
         table.fail("the key 'motions' is missing: give an array such as ['ry', 'rz', 'dx']")
     readers: dict[str, Callable[[str], Any]] = dict.fromkeys(AXES, table.axis)
     readers |= {"pitch": table.numbers, "motions": table.texts}
     values = {key: readers[key](key) for key in keys_of(word) if key in table}
     with table.at_fault(*(values if len(values) == 1 else ())):
-        return make_kind(word, values)
+        return make_kind(word, values, table.document.source.kinds)
 
 
 def _add_frame(mechanism: Mechanism, table: Table) -> Mechanism:
@@ -210,6 +254,30 @@ def _add_wrench(mechanism: Mechanism, table: Table) -> Mechanism:
     return mechanism
 
 
+def _add_coupling(mechanism: Mechanism, table: Table) -> Mechanism:
+    table.check_keys(*KEYS["coupling"])
+    name = table.text("name")
+    if "coefficients" in table:
+        for key in ("joint", "of", "polynomial"):
+            if key in table:
+                table.fail(f"it has coefficients and {key!r}: give the one or the other", key)
+        inner = table.inner("coefficients", table.who)
+        terms = {joint: inner.numbers(joint) for joint in inner.content}
+        with table.at_fault():
+            mechanism.add_coupling(name, terms, **_options(table, "offset"))
+    else:
+        for key in ("joint", "of", "polynomial"):
+            if key not in table:
+                table.fail(f"the key {key!r} is missing: give coefficients, or joint, of and polynomial")
+        if "offset" in table:
+            table.fail("an offset belongs to coefficients: put it into the polynomial", "offset")
+        polynomial = table.numbers("polynomial")
+        with table.at_fault():
+            mechanism.add_polynomial_coupling(name, table.text("joint"), table.text("of"), polynomial)
+    table.document.source.places["coupling", name] = table.line
+    return mechanism
+
+
 def _options(table: Table, *keys: str) -> dict[str, Any]:
     """The numbers of the keys that the table has; a builder knows what the others are by default."""
     return {key: table.numbers(key) for key in keys if key in table}
@@ -217,7 +285,8 @@ def _options(table: Table, *keys: str) -> dict[str, Any]:
 
 def _set_initial(mechanism: Mechanism, table: Table) -> None:
     table.check_keys(*KEYS["initial"])
-    state: dict[str, dict[str, Any]] = {"q": {}, "v": {}}
+    before = mechanism.initial
+    state: dict[str, dict[str, Any]] = {"q": dict(before.q), "v": dict(before.v)}
     for what in table.content:
         joints = table.inner(what, f"initial {what}")
         for name in joints.content:
@@ -230,11 +299,14 @@ def _set_initial(mechanism: Mechanism, table: Table) -> None:
 
 
 ADD: dict[str, Callable[[Mechanism, Table], Mechanism]] = {
-    "body": _add_body,
+    "include": add_included,
+    "body": add_body,
+    "chain": add_chain,
     "joint": _add_joint,
     "frame": _add_frame,
     "actuator": _add_actuator,
     "spring": _add_spring,
     "wrench": _add_wrench,
     "force": add_force,
+    "coupling": _add_coupling,
 }

@@ -5,15 +5,23 @@ from __future__ import annotations
 FORMAT = 1
 """The number of this version of the format; a file that asks for a later one is refused."""
 
-ONCE = ("mechanism", "initial")
+ONCE = ("mechanism", "parameters", "ground", "initial")
 """Tables that stand once, in single brackets."""
 
-MANY = ("body", "joint", "frame", "actuator", "spring", "wrench", "force")
+PARTS = ("body", "chain", "joint", "frame", "actuator", "spring", "wrench", "force", "coupling")
 """Tables that stand once for each part, in double brackets; parts are added in this order."""
+
+MANY = ("include", "repeat", *PARTS)
+"""All tables in double brackets."""
 
 KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "mechanism": (("name",), ("gravity",)),
-    "body": (("name",), ("mass", "com", "inertia")),
+    "ground": ((), ("visual", "collision")),
+    "body": (("name",), ("mass", "com", "inertia", "density", "physical", "visual", "collision")),
+    "chain": (
+        ("notation",),
+        ("rows", "gammas", "phis", "masses", "coms", "inertias", "on", "base", "tool", "tip", "prefix"),
+    ),
     "joint": (
         ("name", "kind", "parent", "child"),
         (
@@ -26,6 +34,8 @@ KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "limit_damping",
             "actuated",
             "locked_at",
+            "armature",
+            "velocity_limit",
         ),
     ),
     "frame": (("name", "body"), ("pose",)),
@@ -34,10 +44,23 @@ KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "spring between frames": (("name", "between"), ("stiffness", "rest_length", "damping")),
     "wrench": (("name", "frame"), ("moment", "force", "axes")),
     "force": (("name", "kind"), ("joint", "between")),
+    "coupling": (("name",), ("coefficients", "offset", "joint", "of", "polynomial")),
+    "include": (("file",), ("prefix", "on", "at")),
+    "repeat": ((), ("index", "count", "values", "let", *PARTS, "include", "initial")),
     "initial": ((), ("q", "v")),
 }
 """The keys of each table: those it must have and those it may have. A joint and a force have those of their kind
 besides."""
+
+SHAPES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "box": (("size",), ()),
+    "sphere": (("radius",), ()),
+    "ellipsoid": (("radii",), ()),
+    "cylinder": (("radius", "length"), ()),
+    "capsule": (("radius", "length"), ()),
+    "mesh": (("path",), ("scale",)),
+}
+"""The keys of each shape, besides `shape`, `pose`, `colour` and `name`."""
 
 POSE = ("p", "quat", "rpy", "R")
 """The keys of a pose, of which at most one of the last three is given."""

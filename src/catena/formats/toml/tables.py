@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from re import search
 from typing import Any, NoReturn
 
 from catena.errors import CatenaError, FormatError
+from catena.formats.source import Source
 from catena.formats.toml.lines import Lines, Path
+from catena.formats.toml.quantities import evaluate
 from catena.formats.toml.schema import POSE
 from catena.given import shown
 from catena.spatial import Pose
@@ -24,6 +27,15 @@ TYPES = {
 }
 
 
+@dataclass(frozen=True)
+class Document:
+    """A file being read: where it comes from, the lines of its values, and its parameters by name."""
+
+    source: Source
+    lines: Lines
+    parameters: dict[str, float] = field(default_factory=dict)
+
+
 class Table:
     """One table of a file: what it holds, what messages call it (`who`), and where it stands.
 
@@ -31,10 +43,26 @@ class Table:
     is of the wrong type.
     """
 
-    def __init__(self, content: Mapping[str, Any], who: str, path: Path, file: str, lines: Lines) -> None:
+    def __init__(self, content: Mapping[str, Any], who: str, path: Path, document: Document) -> None:
         self.content = content
         self.who = who
-        self._path, self._file, self._lines = path, file, lines
+        self.document = document
+        self._path = path
+        self._file, self._lines = document.source.name, document.lines
+
+    @property
+    def path(self) -> Path:
+        """Where the table is in the document."""
+        return self._path
+
+    @property
+    def line(self) -> int:
+        """The line on which the table begins."""
+        return self._lines.of(self._path)
+
+    def where(self, *keys: str | int) -> str:
+        """The place of the value that the keys lead to, as messages begin."""
+        return f"{self._file}:{self._lines.of((*self._path, *keys))}"
 
     def fail(self, message: str, *keys: str | int) -> NoReturn:
         """Raise a fault of this table, on the line of the value that the keys lead to."""
@@ -73,11 +101,34 @@ class Table:
     def inner(self, key: str, who: str) -> Table:
         """Return a table inside this one, which messages call `who`."""
         content = self._of_type(key, dict, f"give a table, {key} = {{ ... }}")
-        return Table(content, who, (*self._path, key), self._file, self._lines)
+        return Table(content, who, (*self._path, key), self.document)
+
+    def tables(self, key: str) -> list[Table]:
+        """Return the tables of an array of tables."""
+        found = self._of_type(key, list, f"write [[...{key}]] above each of them, or {key} = [{{ ... }}]")
+        for k, one in enumerate(found):
+            if not isinstance(one, dict):
+                self.fail(f"{key} holds {_found(one)}: give tables", key, k)
+        return [
+            Table(one, f"{self.who}: {key} {k + 1}", (*self._path, key, k), self.document)
+            for k, one in enumerate(found)
+        ]
 
     def numbers(self, key: str) -> Any:
-        """Return a number as a float, or an array of numbers, nested or not, as lists of floats."""
+        """Return a number as a float, or an array of numbers, nested or not, as lists of floats. Text stands for the
+        number it tells: "30 deg", "2 * length"."""
         return self._numbers(self.content[key], key, (key,))
+
+    def number_in(self, key: str, value: Any, *place: int) -> float:
+        """Return one number of an array that holds other things as well."""
+        found = self._numbers(value, key, (key, *place))
+        if not isinstance(found, float):
+            self.fail(f"{key} holds {_found(value)}: give numbers", key, *place)
+        return found
+
+    def array(self, key: str) -> list[Any]:
+        """Return an array of anything."""
+        return list(self._of_type(key, list, "give an array, [...]"))
 
     def integers(self, key: str) -> int | list[int]:
         """Return a whole number or an array of them."""
@@ -143,6 +194,13 @@ class Table:
     def _numbers(self, value: Any, key: str, place: tuple[str | int, ...]) -> Any:
         if isinstance(value, list):
             return [self._numbers(entry, key, (*place, k)) for k, entry in enumerate(value)]
+        if isinstance(value, str):
+            try:
+                return evaluate(value, self.document.parameters)
+            except ValueError as error:
+                self.fail(
+                    f'{key} is {_found(value)}: give numbers, or text such as "30 deg" ({error})', *place
+                )
         if isinstance(value, bool) or not isinstance(value, int | float):
             inside = "holds" if len(place) > 1 else "is"
             self.fail(f"{key} {inside} {_found(value)}: give numbers", *place)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from catena.errors import FormatError
+from catena.errors import FormatError, ModelError
+from catena.formats.shape_files import path_from
+from catena.formats.toml.bodies import describe_shape
 from catena.formats.toml.forces import describe_force
 from catena.formats.toml.kinds import ARGUMENTS, describe_kind
 from catena.formats.toml.orientation import describe_orientation
@@ -17,15 +20,21 @@ from catena.mechanism import (
     GROUND,
     Actuator,
     Body,
+    Coupling,
     Frame,
     GeneralForce,
     InitialState,
     Joint,
     JointSpring,
+    LinearCoupling,
     Mechanism,
+    PolynomialCoupling,
+    Shape,
     Spring,
     Wrench,
+    validation,
 )
+from catena.mechanism.shapes import Mesh
 from catena.spatial import Pose
 
 Pairs = Iterator[tuple[str, str]]
@@ -34,31 +43,67 @@ WIDTH = 110
 """How long a line may be before a matrix is broken into its rows."""
 
 
-def write(mechanism: Mechanism, file: str) -> str:
+def write_file(mechanism: Mechanism, path: Path) -> dict[str, str]:
+    """Return the text of a model file, whose meshes are told as seen from its folder."""
+    return {"": write(mechanism, str(path), path.absolute().parent)}
+
+
+def write(mechanism: Mechanism, file: str, folder: Path | None = None) -> str:
     """Return the mechanism as TOML text; `file` is what messages call it.
 
     Parts stand in the order they were added, which is also that of the coordinates. What has its default value
-    is left out.
+    is left out. Meshes below the `folder` that the file will lie in are told by their path from there, others by
+    their whole path or as they were.
     """
     blocks = [f"# A Catena model, in SI units and radians.\nformat = {FORMAT}\n"]
     head = [("name", _string(mechanism.name)), ("gravity", _value(mechanism.gravity))]
     blocks.append(_table("[mechanism]", iter(head)))
-    blocks += [_table("[[body]]", _body(body)) for body in mechanism.bodies.values() if body.name != GROUND]
+    ground = mechanism.bodies[GROUND]
+    if ground.visuals or ground.collisions:
+        blocks.append(_table("[ground]", _shapes(ground, folder)))
+    bodies = (body for body in mechanism.bodies.values() if body.name != GROUND)
+    blocks += [_table("[[body]]", _body(body, folder)) for body in bodies]
     blocks += [_table("[[joint]]", _joint(joint, file)) for joint in mechanism.joints.values()]
     blocks += [_table("[[frame]]", _frame(frame)) for frame in mechanism.frames.values()]
     blocks += [_table("[[actuator]]", _actuator(a, mechanism)) for a in mechanism.actuators.values()]
     blocks += [_table("[[spring]]", _spring(spring, mechanism)) for spring in mechanism.springs.values()]
     blocks += [_table("[[wrench]]", _wrench(wrench)) for wrench in mechanism.wrenches.values()]
     blocks += [_table("[[force]]", _force(force, file)) for force in mechanism.forces.values()]
+    blocks += [_table("[[coupling]]", _coupling(coupling)) for coupling in mechanism.couplings.values()]
     blocks += _initial(mechanism.initial)
     return "\n".join(blocks)
+
+
+def write_rest(
+    mechanism: Mechanism,
+    joints: Sequence[Joint],
+    actuators: Sequence[Actuator],
+    couplings: Sequence[Coupling],
+    gravity: bool,
+    file: str = "the side file",
+) -> str:
+    """Return what another format cannot say, as text of a side file without a [mechanism] of its own; empty if that is
+    nothing. Joints, actuators and couplings are those given, of everything else there is all."""
+    blocks = []
+    if gravity:
+        blocks.append(_table("[mechanism]", iter([("gravity", _value(mechanism.gravity))])))
+    blocks += [_table("[[joint]]", _joint(joint, file)) for joint in joints]
+    blocks += [_table("[[frame]]", _frame(frame)) for frame in mechanism.frames.values()]
+    blocks += [_table("[[actuator]]", _actuator(a, mechanism)) for a in actuators]
+    blocks += [_table("[[spring]]", _spring(spring, mechanism)) for spring in mechanism.springs.values()]
+    blocks += [_table("[[wrench]]", _wrench(wrench)) for wrench in mechanism.wrenches.values()]
+    blocks += [_table("[[force]]", _force(force, file)) for force in mechanism.forces.values()]
+    blocks += [_table("[[coupling]]", _coupling(coupling)) for coupling in couplings]
+    blocks += _initial(mechanism.initial)
+    about = "# What the model file beside this one cannot say; `load` reads both."
+    return "\n".join([f"{about}\nformat = {FORMAT}\n", *blocks]) if blocks else ""
 
 
 def _table(header: str, pairs: Pairs) -> str:
     return "\n".join([header, *(f"{key} = {value}" for key, value in pairs), ""])
 
 
-def _body(body: Body) -> Pairs:
+def _body(body: Body, folder: Path | None) -> Pairs:
     yield "name", _string(body.name)
     if body.mass:
         yield "mass", _value(body.mass)
@@ -68,6 +113,33 @@ def _body(body: Body) -> Pairs:
         moments = np.diag(body.inertia)
         diagonal = np.array_equal(body.inertia, np.diag(moments))
         yield "inertia", _value(moments) if diagonal else _rows(body.inertia)
+        if not _is_physical(body):
+            yield "physical", "false"
+    yield from _shapes(body, folder)
+
+
+def _is_physical(body: Body) -> bool:
+    """Whether the reader would accept the inertia of a body without being told so."""
+    try:
+        validation.inertia("body", body.inertia, body.mass)
+    except ModelError:
+        return False
+    return True
+
+
+def _shapes(body: Body, folder: Path | None) -> Pairs:
+    for key, shapes in (("visual", body.visuals), ("collision", body.collisions)):
+        if shapes:
+            yield key, "[\n" + "".join(f"    {_shape(shape, folder)},\n" for shape in shapes) + "]"
+
+
+def _shape(shape: Shape, folder: Path | None) -> str:
+    pairs = {key: _value(value) for key, value in describe_shape(shape).items()}
+    if isinstance(shape, Mesh):
+        pairs["path"] = _string(path_from(shape, folder))
+    if shape.pose != Pose():
+        pairs["pose"] = _pose("", shape.pose, WIDTH * 10)
+    return _inline(pairs)
 
 
 def _joint(joint: Joint, file: str) -> Pairs:
@@ -98,6 +170,10 @@ def _joint(joint: Joint, file: str) -> Pairs:
         yield "limit_damping", _spread(joint.limit_damping)
     if not joint.actuated:
         yield "actuated", "false"
+    if joint.armature is not None:
+        yield "armature", _spread(joint.armature)
+    if joint.velocity_limit is not None:
+        yield "velocity_limit", _spread(joint.velocity_limit)
     if joint.locked_at is not None:
         yield "locked_at", _single(joint.locked_at)
 
@@ -177,6 +253,18 @@ def _force(force: GeneralForce, file: str) -> Pairs:
         yield key, _inline({k: _value(v) for k, v in value.items()}) if is_table else _value(value)
 
 
+def _coupling(coupling: Coupling) -> Pairs:
+    yield "name", _string(coupling.name)
+    if isinstance(coupling, PolynomialCoupling):
+        yield "joint", _string(coupling.joint)
+        yield "of", _string(coupling.of)
+        yield "polynomial", _value(coupling.polynomial)
+    elif isinstance(coupling, LinearCoupling):
+        yield "coefficients", _inline({joint: _value(c) for joint, c in coupling.coefficients.items()})
+        if coupling.offset:
+            yield "offset", _value(coupling.offset)
+
+
 def _initial(initial: InitialState) -> Iterator[str]:
     for what, values in (("q", initial.q), ("v", initial.v)):
         if values:
@@ -185,12 +273,12 @@ def _initial(initial: InitialState) -> Iterator[str]:
             )
 
 
-def _pose(key: str, pose: Pose) -> str:
+def _pose(key: str, pose: Pose, width: int = WIDTH) -> str:
     """A pose as an inline table; only a rotation matrix is broken into lines, which TOML allows in arrays."""
     pairs = {"p": _value(pose.p)} if pose.p.any() else {}
     orientation = describe_orientation(pose)
     pairs |= {name: _value(value) for name, value in orientation.items()}
-    if "R" in orientation and len(key) + len(_inline(pairs)) > WIDTH:
+    if "R" in orientation and len(key) + len(_inline(pairs)) > width:
         pairs["R"] = _rows(pose.R)
     return _inline(pairs)
 

@@ -1,7 +1,7 @@
 """Generators of mechanisms: benchmarks of the field, robots with realistic numbers, and random ones for
 tests."""
 
-from catena.mechanism.generators.andrews import andrews
+from catena.mechanism.generators.andrews import andrews, driven_andrews
 from catena.mechanism.generators.arms import add_arm, arm6, arm7
 from catena.mechanism.generators.bars import four_bar, n_four_bars
 from catena.mechanism.generators.chains import chain, tree
@@ -22,6 +22,7 @@ from catena.mechanism.generators.walker import walker
 __all__ = [
     "add_arm",
     "andrews",
+    "driven_andrews",
     "arm6",
     "arm7",
     "arms_on_object",

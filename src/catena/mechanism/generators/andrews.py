@@ -29,7 +29,7 @@ def andrews() -> Mechanism:
     it with DRIVE = 0.033 N m.
 
     A spring of stiffness 4530 N/m and free length 0.07785 m (SPRING_STIFFNESS, SPRING_LENGTH) acts between the
-    frames "C" of ground and "D" of K3. It is not part of the mechanism: give its force as an external one.
+    frames "C" of ground and "D" of K3. `driven_andrews` has it, and the drive.
     """
     mechanism = Mechanism("andrews", gravity=(0.0, 0.0, 0.0))
     beta, theta, gamma, phi, delta, omega, epsilon = START
@@ -67,6 +67,15 @@ def andrews() -> Mechanism:
         )
     mechanism.add_frame("C", "ground", _at(*C, 0.0))
     mechanism.add_frame("D", "K3", _at(0.02, -0.018, 0.0))
+    return mechanism
+
+
+def driven_andrews() -> Mechanism:
+    """Andrews' squeezing mechanism with its spring "spring" and its drive, the wrench "drive" on K1: the benchmark as
+    published, at rest where it starts."""
+    mechanism = andrews()
+    mechanism.add_spring_between("spring", "C", "D", stiffness=SPRING_STIFFNESS, rest_length=SPRING_LENGTH)
+    mechanism.add_wrench("drive", "K1", moment=(0.0, 0.0, DRIVE))
     return mechanism
 
 

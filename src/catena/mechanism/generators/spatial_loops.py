@@ -48,7 +48,8 @@ def spatial_four_bar(
     misalignment: float = 0.0,
 ) -> Mechanism:
     """Bennett's linkage: 4 revolute joints with skew axes in one loop, 1 dof where counting gives -2, so 3
-    redundant constraints; with a `misalignment` [rad] of one axis it cannot move at all.
+    redundant constraints; with a `misalignment` [rad] of one axis, beyond the accuracy that dimensions are trusted
+    with, it cannot move at all.
 
     Opposite links are equal: ground and "coupler" are `coupler` long, "crank" and "rocker" are `crank` long.
     Neighbouring axes of the long links are twisted against each other by `twist`, those of the short ones by the

@@ -8,6 +8,7 @@ import numpy as np
 
 from catena.simulation.control.following import Ahead, StatePath, as_path
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
+from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.references.protocol import as_system
 from catena.system import System
 
@@ -46,6 +47,10 @@ class Feedforward(Controller):
 
     def _forces(self, t: Any) -> list[np.ndarray]:
         return [self.system.inverse_dynamics(*self.path.at(t)) * self.system.plan.actuated]
+
+    def input_paths(self) -> tuple[InputPath, ...] | None:
+        """Return None: forces along a path are no polynomials."""
+        return None
 
     def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
         """Return the forces known ahead."""

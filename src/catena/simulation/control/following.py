@@ -27,7 +27,7 @@ class StatePath(Protocol):
 
     @property
     def followed(self) -> np.ndarray:
-        """Which velocity components (nv,) have a reference."""
+        """Return which velocity components (nv,) have a reference."""
 
     def at(self, t: Any) -> Motion:
         """Return the motion of the whole system."""
@@ -66,7 +66,7 @@ class Ahead:
         self._blocks: dict[int, Sequence[np.ndarray]] = {}
 
     def forget(self) -> None:
-        """A run begins: what may have changed is computed anew."""
+        """Forget, at the start of a run, the arrays that may have changed."""
         if not self.path.lasting:
             self._blocks.clear()
 
@@ -92,7 +92,7 @@ class Ahead:
         return [np.concatenate(parts)[k - first] for parts in zip(*needed.values())]
 
     def _block(self, i: int) -> Sequence[np.ndarray]:
-        """The samples from the number i BLOCK on."""
+        """Return the arrays of the block of samples that begins with number i BLOCK."""
         if i not in self._blocks:
             if len(self._blocks) >= KEPT:
                 self._blocks.pop(next(iter(self._blocks)))

@@ -30,7 +30,8 @@ def forces(
     rest: np.ndarray | None = None,
     singular: float = RANK,
 ) -> np.ndarray:
-    """tau (..., nv) of the actuated joints for rows (..., k, nv), wanted (..., k) and rest (..., nv) at q and v.
+    """Return tau (..., nv) of the actuated joints for rows (..., k, nv), wanted (..., k) and rest (..., nv) at q and
+    v.
 
     Nothing is asked for in second place when `rest` is None: the forces are the smallest. Directions in which the
     actuators reach less than the part `singular` of the best one are damped, those of no reach left out.
@@ -53,7 +54,8 @@ def forces(
 def _affine(
     system: System, q: np.ndarray, v: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """weight (..., nv), weight a (..., nv), weight B weight (..., nv, na), and which components are actuated."""
+    """Return weight (..., nv), weight a (..., nv), weight B weight (..., nv, na), and which components are
+    actuated."""
     actuated = np.flatnonzero(system.plan.actuated)
     H = np.diagonal(system.mass_matrix(q), axis1=-2, axis2=-1)
     most = np.max(H, axis=-1, keepdims=True, initial=0.0)
@@ -69,7 +71,7 @@ def _affine(
 def _solved(
     A: np.ndarray, b: np.ndarray, reach: np.ndarray, singular: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The smallest x (..., n) with A x nearest to b, and the projection (..., n, n) on the null space of A.
+    """Return the smallest x (..., n) with A x nearest to b, and the projection (..., n, n) on the null space of A.
 
     Singular values are measured by the largest, and against `reach` (..., 1) are told from rounding.
     """

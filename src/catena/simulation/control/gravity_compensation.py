@@ -1,4 +1,4 @@
-"""Forces that hold a mechanism where it is."""
+"""Forces that hold a mechanism where it is, as small as they can be."""
 
 from __future__ import annotations
 
@@ -6,21 +6,24 @@ import numpy as np
 
 from catena.errors import LoopError, StateError
 from catena.given import shown
-from catena.simulation.control.forces import forces
+from catena.kinematics.stacks import apply, transposed
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
 from catena.simulation.references.protocol import as_system
 from catena.system import System
+from catena.system.levers import levers
 
-# A mechanism that would accelerate by more than this part of its free fall is not held.
+# A mechanism that would accelerate by more than this part of what its weight does to its bodies is not held.
 HELD = 1e-6
+# Singular values below this part of the largest count as zero.
+RANK = 1e-8
 
 
 class GravityCompensation(Controller):
     """The forces of the actuated joints under which nothing accelerates at rest.
 
-    Trees: inverse dynamics at rest. With loops: the smallest forces of the actuated joints that hold the closed
-    mechanism. Where they cannot hold it, because a joint that would have to is not actuated, an error says so; with
-    `partial` they do what they can.
+    Trees: inverse dynamics at rest. With loops many forces may do, and those of the least sum of squares are taken,
+    with moments divided by the size of the mechanism (`system.levers`). Where they cannot hold the mechanism, because a
+    joint that would have to is not actuated, an error says so; with `partial` they do what they can.
     """
 
     def __init__(self, system: System, partial: bool = False, rate: float | None = None) -> None:
@@ -28,6 +31,7 @@ class GravityCompensation(Controller):
             raise StateError(f"GravityCompensation: partial is {shown(partial)}; give True or False.")
         self.system, self.partial = as_system(system, "GravityCompensation"), bool(partial)
         self.rate = checked_rate(rate, "GravityCompensation")
+        self._levers = levers(system.plan)
 
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
         require_same("GravityCompensation", self.system, system)
@@ -37,16 +41,11 @@ class GravityCompensation(Controller):
         if not system.plan.total_constraints:
             whole = system.inverse_dynamics(q, rest, rest)
             tau = whole * system.plan.actuated
-            missing = np.abs(whole - tau).max(axis=-1, initial=0.0) / (
-                np.abs(whole).max(axis=-1, initial=0.0) + 1e-300
-            )
+            missing, load = (np.abs(x).max(axis=-1, initial=0.0) for x in (whole - tau, whole))
         else:
-            everything = np.eye(system.nv)
-            tau = forces(system, q, np.broadcast_to(rest, np.shape(v)), everything, rest)
-            held, falling = (system.forward_dynamics(q, rest, x) for x in (tau, np.zeros(system.nv)))
-            missing = np.linalg.norm(held, axis=-1) / (np.linalg.norm(falling, axis=-1) + 1e-300)
-        if not self.partial and np.any(missing > HELD):
-            left = float(np.max(missing))
+            tau, missing, load = self._least(np.asarray(q, dtype=np.float64))
+        if not self.partial and np.any(missing > HELD * load):
+            left = float(np.max(missing / np.where(load > 0.0, load, 1.0)))
             idle = [j for j in system.joints if not system.plan.actuated[system.slice_v(j)].all()]
             raise LoopError(
                 f"The actuators of {system.mechanism.name!r} cannot hold it at t = {t:.6g} s: {left:.3g} of the "
@@ -54,3 +53,32 @@ class GravityCompensation(Controller):
                 f"can be."
             )
         return tau
+
+    def _least(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return tau (..., nv) of least size, what is left of the accelerations, and what the weight would do to the
+        bodies without loops, both (...), in the sense of kinetic energy.
+
+        Accelerations are affine in the forces: those without and with unit forces are computed side by side in lanes.
+        """
+        system, rest = self.system, np.zeros(self.system.nv)
+        actuated = np.flatnonzero(system.plan.actuated)
+        units = np.concatenate([rest[None], np.diag(self._levers)[actuated]])
+        vdot = system.forward_dynamics(q[..., None, :], rest, units)
+        values, axes = np.linalg.eigh(system.mass_matrix(q))
+        root = np.sqrt(np.maximum(values, 0.0))[..., None] * transposed(axes)
+        fall = apply(root, vdot[..., 0, :])
+        effect = root @ transposed(vdot[..., 1:, :] - vdot[..., :1, :])
+        # What joints reach without loops is the measure of those that the loops hold still.
+        inertia = np.sum(transposed(root) ** 2, axis=-1)
+        reach = np.where(inertia > 0.0, self._levers / np.sqrt(np.where(inertia > 0.0, inertia, 1.0)), 0.0)
+        U, s, Vt = np.linalg.svd(effect, full_matrices=False)
+        most = np.maximum(np.max(s, axis=-1, initial=0.0), np.max(reach, axis=-1, initial=0.0))
+        kept = s > RANK * most[..., None]
+        inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
+        x = -apply(transposed(Vt), inverse * apply(transposed(U), fall))
+        tau = np.zeros((*q.shape[:-1], system.nv))
+        tau[..., actuated] = x * self._levers[actuated]
+        along = apply(transposed(axes), system.bias_force(q, rest))
+        felt = values > RANK * np.max(values, axis=-1, initial=0.0, keepdims=True)
+        load = np.where(felt, along / np.sqrt(np.where(felt, values, 1.0)), 0.0)
+        return tau, np.linalg.norm(fall + apply(effect, x), axis=-1), np.linalg.norm(load, axis=-1)

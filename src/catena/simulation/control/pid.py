@@ -23,6 +23,8 @@ from catena.simulation.control.gains import components, effort_limits, gains
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
 from catena.simulation.control.remembered import Remembered
 from catena.simulation.control.symbols import both, join, less, maximum, minimum, where
+from catena.simulation.references import JointPath
+from catena.simulation.references.as_polynomial import InputPath, held
 from catena.simulation.references.protocol import as_system
 from catena.spatial.scalars import is_symbolic
 from catena.system import System
@@ -114,6 +116,14 @@ class PID(Controller):
         constants = self._constants if np.ndim(t) == 0 else self._constants[..., None, :]
         return join([q_d[..., self._at_q], v_d[..., self._at], constants])
 
+    def input_paths(self) -> tuple[InputPath, ...] | None:
+        """Return references, gains and limits as polynomials, where the references are."""
+        polynomials = self.path.polynomials() if isinstance(self.path, JointPath) else None
+        if polynomials is None or self._constants.ndim != 1:
+            return None
+        known = [polynomials[joint] for joint in self._joints]
+        return (*(q for q, _ in known), *(v for _, v in known), (held(self._constants), 0))
+
     def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
         """Return tau (..., nv) and the next integrals."""
         n, nq = len(self._at), len(self._at_q)
@@ -136,7 +146,7 @@ class PID(Controller):
         return self._spread(tau), memory
 
     def _error(self, q: Any, q_d: Any) -> Any:
-        """The way from the controlled joints to their reference, (..., n)."""
+        """Return the way from the controlled joints to their reference, (..., n)."""
         if not self._kinds:
             return q_d - q[..., self._at_q]
         if is_symbolic(q) or is_symbolic(q_d):
@@ -152,7 +162,7 @@ class PID(Controller):
         return self.system.difference(q, goal)[..., self._at]
 
     def _spread(self, tau: Any) -> Any:
-        """The forces of the controlled joints among those of all, (..., nv)."""
+        """Return the forces of the controlled joints among those of all, (..., nv)."""
         whole = np.zeros((*tau.shape[:-1], self.system.nv), dtype=tau.dtype)
         whole[..., self._at] = tau
         return whole
@@ -195,14 +205,15 @@ class PID(Controller):
         return sorted(set(chosen), key=lambda joint: system.slice_v(joint).start)
 
     def _curved(self) -> list[tuple[str, JointKind]]:
-        """All controlled joints with their kinds if the way to the reference is not simply a difference for one."""
+        """Return all controlled joints with their kinds if the way to the reference is not simply a difference for
+        one."""
         plan = self.system.plan
         kinds = [(joint, plan.kind[plan.joint.index(joint)]) for joint in self._joints]
         known = [(joint, kind) for joint, kind in kinds if kind is not None]
         return known if any(kind.nq != kind.nv or not _is_flat(kind) for _, kind in known) else []
 
     def _tracking(self, tracking: float | None) -> np.ndarray:
-        """One over the time constants of back-calculation, (..., n)."""
+        """Return one over the time constants of back-calculation, (..., n)."""
         if self.anti_windup != "back_calculation" or not self.integral:
             return np.zeros(len(self._at))
         period = 1.0 / float(self.rate or 1.0)
@@ -220,5 +231,5 @@ class PID(Controller):
 
 
 def _is_flat(kind: JointKind) -> bool:
-    """Whether positions of a kind are subtracted like numbers."""
+    """Return whether positions of a kind are subtracted like numbers."""
     return type(kind).difference is JointKind.difference

@@ -9,6 +9,7 @@ import numpy as np
 
 from catena.errors import StateError
 from catena.given import real_number, shown
+from catena.simulation.references.as_polynomial import InputPath
 from catena.system import System
 
 
@@ -23,12 +24,12 @@ class Controller(ABC):
 
     @property
     def compiles(self) -> bool:
-        """Whether it is a `Law`, which can be compiled into the loop of a simulation."""
+        """Return whether it is a `Law`, which can be compiled into the loop of a simulation."""
         return False
 
     @abstractmethod
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
-        """Forget what was before; a run of `system` with this batch shape begins."""
+        """Forget the last run; a run of `system` with this batch shape begins."""
 
     @abstractmethod
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -60,6 +61,9 @@ class Law(Protocol):
 
     def inputs(self, t: Any) -> np.ndarray:
         """Return what is known ahead at time t, (k,) or (..., k); for an array of times (T,) it is (..., T, k)."""
+
+    def input_paths(self) -> tuple[InputPath, ...] | None:
+        """Return the inputs as polynomials in time, one beside the other; None where they are something else."""
 
     def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
         """Return tau (..., nv) and the next memory, from (..., nq), (..., nv), (..., m) and (..., k)."""

@@ -20,7 +20,7 @@ class Remembered:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Set the memory to zero."""
         self._t: float | None = None
         self._before: np.ndarray | None = None
         self._after: np.ndarray | None = None

@@ -10,6 +10,7 @@ import numpy as np
 from catena.errors import StateError
 from catena.given import real_array, shown
 from catena.simulation.control.protocol import Controller, checked_rate
+from catena.simulation.references.as_polynomial import InputPath
 from catena.system import System
 
 
@@ -62,6 +63,9 @@ class Sampled(Controller):
 
     def inputs(self, t: Any) -> np.ndarray:
         return np.asarray(self._law.inputs(t))
+
+    def input_paths(self) -> tuple[InputPath, ...] | None:
+        return self._law.input_paths() if self.compiles else None
 
     def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
         tau, memory = self._law.evaluate(t, q, v, memory, inputs)

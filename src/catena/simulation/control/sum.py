@@ -10,6 +10,7 @@ from catena.errors import StateError
 from catena.simulation.control.protocol import Controller
 from catena.simulation.control.sampled import Sampled
 from catena.simulation.control.symbols import join
+from catena.simulation.references.as_polynomial import InputPath
 from catena.system import System
 
 
@@ -57,6 +58,10 @@ class Sum(Controller):
 
     def inputs(self, t: Any) -> np.ndarray:
         return join([law.inputs(t) for law in self._laws])
+
+    def input_paths(self) -> tuple[InputPath, ...] | None:
+        paths = [law.input_paths() for law in self._laws]
+        return None if None in paths else tuple(path for part in paths for path in part or ())
 
     def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
         """Ask `memory` first, which counts what belongs to each part."""

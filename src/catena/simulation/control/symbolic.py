@@ -6,12 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.given import is_count, real_array, shown
 from catena.simulation.control.protocol import Controller, checked_rate
 from catena.simulation.control.remembered import Remembered
 from catena.simulation.control.symbols import stack
+from catena.simulation.references import Constant, PiecewisePolynomial, Reference, as_polynomial
+from catena.simulation.references.as_polynomial import InputPath
 from catena.spatial.scalars import array, is_symbolic
 from catena.system import System
 
@@ -20,16 +23,17 @@ class SymbolicControl(Controller):
     """A law written with arithmetic and the functions of `catena.symbols`.
 
     `function(t, q, v)` returns tau as an array (..., nv) or a list of its entries. With `memory` entries it is called
-    as function(t, q, v, memory) and returns (tau, next memory); memory is zero at the start. With `inputs`, a function
-    of the time that gives numbers known ahead (k,), these come as the last argument. `rate` [Hz] is the sampling rate,
-    which a law with memory needs; None is continuous.
+    as function(t, q, v, memory) and returns (tau, next memory); memory is zero at the start. With `inputs`, numbers
+    known ahead (k,), these come as the last argument: given as numbers that do not change, as a reference such as a
+    spline, or as a function of the time. `rate` [Hz] is the sampling rate, which a law with memory needs; None is
+    continuous. Steps ask for inputs that are a function from Python, unless they are fixed and samples fall on them.
     """
 
     def __init__(
         self,
         function: Callable[..., Any],
         memory: int = 0,
-        inputs: Callable[[float], Any] | None = None,
+        inputs: Callable[[float], Any] | ArrayLike | Reference | None = None,
         rate: float | None = None,
     ) -> None:
         if not callable(function):
@@ -38,12 +42,11 @@ class SymbolicControl(Controller):
             )
         if not is_count(memory):
             raise StateError(f"SymbolicControl: memory is {shown(memory)}; give the number of its entries.")
-        if inputs is not None and not callable(inputs):
-            raise StateError(f"SymbolicControl: inputs is {shown(inputs)}; give a function of the time.")
         self.rate = checked_rate(rate, "SymbolicControl")
         if memory and self.rate is None:
             raise StateError("SymbolicControl: a memory goes from sample to sample, so it needs a rate.")
-        self.function, self._size, self._inputs = function, int(memory), inputs
+        self.function, self._size = function, int(memory)
+        self._inputs, self._polynomial = _known_ahead(inputs)
         self._remembered = Remembered()
 
     @property
@@ -75,6 +78,12 @@ class SymbolicControl(Controller):
                 )
         return np.stack(rows).reshape(*np.shape(t), *rows[0].shape)
 
+    def input_paths(self) -> tuple[InputPath, ...] | None:
+        """Return the inputs as polynomials where they are numbers or such a reference."""
+        if self._inputs is None:
+            return ()
+        return None if self._polynomial is None else ((self._polynomial, 0),)
+
     def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
         """Return tau and the next memory."""
         extra = ([memory] if self._size else []) + ([inputs] if self._inputs is not None else [])
@@ -89,6 +98,22 @@ class SymbolicControl(Controller):
                 f"SymbolicControl: the law returned {kept.shape[-1]} memory entries, but it has {self._size}."
             )
         return tau, kept
+
+
+def _known_ahead(
+    inputs: Any,
+) -> tuple[Callable[[float], Any] | None, PiecewisePolynomial | None]:
+    """Return the user's inputs as a function of the time, and as polynomials where they are polynomials."""
+    if inputs is None or (callable(inputs) and not isinstance(inputs, Reference)):
+        return inputs, None
+    if not isinstance(inputs, Reference):
+        try:
+            inputs = Constant(inputs)
+        except StateError as error:
+            raise StateError(
+                f"SymbolicControl: inputs is {shown(inputs)}; give numbers, a reference, or a function of the time."
+            ) from error
+    return (lambda t: inputs.at(t).q), as_polynomial(inputs)
 
 
 def _array(x: Any) -> np.ndarray:

@@ -19,7 +19,7 @@ from catena.spatial.scalars import array, is_symbolic
 
 
 def _elementwise(name: str, of_numbers: Callable[..., Any], doc: str) -> Callable[..., Any]:
-    """A function of one or two arguments that is NumPy's for numbers and CasADi's for symbols."""
+    """Return a function of one or two arguments that is NumPy's for numbers and CasADi's for symbols."""
 
     def function(*arguments: Any) -> Any:
         if not any(is_symbolic(x) for x in arguments):
@@ -33,7 +33,7 @@ def _elementwise(name: str, of_numbers: Callable[..., Any], doc: str) -> Callabl
 
 
 def _for_each(function: Callable[..., Any], *arguments: Any) -> Any:
-    """The function of the entries of arrays; single symbols and numbers go with every entry."""
+    """Return the function of the entries of arrays; single symbols and numbers go with every entry."""
     arrays = [x if isinstance(x, np.ndarray) else np.asarray(x, dtype=object) for x in arguments]
     if all(x.ndim == 0 for x in arrays):
         return function(*(x.item() for x in arrays))

@@ -13,9 +13,9 @@ from catena.simulation.trajectory import Trajectory
 
 
 def write(run: Trajectory) -> bytes:
-    """The table as text: the time t, coordinates q.joint, velocities v.joint, control forces tau.joint, energies and
-    the error of the loops, in SI units and to the last digit. A batch has a first column `state`, which counts its
-    states in the order of a flattened array."""
+    """Return the table as text: the time t, coordinates q.joint, velocities v.joint, control forces tau.joint,
+    energies and the error of the loops, in SI units and to the last digit. A batch has a first column `state`, which
+    counts its states in the order of a flattened array."""
     names, columns = table(run)
     stream = io.StringIO(newline="")
     out = csv.writer(stream)
@@ -28,7 +28,7 @@ def write(run: Trajectory) -> bytes:
 
 
 def table(run: Trajectory) -> tuple[list[str], np.ndarray]:
-    """The names of the columns and their numbers, (states x samples, columns)."""
+    """Return the names of the columns and their numbers, (states x samples, columns)."""
     states, samples = prod(run.batch), len(run.t)
     names, parts = ["t"], [np.tile(run.t, states)[:, None]]
     if run.batch:

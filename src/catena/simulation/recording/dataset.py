@@ -9,11 +9,14 @@ import numpy as np
 
 from catena.errors import CatenaError, FormatError
 from catena.formats import toml
+from catena.formats.kinds import Kinds
+from catena.formats.source import Source
 from catena.simulation.labels import labels
 from catena.simulation.trajectory import Found, Trajectory
 from catena.system import System
 
 VERSION = 2
+NO_KINDS = Kinds()
 _WRENCH = ("mx", "my", "mz", "fx", "fy", "fz")
 
 
@@ -84,8 +87,25 @@ def to_dataset(run: Trajectory) -> Any:
     return xarray.Dataset(data, coords, _attributes(run)).copy(deep=True)
 
 
-def from_dataset(dataset: Any, file: str, system: System | None = None) -> Trajectory:
-    """Return the run that a dataset holds; `file` is what messages call it."""
+def from_dataset(
+    dataset: Any, file: str, system: System | None = None, kinds: Kinds = NO_KINDS
+) -> Trajectory:
+    """Return the run that a dataset holds; `file` is what messages call it. A dataset that is damaged, in whatever way,
+    raises a `FormatError`."""
+    try:
+        return _from_dataset(dataset, file, system, kinds)
+    except FormatError:
+        raise
+    except CatenaError as error:
+        raise FormatError(f"{file}: the run is damaged: {error}") from error
+    except Exception as error:
+        # A file may lack anything and hold anything, and every library on the way has exceptions of its own for that.
+        raise FormatError(
+            f"{file}: the run is damaged ({type(error).__name__}: {error}): save it again, or read another file"
+        ) from error
+
+
+def _from_dataset(dataset: Any, file: str, system: System | None, kinds: Kinds) -> Trajectory:
     about = dataset.attrs
     if "catena_run" not in about:
         raise FormatError(f"{file}: this file does not hold a run of Catena: it has no attribute catena_run")
@@ -94,7 +114,7 @@ def from_dataset(dataset: Any, file: str, system: System | None = None) -> Traje
             f"{file}: the run is of version {about['catena_run']}, and this Catena reads {VERSION}"
         )
     if system is None:
-        system = _system(str(dataset["mechanism"].values), about, file)
+        system = _system(str(dataset["mechanism"].values), about, file, kinds)
     names = {key: list(map(str, dataset[key].values)) for key in ("coordinate", "component")}
     for dimension, quantity in (("coordinate", "position"), ("component", "velocity")):
         own = [label.key for label in labels(system, quantity)]  # type: ignore[arg-type]
@@ -141,20 +161,20 @@ def _attributes(run: Trajectory) -> dict[str, Any]:
 
 
 def _model(system: System) -> str:
-    """The mechanism as TOML, or "" if joint kinds of the user's own have no place in a file."""
+    """Return the mechanism as TOML, or "" if joint kinds of the user's own have no place in a file."""
     try:
         return toml.write(system.mechanism, "the mechanism")
     except FormatError:
         return ""
 
 
-def _system(model: str, about: Any, file: str) -> System:
+def _system(model: str, about: Any, file: str, kinds: Kinds) -> System:
     if not model:
         raise FormatError(
             f"{file}: the mechanism of this run has joint kinds of its own and is not in the file: give its system, "
             f"load_run(path, system)"
         )
-    mechanism = toml.read(model, f"{file} (mechanism)")
+    mechanism = toml.read(model, Source(f"{file} (mechanism)", kinds=kinds))
     return System(mechanism, root=str(about["root"]) or None, cut=json.loads(about["cut"]))
 
 

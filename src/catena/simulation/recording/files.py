@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from catena.errors import FormatError
 from catena.formats.complete import file_path, write_complete
+from catena.formats.kinds import Kinds
 from catena.simulation.recording import csv, netcdf
 from catena.simulation.trajectory import Trajectory
 from catena.system import System
@@ -33,9 +35,15 @@ def save_run(run: Trajectory, path: PathLike) -> None:
     write_complete(file, write(run), "Nothing is lost: the run is still in memory, so save it elsewhere")
 
 
-def load_run(path: PathLike, system: System | None = None) -> Trajectory:
+def load_run(
+    path: PathLike, system: System | None = None, kinds: Iterable[type[Any] | str] = ()
+) -> Trajectory:
     """Read a run from a .nc or .h5 file. Its mechanism comes from the file and is planned as it was then, unless a
-    system is given, which must have the same joints."""
+    system is given, which must have the same joints.
+
+    `kinds` are classes of joints and forces of your own that the mechanism in the file may use, or their names
+    "module:Class"; nothing is imported otherwise.
+    """
     file = file_path(path)
     if file.suffix.lower() == ".csv":
         raise FormatError(
@@ -45,4 +53,4 @@ def load_run(path: PathLike, system: System | None = None) -> Trajectory:
         raise FormatError(f"{file}: runs are read from .nc and .h5 files: name one of those")
     if not file.exists():
         raise FormatError(f"{file}: there is no such file: check the path")
-    return netcdf.read(file, system)
+    return netcdf.read(file, system, Kinds(kinds))

@@ -7,28 +7,30 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from catena.errors import CatenaError, FormatError
+from catena.formats.kinds import Kinds
 from catena.simulation.recording.dataset import from_dataset, require_xarray, to_dataset
 from catena.simulation.trajectory import Trajectory
 from catena.system import System
 
 
 def write(run: Trajectory) -> bytes:
-    """The dataset of a run as the content of a file. It is made in memory, because the HDF5 library does not survive a
-    disk that is full."""
+    """Return the dataset of a run as the content of a file. It is made in memory, because the HDF5 library does not
+    survive a disk that is full."""
     _require_hdf5()
     stream = io.BytesIO()
     to_dataset(run).to_netcdf(stream, engine="h5netcdf", format="NETCDF4")
     return stream.getvalue()
 
 
-def read(file: Path, system: System | None) -> Trajectory:
+def read(file: Path, system: System | None, kinds: Kinds) -> Trajectory:
     """Read a run from a file, with the mechanism in it or the system given."""
     _require_hdf5()
     try:
         dataset = require_xarray().load_dataset(file, engine="h5netcdf")
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+    except Exception as error:
+        # HDF5, its binding and xarray raise whatever they like on a damaged file.
         raise FormatError(f"{file}: the file is no NetCDF 4 or HDF5 file, or is damaged: {error}") from error
-    return from_dataset(dataset, str(file), system)
+    return from_dataset(dataset, str(file), system, kinds)
 
 
 def _require_hdf5() -> None:

@@ -1,5 +1,6 @@
 """What joints and tools should follow."""
 
+from catena.simulation.references.as_polynomial import as_polynomial
 from catena.simulation.references.constant import Constant, constant
 from catena.simulation.references.function import Function, function
 from catena.simulation.references.joint_path import JointPath
@@ -22,6 +23,7 @@ __all__ = [
     "TaskPath",
     "Turning",
     "Turns",
+    "as_polynomial",
     "constant",
     "cubic",
     "function",

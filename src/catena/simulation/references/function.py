@@ -62,7 +62,7 @@ class Function:
 
 
 def _called(part: Callable[[Any], Any], times: np.ndarray) -> np.ndarray:
-    """The values (T, k) of a function of one time."""
+    """Return the values (T, k) of a function of one time."""
     try:
         rows = [np.atleast_1d(real_array(part(float(t)))) for t in times]
     except ValueError as error:
@@ -71,7 +71,7 @@ def _called(part: Callable[[Any], Any], times: np.ndarray) -> np.ndarray:
 
 
 def _differentiated(position: Callable[[Any], Any]) -> Callable[[np.ndarray], list[np.ndarray]]:
-    """A function of times (T,) that gives position, velocity and acceleration, each (T, k)."""
+    """Return a function of times (T,) that gives position, velocity and acceleration, each (T, k)."""
     import casadi
 
     t = casadi.SX.sym("t")

@@ -24,14 +24,15 @@ from catena.kinematics.closure import loop_kinematics, tree_motions
 from catena.simulation.references.protocol import Motion
 from catena.system import System
 from catena.system.evaluation import Evaluator
+from catena.system.loop_closure import closure
 
 # Newton's method ends at errors of the first size [rad or characteristic lengths], and succeeded below the second.
 DONE, REACHED = 1e-13, 1e-9
 ITERATIONS = 60
 # Damping of the least-squares steps, as a part of the error, and at least.
 DAMPING, LEAST = 1e-3, 1e-14
-# Singular values below this part of the largest are zero, and rates missed by more than the second part of what is at
-# work in them are out of reach.
+# Singular values below this part of the largest, or of 1, are zero, and rates missed by more than the second part of
+# what is at work in them are out of reach.
 RANK, MISSED = 1e-9, 1e-6
 # Loops that are open by e contradict each other by about e, so that neither rank nor reach show below that.
 OPEN_FACTOR = 10.0
@@ -59,7 +60,7 @@ class Task(Protocol):
 
     @property
     def units(self) -> np.ndarray:
-        """What each row (k,) is divided by to be compared with angles: 1, or a length."""
+        """Return what each row (k,) is divided by to be compared with angles: 1, or a length."""
 
     def complaint(self, t: float, error: np.ndarray) -> str:
         """Say what is out of reach at a time, with this error (k,) left."""
@@ -84,7 +85,7 @@ class InverseKinematics:
     def __init__(self, system: System, task: Task, guess: np.ndarray, begin: float, step: float) -> None:
         self.system, self.task = system, task
         self.begin, self.step = begin, step
-        self._runner = Evaluator(system.mechanism, system.plan)
+        self._runner = Evaluator(system.mechanism, system.effective_plan)
         length = characteristic_length(system.plan)
         S = tree_motions(self._runner, guess).S_rows
         self._columns = 1.0 / _sizes(S[:, :3], S[:, 3:] / length)
@@ -116,10 +117,10 @@ class InverseKinematics:
         before = (t < self.begin)[:, None]
         return Motion(q, np.where(before, 0.0, v), np.where(before, 0.0, a))
 
-    # Nodes.
+    # StepRecord.
 
     def _first(self, guess: np.ndarray) -> _Node:
-        """The beginning, from the guess or from somewhere around it."""
+        """Return the beginning, from the guess or from somewhere around it."""
         rng = np.random.default_rng(0)
         t, q, best = np.array([self.begin]), guess[None], np.inf
         goal = self.task.goal(t)
@@ -135,13 +136,13 @@ class InverseKinematics:
         return self._node(t, goal, q)
 
     def _node(self, t: np.ndarray, goal: Motion, q: np.ndarray) -> _Node:
-        """A closed configuration q (1, nq) with its velocity, which must be within reach."""
+        """Return a closed configuration q (1, nq) with its velocity, which must be within reach."""
         rates = self._velocity(goal, q)
         self._require_rates(t, rates, self._worst(goal, q), DONE / self.step)
         return _Node(q[0], rates.x[0])
 
     def _extend(self, count: int) -> None:
-        """Have nodes up to the number `count`."""
+        """Compute nodes up to the number `count`."""
         first, h = len(self._nodes) - 1, self.step
         if count <= first:
             return
@@ -160,7 +161,7 @@ class InverseKinematics:
             self._nodes.append(self._node(end, to, q))
 
     def _between(self, i: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Position, velocity and acceleration on the cubic, s seconds (N,) after the nodes i (N,)."""
+        """Return position, velocity and acceleration on the cubic, s seconds (N,) after the nodes i (N,)."""
         first = np.stack([self._nodes[k].q for k in i]), np.stack([self._nodes[k].v for k in i])
         if len(self._nodes) == 1:
             return first[0], np.zeros_like(first[1]), np.zeros_like(first[1])
@@ -188,14 +189,15 @@ class InverseKinematics:
         wanted: np.ndarray,
         bias: np.ndarray | float,
     ) -> _Rates:
-        """The rates x (N, nv) nearest to `near` with J x = wanted and J_loops x + bias = 0, as well as they can be, at
-        configurations whose largest error is `opened` (N,)."""
+        """Return the rates x (N, nv) nearest to `near` with J x = wanted and J_loops x + bias = 0, as well as they
+        can be, at configurations whose largest error is `opened` (N,)."""
         closing = np.broadcast_to(-bias / self._sizes, (len(A), len(self._sizes)))
         goal = np.concatenate([wanted / self.task.units, closing], axis=-1)
         missing = goal - stacks.apply(A, near / self._columns)
         U, s, Vt = np.linalg.svd(A, full_matrices=False)
         least = np.maximum(RANK, OPEN_FACTOR * opened)[:, None]
-        kept = s > least * np.max(s, axis=-1, initial=0.0, keepdims=True)
+        # Rows are scaled so that one that counts has size 1 or so; all may be rounding.
+        kept = s > least * np.max(s, axis=-1, initial=1.0, keepdims=True)
         inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
         y = stacks.apply(stacks.transposed(Vt), inverse * stacks.apply(stacks.transposed(U), missing))
         left = np.linalg.norm(stacks.apply(A, y) - missing, axis=-1)
@@ -222,33 +224,34 @@ class InverseKinematics:
             )
 
     def _rows(self, q: np.ndarray) -> np.ndarray:
-        """Rows A (N, k + m, nv) of the task and the loops, scaled."""
+        """Return rows A (N, k + m, nv) of the task and the loops, scaled."""
         A = self.task.rows(q) / self.task.units[:, None]
         if len(self._sizes):
             # The velocity errors of the loops are linear in v: those of unit velocities are the columns of J.
-            J = self.system.closure(q[:, None, :], np.eye(self.system.nv))[1]
+            J = closure(self._runner, q[:, None, :], np.eye(self.system.nv))[1]
             A = np.concatenate([A, stacks.transposed(J / self._sizes)], axis=-2)
         return A * self._columns
 
     def _bias(self, q: np.ndarray, v: np.ndarray) -> np.ndarray | float:
-        """The accelerations (N, m) of the loops for vdot = 0."""
+        """Return the accelerations (N, m) of the loops for vdot = 0."""
         if not len(self._sizes):
             return 0.0
         return np.concatenate([state.gamma for state in loop_kinematics(self._runner, q, v)], axis=-1)
 
     def _errors(self, goal: Motion, q: np.ndarray) -> np.ndarray:
-        """What is left of the task and the loops, (N, k + m), scaled."""
+        """Return what is left of the task and the loops, (N, k + m), scaled."""
         left = self.task.error(goal, q) / self.task.units
         if not len(self._sizes):
             return left
-        return np.concatenate([left, -self.system.closure(q)[0] / self._sizes], axis=-1)
+        return np.concatenate([left, -closure(self._runner, q)[0] / self._sizes], axis=-1)
 
     def _worst(self, goal: Motion, q: np.ndarray) -> np.ndarray:
-        """The largest error (N,) of the task and the loops."""
+        """Return the largest error (N,) of the task and the loops."""
         return np.abs(self._errors(goal, q)).max(axis=-1, initial=0.0)
 
     def _descend(self, goal: Motion, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Damped least-squares steps from q (N, nq), and the errors (N, k + m) that are left."""
+        """Take damped least-squares steps from q (N, nq), and return where they lead and the errors (N, k + m) that
+        are left."""
         error = self._errors(goal, q)
         damping, slow = np.full(len(q), DAMPING), np.zeros(len(q), dtype=int)
         for _ in range(ITERATIONS):
@@ -292,6 +295,6 @@ class InverseKinematics:
 
 
 def _sizes(angular: np.ndarray, linear: np.ndarray) -> np.ndarray:
-    """The size (n,) of motions or forces with these parts (n, 3); 1 where there is nothing."""
+    """Return the size (n,) of motions or forces with these parts (n, 3); 1 where there is nothing."""
     size = np.linalg.norm(angular, axis=1) + np.linalg.norm(linear, axis=1)
     return np.where(size > 0.0, size, 1.0)

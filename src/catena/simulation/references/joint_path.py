@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from catena.errors import StateError
 from catena.given import is_positive, real_array, shown
+from catena.simulation.references.as_polynomial import InputPath, as_polynomial, held
 from catena.simulation.references.constant import Constant
 from catena.simulation.references.inverse_kinematics import InverseKinematics
 from catena.simulation.references.protocol import (
@@ -45,10 +47,15 @@ class JointPath:
         self.system, self.step = as_system(system, "joint path"), step
         self.rest = system.neutral() if rest is None else as_configuration(system, rest, "joint path", "rest")
         self.followed = np.zeros(system.nv, dtype=bool)
+        self._references: dict[str, Any] = {}
         self._parts: list[tuple[str, slice, slice, Callable[[Any], Any]]] = []
         for name, given in references.items():
             where_q, where_v = system.slice_q(name), system.slice_v(name)
-            source = _source(system, name, given, where_q.stop - where_q.start, where_v.stop - where_v.start)
+            known = _reference(
+                system, name, given, where_q.stop - where_q.start, where_v.stop - where_v.start
+            )
+            self._references[name] = known
+            source = known.at if isinstance(known, Reference) else partial(_each, known, name)
             self.followed[where_v] = True
             self._parts.append((name, where_q, where_v, source))
         self.given(0.0)
@@ -69,6 +76,19 @@ class JointPath:
             ):
                 target[..., where] = _fitting(name, what, x, (*times.shape, where.stop - where.start))
         return Motion(q, v, a)
+
+    def polynomials(self) -> dict[str, tuple[InputPath, InputPath]] | None:
+        """Return positions and velocities of the joints named as polynomials in time; None where one is not."""
+        found: dict[str, tuple[InputPath, InputPath]] = {}
+        for name, reference in self._references.items():
+            polynomial = as_polynomial(reference)
+            if polynomial is not None:
+                found[name] = (polynomial, 0), (polynomial, 1)
+            elif isinstance(reference, Constant):
+                found[name] = (held(reference.position), 0), (held(np.zeros(reference.nv)), 0)
+            else:
+                return None
+        return found
 
     def at(self, t: Any) -> Motion:
         """Return q (..., nq), v (..., nv) and vdot (..., nv) of the whole system, its loops closed."""
@@ -112,26 +132,23 @@ class _Joints:
         return f"{who} at t = {t:.6g} s with the loops closed{left}"
 
 
-def _source(system: System, name: str, given: Any, nq: int, nv: int) -> Callable[[Any], Any]:
-    """The reference of a joint as a function of times."""
-    if isinstance(given, Reference):
-        return given.at
-    if callable(given):
-        function = given
-        return lambda t: _each(function, t, name)
-    held = Constant(given, nv)
-    if held.position.shape != (nq,):
+def _reference(system: System, name: str, given: Any, nq: int, nv: int) -> Any:
+    """Return the reference of a joint, or the user's function for it."""
+    if isinstance(given, Reference) or callable(given):
+        return given
+    stays = Constant(given, nv)
+    if stays.position.shape != (nq,):
         raise StateError(
-            f"joint {name!r}: the position to hold has {len(held.position)} numbers; give {nq}, or a reference."
+            f"joint {name!r}: the position to hold has {len(stays.position)} numbers; give {nq}, or a reference."
         )
     kind = system.plan.kind[system.plan.joint.index(name)]
     assert kind is not None
-    kind.check(held.position, name)
-    return held.at
+    kind.check(stays.position, name)
+    return stays
 
 
-def _each(function: Callable[[float], Any], t: np.ndarray, name: str) -> tuple[np.ndarray, ...]:
-    """A user's function of one time, for many."""
+def _each(function: Callable[[float], Any], name: str, t: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return a user's function of one time, for many."""
     rows = []
     for one in t.ravel():
         found = function(float(one))
@@ -149,7 +166,7 @@ def _each(function: Callable[[float], Any], t: np.ndarray, name: str) -> tuple[n
 
 
 def _fitting(name: str, what: str, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """What a reference gave, if it has the shape it must have and is finite."""
+    """Return what a reference gave, if it has the shape it must have and is finite."""
     if np.shape(x) != shape:
         raise StateError(
             f"joint {name!r}: its reference gives a {what} of shape {np.shape(x)}; it must be {shape}."

@@ -41,8 +41,8 @@ class PiecewisePolynomial:
         return Motion(q, np.where(moving[..., None], v, 0.0), np.where(moving[..., None], 2.0 * a, 0.0))
 
     def taylor(self, t: float, degree: int) -> np.ndarray:
-        """The coefficients (degree + 1, k) of the polynomial that holds from the time t on, in powers of the time since
-        t. Just before a knot, by no more than rounding, it is that behind the knot."""
+        """Return the coefficients (degree + 1, k) of the polynomial that holds from the time t on, in powers of the
+        time since t. Just before a knot, by no more than rounding, it is that behind the knot."""
         begin, end = self.span
         result = np.zeros((degree + 1, self.coefficients.shape[-1]))
         slack = 1e-12 * max(abs(begin), abs(end), abs(t))
@@ -65,12 +65,12 @@ class PiecewisePolynomial:
 
     @property
     def span(self) -> tuple[float, float]:
-        """The first and the last time."""
+        """Return the first and the last time."""
         return float(self.times[0]), float(self.times[-1])
 
 
 def hermite(times: np.ndarray, ends: list[np.ndarray], name: str) -> PiecewisePolynomial:
-    """The polynomials with given positions, velocities and so on, ends[d] (n + 1, k), at the knots.
+    """Return the polynomials with given positions, velocities and so on, ends[d] (n + 1, k), at the knots.
 
     With positions and velocities they are cubic, with accelerations as well quintic.
     """

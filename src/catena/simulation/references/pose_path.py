@@ -56,7 +56,7 @@ class PosePath:
 
     @property
     def span(self) -> tuple[float, float] | None:
-        """The first and the last time of what moves, or None where that is not known."""
+        """Return the first and the last time of what moves, or None where that is not known."""
         spans = [getattr(part, "span", None) for part in (self.position, self.rotation)]
         known = [span for span in spans if span is not None]
         moving = [part for part in (self.position, self.rotation) if not isinstance(part, Constant)]

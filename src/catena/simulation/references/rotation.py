@@ -37,7 +37,7 @@ class Turning:
 
     @property
     def span(self) -> tuple[float, float] | None:
-        """The first and the last time, where the rotation vector has them."""
+        """Return the first and the last time, where the rotation vector has them."""
         return getattr(self.vector, "span", None)
 
     def at(self, t: Any) -> Motion:
@@ -57,7 +57,7 @@ class Turns:
 
     @property
     def span(self) -> tuple[float, float]:
-        """The first and the last time."""
+        """Return the first and the last time."""
         return float(self.times[0]), float(self.times[-1])
 
     def at(self, t: Any) -> Motion:
@@ -90,7 +90,7 @@ def turns(times: Any, orientations: Any, law: str = "quintic") -> Turns:
 
 
 def turned(start: np.ndarray, xi: np.ndarray, rate: np.ndarray, rate2: np.ndarray) -> Motion:
-    """The orientation start exp(xi) and its motion, for (..., 3) vectors xi with these derivatives."""
+    """Return the orientation start exp(xi) and its motion, for (..., 3) vectors xi with these derivatives."""
     square = np.sum(xi * xi, axis=-1, keepdims=True)
     angle = np.sqrt(square)
     a = np.where(angle < SMALL, 1.0, angle)
@@ -123,14 +123,14 @@ def turned(start: np.ndarray, xi: np.ndarray, rate: np.ndarray, rate2: np.ndarra
 
 
 def multiplied(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Products of quaternions (..., 4)."""
+    """Return the products of quaternions (..., 4)."""
     aw, bw, au, bu = a[..., :1], b[..., :1], a[..., 1:], b[..., 1:]
     vector = aw * bu + bw * au + np.cross(au, bu)
     return np.concatenate([aw * bw - np.sum(au * bu, axis=-1, keepdims=True), vector], axis=-1)
 
 
 def rotations(q: np.ndarray) -> np.ndarray:
-    """The matrices (..., 3, 3) of unit quaternions (..., 4); their columns are the turned axes."""
+    """Return the matrices (..., 3, 3) of unit quaternions (..., 4); their columns are the turned axes."""
     w, u = q[..., 0, None, None], q[..., 1:]
     x, y, z = u[..., 0], u[..., 1], u[..., 2]
     zero = np.zeros_like(x)
@@ -141,7 +141,7 @@ def rotations(q: np.ndarray) -> np.ndarray:
 
 
 def orientation(q: Any, who: str) -> np.ndarray:
-    """A unit quaternion (4,), or the complaint that it is none."""
+    """Return a unit quaternion (4,), or the complaint that it is none."""
     try:
         quat = np.array(real_array(q))
     except ValueError as error:
@@ -153,7 +153,7 @@ def orientation(q: Any, who: str) -> np.ndarray:
 
 
 def _difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The rotation vector of the shortest turn from a to b."""
+    """Return the rotation vector of the shortest turn from a to b."""
     d = multiplied(a * [1.0, -1.0, -1.0, -1.0], b)
     d = -d if d[0] < 0.0 else d
     length = float(np.linalg.norm(d[1:]))

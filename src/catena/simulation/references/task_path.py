@@ -86,8 +86,8 @@ class FrameTask:
         return f"{name} cannot reach where its path is at t = {t:.6g} s: it stays {missing} away"
 
     def _carried(self, goal: Motion, q: np.ndarray, motion: np.ndarray) -> np.ndarray:
-        """A motion of the path in the axes of the frame: from those of ground for a place, and for a pose from those of
-        the path, which the frame's differ from where there is an error."""
+        """Return a motion of the path in the axes of the frame: from those of ground for a place, and for a pose from
+        those of the path, which the frame's differ from where there is an error."""
         R = stacks.transposed(self._pose(q)[0])
         if not self.whole:
             return stacks.apply(R, motion)
@@ -100,7 +100,7 @@ class FrameTask:
         return matrix[..., :3, :3], matrix[..., :3, 3]
 
     def _chosen(self, x: np.ndarray, axis: int) -> np.ndarray:
-        """All six components, or the linear ones, along an axis."""
+        """Return all six components, or the linear ones, along an axis."""
         return x if self.whole else np.take(x, [3, 4, 5], axis=axis)
 
 
@@ -142,7 +142,7 @@ class TaskPath:
 
     @cached_property
     def followed(self) -> np.ndarray:
-        """Which velocity components (nv,) have a reference: all."""
+        """Return which velocity components (nv,) have a reference: all."""
         return np.ones(self.system.nv, dtype=bool)
 
     def at(self, t: Any) -> Motion:

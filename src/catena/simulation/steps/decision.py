@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from catena.dynamics.closed.elimination import TRUSTED_CHANGE, TRUSTED_DEFECT
+from catena.dynamics.closed.certified_elimination import TRUSTED_CHANGE, TRUSTED_DEFECT
 from catena.kernels import Sweep, at_ground, with_ground
 from catena.simulation.steps.step_size import GROW, SAFETY, SHRINK, error_ratio, root
 from catena.simulation.steps.tableaus import Tableau
@@ -18,7 +18,8 @@ ONE_CORRECTION, TWO_CORRECTIONS = 1e-5, 1e-6
 
 @at_ground
 def certify(ground: Any) -> None:
-    """The elimination says where it cannot vouch for accelerations: next to singular configurations."""
+    """Count a stage as doubtful where the elimination cannot certify its accelerations, next to singular
+    configurations."""
     allowed = TRUSTED_CHANGE * ground.size
     settled = ground.change * ground.change <= allowed * larger(ground.before, ground.change)
     sure = both(ground.defect < TRUSTED_DEFECT, settled)
@@ -27,12 +28,12 @@ def certify(ground: Any) -> None:
 
 @at_ground
 def keep_first_doubt(ground: Any) -> None:
-    """Whether it is where the step begins that cannot be vouched for."""
+    """Keep whether the accelerations at the start of the step are doubtful."""
     ground.first_doubt = ground.doubt
 
 
 def decide(method: Tableau | None, corrections: int) -> Sweep:
-    """Whether the step is taken, and the size of the next."""
+    """Return the step of the ground that accepts or rejects the step of the method and chooses the next size."""
 
     def judge_step(ground: Any) -> None:
         sure = ground.doubt < 0.5
@@ -74,7 +75,7 @@ def decide(method: Tableau | None, corrections: int) -> Sweep:
         # A state that has halted, or come to its end, takes no step, whatever a step of no length looks like.
         ground.accepted = where(ground.dt > 0.0, ground.accepted, 0.0)
         taken = ground.accepted > 0.5
-        ground.t = where(taken, where(ground.last > 0.5, ground.end, ground.t + ground.dt), ground.t)
+        ground.t = where(taken, where(ground.last > 0.5, ground.goal, ground.t + ground.dt), ground.t)
         ground.halt = where(ground.dt > 0.0, where(sure, ground.halt, 1.0), ground.halt)
         ground.t = where(ground.dt > 0.0, ground.t, where(ground.halt > 0.5, ground.t, ground.end))
 
@@ -83,17 +84,17 @@ def decide(method: Tableau | None, corrections: int) -> Sweep:
 
 @with_ground
 def settle(body: Any, ground: Any) -> None:
-    """Keep the new state, or go back to the old one."""
+    """Keep the new state of a joint if the step is accepted, and the old one otherwise."""
     taken = ground.accepted > 0.5
     body.q = array([where(taken, x, y) for x, y in zip(body.q, body.q0, strict=True)])
     body.qd = array([where(taken, x, y) for x, y in zip(body.qd, body.v0, strict=True)])
 
 
 def both(a: Any, b: Any) -> Any:
-    """Whether both conditions hold, as a number."""
+    """Return whether both conditions hold, as a number."""
     return where(a, where(b, 1.0, 0.0), 0.0) > 0.5
 
 
 def larger(a: Any, b: Any) -> Any:
-    """The larger one; what is not a number wins, so that it is not overlooked."""
+    """Return the larger of two numbers, NaN if one of them is NaN."""
     return where(a <= b, b, where(a > b, a, a + b))

@@ -24,13 +24,13 @@ HISTORY: dict[str, Any] = {
 
 
 def rates_of_past(joint: Any, q: Any, v: Any, past: list[tuple[Any, Any]]) -> list[Any]:
-    """The rates of xi now and at past states (q, v), seen from q."""
+    """Return the rates of xi now and at past states (q, v), seen from q."""
     return [v, *(joint.local_rate(joint.difference(q, q_past), v_past) for q_past, v_past in past)]
 
 
 @with_ground
 def predict(body: Any, ground: Any) -> None:
-    """Where the past rates lead."""
+    """Predict position and velocity of a joint from the present and three past rates (Adams-Bashforth)."""
     h = ground.dt
     past = [(getattr(body, f"q_past_{j}"), getattr(body, f"v_past_{j}")) for j in range(1, PAST + 1)]
     rates = rates_of_past(body.joint, body.q0, body.v0, past)
@@ -45,7 +45,7 @@ def predict(body: Any, ground: Any) -> None:
 
 @with_ground
 def correct(body: Any, ground: Any) -> None:
-    """Where the rates there and the past ones lead."""
+    """Correct position and velocity of a joint with the rates at the prediction (Adams-Moulton)."""
     h = ground.dt
     ahead = body.joint.local_rate(body.xi_ahead, body.qd)
     rates = [ahead, body.rate_0, body.rate_1, body.rate_2]
@@ -56,7 +56,7 @@ def correct(body: Any, ground: Any) -> None:
 
 @with_ground
 def remember(body: Any, ground: Any) -> None:
-    """The present becomes past, unless the step was not taken."""
+    """Move the present state of a joint to the past ones, if the step is accepted."""
     taken = ground.accepted > 0.5
     newer = {"q_past": body.q0, "v_past": body.v0, "a_past": body.first}
     for j in range(1, PAST + 1):
@@ -68,7 +68,7 @@ def remember(body: Any, ground: Any) -> None:
 
 
 def combine(weights: tuple[float, ...], values: list[Any]) -> Any:
-    """A weighted sum."""
+    """Return the sum of values, each times its weight."""
     total: Any = np.zeros(np.shape(values[0]))
     for weight, value in zip(weights, values, strict=True):
         total = total + weight * value
@@ -76,10 +76,10 @@ def combine(weights: tuple[float, ...], values: list[Any]) -> Any:
 
 
 def scaled(h: Any, x: Any) -> Any:
-    """h x, where h may be a symbol."""
+    """Return h x, where h may be a symbol."""
     return array([h * entry for entry in x])
 
 
 def adams_sweeps(accelerations: Callable[[float], list[Sweep]]) -> list[Sweep]:
-    """The sweeps of a step, with those of the accelerations at a part of the step."""
+    """Return the sweeps of a step, with those of the accelerations at a part of the step."""
     return [*accelerations(0.0), predict, *accelerations(1.0), correct]

@@ -9,8 +9,8 @@ SHRINK, GROW, SAFETY = 0.2, 5.0, 0.9
 
 
 def error_ratio(errors: list[Any], sqrt: Any = sqrt) -> Any:
-    """The error as a part of the tolerance, from the norms of the method's estimates. Two of them, of orders 5 and 3,
-    make one of order 8 (Hairer, Norsett and Wanner, II.10)."""
+    """Return the error as a part of the tolerance, from the norms of the method's estimates. Two of them, of orders 5
+    and 3, make one of order 8 (Hairer, Norsett and Wanner, II.10)."""
     if len(errors) == 1:
         return errors[0]
     fifth, third = errors
@@ -18,7 +18,7 @@ def error_ratio(errors: list[Any], sqrt: Any = sqrt) -> Any:
 
 
 def root(x: Any, k: int, sqrt: Any = sqrt) -> Any:
-    """x^(1/k) for x between 1e-10 and 1e10, by square roots and Newton's method, which compile into lanes."""
+    """Return x^(1/k) for x between 1e-10 and 1e10, by square roots and Newton's method, which compile into lanes."""
     halvings = k.bit_length() - 1
     y = x
     for _ in range(halvings):

@@ -25,9 +25,15 @@ from catena.dynamics import articulated_body
 from catena.dynamics.force_sweeps import GIVEN, SHARED, force_sweeps
 from catena.dynamics.hybrid_dynamics import hybrid_dynamics
 from catena.dynamics.loop_elimination import loop_elimination
-from catena.dynamics.loop_elimination.closing import stand, start_open, start_opening
 from catena.dynamics.loop_elimination.feedback import elimination_with_feedback
 from catena.dynamics.loop_elimination.hybrid import articulate_driven, hybrid_elimination
+from catena.dynamics.loop_elimination.least_change import stand, start_open, start_opening
+from catena.dynamics.loop_elimination.pulling import (
+    CALLED as PULL_STEPS,
+    PULLING,
+    REWRITTEN as PULL_REWRITTEN,
+    telling,
+)
 from catena.dynamics.loop_elimination.steps import accelerate, articulate
 from catena.kernels import (
     POSITION,
@@ -42,15 +48,15 @@ from catena.kernels import (
     with_ground,
 )
 from catena.simulation.steps import work
-from catena.simulation.steps.closing import (
+from catena.simulation.steps.decision import both, certify, decide, keep_first_doubt, larger, settle
+from catena.simulation.steps.multistep import CORRECT, HISTORY, adams_sweeps, remember, scaled
+from catena.simulation.steps.projection import (
     closing_sweeps,
     forget_shift,
     rest,
     shift_positions,
     shift_velocities,
 )
-from catena.simulation.steps.decision import both, certify, decide, keep_first_doubt, larger, settle
-from catena.simulation.steps.multistep import CORRECT, HISTORY, adams_sweeps, remember, scaled
 from catena.simulation.steps.tableaus import Tableau, tableau
 from catena.simulation.steps.variant import LawShape, Numbers, StepVariant
 from catena.spatial.scalars import absolute, array, where
@@ -66,8 +72,21 @@ DEGREE = 5
 
 @at_ground
 def open_step(ground: Any) -> None:
-    """The size of this step: none where the end is reached or the motion halted."""
-    left = ground.end - ground.t
+    """Choose the size of a step: zero where the end is reached or the motion halted."""
+    ground.goal = ground.end
+    _open(ground)
+
+
+@at_ground
+def open_timed_step(ground: Any) -> None:
+    """Choose the size of a step that does not pass the next sample of a controller."""
+    sample = ground.sample / ground.rate
+    ground.goal = where(sample < ground.end, sample, ground.end)
+    _open(ground)
+
+
+def _open(ground: Any) -> None:
+    left = ground.goal - ground.t
     reaches = (1.0 + 1e-9) * ground.h >= left
     ground.last = where(reaches, 1.0, 0.0)
     ground.dt = where(ground.halt > 0.5, 0.0, where(reaches, left, ground.h))
@@ -76,14 +95,14 @@ def open_step(ground: Any) -> None:
 
 @with_ground
 def begin(body: Any, ground: Any) -> None:
-    """Where the step begins."""
+    """Keep the state of a joint at the start of the step."""
     body.q0, body.v0 = body.q, body.qd
     body.xi = np.zeros(body.joint.nv)
 
 
 @with_ground
 def semi_implicit(body: Any, ground: Any) -> None:
-    """Euler's step with the new velocity: symplectic where nothing depends on the velocity."""
+    """Take Euler's step with the new velocity: symplectic where nothing depends on the velocity."""
     body.qd = body.v0 + scaled(ground.dt, body.qdd)
     body.q = body.joint.integrate(body.q0, scaled(ground.dt, body.qd))
 
@@ -124,7 +143,7 @@ def advance(method: Tableau, stage: int) -> Sweep:
 
 
 def _sum(body: Any, name: str, weights: Any) -> Any:
-    """The weighted sum of the rates of the stages so far."""
+    """Return the weighted sum of the rates of the stages so far."""
     total: Any = np.zeros(body.joint.nv)
     for j, weight in enumerate(weights):
         if weight:
@@ -148,10 +167,18 @@ def steer(law: LawFunction, shape: LawShape, stage_time: float, target: str) -> 
         t = whole.t + stage_time * whole.dt if stage_time else whole.t
         memory = _listed(whole.memory) if shape.memory else np.zeros(0)
         inputs = _listed(whole.inputs) if shape.inputs else np.zeros(0)
+        if shape.changing:
+            later = [_listed(getattr(whole, f"input_{j}")) for j in range(1, DEGREE + 1)]
+            s = t - whole.path_origin
+            for n, k in enumerate(shape.changing):
+                inputs[k] = _polynomial(s, [array([c]) for c in (inputs[k], *(row[n] for row in later))])[0]
         force, kept = law(t, whole.q, whole.qd, memory, inputs)
         before = getattr(whole, target)
-        if not shape.continuous:
-            due = both(whole.due > 0.5, whole.halt < 0.5)
+        if shape.asked != "always":
+            is_due = whole.due > 0.5 if shape.asked == "due" else whole.t >= whole.sample / whole.rate
+            due = both(is_due, whole.halt < 0.5)
+            if shape.asked == "timed":
+                whole.sample = where(due, whole.sample + 1.0, whole.sample)
             force = array([where(due, x, y) for x, y in zip(force, before, strict=True)])
             kept = array([where(due, x, y) for x, y in zip(kept, memory, strict=True)])
         setattr(whole, target, force)
@@ -162,7 +189,7 @@ def steer(law: LawFunction, shape: LawShape, stage_time: float, target: str) -> 
 
 
 def _listed(x: Any) -> np.ndarray:
-    """An array, also of a single number."""
+    """Return an array, also of a single number."""
     return x if isinstance(x, np.ndarray) else array([x])
 
 
@@ -185,7 +212,7 @@ def follow(stage_time: float) -> Sweep:
 
 
 def _polynomial(s: Any, coefficients: list[Any]) -> Any:
-    """The sum of coefficients[j] s^j, entry by entry."""
+    """Return the sum of coefficients[j] s^j, entry by entry."""
     total = coefficients[-1]
     for c in coefficients[-2::-1]:
         total = array([s * x + y for x, y in zip(total, c, strict=True)])
@@ -217,22 +244,22 @@ def push_by_law(push: PushFunction, stage_time: float) -> Sweep:
 
 
 def evaluation_times(method: str) -> tuple[float, ...]:
-    """When a step asks for accelerations, as parts of its duration, in order."""
+    """Return when a step asks for accelerations, as parts of its duration, in order."""
     if method == "abm4":
         return (0.0, 1.0)
     return (0.0,) if method == "semi_implicit" else tableau(method).c
 
 
 def start_acceleration(method: str) -> str:
-    """The name of the field that holds the accelerations with which the step began."""
+    """Return the name of the field that holds the accelerations with which the step began."""
     return {"abm4": "first", "semi_implicit": "qdd"}.get(method, "rate_v_0")
 
 
 def step_algorithm(
     variant: StepVariant, law: LawFunction | None = None, push: PushFunction | None = None
 ) -> Algorithm:
-    """A step by the method, of a tree or of a mechanism with loops, with a `law` for joint forces and one for wrenches
-    where they are compiled in."""
+    """Return a step by the method, of a tree or of a mechanism with loops, with a `law` for joint forces and one for
+    wrenches where they are compiled in."""
     return _steps(variant) if law is None and push is None else _step_algorithm(variant, law, push)
 
 
@@ -251,7 +278,7 @@ def _dynamics(variant: StepVariant) -> Algorithm:
 
 def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFunction | None) -> Algorithm:
     columns, shape = variant.columns, variant.law
-    dynamics = _dynamics(variant)
+    dynamics = telling(_dynamics(variant)) if variant.pulls else _dynamics(variant)
     method = None if variant.method in ("semi_implicit", "abm4") else tableau(variant.method)
     begin_dynamics = at_ground(dynamics.ground)
     target = "given" if variant.forces else "tau"
@@ -261,7 +288,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
     weights = (CORRECT[1], CORRECT[0]) if variant.method == "abm4" else method.b if method else (1.0,)
 
     def accelerations(stage_time: float = 0.0) -> list[Sweep]:
-        """The accelerations of a stage, and whether they can be trusted."""
+        """Return the accelerations of a stage, and whether they can be trusted."""
         nonlocal evaluations
         evaluations += 1
         sweeps: list[Sweep] = [follow(stage_time)] if variant.paths else []
@@ -269,7 +296,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
             sweeps += 2 * [rest, close_positions, shift_positions]
             sweeps += [rest, close_velocities, shift_velocities]
         sweeps += [begin_dynamics, Pause("forces")]
-        if law is not None and shape is not None and shape.continuous:
+        if law is not None and shape is not None and shape.asked == "always":
             sweeps.append(steer(law, shape, stage_time, target))
         if law is not None and evaluations == 1:
             sweeps.append(keep_force(target))
@@ -280,7 +307,11 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         if variant.forces:
             sweeps += force_sweeps(count=variant.counts)
         sweeps += [sweep for sweep in dynamics.sweeps if not isinstance(sweep, OnCall)]
-        sweeps += [*([certify] if columns else []), Pause("accelerations")]
+        sweeps += [
+            *([certify] if columns else []),
+            *(PULLING if variant.pulls else ()),
+            Pause("accelerations"),
+        ]
         if variant.counts:
             weight = weights[evaluations - 1]
             sweeps += work.count(variant.forces, variant.driven, bool(columns))
@@ -291,12 +322,14 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
     called = [sweep for sweep in dynamics.sweeps if isinstance(sweep, OnCall)]
     sweeps: list[Sweep] = []
     if columns:
-        sweeps += [*called, stand, start_open, start_opening]
+        sweeps += [*called, stand, start_open, start_opening, *(PULL_STEPS if variant.pulls else ())]
         if variant.driven:
             sweeps.append(accelerate)
-    sweeps.append(open_step)
-    if law is not None and shape is not None and not shape.continuous:
+        if variant.driven and variant.pulls:
+            sweeps.append(articulate)
+    if law is not None and shape is not None and shape.asked != "always":
         sweeps.append(steer(law, shape, 0.0, target))
+    sweeps.append(open_timed_step if shape is not None and shape.asked == "timed" else open_step)
     sweeps.append(begin)
     if variant.counts:
         sweeps.append(work.forget_gain)
@@ -340,6 +373,8 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
     if variant.driven:
         outputs["drive"] = VELOCITY
         rewritten |= {"drive", "qdd_given"}
+    if variant.pulls:
+        rewritten |= PULL_REWRITTEN
     if variant.forces:
         inputs |= GIVEN
         del inputs["tau"], inputs["f_ext"]
@@ -359,7 +394,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
     if variant.wrench_paths:
         wide = Numbers(6 * variant.wrench_paths)
         ground_inputs |= {f"wrench_{j}": wide for j in range(DEGREE + 1)}
-    if variant.paths or variant.wrench_paths:
+    if variant.paths or variant.wrench_paths or (shape is not None and shape.changing):
         ground_inputs["path_origin"] = Numbers(1)
     if variant.counts:
         counted = Numbers(len(work.SOURCES))
@@ -372,19 +407,25 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
             ground_outputs = (*ground_outputs, "memory")
         if shape.inputs:
             ground_inputs["inputs"] = Numbers(shape.inputs)
-        if not shape.continuous:
+        if shape.asked == "due":
             ground_inputs["due"] = Numbers(1)
+        if shape.asked == "timed":
+            ground_inputs |= {"sample": Numbers(1), "rate": Numbers(1)}
+            ground_outputs = (*ground_outputs, "sample")
+        if shape.changing:
+            ground_inputs |= {f"input_{j}": Numbers(len(shape.changing)) for j in range(1, DEGREE + 1)}
 
     @at_ground
     def hold(ground: Any) -> None:
-        """What the ground is given takes its places, whoever reads it first."""
+        """Read all inputs of the ground, so that they keep their places whichever step reads them first."""
         for name in ground_inputs:
-            if name not in ("a_base", "feedback_given"):
+            if name not in ("a_base", "feedback_given", "pull_given"):
                 getattr(ground, name)
 
     return Algorithm(
         variant.name, dynamics.ground, (hold, *sweeps),
         inputs=inputs, outputs=outputs, ground_inputs=ground_inputs, ground_outputs=ground_outputs,
         optional=dynamics.optional | GIVEN.keys(), views=dynamics.views, columns=dynamics.columns,
-        rewritten=frozenset(rewritten), replayed=True, occasional=occasional, shared=SHARED if variant.forces else {},
+        rewritten=frozenset(rewritten), replayed=True, rests="dt", occasional=occasional,
+        shared=SHARED if variant.forces else {},
     )  # fmt: skip

@@ -23,17 +23,17 @@ class Tableau:
 
     @property
     def stages(self) -> int:
-        """How often a step evaluates the accelerations."""
+        """Return how often a step evaluates the accelerations."""
         return len(self.a)
 
     @cached_property
     def c(self) -> Weights:
-        """The times of the stages, as parts of the step."""
+        """Return the times of the stages, as parts of the step."""
         return tuple(float(np.sum(row)) for row in self.a)
 
     @property
     def is_adaptive(self) -> bool:
-        """Whether the method knows its error and chooses its steps."""
+        """Return whether the method knows its error and chooses its steps."""
         return bool(self.errors)
 
 
@@ -59,15 +59,15 @@ ADAPTIVE = ("dopri5", "dop853")
 
 @cache
 def tableau(name: str) -> Tableau:
-    """The method of this name."""
+    """Return the method of this name."""
     if name == "dop853":
         return _dop853()
     return {t.name: t for t in (EULER, MIDPOINT, RK4, DOPRI5)}[name]
 
 
 def _dop853() -> Tableau:
-    """The 8(5,3) method of Dormand and Prince, with the coefficients that SciPy keeps; its last stage stands at the
-    result."""
+    """Return the 8(5,3) method of Dormand and Prince, with the coefficients that SciPy keeps; its last stage stands
+    at the result."""
     from scipy.integrate import DOP853
 
     n = DOP853.n_stages

@@ -13,11 +13,11 @@ class Numbers:
     size: int
 
     def zero(self) -> Any:
-        """Zeros."""
+        """Return zeros."""
         return 0.0 if self.size == 1 else np.zeros(self.size)
 
     def from_entries(self, entries: list[Any]) -> Any:
-        """The numbers in this list."""
+        """Return the numbers in this list."""
         return entries[0] if self.size == 1 else np.array(entries)
 
 
@@ -26,12 +26,20 @@ SCALAR = Numbers(1)
 
 @dataclass(frozen=True)
 class LawShape:
-    """A control law inside the step: how many numbers it remembers and is given, and whether it is asked at every stage
-    or only in steps that are `due`."""
+    """A control law inside the step: how many numbers it remembers and is given, which of these change as polynomials
+    of the time, and when it is asked: "always", at every stage; where the step is told that it is "due"; or "timed", at
+    the samples of a rate, which no step passes."""
 
     memory: int
     inputs: int
-    continuous: bool
+    asked: str
+    changing: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Return a name for all of it."""
+        along = "_".join(("", "along", *(str(k) for k in self.changing))) if self.changing else ""
+        return f"law_{self.memory}_{self.inputs}_{self.asked}{along}"
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,7 @@ class StepVariant:
     law, whether loops go back to closed states, whether they do so at every stage (`fragile`), whether some joints are
     `driven` along prescribed motions, whether closure errors feed back into the accelerations, whether work is
     counted, whether driven joints follow polynomials (`paths`), the number of wrenches
-    that do, and whether formulas give wrenches (`pushed`)."""
+    that do, whether formulas give wrenches (`pushed`), and whether forces pull loops together (`pulls`)."""
 
     method: str
     columns: int
@@ -54,10 +62,11 @@ class StepVariant:
     paths: bool = False
     wrench_paths: int = 0
     pushed: bool = False
+    pulls: bool = False
 
     @property
     def name(self) -> str:
-        """A name for all of it."""
+        """Return a name for all of it."""
         law = self.law
         words = [
             "step",
@@ -70,7 +79,8 @@ class StepVariant:
             "paths" if self.paths else "",
             f"wrenches_{self.wrench_paths}" if self.wrench_paths else "",
             "pushed" if self.pushed else "",
+            "pulled" if self.pulls else "",
             "forces" if self.forces else "",
-            f"law_{law.memory}_{law.inputs}_{'always' if law.continuous else 'due'}" if law else "",
+            law.name if law else "",
         ]
         return "_".join(word for word in words if word)

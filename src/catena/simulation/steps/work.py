@@ -22,7 +22,7 @@ __all__ = ["SOURCES", "count", "forget_gain", "gain", "keep_power", "keep_work",
 
 @at_ground
 def forget_gain(ground: Any) -> None:
-    """A step begins: nothing has been done."""
+    """Set the work of a step to zero at its start."""
     ground.gain = np.zeros(len(SOURCES))
     ground.power_start = np.zeros(len(SOURCES))
 
@@ -34,20 +34,20 @@ def _no_drive(ground: Any) -> None:
 
 @with_ground
 def _count_free(body: Any, ground: Any) -> None:
-    """The power of friction."""
+    """Add the power of friction in a joint."""
     ground.power_friction = ground.power_friction - friction_force(body) @ body.qd
 
 
 @with_ground
 def _count_given(body: Any, ground: Any) -> None:
-    """The power of control forces where no other forces act."""
+    """Add the power of control forces at a joint, where no other forces act."""
     ground.power_actuators = ground.power_actuators + body.tau @ body.qd
 
 
 @with_ground
 def _count_driven(body: Any, ground: Any) -> None:
-    """The power of friction where control forces are all of tau, and what drives give to joints that are driven: their
-    share of tau counts as theirs."""
+    """Add the power of friction in a joint and that of its drive, where control forces are all of tau: at driven
+    joints their share of tau counts as the drive's."""
     ground.power_friction = ground.power_friction - friction_force(body) @ body.qd
     own = body.driven * body.qd
     ground.power_actuators = ground.power_actuators - body.tau @ own
@@ -56,7 +56,8 @@ def _count_driven(body: Any, ground: Any) -> None:
 
 @with_ground
 def _count_driven_beside_forces(body: Any, ground: Any) -> None:
-    """The same where forces act as well, which are no work of drives."""
+    """Add the power of friction in a joint and that of its drive, where other forces act as well, which are no work
+    of drives."""
     ground.power_friction = ground.power_friction - friction_force(body) @ body.qd
     own = body.driven * body.qd
     ground.power_actuators = ground.power_actuators - body.given @ own
@@ -65,13 +66,13 @@ def _count_driven_beside_forces(body: Any, ground: Any) -> None:
 
 @at_ground
 def _rub_in_loops(ground: Any) -> None:
-    """The power of friction in joints that close loops."""
+    """Add the power of friction in joints that close loops."""
     ground.power_friction = ground.power_friction - ground.lost
 
 
 def count(forces: bool, driven: bool, loops: bool) -> list[Sweep]:
-    """The sweeps that find the powers of a stage once its accelerations are known. Where `forces` act, `force_sweeps`
-    has begun to count; `driven` joints and friction in `loops` are counted where there are any."""
+    """Return the sweeps that find the powers of a stage once its accelerations are known. Where `forces` act,
+    `force_sweeps` has begun to count; `driven` joints and friction in `loops` are counted where there are any."""
     begun: list[Sweep] = [] if forces else [forget_power, _count_given]
     moving = (_count_driven_beside_forces if forces else _count_driven) if driven else _count_free
     return [*begun, _no_drive, moving, *([_rub_in_loops] if loops else [])]
@@ -95,7 +96,7 @@ def _powers(ground: Any) -> np.ndarray:
 
 @at_ground
 def weighted_past(ground: Any) -> None:
-    """What the powers at past steps add to the gain of the Adams-Moulton method."""
+    """Add the powers at past steps to the work of a step, with the weights of the Adams-Moulton method."""
     ground.gain = array(
         [
             g + ground.dt * (CORRECT[2] * p1 + CORRECT[3] * p2)
@@ -106,7 +107,7 @@ def weighted_past(ground: Any) -> None:
 
 @at_ground
 def keep_power(ground: Any) -> None:
-    """The present powers become past, unless the step was not taken."""
+    """Move the present powers to the past ones, if the step is accepted."""
     taken = ground.accepted > 0.5
     older = [where(taken, x, y) for x, y in zip(ground.power_past_1, ground.power_past_2, strict=True)]
     ground.power_past_1 = array(
@@ -117,6 +118,6 @@ def keep_power(ground: Any) -> None:
 
 @at_ground
 def keep_work(ground: Any) -> None:
-    """The work done so far, with that of a step that was taken."""
+    """Add the work of a step to the work done so far, if the step is accepted."""
     taken = ground.accepted > 0.5
     ground.work = array([w + where(taken, g, 0.0) for w, g in zip(ground.work, ground.gain, strict=True)])

@@ -1,0 +1,115 @@
+"""The public names, and where each of them lives. They are imported when they are first used."""
+
+from . import forces as forces
+from .dynamics.closed.diagnosis import (
+    Diagnosis as Diagnosis,
+)
+from .dynamics.closed.tip_contact import (
+    Support as Support,
+    TipContact as TipContact,
+)
+from .errors import (
+    CatenaError as CatenaError,
+    CatenaWarning as CatenaWarning,
+    EquationsError as EquationsError,
+    FormatError as FormatError,
+    KernelError as KernelError,
+    LoopError as LoopError,
+    ModelError as ModelError,
+    PlanError as PlanError,
+    SimulationError as SimulationError,
+    SingularDynamicsError as SingularDynamicsError,
+    StaleSystemError as StaleSystemError,
+    StateError as StateError,
+    UnknownNameError as UnknownNameError,
+)
+from .forces import (
+    ForceKind as ForceKind,
+    FrameForce as FrameForce,
+    JointForce as JointForce,
+)
+from .formats import (
+    convert as convert,
+    load as load,
+    save as save,
+)
+from .joints import (
+    Cylindrical as Cylindrical,
+    Fixed as Fixed,
+    Free as Free,
+    Helical as Helical,
+    JointKind as JointKind,
+    Planar as Planar,
+    Prismatic as Prismatic,
+    Revolute as Revolute,
+    Sdof as Sdof,
+    Spherical as Spherical,
+    Universal as Universal,
+)
+from .kernels import (
+    compilations as compilations,
+    plain_numbers as plain_numbers,
+    set_threads as set_threads,
+    threads as threads,
+)
+from .mechanism import (
+    Mechanism as Mechanism,
+    generators as generators,
+    notations as notations,
+    shapes as shapes,
+)
+from .simulation import (
+    Baumgarte as Baumgarte,
+    Corrective as Corrective,
+    Event as Event,
+    ExternalWrench as ExternalWrench,
+    Found as Found,
+    Projection as Projection,
+    SegmentedTrajectory as SegmentedTrajectory,
+    Stepper as Stepper,
+    Trajectory as Trajectory,
+    control as control,
+    load_run as load_run,
+    references as references,
+    sensitivities as sensitivities,
+    simulate as simulate,
+)
+from .simulation.control import (
+    PID as PID,
+    ComputedTorque as ComputedTorque,
+    Feedforward as Feedforward,
+    GravityCompensation as GravityCompensation,
+    SymbolicControl as SymbolicControl,
+    TaskSpace as TaskSpace,
+    sampled as sampled,
+    symbols as symbols,
+)
+from .simulation.references import (
+    JointPath as JointPath,
+    PosePath as PosePath,
+    TaskPath as TaskPath,
+    constant as constant,
+    cubic as cubic,
+    quintic as quintic,
+    spline as spline,
+    turning as turning,
+    turns as turns,
+)
+from .spatial import (
+    Pose as Pose,
+)
+from .system import (
+    System as System,
+    check as check,
+    from_mujoco_qpos as from_mujoco_qpos,
+    from_mujoco_qvel as from_mujoco_qvel,
+    from_pinocchio_q as from_pinocchio_q,
+    from_pinocchio_v as from_pinocchio_v,
+    to_mujoco_qpos as to_mujoco_qpos,
+    to_mujoco_qvel as to_mujoco_qvel,
+    to_pinocchio_q as to_pinocchio_q,
+    to_pinocchio_v as to_pinocchio_v,
+)
+
+__version__: str
+__all__: list[str]

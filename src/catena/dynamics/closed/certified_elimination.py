@@ -1,0 +1,97 @@
+"""Closed chains by elimination on the graph, compiled in lanes (`dynamics.loop_elimination`): what "auto" takes.
+
+Each state comes with the defect of its solution, the square sum of what is missing in the equations of motion
+and constraints, as parts of all that was summed up in them, which does not vanish where the sum does. A
+solution that satisfies both is the right one, because H is positive definite. But a constraint that is weak
+beside the others, as next to a singular configuration, can be missed altogether and hardly show; it is found
+slowly, so that refinements go on changing the solution. States with too large a defect or change (there,
+among loops that interlock deeply, or where a body without inertia moves only because the loops move it) are
+solved again by the rank-revealing decomposition of `kkt`.
+"""
+
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from catena.dynamics.closed.kkt import kkt, multipliers_of
+from catena.dynamics.closed.problem import LoopProblem, LoopSolution
+from catena.dynamics.loop_elimination import columns_for, loop_elimination
+from catena.joints import JointKind
+from catena.structure import Plan
+
+# Forces and accelerations that may be missing, as a part of those that were summed up (1e-10), squared.
+TRUSTED_DEFECT = 1e-20
+# What further refinements would still change, as a part of the accelerations that were summed up.
+TRUSTED_CHANGE = 1e-12
+
+
+def is_trusted(defect: Any, change: Any, before: Any, size: Any) -> Any:
+    """Whether a solution satisfies the equations and has settled; numbers or arrays.
+
+    Refinements converge linearly: after the last two changed the accelerations by `before` and `change`, the next would
+    by change^2 / before. Where they do not converge, because all that is left is rounding or because they go on for
+    long, the next is taken to change as much as the last.
+    """
+    allowed = TRUSTED_CHANGE * size
+    return (defect < TRUSTED_DEFECT) & ((change <= allowed) | (change * change <= allowed * before))
+
+
+class EliminationSolution(LoopSolution):
+    """Accelerations by elimination. The smallest multipliers that belong to them, and the rank, are found when they are
+    asked for."""
+
+    def __init__(self, problem: LoopProblem, vdot: np.ndarray, note: str, handed_over: np.ndarray) -> None:
+        given = {"problem": problem, "vdot": vdot, "note": note, "handed_over": handed_over}
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def _smallest(self) -> tuple[np.ndarray, np.ndarray]:
+        problem: LoopProblem = self.problem  # type: ignore[attr-defined]
+        return multipliers_of(problem, self.vdot)
+
+    @property
+    def multipliers(self) -> np.ndarray:
+        return self._smallest[0]
+
+    @property
+    def rank(self) -> np.ndarray:
+        return self._smallest[1]
+
+
+def elimination(problem: LoopProblem) -> LoopSolution:
+    """Solve by elimination, and by `kkt` where that is not exact enough or the mechanism not one for it."""
+    if not is_for(problem.plan):
+        return kkt(problem)
+    given = problem.given
+    inputs = {
+        "q": given["q"],
+        "qd": given["v"],
+        "tau": given["tau"],
+        "f_ext": given["f_ext"],
+        "a_base": given["a_base"],
+    }
+    result = problem.runner.evaluate(loop_elimination(columns_for(problem.plan)), inputs, finite=False)
+    vdot = result["qdd"]
+    doubtful = ~is_trusted(*(result[name][:, 0] for name in ("defect", "change", "before", "size")))
+    if np.any(doubtful):
+        rest: Any = {n: None if x is None else x[doubtful] for n, x in given.items()}
+        vdot[doubtful] = kkt(LoopProblem(problem.runner, **rest)).vdot
+    by_kkt = f"{int(doubtful.sum())} of {problem.states} states by a singular value decomposition"
+    return EliminationSolution(problem, vdot, f"elimination on the graph; {by_kkt}", np.flatnonzero(doubtful))
+
+
+@lru_cache(maxsize=64)
+def is_for(plan: Plan) -> bool:
+    """Whether the elimination knows the joints that close the loops."""
+    return all(
+        _is_known(loop.kind, bool(loop.constraints), bool(np.any([*loop.damping, *loop.friction])))
+        for loop in plan.loop_joints
+    )
+
+
+def _is_known(kind: JointKind, constrains: bool, rubs: bool) -> bool:
+    if kind.finds_coordinates_of_symbols:
+        return True
+    return (not constrains or kind.resists_alike) and (not rubs or kind.moves_alike)

@@ -1,0 +1,1 @@
+"""MJCF, read with MuJoCo's own reader."""

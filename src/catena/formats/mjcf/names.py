@@ -1,0 +1,36 @@
+"""What parts of a MuJoCo model are called, in the same way wherever a model meets a mechanism.
+
+Parts may have no name in MJCF. `model` is a `mujoco.MjModel`; nothing of MuJoCo is imported here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from catena.mechanism import GROUND
+
+FREE, BALL, SLIDE, HINGE = range(4)
+"""The types of joints in `model.jnt_type`."""
+
+
+def body_name(model: Any, index: int) -> str:
+    """Return the name of a body; that of the world is ground."""
+    if index == 0:
+        return GROUND
+    name = model.body(index).name or f"body {index}"
+    return f"{GROUND} body" if name == GROUND else name
+
+
+def joint_name(model: Any, index: int) -> str:
+    """Return the name of one of MuJoCo's joints, of which a body may have several."""
+    name = model.joint(index).name
+    if name:
+        return str(name)
+    body = int(model.jnt_bodyid[index])
+    count = index - int(model.body_jntadr[body])
+    return f"{body_name(model, body)} joint" + (f" {count + 1}" if count else "")
+
+
+def merged_name(names: list[str]) -> str:
+    """Return the name of the joint that stands for several of MuJoCo's."""
+    return "+".join(names)

@@ -1,0 +1,147 @@
+"""An MJCF text made ready for MuJoCo's reader: included files put in, everything that is not mechanics taken out.
+
+MuJoCo would open files by itself, wherever they are. So included files and meshes are read here, from the folders that
+the text may reach, and handed over; textures, skins and height fields are never opened.
+"""
+
+from __future__ import annotations
+
+from catena.errors import FormatError
+from catena.formats.complete import reason
+from catena.formats.findings import Severity
+from catena.formats.markup import Element, parse, quoted
+from catena.formats.source import LARGEST, Source
+
+DROPPED = {
+    "texture",
+    "skin",
+    "hfield",
+    "keyframe",
+    "visual",
+    "statistic",
+    "sensor",
+    "custom",
+    "deformable",
+    "extension",
+}
+"""Elements that mechanics does not need, some of which name files."""
+ATTACHED = {"attach", "model", "replicate"}
+MESHES = 256 * 2**20
+
+
+class Prepared:
+    """The text for MuJoCo and the content of its meshes by the name they have there."""
+
+    def __init__(self, text: str, source: Source) -> None:
+        self._source = source
+        root = parse(text, source.name)
+        if root.tag != "mujoco":
+            root.fail(f"the outermost element is <{root.tag}>: an MJCF file has <mujoco>", "file")
+        self.name = root.get("model")
+        self._include(root, 0)
+        self._folder = self._mesh_folder(root)
+        self.assets: dict[str, bytes] = {}
+        self.paths: dict[str, str] = {}
+        self._missing: set[str] = set()
+        self._size = 0
+        self._clean(root)
+        if self._missing:
+            self._drop_missing(root)
+        self.text = _written(root)
+
+    def _include(self, element: Element, depth: int) -> None:
+        """Put the content of included files in their place."""
+        children: list[Element] = []
+        for child in element.children:
+            if child.tag != "include":
+                self._include(child, depth)
+                children.append(child)
+                continue
+            if depth > 20:
+                child.fail("files include each other more than 20 deep")
+            written = child.needed("file")
+            found = self._source.find(written, child.where, "include")
+            if found is None or not found.is_file():
+                child.fail(f"the file {written!r} is not there")
+            inner = parse(_text(found.read_bytes(), str(found)), str(found))
+            self._include(inner, depth + 1)
+            children += inner.children
+        element.children = children
+
+    @staticmethod
+    def _mesh_folder(root: Element) -> str:
+        folder = ""
+        for compiler in root.all("compiler"):
+            folder = compiler.get("meshdir") or compiler.get("assetdir") or folder
+        return folder
+
+    def _clean(self, element: Element) -> None:
+        kept = []
+        for child in element.children:
+            if child.tag in DROPPED and not (child.tag == "hfield" and "file" not in child.attributes):
+                if child.tag == "hfield":
+                    self._missing.add(child.get("name"))
+                continue
+            if child.tag == "model" and "file" in child.attributes:
+                child.fail("models inside models are not supported: include their parts")
+            if child.tag == "compiler":
+                for key in ("meshdir", "texturedir", "assetdir"):
+                    child.attributes.pop(key, None)
+            if child.tag == "material":
+                child.attributes.pop("texture", None)
+                child.children = []
+            if child.tag == "mesh" and element.tag == "asset" and "file" in child.attributes:
+                self._take_mesh(child)
+                if child.get("name") in self._missing:
+                    continue
+            self._clean(child)
+            kept.append(child)
+        element.children = kept
+
+    def _take_mesh(self, mesh: Element) -> None:
+        written = mesh.get("file")
+        path = f"{self._folder}/{written}" if self._folder and not written.startswith("/") else written
+        found = self._source.find(path, mesh.where, "mesh")
+        stem = written.replace("\\", "/").rpartition("/")[2]
+        mesh.attributes.setdefault("name", stem.rpartition(".")[0] or stem)
+        name = mesh.get("name")
+        if found is None or not found.is_file():
+            self._missing.add(name)
+            self._source.note(
+                Severity.WARNING, f"mesh {name!r}", f"the file {path!r} is not there", mesh.line, "mesh"
+            )
+            return
+        self._size += found.stat().st_size
+        if self._size > MESHES:
+            mesh.fail(f"the meshes have more than {MESHES} bytes together")
+        asset = f"{len(self.assets)}_{stem}"
+        self.assets[asset] = found.read_bytes()
+        self.paths[name] = path
+        mesh.attributes["file"] = asset
+
+    def _drop_missing(self, element: Element) -> None:
+        """Take out the shapes whose mesh is not there."""
+        element.children = [
+            child
+            for child in element.children
+            if not (child.tag == "geom" and (child.get("mesh") or child.get("hfield")) in self._missing)
+        ]
+        for child in element.children:
+            self._drop_missing(child)
+
+
+def _text(content: bytes, name: str) -> str:
+    if len(content) > LARGEST:
+        raise FormatError(f"{name}: it has more than {LARGEST} bytes: this is no model")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{name}: the file is not UTF-8 text: {reason(error)}") from None
+
+
+def _written(element: Element) -> str:
+    """An element as XML text; MJCF has no text between elements."""
+    attributes = "".join(f" {key}={quoted(value)}" for key, value in element.attributes.items())
+    if not element.children:
+        return f"<{element.tag}{attributes}/>"
+    return f"<{element.tag}{attributes}>" + "".join(map(_written, element.children)) + f"</{element.tag}>"

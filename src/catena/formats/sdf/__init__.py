@@ -1,0 +1,1 @@
+"""SDF: models as graphs of links and joints, with loops."""

@@ -1,0 +1,112 @@
+"""Bodies in model files: mass, or density and shapes instead of it, and the shapes they are seen and touched with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from catena.errors import ModelError
+from catena.formats.meshes import mesh_mass_properties
+from catena.formats.toml.schema import KEYS, SHAPES
+from catena.formats.toml.tables import Table, suggestion
+from catena.mechanism import GROUND, Mechanism, Shape
+from catena.mechanism.shapes import SHAPES as CLASSES, MassProperties, Mesh
+
+COMMON = ("pose", "colour", "name")
+
+
+def add_body(mechanism: Mechanism, table: Table) -> Mechanism:
+    """Add the body that a table tells."""
+    table.check_keys(*KEYS["body"])
+    options: dict[str, Any] = {key: table.numbers(key) for key in ("mass", "com", "inertia") if key in table}
+    if "physical" in table:
+        options["physical"] = table.switch("physical")
+    options |= {"visuals": _shapes(table, "visual"), "collisions": _shapes(table, "collision")}
+    if "density" in table:
+        _fill(table, options)
+    name = table.text("name")
+    with table.at_fault():
+        try:
+            mechanism.add_body(name, **options)
+        except ModelError:
+            if not table.document.source.fix or "inertia" not in options:
+                raise
+            # The check repairs the inertia, or says that it is none.
+            mechanism.add_body(name, **{**options, "physical": False})
+    table.document.source.places["body", name] = table.line
+    return mechanism
+
+
+def add_ground(mechanism: Mechanism, table: Table) -> None:
+    """Give ground the shapes that its table tells."""
+    table.check_keys(*KEYS["ground"])
+    mechanism.add_visual(GROUND, *_shapes(table, "visual"))
+    mechanism.add_collision(GROUND, *_shapes(table, "collision"))
+
+
+def _fill(table: Table, options: dict[str, Any]) -> None:
+    """Put the mass properties of filled shapes in the place of a density."""
+    for key in ("mass", "com", "inertia"):
+        if key in table:
+            table.fail(f"it has a density and {key} besides: give the one or the other", key)
+    density = table.numbers("density")
+    shapes = options["visuals"] or options["collisions"]
+    if not any(isinstance(shape, Mesh) for shape in shapes):
+        options["density"] = density
+        return
+    if not isinstance(density, float) or density < 0.0:
+        table.fail(
+            "density is not one number of zero or more: give kilograms for each cubic metre", "density"
+        )
+    with table.at_fault("density"):
+        parts = [
+            mesh_mass_properties(shape, density)
+            if isinstance(shape, Mesh)
+            else shape.mass_properties(density)
+            for shape in shapes
+        ]
+        whole = MassProperties.sum(parts)
+    options |= {"mass": whole.mass, "com": whole.com, "inertia": whole.inertia}
+
+
+def _shapes(table: Table, key: str) -> list[Shape]:
+    return [_shape(one) for one in table.tables(key)] if key in table else []
+
+
+def _shape(table: Table) -> Shape:
+    if "shape" not in table:
+        table.fail(f"the key 'shape' is missing: give one of {', '.join(SHAPES)}")
+    word = table.text("shape")
+    if word not in SHAPES:
+        table.fail(f"no shape is named {word!r}: {suggestion(word, list(SHAPES))}", "shape")
+    required, optional = SHAPES[word]
+    table.check_keys(("shape", *required), (*optional, *COMMON))
+    values: dict[str, Any] = {
+        key: table.numbers(key) for key in (*required, *optional) if key in table and key != "path"
+    }
+    if "pose" in table:
+        values["pose"] = table.pose("pose")
+    if "colour" in table:
+        values["colour"] = table.numbers("colour")
+    if "name" in table:
+        values["name"] = table.text("name")
+    if word == "mesh":
+        path = table.text("path")
+        values["path"] = path
+        values["file"] = table.document.source.find(path, table.where("path"), table.who)
+    with table.at_fault():
+        return CLASSES[word](**values)
+
+
+def describe_shape(shape: Shape) -> dict[str, Any]:
+    """Return the keys and values of a shape as they are written, without pose; what has its default is left out."""
+    word = next(word for word, made in CLASSES.items() if type(shape) is made)
+    found: dict[str, Any] = {"shape": word}
+    required, optional = SHAPES[word]
+    found |= {key: getattr(shape, key) for key in required}
+    if "scale" in optional and getattr(shape, "scale", None) != (1.0, 1.0, 1.0):
+        found["scale"] = getattr(shape, "scale", None)
+    if shape.colour is not None:
+        found["colour"] = shape.colour
+    if shape.name:
+        found["name"] = shape.name
+    return found

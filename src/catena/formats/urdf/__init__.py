@@ -1,0 +1,1 @@
+"""URDF: trees of links and joints, with the extensions in use that close loops."""

@@ -1,0 +1,283 @@
+"""Writing a mechanism as URDF: a tree of links, and a side file for everything that URDF cannot say.
+
+A link has its frame where its joint is, so a body whose joint is elsewhere gets a massless link in between. Joints of
+several freedoms become several joints with massless links between them. Loops, frames, springs, forces, couplings that
+are no mimic joints, and the initial state go to the side file, which `load` reads with the other.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from math import atan2, hypot
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from catena.errors import CatenaWarning
+from catena.formats.markup import quoted
+from catena.formats.shape_files import path_from
+from catena.formats.toml.writing import write_rest
+from catena.formats.trees import BALL, FREE, HINGE, Branch, Motion, grow, motion_name, motions_of
+from catena.mechanism import GROUND, Body, Joint, LinearCoupling, Mechanism, Shape
+from catena.mechanism.shapes import Box, Capsule, Cylinder, Mesh, Sphere
+from catena.spatial import Pose
+
+SIDE = ".loops.toml"
+WORLD = "world"
+EARTH = (0.0, 0.0, -9.81)
+
+
+def write(mechanism: Mechanism, path: Path) -> dict[str, str]:
+    """Return the URDF text, and under its ending the text of the side file if there has to be one."""
+    branches, loops = grow(mechanism, str(path), _rank)
+    # A joint that URDF does not know floats in the tree, and the side file has what it really is.
+    referred = _referred(mechanism)
+    branches = [_tellable(branch, referred) for branch in branches]
+    unsaid = [branch.joint for branch in branches if branch.motions is None]
+    lost: set[str] = set()
+    root = _bare_root(mechanism, branches)
+    lines = ['<?xml version="1.0"?>', f"<robot name={quoted(mechanism.name)}>"]
+    if root is None:
+        lines += _link(mechanism.bodies[GROUND], WORLD, path, lost)
+    for body in mechanism.bodies.values():
+        if body.name != GROUND:
+            lines += _link(body, body.name, path, lost)
+    mimics = _mimics(mechanism)
+    for branch in branches:
+        if branch.child != root:
+            lines += _joints(mechanism, branch, mimics, lost)
+    lines.append("</robot>\n")
+    texts = {"": "\n".join(lines)}
+    rest = _rest(mechanism, [*unsaid, *loops], branches, mimics)
+    if rest:
+        texts[SIDE] = rest
+    if lost:
+        warnings.warn(f"{path}: URDF has no place for {', '.join(sorted(lost))}: save a .toml file to keep that",
+                      CatenaWarning, stacklevel=6)  # fmt: skip
+    return texts
+
+
+def _rank(joint: Joint) -> int:
+    """Joints that URDF can say go into the tree before those that it cannot."""
+    motions = motions_of(joint.kind)
+    return 1 if motions is None or any(one.type in (BALL, FREE) for one in motions) else 0
+
+
+def _referred(mechanism: Mechanism) -> set[str]:
+    """The joints that the side file names, which therefore have to be there under their own name."""
+    named = {force.at_joint for force in mechanism.force_elements.values() if force.at_joint is not None}
+    named |= {actuator.joint for actuator in mechanism.actuators.values()}
+    named |= {joint for coupling in mechanism.couplings.values() for joint in coupling.joints}
+    return named | set(mechanism.initial.q) | set(mechanism.initial.v)
+
+
+def _tellable(branch: Branch, referred: set[str]) -> Branch:
+    """A branch whose motions are None unless URDF can say them."""
+    motions = branch.motions
+    if motions is None or any(one.type == BALL for one in motions):
+        return replace(branch, motions=None)
+    is_split = len(motions) > 1 and branch.joint.name in referred
+    return replace(branch, motions=None) if is_split else branch
+
+
+def _bare_root(mechanism: Mechanism, branches: list[Branch]) -> str | None:
+    """The body that is the root link itself, because nothing but a plain fixed joint ties it to ground."""
+    at_ground = [branch for branch in branches if branch.parent == GROUND]
+    ground = mechanism.bodies[GROUND]
+    used = any(frame.body == GROUND for frame in mechanism.frames.values())
+    named = any(GROUND in (joint.parent, joint.child) for joint in mechanism.joints.values() if joint.dof)
+    if len(at_ground) != 1 or ground.visuals or ground.collisions or used or named:
+        return None
+    (branch,) = at_ground
+    plain = branch.motions == () and branch.in_parent == Pose() and branch.in_child == Pose()
+    return branch.child if plain else None
+
+
+def _link(body: Body, name: str, path: Path, lost: set[str]) -> list[str]:
+    lines = []
+    if body.mass or body.inertia.any():
+        words = ((0, 0, "ixx"), (0, 1, "ixy"), (0, 2, "ixz"), (1, 1, "iyy"), (1, 2, "iyz"), (2, 2, "izz"))
+        entries = " ".join(f'{word}="{_number(body.inertia[i, j])}"' for i, j, word in words)
+        lines += ["    <inertial>", f"      {_origin(Pose(p=body.com))}"]
+        lines += [
+            f'      <mass value="{_number(body.mass)}"/>',
+            f"      <inertia {entries}/>",
+            "    </inertial>",
+        ]
+    for tag, shapes in (("visual", body.visuals), ("collision", body.collisions)):
+        for shape in shapes:
+            lines += _shape(tag, shape, path, lost)
+    if not lines:
+        return [f"  <link name={quoted(name)}/>"]
+    return [f"  <link name={quoted(name)}>", *lines, "  </link>"]
+
+
+def _shape(tag: str, shape: Shape, path: Path, lost: set[str]) -> list[str]:
+    if isinstance(shape, Box):
+        form = f'<box size="{_numbers(shape.size)}"/>'
+    elif isinstance(shape, Sphere):
+        form = f'<sphere radius="{_number(shape.radius)}"/>'
+    elif isinstance(shape, Cylinder | Capsule):
+        word = "cylinder" if isinstance(shape, Cylinder) else "capsule"
+        form = f'<{word} radius="{_number(shape.radius)}" length="{_number(shape.length)}"/>'
+    elif isinstance(shape, Mesh):
+        name = quoted(path_from(shape, path.absolute().parent))
+        form = f'<mesh filename={name} scale="{_numbers(shape.scale)}"/>'
+    else:
+        lost.add("ellipsoids")
+        return []
+    name = f" name={quoted(shape.name)}" if shape.name else ""
+    lines = [f"    <{tag}{name}>", f"      {_origin(shape.pose)}", f"      <geometry>{form}</geometry>"]
+    if shape.colour is not None and tag == "visual":
+        lines.append(f'      <material name=""><color rgba="{_numbers(shape.colour)}"/></material>')
+    elif shape.colour is not None:
+        lost.add("colours of collision shapes")
+    return [*lines, f"    </{tag}>"]
+
+
+def _joints(mechanism: Mechanism, branch: Branch, mimics: dict[str, Any], lost: set[str]) -> list[str]:
+    """The joints and massless links that take the place of one joint."""
+    joint = branch.joint
+    motions = branch.motions
+    is_unknown = motions is None
+    if motions is None:
+        # The joint itself is in the side file under its own name.
+        motions = (Motion(FREE, np.zeros(3), 0),)
+    if joint.locked_at is not None:
+        lost.add("locks of joints, which are written as fixed joints")
+    parent = WORLD if branch.parent == GROUND else branch.parent
+    steps: list[Motion | None] = [*motions] or [None]
+    lines: list[str] = []
+    place = branch.in_parent
+    plain = branch.in_child == Pose()
+    for k, motion in enumerate(steps):
+        is_last = k == len(steps) - 1
+        name = joint.name if motion is None else motion_name(branch, motion)
+        if is_unknown:
+            name = f"{joint.name} floats"
+        child = branch.child if is_last and plain else f"{name} frame"
+        if not (is_last and plain):
+            lines.append(f"  <link name={quoted(child)}/>")
+        lines += _joint(mechanism, branch, motion, name, parent, child, place, mimics, lost)
+        parent, place = child, Pose()
+    if not plain:
+        mount = [
+            f'  <joint name={quoted(f"{branch.child} mount")} type="fixed">',
+            f"    {_origin(branch.in_child.inverse())}",
+        ]
+        lines += [*mount, *_ends(parent, branch.child), "  </joint>"]
+    return lines
+
+
+def _joint(mechanism: Mechanism, branch: Branch, motion: Motion | None, name: str, parent: str, child: str,
+           place: Pose, mimics: dict[str, Any], lost: set[str]) -> list[str]:  # fmt: skip
+    joint = branch.joint
+    types = {None: "fixed", FREE: "floating", HINGE: "continuous"}
+    word = types.get(None if motion is None else motion.type, "prismatic")
+    component = 0 if motion is None else motion.component
+    range_ = None if motion is None or joint.limits is None else joint.limits[component]
+    # Nobody expects a mimic joint or a floating one to be driven, and of all others everybody does.
+    follows = joint.name in mimics
+    is_expected = motion is None or motion.type == FREE or joint.actuated != follows
+    if word == "continuous" and range_ is not None and np.isfinite(range_).all():
+        word = "revolute"
+    actuated = "" if is_expected else f' actuated="{str(joint.actuated).lower()}"'
+    lines = [
+        f'  <joint name={quoted(name)} type="{word}"{actuated}>',
+        f"    {_origin(place)}",
+        *_ends(parent, child),
+    ]
+    if word not in ("fixed", "floating") and motion is not None:
+        lines.append(f'    <axis xyz="{_numbers(motion.axis)}"/>')
+        lines += _limit(mechanism, joint, component, word, range_)
+        damping, friction = joint.damping[component], joint.friction[component]
+        armature = 0.0 if joint.armature is None else joint.armature[component]
+        if damping or friction or armature:
+            more = f' armature="{_number(armature)}"' if armature else ""
+            lines.append(f'    <dynamics damping="{_number(damping)}" friction="{_number(friction)}"{more}/>')
+        if joint.limit_stiffness is not None:
+            lost.add("elastic stops")
+    elif word == "floating" and (joint.damping.any() or joint.friction.any()) and branch.motions:
+        lost.add("damping of floating joints")
+    if joint.name in mimics:
+        other, multiplier, offset = mimics[joint.name]
+        numbers = f'multiplier="{_number(multiplier)}" offset="{_number(offset)}"'
+        lines.append(f"    <mimic joint={quoted(other)} {numbers}/>")
+    return [*lines, "  </joint>"]
+
+
+def _limit(mechanism: Mechanism, joint: Joint, component: int, word: str, range_: Any) -> list[str]:
+    """The limits of position, speed and effort; revolute and prismatic joints must have an element for them."""
+    told: dict[str, float] = {}
+    if range_ is not None and np.isfinite(range_).all():
+        told |= {"lower": range_[0], "upper": range_[1]}
+    elif word == "prismatic":
+        low, high = (-1e9, 1e9) if range_ is None else np.nan_to_num(range_, posinf=1e9, neginf=-1e9)
+        told |= {"lower": low, "upper": high}
+    motor = mechanism.actuators.get(joint.name)
+    effort = motor.limits[0, 1] if motor is not None and _is_plain(mechanism, motor.name) else 0.0
+    speed = np.inf if joint.velocity_limit is None else joint.velocity_limit[component]
+    told |= {"effort": effort, "velocity": speed if np.isfinite(speed) else 0.0}
+    if word == "continuous" and not effort and not np.isfinite(speed):
+        return []
+    return ["    <limit " + " ".join(f'{key}="{_number(x)}"' for key, x in told.items()) + "/>"]
+
+
+def _is_plain(mechanism: Mechanism, name: str) -> bool:
+    """Whether an actuator is no more than a limit of the effort of its joint, which is all that URDF says."""
+    actuator = mechanism.actuators[name]
+    joint = mechanism.joints[actuator.joint]
+    low, high = actuator.limits[0]
+    same_name = actuator.name == actuator.joint
+    return (
+        same_name and joint.kind.nv == 1 and actuator.gear[0] == 1.0 and low == -high and 0.0 < high < np.inf
+    )
+
+
+def _mimics(mechanism: Mechanism) -> dict[str, Any]:
+    """The couplings that a <mimic> can say, by the joint that follows: the other joint, multiplier and offset."""
+    found: dict[str, Any] = {}
+    for coupling in mechanism.couplings.values():
+        if isinstance(coupling, LinearCoupling) and len(coupling.coefficients) == 2:
+            (joint, own), (other, factor) = coupling.coefficients.items()
+            if coupling.name == f"{joint} mimics {other}" and joint not in found and own == 1.0:
+                found[joint] = other, -factor, coupling.offset
+    return found
+
+
+def _rest(mechanism: Mechanism, joints: list[Joint], branches: list[Branch], mimics: dict[str, Any]) -> str:
+    """The text of the side file, empty if nothing has to be said there."""
+    return write_rest(
+        mechanism,
+        joints=joints,
+        actuators=[a for a in mechanism.actuators.values() if not _is_plain(mechanism, a.name)],
+        couplings=[c for c in mechanism.couplings.values() if c.joints[0] not in mimics],
+        gravity=not np.array_equal(mechanism.gravity, EARTH),
+    )
+
+
+def _ends(parent: str, child: str) -> list[str]:
+    return [f"    <parent link={quoted(parent)}/>", f"    <child link={quoted(child)}/>"]
+
+
+def _origin(pose: Pose) -> str:
+    return f'<origin xyz="{_numbers(pose.p)}" rpy="{_numbers(roll_pitch_yaw(pose.R))}"/>'
+
+
+def roll_pitch_yaw(R: Any) -> tuple[float, float, float]:
+    """Return the angles about the fixed axes x, y, z, in that order, of a rotation matrix."""
+    across = hypot(R[0, 0], R[1, 0])
+    if across < 1e-9:
+        # At a pitch of a right angle roll and yaw turn about the same axis, and the yaw may be zero.
+        return atan2(-R[1, 2], R[1, 1]), atan2(-R[2, 0], across), 0.0
+    return atan2(R[2, 1], R[2, 2]), atan2(-R[2, 0], across), atan2(R[1, 0], R[0, 0])
+
+
+def _numbers(values: Any) -> str:
+    return " ".join(map(_number, values))
+
+
+def _number(value: Any) -> str:
+    return repr(float(value) + 0.0)

@@ -1,0 +1,25 @@
+"""Where mechanisms and trajectories reach rooms that theirs must not import: planning, files, pictures.
+
+Rooms import only upwards in reading order, yet `m.system()`, `m.save(path)` and `run.plot()` are where users look for
+them. What such a method calls is listed here by module and name, and imported when it is called.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_WHERE = {
+    "system": ("catena.system", "System"),
+    "save": ("catena.formats", "save"),
+    "plot": ("catena.view.plots", "plot"),
+    "report": ("catena.view.report", "report"),
+    "view": ("catena.view.live.view", "view"),
+    "save_html": ("catena.view.exports", "save_html"),
+    "save_video": ("catena.view.video", "save_video"),
+    "save_drawing": ("catena.view.line_drawing", "save_drawing"),
+}
+
+
+def hook(name: str) -> Any:
+    """The function or class that a method of a lower room calls, imported now."""
+    module, attribute = _WHERE[name]
+    return getattr(import_module(module), attribute)

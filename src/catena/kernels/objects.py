@@ -1,0 +1,43 @@
+"""Machine code by the text that it is compiled from: equal texts are compiled once, whatever source they come from.
+
+An edit of a source changes few of the texts that are generated, so after it most code is only traced again. An entry
+depends on its text, on how texts are compiled, on LLVM's binding and on the processor, and on nothing else.
+"""
+
+import hashlib
+from functools import lru_cache
+
+from catena.kernels import cache, engine
+from catena.kernels.cpu import target
+
+
+def object_name(text: str) -> str:
+    """Return the name under which the machine code of a text is kept."""
+    return hashlib.sha256("\0".join([_compiler(), text]).encode()).hexdigest()[:40]
+
+
+def kept_object(name: str) -> bytes | None:
+    """Return the machine code of this name, None where it is not kept."""
+    found = cache.read(name)
+    return found[0] if found else None
+
+
+def compiled_object(text: str) -> tuple[str, bytes]:
+    """Return the name and the machine code of a text, compiled now or read from the disk."""
+    name = object_name(text)
+    code = kept_object(name)
+    if code is None:
+        code = engine.compile_object(text)
+        cache.write(name, code, {})
+    return name, code
+
+
+@lru_cache(maxsize=1)
+def _compiler() -> str:
+    """Return what machine code depends on besides its text."""
+    from importlib.metadata import version
+
+    machine = target()
+    return "\n".join(
+        [cache.digest_file(engine.__file__), version("llvmlite"), machine.name, machine.features]
+    )

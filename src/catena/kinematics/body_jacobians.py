@@ -1,0 +1,38 @@
+"""The Jacobians of all nodes at once, and what they accelerate by when the joints do not, in NumPy for many states."""
+
+import numpy as np
+
+from catena.kinematics import stacks
+from catena.kinematics.closure import Motions
+from catena.kinematics.extent import largest_coordinate
+from catena.structure import Plan
+
+
+def body_jacobians(plan: Plan, motions: Motions, a_ground: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """B (states, n, 6, nv), which takes joint velocities to the twists of all nodes, and the accelerations
+    (states, n, 6) of all nodes when vdot is zero and the ground accelerates by a_ground (states, 6)."""
+    states = len(motions.v)
+    B = np.zeros((states, plan.n, 6, plan.nv))
+    a = np.zeros((states, plan.n, 6))
+    a[:, 0] = a_ground
+    for i in range(1, plan.n):
+        parent, columns = (
+            int(plan.parent[i]),
+            slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i])),
+        )
+        X = motions.X[:, i]
+        B[:, i] = X @ B[:, parent]
+        B[:, i, :, columns] += stacks.transposed(motions.S_rows[:, columns, :])
+        a[:, i] = stacks.apply(X, a[:, parent]) + motions.c[:, i]
+    return B, a
+
+
+def summed_up(plan: Plan, J: np.ndarray) -> np.ndarray:
+    """The magnitudes (..., 6, nv) of what the entries of a Jacobian J (..., 6, nv) were summed up from.
+
+    A displacement is a sum of products of rotations and coordinates. Where an axis passes through the point they
+    cancel, and what is left is their rounding.
+    """
+    found = np.abs(J)
+    found[..., 3:, :] += largest_coordinate(plan) * np.sum(found[..., :3, :], axis=-2, keepdims=True)
+    return found

@@ -1,0 +1,316 @@
+"""Shapes of bodies, for pictures, for collisions and for mass: what they are, not how they are drawn.
+
+A shape is a frozen description placed by a `pose` in the frame of its body. `colour` is (red, green, blue, alpha)
+between 0 and 1, or None where whoever draws it may choose. Lengths are metres. Every closed shape knows its mass
+properties at a uniform density.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import pi
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from catena.errors import ModelError
+from catena.given import entries, real_array, shown
+from catena.spatial import Pose
+
+Colour = tuple[float, float, float, float]
+SEEN_FROM_WORKING_FOLDER = Path()
+
+
+@dataclass(frozen=True)
+class MassProperties:
+    """The mass [kg], the mass centre `com` (3,) [m] and the `inertia` (3, 3) [kg m^2] about it, in one frame's axes."""
+
+    mass: float
+    com: NDArray[np.float64]
+    inertia: NDArray[np.float64]
+
+    def placed(self, pose: Pose) -> MassProperties:
+        """Return the same mass as seen from the frame in which its own frame has a pose."""
+        return MassProperties(self.mass, pose * self.com, pose.R @ self.inertia @ pose.R.T)
+
+    @classmethod
+    def sum(cls, parts: Iterable[MassProperties]) -> MassProperties:
+        """Return the mass properties of several parts in the same frame together."""
+        listed = list(parts)
+        mass = float(sum(part.mass for part in listed))
+        if mass == 0.0:
+            return cls(0.0, np.zeros(3), np.zeros((3, 3)))
+        com = sum((part.mass * part.com for part in listed), np.zeros(3)) / mass
+        inertia = np.zeros((3, 3))
+        for part in listed:
+            arm = part.com - com
+            inertia += part.inertia + part.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+        return cls(mass, com, inertia)
+
+
+@dataclass(frozen=True)
+class Shape(ABC):
+    """What all shapes have: a place in the body frame, a colour and a name, which may be empty."""
+
+    pose: Pose = field(default=Pose(), kw_only=True)
+    colour: Colour | None = field(default=None, kw_only=True)
+    name: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.pose, Pose):
+            raise ModelError(f"{self.who}: pose is {shown(self.pose)}: give Pose(p=(x, y, z), rpy=...)")
+        if not isinstance(self.name, str):
+            raise ModelError(f"{self.who}: name is {shown(self.name)}: give a string")
+        if self.colour is not None:
+            object.__setattr__(self, "colour", _colour(self.who, self.colour))
+
+    @property
+    def who(self) -> str:
+        """What messages call the shape."""
+        kind = type(self).__name__.lower()
+        named = isinstance(self.name, str) and self.name
+        return f"{kind} {self.name!r}" if named else f"a {kind}"
+
+    @property
+    @abstractmethod
+    def half_extents(self) -> tuple[float, float, float] | None:
+        """Half the edge lengths of the smallest upright box around the shape in its own frame, None if unknown."""
+
+    @abstractmethod
+    def own_mass_properties(self, density: float) -> MassProperties:
+        """Return the mass properties of the filled shape in its own frame, at a density [kg/m^3]."""
+
+    def mass_properties(self, density: float) -> MassProperties:
+        """Return the mass properties of the filled shape in the frame of its body, at a density [kg/m^3]."""
+        return self.own_mass_properties(density).placed(self.pose)
+
+    def _set_lengths(self, **given: Any) -> None:
+        """Keep lengths as floats after checking that they are positive."""
+        for name, value in given.items():
+            object.__setattr__(self, name, _positive(self.who, name, value))
+
+
+@dataclass(frozen=True)
+class Box(Shape):
+    """A box around its origin with edges `size` = (x, y, z)."""
+
+    size: tuple[float, float, float]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set_lengths(size=self.size)
+
+    @property
+    def half_extents(self) -> tuple[float, float, float]:
+        x, y, z = self.size
+        return x / 2, y / 2, z / 2
+
+    def own_mass_properties(self, density: float) -> MassProperties:
+        x, y, z = self.size
+        mass = density * x * y * z
+        squares = np.array([y * y + z * z, x * x + z * z, x * x + y * y])
+        return MassProperties(mass, np.zeros(3), np.diag(mass / 12.0 * squares))
+
+
+@dataclass(frozen=True)
+class Sphere(Shape):
+    """A ball around its origin."""
+
+    radius: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set_lengths(radius=self.radius)
+
+    @property
+    def half_extents(self) -> tuple[float, float, float]:
+        return (self.radius,) * 3
+
+    def own_mass_properties(self, density: float) -> MassProperties:
+        mass = density * 4.0 / 3.0 * pi * self.radius**3
+        return MassProperties(mass, np.zeros(3), 0.4 * mass * self.radius**2 * np.eye(3))
+
+
+@dataclass(frozen=True)
+class Ellipsoid(Shape):
+    """An ellipsoid around its origin with the half axes `radii` = (x, y, z)."""
+
+    radii: tuple[float, float, float]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set_lengths(radii=self.radii)
+
+    @property
+    def half_extents(self) -> tuple[float, float, float]:
+        return self.radii
+
+    def own_mass_properties(self, density: float) -> MassProperties:
+        x, y, z = self.radii
+        mass = density * 4.0 / 3.0 * pi * x * y * z
+        squares = np.array([y * y + z * z, x * x + z * z, x * x + y * y])
+        return MassProperties(mass, np.zeros(3), np.diag(mass / 5.0 * squares))
+
+
+@dataclass(frozen=True)
+class Cylinder(Shape):
+    """A cylinder around its origin, its axis along z, `length` long."""
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set_lengths(radius=self.radius, length=self.length)
+
+    @property
+    def half_extents(self) -> tuple[float, float, float]:
+        return self.radius, self.radius, self.length / 2
+
+    def own_mass_properties(self, density: float) -> MassProperties:
+        mass = density * pi * self.radius**2 * self.length
+        across = mass * (3.0 * self.radius**2 + self.length**2) / 12.0
+        along = 0.5 * mass * self.radius**2
+        return MassProperties(mass, np.zeros(3), np.diag([across, across, along]))
+
+
+@dataclass(frozen=True)
+class Capsule(Shape):
+    """A cylinder around its origin along z, `length` long, with half balls at both ends beyond that length."""
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set_lengths(radius=self.radius, length=self.length)
+
+    @property
+    def half_extents(self) -> tuple[float, float, float]:
+        return self.radius, self.radius, self.length / 2 + self.radius
+
+    def own_mass_properties(self, density: float) -> MassProperties:
+        r, h = self.radius, self.length / 2
+        middle = Cylinder(r, self.length).own_mass_properties(density)
+        caps = density * 4.0 / 3.0 * pi * r**3
+        # Each half ball has its mass centre 3 r / 8 above its base, which is h above the origin.
+        across = caps * (0.4 * r * r + h * h + 0.75 * r * h)
+        inertia = middle.inertia + np.diag([across, across, 0.4 * caps * r * r])
+        return MassProperties(middle.mass + caps, np.zeros(3), inertia)
+
+
+@dataclass(frozen=True)
+class Mesh(Shape):
+    """A surface of triangles in a file.
+
+    `path` is what a model says: a path, with slashes, relative to the folder of the model, or a name such as
+    "package://arm/link.stl". `file` is where that is, None if nobody knows; unless it is given, a path is seen from
+    the working folder. A file need not exist. `scale` multiplies the coordinates along the axes of the mesh.
+    """
+
+    path: str
+    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    file: Path | None = field(default=SEEN_FROM_WORKING_FOLDER, compare=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.path, str | Path) or not str(self.path) or "\0" in str(self.path):
+            raise ModelError(f"{self.who}: path is {shown(self.path)}: give the name of a file")
+        object.__setattr__(
+            self, "path", Path(self.path).as_posix() if isinstance(self.path, Path) else self.path
+        )
+        scale = _numbers(self.who, "scale", self.scale, 3)
+        if not all(scale):
+            raise ModelError(
+                f"{self.who}: scale is {shown(self.scale)}: give three numbers that are not zero"
+            )
+        object.__setattr__(self, "scale", scale)
+        if self.file == SEEN_FROM_WORKING_FOLDER:
+            object.__setattr__(self, "file", None if "://" in self.path else Path(self.path).absolute())
+        elif self.file is not None:
+            object.__setattr__(self, "file", Path(self.file))
+
+    @property
+    def half_extents(self) -> None:
+        return None
+
+    def own_mass_properties(self, density: float) -> MassProperties:
+        raise ModelError(
+            f"{self.who}: the mass of {self.path!r} is not known without reading it: "
+            "give mass, com and inertia, or use catena.formats.meshes"
+        )
+
+
+SHAPES: dict[str, type[Shape]] = {
+    "box": Box,
+    "sphere": Sphere,
+    "ellipsoid": Ellipsoid,
+    "cylinder": Cylinder,
+    "capsule": Capsule,
+    "mesh": Mesh,
+}
+"""The shapes by the word that files have for them."""
+
+
+def filled(shapes: Iterable[Shape], density: float) -> MassProperties:
+    """Return the mass properties of shapes filled at a density [kg/m^3], in the frame of their body; overlaps count
+    twice."""
+    return MassProperties.sum(shape.mass_properties(density) for shape in shapes)
+
+
+def as_shapes(who: str, what: str, given: Any) -> tuple[Shape, ...]:
+    """Return what was given as a tuple of shapes: one shape, or several."""
+    if isinstance(given, Shape):
+        return (given,)
+    try:
+        listed = entries(given)
+    except ValueError:
+        listed = (given,)
+    for one in listed:
+        if not isinstance(one, Shape):
+            raise ModelError(
+                f"{who}: {what} hold {shown(one)}: give shapes such as catena.shapes.Box((0.1, 0.1, 0.4))"
+            )
+    return listed
+
+
+def _numbers(who: str, what: str, value: Any, size: int | None) -> tuple[float, ...]:
+    """Finite numbers as a tuple of floats; one number spreads over `size` of them."""
+    try:
+        array = real_array(value)
+    except ValueError as error:
+        raise ModelError(f"{who}: {what} is {shown(value)}, which are not numbers ({error})") from None
+    if size is not None and array.shape == ():
+        array = np.full(size, array)
+    wanted = () if size is None else (size,)
+    if array.shape != wanted or not np.isfinite(array).all():
+        amount = "one finite number" if size is None else f"{size} finite numbers"
+        raise ModelError(f"{who}: {what} is {shown(value)}: give {amount}")
+    return tuple(float(x) for x in array.flat)
+
+
+def _positive(who: str, what: str, value: Any) -> Any:
+    """One length or three, all of them positive."""
+    size = 3 if what in ("size", "radii") else None
+    found = _numbers(who, what, value, size)
+    if not all(x > 0.0 for x in found):
+        raise ModelError(f"{who}: {what} is {shown(value)}: give metres above zero")
+    return found if size else found[0]
+
+
+def _colour(who: str, value: Any) -> Colour:
+    """Four numbers between 0 and 1; three are opaque."""
+    try:
+        listed = [float(x) for x in real_array(value).ravel()]
+    except ValueError:
+        listed = []
+    if len(listed) == 3:
+        listed.append(1.0)
+    if len(listed) != 4 or not all(0.0 <= x <= 1.0 for x in listed):
+        raise ModelError(f"{who}: colour is {shown(value)}: give (red, green, blue, alpha) between 0 and 1")
+    red, green, blue, alpha = listed
+    return red, green, blue, alpha

@@ -1,0 +1,133 @@
+"""Control laws inside the compiled loop: what they are given ahead, and what they remember."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from weakref import WeakKeyDictionary, ref
+
+import numpy as np
+
+from catena.kernels import Algorithm
+from catena.simulation.excitation import Excitation
+from catena.simulation.references.as_polynomial import changing
+from catena.simulation.steps.stepping import step_algorithm
+from catena.simulation.steps.variant import LawShape, StepVariant
+from catena.spatial.scalars import array, where
+
+
+class CompiledLaw:
+    """A controller that is a formula, for the compiled loop of one run."""
+
+    def __init__(self, excitation: Excitation) -> None:
+        self.excitation, self.law = excitation, excitation.control
+        law: Any = excitation.control
+        self.rate: float | None = excitation.rate
+        self.width = np.asarray(law.inputs(0.0)).shape[-1]
+        self.size = law.memory(excitation.system)
+        self.asked = self._asked(excitation)
+        step = excitation.problem.step
+        self.every = max(1, round(1.0 / (self.rate * step))) if self.rate and step else 1
+        along = (excitation.law_paths or ()) if self.asked != "due" else ()
+        self.shape = LawShape(self.size, self.width, self.asked, tuple(changing(along).tolist()))
+        self.kept: dict[str, np.ndarray] = {}
+
+    @staticmethod
+    def _asked(excitation: Excitation) -> str:
+        """Return when the step asks the law: always, when it is told so, or at samples that it finds itself."""
+        if excitation.rate is None:
+            return "always"
+        return "due" if excitation.problem.is_fixed else "timed"
+
+    @staticmethod
+    def fits(excitation: Excitation, duration: float) -> bool:
+        """Return whether the loop can ask the law by itself: sampled at whole numbers of fixed steps, or otherwise if
+        what they are given is known as polynomials."""
+        law: Any = excitation.control
+        integrator, step = excitation.problem.integrator, excitation.problem.step
+        if not getattr(law, "compiles", False) or excitation.has_python_elements:
+            return False
+        if len(np.asarray(law.inputs(0.0)).shape) != 1:
+            return False
+        if excitation.rate is None:
+            return not law.memory(excitation.system) and excitation.law_paths is not None
+        # A method with a past would take forces that jump for smooth ones.
+        if integrator == "abm4":
+            return False
+        if step is None:
+            return excitation.law_paths is not None
+        if excitation.paths is not None and len(excitation.paths.knots(duration)):
+            return False
+        return all(_is_whole(x) for x in (1.0 / (excitation.rate * step), duration / step))
+
+    def begin(self, states: int) -> None:
+        """Begin a run of so many states, with no memory."""
+        self.kept = {"memory": np.zeros((states, self.size))} if self.size else {}
+        if self.asked == "timed":
+            self.kept["sample"] = np.zeros((states, 1))
+
+    def given(self, who: np.ndarray, t: float, h: float, plays: int) -> dict[str, np.ndarray]:
+        """Return what the law is given in the next steps of the states `who`; polynomials come with those of the
+        run."""
+        found = {name: np.ascontiguousarray(x[who]) for name, x in self.kept.items()}
+        if self.asked == "timed":
+            found["rate"] = np.array([self.rate])
+        if self.asked != "due":
+            return found
+        law: Any = self.law
+        step = round(t / h) + np.arange(plays)
+        found["due"] = np.ascontiguousarray((step % self.every == 0).astype(np.float64)[None, :, None])
+        if self.width:
+            assert self.rate is not None
+            times = (step // self.every) / self.rate
+            found["inputs"] = np.ascontiguousarray(np.asarray(law.inputs(times), dtype=np.float64)[None])
+        return found
+
+    def remember(self, who: np.ndarray, out: dict[str, np.ndarray]) -> None:
+        """Keep the memory of the law, and which sample is next."""
+        for name, x in self.kept.items():
+            x[who] = out[name][:, -1]
+
+
+def _is_whole(x: float) -> bool:
+    return x > 0.5 and abs(x - round(x)) < 1e-9 * x
+
+
+def algorithm_for(variant: StepVariant, law: CompiledLaw | None, excitation: Excitation) -> Algorithm:
+    """Return the step of a variant with the law and the formulas for wrenches in it; kept as long as the controller,
+    or the first of the wrenches, lives, so that its next run finds it."""
+    if law is None and excitation.push is None:
+        return step_algorithm(variant)
+    owner: Any = next(iter(excitation.forces.values())) if law is None else law.law
+    kept = _algorithms.setdefault(owner, {})
+    formulas = tuple(w.function for w in excitation.forces.values()) if excitation.push is not None else ()
+    key = (variant, excitation.low.tobytes(), excitation.high.tobytes(), formulas)
+    if key not in kept:
+        # The law itself would never go while what is kept for it holds it.
+        clipped = None if law is None else partial(_clipped, ref(law.law), excitation.low, excitation.high)
+        kept[key] = step_algorithm(variant, clipped, excitation.push)
+    return kept[key]
+
+
+_algorithms: WeakKeyDictionary[Any, dict[Any, Algorithm]] = WeakKeyDictionary()
+
+
+def _clipped(
+    law: Callable[[], Any],
+    low: np.ndarray,
+    high: np.ndarray,
+    t: Any,
+    q: Any,
+    v: Any,
+    memory: Any,
+    inputs: Any,
+) -> tuple[Any, Any]:
+    """Return the law, which a weak reference leads to, behind actuators with limits."""
+    tau, kept = law().evaluate(t, q, v, memory, inputs)
+    return array([_clip(x, a, b) for x, a, b in zip(tau, low, high, strict=True)]), kept
+
+
+def _clip(x: Any, low: float, high: float) -> Any:
+    x = where(x < low, low, x) if np.isfinite(low) else x
+    return where(x > high, high, x) if np.isfinite(high) else x

@@ -1,0 +1,272 @@
+"""What acts on a mechanism during a run: a controller behind actuators with limits, the mechanism's own springs, stops
+and wrenches, wrenches as functions of time, and joints whose motion is prescribed."""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from catena.errors import SimulationError, StateError
+from catena.given import real_array, shown
+from catena.simulation import loads
+from catena.simulation.external import Push, as_wrench
+from catena.simulation.faults import joint_of
+from catena.simulation.paths import Paths
+from catena.simulation.problem import Problem
+from catena.simulation.references import as_polynomial
+from catena.simulation.references.as_polynomial import InputPath
+from catena.spatial.scalars import array
+from catena.system import System
+from catena.system.wrenches import on_nodes
+
+
+class Excitation:
+    """The forces on a batch of states of one system. `batch` is the shape that controllers see."""
+
+    def __init__(self, problem: Problem, batch: tuple[int, ...]) -> None:
+        self.problem, self.system, self.batch = problem, problem.system, batch
+        self.control, self.rate = problem.control, problem.rate
+        self.forces = {frame: as_wrench(given) for frame, given in problem.forces.items()}
+        self.motion = dict(problem.motion)
+        self.low, self.high = _limits(self.system)
+        self.is_limited = bool(np.isfinite([self.low, self.high]).any())
+        system = self.system
+        self.driven = np.array(
+            [k for joint in self.motion for k in range(system.nv)[system.slice_v(joint)]], dtype=int
+        )
+        self.has_python_elements = not system.elements.is_compiled
+        own = () if self.has_python_elements else system.elements.placed
+        self.placed = (*own, *(system.elements.applied(f, w.axes or f) for f, w in self.forces.items()))
+        """The forces inside the compiled step: those of the mechanism, and wrenches that are told at every stage."""
+        self._seen: tuple[np.ndarray, np.ndarray] | None = None
+        self.paths: Paths | None = None
+        self.push: Push | None = None
+        self.compiled_motion = self.compiled_wrenches = False
+        start = getattr(self.control, "start", None)
+        if start is not None:
+            start(system, batch)
+
+    def use_paths(self) -> None:
+        """Let prescribed motions and wrenches compile into the step where they can."""
+        system, motion = self.system, {j: as_polynomial(m) for j, m in self.motion.items()}
+        plain = all(_is_plain(system, joint) for joint in motion)
+        if motion and plain and None not in motion.values():
+            self.compiled_motion = True
+        wrenches = [w.polynomial for w in self.forces.values()]
+        if self.forces and all(w.symbolic for w in self.forces.values()):
+            self.push = partial(_pushed, tuple(w.function for w in self.forces.values()))
+        elif self.forces and None not in wrenches:
+            self.compiled_wrenches = True
+        if self.compiled_motion or self.compiled_wrenches:
+            self.paths = Paths(
+                system,
+                {j: m for j, m in motion.items() if m is not None} if self.compiled_motion else {},
+                [w for w in wrenches if w is not None] if self.compiled_wrenches else [],
+            )
+
+    @cached_property
+    def law_paths(self) -> tuple[InputPath, ...] | None:
+        """Return what a controller that is a formula is given, as polynomials; None where it is something else."""
+        asked = getattr(self.control, "input_paths", None)
+        return asked() if asked is not None else None
+
+    def use_law_paths(self) -> None:
+        """Let what the controller is given compile into the step."""
+        if self.law_paths:
+            known = self.paths or Paths(self.system, {}, [])
+            self.paths = Paths(
+                self.system, known.motion, [path for path, _ in known.wrenches], self.law_paths
+            )
+
+    @property
+    def asks_motion(self) -> bool:
+        """Return whether Python must be asked where prescribed joints are."""
+        return bool(self.motion) and not self.compiled_motion
+
+    @property
+    def asks_wrenches(self) -> bool:
+        """Return whether Python must be asked for wrenches."""
+        return bool(self.forces) and not self.compiled_wrenches and self.push is None
+
+    @property
+    def is_python(self) -> bool:
+        """Return whether something besides the controller must be asked from Python at every stage."""
+        return self.asks_motion or self.asks_wrenches or self.has_python_elements
+
+    @property
+    def is_asked_always(self) -> bool:
+        """Return whether there is a controller without a rate of its own."""
+        return self.control is not None and self.rate is None
+
+    def command(self, t: float, q: np.ndarray, v: np.ndarray, states: np.ndarray | None = None) -> np.ndarray:
+        """Return what the controller gives for the states q (n, nq), v (n, nv) within the limits of the actuators,
+        (n, nv). `states` (n,) says which states of the batch they are, all in order if None."""
+        nv = self.system.nv
+        if self.control is None:
+            return np.zeros((len(q), nv))
+        # Controllers get copies: what they do to their arguments is their own business.
+        if not self.batch and len(q) == 1:
+            given = self.control(t, q[0].copy(), v[0].copy())
+            if type(given) is np.ndarray and given.dtype == np.float64 and given.shape == (nv,):
+                if np.isfinite(given).all():
+                    return (np.clip(given, self.low, self.high) if self.is_limited else given.copy())[None]
+            return self._checked(t, given, ())
+        if not self.batch:
+            return np.concatenate([self.command(t, q[k : k + 1], v[k : k + 1]) for k in range(len(q))])
+        # A controller may have gains for each state of its batch, so it is always asked for all of them.
+        rows = np.arange(len(q)) if states is None else states
+        if self._seen is None or len(self._seen[0]) != int(np.prod(self.batch)):
+            self._seen = q.copy(), v.copy()
+        self._seen[0][rows], self._seen[1][rows] = q, v
+        everyone = (x.reshape(*self.batch, x.shape[-1]).copy() for x in self._seen)
+        return self._checked(t, self.control(t, *everyone), self.batch)[rows]
+
+    def _checked(self, t: float, given: Any, batch: tuple[int, ...]) -> np.ndarray:
+        """Return forces (states, nv) from what a controller gave for states of the shape `batch`."""
+        nv = self.system.nv
+        try:
+            given = real_array(given)
+        except ValueError:
+            raise SimulationError(
+                f"The controller gave {shown(given)} at t = {t:.9g} s; it must give numbers, one for each velocity "
+                f"component of the joints {', '.join(self.system.joints[:8])}."
+            ) from None
+        if given.shape[-1:] != (nv,):
+            raise SimulationError(
+                f"The controller gave shape {given.shape} at t = {t:.9g} s; it must end in {nv}, one for each velocity "
+                f"component of the joints {', '.join(self.system.joints[:8])}."
+            )
+        try:
+            tau = np.array(np.broadcast_to(given, (*batch, nv)).reshape(-1, nv))
+        except ValueError as error:
+            raise SimulationError(
+                f"The controller gave shape {given.shape} at t = {t:.9g} s; it must fit to {(*batch, nv)}."
+            ) from error
+        if not np.isfinite(tau).all():
+            component = int(np.argwhere(~np.isfinite(tau))[0][1])
+            raise SimulationError(
+                f"The controller gave {tau[~np.isfinite(tau)][0]} for joint {joint_of(self.system, component)!r} at "
+                f"t = {t:.9g} s; the trajectory so far is in the attribute `trajectory` of this error."
+            )
+        return np.clip(tau, self.low, self.high)
+
+    def begun(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return what the controller gives to begin with, (n, nv), and refuse it at joints that are not actuated. What
+        it gives there later on, the audit tells: no run is lost for it."""
+        tau = self.command(0.0, q, v)
+        for component in np.flatnonzero(~self.system.plan.actuated & np.any(tau != 0.0, axis=0)):
+            force = tau[np.flatnonzero(tau[:, component])[0], component]
+            raise SimulationError(
+                f"The controller gave {force:.6g} for joint {joint_of(self.system, int(component))!r} at t = 0 s, "
+                f"which is not actuated: add the joint with actuated=True, or let the controller give zero."
+            )
+        return tau
+
+    def told_wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the wrenches that the compiled step is given, (states, 6 for each), each in its axes."""
+        shape = (len(q), 6)
+        rows = [np.broadcast_to(w.at(frame, t, q, v), shape) for frame, w in self.forces.items()]
+        return np.concatenate(rows, axis=1)
+
+    def beyond_compiled(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the joint forces (states, nv) and the wrenches on nodes (states, 6 n) of what does not compile,
+        added to the control forces tau."""
+        plan = self.system.plan
+        tau, f_ext = loads.applied(self.system, q, v, tau, {})
+        return tau, on_nodes(plan, f_ext, lambda name: name) if f_ext else np.zeros((len(q), 6 * plan.n))
+
+    def wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the wrenches (states, 6) on their frames, in the axes of these frames."""
+        found = {}
+        turned = any(w.axes not in (None, frame) for frame, w in self.forces.items())
+        poses = self.system.body_poses(q) if turned else {}
+        for frame, w in self.forces.items():
+            wrench = np.broadcast_to(w.at(frame, t, q, v), (len(q), 6))
+            if w.axes not in (None, frame):
+                turn = np.swapaxes(poses[frame][..., :3, :3], -1, -2) @ poses[w.axes][..., :3, :3]
+                wrench = (turn[:, None] @ wrench.reshape(-1, 2, 3, 1)).reshape(-1, 6)
+            found[frame] = wrench
+        return found
+
+    def prescribed(self, t: float) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Return position, velocity and acceleration of the joints whose motion is prescribed."""
+        found = {}
+        for joint, motion in self.motion.items():
+            parts = motion.at(t) if hasattr(motion, "at") else motion(t)
+            try:
+                q, v, vdot = (np.atleast_1d(real_array(x)) for x in parts)
+            except (TypeError, ValueError) as error:
+                raise SimulationError(
+                    f"The motion of joint {joint!r} at t = {t:.9g} s is {shown(parts)}; give position, velocity and "
+                    f"acceleration."
+                ) from error
+            sizes = (
+                len(range(self.system.nq)[self.system.slice_q(joint)]),
+                len(range(self.system.nv)[self.system.slice_v(joint)]),
+            )
+            if (q.shape[-1], v.shape[-1], vdot.shape[-1]) != (*sizes, sizes[1]):
+                raise SimulationError(
+                    f"The motion of joint {joint!r} has {q.shape[-1]}, {v.shape[-1]} and {vdot.shape[-1]} components; "
+                    f"it needs {sizes[0]}, {sizes[1]} and {sizes[1]}."
+                )
+            if not all(np.isfinite(x).all() for x in (q, v, vdot)):
+                raise SimulationError(f"The motion of joint {joint!r} is not finite at t = {t:.9g} s.")
+            found[joint] = (q, v, vdot)
+        return found
+
+    def imposed(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the states with the prescribed joints where they must be, and the accelerations (states, nv) of
+        these joints, zero elsewhere."""
+        q, v, vdot = q.copy(), v.copy(), np.zeros_like(v)
+        for joint, (q_joint, v_joint, a_joint) in self.prescribed(t).items():
+            q[:, self.system.slice_q(joint)] = q_joint
+            v[:, self.system.slice_v(joint)] = v_joint
+            vdot[:, self.system.slice_v(joint)] = a_joint
+        return q, v, vdot
+
+    def accelerations(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """Return the accelerations (states, nv) under the control forces tau and everything else."""
+        given, f_ext = tau, None
+        if not self.system.elements.is_empty or self.forces:
+            given, f_ext = loads.applied(self.system, q, v, tau, self.wrenches(t, q, v))
+        if self.motion:
+            vdot = {joint: parts[2] for joint, parts in self.prescribed(t).items()}
+            return self.system.hybrid_dynamics(q, v, given, vdot, f_ext=f_ext)[0]
+        if f_ext is None and len(q) == 1:
+            # One state takes the short way.
+            return self.system.forward_dynamics(q[0], v[0], given[0])[None]
+        return self.system.forward_dynamics(q, v, given, f_ext=f_ext)
+
+
+def _limits(system: System) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and largest joint forces (nv,) that the actuators can give; two motors at one joint add up."""
+    low, high = np.zeros(system.nv), np.zeros(system.nv)
+    driven = np.zeros(system.nv, dtype=bool)
+    for actuator in system.mechanism.actuators.values():
+        if actuator.joint not in system.joints:
+            continue
+        for component, (least, most) in zip(actuator.components, actuator.joint_limits, strict=True):
+            k = range(system.nv)[system.slice_v(actuator.joint)][component]
+            low[k] += least
+            high[k] += most
+            driven[k] = True
+    return np.where(driven, low, -np.inf), np.where(driven, high, np.inf)
+
+
+def _is_plain(system: System, joint: str) -> bool:
+    """Return whether positions of a joint are plain numbers whose rates are its velocities."""
+    kind = system.plan.kind[system.plan.joint.index(joint)]
+    return kind is not None and not kind.turning and kind.nq == kind.nv
+
+
+def _pushed(functions: tuple[Any, ...], t: Any, q: Any, v: Any) -> np.ndarray:
+    """Return the wrenches that formulas give, one behind the other."""
+    rows = [function(t, q, v) for function in functions]
+    for row in rows:
+        if len(row) != 6:
+            raise StateError(
+                f"ExternalWrench: a formula gave {len(row)} numbers; give six, moment and force."
+            )
+    return array([x.item() if isinstance(x, np.ndarray) else x for row in rows for x in row])

@@ -1,0 +1,83 @@
+"""Accelerations at and next to singular configurations, where constraints hardly count and equations lose their digits.
+
+A motion that passes such a configuration with some speed is smooth on its branch, although the equations there are not
+regular. So its acceleration is taken from the two sides: the state is moved along its own velocity by a little each
+way, brought back on the loops, and the accelerations there, where everything is regular, are averaged. Two distances,
+and Richardson's extrapolation, leave an error of the fourth power of the distance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from catena.dynamics.closed.certified_elimination import is_for, is_trusted
+from catena.dynamics.loop_elimination import columns_for, loop_elimination
+from catena.errors import LoopError
+from catena.kinematics.scales import scales_of
+from catena.simulation.excitation import Excitation
+from catena.system import System
+
+# How far the fastest joint moves to each side [rad or lengths]; the first distance at which all is regular is taken.
+# Nearer by, rounding errors of positions along the direction that the constraints hardly see would be felt.
+DISTANCES = (5e-3, 1.3e-2)
+# Where a configuration is compared with those beside it, and how much smaller a singular value is next to a singular
+# one.
+BESIDE, SMALLER = 2e-2, 0.5
+# Singular values below this part of the largest, or of a row that constrains something, are zero.
+RANK = 1e-9
+
+
+def is_near_singular(system: System, q: np.ndarray, v: np.ndarray) -> bool:
+    """Return whether constraints of one state q (nq,), v (nv,) count for less there than on its way before and
+    behind."""
+    scales = scales_of(system.plan)
+    speed = float(np.max(np.abs(v / scales.units), initial=0.0))
+    if speed == 0.0:
+        return False
+    places = np.stack([q, *(system.integrate(q, v, sign * BESIDE / speed) for sign in (-1.0, 1.0))])
+    here, *sides = np.linalg.svd(scales.jacobian(system.closure_jacobian(places)), compute_uv=False)
+    rank = max(int(np.sum(side > RANK * side.max(initial=1.0))) for side in sides)
+    return rank > 0 and bool(here[rank - 1] < SMALLER * max(side[rank - 1] for side in sides))
+
+
+def accelerations_near_singular(
+    excitation: Excitation, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray
+) -> np.ndarray | None:
+    """Return the accelerations (1, nv) of one state q (1, nq), v (1, nv) from both sides of it; None if there is
+    nothing regular beside it."""
+    speed = float(np.max(np.abs(v / scales_of(excitation.system.plan).units)))
+    for distance in DISTANCES if speed else ():
+        found = _from_sides(excitation, t, q, v, tau, distance / speed)
+        if found is not None:
+            return found
+    return None
+
+
+def _from_sides(
+    excitation: Excitation, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, time: float
+) -> np.ndarray | None:
+    """Return the mean of the accelerations so much time before and behind, extrapolated with those at twice the
+    time."""
+    system = excitation.system
+    sides = np.concatenate([system.integrate(q, v, part * time) for part in (-1.0, 1.0, -2.0, 2.0)])
+    try:
+        sides, rates = system.project(sides, np.repeat(v, 4, axis=0))
+    except LoopError:
+        return None
+    if not _is_regular(system, sides, rates).all():
+        return None
+    a = excitation.accelerations(t, sides, rates, np.repeat(tau, 4, axis=0))
+    near, far = a[:2].mean(axis=0, keepdims=True), a[2:].mean(axis=0, keepdims=True)
+    return (4.0 * near - far) / 3.0
+
+
+def _is_regular(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return whether the accelerations of states q (states, nq), v (states, nv) can be vouched for, (states,)."""
+    if not is_for(system.plan):
+        return np.ones(len(q), dtype=bool)
+    program = system.program(
+        loop_elimination(columns_for(system.effective_plan)), frozenset({"f_ext", "a_base", "tau"})
+    )
+    found = program.run({"q": np.ascontiguousarray(q), "qd": np.ascontiguousarray(v)}, len(q))[1]
+    sure: np.ndarray = is_trusted(*(found[name][:, 0] for name in ("defect", "change", "before", "size")))
+    return sure

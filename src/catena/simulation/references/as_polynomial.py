@@ -1,0 +1,49 @@
+"""References that are polynomials in time, which the compiled step follows by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from catena.simulation.references.constant import Constant
+from catena.simulation.references.piecewise import PiecewisePolynomial
+
+DEGREE = 5
+"""The highest degree of a polynomial inside the step."""
+
+InputPath = tuple[PiecewisePolynomial, int]
+"""A polynomial, and which of its derivatives is meant."""
+
+
+def as_polynomial(reference: Any) -> PiecewisePolynomial | None:
+    """Return a reference as polynomials from knot to knot of degree 5 at most; None if it is something else."""
+    if isinstance(reference, Constant) and len(reference.position) == reference.nv:
+        return held(reference.position)
+    if isinstance(reference, PiecewisePolynomial) and reference.coefficients.shape[1] <= DEGREE + 1:
+        return reference
+    return None
+
+
+def held(position: np.ndarray) -> PiecewisePolynomial:
+    """Return the polynomial of numbers (k,) that do not change."""
+    return PiecewisePolynomial(np.array([0.0, 1.0]), np.asarray(position, dtype=np.float64)[None, None, :])
+
+
+def changing(paths: Sequence[InputPath]) -> np.ndarray:
+    """Return the columns of several polynomials, one beside the other, that are not the same at all times."""
+    moves = [np.full(path.coefficients.shape[-1], path.coefficients.shape[:2] != (1, 1)) for path, _ in paths]
+    return np.flatnonzero(np.concatenate([np.zeros(0, dtype=bool), *moves]))
+
+
+def taylor(paths: Sequence[InputPath], t: float) -> np.ndarray:
+    """Return the coefficients (DEGREE + 1, k) of several polynomials or their derivatives, one beside the other, in
+    powers of the time since t."""
+    columns = []
+    for path, order in paths:
+        c = path.taylor(t, DEGREE)
+        for _ in range(order):
+            c = np.concatenate([c[1:] * np.arange(1, len(c))[:, None], np.zeros_like(c[:1])])
+        columns.append(c)
+    return np.concatenate([np.zeros((DEGREE + 1, 0)), *columns], axis=1)

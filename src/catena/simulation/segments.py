@@ -1,0 +1,200 @@
+"""A motion during which the structure of the mechanism changes: runs one behind the other, each with its own system.
+
+The samples of all segments share one time axis, on which the time of a change comes twice: just before it, with the old
+structure, and just behind it, with the new one. What has a name in the mechanism is read by its name across segments;
+where a segment does not know it (a joint that was not there, or was locked) the numbers are NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from catena.errors import StateError, UnknownNameError
+from catena.given import real_array, shown
+from catena.hooks import hook
+from catena.simulation.audit import Audit
+from catena.simulation.trajectory import Found, Trajectory
+
+# Segments follow each other where their times differ by no more than this part of the whole time.
+GAP = 1e-9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SegmentedTrajectory:
+    """Runs with the structure that each of them has, in the order of their times, each beginning when the one before it
+    ends; all of one batch shape."""
+
+    segments: tuple[Trajectory, ...]
+
+    def __post_init__(self) -> None:
+        if not self.segments or not all(isinstance(run, Trajectory) for run in self.segments):
+            raise StateError(f"A motion is made of trajectories, at least one; found {shown(self.segments)}.")
+        for k, (before, after) in enumerate(zip(self.segments, self.segments[1:], strict=False)):
+            if before.batch != after.batch:
+                raise StateError(
+                    f"Segment {k} has the batch shape {before.batch} and segment {k + 1} has {after.batch}; "
+                    f"simulate all of them with the same states."
+                )
+            if abs(after.t[0] - before.t[-1]) > GAP * max(abs(after.t[-1]), abs(before.t[-1])):
+                raise StateError(
+                    f"Segment {k} ends at t = {before.t[-1]:.9g} s and segment {k + 1} begins at t = "
+                    f"{after.t[0]:.9g} s; give segments that follow each other (`run.shifted(t)` moves one in time)."
+                )
+
+    def __repr__(self) -> str:
+        return (
+            f"SegmentedTrajectory({len(self.segments)} segments, {len(self.t)} samples from {self.t[0]:g} s to "
+            f"{self.t[-1]:g} s, {self.steps} steps)"
+        )
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """Return the batch dimensions, () for a single motion."""
+        return self.segments[0].batch
+
+    @cached_property
+    def t(self) -> np.ndarray:
+        """Return the times (samples,) of all segments; those of changes come twice."""
+        return np.concatenate([run.t for run in self.segments])
+
+    @property
+    def steps(self) -> int:
+        """Return how many steps were taken in all."""
+        return sum(run.steps for run in self.segments)
+
+    @property
+    def changes(self) -> np.ndarray:
+        """Return the times (segments - 1,) at which the structure changes."""
+        return np.array([run.t[0] for run in self.segments[1:]])
+
+    @property
+    def events(self) -> Sequence[Found]:
+        """Return the events of all segments."""
+        return tuple(event for run in self.segments for event in run.events)
+
+    @property
+    def ended(self) -> str:
+        """Return why the last segment stopped early."""
+        return self.segments[-1].ended
+
+    def segment_at(self, t: float) -> Trajectory:
+        """Return the segment at a time; at the time of a change the one behind it."""
+        if not self.t[0] <= t <= self.t[-1]:
+            raise StateError(f"t = {t:.9g} s lies outside the run, {self.t[0]:g} s to {self.t[-1]:g} s.")
+        return self.segments[int(np.searchsorted(self.changes, t, side="right"))]
+
+    def at(self, t: float) -> tuple[Trajectory, np.ndarray, np.ndarray]:
+        """Return the segment at the time t and the state q (..., nq), v (..., nv) of its system there."""
+        try:
+            one = float(real_array(t))
+        except (TypeError, ValueError):
+            raise StateError(f"t is {shown(t)}; give one number of seconds.") from None
+        run = self.segment_at(one)
+        return run, *run.at(one)
+
+    # Named access.
+
+    def __getitem__(self, joint: str) -> np.ndarray:
+        """Return the coordinates of a joint, (..., samples, nq_joint), NaN where it is not there."""
+        return self._named("joint", joint, lambda run: run[joint])
+
+    def velocity(self, joint: str) -> np.ndarray:
+        """Return the velocities of a joint, (..., samples, nv_joint), NaN where it is not there."""
+        return self._named("joint", joint, lambda run: run.velocity(joint))
+
+    def force(self, joint: str) -> np.ndarray:
+        """Return the control forces at a joint, (..., samples, nv_joint), NaN where it is not in the tree."""
+        return self._named("joint", joint, lambda run: run.force(joint))
+
+    def pose(self, frame: str) -> np.ndarray:
+        """Return the poses of a frame or body in ground, (..., samples, 4, 4)."""
+        return self._named("frame", frame, lambda run: run.pose(frame), axes=3)
+
+    def position(self, frame: str) -> np.ndarray:
+        """Return the origin of a frame or body in ground, (..., samples, 3)."""
+        return self.pose(frame)[..., :3, 3]
+
+    def twist(self, frame: str) -> np.ndarray:
+        """Return the twist [angular; linear] of a frame or body in its own axes at its origin, (..., samples, 6)."""
+        return self._named("frame", frame, lambda run: run.twist(frame))
+
+    def reaction(self, joint: str) -> np.ndarray:
+        """Return the wrench [moment; force] that a joint passes to its child, (..., samples, 6), NaN where it is not
+        there."""
+        return self._named("joint", joint, lambda run: run.reaction(joint))
+
+    # What belongs to the whole mechanism.
+
+    @cached_property
+    def kinetic_energy(self) -> np.ndarray:
+        """Return the kinetic energy, (..., samples)."""
+        return np.concatenate([run.kinetic_energy for run in self.segments], axis=-1)
+
+    @cached_property
+    def potential_energy(self) -> np.ndarray:
+        """Return the potential energy of gravity, springs and stops, (..., samples)."""
+        return np.concatenate([run.potential_energy for run in self.segments], axis=-1)
+
+    @cached_property
+    def energy(self) -> np.ndarray:
+        """Return the kinetic and potential energy, (..., samples)."""
+        return self.kinetic_energy + self.potential_energy
+
+    @cached_property
+    def momentum(self) -> np.ndarray:
+        """Return the total momentum [angular; linear] about the ground's origin in ground axes, (..., samples, 6)."""
+        return np.concatenate([run.momentum for run in self.segments], axis=-2)
+
+    @property
+    def closure_error(self) -> float:
+        """Return the largest position error of a loop [rad or m]."""
+        return max(run.closure_error for run in self.segments)
+
+    def audit(self) -> tuple[Audit, ...]:
+        """Check each segment; see `Trajectory.audit`."""
+        return tuple(run.audit() for run in self.segments)
+
+    def view(self, **options: Any) -> Any:
+        """Play the motion in a browser or a notebook; see `Trajectory.view`."""
+        return hook("view")(self, **options)
+
+    def save_html(self, path: Any, **options: Any) -> None:
+        """Write one self-contained page that plays the motion; see `Trajectory.save_html`."""
+        hook("save_html")(self, path, **options)
+
+    def save_video(self, path: Any, **options: Any) -> None:
+        """Write the motion as a film; see `Trajectory.save_video`."""
+        hook("save_video")(self, path, **options)
+
+    def _named(
+        self, what: str, name: str, read: Callable[[Trajectory], np.ndarray], axes: int = 2
+    ) -> np.ndarray:
+        """Return what each segment knows by a name, one behind the other along the samples; at least one must know
+        it."""
+        found: list[np.ndarray | None] = []
+        fault: UnknownNameError | None = None
+        for run in self.segments:
+            try:
+                found.append(read(run))
+            except UnknownNameError as error:
+                found.append(None)
+                fault = fault or error
+        rests = {x.shape[-axes + 1 :] for x in found if x is not None}
+        if fault is not None and not rests:
+            raise fault
+        if len(rests) > 1:
+            raise StateError(
+                f"{what} {name!r} has the shapes {' and '.join(str(rest) for rest in sorted(rests))} in different "
+                f"segments; read it from `segments` one by one."
+            )
+        rest = rests.pop()
+        parts = [
+            np.full((*self.batch, len(run.t), *rest), np.nan) if x is None else x
+            for run, x in zip(self.segments, found, strict=True)
+        ]
+        return np.concatenate(parts, axis=-axes)

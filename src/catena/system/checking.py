@@ -1,0 +1,67 @@
+"""Everything that can be found wrong with a model file, loops that cannot close among it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from catena.errors import CatenaError, FormatError
+from catena.formats.files import PathLike, read_and_check
+from catena.formats.findings import Finding, Severity
+from catena.mechanism import Mechanism
+from catena.system.system import System
+
+
+def check(
+    path: PathLike,
+    *,
+    search: PathLike | Iterable[PathLike] = (),
+    kinds: Iterable[type[Any] | str] = (),
+    loops: PathLike | None = None,
+    fix: bool = False,
+    macros: bool = False,
+) -> list[Finding]:
+    """Return what is found in a model file, errors first; the arguments are those of `load`.
+
+    Unlike `load` it does not raise for a fault in the file, which is a finding of severity "error", and it plans the
+    mechanism and closes its loops to see whether that can be done.
+    """
+    _, findings = examine(path, search=search, kinds=kinds, loops=loops, fix=fix, macros=macros)
+    return findings
+
+
+def examine(path: PathLike, **options: Any) -> tuple[Mechanism | None, list[Finding]]:
+    """Return the mechanism of a file, None if it has none, and all findings, errors first."""
+    name = os.fspath(path) if isinstance(path, str | os.PathLike) else str(path)
+    try:
+        mechanism, findings = read_and_check(path, **options)
+    except FormatError as error:
+        place, message = _split(str(error), name)
+        return None, [Finding(Severity.ERROR, place, "", message, "format")]
+    findings += _try(mechanism, name)
+    order = list(Severity)
+    return mechanism, sorted(findings, key=lambda finding: order.index(finding.severity))
+
+
+def _split(message: str, name: str) -> tuple[str, str]:
+    """Return the place with which a message begins, and the rest of it."""
+    if not message.startswith(f"{name}:"):
+        return name, message
+    line, _, rest = message[len(name) + 1 :].partition(":")
+    return (f"{name}:{line}", rest.strip()) if line.isdigit() else (name, message[len(name) + 1 :].strip())
+
+
+def _try(mechanism: Mechanism, name: str) -> list[Finding]:
+    """Plan the mechanism and close its loops from the initial state it tells."""
+    try:
+        system = System(mechanism)
+        if system.loops:
+            q = system.assemble(mechanism.initial.q)
+            system.closure(q, np.zeros(system.nv))
+    except CatenaError as error:
+        what = "loop" if mechanism.joints else "plan"
+        return [Finding(Severity.ERROR, name, "", str(error), what)]
+    return []

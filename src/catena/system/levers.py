@@ -1,0 +1,24 @@
+"""How forces and moments of joints compare in size."""
+
+import numpy as np
+
+from catena.kinematics.extent import extent
+from catena.structure import Plan
+
+
+def levers(plan: Plan) -> np.ndarray:
+    """Return the levers (nv,) at which joint forces count as forces [N]: the size of the mechanism [m] for components
+    that turn, 1 for those that slide, and the root of the sum of squares for those that do both.
+
+    The smallest of many joint forces is the one with the least sum of squares of tau / lever: that depends neither on
+    units nor on the plan.
+    """
+    length = extent(plan)
+    result = np.ones(plan.nv)
+    for i in range(1, plan.n):
+        kind = plan.kind[i]
+        assert kind is not None
+        S = np.asarray(kind.motion_space(kind.neutral()).array, dtype=np.float64)
+        size = np.sqrt(np.sum(S[:3] ** 2, axis=0) * length**2 + np.sum(S[3:] ** 2, axis=0))
+        result[plan.v_start[i] : plan.v_start[i] + plan.v_size[i]] = size
+    return result

@@ -1,0 +1,159 @@
+"""Which constraints of the loops count, decided once for a system: those that are redundant up to the accuracy of the
+model do not, and everything is computed with a plan whose loops leave them out (`kinematics.near_redundancy`)."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from catena.dynamics.closed.problem import LoopProblem, LoopSolution
+from catena.errors import CatenaWarning, ModelError
+from catena.kinematics import stacks
+from catena.kinematics.closure import LoopState, loop_states, tree_motions
+from catena.kinematics.near_redundancy import NearRedundancy, looks_redundant, near_redundancy
+from catena.structure import plan as planned
+from catena.system.evaluation import Evaluator
+from catena.system.loop_closure import closure
+
+# So many configurations are looked at. One will do unless the constraints happen to be redundant just there.
+LOOKS = 4
+# What is kept loses its grip on the motion where it determines less than this part of it.
+GRIP = 0.2
+
+
+class Settling:
+    """The plan of a system as it was described, and the one that is computed with.
+
+    Both are the same until a look at the loops finds constraints that are redundant up to `accuracy`, which is said in
+    a warning. It takes a configuration to look at, so it happens when loops are first computed with.
+    """
+
+    def __init__(self, described: Evaluator, neutral: np.ndarray, accuracy: float) -> None:
+        if not (np.isfinite(accuracy) and 0.0 <= accuracy <= 1e-3):
+            raise ModelError(
+                f"{described.plan.name!r}: accuracy is {accuracy}; give the error [rad, or part of its size] that the "
+                f"dimensions of the mechanism may have, between 0 and 1e-3."
+            )
+        self.described, self.effective = described, described
+        self.neutral, self.accuracy = neutral, accuracy
+        self.found: NearRedundancy | None = None
+        plan = described.plan
+        self.looks = LOOKS if plan.nv and any(loop.constraints for loop in plan.loop_joints) else 0
+
+    def look(self, q: Any = None, tell: bool = True) -> bool:
+        """Look at the loops at q (..., nq), or in the neutral configuration, and return whether that changed what is
+        computed with, which a warning tells."""
+        if not self.looks:
+            return False
+        self.looks -= 1
+        states = self.neutral[None] if q is None else np.reshape(q, (-1, len(self.neutral)))
+        plan = self.described.plan
+        if not len(states) or not looks_redundant(plan, self._measure, states[0], self.accuracy):
+            return False
+        # From the neutral configuration if possible, so that it does not matter what was asked for first.
+        self.looks = 0
+        for start in (self.neutral, states[0]):
+            found = near_redundancy(self.described, self._measure, start, self.accuracy)
+            if found is not None:
+                self.effective = Evaluator(self.described.mechanism, found.kept.plan)
+                self.found = found
+                if tell:
+                    warnings.warn(self._message(found), CatenaWarning, stacklevel=4)
+                return True
+        return False
+
+    def in_own_plan(self) -> Settling:
+        """Return the settling of the mechanism planned without a user's root and cuts; itself if there are none."""
+        plan = self.described.plan
+        if plan.root is None and not plan.cut:
+            return self
+        mechanism = self.described.mechanism
+        own = planned(mechanism)
+        other = Settling(Evaluator(mechanism, own), own.neutral(), self.accuracy)
+        other.look(tell=False)
+        return other
+
+    def take_over(self, other: Settling) -> None:
+        """Take over the findings of another settling of the same mechanism and the same plan."""
+        self.found, self.looks = other.found, other.looks
+        if other.found is not None:
+            self.effective = Evaluator(self.described.mechanism, other.found.kept.plan)
+
+    def _measure(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the errors (m,) of the loops as described at q (nq,), and their Jacobian (m, nv)."""
+        # Velocity errors are linear in v: those of unit velocities are the columns of the Jacobian.
+        position, J = closure(self.described, q, np.eye(self.described.plan.nv))
+        return position[0], J.T
+
+    def _message(self, found: NearRedundancy) -> str:
+        plan = self.described.plan
+        pairs = zip(plan.loop_joints, found.kept.plan.loop_joints, strict=True)
+        less = [a.name for a, b in pairs if b.constraints < a.constraints]
+        many, they = (
+            ("1 constraint is", "It counts")
+            if found.count == 1
+            else (f"{found.count} constraints are", "They count")
+        )
+        lost = (
+            " In places what is kept hardly determines the motion: cut the loop at another joint, as in "
+            "m.system(cut=[...])."
+            if found.kept.determined < GRIP
+            else ""
+        )
+        return (
+            f"{plan.name!r}: {many} redundant but for an opening of the loops by {found.opening:.2g} for a motion of 1 "
+            f"(in radians or sizes of the mechanism), less than the accuracy of {self.accuracy:.2g} that dimensions "
+            f"are trusted with. {they} as redundant: the loops of {', '.join(map(repr, less))} leave out what they "
+            f"need not hold and may stay open by about that much, and the mobility is {plan.nv - found.rank}. "
+            f"s.diagnose(q) tells more, and m.system(accuracy=...) sets the accuracy.{lost}"
+        )
+
+    # What loops that leave something out say about loops as they were described.
+
+    def kept_errors(self, q: np.ndarray, v: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the position and velocity errors (..., m) of all constraints as described, of which what is left out
+        counts for nothing: the smallest that look like those of what is kept."""
+        kept = [(stacks.transposed(np.linalg.pinv(B)), state) for state, B in self._states(q, v)]
+        position = [stacks.apply(T, state.position) for T, state in kept]
+        velocity = [stacks.apply(T, state.velocity) for T, state in kept]
+        batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*position, *velocity)))
+
+        def joined(parts: list[np.ndarray]) -> np.ndarray:
+            return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in parts], axis=-1)
+
+        return joined(position), joined(velocity)
+
+    def as_described(self, problem: LoopProblem, solution: LoopSolution) -> tuple[LoopProblem, LoopSolution]:
+        """Return a problem and its solution with all constraints as described, of which no more are independent than
+        those that are kept."""
+        parts, at = [], 0
+        for _, B in self._states(problem.q, None):
+            k = B.shape[-1]
+            parts.append(stacks.apply(B, solution.multipliers[:, at : at + k]))
+            at += k
+        whole = LoopProblem(self.described, **problem.given)
+        whole.batch = problem.batch
+        whole.rank = solution.rank
+        return whole, replace(solution, multipliers=np.concatenate(parts, axis=-1))
+
+    def _states(self, q: np.ndarray, v: np.ndarray | None) -> list[tuple[LoopState, np.ndarray]]:
+        """Return each loop as it is computed with, and what it keeps as a part B (..., m, k) of the constraint space
+        that was described."""
+        assert self.found is not None
+        motions = tree_motions(self.described, q, v)
+        described, effective = (
+            loop_states(plan, motions, v) for plan in (self.described.plan, self.effective.plan)
+        )
+        result = []
+        for a, b, turned in zip(described, effective, self.found.kept.turned, strict=True):
+            F = b.Phi
+            if turned:
+                # From the frame on the parent's side, whose axes were turned too, to the one on the child's.
+                turn = np.zeros((6, 6))
+                turn[:3, :3] = turn[3:, 3:] = a.loop.parent_R.T @ b.loop.child_R
+                F = -stacks.transposed(stacks.inverse(a.X)) @ (turn @ b.Phi)
+            result.append((b, np.linalg.pinv(a.Phi) @ F))
+        return result

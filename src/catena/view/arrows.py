@@ -1,0 +1,83 @@
+"""Forces and moments of a run as arrows: reactions of joints, actuators, applied wrenches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from catena.errors import CatenaError
+from catena.simulation import Trajectory
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Arrows:
+    """An arrow over time: who it belongs to, its group ("reactions", "actuators", "applied"), whether it is a moment,
+    the body and the point (3,) in it where it acts, and its vectors (frames, 3) in ground axes [N or N m]."""
+
+    name: str
+    group: str
+    is_moment: bool
+    body: str
+    point: Floats
+    vectors: Floats
+
+
+def arrows_of(run: Trajectory) -> tuple[Arrows, ...]:
+    """All arrows of a single motion; those that are zero throughout are left out, and so are reactions that cannot be
+    found."""
+    system, joints = run.system, run.system.mechanism.joints
+    poses = system.body_poses(run.q)
+    found: list[Arrows] = []
+    try:
+        reactions = run.reactions()
+    except CatenaError:
+        # Joints that carry what no law determines: the motion is still worth seeing.
+        reactions = {}
+    for name, wrench in reactions.items():
+        if name not in joints:
+            continue
+        joint = joints[name]
+        R = poses[joint.child][..., :3, :3] @ joint.in_child.matrix()[:3, :3]
+        found += _pair(name, "reactions", joint.child, np.asarray(joint.in_child.p), R, wrench)
+    for name in system.joints:
+        # A pinned root hangs on a free joint that nobody described, and no motor.
+        if name not in joints:
+            continue
+        joint = joints[name]
+        at = system.slice_v(name)
+        tau = run.tau[..., at]
+        if not np.any(tau):
+            continue
+        q = run.q[..., system.slice_q(name)]
+        R = poses[joint.child][..., :3, :3] @ joint.in_child.matrix()[:3, :3]
+        wrench = np.stack([_along(joint.kind, q[k], tau[k]) for k in range(len(tau))])
+        found += _pair(name, "actuators", joint.child, np.asarray(joint.in_child.p), R, wrench)
+    for name, wrench in run.wrenches.items():
+        body, point = _place(system.mechanism, name)
+        found += _pair(name, "applied", body, point, poses[name][..., :3, :3], wrench)
+    return tuple(found)
+
+
+def _along(kind: object, q: Floats, tau: Floats) -> Floats:
+    """The least wrench [moment; force] in child-side axes whose power along the motions of a joint is that of tau."""
+    S = np.asarray(kind.motion_space(q).array, dtype=np.float64)  # type: ignore[attr-defined]
+    return np.linalg.pinv(S.T) @ tau
+
+
+def _place(mechanism: object, name: str) -> tuple[str, Floats]:
+    frame = mechanism.frames.get(name)  # type: ignore[attr-defined]
+    return (frame.body, np.asarray(frame.pose.p)) if frame else (name, np.zeros(3))
+
+
+def _pair(name: str, group: str, body: str, point: Floats, R: Floats, wrench: Floats) -> list[Arrows]:
+    """The force and the moment of a wrench (frames, 6) in axes R (frames, 3, 3), where there is any."""
+    arrows = []
+    for is_moment, part in ((False, wrench[..., 3:]), (True, wrench[..., :3])):
+        vectors = np.einsum("...ij,...j->...i", R, part)
+        if np.any(np.abs(vectors) > 1e-9 * max(1.0, float(np.max(np.abs(wrench))))):
+            arrows.append(Arrows(name, group, is_moment, body, point, vectors))
+    return arrows

@@ -1,0 +1,88 @@
+"""Shapes that a mechanism gives its bodies, as solids in the frames of the bodies."""
+
+from __future__ import annotations
+
+import warnings
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from catena.errors import CatenaError, CatenaWarning
+from catena.mechanism import Mechanism, shapes
+from catena.view import theme
+from catena.view.solids import Ball, Bar, Box, Cylinder, Mesh, Solid, Triangles
+
+Floats = NDArray[np.float64]
+
+
+def given_solids(mechanism: Mechanism, body: str) -> list[tuple[theme.Colour | None, list[Solid]]]:
+    """The solids of the shapes that are given on a body to draw it with, each with its colour.
+
+    Shapes to touch with serve where there are none to look at. A mesh whose file is missing or cannot be read is left
+    out with a warning; where nothing remains, the body is drawn as one without shapes.
+    """
+    given = mechanism.bodies[body].visuals or mechanism.bodies[body].collisions
+    found: list[tuple[theme.Colour | None, list[Solid]]] = []
+    for shape in given:
+        solid = _solid(shape, f"{mechanism.name!r}: body {body!r}")
+        if solid is not None:
+            found.append((_colour(shape.colour), [solid.moved(shape.pose.matrix())]))
+    return found
+
+
+def _colour(rgba: tuple[float, ...] | None) -> theme.Colour | None:
+    if rgba is None:
+        return None
+    return "#" + "".join(f"{round(255 * min(max(x, 0.0), 1.0)):02x}" for x in rgba[:3])
+
+
+def _solid(shape: shapes.Shape, who: str) -> Solid | None:
+    """The solid of a shape in the shape's own frame."""
+    if isinstance(shape, shapes.Box):
+        return Box(size=np.asarray(shape.size, dtype=np.float64))
+    if isinstance(shape, shapes.Sphere):
+        return Ball(radius=shape.radius)
+    if isinstance(shape, shapes.Cylinder):
+        return Cylinder(radius=shape.radius, length=shape.length)
+    if isinstance(shape, shapes.Capsule):
+        start = np.array([0.0, 0.0, -0.5 * shape.length])
+        return Bar(p=start, length=shape.length, radius=shape.radius, end_radius=shape.radius)
+    if isinstance(shape, shapes.Ellipsoid):
+        return Mesh(surface=_ellipsoid(np.asarray(shape.radii, dtype=np.float64)))
+    if isinstance(shape, shapes.Mesh):
+        return _from_file(shape, who)
+    return None
+
+
+def _ellipsoid(radii: Floats) -> Triangles:
+    ball = Ball(radius=1.0).own_triangles()
+    normals = ball.corners / radii
+    return Triangles(
+        ball.corners * radii, ball.faces, normals / np.linalg.norm(normals, axis=1, keepdims=True)
+    )
+
+
+def _from_file(shape: shapes.Mesh, who: str) -> Solid | None:
+    if shape.file is None or not shape.file.is_file():
+        _warn(f"{who}: the mesh {shape.path!r} is not there; its shape is left out of the picture")
+        return None
+    try:
+        corners, faces = _read(shape.file, shape.file.stat().st_mtime_ns)
+    except (CatenaError, OSError) as error:
+        _warn(f"{who}: the mesh {shape.path!r} cannot be shown: {error}")
+        return None
+    return Mesh(surface=Triangles(corners * np.asarray(shape.scale), faces))
+
+
+@lru_cache(maxsize=64)
+def _read(file: Path, changed: int) -> tuple[Floats, NDArray[np.int64]]:
+    from catena.formats.meshes import read_mesh
+
+    corners, faces = read_mesh(file)
+    return np.asarray(corners, dtype=np.float64), np.asarray(faces, dtype=np.int64)
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, CatenaWarning, stacklevel=2)

@@ -1,0 +1,209 @@
+"""Moves a mechanism within its freedom: a joint to a value, or a point of a body towards a place.
+
+The loops are never opened: a step is the motion that the closed mechanism makes under a force, which is found by
+forward dynamics at rest. With N the motions that the loops allow, accelerations answer forces by A = N (N' H N)^-1 N',
+so J A J' tells how a point can move, the diagonal of A how well a joint can drive the rest, and the trace of A H is the
+mobility. After each step the loops are closed to rounding in lanes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from catena.errors import CatenaError, LoopError, SingularDynamicsError
+from catena.joints import Free, JointKind
+from catena.system import System
+
+Floats = NDArray[np.float64]
+
+STEPS = 3
+"""Steps that one request may take towards its goal."""
+LONGEST = 0.15
+"""The longest step of a coordinate [rad, or parts of the extent], over which loops are closed safely again."""
+DEAD = 1e-3
+"""A joint drives the rest badly where its answer to a force is this part of what its own inertia would allow."""
+MANY = 60
+"""Above so many coordinates the answers of all joints are not asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """Where a mechanism was moved to: q (nq,), and why it went no further, or nothing."""
+
+    q: Floats
+    note: str = ""
+
+
+class Mover:
+    """Moves one system; it keeps no state of its own."""
+
+    def __init__(self, system: System, extent: float) -> None:
+        self.system = system
+        self.extent = extent
+        self._low, self._high = _limits(system)
+        # A metre of a large machine and a radian count alike.
+        self._unit = np.ones(system.nv)
+        for name in system.joints:
+            kind = kind_of(system, name)
+            if kind.nq == kind.nv:
+                linear = (
+                    np.linalg.norm(np.asarray(kind.motion_space(kind.neutral()).array)[:3], axis=0) < 1e-9
+                )
+                self._unit[system.slice_v(name)] = np.where(linear, max(extent, 1e-9), 1.0)
+
+    def slide(self, q: Floats, joint: str, component: int, value: float) -> Moved:
+        """Move one coordinate of a joint of the tree to a value, as far as limits and loops let it."""
+        s = self.system
+        i, j = s.slice_v(joint).start + component, s.slice_q(joint).start + component
+        value = float(np.clip(value, self._low[i], self._high[i]))
+        if not s.loops:
+            moved = q.copy()
+            moved[j] = value
+            return Moved(moved)
+        for _ in range(4 * STEPS):
+            left = value - q[j]
+            if abs(left) < 1e-9 * self._unit[i]:
+                return Moved(q)
+            answer = self._answers(q, np.eye(1, s.nv, i))[0]
+            # What does not move under a force of its own stands at a dead point, whatever the force.
+            if answer[i] <= 1e-9 * np.max(np.abs(answer) * self._unit[i] / self._unit):
+                return Moved(q, f"{joint} cannot go further: it stands at a dead point or the loops hold it")
+            step = self._within(q, answer * (left / answer[i]))
+            nearer = self._nearer(q, step, j, value)
+            if nearer is None:
+                return Moved(
+                    q, f"{joint} cannot go further: a dead point is near or another joint is at its limit"
+                )
+            q = nearer
+        return Moved(q)
+
+    def drag(self, q: Floats, body: str, point: Floats, to: Floats) -> Moved:
+        """Move a point (3,) of a body, told in its frame, towards a place (3,) in ground, as far as it can go."""
+        s = self.system
+        note = ""
+        for _ in range(STEPS):
+            pose = np.asarray(s.body_poses(q)[body])
+            away = to - pose[:3, :3] @ point - pose[:3, 3]
+            far = float(np.linalg.norm(away))
+            if far < 1e-7 * self.extent:
+                break
+            # A place out of reach is approached from where the point can be: a long pull would swing across it.
+            away = away * min(1.0, LONGEST * self.extent / far)
+            twist = s.jacobian(q, body)
+            J = pose[:3, :3] @ (twist[3:] - np.cross(point, twist[:3].T).T)
+            answers = self._answers(q, J)
+            mobility = J @ answers.T
+            size = float(np.trace(mobility))
+            if size <= 0.0:
+                return Moved(q, f"{body} cannot move")
+            # Directions in which the point cannot move are left alone, and steps stay short near them.
+            force = np.linalg.solve(mobility + 1e-4 * size * np.eye(3), away)
+            step = self._within(q, force @ answers)
+            moved = self._closed(s.integrate(q, step))
+            if moved is None:
+                return Moved(q, "the loops do not close beyond")
+            q = moved
+        return Moved(q, note)
+
+    def _nearer(self, q: Floats, step: Floats, j: int, value: float) -> Floats | None:
+        """The closed configuration after a step, or a part of it, at which coordinate j is nearer to the value."""
+        for part in (1.0, 0.25, 0.05, 0.01):
+            moved = self._closed(self.system.integrate(q, part * step))
+            if moved is not None and abs(value - moved[j]) < abs(value - q[j]) * (1.0 - 1e-9):
+                return moved
+        return None
+
+    def marks(self, q: Floats) -> dict[str, str]:
+        """What is worth knowing of a configuration: {"joint component": "limit" or "dead"}, and under "state" the
+        mobility in words."""
+        s = self.system
+        found: dict[str, str] = {}
+        near = 1e-4 * np.minimum(self._high - self._low, self._unit)
+        position = self._coordinates(q)
+        at_limit = (position <= self._low + near) | (position >= self._high - near)
+        ratio = np.ones(s.nv)
+        if s.loops and s.nv <= MANY:
+            try:
+                answers, H = self._answers(q, np.eye(s.nv)), s.mass_matrix(q)
+            except CatenaError:
+                answers = None
+            if answers is not None:
+                ratio = np.diag(answers) * np.diag(H)
+                found["state"] = _words(round(float(np.sum(answers * H))), len(s.loops))
+        for joint in s.joints:
+            for k, i in enumerate(range(s.nv)[s.slice_v(joint)]):
+                if at_limit[i]:
+                    found[f"{joint} {k}"] = "limit"
+                elif ratio[i] < DEAD:
+                    found[f"{joint} {k}"] = "dead"
+        return found
+
+    def _answers(self, q: Floats, forces: Floats) -> Floats:
+        """The accelerations (k, nv) of the closed mechanism at rest and without weight under forces (k, nv)."""
+        s = self.system
+        states = np.broadcast_to(q, (len(forces) + 1, s.nq))
+        tau = np.concatenate([np.zeros((1, s.nv)), forces])
+        try:
+            found = s.forward_dynamics(states, np.zeros((len(tau), s.nv)), tau)
+        except SingularDynamicsError:
+            # Without mass there is no answer to a force; the shortest way that the loops allow serves as well.
+            if not s.loops:
+                return forces
+            K = s.closure_jacobian(q)
+            return forces - forces @ np.linalg.pinv(K) @ K
+        return found[1:] - found[0]
+
+    def _within(self, q: Floats, step: Floats) -> Floats:
+        """A step that is not too long and passes no limit."""
+        size = float(np.max(np.abs(step) / self._unit, initial=0.0))
+        step = step * min(1.0, LONGEST / size) if size > 0.0 else step
+        position = self._coordinates(q)
+        room = np.where(step > 0.0, self._high - position, position - self._low)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            part = np.where(np.abs(step) > 0.0, np.maximum(room, 0.0) / np.abs(step), np.inf)
+        return step * min(1.0, float(np.min(part, initial=1.0)))
+
+    def _closed(self, q: Floats) -> Floats | None:
+        if not self.system.loops:
+            return q
+        try:
+            return np.asarray(self.system.project(q))
+        except LoopError:
+            try:
+                return np.asarray(self.system.project(q, held=[]))
+            except CatenaError:
+                return None
+
+    def _coordinates(self, q: Floats) -> Floats:
+        """The coordinates beside their velocities (nv,); those of quaternions count as zero and have no limits here."""
+        s = self.system
+        found = np.zeros(s.nv)
+        for joint in s.joints:
+            if kind_of(s, joint).nq == kind_of(s, joint).nv:
+                found[s.slice_v(joint)] = q[s.slice_q(joint)]
+        return found
+
+
+def kind_of(system: System, joint: str) -> JointKind:
+    """The kind of a joint of the tree; a pinned root hangs on a free joint that nobody described."""
+    described = system.mechanism.joints.get(joint)
+    return described.kind if described else Free()
+
+
+def _limits(system: System) -> tuple[Floats, Floats]:
+    low, high = np.full(system.nv, -np.inf), np.full(system.nv, np.inf)
+    for name in system.joints:
+        joint = system.mechanism.joints.get(name)
+        if joint is not None and joint.limits is not None and joint.kind.nq == joint.kind.nv:
+            low[system.slice_v(name)], high[system.slice_v(name)] = joint.limits.T
+    return low, high
+
+
+def _words(mobility: int, loops: int) -> str:
+    ways = {0: "It cannot move here", 1: "It can move in one way"}.get(
+        mobility, f"It can move in {mobility} independent ways"
+    )
+    return f"{ways} ({loops} loop joint{'s' if loops > 1 else ''})."

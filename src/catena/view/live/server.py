@@ -1,0 +1,174 @@
+"""A small web server for one view: it hands out one page and answers one kind of question, and nothing else.
+
+It listens on this computer only unless told otherwise. The page's address has a secret in it, so other pages and other
+users of the computer cannot find it; requests that name another host or come from another site are refused. No file is
+ever read. Requests carry the whole state, so none is kept and browsers do not disturb each other.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from catena.errors import CatenaError, StateError
+from catena.given import shown
+
+LONGEST = 1 << 20
+"""Bytes of the longest question."""
+PATIENCE = 30.0
+"""Seconds that a silent connection is kept."""
+LOCAL = ("127.0.0.1", "localhost", "::1")
+
+Answer = Callable[[Any], dict[str, Any]]
+
+
+class Server:
+    """Serves a page, made when it is asked for, and answers questions as JSON; it starts at once."""
+
+    def __init__(
+        self, page: Callable[[], str], answer: Answer | None, host: str = "127.0.0.1", port: int = 0
+    ) -> None:
+        if not isinstance(host, str) or not host:
+            raise StateError(f"host is {shown(host)}; give a name or an address such as '127.0.0.1'.")
+        if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 65536:
+            raise StateError(
+                f"port is {shown(port)}; give a whole number below 65536, or 0 for any that is free."
+            )
+        self.secret = secrets.token_urlsafe(16)
+        self.was_fetched = threading.Event()
+        self.host = host
+        try:
+            self._server = _Listener((host, port), _handler(self, page, answer))
+        except OSError as error:
+            raise StateError(
+                f"{host}:{port} cannot be listened on: {error.strerror or error}; choose another port."
+            ) from None
+        self.port: int = self._server.server_address[1]
+        self._thread = threading.Thread(target=self._server.serve_forever, name="catena view", daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        """The address of the page."""
+        host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/{self.secret}/"
+
+    def is_known(self, host: str | None, origin: str | None) -> bool:
+        """Whether a request was meant for this server, by the host it names and the site that it comes from."""
+        if not host:
+            return False
+        name = host.rsplit(":", 1)[0].strip("[]") if host.endswith(f":{self.port}") else host.strip("[]")
+        if self.host in LOCAL and name not in LOCAL:
+            return False
+        return origin is None or origin == f"http://{host}"
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Return the host and the port that the server listens at."""
+        host, port = self._server.socket.getsockname()[:2]
+        return host, port
+
+    def join(self, timeout: float) -> None:
+        """Wait until the server ends, for `timeout` seconds at most."""
+        self._thread.join(timeout)
+
+    def close(self) -> None:
+        """Stop listening, and end the connections that browsers keep open."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._server.end_connections()
+        self._thread.join(timeout=5.0)
+
+
+class _Listener(ThreadingHTTPServer):
+    daemon_threads = True
+    # A port that another server listens on is not to be shared with it.
+    allow_reuse_address = False
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        self._open: set[socket.socket] = set()
+        super().__init__(address, handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def end_connections(self) -> None:
+        """Hang up on everybody."""
+        for connection in list(self._open):
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A connection that breaks is not worth a word on the terminal."""
+
+
+def _handler(server: Server, page: Callable[[], str], answer: Answer | None) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        server_version, sys_version = "catena", ""
+        timeout = PATIENCE
+
+        def do_GET(self) -> None:
+            if not self._is_allowed():
+                return
+            if self.path.partition("?")[0] != f"/{server.secret}/":
+                self._reply(404, {"error": "there is nothing here"})
+                return
+            self._send(200, page().encode("utf-8"), "text/html; charset=utf-8")
+            server.was_fetched.set()
+
+        def do_POST(self) -> None:
+            if not self._is_allowed():
+                return
+            if answer is None or self.path != f"/{server.secret}/pose":
+                self._reply(404, {"error": "there is nothing here"})
+                return
+            length = self.headers.get("Content-Length", "")
+            if not length.isascii() or not length.isdigit() or int(length) > LONGEST:
+                self._reply(413, {"error": f"a question has at most {LONGEST} bytes and says how many"})
+                return
+            try:
+                question = json.loads(self.rfile.read(int(length)))
+                self._reply(200, answer(question))
+            except (CatenaError, ValueError, RecursionError) as error:
+                self._reply(400, {"error": str(error)})
+
+        def _is_allowed(self) -> bool:
+            if server.is_known(self.headers.get("Host"), self.headers.get("Origin")):
+                return True
+            self._reply(403, {"error": "this server answers only requests that were meant for it"})
+            return False
+
+        def _reply(self, code: int, content: dict[str, Any]) -> None:
+            if code >= 400:
+                # What was not read of a request would be taken for the next one.
+                self.close_connection = True
+            self._send(code, json.dumps(content, allow_nan=False).encode("utf-8"), "application/json")
+
+        def _send(self, code: int, content: bytes, kind: str) -> None:
+            self.send_response(code)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(content)))
+            self.send_header("Cache-Control", "no-store")
+            self.send_header("X-Content-Type-Options", "nosniff")
+            self.send_header("Referrer-Policy", "no-referrer")
+            if self.close_connection:
+                self.send_header("Connection", "close")
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Requests are not worth a line on the terminal."""
+
+    return Handler

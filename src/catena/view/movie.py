@@ -1,0 +1,227 @@
+"""What a player plays: segments in time, each with the scene of one structure and the poses of its bodies.
+
+A run of one structure has one segment, a run whose structure changes has one for each, and a player does not know the
+difference. Of a batch one motion is the main one and some others accompany it as a cloud; another run may go along
+as a ghost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from catena.errors import CatenaError, StateError
+from catena.given import shown
+from catena.mechanism.validation import known
+from catena.simulation import SegmentedTrajectory, Trajectory
+from catena.view.arrows import Arrows, arrows_of
+from catena.view.plots.panels import Panel, default_panels
+from catena.view.plots.segmented import segmented_panels
+from catena.view.quaternions import quaternions
+from catena.view.scene import Scene, scene
+
+Floats = NDArray[np.float64]
+Motion = Trajectory | SegmentedTrajectory
+
+RATE = 30.0
+"""Frames a second, unless bodies turn too far between them."""
+FEWEST, MOST = 60, 4000
+"""The least and the greatest number of frames."""
+TURN = 0.15
+"""How far [rad] a body may turn between two frames, because players go straight from one to the next."""
+NUMBERS = 300_000
+"""How many numbers poses may have in all, so that a page stays small."""
+SPEEDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+CLOUD = 24
+"""The greatest number of motions that accompany the main one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """One structure for a while: its scene, the times t (frames,) and the places and quaternions (w, x, y, z) of the
+    bodies of the scene, `poses` (motions, frames, bodies, 7), the main motion first."""
+
+    scene: Scene
+    t: Floats
+    poses: Floats
+    arrows: tuple[Arrows, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Movie:
+    """Segments that follow each other, another run's as a `ghost`, panels over the times `t` (samples,) to plot beside
+    them, events as (time, name), and points to trace as (body, point in it) by name."""
+
+    title: str
+    segments: tuple[Segment, ...]
+    ghost: tuple[Segment, ...] = ()
+    t: Floats | None = None
+    panels: tuple[Panel, ...] = ()
+    events: tuple[tuple[float, str], ...] = ()
+    traces: tuple[str, ...] = ()
+    speed: float = 1.0
+
+    @property
+    def start(self) -> float:
+        """The time at which it begins."""
+        return float(self.segments[0].t[0])
+
+    @property
+    def end(self) -> float:
+        """The time at which it ends."""
+        return float(self.segments[-1].t[-1])
+
+
+def movie(
+    run: Motion,
+    *,
+    ghost: Motion | None = None,
+    traces: Iterable[str] | None = None,
+    forces: bool = True,
+    motion: int = 0,
+    title: str | None = None,
+    plots: bool = True,
+) -> Movie:
+    """The movie of a run.
+
+    `ghost` is another run to compare with, `traces` are frames or bodies whose ways are drawn (the frames of the
+    mechanism, if they are few, unless given), `forces` adds arrows of reactions, actuators and applied wrenches,
+    `motion` says which of a batch is the main one.
+    """
+    if not isinstance(run, Trajectory | SegmentedTrajectory):
+        raise StateError(f"movie shows a run, which {shown(run)} is not; give what ct.simulate returned.")
+    if ghost is not None and not isinstance(ghost, Trajectory | SegmentedTrajectory):
+        raise StateError(f"ghost is {shown(ghost)}; give another run, as ct.simulate returns it.")
+    count = prod(run.batch)
+    if isinstance(motion, bool) or not isinstance(motion, int | np.integer) or not 0 <= motion < count:
+        raise StateError(f"motion is {shown(motion)}; the run has {count} motions, counted from 0.")
+    mechanism = run.segments[0].system.mechanism
+    names = list(traces) if traces is not None else _few(mechanism.frames)
+    there = {name: None for part in run.segments for name in part.system.plan.body_pose}
+    for name in names:
+        known("frame or body", name, there, repr(mechanism.name))
+    parts = [_motions(part, int(motion)) for part in run.segments]
+    events = [(found.t, found.name) for found in run.events if _is_of(found.state, run.batch, motion)]
+    events += [(float(part.t[0]), "structure changes") for part in run.segments[1:]]
+    return Movie(
+        title or mechanism.name,
+        tuple(_segment(main, others, forces) for main, others in parts),
+        ()
+        if ghost is None
+        else tuple(_segment(_motions(part, 0)[0], None, False) for part in ghost.segments),
+        np.concatenate([main.t for main, _ in parts]),
+        tuple(_panels([main for main, _ in parts])) if plots else (),
+        tuple(sorted(events)),
+        tuple(names),
+        _pace(float(run.t[-1] - run.t[0])),
+    )
+
+
+def _panels(runs: Sequence[Trajectory]) -> Iterable[Panel]:
+    """What is plotted beside a motion of one structure, or of several one behind the other."""
+    if len(runs) > 1:
+        return segmented_panels(SegmentedTrajectory(tuple(runs)))
+    return [panel for panel in default_panels(runs[0]) if isinstance(panel, Panel) and panel.curves]
+
+
+def still(scene_of: Scene, q: Floats, title: str) -> Movie:
+    """The movie of one configuration q (nq,): a single frame."""
+    poses = body_frames(scene_of, q[None])
+    return Movie(title, (Segment(scene_of, np.zeros(1), poses[None]),))
+
+
+def body_frames(scene_of: Scene, q: Floats) -> Floats:
+    """The places and quaternions (..., bodies, 7) of the bodies of a scene at q (..., nq)."""
+    poses = scene_of.system.body_poses(q)
+    matrices = np.stack([np.broadcast_to(poses[name], (*q.shape[:-1], 4, 4)) for name in scene_of.bodies], -3)
+    return np.concatenate([matrices[..., :3, 3], quaternions(matrices[..., :3, :3])], axis=-1)
+
+
+def _few(frames: Iterable[str]) -> list[str]:
+    """The names of the frames where they are few enough for their ways to be told apart."""
+    names = list(frames)
+    return names if len(names) <= 3 else []
+
+
+def _is_of(state: tuple[int, ...], batch: tuple[int, ...], motion: int) -> bool:
+    """Whether an index into a batch is that of a motion, counted through all of them."""
+    return not batch or int(np.ravel_multi_index(state, batch)) == motion
+
+
+def _pace(duration: float) -> float:
+    """The speed at which a motion lasts some seconds."""
+    if 1.0 <= duration <= 60.0 or duration == 0.0:
+        return 1.0
+    wanted = duration / (4.0 if duration < 1.0 else 30.0)
+    return min(SPEEDS, key=lambda speed: abs(np.log(speed / wanted)))
+
+
+def _motions(run: Trajectory, motion: int) -> tuple[Trajectory, Trajectory | None]:
+    """The main motion of a run, and some others of its batch."""
+    if not run.batch:
+        return run, None
+    count = prod(run.batch)
+
+    def only(which: Sequence[int] | int) -> Trajectory:
+        def pick(x: np.ndarray, trailing: int) -> np.ndarray:
+            return x.reshape(count, *x.shape[x.ndim - trailing :])[which]
+
+        return replace(
+            run, q=pick(run.q, 2), v=pick(run.v, 2), tau=pick(run.tau, 2), work={}, events=(),
+            wrenches={name: pick(x, 2) for name, x in run.wrenches.items()},
+            driven={name: pick(x, 2) for name, x in run.driven.items()},
+        )  # fmt: skip
+
+    others = [k for k in range(count) if k != motion]
+    if len(others) > CLOUD:
+        others = [others[k] for k in np.linspace(0, len(others) - 1, CLOUD).round().astype(int)]
+    return only(motion), only(others) if others else None
+
+
+def _segment(run: Trajectory, others: Trajectory | None, forces: bool) -> Segment:
+    """The run at times that are close enough to go straight from one to the next."""
+    picture = scene(run.system, run.q[0])
+    run, others = _at(run, others, _times(run, picture, 1 + (len(others.q) if others is not None else 0)))
+    poses = body_frames(picture, run.q)[None]
+    if others is not None:
+        poses = np.concatenate([poses, body_frames(picture, others.q)])
+    return Segment(picture, run.t, poses, arrows_of(run) if forces else ())
+
+
+def _at(run: Trajectory, others: Trajectory | None, times: Floats) -> tuple[Trajectory, Trajectory | None]:
+    """Runs at other times; at some of their own samples where these are too far apart to say what is between them."""
+    if len(times) == 1 or np.array_equal(times, run.t):
+        return run, others
+    try:
+        return run.resample(times), None if others is None else others.resample(times)
+    except CatenaError:
+        return own_samples(run, times), None if others is None else own_samples(others, times)
+
+
+def own_samples(run: Trajectory, times: Floats) -> Trajectory:
+    """The samples of a run next to some times, each once."""
+    nearest = np.clip(np.searchsorted(0.5 * (run.t[1:] + run.t[:-1]), times), 0, len(run.t) - 1)
+    kept = np.unique(np.concatenate([[0], nearest, [len(run.t) - 1]]))
+    return replace(
+        run, t=run.t[kept], q=run.q[..., kept, :], v=run.v[..., kept, :], tau=run.tau[..., kept, :], work={},
+        wrenches={name: x[..., kept, :] for name, x in run.wrenches.items()},
+        driven={name: x[..., kept, :] for name, x in run.driven.items()},
+    )  # fmt: skip
+
+
+def _times(run: Trajectory, picture: Scene, motions: int) -> Floats:
+    """Times of frames: evenly through the run, as many as the turning of its bodies asks for."""
+    first, last = float(run.t[0]), float(run.t[-1])
+    if last == first:
+        return run.t
+    R = body_frames(picture, run.q)[..., 3:]
+    turn = 2.0 * np.arccos(np.clip(np.abs(np.sum(R[1:] * R[:-1], axis=-1)), 0.0, 1.0))
+    # The fastest turning on average between two samples, which long steps hide: samples of a run follow its motion.
+    fastest = float(np.max(np.max(turn, axis=-1, initial=0.0) / np.diff(run.t), initial=0.0))
+    asked = max(FEWEST, RATE * (last - first), fastest * (last - first) / TURN)
+    most = max(FEWEST, min(MOST, NUMBERS // (7 * len(picture.bodies) * motions)))
+    return np.linspace(first, last, int(min(asked, most)) + 1)

@@ -1,0 +1,436 @@
+// Plays a movie: segments in time, each with the scene of one structure, and the poses of its bodies.
+
+const decode = (text, Kind) => { const raw = atob(text), bytes = new Uint8Array(raw.length); for (let k = 0; k < raw.length; k++) bytes[k] = raw.charCodeAt(k); return new Kind(bytes.buffer); };
+const rgb = (text) => [1, 3, 5].map((k) => parseInt(text.slice(k, k + 2), 16) / 255);
+const element = (tag, name, text) => { const made = document.createElement(tag); if (name) made.className = name; if (text !== undefined) made.textContent = text; return made; };
+
+const ICONS = {
+  play: "M4 2.5v11l9-5.5z", pause: "M4 2.5h3v11H4zM9 2.5h3v11H9z", back: "M11 3v10L5 8zM4 3h1.5v10H4z", ahead: "M5 3v10l6-5zM10.5 3H12v10h-1.5z",
+  first: "M12.5 3v10L7.5 8zM7.5 3v10L2.5 8z", loop: "M4.2 4.2A5.4 5.4 0 0 1 13 6h1.6l-2.4 2.8L9.800 6h1.500a3.900 3.900 0 0 0-6-.7zM11.800 11.800A5.400 5.400 0 0 1 3 10H1.400l2.400-2.800L6.200 10H4.700a3.900 3.900 0 0 0 6 .7z",
+};
+const icon = (name) => `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${ICONS[name]}"/></svg>`;
+
+const SPEEDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
+const AXES = ["#d0453a", "#3a9a4c", "#3a6fd0"];
+const GROUPS = { reactions: "#0f8f87", actuators: "#cf3f52", applied: "#8a4fc0" };
+const TRACES = ["#b0307a", "#0f8f87", "#8a6a10", "#5a4fd0", "#c0502a", "#3a7a2a"];
+
+class Player {
+  constructor(root, data) {
+    this.root = root; this.data = data; this.kept = new Map(); this.frames_drawn = 0;
+    this.options = { bodies: false, joints: false, frames: false, masses: false, reactions: false, actuators: false, applied: false, moments: false, cloud: true, ghost: true, floor: true, scale: 1, follow: "" };
+    this.read(); this.build();
+    this.time = this.start; this.playing = false; this.looping = true; this.speed = data.speed;
+    try { this.renderer = new Renderer(this.canvas); } catch (error) { this.say(error.message); }
+    const scene = data.scenes[0];
+    this.eye = new Orbit(scene.camera.up, scene.camera.towards, scene.camera.planar);
+    this.resize(); this.fit();
+    new ResizeObserver(() => this.resize()).observe(root);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.plots.forEach((plot) => plot.draw()); this.redraw(); });
+    this.canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
+    this.canvas.addEventListener("webglcontextrestored", () => { this.kept.clear(); this.renderer = new Renderer(this.canvas); this.resize(); });
+    this.pointers(); this.keys();
+    this.set_time(this.start);
+    if (data.live) this.live = new Live(this, data.live);
+  }
+
+  read() {
+    const { data } = this;
+    for (const segment of [...data.segments, ...data.ghost]) {
+      segment.t = decode(segment.t, Float64Array); segment.poses = decode(segment.poses, Float32Array);
+      segment.bodies = data.scenes[segment.scene].bodies.length;
+      for (const arrow of segment.arrows) arrow.vectors = decode(arrow.vectors, Int16Array);
+    }
+    for (const panel of data.panels) { panel.t = decode(panel.t, Float64Array); for (const curve of panel.curves) curve.values = decode(curve.values, Float32Array); }
+    this.start = data.segments[0].t[0]; const last = data.segments[data.segments.length - 1].t; this.end = last[last.length - 1];
+  }
+
+  // The page.
+
+  build() {
+    const { root, data } = this;
+    root.classList.add("catena"); root.tabIndex = -1;
+    root.innerHTML = `<div class="stage"><canvas class="gl" aria-label="The mechanism in space"></canvas><div class="names"></div>
+      <header><strong></strong><span class="facts"></span></header>
+      <div class="tools" role="toolbar" aria-label="View"></div><div class="options" hidden></div><p class="note" role="status" hidden></p><p class="key" hidden></p></div>
+      <aside></aside><footer></footer>`;
+    this.stage = root.querySelector(".stage"); this.canvas = root.querySelector("canvas.gl"); this.names = root.querySelector(".names");
+    root.querySelector("strong").textContent = data.title;
+    this.note = root.querySelector(".note"); this.key = root.querySelector(".key");
+    this.build_tools(); this.build_options();
+    const aside = root.querySelector("aside");
+    this.plots = data.panels.map((panel) => new Plot(aside, panel, [this.start, this.end], (t) => { this.pause(); this.set_time(t); }));
+    if (!this.plots.length && !data.live) { aside.remove(); root.classList.add("alone"); }
+    const footer = root.querySelector("footer");
+    if (this.end > this.start) this.build_bar(footer); else { footer.remove(); root.classList.add("still"); }
+  }
+
+  build_tools() {
+    const tools = this.root.querySelector(".tools");
+    const button = (text, title, act) => { const made = element("button", "", text); made.type = "button"; made.title = title; made.onclick = act; tools.append(made); return made; };
+    const from = (towards) => () => { this.eye.look_from(towards()); this.fit(); };
+    button("Front", "look from the front", from(() => this.eye.flat_front || scaled(this.eye.second, -1)));
+    button("Side", "look from the right", from(() => this.eye.first));
+    button("Top", "look from above", from(() => { this.eye.azimuth = -Math.PI / 2; return this.eye.up; }));
+    button("3-D", "look from an angle", from(() => add(add(scaled(this.eye.first, 0.5), this.eye.second, -0.8), this.eye.up, 0.36)));
+    button("Fit", "show everything", () => this.fit());
+    const more = button("Show", "labels, frames, forces, traces", () => { const box = this.root.querySelector(".options"); box.hidden = !box.hidden; more.setAttribute("aria-expanded", String(!box.hidden)); });
+    more.setAttribute("aria-expanded", "false"); more.className = "more";
+  }
+
+  build_options() {
+    const box = this.root.querySelector(".options"), { data, options } = this;
+    const group = (title) => { const made = element("fieldset"); made.append(element("legend", "", title)); box.append(made); return made; };
+    const check = (parent, key, text, colour) => {
+      const label = element("label"), input = element("input"); input.type = "checkbox"; input.checked = options[key]; input.name = key;
+      input.onchange = () => { options[key] = input.checked; this.redraw(); };
+      label.append(input, text); if (colour) { const mark = element("i"); mark.style.background = colour; label.append(mark); } parent.append(label); return input;
+    };
+    const names = group("Names"); check(names, "bodies", "bodies"); check(names, "joints", "joints");
+    const marks = group("Marks"); check(marks, "frames", "frames"); check(marks, "masses", "mass centres");
+    if (data.scenes[0].floor) check(marks, "floor", "floor and shadow");
+    const groups = [...new Set(data.segments.flatMap((s) => s.arrows.map((a) => a.group)))];
+    if (groups.length) {
+      const forces = group("Forces");
+      for (const name of groups) check(forces, name, name, GROUPS[name]);
+      check(forces, "moments", "moments too");
+      const label = element("label", "wide", "length"), range = element("input"); range.type = "range"; range.min = -1; range.max = 1.5; range.step = 0.01; range.value = 0; range.name = "scale";
+      range.oninput = () => { options.scale = 10 ** range.value; this.redraw(); }; label.append(range); forces.append(label);
+    }
+    if (data.ghost.length || data.segments.some((s) => s.motions > 1)) {
+      const others = group("Others");
+      if (data.ghost.length) check(others, "ghost", "other run");
+      if (data.segments.some((s) => s.motions > 1)) check(others, "cloud", "other motions");
+    }
+    const scene = data.scenes[0], points = [...scene.frames.map((f) => f[0]), ...scene.bodies.slice(1)];
+    const follow = group("Follow"), pick = element("select"); pick.name = "follow"; pick.append(new Option("nothing", ""));
+    for (const name of scene.bodies.slice(1)) pick.append(new Option(name)); pick.onchange = () => { options.follow = pick.value; this.followed = null; this.redraw(); }; follow.append(pick);
+    const flat = element("label"), input = element("input"); input.type = "checkbox"; input.name = "flat"; input.checked = scene.camera.planar;
+    input.onchange = () => { this.eye.flat = input.checked; this.redraw(); }; flat.append(input, "without perspective"); follow.append(flat);
+    this.traced = new Set(data.traces);
+    if (this.end > this.start && points.length) {
+      const traces = group("Traces"), list = element("div", "list");
+      points.forEach((name) => { const label = element("label"), mark = element("input"); mark.type = "checkbox"; mark.checked = this.traced.has(name); mark.name = `trace ${name}`; mark.onchange = () => { mark.checked ? this.traced.add(name) : this.traced.delete(name); this.trails = null; this.redraw(); }; label.append(mark, name); list.append(label); });
+      traces.append(list);
+    }
+  }
+
+  build_bar(footer) {
+    const button = (name, title, act) => { const made = element("button"); made.type = "button"; made.title = title; made.setAttribute("aria-label", title); made.innerHTML = icon(name); made.onclick = act; footer.append(made); return made; };
+    button("first", "to the start (Home)", () => this.set_time(this.start));
+    button("back", "one frame back (left arrow)", () => this.step(-1));
+    this.button = button("play", "play (space)", () => this.toggle()); this.button.className = "play";
+    button("ahead", "one frame on (right arrow)", () => this.step(1));
+    const loop = button("loop", "start again at the end (L)", () => { this.looping = !this.looping; loop.setAttribute("aria-pressed", String(this.looping)); });
+    loop.setAttribute("aria-pressed", "true"); this.loop_button = loop;
+    const track = element("div", "track"); this.slider = element("input"); this.slider.type = "range"; this.slider.min = this.start; this.slider.max = this.end; this.slider.step = "any"; this.slider.setAttribute("aria-label", "time");
+    this.slider.oninput = () => { this.pause(); this.set_time(+this.slider.value); };
+    track.append(this.slider);
+    for (const [t, name] of this.data.events.slice(0, 60)) { const mark = element("span", "event"); mark.title = `${name}: ${shown_number(t)} s`; mark.style.left = `calc(8px + (100% - 16px) * ${(t - this.start) / (this.end - this.start)})`; track.append(mark); }
+    this.clock = element("output", "clock"); const speed = element("select"); speed.title = "speed"; speed.setAttribute("aria-label", "speed");
+    for (const x of SPEEDS) speed.append(new Option(`${x}x`, x)); speed.value = this.data.speed; speed.onchange = () => { this.speed = +speed.value; };
+    footer.append(track, this.clock, speed);
+  }
+
+  say(text) { this.note.textContent = text; this.note.hidden = !text; }
+
+  // Time.
+
+  set_time(t) {
+    this.time = Math.min(Math.max(t, this.start), this.end); this.redraw();
+  }
+
+  segment_at(list, t) { for (let k = list.length - 1; k > 0; k--) if (t >= list[k].t[0]) return list[k]; return list[0]; }
+
+  play() { if (this.playing || !this.button) return; if (this.time >= this.end) this.time = this.start; this.playing = true; this.last = null; this.pace = 0; this.resize(); this.button.innerHTML = icon("pause"); this.button.title = "pause (space)"; this.button.setAttribute("aria-label", "pause (space)"); this.redraw(); }
+
+  pause() { if (!this.playing) return; this.playing = false; this.button.innerHTML = icon("play"); this.button.title = "play (space)"; this.button.setAttribute("aria-label", "play (space)"); this.quality = 1; this.resize(); }
+
+  toggle() { this.playing ? this.pause() : this.play(); }
+
+  step(count) {
+    this.pause(); const { t } = this.segment_at(this.data.segments, this.time);
+    let k = 0; while (k + 1 < t.length && t[k + 1] <= this.time + 1e-9 * (this.end - this.start)) k++;
+    if (count < 0 && t[k] < this.time - 1e-9 * (this.end - this.start)) k++;
+    this.set_time(k + count < t.length ? t[Math.max(0, k + count)] : t[t.length - 1] + 1e-9);
+  }
+
+  redraw() { if (!this.asked) { this.asked = true; requestAnimationFrame((now) => this.frame(now)); } }
+
+  frame(now) {
+    this.asked = false;
+    if (this.playing) {
+      if (this.last !== null) {
+        const gone = Math.min(now - this.last, 250);
+        this.time += (gone / 1000) * this.speed;
+        this.adapt(gone);
+        if (this.time >= this.end) { if (this.looping) this.time = this.start + ((this.time - this.end) % (this.end - this.start)); else { this.time = this.end; this.pause(); } }
+      }
+      this.last = now; this.redraw();
+    }
+    this.draw(now);
+  }
+
+  // While playing, a slow machine draws fewer pixels; at rest it draws all of them.
+  adapt(gone) {
+    this.pace = this.pace ? 0.9 * this.pace + 0.1 * gone : 16;
+    if (this.pace > 24 && this.quality > 0.6) { this.quality = Math.max(0.6, 0.85 * this.quality); this.pace = 16; this.resize(); }
+  }
+
+  resize() {
+    if (!this.quality) this.quality = 1;
+    // Without smoothing by the card, a picture at rest is drawn larger and shrunk.
+    const smooth = this.renderer && this.renderer.is_software && !this.playing && !this.busy ? 2 : 1;
+    const ratio = (window.devicePixelRatio || 1) * this.quality * smooth;
+    const w = Math.max(1, Math.round(this.stage.clientWidth * ratio)), h = Math.max(1, Math.round(this.stage.clientHeight * ratio));
+    if (this.canvas.width !== w || this.canvas.height !== h) { this.canvas.width = w; this.canvas.height = h; }
+    if (this.eye) this.eye.aspect = w / h;
+    const wide = this.root.clientWidth, tall = this.root.clientHeight;
+    if (this.was !== `${wide} ${tall}`) { this.was = `${wide} ${tall}`; this.plots.forEach((plot) => plot.draw()); if (this.eye && !this.touched) this.fit(); }
+    this.redraw();
+  }
+
+  fit() { this.touched = false; this.eye.fit(...this.data.bounds); this.followed = null; this.redraw(); }
+
+  // The scene.
+
+  kept_scene(index) {
+    if (this.kept.has(index)) return this.kept.get(index);
+    const scene = this.data.scenes[index], gl = this.renderer, many = scene.bodies.length;
+    const around = gl.is_software ? (many > 300 ? 6 : many > 30 ? 8 : many > 16 ? 10 : 18) : many > 400 ? 8 : many > 120 ? 12 : 24;
+    const surfaces = { cylinder: unit_cylinder(around), ball: unit_ball(around), box: unit_box() }, smooth = [], facets = [];
+    const rows_for = (source) => {
+      const parts = decode(source.part, Uint16Array), maps = decode(source.map, Float32Array), taper = source.taper ? decode(source.taper, Float32Array) : null, rows = [];
+      parts.forEach((part, k) => { const [, , colour, body] = scene.parts[part]; rows.push(...maps.subarray(12 * k, 12 * k + 12), ...rgb(colour), part, body, taper ? taper[k] : 1); });
+      return rows;
+    };
+    for (const form of Object.keys(scene.forms)) smooth.push([surfaces[form], rows_for(scene.forms[form])]);
+    for (const mesh of scene.meshes) {
+      const normals = mesh.normals ? Float32Array.from(decode(mesh.normals, Int8Array), (x) => x / 127) : null;
+      (normals ? smooth : facets).push([{ corners: decode(mesh.corners, Float32Array), faces: decode(mesh.faces, mesh.wide ? Uint32Array : Uint16Array), normals }, rows_for(mesh)]);
+    }
+    const batches = [gl.batch(smooth), gl.batch(facets, true)];
+    // Shadows do without round ends and fine edges.
+    const coarse = { cylinder: unit_cylinder(6), box: surfaces.box, ball: unit_box() };
+    const shades = [gl.batch([...Object.keys(scene.forms).filter((form) => form !== "ball" || !scene.forms.cylinder.part).map((form) => [coarse[form], rows_for(scene.forms[form])]), ...smooth.slice(Object.keys(scene.forms).length)]), batches[1]];
+    const lines = [];
+    for (const [, , colour, body, points] of scene.lines) for (let k = 0; k + 5 < points.length; k += 3) lines.push(...points.slice(k, k + 3), body, ...points.slice(k + 3, k + 6), body, ...rgb(colour), 1, 0);
+    for (const [, form, colour, a, p, b, r] of scene.spans) {
+      if (form === "cable") lines.push(...p, a, ...r, b, ...rgb(colour), 1.4, 0);
+      if (form === "float") lines.push(...p, a, ...r, b, ...rgb(colour), 1, 1);
+      if (form === "gap") lines.push(...p, a, ...r, b, ...rgb(colour), 1.6, 1);
+    }
+    const heaviest = Math.max(...scene.masses.map(([, mass]) => mass), 1e-12), marks = [], ball = unit_ball(16);
+    for (const [body, mass, com] of scene.masses) { const r = scene.radius * Math.max(0.6, Math.min(1.1, 1.2 * Math.cbrt(mass / heaviest))); for (const shade of [2, 3]) marks.push([octants(ball, shade === 3), [r, 0, 0, com[0], 0, r, 0, com[1], 0, 0, r, com[2], 1, 1, 1, 0, body, shade]]); }
+    const triads = [], triad = (m, body) => { for (let k = 0; k < 3; k++) { const o = [m[3], m[7], m[11]], z = [m[k], m[4 + k], m[8 + k]]; triads.push(...stretched(o, add(o, z, 5 * scene.radius), 0.22 * scene.radius), ...rgb(AXES[k]), 0, body, 1); } };
+    scene.bodies.forEach((_, body) => triad([1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0], body)); for (const [, body, m] of scene.frames) triad(m, body);
+    const kept = { scene, batches, shades, lines: gl.lines(lines), masses: gl.batch(marks), triads: gl.batch([[unit_cylinder(8), triads]]), moving: gl.batch(), arrows: gl.batch(), rod: unit_cylinder(around), coils: unit_coils(), shaft: unit_cylinder(10) };
+    this.kept.set(index, kept); return kept;
+  }
+
+  // The rows of all bodies of a segment at a time, motion after motion.
+  rows_at(segment, t, out, to) {
+    const { poses, bodies, motions } = segment, times = segment.t; let k = 0, j = times.length - 1;
+    while (j - k > 1) { const m = (k + j) >> 1; if (times[m] <= t) k = m; else j = m; }
+    const s = times.length > 1 ? Math.min(Math.max((t - times[k]) / (times[j] - times[k]), 0), 1) : 0, p = new Float64Array(7);
+    for (let m = 0; m < motions; m++) for (let b = 0; b < bodies; b++) {
+      const x = 7 * ((m * times.length + k) * bodies + b), y = 7 * ((m * times.length + j) * bodies + b);
+      let turn = 0; for (let i = 3; i < 7; i++) turn += poses[x + i] * poses[y + i];
+      const sign = turn < 0 ? -1 : 1;
+      for (let i = 0; i < 3; i++) p[i] = poses[x + i] + s * (poses[y + i] - poses[x + i]);
+      let size = 0; for (let i = 3; i < 7; i++) { p[i] = (1 - s) * poses[x + i] + s * sign * poses[y + i]; size += p[i] * p[i]; }
+      size = Math.sqrt(size) || 1; for (let i = 3; i < 7; i++) p[i] /= size;
+      if (m === 0 && out === this.rows && to === 0) for (let i = 0; i < 7; i++) this.now[7 * b + i] = p[i];
+      rows_of(p, 0, out, to + 12 * (m * bodies + b));
+    }
+    return s === 1 ? j : k;
+  }
+
+  draw(now) {
+    const { data, renderer: gl, options } = this; if (!gl || gl.gl.isContextLost()) { this.show_time(now); return; }
+    const segment = this.segment_at(data.segments, this.time), ghost = data.ghost.length ? this.segment_at(data.ghost, this.time) : null;
+    const kept = this.kept_scene(segment.scene), { scene } = kept, count = segment.bodies * segment.motions, total = 12 * (count + (ghost ? ghost.bodies : 0));
+    if (!this.rows || this.rows.length !== total) this.rows = new Float32Array(total);
+    if (!this.now || this.now.length !== 7 * segment.bodies) this.now = new Float64Array(7 * segment.bodies);
+    const index = this.rows_at(segment, this.time, this.rows, 0);
+    if (ghost) this.rows_at({ ...ghost, motions: 1 }, this.time, this.rows, 12 * count);
+    gl.set_poses(this.rows); this.follow(scene);
+    const style = getComputedStyle(this.root), colour = (name) => rgb(style.getPropertyValue(name).trim());
+    const eye = this.eye, camera = eye.matrix(), light = unit_of(add(add(scaled(eye.towards, 0.55), eye.up, 0.75), eye.right, -0.4));
+    const look = { camera, light, up: eye.up, towards: eye.towards, paper: colour("--scene"), lift: style.getPropertyValue("--dark").trim() === "1" ? 1 : 0, size: [this.stage.clientWidth, this.stage.clientHeight], floor: colour("--floor"), grid: colour("--grid") };
+    this.spans(kept); this.look = look;
+    const solids = [...kept.batches, kept.moving];
+    gl.begin(look);
+    if (scene.floor && options.floor) {
+      const [low, high] = data.bounds, up = eye.up, level = Math.min(dot(low, up), dot(high, up)) - 0.002 * eye.radius, centre = scaled(add(low, high), 0.5);
+      const wide = Math.max(eye.radius * 1.9, 1e-6), rough = eye.radius / 4, power = 10 ** Math.floor(Math.log10(rough)), spacing = power * (rough / power < 2 ? 1 : rough / power < 5 ? 2 : 5);
+      gl.draw_floor({ centre: add(centre, up, level - dot(centre, up)), first: eye.first, second: eye.second, reach: wide, spacing });
+      if (scene.bodies.length <= 250) gl.draw(gl.is_software ? [...kept.shades, kept.moving] : solids, { purpose: 2, level: level + 0.001 * eye.radius, plain: colour("--shadow") });
+    }
+    gl.draw(solids, { chosen: this.chosen || 0 });
+    gl.draw_lines(kept.lines);
+    this.draw_trails(segment, index);
+    if (options.cloud) for (let m = 1; m < segment.motions; m++) gl.draw(kept.batches, { offset: m * segment.bodies, alpha: Math.max(0.12, 0.5 / segment.motions ** 0.5) });
+    if (ghost && options.ghost) gl.draw(this.kept_scene(ghost.scene).batches, { offset: count, alpha: 0.35 });
+    const arrows = this.arrow_rows(segment, index, scene); gl.fill(kept.arrows, [[kept.shaft, arrows]]);
+    if (arrows.length || options.masses || options.frames) {
+      gl.forget_depth(); gl.draw([kept.arrows]);
+      if (options.frames) gl.draw([kept.triads]);
+      if (options.masses) gl.draw([kept.masses]);
+    }
+    this.place_names(scene, camera); this.show_time(now); this.frames_drawn++;
+  }
+
+  spans({ scene, rod, coils, moving }) {
+    const rod_rows = [], coil_rows = [], { rows } = this;
+    for (const [, form, colour, a, p, b, r, radius] of scene.spans) {
+      if (form !== "rod" && form !== "coils" && form !== "damper") continue;
+      const start = carried(rows, a, p), end = carried(rows, b, r), way = add(end, start, -1), long = size_of(way);
+      if (long < 0.4 * radius) continue;
+      const tint = rgb(colour);
+      if (form === "coils") coil_rows.push(...stretched(start, end, 1.15 * radius), ...tint, 65535, 0, 1);
+      else if (form === "rod") rod_rows.push(...stretched(start, end, radius), ...tint, 65535, 0, 1);
+      else {
+        rod_rows.push(...stretched(start, add(start, way, 0.6), 0.9 * radius), ...tint, 65535, 0, 1);
+        rod_rows.push(...stretched(add(start, way, 0.5), end, 0.4 * radius), ...tint, 65535, 0, 1);
+      }
+    }
+    this.renderer.fill(moving, [[rod, rod_rows], [coils, coil_rows]]);
+  }
+
+  arrow_rows(segment, index, scene) {
+    const { options } = this, rows = [], shown = segment.arrows.filter((a) => options[a.group] && (options.moments || !a.moment));
+    const largest = (moment) => Math.max(...shown.filter((a) => a.moment === moment).map((a) => a.largest), 0), most = { false: largest(false), true: largest(true) };
+    const reach = 0.45 * Math.max(scene.extent, 12 * scene.radius) * options.scale;
+    for (const arrow of shown) {
+      const at = 3 * index, v = [0, 1, 2].map((k) => (arrow.vectors[at + k] / 32767) * arrow.largest), size = size_of(v);
+      const long = (reach * size) / most[arrow.moment]; if (long < 0.5 * scene.radius) continue;
+      const start = carried(this.rows, arrow.body, arrow.point), d = scaled(v, 1 / size), tip = add(start, d, long), r = 0.42 * scene.radius, head = Math.min(3.2 * r, 0.6 * long);
+      let tint = rgb(GROUPS[arrow.group]); if (arrow.moment) tint = tint.map((x) => 0.55 + 0.45 * x);
+      rows.push(...stretched(start, add(tip, d, -head), r * 0.8), ...tint, 65535, 0, 1, ...stretched(add(tip, d, -head), tip, 2 * r), ...tint, 65535, 0, 0);
+      // A moment has two heads, as in textbooks.
+      if (arrow.moment) rows.push(...stretched(add(tip, d, -1.7 * head), add(tip, d, -0.7 * head), 2 * r), ...tint, 65535, 0, 0);
+    }
+    const words = []; if (most.false) words.push(`longest arrow ${shown_number(+most.false.toPrecision(3))} N`); if (most.true) words.push(`${shown_number(+most.true.toPrecision(3))} N m`);
+    const text = words.join(", "); if (this.key.textContent !== text) this.key.textContent = text; this.key.hidden = !text;
+    return rows;
+  }
+
+  draw_trails(segment, index) {
+    if (!this.traced.size || segment.t.length < 2) return;
+    if (!this.trails || this.trails.segment !== segment) {
+      const scene = this.data.scenes[segment.scene], rows = new Float32Array(12); this.trails = { segment, lines: [] };
+      [...this.traced].forEach((name, n) => {
+        const frame = scene.frames.find((f) => f[0] === name), body = frame ? frame[1] : scene.bodies.indexOf(name), point = frame ? [frame[2][3], frame[2][7], frame[2][11]] : [0, 0, 0];
+        if (body < 0) return;
+        const way = Array.from(segment.t, (_, k) => { rows_of(segment.poses, 7 * (k * segment.bodies + body), rows, 0); return carried(rows, 0, point); }), data = [];
+        for (let k = 0; k + 1 < way.length; k++) data.push(...way[k], 0, ...way[k + 1], 0, ...rgb(TRACES[n % TRACES.length]), 2, 0);
+        this.trails.lines.push(this.renderer.lines(data));
+      });
+    }
+    for (const lines of this.trails.lines) { const all = lines.instances; this.renderer.draw_lines(lines, 0.3); lines.instances = index; this.renderer.draw_lines(lines, 1); lines.instances = all; }
+  }
+
+  follow(scene) {
+    const body = scene.bodies.indexOf(this.options.follow); if (body < 1) return;
+    const p = carried(this.rows, body, [0, 0, 0]);
+    if (this.followed) this.eye.target = add(this.eye.target, add(p, this.followed, -1)); else this.eye.target = p;
+    this.followed = p;
+  }
+
+  // Names are put beside their points where no other name is.
+  place_names(scene, camera) {
+    const wanted = scene.labels.filter(([kind]) => (kind === "body" ? this.options.bodies : this.options.joints));
+    if (this.named !== wanted.map((l) => l[0] + l[1]).join("\n")) {
+      this.named = wanted.map((l) => l[0] + l[1]).join("\n"); this.names.replaceChildren();
+      this.tags = wanted.map(([kind, name]) => { const tag = element("span", kind, name); this.names.append(tag); return tag; });
+      this.sizes = (this.tags || []).map((tag) => [tag.offsetWidth, tag.offsetHeight]);
+    }
+    const w = this.stage.clientWidth, h = this.stage.clientHeight, taken = [];
+    // The bar of tools and the title stay free of names.
+    taken.push([0, 0, w, 44]);
+    wanted.forEach(([, , body, point], k) => {
+      const [x, y, depth] = this.eye.project(camera, carried(this.rows, body, point)), tag = this.tags[k], [a, b] = this.sizes[k];
+      const sx = ((x + 1) / 2) * w, sy = ((1 - y) / 2) * h, inside = depth > 0 && sx > 0 && sx < w && sy > 0 && sy < h;
+      const places = [[10, -b - 4], [-a - 10, -b - 4], [10, 4], [-a - 10, 4], [-a / 2, -b - 12], [-a / 2, 12], [18, -b / 2], [-a - 18, -b / 2]];
+      let best = null;
+      if (inside) for (const [dx, dy] of places) {
+        const box = [sx + dx, sy + dy, sx + dx + a, sy + dy + b];
+        if (box[0] < 2 || box[1] < 2 || box[2] > w - 2 || box[3] > h - 2) continue;
+        if (!taken.some((o) => box[0] < o[2] && o[0] < box[2] && box[1] < o[3] && o[1] < box[3])) { best = box; break; }
+      }
+      tag.style.visibility = best ? "visible" : "hidden";
+      if (best) { taken.push(best); tag.style.transform = `translate(${best[0].toFixed(1)}px, ${best[1].toFixed(1)}px)`; }
+    });
+  }
+
+  show_time(now) {
+    if (!this.slider) return;
+    // Painting the page costs a processor that also draws the scene more than the scene itself.
+    if (this.playing && this.renderer && this.renderer.is_software && now - (this.painted || 0) < 90) return;
+    this.painted = now; this.slider.value = this.time;
+    const digits = Math.max(2, Math.min(6, 3 - Math.floor(Math.log10(this.end - this.start)))), text = `${this.time.toFixed(digits)} s`;
+    if (this.clock.textContent !== text) this.clock.textContent = text;
+    const values = !this.playing || now - (this.told || 0) > 120; if (values) this.told = now;
+    for (const plot of this.plots) plot.show(this.time, values);
+  }
+
+  // What moves the eye.
+
+  pointers() {
+    const { canvas } = this, held = new Map(); let grip = null, apart = 0;
+    const place = (event) => { const box = canvas.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top, box.width, box.height]; };
+    canvas.addEventListener("pointerdown", (event) => {
+      canvas.setPointerCapture(event.pointerId); held.set(event.pointerId, place(event));
+      if (held.size === 1 && event.button === 0 && this.live && !event.shiftKey) { grip = this.grab(place(event)); if (grip) this.live.drag_start(grip); }
+      if (held.size === 2) { const [a, b] = [...held.values()]; apart = Math.hypot(a[0] - b[0], a[1] - b[1]); }
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (!held.has(event.pointerId)) { if (this.live && event.pointerType === "mouse") this.hover(place(event)); return; }
+      const was = held.get(event.pointerId), is = place(event), dx = is[0] - was[0], dy = is[1] - was[1]; held.set(event.pointerId, is);
+      if (grip) { this.live.drag(this.eye.at_distance((2 * is[0]) / is[2] - 1, 1 - (2 * is[1]) / is[3], grip.far)); return; }
+      this.touched = true;
+      if (held.size === 2) {
+        const [a, b] = [...held.values()], now = Math.hypot(a[0] - b[0], a[1] - b[1]);
+        if (apart && now) this.eye.distance *= apart / now; apart = now; this.eye.pan(dx / 2, dy / 2, is[3]);
+      } else if (event.buttons & 6 || event.shiftKey) this.eye.pan(dx, dy, is[3]);
+      else this.eye.turn(dx * 0.008, dy * 0.008);
+      this.redraw();
+    });
+    const release = (event) => { held.delete(event.pointerId); if (grip && !held.size) { this.live.drag_end(); grip = null; } };
+    canvas.addEventListener("pointerup", release); canvas.addEventListener("pointercancel", release);
+    canvas.addEventListener("contextmenu", (event) => event.preventDefault());
+    canvas.addEventListener("wheel", (event) => { event.preventDefault(); this.touched = true; this.eye.distance *= Math.exp(Math.max(-50, Math.min(50, event.deltaY)) * 0.004); this.redraw(); }, { passive: false });
+    canvas.addEventListener("dblclick", () => this.fit());
+  }
+
+  // The body under a place of the picture, the point of it there, and how far it is from the eye.
+  grab([x, y, w, h]) {
+    const kept = this.kept_scene(this.segment_at(this.data.segments, this.time).scene), { canvas } = this;
+    const found = this.renderer.pick(kept.batches, this.look, Math.floor((x / w) * canvas.width), Math.floor((1 - y / h) * canvas.height));
+    this.redraw();
+    if (!found || found.part >= kept.scene.parts.length) return null;
+    const [name, role, , body] = kept.scene.parts[found.part]; if (body === 0) return null;
+    const point = this.eye.point((2 * x) / w - 1, 1 - (2 * y) / h, found.depth);
+    return { body, name, role, point, far: this.eye.distance_of(point) };
+  }
+
+  hover(at) {
+    if (this.hovering) return; this.hovering = true;
+    requestAnimationFrame(() => { this.hovering = false; const found = this.grab(at); this.canvas.style.cursor = found ? "grab" : ""; const body = found ? found.body : 0; if (body !== this.chosen) { this.chosen = body; this.redraw(); } });
+  }
+
+  keys() {
+    this.root.addEventListener("keydown", (event) => {
+      if (event.target.matches("input, select, button") && event.key !== "Escape" && !(event.target === this.slider && event.key === " ")) return;
+      const act = { " ": () => this.toggle(), ArrowLeft: () => this.step(-1), ArrowRight: () => this.step(1), Home: () => this.set_time(this.start), End: () => this.set_time(this.end), l: () => this.loop_button && this.loop_button.click(), f: () => this.fit(), Escape: () => { this.root.querySelector(".options").hidden = true; } }[event.key];
+      if (act) { event.preventDefault(); act(); }
+    });
+  }
+
+  // The poses of bodies as they are drawn now, {name: [x, y, z, w, x, y, z]}.
+  poses() {
+    const { bodies } = this.data.scenes[this.segment_at(this.data.segments, this.time).scene];
+    return Object.fromEntries(bodies.map((name, k) => [name, Array.from(this.now.subarray(7 * k, 7 * k + 7))]));
+  }
+}

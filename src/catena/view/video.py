@@ -1,0 +1,227 @@
+"""A run as a film: .gif with Pillow, .mp4 with the encoder that imageio-ffmpeg brings along."""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from catena.errors import CatenaError, FormatError, StateError
+from catena.formats.complete import file_path, write_complete
+from catena.given import shown
+from catena.mechanism.validation import known
+from catena.simulation import Trajectory
+from catena.simulation.progress import Progress
+from catena.view import theme
+from catena.view.camera import camera as camera_from
+from catena.view.movie import SPEEDS, Motion, movie
+from catena.view.raster import Painter, Window, require_pillow
+from catena.view.scene import scene
+from catena.view.sites import joint_sites
+
+Floats = NDArray[np.float64]
+
+ENDINGS = (".mp4", ".gif")
+MOST = 20_000
+"""The greatest number of pictures of a film."""
+
+
+def save_video(
+    run: Motion,
+    path: str | os.PathLike[str],
+    *,
+    size: tuple[int, int] = (640, 480),
+    rate: float | None = None,
+    speed: float | None = None,
+    camera: tuple[float, float] | None = None,
+    traces: Iterable[str] = (),
+    clock: bool = True,
+    floor: bool | None = None,
+    motion: int = 0,
+    colours: int = 64,
+    progress: bool | None = None,
+) -> None:
+    """Write a run as a film of `size` pixels with `rate` pictures a second (30; 20 in a .gif).
+
+    `speed` is how many seconds of the run pass in one of the film, chosen from the length of the run unless given.
+    `camera` = (elevation, azimuth) in degrees looks from elsewhere, `traces` are frames or bodies whose ways are drawn,
+    `clock` writes the time into the corner, `floor` leaves the floor out or puts one in, `motion` is which of a batch.
+    A .gif has so many `colours`. Long films tell their progress. The file appears complete or not at all.
+    """
+    file = file_path(path)
+    ending = file.suffix.lower()
+    if ending not in ENDINGS:
+        raise FormatError(f"{file}: {ending!r} is no format for films: name a .mp4 or .gif file")
+    width, height = _size(size)
+    rate = _positive("rate", 20.0 if ending == ".gif" else 30.0) if rate is None else _positive("rate", rate)
+    writer = require_ffmpeg() if ending == ".mp4" else require_pillow()
+    short = movie(run, motion=motion, forces=False, plots=False)
+    speed = short.speed if speed is None else _positive("speed", speed)
+    duration = short.end - short.start
+    count = int(np.floor(duration / speed * rate)) + 1
+    if count > MOST:
+        raise StateError(
+            f"the film would have {count} pictures; raise speed or lower rate to stay below {MOST}."
+        )
+    times = np.minimum(short.start + speed / rate * np.arange(count), short.end)
+    pictures = _pictures(run, motion, times, (width, height), camera, list(traces), clock, floor)
+    counted = _counted(pictures, times - short.start, duration, progress)
+    content = (
+        _gif(counted, rate, colours, writer)
+        if ending == ".gif"
+        else _mp4(counted, (width, height), rate, writer)
+    )
+    write_complete(file, content)
+
+
+def require_ffmpeg() -> Any:
+    """Return the module imageio_ffmpeg, or raise an error that says how to install it."""
+    require_pillow()
+    try:
+        import imageio_ffmpeg  # type: ignore[import-untyped,unused-ignore]
+    except ImportError as error:
+        raise CatenaError(
+            'A .mp4 needs imageio-ffmpeg, which is not installed: pip install "catena[view]", or name a .gif file.'
+        ) from error
+    return imageio_ffmpeg
+
+
+def _pictures(
+    run: Motion, motion: int, times: Floats, size: tuple[int, int], camera: Any, traces: list[str], clock: bool,
+    floor: bool | None,
+) -> Iterator[Any]:  # fmt: skip
+    """The pictures at some times; a structure that changes has a painter for each."""
+    there = {name: None for part in run.segments for name in part.system.plan.body_pose}
+    for name in traces:
+        known("frame or body", name, there, repr(run.segments[0].system.mechanism.name))
+    owners = np.searchsorted([part.t[0] for part in run.segments[1:]], times, side="right")
+    reels = [
+        _Reel(part, motion, times[owners == k], camera, traces, floor)
+        for k, part in enumerate(run.segments)
+        if np.any(owners == k)
+    ]
+    window = window_around([(reel.painter, reel.some) for reel in reels], size)
+    level = min((reel.painter.level(reel.some) for reel in reels if reel.painter.has_floor), default=0.0)
+    for reel in reels:
+        for k, t in enumerate(reel.times):
+            image = reel.painter.paint(reel.poses[k], window, level, [way[: k + 1] for way in reel.ways])
+            if clock:
+                _write(image, f"{t:.{2 if times[-1] >= 1.0 else 4}f} s")
+            yield image
+
+
+class _Reel:
+    """The part of a film that has one structure: a painter, and poses (times, bodies, 4, 4)."""
+
+    def __init__(
+        self, run: Trajectory, motion: int, times: Floats, camera: Any, traces: list[str], floor: bool | None
+    ) -> None:
+        system = run.system
+        q = _states(run, times).reshape(-1, len(times), system.nq)[motion]
+        shape = scene(system, q[0])
+        looking = shape.camera
+        if camera is not None:
+            elevation, azimuth = camera
+            sites = joint_sites(system.mechanism, system.body_poses(q[0]), system.loops)
+            looking = camera_from(
+                system.mechanism.gravity, sites.values(), (float(elevation), float(azimuth))
+            )
+        found = system.body_poses(q)
+        self.times = times
+        self.painter = Painter(shape, looking, floor)
+        self.poses = np.stack([np.broadcast_to(found[name], (len(q), 4, 4)) for name in shape.bodies], axis=1)
+        self.some = list(self.poses[np.unique(np.linspace(0, len(q) - 1, 40).round().astype(int))])
+        self.ways = [found[name][:, :3, 3] for name in traces if name in found]
+
+
+def _states(run: Trajectory, times: Floats) -> Floats:
+    """q (..., times, nq): between samples, or at the nearest ones where these are too far apart."""
+    try:
+        return run.at(times)[0]
+    except CatenaError:
+        nearest = np.searchsorted(0.5 * (run.t[1:] + run.t[:-1]), times)
+        return run.q[..., nearest, :]
+
+
+def window_around(seen_by: Sequence[tuple[Painter, Sequence[Floats]]], size: tuple[int, int]) -> Window:
+    """The window that holds everything painters see at some poses (bodies, 4, 4), with a little room."""
+    boxes = np.array([painter.seen(poses) for painter, poses in seen_by])
+    low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
+    span = np.maximum(high - low, 1e-9)
+    return Window(size, 0.5 * (low + high), float(np.min(0.9 * np.array(size) / span)))
+
+
+def _write(image: Any, text: str) -> None:
+    from PIL import ImageDraw
+
+    ImageDraw.Draw(image).text((8, image.height - 18), text, fill=theme.FAINT_INK)
+
+
+def _counted(pictures: Iterator[Any], times: Floats, duration: float, wanted: bool | None) -> Iterator[Any]:
+    """The pictures, with a line on the terminal that says how far they are."""
+    line = Progress(max(duration, 1e-9), wanted)
+    try:
+        for t, image in zip(times, pictures, strict=True):
+            line.tick(float(t))
+            yield image
+    finally:
+        line.done()
+
+
+def _gif(pictures: Iterator[Any], rate: float, colours: int, PIL: Any) -> bytes:
+    """All pictures with one palette, that of the first and the middle one side by side."""
+    images = list(pictures)
+    both = PIL.Image.new("RGB", (2 * images[0].width, images[0].height))
+    both.paste(images[0], (0, 0))
+    both.paste(images[len(images) // 2], (images[0].width, 0))
+    palette = both.quantize(colours, dither=PIL.Image.Dither.NONE)
+    flat = [image.quantize(palette=palette, dither=PIL.Image.Dither.NONE) for image in images]
+    stream = io.BytesIO()
+    flat[0].save(
+        stream, format="GIF", save_all=True, append_images=flat[1:], loop=0, optimize=False,
+        duration=max(20, round(1000.0 / rate / 10.0) * 10),
+    )  # fmt: skip
+    return stream.getvalue()
+
+
+def _mp4(pictures: Iterator[Any], size: tuple[int, int], rate: float, ffmpeg: Any) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="catena_") as folder:
+        file = Path(folder) / "film.mp4"
+        writer = ffmpeg.write_frames(
+            str(file), size, fps=rate, codec="libx264", pix_fmt_in="rgb24", quality=7, macro_block_size=2,
+            ffmpeg_log_level="error",
+        )  # fmt: skip
+        writer.send(None)
+        try:
+            for image in pictures:
+                writer.send(image.tobytes())
+        finally:
+            writer.close()
+        return file.read_bytes()
+
+
+def _size(size: Any) -> tuple[int, int]:
+    try:
+        width, height = (int(x) for x in size)
+    except (TypeError, ValueError):
+        raise StateError(f"size is {shown(size)}; give two whole numbers of pixels.") from None
+    if not (16 <= width <= 4096 and 16 <= height <= 4096):
+        raise StateError(f"size is {shown(size)}; give numbers of pixels between 16 and 4096.")
+    # Encoders of films want even numbers.
+    return width + width % 2, height + height % 2
+
+
+def _positive(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if isinstance(value, bool) or not 0.0 < number < 1e6:
+        raise StateError(f"{name} is {shown(value)}; give a positive number, such as {SPEEDS[9]:g}.")
+    return number

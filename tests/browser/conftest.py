@@ -1,0 +1,57 @@
+"""Pages in a real browser without a screen. Where no browser or no Playwright is found, the tests are skipped by name.
+
+`CATENA_BROWSER` names another Chromium.
+"""
+
+import os
+import shutil
+
+import pytest
+
+FOUND = os.environ.get("CATENA_BROWSER") or next(
+    filter(
+        None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"))
+    ),
+    None,
+)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
+    if FOUND is None:
+        pytest.skip("no Chromium found: install one, or name it in CATENA_BROWSER")
+    with playwright.sync_playwright() as driver:
+        # The processor draws: what a machine without a graphics card has.
+        made = driver.chromium.launch(
+            executable_path=FOUND, args=["--no-sandbox", "--enable-unsafe-swiftshader"]
+        )
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """`open_page(url, size, dark)` gives a page whose errors fail the test, with what it asked the network for."""
+    pages = []
+
+    def opened(url, size=(1280, 720), dark=False):
+        page = browser.new_page(
+            viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light"
+        )
+        page.problems, page.asked = [], []
+        page.on("pageerror", lambda error: page.problems.append(str(error)))
+        page.on("console", lambda said: page.problems.append(said.text) if said.type == "error" else None)
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.goto(url)
+        page.wait_for_function(
+            "window.catena && Object.values(window.catena)[0].frames_drawn > 0", timeout=60_000
+        )
+        pages.append(page)
+        return page
+
+    yield opened
+    problems = [problem for page in pages for problem in page.problems]
+    for page in pages:
+        page.close()
+    assert problems == []

@@ -1,0 +1,49 @@
+"""`catena check`, `catena convert` and `catena schema`."""
+
+import json
+
+import pytest
+
+from catena import generators, load
+from tests.formats.test_checks import joint, link, urdf
+
+
+@pytest.fixture
+def robot(tmp_path):
+    (tmp_path / "r.urdf").write_text(urdf(link(xx=0.2002), joint()))
+    return tmp_path / "r.urdf"
+
+
+def test_check_tells_findings_and_the_exit_code_tells_errors(catena, robot, tmp_path):
+    done = catena("check", robot)
+    assert done.code == 0 and f"{robot}:3: warning: body 'a': the principal moments" in done.out
+    assert "0 errors, 1 warning, 0 notes" in done.out
+    (tmp_path / "bad.urdf").write_text("<robot")
+    done = catena("check", tmp_path / "bad.urdf")
+    assert done.code == 2 and "bad.urdf:1: error: this is not XML" in done.out
+    (finding,) = json.loads(catena("check", robot, "--json").out)
+    assert finding["severity"] == "warning" and finding["what"] == "inertia"
+
+
+def test_check_repairs_into_another_file(catena, robot, tmp_path):
+    before = robot.read_text()
+    done = catena("check", robot, "--fix")
+    assert done.code == 0 and f"1 repair, written to {tmp_path / 'r.fixed.urdf'}" in done.out
+    assert robot.read_text() == before
+    assert catena("check", tmp_path / "r.fixed.urdf").out.endswith("0 errors, 0 warnings, 0 notes\n")
+    catena("check", robot, "--fix", tmp_path / "mended.toml")
+    assert load(tmp_path / "mended.toml").bodies["a"].mass == 1.0
+
+
+def test_convert_writes_another_format_and_tells_what_it_found(catena, robot, tmp_path):
+    done = catena("convert", robot, tmp_path / "r.toml")
+    assert done.code == 0 and "2 bodies, 2 joints" in done.out and "triangle inequality" in done.err
+    generators.four_bar().save(tmp_path / "bars.toml")
+    assert catena("convert", tmp_path / "bars.toml", tmp_path / "bars.urdf").code == 0
+    assert len(load(tmp_path / "bars.urdf").system().loops) == 1
+    done = catena("convert", robot, tmp_path / "r.sdf")
+    assert done.code == 2 and "only read" in done.err
+
+
+def test_schema_is_printed(catena):
+    assert json.loads(catena("schema").out)["title"] == "Catena model"

@@ -1,0 +1,65 @@
+"""Motions of several structures, one behind the other, read by name on one time axis."""
+
+import numpy as np
+import pytest
+
+import catena as ct
+from catena.mechanism.generators import chain
+
+
+@pytest.fixture(scope="module")
+def motion():
+    """Two links swing; then the second joint is locked where it is, and both go on as one body with the velocity of the
+    first joint."""
+    loose = chain(2, axes="y")
+    first, second = loose.joints
+    before = ct.simulate(loose.system(), [0.5, 0.2], [0.0, 0.0], 0.3)
+    stiff = loose.lock(second, float(before.q[-1, 1]))
+    after = ct.simulate(stiff.system(), before.q[-1, :1], before.v[-1, :1], 0.2).shifted(0.3)
+    return ct.SegmentedTrajectory((before, after)), first, second
+
+
+def test_one_time_axis_with_the_change_twice(motion):
+    run, *_ = motion
+    assert run.t[0] == 0.0 and run.t[-1] == pytest.approx(0.5)
+    np.testing.assert_allclose(run.changes, [0.3])
+    assert np.sum(np.abs(run.t - 0.3) < 1e-12) == 2
+    assert len(run.segments) == 2 and run.segments[0].segments == (run.segments[0],)
+    assert run.steps == sum(part.steps for part in run.segments)
+
+
+def test_names_reach_across_segments(motion):
+    run, first, second = motion
+    before, after = run.segments
+    n = len(before.t)
+    np.testing.assert_array_equal(run[first], np.concatenate([before[first], after[first]]))
+    assert np.isfinite(run[second][:n]).all() and np.isnan(run[second][n:]).all()
+    assert run.velocity(second).shape == run.force(second).shape == (len(run.t), 1)
+    tip = list(before.system.mechanism.bodies)[-1]
+    np.testing.assert_allclose(run.position(tip)[n - 1], run.position(tip)[n], atol=1e-12)
+    assert run.pose(tip).shape == (len(run.t), 4, 4) and run.twist(tip).shape == (len(run.t), 6)
+    assert run.energy.shape == (len(run.t),) and run.momentum.shape == (len(run.t), 6)
+    np.testing.assert_allclose(run.energy[n:], run.energy[n], rtol=1e-8)
+
+
+def test_times_find_their_segment(motion):
+    run, *_ = motion
+    part, q, v = run.at(0.1)
+    assert part is run.segments[0] and q.shape == (2,)
+    part, q, v = run.at(0.3)
+    assert part is run.segments[1] and q.shape == v.shape == (1,)
+    np.testing.assert_allclose(q, part.q[0])
+    with pytest.raises(ct.StateError, match="outside the run"):
+        run.at(0.51)
+    with pytest.raises(ct.StateError, match="give one number of seconds"):
+        run.at("soon")
+
+
+def test_what_does_not_fit_is_refused(motion):
+    run, first, second = motion
+    with pytest.raises(ct.StateError, match="at least one"):
+        ct.SegmentedTrajectory(())
+    with pytest.raises(ct.StateError, match=r"ends at t = 0\.3 s and segment 1 begins at t = 0 s"):
+        ct.SegmentedTrajectory((run.segments[0], run.segments[1].shifted(0.0)))
+    with pytest.raises(ct.UnknownNameError, match="no joint is named 'knee'"):
+        run["knee"]

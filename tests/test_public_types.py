@@ -1,0 +1,51 @@
+"""The public edge has real types: a type checker knows what goes in and what comes out."""
+
+import inspect
+import re
+from collections.abc import Mapping
+from typing import Any, get_overloads
+
+import pytest
+
+import catena as ct
+
+# Any where it says something of its own, not inside the type of an array.
+OPEN = re.compile(r"(^|\| |str, )Any\b")
+EDGE = (ct.Mechanism, ct.System, ct.Trajectory, ct.SegmentedTrajectory, ct.Stepper)
+METHODS = [
+    (each, name, function)
+    for each in EDGE
+    for name, function in inspect.getmembers(each, callable)
+    if (not name.startswith("_") or name == "__init__") and function is not object.__init__
+]
+
+
+def any_of(function):
+    """Return the parameters, and "return", whose annotation leaves the type open or is missing."""
+    signature = inspect.signature(function)
+    named = {
+        parameter.name: parameter.annotation
+        for parameter in signature.parameters.values()
+        # What is passed on as *arguments or **options has its types elsewhere.
+        if parameter.name != "self"
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    }
+    return [
+        name
+        for name, annotation in {**named, "return": signature.return_annotation}.items()
+        if annotation in (inspect.Parameter.empty, Any, Mapping[str, Any]) or OPEN.search(str(annotation))
+    ]
+
+
+@pytest.mark.parametrize(
+    "function", [f for *_, f in METHODS], ids=[f"{each.__name__}.{name}" for each, name, _ in METHODS]
+)
+def test_a_method_of_the_public_edge_leaves_no_type_open(function):
+    assert any_of(function) == []
+
+
+def test_one_system_and_one_controller_give_one_trajectory_to_a_type_checker():
+    one, several = get_overloads(ct.simulate)
+    assert inspect.signature(one).return_annotation == "Trajectory"
+    assert inspect.signature(several).return_annotation == "Trajectory | list[Trajectory]"
+    assert any_of(ct.simulate) == []

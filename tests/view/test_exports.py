@@ -1,0 +1,115 @@
+"""Films and line drawings: what is in them, and what is said about bad arguments and missing packages."""
+
+import io
+import re
+import sys
+
+import numpy as np
+import pytest
+
+import catena as ct
+from catena.mechanism import generators
+from catena.view.raster import Painter
+from catena.view.scene import scene
+from catena.view.video import window_around
+
+
+@pytest.fixture(scope="module")
+def run():
+    s = generators.four_bar().system()
+    q = s.assemble({"A": 0.5})
+    return ct.simulate(s, q, s.velocity(q, {"A": 3.0}), 0.5, integrator="rk4", step=5e-3)
+
+
+def test_a_gif_has_the_pictures_of_its_length_and_they_differ(run, tmp_path):
+    from PIL import Image
+
+    run.save_video(tmp_path / "run.gif", size=(160, 120), rate=10, speed=0.5, traces=["coupler"])
+    with Image.open(tmp_path / "run.gif") as film:
+        assert film.size == (160, 120) and film.n_frames == 11
+        first = np.asarray(film.convert("RGB"), dtype=int)
+        film.seek(6)
+        assert np.abs(np.asarray(film.convert("RGB"), dtype=int) - first).max() > 60
+
+
+def test_a_film_is_written_by_the_encoder(run, tmp_path):
+    pytest.importorskip("imageio_ffmpeg")
+    run.save_video(tmp_path / "run.mp4", size=(161, 120), rate=10, speed=0.5)
+    assert (tmp_path / "run.mp4").read_bytes()[4:8] == b"ftyp"
+    assert [file.name for file in tmp_path.iterdir()] == ["run.mp4"]
+
+
+def test_the_painter_draws_bodies_where_the_camera_sees_them():
+    s = generators.four_bar().system()
+    q = s.assemble({"A": 0.5})
+    painter = Painter(scene(s, q))
+    poses = np.stack([s.body_poses(q)[name] for name in painter.scene.bodies])
+    window = window_around([(painter, poses[None])], (200, 200))
+    image = np.asarray(painter.paint(poses, window), dtype=int)
+    middle = painter.scene.body_anchors["rocker"]
+    x, y = window.pixels(((s.pose(q, "rocker") * middle.point) @ painter.axes.T)[:2]) / 2
+    assert np.abs(image[round(y), round(x)] - 255).max() > 40
+    assert np.all(image[2, 2] == 255)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"size": 3}, "size is 3"), ({"size": (1, 1)}, "between 16 and 4096"), ({"rate": 0}, "rate is 0"),
+        ({"speed": -1}, "speed is -1"), ({"speed": 1e-5}, "pictures; raise speed"), ({"motion": 3}, "motion is 3"),
+    ],
+)  # fmt: skip
+def test_bad_arguments_of_a_film_are_named(run, tmp_path, options, words):
+    with pytest.raises(ct.StateError, match=words):
+        run.save_video(tmp_path / "run.gif", **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_endings_and_names_are_checked(run, tmp_path):
+    with pytest.raises(ct.FormatError, match=r"'\.avi' is no format for films"):
+        run.save_video(tmp_path / "run.avi")
+    with pytest.raises(ct.UnknownNameError, match="nobody"):
+        run.save_video(tmp_path / "run.gif", traces=["nobody"])
+    with pytest.raises(ct.FormatError, match=r"'\.doc' is no format for drawings"):
+        run.system.save_drawing(tmp_path / "a.doc")
+    with pytest.raises(ct.StateError, match="labels is 'some'"):
+        run.system.save_drawing(tmp_path / "a.svg", labels="some")
+
+
+def test_missing_packages_are_named_with_the_command_that_installs_them(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    with pytest.raises(ct.CatenaError, match=r'pip install "catena\[view\]", or name a \.gif'):
+        run.save_video(tmp_path / "run.mp4")
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    with pytest.raises(ct.CatenaError, match=r'Films need Pillow.*pip install "catena\[view\]"'):
+        run.save_video(tmp_path / "run.gif")
+
+
+def test_a_long_film_tells_its_progress(run, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("catena.simulation.progress.SILENT_FOR", 0.0)
+    monkeypatch.setattr("catena.simulation.progress.EVERY", 0.0)
+    run.save_video(tmp_path / "run.gif", size=(64, 48), rate=10, progress=True)
+    assert re.search(r"100 %.*t = 0\.\d+ s", capsys.readouterr().err)
+
+
+def test_a_line_drawing_names_every_joint_and_draws_every_body(tmp_path):
+    s = generators.four_bar().system()
+    s.save_drawing(tmp_path / "bars.svg", labels="all")
+    text = (tmp_path / "bars.svg").read_text()
+    for name in ("A", "B", "C", "D", "crank", "coupler", "rocker"):
+        assert re.search(rf"<text[^>]*>{name}</text>", text)
+    for gid in ("body:crank", "joint:A", "ground:A", "ground:D"):
+        assert f'id="{gid}"' in text
+    s.save_drawing(tmp_path / "bars.pdf")
+    assert (tmp_path / "bars.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("name", ["stewart", "andrews", "humanoid", "hslm", "free_flyer"])
+def test_any_mechanism_has_a_line_drawing(name):
+    from catena.view.line_drawing import line_drawing
+
+    s = getattr(generators, name)().system()
+    figure = line_drawing(s, labels="all")
+    figure.savefig(io.BytesIO(), format="svg")
+    gids = {artist.get_gid() for artist in figure.axes[0].get_children()}
+    assert {f"body:{body}" for body in s.mechanism.bodies if body != "ground"} <= gids

@@ -1,0 +1,92 @@
+"""Runs the tests as other processors would: with other kernels of the linear algebra library and another number of
+lanes, so that one machine stands for many.
+
+Rounding differs from processor to processor: sums are taken in another order, products are fused or not. A decision
+about rank, consistency, reach or acceptance must not hang on that (docs/notation.md, Thresholds).
+
+Usage: python tools/processors.py few    one other processor, on the tests that came out differently before
+       python tools/processors.py all    all others that this machine can stand for, on all tests that take seconds
+Prints which ones were run; the exit code is 1 if a test failed with one of them.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+FEW = (
+    "tests/agreement/test_closed_formulations.py::test_flat_four_bars",
+    "tests/agreement/test_closed_formulations.py::test_four_bars_fall_as_a_pendulum_beside_the_flat_configuration",
+    "tests/agreement/test_closed_formulations.py::test_stretched_pair",
+    "tests/agreement/test_closed_formulations.py::test_dead_point_of_a_crank",
+    "tests/kinematics/test_assembly.py",
+    "tests/simulation/references/test_joint_path.py",
+    "tests/simulation/test_singular.py",
+    "tests/system/test_diagnose.py",
+    "tests/system/test_near_redundancy.py::test_the_verdict_is_the_same_everywhere",
+    "tests/system/test_near_redundancy.py::test_a_singular_configuration_is_not_mistaken",
+)
+ALL = ("tests",)
+# What a processor must have to run the kernels of this name.
+NEEDS = {"Nehalem": {"sse4_2"}, "Sandybridge": {"avx"}, "Haswell": {"avx2", "fma"}, "SkylakeX": {"avx512f"}}
+CHOICES = (("Nehalem", 2), ("Sandybridge", 4), ("Haswell", 8), ("SkylakeX", 4))
+
+
+@dataclass(frozen=True)
+class Processor:
+    """Kernels of the linear algebra library, empty for the machine's own, and a number of lanes."""
+
+    kernels: str
+    lanes: int
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment in which this machine stands for the processor."""
+        chosen = {"CATENA_LANES": str(self.lanes)}
+        return chosen | ({"OPENBLAS_CORETYPE": self.kernels} if self.kernels else {})
+
+    def __str__(self) -> str:
+        return " ".join(f"{name}={value}" for name, value in sorted(self.variables.items(), reverse=True))
+
+
+def others(features: Collection[str], own_lanes: int) -> list[Processor]:
+    """The processors that a machine with these features can stand for, besides itself."""
+    if not set(features) & set().union(*NEEDS.values()):
+        # Not an x86-64, or one that does not say: only lanes can be chosen.
+        return [Processor("", lanes) for lanes in (2, 4, 8) if lanes != own_lanes]
+    able = [name for name, needs in NEEDS.items() if needs <= set(features)]
+    return [Processor(*c) for c in CHOICES if c[0] in able and c != (able[-1], own_lanes)]
+
+
+def machine() -> tuple[set[str], int]:
+    """The features of this machine's processor, and the lanes it has by itself."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    features = next((set(x.partition(":")[2].split()) for x in lines if x.startswith("flags")), set())
+    return features, 8 if "avx512f" in features else 4 if "avx" in features else 2
+
+
+def main(arguments: list[str]) -> int:
+    """Run what is asked for and return the exit code."""
+    if arguments not in (["few"], ["all"]):
+        print(__doc__)
+        return 2
+    few = arguments == ["few"]
+    chosen = others(*machine())[: 1 if few else None]
+    tests = [*(FEW if few else ALL), "-m", "not slow"]
+    failed = []
+    for processor in chosen:
+        print(f"== as another processor: {processor}", flush=True)
+        command = [sys.executable, "-m", "pytest", "-q", "-n", "2", *tests]
+        if subprocess.run(command, env=os.environ | processor.variables).returncode:
+            failed.append(processor)
+    print(f"== as other processors were run: {'; '.join(map(str, chosen))}")
+    for processor in failed:
+        print(f"== tests failed with {processor}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
