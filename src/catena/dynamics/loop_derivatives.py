@@ -193,7 +193,7 @@ class Orthonormal:
         self._work = work
         tolerance, one = work.ground("bounds"), work.reserve(m)
         rows = constraints.J
-        supports: list[Any] = []
+        supports: list[set[int]] = []
         for r in range(m):
             support = sorted({k for c in constraints.touched[r] for k in work.above[c]})
             self._divide(factor, rows[r], support)

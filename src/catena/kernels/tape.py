@@ -436,9 +436,9 @@ def build_tape(
         if calls.kernel is not None:
             assert calls.sweep is not None
             block[:, 0] = calls.kernel
-            for k in np.flatnonzero(calls.sweep >= 0):
+            for row_index in np.flatnonzero(calls.sweep >= 0):
                 assert views is not None
-                block[k, 0] = views.steps[int(calls.sweep[k]), ADD]
+                block[row_index, 0] = views.steps[int(calls.sweep[row_index]), ADD]
             sizes = [len(numbers) for numbers in calls.numbers]
             block[:, 5] = (len(values) + np.cumsum([0, *sizes])[:-1]) * WORD
             told = np.array([x for numbers in calls.numbers for x in numbers], dtype=np.int64)
