@@ -164,3 +164,11 @@ def test_a_native_file_is_repaired_where_that_is_obvious(tmp_path):
     assert mended.repaired == "the moments were moved as little as possible"
     (far,) = found(text.replace("0.2002", "2.0"), tmp_path, "m.toml", fix=True)
     assert far.repaired == "" and far.severity is Severity.WARNING
+
+
+def test_a_parameter_that_nothing_uses_is_noted(tmp_path):
+    text = HEAD + "[parameters]\nlength = 1\nwidth = 2\nhalf = 'length / 2'\n"
+    text += "[ground]\nvisual = [{ shape = 'sphere', radius = 'half' }]\n"
+    (note,) = found(text, tmp_path, "m.toml")
+    assert (note.severity, note.what, note.who) == (Severity.NOTE, "unused", "parameter 'width'")
+    assert note.place.endswith("m.toml:5")

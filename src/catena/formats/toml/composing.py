@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from catena.formats.toml.quantities import evaluate
 from catena.formats.toml.schema import KEYS, PARTS
 from catena.formats.toml.tables import Table
 from catena.given import shown
@@ -166,7 +165,7 @@ def _copy(table: Table, word: str, words: Mapping[str, Any]) -> Table:
             n: float(x) for n, x in words.items() if isinstance(x, int | float) and not isinstance(x, bool)
         }
         try:
-            value = evaluate(name, {**table.document.parameters, **numbers})
+            value = table.document.evaluate(name, numbers)
         except ValueError as error:
             table.fail(f"{{{text}}} is not known: there are {', '.join(words)} ({error})", *keys)
         return _told(int(value) if value == int(value) and abs(value) < 1e15 else value)

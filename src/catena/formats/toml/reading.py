@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from catena.errors import FormatError
+from catena.formats.findings import Severity
 from catena.formats.source import Source
 from catena.formats.toml.bodies import add_body, add_ground
 from catena.formats.toml.composing import add_chain, add_included, repeated
@@ -98,6 +99,11 @@ def _add_parts(mechanism: Mechanism, top: Table) -> Mechanism:
             mechanism = ADD[word](mechanism, table)
     for table in initial:
         _set_initial(mechanism, table)
+    for name in top.document.parameters:
+        if name not in top.document.used:
+            line = top.document.lines.of(("parameters", name))
+            message = "nothing is computed from it"
+            top.document.source.note(Severity.NOTE, f"parameter {name!r}", message, line, "unused")
     return mechanism
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from re import search
+from re import findall, search
 from typing import Any, NoReturn
 
 from catena.errors import CatenaError, FormatError
@@ -29,11 +29,17 @@ TYPES = {
 
 @dataclass(frozen=True)
 class Document:
-    """A file being read: where it comes from, the lines of its values, and its parameters by name."""
+    """A file being read: where it comes from, the lines of its values, its parameters by name, and those in use."""
 
     source: Source
     lines: Lines
     parameters: dict[str, float] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
+
+    def evaluate(self, text: str, more: Mapping[str, float] | None = None) -> float:
+        """Return the number that a text stands for, and remember which parameters it names."""
+        self.used.update(name for name in findall(r"[A-Za-z_]\w*", text) if name in self.parameters)
+        return evaluate(text, {**self.parameters, **(more or {})})
 
 
 class Table:
@@ -196,7 +202,7 @@ class Table:
             return [self._numbers(entry, key, (*place, k)) for k, entry in enumerate(value)]
         if isinstance(value, str):
             try:
-                return evaluate(value, self.document.parameters)
+                return self.document.evaluate(value)
             except ValueError as error:
                 self.fail(
                     f'{key} is {_found(value)}: give numbers, or text such as "30 deg" ({error})', *place
