@@ -79,7 +79,12 @@ def main(arguments: list[str]) -> None:
         shade = 0.15 + 0.85 * k / len(fine)
         left.plot([cart, cart - np.sin(angle)], [0, -np.cos(angle)], color=BLUE, alpha=shade)
         left.plot([cart], [0], "s", color=INK, alpha=shade, markersize=5)
-    left.set(aspect="equal", xlabel="x [m]", ylabel="z [m]", title="from dark to light is from the end to the start")
+    left.set(
+        aspect="equal",
+        xlabel="x [m]",
+        ylabel="z [m]",
+        title="from dark to light is from the end to the start",
+    )
     right.plot(t, u, color=ORANGE)
     right.set(xlabel="t [s]", ylabel="force on the cart [N]")
     figure.savefig(folder / "swing_up.svg")

@@ -51,7 +51,9 @@ def main(arguments: list[str]) -> None:
             continue
         draw(axes, system, rest.q, "#b8c0c8")
         draw(axes, system, modes.positions(k, 0.15), ORANGE)
-        axes.set_title(f"{modes.hertz[k]:.2f} Hz, damping {100 * modes.damping_ratios[k]:.0f} %", color=INK, fontsize=9)
+        axes.set_title(
+            f"{modes.hertz[k]:.2f} Hz, damping {100 * modes.damping_ratios[k]:.0f} %", color=INK, fontsize=9
+        )
         axes.set(aspect="equal", xlim=(-2.6, 2.8), ylim=(-0.9, 2.0))
         axes.set_axis_off()
     figure.savefig(folder / "modes.svg")

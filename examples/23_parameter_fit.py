@@ -53,7 +53,9 @@ def main(arguments: list[str]) -> None:
     fit = least_squares(misfit, GUESS, jac=slope)
     for name, found, true in zip(NAMES, fit.x, TRUE):
         print(f"{name}: {found:.4f} from a guess of {GUESS[NAMES.index(name)]:.2f}, true {true:.4f}")
-    print(f"in {fit.nfev} runs; what is left is {np.sqrt(np.mean(fit.fun**2)) * 1e3:.2f} mrad, the noise {NOISE * 1e3:.2f}")
+    print(
+        f"in {fit.nfev} runs; what is left is {np.sqrt(np.mean(fit.fun**2)) * 1e3:.2f} mrad, the noise {NOISE * 1e3:.2f}"
+    )
 
     # Where accelerations and forces are known, inertias are a linear fit.
     s = arm(*TRUE).system()
@@ -61,7 +63,9 @@ def main(arguments: list[str]) -> None:
     Y = s.regressor(*states)
     tau = s.inverse_dynamics(*states) - states[1] * s.plan.damping
     known = np.linalg.lstsq(Y.reshape(-1, Y.shape[-1]), tau.ravel(), rcond=1e-10)[0]
-    print(f"of 20 inertial numbers, {np.linalg.matrix_rank(Y.reshape(-1, Y.shape[-1]))} combinations show in the forces;")
+    print(
+        f"of 20 inertial numbers, {np.linalg.matrix_rank(Y.reshape(-1, Y.shape[-1]))} combinations show in the forces;"
+    )
     print(f"with them the forces of other motions are off by {predicted(s, known, random):.0e} N m")
 
     for package in ("jax", "torch"):
@@ -103,7 +107,9 @@ def through(package: str, s: ct.System) -> str:
         given = torch.tensor(tau, requires_grad=True)
         (dynamics(s)(torch.tensor(q), torch.tensor(v), given) ** 2).sum().backward()
         gradient = given.grad.numpy()
-    own = np.einsum("si,sij->sj", 2 * s.forward_dynamics(q, v, tau), s.forward_dynamics_derivatives(q, v, tau)[2])
+    own = np.einsum(
+        "si,sij->sj", 2 * s.forward_dynamics(q, v, tau), s.forward_dynamics_derivatives(q, v, tau)[2]
+    )
     return f"gradients through {package} are off Catena's own by {np.max(np.abs(gradient - own)):.0e}"
 
 
