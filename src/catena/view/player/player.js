@@ -205,7 +205,9 @@ class Player {
   kept_scene(index) {
     if (this.kept.has(index)) return this.kept.get(index);
     const scene = this.data.scenes[index], gl = this.renderer, many = scene.bodies.length;
-    const around = gl.is_software ? (many > 300 ? 6 : many > 30 ? 8 : many > 16 ? 10 : 18) : many > 400 ? 8 : many > 120 ? 12 : 24;
+    const copies = (form) => decode(scene.forms[form].part, Uint16Array).length, cost = (n) => 4 * n * copies("cylinder") + n * n * copies("ball");
+    // The processor draws some thousand triangles in time for the next frame, a card any number that occurs here.
+    const around = [24, 18, 14, 12, 10, 8].find((n) => cost(n) < (gl.is_software ? 3000 : 400000)) || 6;
     const surfaces = { cylinder: unit_cylinder(around), ball: unit_ball(around), box: unit_box() }, smooth = [], facets = [];
     const rows_for = (source) => {
       const parts = decode(source.part, Uint16Array), maps = decode(source.map, Float32Array), taper = source.taper ? decode(source.taper, Float32Array) : null, rows = [];
