@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> None:
     save(energies(one, lost, balance.rest), folder / "energy.png")
     save(chaos(run.t, apart), folder / "chaos.png")
     save(paths(run), folder / "paths.png")
-    one.save_video(folder / "motion.gif", speed=2.0, traces=["lower"], **FILM)
+    one.save_video(folder / "motion.gif", speed=2.0, traces=["tip"], **FILM)
     print(f"    {folder / 'motion.gif'}")
 
 

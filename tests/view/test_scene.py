@@ -316,3 +316,14 @@ def test_a_scene_carried_elsewhere_is_the_picture_taken_there():
         if name != "ground":
             a, b = (corners(part(x, name, "body")).mean(axis=0) for x in (drawn, picture_at(s, q)))
             np.testing.assert_allclose(a, b, atol=0.02)
+
+
+def test_links_of_a_plane_mechanism_are_no_square_plates():
+    """Andrews' mechanism gives one moment of inertia for each body: the boxes with it would hide its joints."""
+    m = generators.andrews()
+    s = m.system()
+    shown = picture_at(s, s.assemble(m.initial.q))
+    for name in ("K4", "K5", "K6", "K7"):
+        points = corners(part(shown, name, "body"))[:, :2]
+        spread = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
+        assert spread[1] < 0.6 * spread[0]

@@ -67,7 +67,7 @@ def body_outline(
         return [tapered_bar(ends[0], ends[1], 1.1 * r, 0.85 * r)]
     if body.mass > 0.0 and (len(ends) < 2 or _distance_to_bars(np.array(ends), centre) > 1.5 * r):
         ends = distinct([*ends, centre], 0.8 * r)
-    block = _likely_box(body, pose, centre, ends, r, extent)
+    block = _likely_box(body, pose, centre, ends, r, extent, len(holding))
     if len(block):
         solids = [rounded_hull(block, 0.7 * r)]
         for end in ends:
@@ -87,7 +87,7 @@ def body_outline(
 
 
 def _likely_box(
-    body: Body, pose: Floats, centre: Floats, ends: Sequence[Floats], r: float, extent: float
+    body: Body, pose: Floats, centre: Floats, ends: Sequence[Floats], r: float, extent: float, joints: int
 ) -> Floats:
     """The corners (8, 3) of the uniform box with the mass and inertia of a body, drawn in by the rounding.
 
@@ -104,6 +104,11 @@ def _likely_box(
     # A body that carries nothing away from its mass centre has only the whole mechanism to be compared with.
     largest = 3.0 * span if span > 0.0 else 1.5 * extent
     if np.linalg.norm(size) > largest or not np.any(size > r):
+        return none
+    thin, middle, long = np.sort(size)
+    # Where only the moment across the plane was given, as for plane mechanisms, the box is a square plate that says
+    # nothing of the shape; between joints their hull says more.
+    if joints > 1 and thin < 0.25 * long and middle > 0.8 * long:
         return none
     inside = 0.5 * size - np.abs((np.array(ends).reshape(-1, 3) - centre) @ (pose[:3, :3] @ axes))
     # The mass centre itself may be one of the points, and is always inside.

@@ -84,6 +84,10 @@ class Painter:
         low, high = np.full(2, np.inf), np.full(2, -np.inf)
         for each in poses:
             points = (_carried(each, bodies, corners) @ self.axes[:2].T).reshape(-1, 2)
+            named = dict(zip(self.scene.bodies, each, strict=True))
+            forces = [span for span in self.scene.spans if span.form in ("coils", "damper", "cable")]
+            ends = np.array([end for span in forces for end in span.ends(named)]).reshape(-1, 3)
+            points = np.concatenate([points, ends @ self.axes[:2].T])
             low, high = np.minimum(low, points.min(axis=0)), np.maximum(high, points.max(axis=0))
         return np.array([low, high])
 

@@ -239,7 +239,7 @@ def _without_hidden_ends(solid: Solid, sites: Iterable[Site], sizes: Mapping[str
         return solid
     ends = ((solid.p, solid.radius), (solid.p + solid.length * solid.R[:, 2], solid.end_radius))
     covers = [
-        (site.point, 1.4 * sizes[site.joint.name])
+        (site.point, 1.2 * sizes[site.joint.name])
         for site in sites
         if isinstance(site.joint.kind, Revolute | Spherical) and not site.joint.locked
     ]

@@ -118,6 +118,9 @@ def _handler(server: Server, page: Callable[[], str], answer: Answer | None) -> 
         protocol_version = "HTTP/1.1"
         server_version, sys_version = "catena", ""
         timeout = PATIENCE
+        # Head and content of an answer go out together and at once; otherwise each waits for the other's receipt.
+        wbufsize = -1
+        disable_nagle_algorithm = True
 
         def do_GET(self) -> None:
             if not self._is_allowed():
@@ -167,6 +170,7 @@ def _handler(server: Server, page: Callable[[], str], answer: Answer | None) -> 
                 self.send_header("Connection", "close")
             self.end_headers()
             self.wfile.write(content)
+            self.wfile.flush()
 
         def log_message(self, format: str, *args: Any) -> None:
             """Requests are not worth a line on the terminal."""

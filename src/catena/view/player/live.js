@@ -27,7 +27,7 @@ class Live {
   // At most one question is on its way; of those that come meanwhile the last is asked next.
   async ask(question) {
     if (this.busy) { this.waiting = question; return; }
-    this.busy = true;
+    this.busy = true; this.player.hurry();
     try {
       for (let next = question; next; ) {
         this.waiting = null;
@@ -43,7 +43,7 @@ class Live {
   take(found) {
     this.q = found.q; this.values = found.values; this.marks = found.marks; this.updates++;
     const segment = this.player.data.segments[0]; segment.poses = Float32Array.from(found.poses); segment.motions = 1; segment.t = new Float64Array([0]);
-    this.player.say(found.note || ""); this.show(); this.player.redraw();
+    this.player.say(found.note || ""); this.show(); this.player.hurry();
   }
 
   show() {

@@ -181,13 +181,21 @@ class Player {
     if (!this.quality) this.quality = 1;
     // Without smoothing by the card, a picture at rest is drawn larger and shrunk.
     const smooth = this.renderer && this.renderer.is_software && !this.playing && !this.busy ? 2 : 1;
-    const ratio = (window.devicePixelRatio || 1) * this.quality * smooth;
+    const ratio = (window.devicePixelRatio || 1) * smooth * (this.busy && this.renderer.is_software ? 0.6 : this.quality);
     const w = Math.max(1, Math.round(this.stage.clientWidth * ratio)), h = Math.max(1, Math.round(this.stage.clientHeight * ratio));
     if (this.canvas.width !== w || this.canvas.height !== h) { this.canvas.width = w; this.canvas.height = h; }
     if (this.eye) this.eye.aspect = w / h;
     const wide = this.root.clientWidth, tall = this.root.clientHeight;
     if (this.was !== `${wide} ${tall}`) { this.was = `${wide} ${tall}`; this.plots.forEach((plot) => plot.draw()); if (this.eye && !this.touched) this.fit(); }
     this.redraw();
+  }
+
+  // While somebody drags, the scene is to follow at once; it is drawn finely again as soon as it rests.
+  hurry() {
+    if (!this.renderer || !this.renderer.is_software) { this.redraw(); return; }
+    const rest = () => { if (this.live && (this.live.busy || this.live.grip)) { this.resting = setTimeout(rest, 400); return; } this.busy = false; this.resize(); };
+    clearTimeout(this.resting); this.resting = setTimeout(rest, 400);
+    if (!this.busy) { this.busy = true; this.resize(); } else this.redraw();
   }
 
   fit() { this.touched = false; this.eye.fit(...this.data.bounds); this.followed = null; this.redraw(); }
@@ -197,7 +205,9 @@ class Player {
   kept_scene(index) {
     if (this.kept.has(index)) return this.kept.get(index);
     const scene = this.data.scenes[index], gl = this.renderer, many = scene.bodies.length;
-    const around = gl.is_software ? (many > 300 ? 6 : many > 30 ? 8 : many > 16 ? 10 : 18) : many > 400 ? 8 : many > 120 ? 12 : 24;
+    const copies = (form) => decode(scene.forms[form].part, Uint16Array).length, cost = (n) => 4 * n * copies("cylinder") + n * n * copies("ball");
+    // The processor draws some thousand triangles in time for the next frame, a card any number that occurs here.
+    const around = [24, 18, 14, 12, 10, 8].find((n) => cost(n) < (gl.is_software ? 3000 : 400000)) || 6;
     const surfaces = { cylinder: unit_cylinder(around), ball: unit_ball(around), box: unit_box() }, smooth = [], facets = [];
     const rows_for = (source) => {
       const parts = decode(source.part, Uint16Array), maps = decode(source.map, Float32Array), taper = source.taper ? decode(source.taper, Float32Array) : null, rows = [];
@@ -395,12 +405,12 @@ class Player {
         if (apart && now) this.eye.distance *= apart / now; apart = now; this.eye.pan(dx / 2, dy / 2, is[3]);
       } else if (event.buttons & 6 || event.shiftKey) this.eye.pan(dx, dy, is[3]);
       else this.eye.turn(dx * 0.008, dy * 0.008);
-      this.redraw();
+      this.hurry();
     });
     const release = (event) => { held.delete(event.pointerId); if (grip && !held.size) { this.live.drag_end(); grip = null; } };
     canvas.addEventListener("pointerup", release); canvas.addEventListener("pointercancel", release);
     canvas.addEventListener("contextmenu", (event) => event.preventDefault());
-    canvas.addEventListener("wheel", (event) => { event.preventDefault(); this.touched = true; this.eye.distance *= Math.exp(Math.max(-50, Math.min(50, event.deltaY)) * 0.004); this.redraw(); }, { passive: false });
+    canvas.addEventListener("wheel", (event) => { event.preventDefault(); this.touched = true; this.eye.distance *= Math.exp(Math.max(-50, Math.min(50, event.deltaY)) * 0.004); this.hurry(); }, { passive: false });
     canvas.addEventListener("dblclick", () => this.fit());
   }
 
