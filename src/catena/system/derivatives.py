@@ -98,7 +98,7 @@ def has_lanes(plan: Plan) -> bool:
         and plan.nv * plan.total_constraints <= LARGEST
         and all(
             not loop.rubs
-            and loop.constraints
+            and loop.constraints == 6 - loop.kind.nv > 0
             and loop.parent_node != loop.child_node
             and loop.kind.resists_alike
             for loop in plan.loop_joints
