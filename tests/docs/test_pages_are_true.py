@@ -62,7 +62,8 @@ def test_corrections_that_docstrings_refer_to_are_in_the_notation():
 
 
 def test_settings_from_the_environment_are_documented():
-    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    files = [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("conftest.py")]
+    source = "".join(path.read_text(encoding="utf-8") for path in files)
     documented = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     names = set(re.findall(r"\bCATENA_[A-Z]+\b", source))
     assert names == set(re.findall(r"`(CATENA_[A-Z]+)`", documented))
