@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,10 @@ from catena.errors import StateError, UnknownNameError
 from catena.given import real_array, shown
 from catena.hooks import hook
 from catena.simulation.audit import Audit
-from catena.simulation.trajectory import Found, Trajectory
+from catena.simulation.trajectory import Found, PathLike, Trajectory
+
+if TYPE_CHECKING:
+    from catena.view.live.view import View
 
 # Segments follow each other where their times differ by no more than this part of the whole time.
 GAP = 1e-9
@@ -159,15 +162,15 @@ class SegmentedTrajectory:
         """Check each segment; see `Trajectory.audit`."""
         return tuple(run.audit() for run in self.segments)
 
-    def view(self, **options: Any) -> Any:
+    def view(self, **options: Any) -> View:
         """Play the motion in a browser or a notebook; see `Trajectory.view`."""
         return hook("view")(self, **options)
 
-    def save_html(self, path: Any, **options: Any) -> None:
+    def save_html(self, path: PathLike, **options: Any) -> None:
         """Write one self-contained page that plays the motion; see `Trajectory.save_html`."""
         hook("save_html")(self, path, **options)
 
-    def save_video(self, path: Any, **options: Any) -> None:
+    def save_video(self, path: PathLike, **options: Any) -> None:
         """Write the motion as a film; see `Trajectory.save_video`."""
         hook("save_video")(self, path, **options)
 
