@@ -155,3 +155,20 @@ def test_kinds_are_classes_or_their_names():
     for wrong in (3, [3], ["os"], [str], ["os:system('x')"], None):
         with pytest.raises(ct.FormatError, match="kinds hold"):
             Kinds(wrong)
+
+
+@pytest.mark.parametrize(
+    "name", ["a" * 400 + ".stl", "package://" + "a" * 400 + "/b.stl", "a/" * 3000 + "b.stl"]
+)
+def test_names_that_are_too_long_for_the_disk_are_files_that_are_not_there(name, tmp_path):
+    (tmp_path / "m.toml").write_text(
+        f'[mechanism]\nname = "m"\n[ground]\nvisual = [{{ shape = "mesh", path = "{name}" }}]\n'
+    )
+    with pytest.warns(ct.CatenaWarning, match="is not there"):
+        ct.load(tmp_path / "m.toml")
+    (tmp_path / "n.toml").write_text(f'[mechanism]\nname = "m"\n[[include]]\nfile = "{name}"\n')
+    with pytest.raises(ct.FormatError):
+        ct.load(tmp_path / "n.toml")
+    (tmp_path / "m.xml").write_text(f'<mujoco><include file="{name}"/></mujoco>')
+    with pytest.raises(ct.FormatError, match="is not there"):
+        ct.load(tmp_path / "m.xml")

@@ -6,6 +6,7 @@ The checks look at a description only. Whether loops close is found by trying, w
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -204,7 +205,7 @@ def _meshes(mechanism: Mechanism, source: Source) -> Iterator[Finding]:
                 continue
             seen.add((shape.path, shape.scale))
             place, who = source.place("body", body.name), f"body {body.name!r}"
-            if shape.file is None or not shape.file.is_file():
+            if shape.file is None or not os.path.isfile(shape.file):
                 message = f"the mesh {shape.path!r} is not there"
                 yield Finding(Severity.WARNING, place, who, message, "mesh")
             if np.prod(shape.scale) < 0.0:

@@ -192,7 +192,7 @@ def save(mechanism: Mechanism, path: PathLike) -> None:
         )
     texts = write(mechanism, file)
     beside = file.with_suffix(LOOPS)
-    if file.suffix.lower() != ".toml" and LOOPS not in texts and beside.is_file():
+    if file.suffix.lower() != ".toml" and LOOPS not in texts and os.path.isfile(beside):
         raise FormatError(
             f"{file}: beside it lies {beside.name!r}, which would be read with it and belongs to another mechanism: "
             "remove it, or choose another name"
@@ -231,7 +231,7 @@ def _loops_file(file: Path, given: PathLike | None) -> Path | None:
     if given is not None:
         return file_path(given)
     beside = file.with_suffix(LOOPS)
-    return beside if file.suffix.lower() != ".toml" and beside.is_file() else None
+    return beside if file.suffix.lower() != ".toml" and os.path.isfile(beside) else None
 
 
 def _format(file: Path) -> Format:

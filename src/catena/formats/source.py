@@ -94,7 +94,7 @@ class Source:
         allowed = [path for path in starts if _is_below(path, roots)]
         if starts and not allowed:
             raise refused
-        return next((path for path in allowed if path.exists()), allowed[0] if allowed else None)
+        return next((path for path in allowed if os.path.exists(path)), allowed[0] if allowed else None)
 
     def _in_package(self, rest: str, refused: FormatError) -> Path | None:
         """The file of package://name/rest: below a search folder, or in the package that the text lies in."""
@@ -111,7 +111,7 @@ class Source:
         allowed = [path for path in candidates if _is_below(path, self._roots)]
         if candidates and not allowed:
             raise refused
-        return next((path for path in allowed if path.exists()), None)
+        return next((path for path in allowed if os.path.exists(path)), None)
 
     def _starts(self) -> list[Path]:
         return [*([self.folder] if self.folder is not None else []), *self.search]
@@ -122,7 +122,9 @@ class Source:
         if self.folder is None:
             return []
         return [
-            up for up in (self.folder, *self.folder.parents) if any((up / mark).is_file() for mark in MARKS)
+            up
+            for up in (self.folder, *self.folder.parents)
+            if any(os.path.isfile(up / mark) for mark in MARKS)
         ]
 
     @cached_property

@@ -6,6 +6,8 @@ the text may reach, and handed over; textures, skins and height fields are never
 
 from __future__ import annotations
 
+import os
+
 from catena.errors import FormatError
 from catena.formats.complete import reason
 from catena.formats.findings import Severity
@@ -61,7 +63,7 @@ class Prepared:
                 child.fail("files include each other more than 20 deep")
             written = child.needed("file")
             found = self._source.find(written, child.where, "include")
-            if found is None or not found.is_file():
+            if found is None or not os.path.isfile(found):
                 child.fail(f"the file {written!r} is not there")
             inner = parse(_text(found.read_bytes(), str(found)), str(found))
             self._include(inner, depth + 1)
@@ -105,7 +107,7 @@ class Prepared:
         stem = written.replace("\\", "/").rpartition("/")[2]
         mesh.attributes.setdefault("name", stem.rpartition(".")[0] or stem)
         name = mesh.get("name")
-        if found is None or not found.is_file():
+        if found is None or not os.path.isfile(found):
             self._missing.add(name)
             self._source.note(
                 Severity.WARNING, f"mesh {name!r}", f"the file {path!r} is not there", mesh.line, "mesh"
