@@ -19,11 +19,11 @@ from catena.mechanism.generators import arm7, four_bar, humanoid, stewart
 BATCHES = {"arm7": 1024, "humanoid": 256, "stewart": 512, "four_bar": 1024}
 
 NOT_SHOWN = (
-    "the cost of new arrays for the results, which are written to those of an earlier call (`out`), as Pinocchio writes "
-    "to its own; the translation of coordinates, done before. Pinocchio has no batched form of either and is called from "
-    "Python for every state, its matrices staying where they are. Catena's time has forward dynamics in it, and so does "
-    "computeABADerivatives; computeConstraintDynamicsDerivatives takes what constraintDynamics has left, so that is told "
-    "with it and without it."
+    "the cost of new arrays for the results, which are written to those of an earlier call (`out`), as Pinocchio "
+    "writes to its own; the translation of coordinates, done before. Pinocchio has no batched form of either and "
+    "is called from Python for every state, its matrices staying where they are. Catena's time has forward "
+    "dynamics in it, and so does computeABADerivatives; computeConstraintDynamicsDerivatives takes what "
+    "constraintDynamics has left, so that is told with it and without it."
 )
 
 

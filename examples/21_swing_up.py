@@ -1,4 +1,5 @@
-"""A pole that a cart swings up, by direct collocation: Catena's forward dynamics as a CasADi function, IPOPT for the rest.
+"""A pole that a cart swings up, by direct collocation: Catena's forward dynamics as a CasADi function, IPOPT for
+the rest.
 
 Usage: python examples/21_swing_up.py [folder for the pictures; default: out/21_swing_up]
 """
@@ -79,16 +80,11 @@ def main(arguments: list[str]) -> None:
         shade = 0.15 + 0.85 * k / len(fine)
         left.plot([cart, cart - np.sin(angle)], [0, -np.cos(angle)], color=BLUE, alpha=shade)
         left.plot([cart], [0], "s", color=INK, alpha=shade, markersize=5)
-    left.set(
-        aspect="equal",
-        xlabel="x [m]",
-        ylabel="z [m]",
-        title="from dark to light is from the end to the start",
-    )
+    left.set(aspect="equal", xlabel="x [m]", ylabel="z [m]", title="later is darker")
     right.plot(t, u, color=ORANGE)
     right.set(xlabel="t [s]", ylabel="force on the cart [N]")
-    figure.savefig(folder / "swing_up.svg")
-    print(f"wrote {folder / 'swing_up.svg'}")
+    figure.savefig(folder / "swing_up.png", dpi=120)
+    print(f"wrote {folder / 'swing_up.png'}")
 
 
 if __name__ == "__main__":

@@ -56,8 +56,8 @@ def main(arguments: list[str]) -> None:
         )
         axes.set(aspect="equal", xlim=(-2.6, 2.8), ylim=(-0.9, 2.0))
         axes.set_axis_off()
-    figure.savefig(folder / "modes.svg")
-    print(f"wrote {folder / 'modes.svg'}")
+    figure.savefig(folder / "modes.png", dpi=120)
+    print(f"wrote {folder / 'modes.png'}")
 
 
 def draw(axes: object, system: ct.System, q: np.ndarray, colour: str) -> None:

@@ -54,7 +54,8 @@ def main(arguments: list[str]) -> None:
     for name, found, true in zip(NAMES, fit.x, TRUE):
         print(f"{name}: {found:.4f} from a guess of {GUESS[NAMES.index(name)]:.2f}, true {true:.4f}")
     print(
-        f"in {fit.nfev} runs; what is left is {np.sqrt(np.mean(fit.fun**2)) * 1e3:.2f} mrad, the noise {NOISE * 1e3:.2f}"
+        f"in {fit.nfev} runs; what is left is {np.sqrt(np.mean(fit.fun**2)) * 1e3:.2f} mrad, "
+        f"the noise {NOISE * 1e3:.2f}"
     )
 
     # Where accelerations and forces are known, inertias are a linear fit.
@@ -78,8 +79,8 @@ def main(arguments: list[str]) -> None:
         axes.plot(truth.t, motion(GUESS).q[:, k], "--", color=ORANGE, linewidth=1)
         axes.plot(truth.t, motion(fit.x).q[:, k], color=BLUE, label=joint)
     axes.set(xlabel="t [s]", ylabel="angle [rad]", title="recorded (dots), guessed (dashed), fitted")
-    figure.savefig(folder / "fit.svg")
-    print(f"wrote {folder / 'fit.svg'}")
+    figure.savefig(folder / "fit.png", dpi=120)
+    print(f"wrote {folder / 'fit.png'}")
 
 
 def predicted(s: ct.System, numbers: np.ndarray, random: np.random.Generator) -> float:

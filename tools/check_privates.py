@@ -18,7 +18,8 @@ from pathlib import Path
 
 PACKAGE = Path("src", "catena")
 USERS = ("tests", "benchmarks", "examples")
-# Private names of other packages that Catena happens to have as well: of MuJoCo's objects, SymPy's time, and what IPython
+# Private names of other packages that Catena happens to have as well: of MuJoCo's objects, SymPy's time, and what
+# IPython
 # asks of objects that show themselves.
 FOREIGN = {"_address", "_t", "_repr_html_"}
 BY_TEXT = ("getattr", "setattr", "hasattr", "delattr")

@@ -60,6 +60,10 @@ def test_bash_completes_commands_models_files_and_names(catena, tmp_path):
         "completion",
         "count",
         "critical-path",
+        "view",
+        "check",
+        "convert",
+        "schema",
     }
     assert completed(script, "catena", "info", "four_") == {"four_bar", "four_link_chain"}
     assert {"robot.toml", "arm.py", "models", "stewart"} <= completed(script, "catena", "run", "")

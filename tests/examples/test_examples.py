@@ -130,8 +130,38 @@ def check_equations(report: str, pictures: set[str]) -> None:
     assert 5 <= revolute <= 8 and 4 <= spherical <= 6
 
 
+def check_swing_up(report: str, pictures: set[str]) -> None:
+    """The simulation ends where the collocation says, within the error of its intervals, and nothing exceeds the
+    bound."""
+    assert pictures == {"swing_up"}
+    assert numbers(report, "forces up to")[0] <= 20.0
+    assert numbers(report, "simulated with these forces, the pole ends")[0] < 5e-3
+
+
+def check_car_modes(report: str, pictures: set[str]) -> None:
+    """Three modes of the body near 1.5 Hz, four of the wheels near 11 Hz, all of them damped."""
+    assert pictures == {"modes"}
+    assert "is stable" in report
+    rows = [line.split() for line in report.splitlines() if re.match(r" +\d  ", line)]
+    hertz, damping = (np.array([float(row[k]) for row in rows]) for k in (1, 2))
+    assert np.all((hertz[:3] > 1.0) & (hertz[:3] < 2.0)) and np.all((hertz[3:] > 10.0) & (hertz[3:] < 13.0))
+    assert len(hertz) == 7 and np.all(damping > 0.2)
+
+
+def check_parameter_fit(report: str, pictures: set[str]) -> None:
+    """The fit finds the true numbers within the noise, and the regressor those combinations that forces show."""
+    assert pictures == {"fit"}
+    for name, size in (("load.mass", 0.02), ("elbow.damping", 0.02)):
+        found, _, true = numbers(report, f"{name}:")
+        assert abs(found - true) < size
+    assert numbers(report, "with them the forces of other motions are off by")[0] < 1e-9
+
+
 CHECKS = {
     "20_equations": check_equations,
+    "21_swing_up": check_swing_up,
+    "22_car_modes": check_car_modes,
+    "23_parameter_fit": check_parameter_fit,
     "00_first_look": check_first_look,
     "01_double_pendulum": check_double_pendulum,
     "02_stanford_arm_valve": check_valve,

@@ -411,13 +411,13 @@ def test_parts_may_be_inline_and_poses_in_tables_of_their_own():
 )
 def test_keys_of_very_many_parts_are_refused_before_they_are_read(make):
     with pytest.raises(ct.FormatError, match=r"^model.toml:\d+: a key has more than 100 parts"):
-        read(make(100_000), "model.toml")
+        read(make(100_000), Source("model.toml"))
 
 
 def test_dots_elsewhere_are_no_matter():
     dotted = ".".join("abc" for _ in range(300))
     text = GOOD.replace('name = "arm"', f'name = "{dotted}"  # {dotted}')
-    assert read(text, "arm.toml").name == dotted
+    assert read(text, Source("arm.toml")).name == dotted
 
 
 @pytest.mark.parametrize("depth", [300, 3_000, 100_000])
@@ -425,4 +425,4 @@ def test_dots_elsewhere_are_no_matter():
 def test_deep_brackets_are_a_fault_of_the_file(brackets, depth):
     opening, closing = ("[", "]") if brackets == "[]" else ("{ a = ", " }")
     with pytest.raises(ct.FormatError, match=r"^model.toml"):
-        read(f"format = {opening * depth}1{closing * depth}", "model.toml")
+        read(f"format = {opening * depth}1{closing * depth}", Source("model.toml"))

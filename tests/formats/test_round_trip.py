@@ -19,6 +19,7 @@ from catena.mechanism import generators as g
 
 GENERATORS = {
     "andrews": g.andrews,
+    "driven_andrews": g.driven_andrews,
     "arm6": g.arm6,
     "arm7": g.arm7,
     "arms_on_object": partial(g.arms_on_object, 3),

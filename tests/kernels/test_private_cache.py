@@ -138,7 +138,7 @@ def test_folders_and_entries_are_made_for_this_user_alone(tmp_path, monkeypatch)
 
 
 def test_an_empty_cache_home_is_none(tmp_path, monkeypatch):
-    monkeypatch.delenv("CATENA_CACHE")
+    monkeypatch.delenv("CATENA_CACHE", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     without = cache.folder()

@@ -1,5 +1,5 @@
-"""Forward and inverse dynamics as functions of PyTorch tensors: batched, differentiable once, computed in Catena's lanes
-on the CPU."""
+"""Forward and inverse dynamics as functions of PyTorch tensors: batched, differentiable once, computed in Catena's
+lanes on the CPU."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,8 +1,8 @@
 """The inertial regressor: inverse dynamics is linear in the ten inertial numbers of every body, tau = Y pi + friction.
 
 Column k of body i is what inverse dynamics takes for a unit of that number alone: the force I a + v x I v with the unit
-inertia I, as the joints on the way to the ground feel it. Cost O(N d), d the depth of the tree. In ground axes about the
-first body of the tree, as in `inverse_derivatives`.
+inertia I, as the joints on the way to the ground feel it. Cost O(N d), d the depth of the tree. In ground axes
+about the first body of the tree, as in `inverse_derivatives`.
 """
 
 from typing import Any

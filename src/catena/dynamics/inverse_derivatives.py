@@ -216,7 +216,7 @@ def _stacked(motions: list[Motion]) -> np.ndarray:
     return array([m.entries() for m in motions]) if motions else np.zeros((0, 6))
 
 
-VIEWS = {
+VIEWS: dict[str, dict[str, Any]] = {
     "component": {
         "S": Motion, "momentum": Force, "back": Numbers(3), "carried": Force, "felt": Force, "e_q": Motion,
         "d": Motion, "e_v": Motion,

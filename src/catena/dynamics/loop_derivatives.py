@@ -1,9 +1,9 @@
 """Derivatives of forward dynamics with loops, in lanes, from the accelerations and the wrenches of the loop joints.
 
-The equations H vdot + bias = tau + J^T lambda and c = J vdot + gamma = 0 are differentiated. In ground axes the wrench W
-of a loop joint is carried along by its child; the other body feels its opposite, so a relative step x turns the latter
-by x x W. The relative acceleration of the two sides, a_b - a_a - v_b x (v_b - v_a), changes along a component on the way
-to one of them by
+The equations H vdot + bias = tau + J^T lambda and c = J vdot + gamma = 0 are differentiated. In ground axes the
+wrench W of a loop joint is carried along by its child; the other body feels its opposite, so a relative step x turns
+the latter by x x W. The relative acceleration of the two sides, a_b - a_a - v_b x (v_b - v_a), changes along a
+component on the way to one of them by
 
     e + d x (v_a + v_b) - a_a x s + v_b x (v_a x s)   for a step,      e_v + s x (v_a + v_b)   for its velocity,
 
@@ -20,8 +20,18 @@ to that is told as `doubt`. With the orthonormal rows Q, A = R Q, and Z = G^-1 Q
 from functools import lru_cache
 from typing import Any
 
-from catena.dynamics.forward_derivatives import INPUTS, OPTIONAL
-from catena.dynamics.inverse_derivatives import FIELDS, VIEWS, Table, change, gather, ground, keep, meet
+from catena.dynamics.inverse_derivatives import (
+    FIELDS,
+    INPUTS,
+    OPTIONAL,
+    VIEWS,
+    Table,
+    change,
+    gather,
+    ground,
+    keep,
+    meet,
+)
 from catena.dynamics.tree_factor import TreeFactor, runs
 from catena.joints import JointKind
 from catena.kernels import (
@@ -182,7 +192,8 @@ class Orthonormal:
         self._Z = work.reserve(n * m)
         self._work = work
         tolerance, one = work.ground("bounds"), work.reserve(m)
-        rows, supports = constraints.J, []
+        rows = constraints.J
+        supports: list[Any] = []
         for r in range(m):
             support = sorted({k for c in constraints.touched[r] for k in work.above[c]})
             self._divide(factor, rows[r], support)

@@ -61,7 +61,7 @@ class Inverse:
         for k in reversed(range(n)):
             at = factor.depth[k] - 1
             for c in factor.beyond[k]:
-                between = [m for m in work.above[c][at + 1 : -1]]
+                between = work.above[c][at + 1 : -1]
                 terms = [(factor.L(m, at), opposite(m, c)) for m in between]
                 work.combine(opposite(k, c), terms, start=factor.L(c, at), minus=True)
         for k in range(n):

@@ -28,7 +28,9 @@ FARTHEST = 50.0
 
 def check_mechanism(mechanism: Mechanism, source: Source) -> list[Finding]:
     """Return what is found, and repair what has one obvious repair if the source says so."""
-    found = [finding for body in mechanism.bodies.values() for finding in _inertia(mechanism, body, source)]
+    found = [
+        finding for body in list(mechanism.bodies.values()) for finding in _inertia(mechanism, body, source)
+    ]
     extents = _extents(mechanism)
     found += _units(mechanism, extents, source)
     found += _massless_leaves(mechanism, source)
@@ -56,7 +58,7 @@ def _inertia(mechanism: Mechanism, body: Body, source: Source) -> Iterator[Findi
         mended = np.zeros((3, 3)) if body.mass == 0.0 else _nearest(moments, axes)
         if mended is not None:
             mended.setflags(write=False)
-            mechanism._bodies[body.name] = replace(body, inertia=mended)
+            mechanism.replace_body(replace(body, inertia=mended))
             repaired = (
                 "the inertia was dropped"
                 if body.mass == 0.0

@@ -473,8 +473,8 @@ def build_tape(
                 dtype=np.int64,
             )
             block[:, 0], block[:, 5] = addresses[unit_of[calls.owner], calls.variant], start[calls.owner]
-        for k, offsets in enumerate(calls.records):
-            block[:, 1 + k] = offsets
+        for place, offsets in enumerate(calls.records):
+            block[:, 1 + place] = offsets
         blocks[index] = block
         tape.append(block)
     n = len(plan.parent)
@@ -504,8 +504,8 @@ def build_tape(
         assert multipliers is not None
         slots = multipliers.fields[name]
         tables = [_record_table(slots, record, layout.slot_bytes) for record in layout.loops]
-        for k, table in enumerate(tables):
-            table[:, 0] += k * len(slots) * WORD
+        for number, table in enumerate(tables):
+            table[:, 0] += number * len(slots) * WORD
         outputs[name] = ((len(tables), len(slots)), np.concatenate([np.zeros((0, 2), np.int64), *tables]))
     for name in algorithm.force_outputs:
         table = layout.force_table(name)

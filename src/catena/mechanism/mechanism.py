@@ -198,6 +198,11 @@ class Mechanism:
         self._revision += 1
         return body
 
+    def replace_body(self, body: Body) -> None:
+        """Put a body in the place of the one that has its name, as it is: nothing is checked but the name."""
+        self._bodies[validation.known("body", body.name, self._bodies)] = body
+        self._revision += 1
+
     def add_visual(self, body: str, *shapes: Shape) -> Body:
         """Add shapes that a body, or ground, is drawn with."""
         return self._with_shapes(body, as_shapes(f"body {body!r}", "visuals", shapes), ())

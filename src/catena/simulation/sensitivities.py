@@ -44,8 +44,8 @@ class Sensitivities:
 
     Changes of the state are [steps; velocities] (2 nv). `start` (2 nv, 2 d) takes changes [steps; velocities] of the
     `independent` components at the start to those of all; in a tree they are the same. `transitions` (n, 2 nv, 2 nv),
-    `pushes` (n, 2 nv, nv) and `drifts` {name: (n, 2 nv, entries)} are what an interval does to a change of the state, of
-    constant joint forces and of parameters.
+    `pushes` (n, 2 nv, nv) and `drifts` {name: (n, 2 nv, entries)} are what an interval does to a change of the
+    state, of constant joint forces and of parameters.
     """
 
     t: np.ndarray

@@ -5,7 +5,8 @@ The equations of motion R1 = tau, R2 = 0 (`equations/residual.py`) are different
 
     H dvdot - J^T dlambda = dtau - dR1,      J dvdot = -dR2,
 
-in square-root form: with H = L L^T and A = J L^-T, singular values of A decide about rank as they do in forward dynamics.
+in square-root form: with H = L L^T and A = J L^-T, singular values of A decide about rank as they do in forward
+dynamics.
 """
 
 from collections.abc import Mapping, Sequence

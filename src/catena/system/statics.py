@@ -27,10 +27,11 @@ NEUTRAL = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Equilibrium:
-    """A configuration q (nq,) at rest: `stability` is "stable", "unstable" or "neutral" (some direction costs nothing to
+    """A configuration q (nq,) at rest: `stability` is "stable", "unstable" or "neutral" (some direction costs
+    nothing to
     first order), `stiffness` (d,) the eigenvalues of the stiffness in units of inertia [1/s^2], smallest first,
-    `multipliers` (m,) the smallest forces in the constraints, `unbalanced` what is left of the forces as a part of those
-    that act, `steps` how many it took."""
+    `multipliers` (m,) the smallest forces in the constraints, `unbalanced` what is left of the forces as a part of
+    those that act, `steps` how many it took."""
 
     q: np.ndarray
     stability: str
@@ -60,8 +61,10 @@ def equilibrium(system: "System", guess: np.ndarray, tau: np.ndarray, seek: str)
         if (stuck or step > STEPS // 2) and min(last.unbalanced, held.unbalanced) <= 1e-8:
             return min((last, held), key=lambda x: x.unbalanced).told(step + 1)
     raise SimulationError(
-        f"{system.mechanism.name!r}: no equilibrium was found near the guess in {STEPS} steps; {held.unbalanced:.3g} of "
-        f"the forces is left unbalanced. Give a guess nearer to one, or seek='stable'; a mechanism that gravity can move "
+        f"{system.mechanism.name!r}: no equilibrium was found near the guess in {STEPS} steps; "
+        f"{held.unbalanced:.3g} of "
+        f"the forces is left unbalanced. Give a guess nearer to one, or seek='stable'; a mechanism that gravity "
+        f"can move "
         f"without end has none."
     )
 

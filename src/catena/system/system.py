@@ -6,7 +6,8 @@ that are written when first needed. Arrays carry leading batch dimensions everyw
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -460,7 +461,8 @@ class System:
         if self._closed or self._lacking_inertia_beside(driven):
             problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, given)
             rows = np.broadcast_to(given, (*problem.batch, self.nv)).reshape(-1, self.nv)
-            solution = hybrid(problem, driven, rows)
+            with self._naming_what_lacks_inertia():
+                solution = hybrid(problem, driven, rows)
             require_agreement(problem.plan, solution, list(prescribed))
             shape = (*problem.batch, self.nv)
             return solution.vdot.reshape(shape), solution.tau.reshape(shape)
@@ -500,7 +502,8 @@ class System:
         if self._closed or self._lacking_inertia is not None:
             problem = self._loop_problem(q, np.zeros(self.nv), None, None, None)
             J = self._run(kinematics.jacobian, self._frame(frame), q=problem.q)["J"]
-            return closed_chains.operational_space(problem, J)
+            with self._naming_what_lacks_inertia():
+                return closed_chains.operational_space(problem, J)
         self.evaluator.check_current()
         result = self._run(dynamics.operational_space, self._frame(frame), q=q)
         columns = result["Lambda_inv"]
@@ -886,9 +889,17 @@ class System:
     def _by_singular_values(self, problem: LoopProblem) -> np.ndarray:
         """Return the accelerations (..., nv) of a tree in which some joint moves no inertia in the neutral
         configuration; in another one it may."""
-        try:
+        with self._naming_what_lacks_inertia():
             return closed_chains.solve(problem, "kkt").vdot.reshape(*problem.batch, self.nv)
+
+    @contextmanager
+    def _naming_what_lacks_inertia(self) -> Iterator[None]:
+        """Let an error about singular dynamics name the joint of the tree that moves no inertia, where there is one."""
+        try:
+            yield
         except SingularDynamicsError:
+            if self._lacking_inertia is None:
+                raise
             raise SingularDynamicsError(self._lacking_inertia) from None
 
 

@@ -26,7 +26,7 @@ def add(commands: Commands) -> None:
     """Add the command and its options."""
     parser = commands.add("view", ABOUT, execute, TEXT, EXAMPLES)
     action = parser.add_argument("model", metavar="MODEL", help=f"{MODEL}, or a run (run.nc)")
-    names_and_files(action, "model or run", gallery_names(), (*FORMATS, ".py", *RUNS))
+    names_and_files(action, "model_or_run", gallery_names(), (*FORMATS, ".py", *RUNS))
     add_trust(parser)
     add_state(parser)
     parser.add_argument("--ghost", metavar="RUN", type=Path, help="another run to compare with")
