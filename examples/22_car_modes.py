@@ -44,17 +44,17 @@ def main(arguments: list[str]) -> None:
     modes = system.modes(rest.q)
     print(modes)
 
-    figure = Figure(figsize=(10, 6), layout="constrained")
+    figure = Figure(figsize=(10, 3.8), layout="constrained")
     for k, axes in enumerate(figure.subplots(2, 4).ravel()):
         if k >= len(modes.frequencies):
             axes.set_axis_off()
             continue
         draw(axes, system, rest.q, "#b8c0c8")
-        draw(axes, system, modes.positions(k, 0.15), ORANGE)
+        draw(axes, system, modes.positions(k, 0.25), ORANGE)
         axes.set_title(
             f"{modes.hertz[k]:.2f} Hz, damping {100 * modes.damping_ratios[k]:.0f} %", color=INK, fontsize=9
         )
-        axes.set(aspect="equal", xlim=(-2.6, 2.8), ylim=(-0.9, 2.0))
+        axes.set(aspect="equal", xlim=(-2.6, 2.8), ylim=(-0.6, 1.2))
         axes.set_axis_off()
     figure.savefig(folder / "modes.png", dpi=120)
     print(f"wrote {folder / 'modes.png'}")
