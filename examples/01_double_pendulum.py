@@ -15,7 +15,7 @@ from catena.simulation.audit import energy_balance
 HERE = Path(__file__).resolve()
 STARTS = {"level": np.radians([90.0, 0.0]), "high": np.radians([165.0, 0.0])}
 APART = 1e-6
-FILM = {"size": (320, 240), "rate": 12, "colours": 32, "progress": False}
+FILM = {"size": (280, 210), "rate": 10, "colours": 24, "floor": False, "progress": False}
 
 
 def main(arguments: list[str]) -> None:

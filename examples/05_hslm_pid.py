@@ -18,7 +18,7 @@ HERE = Path(__file__).resolve()
 SLIDES, TIPS = ("slide1", "slide2", "slide3"), ("tip1", "tip2", "tip3")
 KP, KI, KD = 800.0, 1000.0, 50.0  # (8.4) to (8.6), for slides [m] and tips [rad] alike
 RATE, DURATION, UP = 1000.0, 5.0, 0.25
-FILM = {"size": (320, 240), "rate": 12, "colours": 32, "progress": False}
+FILM = {"size": (280, 210), "rate": 10, "colours": 24, "floor": False, "progress": False}
 
 
 def main(arguments: list[str]) -> None:

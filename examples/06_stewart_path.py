@@ -22,7 +22,7 @@ LEGS = [f"leg{k}" for k in range(1, 7)]
 LAP, DURATION, RATE = 4.0, 6.0, 250.0
 CRATE = 8.0  # [kg], the platform itself has 20
 GAINS = {"kp": 2e4, "ki": 8e4, "kd": 1.2e3}
-FILM = {"size": (320, 240), "rate": 12, "colours": 32, "progress": False}
+FILM = {"size": (280, 210), "rate": 10, "colours": 24, "floor": False, "progress": False}
 
 
 def main(arguments: list[str]) -> None:

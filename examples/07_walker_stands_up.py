@@ -23,7 +23,7 @@ BEGIN, END, DURATION = 0.3, 1.2, 2.0  # [s]
 KP, KD, RATE = 400.0, 20.0, 500.0
 BACKPACK = 5.0  # [kg]
 GRIP = 0.6  # what a rubber foot holds on a dry floor: horizontal by vertical force
-FILM = {"size": (320, 240), "rate": 12, "colours": 32, "progress": False}
+FILM = {"size": (280, 210), "rate": 10, "colours": 24, "floor": False, "progress": False}
 
 
 def main(arguments: list[str]) -> None:

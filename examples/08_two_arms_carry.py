@@ -22,7 +22,7 @@ ARMS = (1, 2)
 SQUEEZE = 40.0  # [N]
 KNOWN, MORE = 10.0, 1.0  # what the arms know of the object, and what is in it [kg]
 KP, KD, RATE, DURATION = 2000.0, 60.0, 500.0, 4.5
-FILM = {"size": (320, 240), "rate": 12, "colours": 32, "progress": False}
+FILM = {"size": (280, 210), "rate": 10, "colours": 24, "floor": False, "progress": False}
 
 
 def main(arguments: list[str]) -> None:

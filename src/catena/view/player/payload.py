@@ -226,8 +226,8 @@ def _bounds(segments: Sequence[Segment]) -> list[list[float]]:
                 corners = solid.triangles().corners if len(scene.parts) < 400 else solid.p[None]
                 reach.setdefault(index[part.body], []).append(corners)
         for span in scene.spans:
-            for body, point in ((span.body_a, span.a), (span.body_b, span.b)):
-                reach.setdefault(index[body], []).append(point[None])
+            for owner, point in ((span.body_a, span.a), (span.body_b, span.b)):
+                reach.setdefault(index[owner], []).append(point[None])
         some = np.unique(np.linspace(0, len(segment.t) - 1, 12).round().astype(int))
         for body, clouds in reach.items():
             cloud = np.concatenate(clouds)
