@@ -29,7 +29,7 @@ def dynamics(system: System, name: str = "forward_dynamics") -> Callable[[Any, A
         given = ambient.as_numbers(q, v, x, g)
         return tuple(y.astype(np.asarray(q).dtype) for y in ambient.pulled(system, name, *given))
 
-    @jax.custom_vjp  # type: ignore[untyped-decorator]
+    @jax.custom_vjp
     def function(q: Any, v: Any, x: Any) -> Any:
         shape = jax.ShapeDtypeStruct(v.shape, q.dtype)
         return jax.pure_callback(host_value, shape, q, v, x, vmap_method="broadcast_all")

@@ -10,7 +10,7 @@ from catena.bridges import ambient
 from catena.system import System
 
 
-class _Dynamics(torch.autograd.Function):  # type: ignore[misc]
+class _Dynamics(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, system: System, name: str, q: Any, v: Any, x: Any) -> Any:
         context.save_for_backward(q, v, x)
@@ -19,7 +19,7 @@ class _Dynamics(torch.autograd.Function):  # type: ignore[misc]
         return torch.as_tensor(ambient.value(system, name, *given)).to(dtype=q.dtype, device=q.device)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+    @torch.autograd.function.once_differentiable
     def backward(context: Any, gradient: Any) -> Any:
         tensors = context.saved_tensors
         given = ambient.as_numbers(*(t.detach().cpu() for t in (*tensors, gradient)))
