@@ -43,7 +43,14 @@ class Live {
   take(found) {
     this.q = found.q; this.values = found.values; this.marks = found.marks; this.updates++;
     const segment = this.player.data.segments[0]; segment.poses = Float32Array.from(found.poses); segment.motions = 1; segment.t = new Float64Array([0]);
-    this.player.say(found.note || ""); this.show(); this.player.hurry();
+    this.player.say(found.note || ""); this.show_soon(); this.player.hurry();
+  }
+
+  // Painting the sliders costs a processor that also draws the scene more than the scene itself.
+  show_soon() {
+    const { renderer } = this.player;
+    if (!renderer || !renderer.is_software) { this.show(); return; }
+    if (!this.later) this.later = setTimeout(() => { this.later = null; this.show(); }, 150);
   }
 
   show() {

@@ -275,7 +275,7 @@ class Player {
       const [low, high] = data.bounds, up = eye.up, level = Math.min(dot(low, up), dot(high, up)) - 0.002 * eye.radius, centre = scaled(add(low, high), 0.5);
       const wide = Math.max(eye.radius * 1.9, 1e-6), rough = eye.radius / 4, power = 10 ** Math.floor(Math.log10(rough)), spacing = power * (rough / power < 2 ? 1 : rough / power < 5 ? 2 : 5);
       gl.draw_floor({ centre: add(centre, up, level - dot(centre, up)), first: eye.first, second: eye.second, reach: wide, spacing });
-      if (scene.bodies.length <= 250) gl.draw(gl.is_software ? [...kept.shades, kept.moving] : solids, { purpose: 2, level: level + 0.001 * eye.radius, plain: colour("--shadow") });
+      if (scene.bodies.length <= 250 && !(this.busy && gl.is_software)) gl.draw(gl.is_software ? [...kept.shades, kept.moving] : solids, { purpose: 2, level: level + 0.001 * eye.radius, plain: colour("--shadow") });
     }
     gl.draw(solids, { chosen: this.chosen || 0 });
     gl.draw_lines(kept.lines);
