@@ -1,6 +1,7 @@
 """What all tests share: one cache of compiled code, random mechanisms of bounded variety, and a comparison."""
 
 import os
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -21,6 +22,27 @@ def pytest_configure(config):
         folder = config.cache.mkdir("catena")
         folder.chmod(0o700)  # a umask of 002 would leave it to others, and it would be refused
         os.environ["CATENA_CACHE"] = str(folder)
+
+
+# Of families of like cases `make test` runs the first so many of each function, in files whose path begins so; the
+# others belong to the slow set.
+FEWER = {
+    "tests/examples/test_examples.py": 3, "tests/cli/test_demo.py": 2, "tests/cli": 4, "tests/agreement": 4,
+    "tests/dynamics": 6, "tests/equations": 5, "tests/kinematics": 8, "tests/simulation": 8, "tests/system": 12,
+    "tests/benchmarks": 2, "tests/joints": 12, "tests/view": 6,
+}  # fmt: skip
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Leave to the slow set what only repeats other cases."""
+    seen = Counter()
+    for item in items:
+        function = item.nodeid.split("[")[0]
+        most = next((n for start, n in FEWER.items() if function.startswith(start)), None)
+        seen[function] += 1
+        if most is not None and seen[function] > most:
+            item.add_marker(pytest.mark.slow)
 
 
 def mixed_mechanism(seed, bodies=9, kinds=KINDS, **options):
