@@ -25,12 +25,25 @@ import catena as ct
 from catena.simulation import control, references
 from tests.fuzz.watching import faults
 
+# Newer than the fuzzer, and not fuzzed yet: their arguments have still to be told and their edges to be tried.
+NOT_YET = {
+    "view", "show", "save_html", "save_video", "save_drawing", "add_visual", "add_collision", "add_coupling", "add_mimic",
+    "replace_body", "forward_dynamics_derivatives", "inverse_dynamics_derivatives", "parameter_derivatives", "regressor",
+    "linearise", "equilibrium", "modes", "settle", "add_polynomial_coupling",
+}  # fmt: skip
 # Left alone: `program` takes arrays that are known to be good, and these are not called by users.
 SYSTEM = [
-    name for name, member in inspect.getmembers(ct.System, callable) if name[0] != "_" and name != "program"
+    name for name, member in inspect.getmembers(ct.System, callable)
+    if name[0] != "_" and name not in ("program", *NOT_YET)
+]  # fmt: skip
+MECHANISM = [
+    name
+    for name, member in inspect.getmembers(ct.Mechanism, callable)
+    if name[0] != "_" and name not in NOT_YET
 ]
-MECHANISM = [name for name, member in inspect.getmembers(ct.Mechanism, callable) if name[0] != "_"]
-TRAJECTORY = ["__getitem__", *(n for n, m in inspect.getmembers(ct.Trajectory, callable) if n[0] != "_")]
+TRAJECTORY = [
+    "__getitem__", *(n for n, m in inspect.getmembers(ct.Trajectory, callable) if n[0] != "_" and n not in NOT_YET)
+]  # fmt: skip
 REFERENCES = [
     "JointPath", "PosePath", "TaskPath", "constant", "cubic", "function", "quintic", "spline", "turning", "turns",
 ]  # fmt: skip
@@ -115,7 +128,8 @@ def run_of(number: int) -> ct.Trajectory:
 # What a parameter of this name should be, from the subject where it depends on it.
 Good = Callable[[Subject], Any]
 GOOD: dict[str, Any] = {
-    "symbols": (), "names": "forward_dynamics",
+    "symbols": (), "names": "forward_dynamics", "visuals": (), "collisions": (), "density": None, "physical": True,
+    "armature": 0.0, "velocity_limit": None, "kinds": (), "accuracy": 1e-7,
     "dt": 0.1, "given": {}, "slack": 1e-5, "held": (), "stiffness": 3.0, "damping": 0.5, "tolerance": 1e-10,
     "base_acceleration": np.zeros(6), "method": "auto", "member": None, "name": "new", "gravity": (0, 0, -9.81),
     "mass": 1.0, "com": (0.1, 0, 0), "inertia": 0.1, "parent": "ground", "kind": ct.Revolute("x"), "friction": 0.1,
@@ -423,7 +437,7 @@ def test_every_parameter_is_known():
         for parameter in inspect.signature(getattr(place, name)).parameters
         if parameter not in GOOD and parameter not in OF_SUBJECT and parameter != "self"
     }
-    assert not unknown, "say in GOOD or OF_SUBJECT what these should be"
+    assert not unknown, f"{sorted(unknown)}: say in GOOD or OF_SUBJECT what these should be"
 
 
 def test_some_calls():

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError, UnknownNameError
-from catena.given import is_one_of, real_array, shown
+from catena.given import is_one_of, real_array, real_number, shown
 from catena.hooks import hook
 from catena.mechanism.validation import known
 from catena.simulation import dense, loads
@@ -98,7 +98,12 @@ class Trajectory:
 
     def shifted(self, start: float) -> Trajectory:
         """Return this run with its times moved so that it begins at `start` [s]."""
-        offset = float(start) - float(self.t[0])
+        try:
+            offset = real_number(start) - float(self.t[0])
+        except ValueError as error:
+            raise StateError(f"start is {shown(start)} ({error}); give a number of seconds.") from error
+        if not np.isfinite(offset):
+            raise StateError(f"start is {shown(start)}; give a finite number of seconds.")
         events = tuple(replace(event, t=event.t + offset) for event in self.events)
         return replace(self, t=self.t + offset, events=events)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.errors import CatenaWarning, ModelError
+from catena.given import is_not_negative, shown
 from catena.kinematics import stacks
 from catena.kinematics.closure import LoopState, loop_states, tree_motions
 from catena.kinematics.near_redundancy import NearRedundancy, looks_redundant, near_redundancy
@@ -32,9 +33,9 @@ class Settling:
     """
 
     def __init__(self, described: Evaluator, neutral: np.ndarray, accuracy: float) -> None:
-        if not (np.isfinite(accuracy) and 0.0 <= accuracy <= 1e-3):
+        if not (is_not_negative(accuracy) and accuracy <= 1e-3):
             raise ModelError(
-                f"{described.plan.name!r}: accuracy is {accuracy}; give the error [rad, or part of its size] that the "
+                f"{described.plan.name!r}: accuracy is {shown(accuracy)}; give the error [rad, or part of its size] that the "
                 f"dimensions of the mechanism may have, between 0 and 1e-3."
             )
         self.described, self.effective = described, described
