@@ -35,8 +35,8 @@ class Settling:
     def __init__(self, described: Evaluator, neutral: np.ndarray, accuracy: float) -> None:
         if not (is_not_negative(accuracy) and accuracy <= 1e-3):
             raise ModelError(
-                f"{described.plan.name!r}: accuracy is {shown(accuracy)}; give the error [rad, or part of its size] that "
-                f"the dimensions of the mechanism may have, between 0 and 1e-3."
+                f"{described.plan.name!r}: accuracy is {shown(accuracy)}; give the error [rad, or part of its size] "
+                f"that the dimensions of the mechanism may have, between 0 and 1e-3."
             )
         self.described, self.effective = described, described
         self.neutral, self.accuracy = neutral, accuracy
