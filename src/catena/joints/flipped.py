@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from catena.joints.around import Around
 from catena.joints.contract import JointKind
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform
 
 
 @dataclass(frozen=True)
-class Flipped(JointKind):
+class Flipped(Around, JointKind):
     """The joint `kind` with parent and child exchanged; q and v keep their meaning.
 
     With X the transform of `kind`, the twist of the parent relative to the child is -S v, seen from the
     parent it is -X^-1 S v. Its rate is -X^-1 (Sdot v + S v x S v), and the cross product of a twist with
     itself is zero.
     """
-
-    kind: JointKind
-
-    @property
-    def nq(self) -> int:
-        return self.kind.nq
-
-    @property
-    def nv(self) -> int:
-        return self.kind.nv
-
-    @property
-    def signature(self) -> tuple[Hashable, ...]:
-        return ("Flipped", *self.kind.signature)
 
     def params(self) -> tuple[float, ...]:
         return self.kind.params()

@@ -8,29 +8,21 @@ from typing import Any
 
 import numpy as np
 
+from catena.joints.around import Around
 from catena.joints.contract import JointKind
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform
 from catena.spatial.scalars import array
 
 
 @dataclass(frozen=True)
-class Reduced(JointKind):
+class Reduced(Around, JointKind):
     """The joint `kind`, of whose constraint space Phi (6 x m) only Phi `kept` (m rows, k columns) counts.
 
     It moves as `kind` does, but leaves m - k directions to others. `kept` is data to the compiled code, `k` is not.
     """
 
-    kind: JointKind
     kept: tuple[tuple[Any, ...], ...]
     k: int
-
-    @property
-    def nq(self) -> int:
-        return self.kind.nq
-
-    @property
-    def nv(self) -> int:
-        return self.kind.nv
 
     @property
     def finds_coordinates_of_symbols(self) -> bool:  # type: ignore[override]

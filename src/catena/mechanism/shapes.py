@@ -157,8 +157,8 @@ class Ellipsoid(Shape):
 
 
 @dataclass(frozen=True)
-class Cylinder(Shape):
-    """A cylinder around its origin, its axis along z, `length` long."""
+class RoundShape(Shape):
+    """A shape that is round about the z axis of its origin, with a radius and a length."""
 
     radius: float
     length: float
@@ -166,6 +166,11 @@ class Cylinder(Shape):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set_lengths(radius=self.radius, length=self.length)
+
+
+@dataclass(frozen=True)
+class Cylinder(RoundShape):
+    """A cylinder around its origin, its axis along z, `length` long."""
 
     @property
     def half_extents(self) -> tuple[float, float, float]:
@@ -179,15 +184,8 @@ class Cylinder(Shape):
 
 
 @dataclass(frozen=True)
-class Capsule(Shape):
+class Capsule(RoundShape):
     """A cylinder around its origin along z, `length` long, with half balls at both ends beyond that length."""
-
-    radius: float
-    length: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set_lengths(radius=self.radius, length=self.length)
 
     @property
     def half_extents(self) -> tuple[float, float, float]:
