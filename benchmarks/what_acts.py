@@ -72,21 +72,23 @@ def _steps_from_python() -> str:
     model, _ = to_mujoco(mechanism)
     model.opt.timestep = 1e-3
     data = mujoco.MjData(model)
-    tau = np.zeros(7)
+    start, tau = np.full(7, 0.3), np.zeros(7)
     rows = []
     for integrator, peer in (
         ("semi_implicit", mujoco.mjtIntegrator.mjINT_EULER),
         ("rk4", mujoco.mjtIntegrator.mjINT_RK4),
     ):
         model.opt.integrator = peer
-        stepper = ct.Stepper(system, np.full(7, 0.3), np.zeros(7), step=1e-3, integrator=integrator)
-        mujoco.mj_resetData(model, data)
+        stepper = ct.Stepper(system, start, tau, step=1e-3, integrator=integrator)
 
         def ours(stepper: ct.Stepper = stepper) -> None:
+            stepper.reset(start, tau)
             for _ in range(200):
                 stepper.step(tau)
 
         def theirs() -> None:
+            mujoco.mj_resetData(model, data)
+            data.qpos[:] = start
             for _ in range(200):
                 data.ctrl[:] = 0.0
                 mujoco.mj_step(model, data)
