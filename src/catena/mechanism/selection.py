@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -22,7 +22,7 @@ def selected(
     has a wildcard in it. What stands for no name at all is an error.
     """
     try:
-        asked: tuple[Any, ...] = entries(given)
+        asked: tuple[Any, ...] = (given,) if isinstance(given, Mapping) else entries(given)
     except ValueError:
         asked = (given,)
     found: set[str] = set()
