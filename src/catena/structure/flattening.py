@@ -14,6 +14,7 @@ from catena.joints import Fixed, JointKind
 from catena.mechanism import VIRTUAL_ROOT, Body, Joint, Mechanism
 from catena.spatial import Pose, array
 from catena.structure.canonical import canonical
+from catena.structure.coupled import plan_couplings
 from catena.structure.plan import Loop, Placements, Plan
 from catena.structure.spanning_tree import Tree
 from catena.structure.welding import Welds, motion_when_locked
@@ -88,6 +89,8 @@ def flatten(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], choice
     left_out = [k for k in range(len(joints)) if k not in in_tree and k not in welds.used]
     moving = [joints[k] for k in in_order]
     nv = sum(j.kind.nv for j in moving)
+    node_joints = ["", *(joints[k].name for k in tree_joints)]
+    loops = tuple(joints[k].name for k in left_out)
     return Plan(
         name=mechanism.name,
         revision=mechanism.revision,
@@ -97,11 +100,11 @@ def flatten(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], choice
         nq=sum(j.kind.nq for j in moving),
         nv=nv,
         joints=tuple(j.name for j in moving),
-        loops=tuple(joints[k].name for k in left_out),
+        loops=loops,
         bodies=tuple(tuple(names) for names in members),
         parent=above,
         depth=np.array([tree.depth[g] for g in order], dtype=np.int64),
-        joint=["", *(joints[k].name for k in tree_joints)],
+        joint=node_joints,
         kind=kinds,
         params=[(), *(c[2] for c in canon)],
         flipped=np.array([False, *flipped]),
@@ -118,6 +121,7 @@ def flatten(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], choice
         body_node=dict(zip(body_index, body_node, strict=True)),
         body_pose=placements,
         loop_joints=[_loop(joints[k], ends[k], body_node, body_R, body_p) for k in left_out],
+        couplings=plan_couplings(mechanism, node_joints, loops) if mechanism.couplings else [],
     )
 
 

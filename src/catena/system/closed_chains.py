@@ -48,8 +48,8 @@ NO_MOTION = 10.0 * ROUNDING
 
 
 def is_closed(plan: Plan) -> bool:
-    """Return whether the joints that the tree leaves out constrain it or rub."""
-    return any(loop.constraints or np.any(loop.damping) or np.any(loop.friction) for loop in plan.loop_joints)
+    """Return whether the joints that the tree leaves out constrain it or rub, or couplings constrain it."""
+    return bool(plan.couplings) or any(loop.constraints or np.any(loop.damping) or np.any(loop.friction) for loop in plan.loop_joints)
 
 
 def pose_problem(evaluator: Evaluator, inputs: Mapping[str, Any], vdot: Any = None) -> LoopProblem:
@@ -78,7 +78,7 @@ def solve(problem: LoopProblem, method: str, member: str | None = None) -> LoopS
     member."""
     if method in ("articulated_body", "composite_body"):
         raise LoopError(
-            f"{method} is a method for trees, and {problem.plan.name!r} has loops {list(problem.plan.loops)}: "
+            f"{method} is a method for trees, and {problem.plan.name!r} has {_closing(problem.plan)}: "
             f"choose auto, {', '.join(FORMULATIONS)}."
         )
     if method != "auto" and method not in FORMULATIONS:
@@ -201,13 +201,13 @@ def _require_closed_motion(problem: LoopProblem, vdot: np.ndarray) -> None:
     )
     alone = np.linalg.norm(free, axis=-1)
     # Unit accelerations along all constraints, in radians or lengths of the mechanism.
-    units = [problem.length / np.sqrt(row_weight(s.Phi, 1.0, problem.length)) for s in problem.loops]
+    units = [problem.length / np.sqrt(row_weight(s.Phi, 1.0, problem.length)) for s in problem.rows]
     unit = np.linalg.norm(np.concatenate([opening[:, :0], *units], axis=-1) / problem.scale, axis=-1)
     bad = np.linalg.norm(opening, axis=-1) > MISMATCH * size + ROUNDING * alone + NO_MOTION * unit
     if bad.any():
         worst = int(np.argmax(np.where(bad, np.linalg.norm(opening, axis=-1), 0.0)))
         at, rows = 0, []
-        for loop in problem.plan.loop_joints:
+        for loop in problem.plan.constraints:
             part = (opening * problem.scale)[worst, at : at + loop.constraints]
             rows.append(f"{loop.name!r} by {np.linalg.norm(part):.3g}")
             at += loop.constraints
@@ -215,6 +215,13 @@ def _require_closed_motion(problem: LoopProblem, vdot: np.ndarray) -> None:
             f"vdot opens the loops of {problem.plan.name!r} in state {worst}: {', '.join(rows)} [rad/s^2 or m/s^2]. "
             f"Give the accelerations of the closed mechanism, such as those that forward_dynamics returns."
         )
+
+
+def _closing(plan: Plan) -> str:
+    """Return what constrains a tree, in words."""
+    words = [f"loops {list(plan.loops)}"] if plan.loops else []
+    words += [f"couplings {[c.name for c in plan.couplings]}"] if plan.couplings else []
+    return " and ".join(words)
 
 
 def _actuated(plan: Plan, joint: str) -> bool:

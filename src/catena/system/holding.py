@@ -50,7 +50,7 @@ def project_holding(
 
 
 def _errors(problem: LoopProblem) -> np.ndarray:
-    return np.concatenate([state.position for state in problem.loops], axis=-1)
+    return np.concatenate([state.position for state in problem.rows], axis=-1)
 
 
 def _worst(scales: Scales, errors: np.ndarray) -> np.ndarray:
@@ -62,11 +62,11 @@ def _least(problem: LoopProblem, free: np.ndarray, b: np.ndarray) -> np.ndarray:
     H, J = problem.H[:, free[:, None], free], problem.J[:, :, free]
     typical = typical_inertia(problem.motions.S_rows, problem.mass, problem.length)[:, free]
     L = np.linalg.cholesky(H + LENT * typical[:, None, :] * np.eye(len(free)))
-    sides = [np.linalg.solve(L, transposed(state.J_rel[..., free])) for state in problem.loops]
+    sides = [np.linalg.solve(L, transposed(state.J_rel[..., free])) for state in problem.rows]
     scale = np.concatenate(
         [
             row_scale(state.Phi, side, problem.length)
-            for state, side in zip(problem.loops, sides, strict=True)
+            for state, side in zip(problem.rows, sides, strict=True)
         ],
         axis=-1,
     )

@@ -20,7 +20,7 @@ from catena.errors import LoopError, StateError
 from catena.given import is_not_negative, shown
 from catena.kinematics import integrate
 from catena.kinematics.assembly import assemble as assemble_one
-from catena.kinematics.closure import loop_kinematics
+from catena.kinematics.coupling_states import constraint_states
 from catena.kinematics.held import Held, held_positions, held_velocities
 from catena.kinematics.scales import Scales, scales_of
 from catena.structure import Plan, bridge_joints
@@ -101,7 +101,7 @@ def closure(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
 
 
 def _closure_of_user_kinds(evaluator: Evaluator, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
-    states = loop_kinematics(evaluator, q, v)
+    states = constraint_states(evaluator, q, v)
     batch = np.broadcast_shapes(
         *(s.position.shape[:-1] for s in states), *(s.velocity.shape[:-1] for s in states)
     )
@@ -130,7 +130,7 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
         )
     q = np.array(evaluator.checked(integrate, "q", q))
     evaluator.check_positions("q", q)
-    if not any(joint.constraints for joint in plan.loop_joints):
+    if not plan.total_constraints:
         return q, None if v is None else np.array(evaluator.checked(integrate, "qd", v))
     columns, scales = columns_for(plan), scales_of(plan)
     before = _worst(scales, closure(evaluator, q)[0])
@@ -204,7 +204,7 @@ def project_holding(
         np.zeros((*q.shape[:-1], evaluator.plan.nv)) if v is None else evaluator.checked(integrate, "qd", v)
     )
     batch = arrays.batch_shape({"q": q, "v": rates})
-    if not any(joint.constraints for joint in evaluator.plan.loop_joints):
+    if not evaluator.plan.total_constraints:
         near, changed = (np.array(np.broadcast_to(x, (*batch, x.shape[-1]))) for x in (q, rates))
         return near, None if v is None else changed
     near, changed, left = hold_and_close(evaluator, arrays.rows(q, batch), arrays.rows(rates, batch), held)
@@ -225,7 +225,7 @@ def _require_closed(evaluator: Evaluator, q: np.ndarray, worst: np.ndarray) -> N
     state = np.unravel_index(np.argmax(worst), worst.shape)
     errors = closure(evaluator, q[state])[0]
     at, words = 0, []
-    for joint in evaluator.plan.loop_joints:
+    for joint in evaluator.plan.constraints:
         part = errors[at : at + joint.constraints]
         at += joint.constraints
         if len(part):
@@ -243,7 +243,7 @@ OPEN = 1e-8
 
 def knows_all_coordinates(plan: Plan) -> bool:
     """Return whether every loop joint is of a kind that gives its coordinates as formulas."""
-    return all(joint.kind.finds_coordinates_of_symbols for joint in plan.loop_joints)
+    return not plan.couplings and all(joint.kind.finds_coordinates_of_symbols for joint in plan.loop_joints)
 
 
 def _batch(held: Sequence[Held], batch: tuple[int, ...]) -> tuple[int, ...]:

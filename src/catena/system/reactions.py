@@ -99,12 +99,33 @@ class Reactions:
     ) -> list[np.ndarray]:
         """Return the wrench (states, k, 6) of each loop at its frame C for multipliers (states, m, k)."""
         result, at = [], 0
+        tied = self._coupling_wrenches(problem, multipliers)
         for state, rubbed in zip(problem.loops, problem.friction_wrenches, strict=True):
             m = state.loop.constraints
             wrench = stacks.transposed(state.Phi @ multipliers[:, at : at + m])
+            if state.name in tied:
+                wrench = wrench + tied[state.name]
             result.append(wrench if rubbed is None or not friction else wrench + rubbed[:, None])
             at += m
         return result
+
+    def _coupling_wrenches(self, problem: LoopProblem, multipliers: np.ndarray) -> dict[str, np.ndarray]:
+        """Return what couplings pass through loop joints, {joint: (states, k, 6)} at its frame C, for multipliers
+        (states, m, k): joint forces along its motion. Those at joints of the tree are among what these pass on
+        anyway."""
+        found: dict[str, np.ndarray] = {}
+        at = sum(loop.constraints for loop in self.plan.loop_joints)
+        for state in problem.couplings:
+            if not state.loop.constraints:
+                continue
+            for term, slope in zip(state.loop.terms, np.moveaxis(state.slopes, -1, 0), strict=True):
+                if term.loop >= 0:
+                    S = problem.loops[term.loop].S
+                    force = slope[:, None] * multipliers[:, at]
+                    wrench = force[..., None] * np.linalg.pinv(S, rcond=1e-10)[:, :1]
+                    found[term.joint] = found.get(term.joint, 0.0) + wrench
+            at += 1
+        return found
 
     def _pass_on(
         self, problem: LoopProblem, X: np.ndarray, need: np.ndarray, loops: Sequence[np.ndarray]

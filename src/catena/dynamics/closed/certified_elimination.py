@@ -85,7 +85,7 @@ def elimination(problem: LoopProblem) -> LoopSolution:
 @lru_cache(maxsize=64)
 def is_for(plan: Plan) -> bool:
     """Whether the elimination knows the joints that close the loops."""
-    return all(
+    return not plan.couplings and all(
         _is_known(loop.kind, bool(loop.constraints), bool(np.any([*loop.damping, *loop.friction])))
         for loop in plan.loop_joints
     )

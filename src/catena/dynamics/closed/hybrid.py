@@ -78,7 +78,7 @@ def hybrid_kkt(
         L[some], unbound[some] = rooted(inertial, held, problem.joint_force[some][:, free], plan.name)
     scales = [
         row_scale(s.Phi, divide_lower(L, transposed(s.J_rel[..., free])), problem.length)
-        for s in problem.loops
+        for s in problem.rows
     ]
     scale = np.concatenate(scales, axis=-1) if scales else np.zeros((problem.states, 0))
     A = transposed(divide_lower(L, transposed(J_f))) / scale[..., None]

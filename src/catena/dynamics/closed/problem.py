@@ -22,6 +22,7 @@ from catena.dynamics.newton_euler import newton_euler
 from catena.kinematics import stacks
 from catena.kinematics.body_jacobians import summed_up
 from catena.kinematics.closure import LoopState, Motions, Runner, loop_kinematics, tree_motions
+from catena.kinematics.coupling_states import CouplingState, coupling_states
 from catena.kinematics.extent import extent
 from catena.kinematics.scales import row_sizes
 from catena.structure import Plan
@@ -99,6 +100,16 @@ class LoopProblem:
         return loop_kinematics(self.runner, self.q, self.v, self.motions)
 
     @cached_property
+    def couplings(self) -> list[CouplingState]:
+        """The couplings."""
+        return coupling_states(self.plan, self.q, self.v, self.loops)
+
+    @property
+    def rows(self) -> list[LoopState | CouplingState]:
+        """Everything that has rows among the constraints, in their order: loops, then couplings."""
+        return [*self.loops, *self.couplings]
+
+    @cached_property
     def H(self) -> np.ndarray:
         """The joint-space inertia of the tree, (states, nv, nv)."""
         return self.runner.evaluate(composite_body, {"q": self.q})["H"]
@@ -123,16 +134,13 @@ class LoopProblem:
     @cached_property
     def J(self) -> np.ndarray:
         """The Jacobian of all constraints, (states, m, nv)."""
-        if not self.loops:
-            return np.zeros((self.states, 0, self.plan.nv))
-        return np.concatenate([s.J for s in self.loops], axis=-2)
+        nothing = np.zeros((self.states, 0, self.plan.nv))
+        return np.concatenate([nothing, *(s.J for s in self.rows)], axis=-2)
 
     @cached_property
     def gamma(self) -> np.ndarray:
         """The accelerations of all constraints when vdot is zero, (states, m)."""
-        if not self.loops:
-            return np.zeros((self.states, 0))
-        return np.concatenate([s.gamma for s in self.loops], axis=-1)
+        return np.concatenate([np.zeros((self.states, 0)), *(s.gamma for s in self.rows)], axis=-1)
 
     @cached_property
     def velocity_products(self) -> np.ndarray:
@@ -147,7 +155,7 @@ class LoopProblem:
     @cached_property
     def gamma_terms(self) -> np.ndarray:
         """The size (states, m) of what gamma is a difference of."""
-        sizes = [row_sizes(state.Phi, self.length) for state in self.loops]
+        sizes = [row_sizes(state.Phi, self.length) for state in self.rows]
         rows = np.concatenate(sizes, axis=-1) if sizes else np.zeros((self.states, 0))
         return rows * self.velocity_products[:, None]
 
@@ -158,8 +166,10 @@ class LoopProblem:
 
     @cached_property
     def closure_error(self) -> np.ndarray:
-        """The largest error of any loop, (states,), as an angle or a part of the mechanism's size."""
+        """The largest error of any loop or coupling, (states,), as an angle or a part of the mechanism's size."""
         worst = np.zeros(self.states)
+        for tied in self.couplings:
+            worst = np.maximum(worst, np.abs(tied.error[:, 0]))
         for state in self.loops:
             if not state.loop.constraints:
                 continue
@@ -194,9 +204,9 @@ class LoopProblem:
         """Portions of the states with the rows of the tree, and with those of the constraints, as if each were a
         typical inertia that must not move."""
         empty = np.zeros((self.states, 0))
-        weight = [np.sqrt(row_weight(state.Phi, self.mass, self.length)) for state in self.loops]
+        weight = [np.sqrt(row_weight(state.Phi, self.mass, self.length)) for state in self.rows]
         root = np.concatenate([empty, *weight], axis=-1)[..., None]
-        summed = [np.abs(stacks.transposed(s.Phi)) @ summed_up(self.plan, s.J_rel) for s in self.loops]
+        summed = [np.abs(stacks.transposed(s.Phi)) @ summed_up(self.plan, s.J_rel) for s in self.rows]
         held = Rows(
             root * self.J,
             root[..., 0] * self.gamma,
@@ -241,7 +251,7 @@ class LoopProblem:
         not vanish for a row that is zero but for rounding."""
         L = self.equations[0]
         rows = [
-            row_scale(s.Phi, divide_lower(L, stacks.transposed(s.J_rel)), self.length) for s in self.loops
+            row_scale(s.Phi, divide_lower(L, stacks.transposed(s.J_rel)), self.length) for s in self.rows
         ]
         return np.concatenate(rows, axis=-1) if rows else np.zeros((self.states, 0))
 

@@ -58,6 +58,11 @@ def reference_member(problem: LoopProblem, name: str | None = None) -> LoopSolut
     """Solve by eliminating the chains that support a reference member: the body called `name`, or the one that
     leaves the smallest chains."""
     plan = problem.plan
+    if plan.couplings:
+        raise LoopError(
+            f"reference_member eliminates chains one by one, and the couplings of {plan.name!r} tie joints of several: "
+            f"{', '.join(repr(tied.name) for tied in plan.couplings)}. Choose another method, such as auto."
+        )
     joints = graph_joints(problem)
     r = find_reference_member(plan, joints) if name is None else _named(plan, name)
     inertias = node_inertias(problem)

@@ -44,7 +44,8 @@ def transform_tree(problem: LoopProblem) -> TransformedTree:
 
 
 def cut_joint_constraints(problem: LoopProblem, tree: TransformedTree) -> tuple[np.ndarray, np.ndarray]:
-    """C = D* B (states, m, nv) and C' thetadot (states, m) of all cut joints, redundant rows included (eq. 15)."""
+    """C = D* B (states, m, nv) and C' thetadot (states, m) of all cut joints and couplings, redundant rows
+    included (eq. 15)."""
     rows, known = [], []
     for joint in tree.joints:
         if joint.loop is not None:
@@ -54,6 +55,8 @@ def cut_joint_constraints(problem: LoopProblem, tree: TransformedTree) -> tuple[
                 apply(joint.X_b, tree.bdot[:, joint.b]) - apply(joint.X_a, tree.bdot[:, joint.a]) - joint.c
             )
             known.append(apply(across, drift))
+    rows += [state.J for state in problem.couplings]
+    known += [state.gamma for state in problem.couplings]
     if not rows:
         return np.zeros((problem.states, 0, problem.plan.nv)), np.zeros((problem.states, 0))
     return np.concatenate(rows, axis=-2), np.concatenate(known, axis=-1)

@@ -1,0 +1,74 @@
+"""Couplings on one plan: which nodes and loops their joints are, and what locked joints leave of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from catena.errors import PlanError
+from catena.mechanism import Mechanism
+from catena.mechanism.profiles import Profile
+
+# Joints that are all locked satisfy a coupling if they miss it by no more than this part of what is summed up.
+MISSED = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """What one joint contributes to a coupling: sign * profile(position).
+
+    `node` is the node of a tree joint and `loop` the number of a loop joint; the other is -1. `turns` tells whether its
+    position is an angle.
+    """
+
+    joint: str
+    node: int
+    loop: int
+    sign: float
+    profile: Profile
+    turns: bool
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedCoupling:
+    """An equation among positions of joints: the sum of its `terms` is `offset`. It is one constraint, or none where it
+    is left out because others say the same up to the accuracy of the model."""
+
+    name: str
+    terms: tuple[Term, ...]
+    offset: float
+    constraints: int = 1
+
+    def size(self, length: float) -> float:
+        """How much the sum changes when some joint moves by a radian or by a `length` [m], from neutral positions."""
+        steps = [abs(float(t.profile.slope(0.0))) * (1.0 if t.turns else length) for t in self.terms]
+        return max(steps) or 1.0
+
+
+def plan_couplings(
+    mechanism: Mechanism, joint: Sequence[str], loops: Sequence[str]
+) -> list[PlannedCoupling]:
+    """Return the couplings of a mechanism whose tree has these joints by node, "" for ground, and these loops."""
+    nodes, closing = {name: i for i, name in enumerate(joint)}, {name: k for k, name in enumerate(loops)}
+    found = []
+    for coupling in mechanism.couplings.values():
+        terms, offset, summed = [], coupling.right_hand_side, abs(coupling.right_hand_side)
+        for name, (sign, profile) in coupling.terms.items():
+            described = mechanism.joints[name]
+            if described.locked_at is not None:
+                held = sign * float(profile.value(float(described.locked_at[0])))
+                offset, summed = offset - held, summed + abs(held)
+                continue
+            S = np.asarray(described.kind.motion_space(described.kind.neutral()).array, dtype=np.float64)
+            turns = bool(np.any(S[:3]))
+            terms.append(Term(name, nodes.get(name, -1), closing.get(name, -1), sign, profile, turns))
+        if terms:
+            found.append(PlannedCoupling(coupling.name, tuple(terms), offset))
+        elif abs(offset) > MISSED * summed:
+            raise PlanError(
+                f"coupling {coupling.name!r}: its joints {', '.join(map(repr, coupling.joints))} are all locked, at "
+                f"positions that miss it by {abs(offset):.3g}: lock them where it holds, or unlock one"
+            )
+    return found
