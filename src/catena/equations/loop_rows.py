@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.loop_elimination import columns_for, loop_elimination
+from catena.dynamics.loop_elimination import Sort, loop_elimination, sort_for
 from catena.dynamics.loop_elimination.steps import drag, start, velocities
 from catena.equations.derivation import Derivation
 from catena.kernels import COLUMNS, Algorithm, Entry, Schedule
@@ -30,11 +30,11 @@ class LoopRows:
     friction: np.ndarray
 
 
-@lru_cache(maxsize=4)
-def loop_constraints(columns: int) -> Algorithm:
+@lru_cache(maxsize=8)
+def loop_constraints(sort: Sort) -> Algorithm:
     """How tree joints stand and move, and how loops of up to so many constraints hold their bodies."""
     return replace(
-        loop_elimination(columns), name=f"loop_constraints_{columns}",
+        loop_elimination(sort), name=f"loop_constraints_{sort}",
         sweeps=(velocities, start, drag, Schedule(_order)), ground_outputs=(),
         outputs={"X": Transform, "S": COLUMNS, "c": Motion},
         multiplier_outputs=("K_child", "K_parent", "gamma", "drag_child", "drag_parent"),
@@ -59,8 +59,7 @@ def _order(at: Any) -> list[Entry]:
 def loop_rows(derivation: Derivation, moving: bool = True) -> LoopRows:
     """The rows of all loops of a plan, in their order. Without `moving` only J is there."""
     plan = derivation.plan
-    columns = columns_for(plan)
-    found = derivation.play(loop_constraints(columns), ("q", "v") if moving else ("q",))
+    found = derivation.play(loop_constraints(sort_for(plan)), ("q", "v") if moving else ("q",))
     rows, gamma, friction = [], [], np.zeros(plan.nv)
     for k, loop in enumerate(plan.loop_joints):
         last = _last_common(plan, loop.parent_node, loop.child_node)

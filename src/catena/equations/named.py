@@ -8,7 +8,7 @@ import numpy as np
 
 from catena import dynamics, kinematics
 from catena.dynamics.closed.certified_elimination import is_for
-from catena.dynamics.loop_elimination import columns_for, loop_elimination
+from catena.dynamics.loop_elimination import loop_elimination, sort_for
 from catena.dynamics.loop_elimination.least_change import closure as closure_algorithm
 from catena.equations.closed_forms import Choice, choose, joint_form, minimal, minimal_form, with_multipliers
 from catena.equations.derivation import Derivation
@@ -108,7 +108,7 @@ def _forward_dynamics(request: Request) -> Outputs:
         return with_multipliers(d, request.choice())
     if method == "minimal":
         return minimal(d, request.choice())
-    return {"vdot": d.play(loop_elimination(columns_for(request.plan)), given)["qdd"]}
+    return {"vdot": d.play(loop_elimination(sort_for(request.plan)), given)["qdd"]}
 
 
 def _inverse_dynamics(request: Request) -> Outputs:
@@ -146,7 +146,7 @@ def _minimal_coordinates(request: Request) -> Outputs:
 def _closure(request: Request) -> Outputs:
     _require_loops(request)
     plan = request.plan
-    found = request.derivation.play(closure_algorithm(columns_for(plan)), ("q", "v"))
+    found = request.derivation.play(closure_algorithm(sort_for(plan)), ("q", "v"))
     parts = [
         np.concatenate([found[name][k, : loop.constraints] for k, loop in enumerate(plan.loop_joints)])
         for name in ("position", "velocity")

@@ -24,7 +24,7 @@ import numpy as np
 
 from catena import dynamics
 from catena.dynamics.loop_elimination import loop_elimination
-from catena.dynamics.loop_elimination.blocks import COLUMNS
+from catena.dynamics.loop_elimination.blocks import SORTS
 from catena.equations.building import unrolled_graph
 from catena.equations.lanes import lane_code, load
 from catena.equations.parameters import plan_in_numbers
@@ -39,7 +39,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         dynamics.articulated_body,
         dynamics.newton_euler,
         dynamics.composite_body,
-        *(loop_elimination(columns) for columns in COLUMNS),
+        *(loop_elimination(sort) for sort in SORTS),
     )
 }
 """The algorithms that can be specialised, by name."""

@@ -8,8 +8,8 @@ A coupling is one row among the constraints: with the positions q_t of its joint
 
 For a joint of the tree q_t is a coordinate and has no drift; for a loop joint it is what its two sides show. So that
 rows of couplings can stand beside those of loops everywhere, they are told as if there were a joint whose relative
-twist is e' / size about x: J_rel has that row, Phi is size e_x, and j = Phi^T J_rel. `size` is what a motion of a radian,
-or of the mechanism's length, changes the sum by.
+twist is e' / size about x: J_rel has that row, Phi is size e_x, and j = Phi^T J_rel. `size` is what a motion of a
+radian, or of the mechanism's length, changes the sum by.
 """
 
 from collections.abc import Sequence

@@ -20,8 +20,8 @@ def row_sizes(Phi: np.ndarray, length: float) -> np.ndarray:
 
 
 class Scales:
-    """The measures of one plan: `rows` (m,) for the constraints of its loops and couplings, in their order, and `units` (nv,), how
-    much of each velocity component is a radian or a length."""
+    """The measures of one plan: `rows` (m,) for the constraints of its loops and couplings, in their order, and `units`
+    (nv,), how much of each velocity component is a radian or a length."""
 
     def __init__(self, plan: Plan) -> None:
         length = characteristic_length(plan)

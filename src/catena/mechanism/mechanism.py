@@ -491,8 +491,8 @@ class Mechanism:
     def add_polynomial_coupling(
         self, name: str, joint: str, of: str, polynomial: Iterable[float]
     ) -> PolynomialCoupling:
-        """Add an exact equation between two joints with one degree of freedom each: position(joint) = c0 + c1 x + c2 x^2
-        + ... where x = position(of)."""
+        """Add an exact equation between two joints with one degree of freedom each: position(joint) = c0 + c1 x +
+        c2 x^2 + ... where x = position(of)."""
         self._check_new_element_name("coupling", name, self._couplings)
         coupling = make_polynomial(name, joint, of, polynomial)
         self._couple(coupling)

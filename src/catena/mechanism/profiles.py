@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,9 @@ class Spline(Profile):
             raise ModelError(f"Spline: beyond is {shown(self.beyond)}: choose periodic, line or ''")
         x, y = np.array(self.x), np.array(self.y)
         if len(x) < 3 or (np.diff(x) <= 0.0).any():
-            raise ModelError(f"Spline: x is {shown(list(self.x))}: give three or more points with x increasing")
+            raise ModelError(
+                f"Spline: x is {shown(list(self.x))}: give three or more points with x increasing"
+            )
         if self.beyond == "periodic" and abs(y[-1] - y[0]) > 1e-12 * np.abs(y).max():
             raise ModelError(
                 f"Spline: it is periodic, but begins at {y[0]:g} and ends at {y[-1]:g}: give both points the same y"
@@ -154,10 +157,11 @@ class Formula(Profile):
     """
 
     function: Callable[[Any], Any]
+    number: int = field(init=False, default_factory=count().__next__)
 
     @property
     def signature(self) -> tuple[Hashable, ...]:
-        return "formula", id(self.function)
+        return "formula", self.number
 
     def value(self, x: Any) -> Any:
         return self._at(0, x)
@@ -187,8 +191,8 @@ class Formula(Profile):
             f = casadi.SX(self.function(x))
         except Exception as error:
             raise ModelError(
-                f"the formula {shown(self.function)} does not work on a symbol ({type(error).__name__}: {error}): write "
-                "it with operators and CasADi's functions, or give points"
+                f"the formula {shown(self.function)} does not work on a symbol ({type(error).__name__}: {error}): "
+                "write it with operators and CasADi's functions, or give points"
             ) from error
         if f.shape != (1, 1):
             raise ModelError(f"the formula {shown(self.function)} returns shape {f.shape}: return one number")
@@ -217,8 +221,8 @@ def as_profile(who: str, given: Any) -> Profile:
         return Spline(tuple(np.ravel(x)), tuple(np.ravel(y)))
     except (TypeError, ValueError):
         raise ModelError(
-            f"{who}: its profile is {shown(given)}: give points as a pair (x, y), a Spline, a Polynomial, or a function "
-            "of one symbol"
+            f"{who}: its profile is {shown(given)}: give points as a pair (x, y), a Spline, a Polynomial, or a "
+            "function of one symbol"
         ) from None
 
 

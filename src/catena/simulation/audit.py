@@ -340,7 +340,7 @@ def _moment_of_inertia(run: Trajectory, c: np.ndarray) -> float:
 
 
 def _closure(run: Trajectory) -> list[Line]:
-    if not any(loop.constraints for loop in run.system.plan.loop_joints):
+    if not run.system.constrained:
         return []
     scales = scales_of(run.system.plan)
     position, rate = (np.max(np.abs(scales.errors(x)), axis=-1) for x in run.system.closure(run.q, run.v))

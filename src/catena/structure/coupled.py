@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from catena.errors import PlanError
 from catena.mechanism import Mechanism
 from catena.mechanism.profiles import Profile
+
+if TYPE_CHECKING:
+    from catena.structure.plan import Plan
 
 # Joints that are all locked satisfy a coupling if they miss it by no more than this part of what is summed up.
 MISSED = 1e-9
@@ -30,6 +34,13 @@ class Term:
     profile: Profile
     turns: bool
 
+    def ends(self, plan: Plan) -> tuple[int, int]:
+        """The nodes of the joint's child and parent."""
+        if self.node >= 0:
+            return self.node, int(plan.parent[self.node])
+        loop = plan.loop_joints[self.loop]
+        return loop.child_node, loop.parent_node
+
 
 @dataclass(frozen=True, eq=False)
 class PlannedCoupling:
@@ -41,15 +52,18 @@ class PlannedCoupling:
     offset: float
     constraints: int = 1
 
+    def nodes(self, plan: Plan) -> frozenset[int]:
+        """The nodes that its joints move against each other; none if all its joints are within rigid pieces."""
+        ends = [term.ends(plan) for term in self.terms]
+        return frozenset(node for pair in ends if pair[0] != pair[1] for node in pair)
+
     def size(self, length: float) -> float:
         """How much the sum changes when some joint moves by a radian or by a `length` [m], from neutral positions."""
         steps = [abs(float(t.profile.slope(0.0))) * (1.0 if t.turns else length) for t in self.terms]
         return max(steps) or 1.0
 
 
-def plan_couplings(
-    mechanism: Mechanism, joint: Sequence[str], loops: Sequence[str]
-) -> list[PlannedCoupling]:
+def plan_couplings(mechanism: Mechanism, joint: Sequence[str], loops: Sequence[str]) -> list[PlannedCoupling]:
     """Return the couplings of a mechanism whose tree has these joints by node, "" for ground, and these loops."""
     nodes, closing = {name: i for i, name in enumerate(joint)}, {name: k for k, name in enumerate(loops)}
     found = []

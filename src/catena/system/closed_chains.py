@@ -20,7 +20,7 @@ from catena.dynamics.closed import (
 from catena.dynamics.closed.certified_elimination import elimination, is_for, is_trusted
 from catena.dynamics.closed.problem import row_weight
 from catena.dynamics.closed.square_root import constrained, divide_lower, divide_upper, effective
-from catena.dynamics.loop_elimination import columns_for, loop_elimination, loop_wrenches
+from catena.dynamics.loop_elimination import loop_elimination, loop_wrenches, sort_for
 from catena.errors import LoopError, StateError
 from catena.kinematics.stacks import apply, transposed
 from catena.mechanism import Mechanism
@@ -49,7 +49,9 @@ NO_MOTION = 10.0 * ROUNDING
 
 def is_closed(plan: Plan) -> bool:
     """Return whether the joints that the tree leaves out constrain it or rub, or couplings constrain it."""
-    return bool(plan.couplings) or any(loop.constraints or np.any(loop.damping) or np.any(loop.friction) for loop in plan.loop_joints)
+    return bool(plan.couplings) or any(
+        loop.constraints or np.any(loop.damping) or np.any(loop.friction) for loop in plan.loop_joints
+    )
 
 
 def pose_problem(evaluator: Evaluator, inputs: Mapping[str, Any], vdot: Any = None) -> LoopProblem:
@@ -99,7 +101,7 @@ def shortest(evaluator: Evaluator, absent: frozenset[str]) -> Any:
     else."""
     if not is_for(evaluator.plan):
         return lambda *rows: None
-    algorithm = loop_elimination(columns_for(evaluator.plan))
+    algorithm = loop_elimination(sort_for(evaluator.plan))
     return evaluator.shortest(algorithm, absent, ("defect", "change", "before", "size"), is_trusted)
 
 
@@ -107,13 +109,44 @@ def shortest(evaluator: Evaluator, absent: frozenset[str]) -> Any:
 UNIQUE = 1e-4
 
 
+def coupling_forces(problem: LoopProblem) -> dict[str, np.ndarray]:
+    """Return the force (states,) that each coupling carries, by name: in lanes where it is unique, and the smallest
+    where redundant constraints leave a choice."""
+    plan = problem.plan
+    if not plan.couplings:
+        return {}
+    found = _unique(problem)
+    if found is not None:
+        first = len(plan.loop_joints)
+        forces = -found["total"].reshape(problem.states, -1, sort_for(plan).columns)[:, first:, 0]
+        return {tied.name: forces[:, c] for c, tied in enumerate(plan.couplings)}
+    multipliers = solve(problem, "kkt").multipliers
+    at = sum(loop.constraints for loop in plan.loop_joints)
+    result = {}
+    for tied in plan.couplings:
+        result[tied.name] = multipliers[:, at] if tied.constraints else np.zeros(problem.states)
+        at += tied.constraints
+    return result
+
+
 def unique_wrenches(problem: LoopProblem, mechanism: Mechanism) -> dict[str, np.ndarray] | None:
     """Return the wrenches {joint: (*batch, 6)} of all joints of a mechanism without welds, in lanes; None where they
     are not unique or not certain in some state."""
+    plan = problem.plan
+    result = _unique(problem)
+    if result is None:
+        return None
+    loops = {loop.name: result["on_child"][:, k] for k, loop in enumerate(plan.loop_joints)}
+    found = from_lanes(mechanism, plan, result["wrench"], result["X"], loops)
+    return {name: wrench.reshape(*problem.batch, 6) for name, wrench in found.items()}
+
+
+def _unique(problem: LoopProblem) -> dict[str, np.ndarray] | None:
+    """Return what `loop_wrenches` finds; None where that is not unique or not certain in some state."""
     plan, given = problem.plan, problem.given
     if not is_for(plan):
         return None
-    columns = columns_for(plan)
+    sort = sort_for(plan)
     inputs = {
         "q": given["q"],
         "qd": given["v"],
@@ -121,21 +154,20 @@ def unique_wrenches(problem: LoopProblem, mechanism: Mechanism) -> dict[str, np.
         "f_ext": given["f_ext"],
         "a_base": given["a_base"],
     }
-    result = problem.runner.evaluate(loop_wrenches(columns), inputs, finite=False)
+    result = problem.runner.evaluate(loop_wrenches(sort), inputs, finite=False)
     closing = [
         loop.constraints
         for loop in plan.loop_joints
         if loop.constraints and loop.parent_node != loop.child_node
     ]
-    padding = columns * len(closing) - sum(closing)
+    tied = [coupling.constraints for coupling in plan.couplings]
+    padding = sort.columns * len(closing + tied) - sum(closing + tied)
     trusted = is_trusted(*(result[name][:, 0] for name in ("defect", "change", "before", "size")))
-    if not np.all(trusted & (result["stiffness"][:, 0] - padding < UNIQUE)) or len(closing) < len(
-        plan.loop_joints
+    if not np.all(trusted & (result["stiffness"][:, 0] - padding < UNIQUE)) or not (
+        len(closing) == len(plan.loop_joints) and all(tied)
     ):
         return None
-    loops = {loop.name: result["on_child"][:, k] for k, loop in enumerate(plan.loop_joints)}
-    found = from_lanes(mechanism, plan, result["wrench"], result["X"], loops)
-    return {name: wrench.reshape(*problem.batch, 6) for name, wrench in found.items()}
+    return result
 
 
 def inverse(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:

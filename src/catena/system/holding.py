@@ -64,10 +64,7 @@ def _least(problem: LoopProblem, free: np.ndarray, b: np.ndarray) -> np.ndarray:
     L = np.linalg.cholesky(H + LENT * typical[:, None, :] * np.eye(len(free)))
     sides = [np.linalg.solve(L, transposed(state.J_rel[..., free])) for state in problem.rows]
     scale = np.concatenate(
-        [
-            row_scale(state.Phi, side, problem.length)
-            for state, side in zip(problem.rows, sides, strict=True)
-        ],
+        [row_scale(state.Phi, side, problem.length) for state, side in zip(problem.rows, sides, strict=True)],
         axis=-1,
     )
     A = transposed(divide_lower(L, transposed(J))) / scale[..., None]

@@ -9,7 +9,7 @@ import numpy as np
 from catena.dynamics import articulated_body
 from catena.dynamics.closed.consistent_velocity import consistent_velocity
 from catena.dynamics.closed.motion_problem import motion_problem
-from catena.dynamics.loop_elimination import columns_for
+from catena.dynamics.loop_elimination import sort_for
 from catena.dynamics.loop_elimination.least_change import (
     closure as compiled_closure,
     holds,
@@ -88,10 +88,10 @@ def closure(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     plan = evaluator.plan
     if not knows_all_coordinates(plan):
         return _closure_of_user_kinds(evaluator, q, v)
-    columns = columns_for(plan)
-    result = evaluator.evaluate(compiled_closure(columns), {"q": q, "qd": v})
+    sort = sort_for(plan)
+    result = evaluator.evaluate(compiled_closure(sort), {"q": q, "qd": v})
     keep = np.concatenate(
-        [[], *(columns * k + np.arange(j.constraints) for k, j in enumerate(plan.loop_joints))]
+        [[], *(sort.columns * k + np.arange(j.constraints) for k, j in enumerate(plan.constraints))]
     ).astype(int)
     position, velocity = (
         x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1])[..., keep]
@@ -132,10 +132,10 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     evaluator.check_positions("q", q)
     if not plan.total_constraints:
         return q, None if v is None else np.array(evaluator.checked(integrate, "qd", v))
-    columns, scales = columns_for(plan), scales_of(plan)
+    sort, scales = sort_for(plan), scales_of(plan)
     before = _worst(scales, closure(evaluator, q)[0])
     for _ in range(STEPS):
-        step = evaluator.evaluate(position_correction(columns), {"q": q, "qd": None}, finite=False)["qdd"]
+        step = evaluator.evaluate(position_correction(sort), {"q": q, "qd": None}, finite=False)["qdd"]
         trial = evaluator.evaluate(integrate, {"q": q, "qd": np.nan_to_num(step)})["q_next"]
         after = _worst(scales, closure(evaluator, trial)[0])
         better = after < before
@@ -147,7 +147,7 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     if v is None:
         return q, None
     given = evaluator.checked(integrate, "qd", v)
-    rates = given + evaluator.evaluate(velocity_correction(columns), {"q": q, "qd": v}, finite=False)["qdd"]
+    rates = given + evaluator.evaluate(velocity_correction(sort), {"q": q, "qd": v}, finite=False)["qdd"]
     # Where nothing with inertia can move a loop, or at its singular configuration, there is no quick correction.
     rates = np.where(np.isfinite(rates).all(axis=-1, keepdims=True), rates, given)
     return q, _weakly_held(evaluator, scales, q, rates)
@@ -166,23 +166,23 @@ def _weakly_held(evaluator: Evaluator, scales: Scales, q: np.ndarray, v: np.ndar
 
 def correction(evaluator: Evaluator, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the least changes of position and velocity that close the loops to first order."""
-    columns = columns_for(evaluator.plan)
-    by_position = evaluator.evaluate(position_correction(columns), {"q": q, "qd": None})["qdd"]
-    return by_position, evaluator.evaluate(velocity_correction(columns), {"q": q, "qd": v})["qdd"]
+    sort = sort_for(evaluator.plan)
+    by_position = evaluator.evaluate(position_correction(sort), {"q": q, "qd": None})["qdd"]
+    return by_position, evaluator.evaluate(velocity_correction(sort), {"q": q, "qd": v})["qdd"]
 
 
 def pulled(evaluator: Evaluator, q: Any, v: Any, stiffness: float, damping: float) -> np.ndarray:
     """Return the accelerations (states, nv) of the tree, loops cut, at rest and without weight under the forces
     -stiffness e - damping e' along the constraints of q (states, nq), v (states, nv)."""
     plan = evaluator.plan
-    columns, states = columns_for(plan), len(q)
-    found = evaluator.evaluate(holds(columns), {"q": q, "qd": v})
+    sort, states = sort_for(plan), len(q)
+    found = evaluator.evaluate(holds(sort), {"q": q, "qd": v})
     force = -stiffness * found["position"] - damping * found["velocity"]
     f_ext = np.zeros((states, plan.n, 6))
     for k, loop in enumerate(plan.loop_joints):
         if loop.constraints:
             for node, side in ((loop.child_node, "K_child"), (loop.parent_node, "K_parent")):
-                K = found[side][:, k].reshape(states, columns, 6)
+                K = found[side][:, k].reshape(states, sort.columns, 6)
                 f_ext[:, node] += np.einsum("sc,sci->si", force[:, k], K)
     f_ext[:, 0] = 0.0
     weightless = np.concatenate([np.zeros(3), plan.gravity])
@@ -243,7 +243,7 @@ OPEN = 1e-8
 
 def knows_all_coordinates(plan: Plan) -> bool:
     """Return whether every loop joint is of a kind that gives its coordinates as formulas."""
-    return not plan.couplings and all(joint.kind.finds_coordinates_of_symbols for joint in plan.loop_joints)
+    return all(joint.kind.finds_coordinates_of_symbols for joint in plan.loop_joints)
 
 
 def _batch(held: Sequence[Held], batch: tuple[int, ...]) -> tuple[int, ...]:

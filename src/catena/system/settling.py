@@ -144,8 +144,8 @@ class Settling:
     def _states(
         self, q: np.ndarray, v: np.ndarray | None
     ) -> list[tuple[LoopState | CouplingState, np.ndarray]]:
-        """Return each loop and coupling as it is computed with, and what it keeps as a part B (..., m, k) of the constraint space
-        that was described."""
+        """Return each loop and coupling as it is computed with, and what it keeps as a part B (..., m, k) of the
+        constraint space that was described."""
         assert self.found is not None
         motions = tree_motions(self.described, q, v)
         described, effective = (

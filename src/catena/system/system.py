@@ -151,6 +151,11 @@ class System:
         """Return the joints that the tree leaves out."""
         return self._plan.loops
 
+    @property
+    def constrained(self) -> bool:
+        """Return whether loops or couplings constrain the joints of the tree."""
+        return self._plan.total_constraints > 0
+
     def slice_q(self, joint: str) -> slice:
         """Return where a tree joint's coordinates are in q."""
         i = self._node(joint)
@@ -551,6 +556,24 @@ class System:
             )
         outside = {} if f_ext is None else wrenches.in_node_frames(self._plan, f_ext, self._frame)
         return self._reactions.wrenches(problem, solution, outside)
+
+    def coupling_forces(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike | None = None,
+        f_ext: Mapping[str, ArrayLike] | None = None,
+        base_acceleration: ArrayLike | None = None,
+    ) -> dict[str, np.ndarray]:
+        """Return the force that each coupling carries, {coupling: (...)}: its joints feel it times the derivative of
+        the coupling's equation by their position.
+
+        For a gear {"motor": 1, "arm": -50} it is the torque on the motor, and the arm feels -50 times as much. Where
+        redundant constraints leave it open, it is the smallest; `diagnose` tells.
+        """
+        problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
+        found = closed_chains.coupling_forces(problem)
+        return {name: force.reshape(problem.batch) for name, force in found.items()}
 
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """Return the kinetic energy, shape (...)."""

@@ -230,7 +230,6 @@ class _Names:
             )
         return tuple(result)
 
-
     def _words(self, row: int) -> str:
         """What the constraint of a row prevents."""
         owner = self.owner[row]

@@ -250,9 +250,7 @@ class LoopProblem:
         in all directions of its kind, so that it is the same for rotated copies and in all units, and does
         not vanish for a row that is zero but for rounding."""
         L = self.equations[0]
-        rows = [
-            row_scale(s.Phi, divide_lower(L, stacks.transposed(s.J_rel)), self.length) for s in self.rows
-        ]
+        rows = [row_scale(s.Phi, divide_lower(L, stacks.transposed(s.J_rel)), self.length) for s in self.rows]
         return np.concatenate(rows, axis=-1) if rows else np.zeros((self.states, 0))
 
     @cached_property

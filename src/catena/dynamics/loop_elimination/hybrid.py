@@ -5,9 +5,9 @@ from functools import lru_cache, partial
 from typing import Any
 
 from catena.dynamics.hybrid_dynamics import DRIVE_INPUTS
-from catena.dynamics.loop_elimination import loop_elimination
+from catena.dynamics.loop_elimination import Sort, loop_elimination
 from catena.dynamics.loop_elimination.refinement import judge
-from catena.dynamics.loop_elimination.schedule import REWRITTEN, STEPS, schedule
+from catena.dynamics.loop_elimination.schedule import REWRITTEN, schedule, steps_for
 from catena.dynamics.loop_elimination.steps import accelerate, articulate, pass_on, velocities
 from catena.kernels import VELOCITY, Algorithm, Schedule, on_call
 from catena.spatial import ArticulatedInertia, ForceSpace, MotionSpace, spd_inverse
@@ -60,17 +60,17 @@ hybrid_schedule = partial(
 )
 
 
-@lru_cache(maxsize=4)
-def hybrid_elimination(columns: int) -> Algorithm:
-    """The elimination for loops of up to so many constraints, with the inputs of `hybrid_dynamics`."""
-    base = loop_elimination(columns)
+@lru_cache(maxsize=8)
+def hybrid_elimination(sort: Sort) -> Algorithm:
+    """The elimination of a sort, with the inputs of `hybrid_dynamics`."""
+    base = loop_elimination(sort)
     instead = {
         velocities: move_driven, articulate: articulate_driven, accelerate: accelerate_driven, judge: judge_driven,
     }  # fmt: skip
-    steps = [instead.get(step, step) for step in STEPS]
+    steps = [instead.get(step, step) for step in steps_for(sort)]
     return Algorithm(
-        f"hybrid_elimination_{columns}", base.ground, (*steps, Schedule(hybrid_schedule)),
+        f"hybrid_elimination_{sort}", base.ground, (*steps, Schedule(hybrid_schedule)),
         inputs={**base.inputs, **DRIVE_INPUTS}, outputs={"qdd": VELOCITY, "drive": VELOCITY},
         ground_inputs=base.ground_inputs, ground_outputs=base.ground_outputs, optional=base.optional,
-        rewritten=REWRITTEN | {"c", "effort"}, views=base.views, columns=columns,
+        rewritten=REWRITTEN | {"c", "effort"}, views=base.views, columns=base.columns,
     )  # fmt: skip

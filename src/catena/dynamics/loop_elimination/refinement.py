@@ -49,7 +49,7 @@ def judge(body: Any, parent: Any) -> None:
     load = body.load + _inertial_load(body)
     missing = body.effort - body.S.T * body.f
     parts = [
-        _part(m, absolute(e) + Magnitudes.of(S).dot(load))
+        part(m, absolute(e) + Magnitudes.of(S).dot(load))
         for m, e, S in zip(missing, body.effort, body.S.columns(), strict=True)
     ]
     parent.f += body.X.pull(body.f)
@@ -99,13 +99,13 @@ def judge_loop(multiplier: Any, child: Any, parent: Any) -> None:
     sides = ((child, multiplier.K_child), (parent, multiplier.K_parent))
     for k, g in enumerate(gap):
         whole = sum([Magnitudes.of(K.columns()[k]).dot(body.pace) for body, K in sides], 0.0)
-        child.defect += _part(g, whole)
+        child.defect += part(g, whole)
     for body, K in sides:
         for force, column in zip(multiplier.total, K.columns(), strict=True):
             body.load += Magnitudes.of(column) * absolute(force)
 
 
-def _part(rest: Any, whole: Any) -> Any:
+def part(rest: Any, whole: Any) -> Any:
     """(rest / whole)^2, and zero where there is nothing."""
     part = rest / (whole + TINY)
     return part * part

@@ -95,7 +95,7 @@ def hold_by(loop: Any, X: Transform, Phi: ForceSpace, gamma: np.ndarray) -> None
     loop.K_parent = -loop.on_parent.pull(X.pull(Phi))
     loop.gamma = loop.l = gamma
     loop.L = Triangle(loop.columns).zero()
-    loop.M = array([REGULARISATION * _mobility(loop.scale, column) for column in Phi.array.T])
+    loop.M = array([REGULARISATION * mobility(loop.scale, column) for column in Phi.array.T])
     loop.total = np.zeros(loop.columns)
 
 
@@ -129,7 +129,7 @@ def relative(loop: Any, child: Any, parent: Any) -> Transform:
     return (loop.on_child * child.pose) * (loop.on_parent * parent.pose).inverse()
 
 
-def _mobility(scale: np.ndarray, column: np.ndarray) -> Any:
+def mobility(scale: np.ndarray, column: np.ndarray) -> Any:
     """How much a usual body yields to a force along this column; columns that are not there count as
     forces."""
     if not is_symbolic(column) and not np.any(column):
