@@ -592,11 +592,11 @@ def loop_constants(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
 
 
 def term_constants(plan: Plan) -> list[list[float]]:
-    """Return the constants of every joint of every coupling: its sign, the offset of the coupling for the first of its
-    joints, the usual angular and linear mobility (2), and the numbers of the profile."""
+    """Return the constants of every joint of every coupling: its sign, the offset of the coupling or the inertia of the
+    rotor for the first of its joints, the usual angular and linear mobility (2), and the numbers of the profile."""
     scale = mobility_scale(plan)
     return [
-        [term.sign, 0.0 if t else coupling.offset, *scale, *term.profile.params()]
+        [term.sign, 0.0 if t else coupling.inertia or coupling.offset, *scale, *term.profile.params()]
         for coupling in plan.couplings
         for t, term in enumerate(coupling.terms)
     ]

@@ -10,7 +10,7 @@ import numpy as np
 
 from catena.errors import PlanError
 from catena.mechanism import Mechanism
-from catena.mechanism.profiles import Profile
+from catena.mechanism.profiles import Line, Profile
 
 if TYPE_CHECKING:
     from catena.structure.plan import Plan
@@ -45,12 +45,22 @@ class Term:
 @dataclass(frozen=True, eq=False)
 class PlannedCoupling:
     """An equation among positions of joints: the sum of its `terms` is `offset`. It is one constraint, or none where it
-    is left out because others say the same up to the accuracy of the model."""
+    is left out because others say the same up to the accuracy of the model.
+
+    With an `inertia` it is no constraint but a rotor, which resists the acceleration of the sum: a joint of a loop has
+    no coordinate whose inertia it could add to.
+    """
 
     name: str
     terms: tuple[Term, ...]
     offset: float
     constraints: int = 1
+    inertia: float = 0.0
+
+    @property
+    def acts(self) -> bool:
+        """Whether it does anything."""
+        return bool(self.constraints or self.inertia)
 
     def nodes(self, plan: Plan) -> frozenset[int]:
         """The nodes that its joints move against each other; none if all its joints are within rigid pieces."""
@@ -63,9 +73,12 @@ class PlannedCoupling:
         return max(steps) or 1.0
 
 
-def plan_couplings(mechanism: Mechanism, joint: Sequence[str], loops: Sequence[str]) -> list[PlannedCoupling]:
-    """Return the couplings of a mechanism whose tree has these joints by node, "" for ground, and these loops."""
-    nodes, closing = {name: i for i, name in enumerate(joint)}, {name: k for k, name in enumerate(loops)}
+def plan_couplings(
+    mechanism: Mechanism, joints: Sequence[str], loops: Sequence[str]
+) -> list[PlannedCoupling]:
+    """Return the couplings of a mechanism whose tree has these joints by node, "" for ground, and these loops; and the
+    rotors of loop joints."""
+    nodes, closing = {name: i for i, name in enumerate(joints)}, {name: k for k, name in enumerate(loops)}
     found = []
     for coupling in mechanism.couplings.values():
         terms, offset, summed = [], coupling.right_hand_side, abs(coupling.right_hand_side)
@@ -85,4 +98,11 @@ def plan_couplings(mechanism: Mechanism, joint: Sequence[str], loops: Sequence[s
                 f"coupling {coupling.name!r}: its joints {', '.join(map(repr, coupling.joints))} are all locked, at "
                 f"positions that miss it by {abs(offset):.3g}: lock them where it holds, or unlock one"
             )
+    for name, k in closing.items():
+        # Rotors at joints of more freedom are left to formulations that know all coordinates.
+        joint = mechanism.joints.get(name)
+        if joint is not None and joint.dof == 1 and joint.armature is not None and joint.armature[0]:
+            turns = bool(np.any(joint.kind.motion_space(joint.kind.neutral()).array[:3]))
+            term = Term(name, -1, k, 1.0, Line(1.0), turns)
+            found.append(PlannedCoupling(f"{name}.rotor", (term,), 0.0, 0, float(joint.armature[0])))
     return found

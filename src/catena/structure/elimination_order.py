@@ -56,9 +56,9 @@ class _Elimination:
         self.size = {k: j.constraints for k, j in loops}
         for c, coupling in enumerate(plan.couplings):
             nodes = coupling.nodes(plan)
-            if coupling.constraints and nodes:
+            if coupling.acts and nodes:
                 joined[len(plan.loop_joints) + c] = nodes
-                self.size[len(plan.loop_joints) + c] = coupling.constraints
+                self.size[len(plan.loop_joints) + c] = 1
         self.holds = {k: set(nodes - {0}) for k, nodes in joined.items()}
         self.links = {(k, i) for k, nodes in joined.items() for i in nodes}
         self.at: list[set[int]] = [set() for _ in range(plan.n)]

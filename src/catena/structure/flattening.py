@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from catena.joints import Fixed, JointKind
+from catena.joints import Fixed, JointKind, WithRotor
 from catena.mechanism import VIRTUAL_ROOT, Body, Joint, Mechanism
-from catena.spatial import Pose, array
+from catena.spatial import Pose, array, is_symbolic
 from catena.structure.canonical import canonical
 from catena.structure.coupled import plan_couplings
 from catena.structure.plan import Loop, Placements, Plan
@@ -55,7 +55,7 @@ def flatten(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], choice
     flipped = [body_node[ends[k][0]] != parent[node] for node, k in enumerate(tree_joints, 1)]
     canon = [canonical(joints[k].kind, f) for k, f in zip(tree_joints, flipped, strict=True)]
     kinds: list[JointKind | None] = [None]
-    kinds.extend(c[1] for c in canon)
+    kinds.extend(_geared(joints[k], c[1]) for k, c in zip(tree_joints, canon, strict=True))
 
     turn = np.array([c[0] for c in canon]).reshape(n - 1, 3, 3)
     outer = [(ends[k][0], joints[k].in_parent) for k in tree_joints]
@@ -106,7 +106,7 @@ def flatten(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], choice
         depth=np.array([tree.depth[g] for g in order], dtype=np.int64),
         joint=node_joints,
         kind=kinds,
-        params=[(), *(c[2] for c in canon)],
+        params=[(), *(kind.params() for kind in kinds if kind is not None)],
         flipped=np.array([False, *flipped]),
         q_start=q_start,
         q_size=q_size,
@@ -121,7 +121,7 @@ def flatten(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], choice
         body_node=dict(zip(body_index, body_node, strict=True)),
         body_pose=placements,
         loop_joints=[_loop(joints[k], ends[k], body_node, body_R, body_p) for k in left_out],
-        couplings=plan_couplings(mechanism, node_joints, loops) if mechanism.couplings else [],
+        couplings=plan_couplings(mechanism, node_joints, loops),
     )
 
 
@@ -224,4 +224,12 @@ def _loop(
         damping=joint.damping if moves else np.zeros(0),
         friction=joint.friction if moves else np.zeros(0),
         actuated=joint.actuated and moves,
+        armature=np.zeros(0) if joint.armature is None or not moves else joint.armature,
     )
+
+
+def _geared(joint: Joint, kind: JointKind) -> JointKind:
+    """A canonical kind with the rotors of its joint."""
+    if joint.armature is None or not any(is_symbolic(x) or x != 0.0 for x in joint.armature):
+        return kind
+    return WithRotor(kind, tuple(joint.armature))

@@ -64,6 +64,7 @@ class Loop:
     damping: Floats
     friction: Floats
     actuated: bool
+    armature: Floats = field(default_factory=lambda: np.zeros(0))
 
     @property
     def rubs(self) -> bool:

@@ -119,11 +119,13 @@ def coupling_forces(problem: LoopProblem) -> dict[str, np.ndarray]:
     if found is not None:
         first = len(plan.loop_joints)
         forces = -found["total"].reshape(problem.states, -1, sort_for(plan).columns)[:, first:, 0]
-        return {tied.name: forces[:, c] for c, tied in enumerate(plan.couplings)}
+        return {tied.name: forces[:, c] for c, tied in enumerate(plan.couplings) if not tied.inertia}
     multipliers = solve(problem, "kkt").multipliers
     at = sum(loop.constraints for loop in plan.loop_joints)
     result = {}
     for tied in plan.couplings:
+        if tied.inertia:
+            continue
         result[tied.name] = multipliers[:, at] if tied.constraints else np.zeros(problem.states)
         at += tied.constraints
     return result
@@ -160,7 +162,7 @@ def _unique(problem: LoopProblem) -> dict[str, np.ndarray] | None:
         for loop in plan.loop_joints
         if loop.constraints and loop.parent_node != loop.child_node
     ]
-    tied = [coupling.constraints for coupling in plan.couplings]
+    tied = [int(coupling.acts) for coupling in plan.couplings]
     padding = sort.columns * len(closing + tied) - sum(closing + tied)
     trusted = is_trusted(*(result[name][:, 0] for name in ("defect", "change", "before", "size")))
     if not np.all(trusted & (result["stiffness"][:, 0] - padding < UNIQUE)) or not (
@@ -252,7 +254,7 @@ def _require_closed_motion(problem: LoopProblem, vdot: np.ndarray) -> None:
 def _closing(plan: Plan) -> str:
     """Return what constrains a tree, in words."""
     words = [f"loops {list(plan.loops)}"] if plan.loops else []
-    words += [f"couplings {[c.name for c in plan.couplings]}"] if plan.couplings else []
+    words += [f"couplings {[c.name for c in plan.couplings if not c.inertia]}"] if plan.couplings else []
     return " and ".join(words)
 
 

@@ -47,7 +47,10 @@ class Reactions:
         frames."""
         X, multipliers = problem.motions.X, solution.multipliers
         need = self._needs(problem, solution.vdot, outside)[:, None]
-        passed = self._pass_on(problem, X, need, self._loop_wrenches(problem, multipliers[..., None], True))
+        through = self._loop_wrenches(problem, multipliers[..., None], True)
+        turned = self._rotor_wrenches(problem, solution.vdot)
+        through = [wrench + rotor[:, None] for wrench, rotor in zip(through, turned, strict=True)]
+        passed = self._pass_on(problem, X, need, through)
         for states, stress in self_stresses(problem):
             # The wrenches of each self-stress alone, and the combination that leaves the least.
             some = _some(problem, states)
@@ -107,6 +110,19 @@ class Reactions:
                 wrench = wrench + tied[state.name]
             result.append(wrench if rubbed is None or not friction else wrench + rubbed[:, None])
             at += m
+        return result
+
+    def _rotor_wrenches(self, problem: LoopProblem, vdot: np.ndarray) -> list[np.ndarray]:
+        """Return what the rotors of each loop joint keep of the forces of its actuators, as wrenches (states, 6) at its
+        frame C."""
+        result = []
+        for state in problem.loops:
+            across = np.linalg.pinv(state.S, rcond=1e-10)
+            wrench = np.zeros((problem.states, 6))
+            for k, inertia in enumerate(state.loop.armature):
+                a = stacks.apply(state.J_rel, vdot) + state.drift
+                wrench -= inertia * np.einsum("si,si->s", across[:, k], a)[:, None] * across[:, k]
+            result.append(wrench)
         return result
 
     def _coupling_wrenches(self, problem: LoopProblem, multipliers: np.ndarray) -> dict[str, np.ndarray]:

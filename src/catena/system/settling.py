@@ -160,6 +160,9 @@ class Settling:
                 turn[:3, :3] = turn[3:, 3:] = a.loop.parent_R.T @ b.loop.child_R
                 F = -stacks.transposed(stacks.inverse(a.X)) @ (turn @ b.Phi)
             result.append((b, np.linalg.pinv(a.Phi) @ F))
-        for tied in coupling_states(self.effective.plan, q, v, effective):
-            result.append((tied, np.ones((*tied.Phi.shape[:-2], 1, tied.loop.constraints))))
+        for whole, tied in zip(
+            self.described.plan.couplings, coupling_states(self.effective.plan, q, v, effective), strict=True
+        ):
+            shape = (*tied.Phi.shape[:-2], whole.constraints, tied.loop.constraints)
+            result.append((tied, np.ones(shape)))
         return result

@@ -19,6 +19,7 @@ from catena.dynamics.closed.diagnosis import Diagnosis, diagnose
 from catena.dynamics.closed.hybrid import hybrid
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.dynamics.closed.tip_contact import ContactSolution, TipContact, tip_contacts
+from catena.dynamics.rotors import with_rotors
 from catena.dynamics.structurally_recursive import structurally_recursive
 from catena.errors import SingularDynamicsError, StateError, UnknownNameError
 from catena.forces import PlacedForce
@@ -492,11 +493,12 @@ class System:
         """Return the joint-space inertia H of the tree, shape (..., nv, nv). `method`: "composite_body" or
         "structurally_recursive"."""
         if is_one_of(method, ("composite_body",)):
-            return self._run(dynamics.composite_body, q=q)["H"]
+            return with_rotors(self._plan, self._run(dynamics.composite_body, q=q)["H"])
         if is_one_of(method, ("structurally_recursive",)):
             q = self.evaluator.checked(kinematics.rate, "q", q)
             self.evaluator.check_current()
-            return structurally_recursive(self._plan, lambda frame: self.jacobian(q, frame), q.shape[:-1])
+            H = structurally_recursive(self._plan, lambda frame: self.jacobian(q, frame), q.shape[:-1])
+            return with_rotors(self._plan, H)
         raise StateError(
             f"There is no mass matrix method {shown(method)}; choose composite_body or structurally_recursive."
         )
@@ -576,8 +578,15 @@ class System:
         return {name: force.reshape(problem.batch) for name, force in found.items()}
 
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """Return the kinetic energy, shape (...)."""
-        return self._run(dynamics.kinetic_energy, q=q, qd=v)["T"][..., 0]
+        """Return the kinetic energy of bodies and rotors, shape (...)."""
+        T = self._run(dynamics.kinetic_energy, q=q, qd=v)["T"][..., 0]
+        if not any(loop.armature.any() for loop in self._plan.loop_joints):
+            return T
+        problem = self._loop_problem(q, v, None, None, None, look=False)
+        rotors = [
+            0.5 * inertia * (row * problem.v).sum(axis=-1) ** 2 for row, inertia, _ in problem.loop_rotors
+        ]
+        return np.asarray(T + sum(rotors).reshape(problem.batch))
 
     def potential_energy(self, q: ArrayLike) -> np.ndarray:
         """Return the potential energy of gravity, shape (...), zero with the centre of mass at the ground's

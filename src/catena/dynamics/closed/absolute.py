@@ -16,6 +16,7 @@ from catena.dynamics.closed.joint_graph import (
     ground_acceleration,
     node_forces,
     node_inertias,
+    rotor_rows,
     tree_accelerations,
 )
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution, row_scale, row_weight, typical_inertia
@@ -51,9 +52,14 @@ def absolute(problem: LoopProblem) -> LoopSolution:
         D.append(full[..., 6:])
         spaces.append(state.Phi)
         across.append(transposed(state.Phi))
+    M, push = _block_diagonal(inertias[1:]), g[:, 1:].reshape(states, 6 * plan.n - 6)
+    for inertia, row, drift in rotor_rows(problem, joints):
+        drift, row = drift + np.einsum("si,si->s", row[:, :6], a_ground), row[:, 6:]
+        M = M + inertia * row[:, :, None] * row[:, None, :]
+        push = push - inertia * drift[:, None] * row
     L, _, force = positive_definite(
-        _block_diagonal(inertias[1:]),
-        g[:, 1:].reshape(states, 6 * plan.n - 6),
+        M,
+        push,
         np.concatenate([P @ d for P, d in zip(across, D, strict=True)], axis=-2),
         np.concatenate([apply(P, k) for P, k in zip(across, known, strict=True)], axis=-1),
         np.concatenate([row_weight(Phi, problem.mass, problem.length) for Phi in spaces], axis=-1),

@@ -87,6 +87,8 @@ def is_for(plan: Plan) -> bool:
     """Whether the elimination knows the joints that close the loops."""
     if plan.couplings and not all(loop.kind.finds_coordinates_of_symbols for loop in plan.loop_joints):
         return False
+    if any(loop.kind.nv > 1 and loop.armature.any() for loop in plan.loop_joints):
+        return False
     return all(
         _is_known(loop.kind, bool(loop.constraints), bool(np.any([*loop.damping, *loop.friction])))
         for loop in plan.loop_joints

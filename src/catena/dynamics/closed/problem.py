@@ -19,6 +19,7 @@ from catena.dynamics.closed.square_root import divide_lower, effective
 from catena.dynamics.composite_body import composite_body
 from catena.dynamics.friction import friction_at
 from catena.dynamics.newton_euler import newton_euler
+from catena.dynamics.rotors import rotor_inertias, with_rotors
 from catena.kinematics import stacks
 from catena.kinematics.body_jacobians import summed_up
 from catena.kinematics.closure import LoopState, Motions, Runner, loop_kinematics, tree_motions
@@ -112,13 +113,19 @@ class LoopProblem:
     @cached_property
     def H(self) -> np.ndarray:
         """The joint-space inertia of the tree, (states, nv, nv)."""
-        return self.runner.evaluate(composite_body, {"q": self.q})["H"]
+        H = with_rotors(self.plan, self.runner.evaluate(composite_body, {"q": self.q})["H"])
+        for row, inertia, _ in self.loop_rotors:
+            H = H + inertia * row[..., :, None] * row[..., None, :]
+        return H
 
     @cached_property
     def bias(self) -> np.ndarray:
         """The forces of the tree joints at which nothing accelerates, (states, nv); their friction is in it."""
         inputs = {"q": self.q, "qd": self.v, "qdd": None, "f_ext": self.f_ext, "a_base": self.a_base}
-        return self.runner.evaluate(newton_euler, inputs)["tau"]
+        bias = self.runner.evaluate(newton_euler, inputs)["tau"]
+        for row, inertia, drift in self.loop_rotors:
+            bias = bias + inertia * drift[:, None] * row
+        return bias
 
     @cached_property
     def force(self) -> np.ndarray:
@@ -214,7 +221,38 @@ class LoopProblem:
             root * np.concatenate([np.zeros((self.states, 0, self.plan.nv)), *summed], axis=-2),
         )
         for some, rows in tree_rows(self.plan, self.motions, self.ground_acceleration, self.f_ext, self.lent):
-            yield some, rows, held.of(some)
+            yield some, self._with_rotors(some, rows), held.of(some)
+
+    @cached_property
+    def loop_rotors(self) -> list[tuple[np.ndarray, float, np.ndarray]]:
+        """Of each rotor at a loop joint the row (states, nv) that takes velocities of the tree to its own, its inertia,
+        and its acceleration (states,) when vdot is zero."""
+        found = []
+        for state in self.loops:
+            for k, inertia in enumerate(state.loop.armature):
+                if inertia:
+                    across = np.linalg.pinv(state.S, rcond=1e-10)[:, k]
+                    row = np.einsum("si,sij->sj", across, state.J_rel)
+                    found.append((row, float(inertia), np.einsum("si,si->s", across, state.drift)))
+        return found
+
+    def _with_rotors(self, some: slice, rows: Rows) -> Rows:
+        """The rows of the tree with those of rotors, which only joint accelerations move."""
+        rotors = rotor_inertias(self.plan)
+        geared = np.flatnonzero(rotors)
+        if not len(geared) and not self.loop_rotors:
+            return rows
+        states = len(rows.W)
+        own = np.zeros((states, len(geared), self.plan.nv))
+        own[:, np.arange(len(geared)), geared] = np.sqrt(rotors[geared])
+        W, r = [rows.W, own], [rows.r, np.zeros((states, len(geared)))]
+        for row, inertia, drift in self.loop_rotors:
+            W.append(np.sqrt(inertia) * row[some][:, None])
+            r.append(np.sqrt(inertia) * drift[some][:, None])
+        summed = [rows.summed, *(np.abs(x) for x in W[1:])]
+        return Rows(
+            np.concatenate(W, axis=1), np.concatenate(r, axis=1), rows.f, np.concatenate(summed, axis=1)
+        )
 
     @cached_property
     def joint_force(self) -> np.ndarray:

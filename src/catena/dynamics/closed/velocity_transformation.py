@@ -15,6 +15,7 @@ from catena.dynamics.closed.joint_graph import (
     node_inertias,
 )
 from catena.dynamics.closed.problem import LoopProblem
+from catena.dynamics.rotors import with_rotors
 from catena.kinematics.body_jacobians import body_jacobians
 from catena.kinematics.stacks import apply, transposed
 
@@ -40,6 +41,10 @@ def transform_tree(problem: LoopProblem) -> TransformedTree:
     Bt = transposed(B)
     M = np.sum(Bt @ inertias @ B, axis=1)
     f = np.sum(apply(Bt, g), axis=1)
+    M = with_rotors(problem.plan, M)
+    for row, inertia, drift in problem.loop_rotors:
+        M = M + inertia * row[:, :, None] * row[:, None, :]
+        f = f - inertia * drift[:, None] * row
     return TransformedTree(B, bdot, M, f, joints)
 
 

@@ -9,6 +9,7 @@ from catena.dynamics.loop_elimination import Sort, loop_elimination
 from catena.dynamics.loop_elimination.refinement import judge
 from catena.dynamics.loop_elimination.schedule import REWRITTEN, schedule, steps_for
 from catena.dynamics.loop_elimination.steps import accelerate, articulate, pass_on, velocities
+from catena.dynamics.rotors import felt_through, rotor_force
 from catena.kernels import VELOCITY, Algorithm, Schedule, on_call
 from catena.spatial import ArticulatedInertia, ForceSpace, MotionSpace, spd_inverse
 from catena.spatial.scalars import array, less, where
@@ -29,9 +30,9 @@ def articulate_driven(body: Any, parent: Any) -> None:
         k: int, A: ArticulatedInertia, S: MotionSpace, U: ForceSpace
     ) -> tuple[ArticulatedInertia, Any]:
         driven = body.driven[k]
-        D = (S.T * U)[0, 0]
+        D = (S.T * U)[0, 0] + (0.0 if body.joint.rotor is None else body.joint.rotor[k])
         D_inv = spd_inverse(array([[where(less(0.5, driven), 1.0, D)]]))
-        free = A.felt_through(S, U, D_inv)
+        free = felt_through(body.joint, A, S, U, D_inv)
         pairs = zip(A.entries(), free.entries(), strict=True)
         felt = ArticulatedInertia.from_entries([where(less(0.5, driven), a, b) for a, b in pairs])
         return felt, where(less(0.5, driven), 0.0, D_inv[0, 0])
@@ -49,7 +50,7 @@ def accelerate_driven(body: Any, parent: Any) -> None:
 @on_call
 def judge_driven(body: Any, parent: Any) -> None:
     """The force that a drive lacks is the one that it gives; the others must lack nothing."""
-    given_by_drive = body.driven * (body.S.T * body.f - body.effort)
+    given_by_drive = body.driven * (body.S.T * body.f - body.effort + rotor_force(body.joint, body.qdd))
     body.drive = body.tau + given_by_drive
     body.effort = body.effort + given_by_drive
     judge.step(body, parent)

@@ -303,8 +303,8 @@ def _acting(plan: Plan, rub: bool) -> dict[int, Acting]:
             acting[k] = Acting(nodes, joint.constraints, drags)
     for c, coupling in enumerate(plan.couplings):
         nodes = coupling.nodes(plan)
-        if coupling.constraints and nodes:
-            acting[len(plan.loop_joints) + c] = Acting(nodes, coupling.constraints, False, couples=True)
+        if coupling.acts and nodes:
+            acting[len(plan.loop_joints) + c] = Acting(nodes, 1, False, couples=True)
     return acting
 
 

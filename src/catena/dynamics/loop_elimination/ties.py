@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.loop_elimination.blocks import Triangle
+from catena.dynamics.loop_elimination.blocks import Symmetric, Triangle
 from catena.dynamics.loop_elimination.magnitudes import Magnitudes
 from catena.dynamics.loop_elimination.refinement import part
 from catena.dynamics.loop_elimination.steps import REGULARISATION, join, mobility, padded, relative
@@ -115,6 +115,40 @@ def leave_opening(multiplier: Any) -> None:
     multiplier.gamma = multiplier.l = multiplier.velocity
 
 
+# Rotors of loop joints are couplings that yield: what they take is inertia times the acceleration of the joint, so
+# their row is the acceleration less force / inertia. `position` keeps that number, of which a rotor has no other use.
+
+
+@on_call
+def leave_rotor(term: Any, multiplier: Any) -> None:
+    """A rotor that a joint accelerates."""
+    n = term.columns
+    multiplier.position = array([-1.0 / term.offset, *[0.0] * (n - 1)])
+    multiplier.L = Symmetric([-1.0 / term.offset, *[0.0] * (n * (n + 1) // 2 - 1)])
+    multiplier.l = multiplier.gamma
+
+
+@on_call
+def rest_rotor(term: Any, multiplier: Any) -> None:
+    """A rotor that nothing moves yet."""
+    leave_rotor.step(term, multiplier)
+    multiplier.gamma = multiplier.l = np.zeros(term.columns)
+
+
+@on_call
+def leave_turning(multiplier: Any) -> None:
+    """The acceleration of a rotor without those of bodies."""
+    multiplier.l = multiplier.gamma + multiplier.position * multiplier.total
+
+
+@on_call
+def weigh_rotor(multiplier: Any) -> None:
+    """Begin to judge a rotor."""
+    turned = multiplier.position * multiplier.total
+    multiplier.l = multiplier.gamma + turned
+    multiplier.w = array([absolute(g) + absolute(x) for g, x in zip(multiplier.gamma, turned, strict=True)])
+
+
 # On the way back, in refinements and in the end.
 
 
@@ -184,7 +218,9 @@ def pull_joint(multiplier: Any, term: Any, child: Any, parent: Any) -> None:
 
 
 TELLING: tuple[OnCall, ...] = (tell_joint, tell_loop, add, begin_with, unwind, leave)
-TIES: tuple[OnCall, ...] = (*TELLING, hold_joint, weigh, weigh_joint, judge_coupling)
+TIES: tuple[OnCall, ...] = (
+    *TELLING, leave_rotor, rest_rotor, leave_turning, weigh_rotor, hold_joint, weigh, weigh_joint, judge_coupling,
+)  # fmt: skip
 KEEPING_TIES: tuple[OnCall, ...] = (pass_nothing_on, pass_through, pass_through_tree)
 
 
@@ -204,6 +240,10 @@ def begin_coupling(at: Any, k: int, finish: OnCall) -> list[Entry]:
             places = at.multiplier(term.loop), at.flows(child), at.flows(parent), record
             entries.append(Entry(tell_loop, term.loop, places))
         entries.append(Entry(add if t else begin_with, at.owner(k, t), (record, me)))
+    if coupling.inertia:
+        rests = finish in (leave_open, leave_opening)
+        places = at.term(k, 0), me
+        return [*entries, Entry(rest_rotor if rests else leave_rotor, at.owner(k, 0), places)]
     entries += [Entry(unwind, at.owner(k, t), (at.term(k, t), me)) for t in _turning(coupling)]
     if finish.roles[-1] == "child":
         entries.append(Entry(finish, k, (me, at.flows(_some_child(at, k)))))
@@ -226,14 +266,16 @@ def link_coupling(at: Any, k: int) -> list[Entry]:
 
 def hold_coupling(at: Any, k: int) -> list[Entry]:
     """Forces on all bodies, and the acceleration by which the coupling does not hold."""
-    return [Entry(leave, k, (at.multiplier(k),)), *_each_joint(at, k, hold_joint)]
+    first = leave_turning if _coupling(at, k).inertia else leave
+    return [Entry(first, k, (at.multiplier(k),)), *_each_joint(at, k, hold_joint)]
 
 
 def end_coupling(at: Any, k: int) -> list[Entry]:
     """What is missing in the end."""
     me = at.multiplier(k)
     last = Entry(judge_coupling, k, (me, at.flows(_some_child(at, k))))
-    return [Entry(weigh, k, (me,)), *_each_joint(at, k, weigh_joint), last]
+    first = weigh_rotor if _coupling(at, k).inertia else weigh
+    return [Entry(first, k, (me,)), *_each_joint(at, k, weigh_joint), last]
 
 
 def keep_coupling(at: Any, k: int) -> list[Entry]:
