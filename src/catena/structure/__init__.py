@@ -2,6 +2,7 @@
 
 from catena.structure.bridges import bridge_joints
 from catena.structure.canonical import canonical
+from catena.structure.coupled import PlannedCoupling, Term
 from catena.structure.elimination_order import BodyGoes, LoopGoes, elimination_order
 from catena.structure.plan import Loop, Placements, Plan
 from catena.structure.planning import plan
@@ -14,6 +15,8 @@ __all__ = [
     "LoopGoes",
     "Placements",
     "Plan",
+    "PlannedCoupling",
+    "Term",
     "Tree",
     "Welds",
     "bridge_joints",
