@@ -303,7 +303,10 @@ class LoopProblem:
 
 
 def row_scales(
-    loops: Sequence[LoopState | CouplingState], L: np.ndarray, length: float, free: np.ndarray | slice = slice(None)
+    loops: Sequence[LoopState | CouplingState],
+    L: np.ndarray,
+    length: float,
+    free: np.ndarray | slice = slice(None),
 ) -> np.ndarray:
     """The sizes (states, m) of the rows of J L^-T of all loops over the velocity components `free`, with L L^T = H
     (states, free, free)."""
