@@ -321,8 +321,10 @@ def row_scales(
     counts = np.array([state.Phi.shape[-1] for state in loops])
     for count in np.unique(counts):
         some = np.flatnonzero(counts == count)
-        scale = row_scale(np.stack([loops[k].Phi for k in some], axis=-3), mobility[..., some, :, :], length)
-        for k, row in zip(some, np.moveaxis(scale, -2, 0), strict=True):
+        scale = row_scale(
+            np.stack([loops[k].Phi for k in some.tolist()], axis=-3), mobility[..., some, :, :], length
+        )
+        for k, row in zip(some.tolist(), np.moveaxis(scale, -2, 0), strict=True):
             found[k] = row
     return np.concatenate(found, axis=-1)
 
