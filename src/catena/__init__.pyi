@@ -61,6 +61,7 @@ from .mechanism import (
     Mechanism as Mechanism,
     generators as generators,
     notations as notations,
+    profiles as profiles,
     shapes as shapes,
 )
 from .simulation import (

@@ -15,8 +15,7 @@ import numpy as np
 
 from catena.errors import ModelError, UnknownNameError
 from catena.kinematics.kept_constraints import kept_as
-from catena.mechanism import Body, Joint, Mechanism
-from catena.mechanism.parts import Frame
+from catena.mechanism import Actuator, Body, Coupling, Frame, Joint, Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose, array
 from catena.structure import Plan, plan
@@ -45,6 +44,8 @@ class Description:
     bodies: Mapping[str, Body]
     joints: Mapping[str, Joint]
     frames: Mapping[str, Frame]
+    couplings: Mapping[str, Coupling]
+    actuators: Mapping[str, Actuator]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +102,14 @@ class _Parts:
             )
             for name, joint in mechanism.joints.items()
         }
+        self.elements = mechanism.couplings, mechanism.actuators
         self.frames = {n: replace(f, pose=_right_angles(f.pose)) for n, f in mechanism.frames.items()}
 
     def description(self) -> Description:
         """What planning reads."""
-        return Description(self.name, self.revision, self.gravity, self.bodies, self.joints, self.frames)
+        return Description(
+            self.name, self.revision, self.gravity, self.bodies, self.joints, self.frames, *self.elements
+        )
 
     def body(self, name: str, **changes: Any) -> None:
         """Replace numbers of a body."""
@@ -244,7 +248,7 @@ def _frame_place(parts: _Parts, owner: str, component: str) -> Found:
 
 def _resistance(what: str) -> Callable[[_Parts, str, str], Found]:
     def find(parts: _Parts, owner: str, component: str) -> Found:
-        if owner not in parts.joints or component:
+        if owner not in parts.joints or component or getattr(parts.joints[owner], what) is None:
             return None
         name, value = f"{owner}.{what}", getattr(parts.joints[owner], what)
         entries = (name,) if len(value) == 1 else tuple(f"{name}.{k}" for k in range(len(value)))
@@ -271,6 +275,7 @@ def _pitch(parts: _Parts, owner: str, component: str) -> Found:
 _ATTRIBUTES: dict[str, Callable[[_Parts, str, str], Found]] = {
     "in_parent.p": _placement("in_parent"), "in_child.p": _placement("in_child"), "mass": _mass, "com": _com,
     "inertia": _inertia, "damping": _resistance("damping"), "friction": _resistance("friction"), "pitch": _pitch,
+    "armature": _resistance("armature"),
     "p": _frame_place,
 }  # fmt: skip
 

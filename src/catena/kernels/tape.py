@@ -37,6 +37,7 @@ from catena.kernels.code import (
     ground_unit,
     loop_unit,
     multiplier_unit,
+    term_unit,
     views_unit,
 )
 from catena.kernels.cpu import target
@@ -100,6 +101,7 @@ class Layout:
     matrix: bool
     lasting: bool = False
     loop_sizes: tuple[int, ...] = ()
+    term_sizes: tuple[int, ...] = ()
     sweep_index: dict[int, int] = field(default_factory=dict)
     columns: int = 6
     lanes: int = field(default_factory=lambda: target().lanes)
@@ -125,6 +127,7 @@ class Layout:
         self.area = self.flows + flow_count * self.flow_size * self.slot_bytes
         self.bytes = self.area + (self.nv**2 * self.slot_bytes if self.matrix else 0)
         self.loops = [self.reserve(size) for size in self.loop_sizes]
+        self.terms = [self.reserve(size) for size in self.term_sizes]
         # The record of the ground begins with its flows, so what it shares has a place of its own.
         self.shared = self.records.copy()
         self.shared[0] = self.reserve(self.shared_size)
@@ -303,10 +306,41 @@ class Places:
         pairs serves again."""
         layout = self._layout
         self._links: dict[tuple[int, int], int] = {}
+        self._own: set[int] = set()
+        if not layout.loops:
+            return
         for k, joint in enumerate(self.plan.loop_joints):
-            if layout.loops:
-                self._links[k, joint.child_node] = layout.loops[k]
-                self._links[k, joint.parent_node] = layout.loops[k] + layout.link_size * layout.slot_bytes
+            self._join(k, {joint.child_node: [layout.loops[k]]})
+            self._join(k, {joint.parent_node: [layout.loops[k] + layout.link_size * layout.slot_bytes]})
+        for k in range(len(self.plan.loop_joints), len(layout.loops)):
+            self._join(k, self.ends(k))
+
+    def _join(self, k: int, ends: dict[int, list[int]]) -> None:
+        """Let a loop hold a body by the end that it has there; several of them are summed up elsewhere."""
+        for node, places in ends.items():
+            if len(places) == 1:
+                self._links[k, node] = places[0]
+                self._own.add(places[0])
+
+    def ends(self, k: int) -> dict[int, list[int]]:
+        """Return the links of a coupling to the bodies of its joints, by body."""
+        found: dict[int, list[int]] = {}
+        beyond = self._layout.link_size * self._layout.slot_bytes
+        for t, term in enumerate(self.plan.couplings[k - len(self.plan.loop_joints)].terms):
+            child, parent = term.ends(self.plan)
+            if child != parent:
+                found.setdefault(child, []).append(self.term(k, t))
+                found.setdefault(parent, []).append(self.term(k, t) + beyond)
+        return found
+
+    def owner(self, k: int, t: int) -> int:
+        """Return the number of a joint of a coupling among all of them."""
+        before = self.plan.couplings[: k - len(self.plan.loop_joints)]
+        return sum(len(coupling.terms) for coupling in before) + t
+
+    def term(self, k: int, t: int) -> int:
+        """Return the record of a joint of a coupling."""
+        return self._layout.terms[self.owner(k, t)]
 
     def body(self, i: int) -> int:
         """Return the record of a body."""
@@ -317,7 +351,7 @@ class Places:
         return int(self._layout.flows_to_tip[i]) if i else 0
 
     def multiplier(self, loop: int) -> int:
-        """Return the record of a loop."""
+        """Return the record of a loop, or after all loops of a coupling."""
         return self._layout.loops[loop]
 
     def link(self, loop: int, i: int) -> int:
@@ -331,8 +365,7 @@ class Places:
     def end(self, loop: int, i: int) -> int | None:
         """Return the link of a loop to a body that it joins, which gives way to a new one; None if that has
         happened."""
-        record = self._layout.loops[loop]
-        if self._links[loop, i] not in (record, record + self._layout.link_size * self._layout.slot_bytes):
+        if self._links[loop, i] not in self._own:
             return None
         return self._links.pop((loop, i))
 
@@ -398,18 +431,21 @@ def build_tape(
     if algorithm.is_scheduled:
         loop_units = [loop_unit(algorithm, loop.kind, absent, lanes) for loop in plan.loop_joints]
         multipliers = multiplier_unit(algorithm, absent, lanes)
+    terms = [term for coupling in plan.couplings for term in coupling.terms] if multipliers else []
+    term_units = [term_unit(algorithm, term.profile, absent, lanes) for term in terms]
     force_units = [force_unit(algorithm, force, absent, lanes) for force in forces]
     layout = Layout(
         plan, units, unit_of, bodies, node, asked.size if asked else 0, ground.size, ground.flow_size,
         any(e is MATRIX for e in algorithm.outputs.values()), algorithm.is_scheduled,
-        tuple(u.size for u in loop_units), {id(s): algorithm.first(k) for k, s in enumerate(algorithm.sweeps)},
+        tuple([u.size for u in loop_units] + [multipliers.size for _ in plan.couplings if multipliers]),
+        tuple(u.size for u in term_units), {id(s): algorithm.first(k) for k, s in enumerate(algorithm.sweeps)},
         algorithm.columns, lanes, shared_size(algorithm) if algorithm.shared else 0, tuple(forces), force_units,
         algorithm, ground.fields,
     )  # fmt: skip
     views = None
     if any(isinstance(sweep, OnMatrices) for sweep in algorithm.sweeps):
         views = views_unit(algorithm, absent, lanes)
-    used: list[Any] = [ground, *units, asked, *loop_units, multipliers, views, *force_units]
+    used: list[Any] = [ground, *units, asked, *loop_units, multipliers, *term_units, views, *force_units]
     tape = [np.array([[ground.steps[GROUND], 0, 0, 0, 0, 0]], dtype=np.int64)]
     values, start = constants.values, constants.start
     loop_values, loop_start = (
@@ -417,6 +453,11 @@ def build_tape(
     )
     loop_start = loop_start + len(values) * WORD
     values = np.concatenate([values, loop_values])
+    term_values = term_constants(plan) if terms else []
+    term_start = (
+        len(values) + np.cumsum([0, *(len(row) for row in term_values)], dtype=np.int64)[:-1]
+    ) * WORD
+    values = np.concatenate([values, *term_values])
     force_values = [force.constants() for force in forces]
     force_start = (
         len(values) + np.cumsum([0, *(len(row) for row in force_values)], dtype=np.int64)[:-1]
@@ -452,6 +493,8 @@ def build_tape(
                     row[0], row[5] = units[unit_of[owner]].steps[which, variant], start[owner]
                 elif role == "loop":
                     row[0], row[5] = loop_units[owner].steps[which, variant], loop_start[owner]
+                elif role == "term":
+                    row[0], row[5] = term_units[owner].steps[which, variant], term_start[owner]
                 else:
                     assert multipliers is not None
                     row[0] = multipliers.steps[which, variant]
@@ -546,6 +589,17 @@ def loop_constants(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
     ]  # fmt: skip
     start = np.cumsum([0, *(len(row) for row in rows)], dtype=np.int64)[:-1] * WORD
     return np.array([x for row in rows for x in row], dtype=np.float64), start
+
+
+def term_constants(plan: Plan) -> list[list[float]]:
+    """Return the constants of every joint of every coupling: its sign, the offset of the coupling or the inertia of the
+    rotor for the first of its joints, the usual angular and linear mobility (2), and the numbers of the profile."""
+    scale = mobility_scale(plan)
+    return [
+        [term.sign, 0.0 if t else coupling.inertia or coupling.offset, *scale, *term.profile.params()]
+        for coupling in plan.couplings
+        for t, term in enumerate(coupling.terms)
+    ]
 
 
 def mobility_scale(plan: Plan) -> tuple[float, float]:

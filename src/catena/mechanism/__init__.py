@@ -1,8 +1,8 @@
 """Mechanisms: bodies, joints and frames as a graph, with the actuators and forces that act on it;
 a builder, generators of examples and tabular notations."""
 
-from catena.mechanism import generators, notations, shapes
-from catena.mechanism.couplings import Coupling, LinearCoupling, PolynomialCoupling
+from catena.mechanism import generators, notations, profiles, shapes
+from catena.mechanism.couplings import CamCoupling, Coupling, LinearCoupling, PolynomialCoupling
 from catena.mechanism.elements import (
     Actuator,
     ForceElement,
@@ -24,6 +24,7 @@ __all__ = [
     "VIRTUAL_ROOT",
     "Actuator",
     "Body",
+    "CamCoupling",
     "Coupling",
     "ForceElement",
     "Frame",
@@ -42,6 +43,7 @@ __all__ = [
     "from_sdof",
     "generators",
     "notations",
+    "profiles",
     "sdof_coordinates",
     "shapes",
 ]

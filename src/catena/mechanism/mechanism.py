@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -12,16 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from catena.errors import CatenaWarning, ModelError
+from catena.errors import ModelError
 from catena.forces import Bushing, ForceKind, FrameForce, JointForce
 from catena.given import entries, is_not_negative, shown
 from catena.hooks import hook
 from catena.joints import Fixed, Free, JointKind
 from catena.mechanism import edits, validation
 from catena.mechanism.couplings import (
+    CamCoupling,
     Coupling,
     LinearCoupling,
     PolynomialCoupling,
+    make_cam,
     make_linear,
     make_polynomial,
 )
@@ -36,6 +37,7 @@ from catena.mechanism.elements import (
     Wrench,
 )
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
+from catena.mechanism.profiles import as_profile
 from catena.mechanism.shapes import Shape, as_shapes, filled
 from catena.mechanism.whereabouts import Whereabouts
 from catena.spatial import Pose
@@ -476,9 +478,12 @@ class Mechanism:
     def add_coupling(
         self, name: str, coefficients: Mapping[str, float], offset: float = 0.0
     ) -> LinearCoupling:
-        """Add an equation among positions of joints with one degree of freedom: sum(coefficient * position) = offset.
+        """Add an exact equation among positions of joints with one degree of freedom: sum(coefficient * position) =
+        offset.
 
-        `coefficients` maps joints to numbers. Couplings are kept and saved; dynamics does not enforce them yet.
+        `coefficients` maps joints to numbers: {"motor": 1, "arm": -50} is a gear that turns the motor 50 times for one
+        turn of the arm, {"rack": 1, "pinion": -0.02} a pinion of 20 mm, {"left": 1, "right": 1, "shaft": -2} a
+        differential. Joints may be in the tree or close loops.
         """
         self._check_new_element_name("coupling", name, self._couplings)
         coupling = make_linear(name, coefficients, offset)
@@ -488,13 +493,28 @@ class Mechanism:
     def add_polynomial_coupling(
         self, name: str, joint: str, of: str, polynomial: Iterable[float]
     ) -> PolynomialCoupling:
-        """Add an equation between two joints with one degree of freedom each: position(joint) = c0 + c1 x + c2 x^2
-        + ... where x = position(of).
-
-        Couplings are kept and saved; dynamics does not enforce them yet.
-        """
+        """Add an exact equation between two joints with one degree of freedom each: position(joint) = c0 + c1 x +
+        c2 x^2 + ... where x = position(of)."""
         self._check_new_element_name("coupling", name, self._couplings)
         coupling = make_polynomial(name, joint, of, polynomial)
+        self._couple(coupling)
+        return coupling
+
+    def add_cam(self, name: str, joint: str, of: str, profile: Any) -> CamCoupling:
+        """Add a cam: position(joint) = profile(position(of)), exactly, for two joints with one degree of freedom each.
+
+        `profile` is a `catena.profiles.Spline`, a pair (x, y) of points for one, a `Polynomial`, or a function of one
+        symbol. It must have a value wherever the joint `of` goes.
+        """
+        self._check_new_element_name("coupling", name, self._couplings)
+        who = f"coupling {name!r}"
+        driving = self._element_joint(who, of)
+        try:
+            shape = as_profile(who, profile)
+            S = driving.kind.motion_space(driving.kind.neutral()).array
+            coupling = make_cam(name, joint, of, shape, driving.limits, bool(np.any(S[:3])))
+        except ModelError as error:
+            raise ModelError(str(error) if who in str(error) else f"{who}: {error}") from None
         self._couple(coupling)
         return coupling
 
@@ -637,15 +657,6 @@ class Mechanism:
         error [rad, or part of the mechanism's size] that dimensions may have: constraints that are redundant but for
         less count as redundant (2.5e-7 unless given).
         """
-        if self._couplings:
-            names = ", ".join(
-                repr(joint) for coupling in self._couplings.values() for joint in coupling.joints
-            )
-            warnings.warn(
-                f"mechanism {self.name!r}: the joints {names} are coupled, and dynamics lets them move independently",
-                CatenaWarning,
-                stacklevel=2,
-            )
         options = {} if accuracy is None else {"accuracy": accuracy}
         return hook("system")(self, root=root, cut=cut, **options)
 

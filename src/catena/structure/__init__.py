@@ -3,6 +3,7 @@
 from catena.structure.bridges import bridge_joints
 from catena.structure.canonical import canonical
 from catena.structure.connectivity import Connectivity, Link, connectivity, connectivity_before
+from catena.structure.coupled import PlannedCoupling, Term
 from catena.structure.elimination_order import BodyGoes, LoopGoes, elimination_order
 from catena.structure.fates import Fate, Fates, fates
 from catena.structure.plan import Loop, Placements, Plan
@@ -20,6 +21,8 @@ __all__ = [
     "LoopGoes",
     "Placements",
     "Plan",
+    "PlannedCoupling",
+    "Term",
     "Tree",
     "Welds",
     "bridge_joints",

@@ -19,6 +19,7 @@ from catena.dynamics.closed.diagnosis import Diagnosis, diagnose
 from catena.dynamics.closed.hybrid import hybrid
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.dynamics.closed.tip_contact import ContactSolution, TipContact, tip_contacts
+from catena.dynamics.rotors import with_rotors
 from catena.dynamics.structurally_recursive import structurally_recursive
 from catena.errors import SingularDynamicsError, StateError, UnknownNameError
 from catena.forces import PlacedForce
@@ -151,6 +152,11 @@ class System:
     def loops(self) -> tuple[str, ...]:
         """Return the joints that the tree leaves out."""
         return self._plan.loops
+
+    @property
+    def constrained(self) -> bool:
+        """Return whether loops or couplings constrain the joints of the tree."""
+        return self._plan.total_constraints > 0
 
     def slice_q(self, joint: str) -> slice:
         """Return where a tree joint's coordinates are in q."""
@@ -503,11 +509,12 @@ class System:
         """Return the joint-space inertia H of the tree, shape (..., nv, nv). `method`: "composite_body" or
         "structurally_recursive"."""
         if is_one_of(method, ("composite_body",)):
-            return self._run(dynamics.composite_body, q=q)["H"]
+            return with_rotors(self._plan, self._run(dynamics.composite_body, q=q)["H"])
         if is_one_of(method, ("structurally_recursive",)):
             q = self.evaluator.checked(kinematics.rate, "q", q)
             self.evaluator.check_current()
-            return structurally_recursive(self._plan, lambda frame: self.jacobian(q, frame), q.shape[:-1])
+            H = structurally_recursive(self._plan, lambda frame: self.jacobian(q, frame), q.shape[:-1])
+            return with_rotors(self._plan, H)
         raise StateError(
             f"There is no mass matrix method {shown(method)}; choose composite_body or structurally_recursive."
         )
@@ -568,9 +575,34 @@ class System:
         outside = {} if f_ext is None else wrenches.in_node_frames(self._plan, f_ext, self._frame)
         return self._reactions.wrenches(problem, solution, outside)
 
+    def coupling_forces(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike | None = None,
+        f_ext: Mapping[str, ArrayLike] | None = None,
+        base_acceleration: ArrayLike | None = None,
+    ) -> dict[str, np.ndarray]:
+        """Return the force that each coupling carries, {coupling: (...)}: its joints feel it times the derivative of
+        the coupling's equation by their position.
+
+        For a gear {"motor": 1, "arm": -50} it is the torque on the motor, and the arm feels -50 times as much. Where
+        redundant constraints leave it open, it is the smallest; `diagnose` tells.
+        """
+        problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
+        found = closed_chains.coupling_forces(problem)
+        return {name: force.reshape(problem.batch) for name, force in found.items()}
+
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """Return the kinetic energy, shape (...)."""
-        return self._run(dynamics.kinetic_energy, q=q, qd=v)["T"][..., 0]
+        """Return the kinetic energy of bodies and rotors, shape (...)."""
+        T = self._run(dynamics.kinetic_energy, q=q, qd=v)["T"][..., 0]
+        if not any(loop.armature.any() for loop in self._plan.loop_joints):
+            return T
+        problem = self._loop_problem(q, v, None, None, None, look=False)
+        rotors = [
+            0.5 * inertia * (row * problem.v).sum(axis=-1) ** 2 for row, inertia, _ in problem.loop_rotors
+        ]
+        return np.asarray(T + sum(rotors).reshape(problem.batch))
 
     def potential_energy(self, q: ArrayLike) -> np.ndarray:
         """Return the potential energy of gravity, shape (...), zero with the centre of mass at the ground's
