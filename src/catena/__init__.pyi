@@ -66,6 +66,7 @@ from .mechanism import (
 )
 from .simulation import (
     Baumgarte as Baumgarte,
+    Contact as Contact,
     Corrective as Corrective,
     Event as Event,
     ExternalWrench as ExternalWrench,
