@@ -32,6 +32,7 @@ ORDER = (
     "equations",
     "system",
     "changing",
+    "flying",
     "simulation",
     "bridges",
     "view",

@@ -28,6 +28,10 @@ from .errors import (
     StateError as StateError,
     UnknownNameError as UnknownNameError,
 )
+from .flying import (
+    FreeFlyer as FreeFlyer,
+    identify_inertia as identify_inertia,
+)
 from .forces import (
     ForceKind as ForceKind,
     FrameForce as FrameForce,
