@@ -33,6 +33,7 @@ ORDER = (
     "system",
     "changing",
     "flying",
+    "planning",
     "simulation",
     "bridges",
     "view",

@@ -68,6 +68,10 @@ from .mechanism import (
     profiles as profiles,
     shapes as shapes,
 )
+from .planning import (
+    MotionPlan as MotionPlan,
+    plan_motion as plan_motion,
+)
 from .simulation import (
     Baumgarte as Baumgarte,
     Contact as Contact,

@@ -1,5 +1,7 @@
 """Free-flying robots: momentum that stays, the generalised Jacobian, motion without reaction, identification."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -70,10 +72,11 @@ def test_where_the_base_drifts_to_agrees_with_the_simulated_motion(robot):
 
     times = np.linspace(0.0, 1.5, 4)
     q, v = flyer.follow(path, times, s.neutral(), step=2e-3)
-    motion = {
-        name: (lambda a: lambda t: (a * (1 - np.cos(2 * t)), 2 * a * np.sin(2 * t), 4 * a * np.cos(2 * t)))(a)
-        for name, a in zip(flyer.joints, amplitude)
-    }
+
+    def swinging(a):
+        return lambda t: (a * (1 - np.cos(2 * t)), 2 * a * np.sin(2 * t), 4 * a * np.cos(2 * t))
+
+    motion = {name: swinging(a) for name, a in zip(flyer.joints, amplitude)}
     run = ct.simulate(s, s.neutral(), np.zeros(s.nv), 1.5, motion=motion, rtol=1e-10, atol=1e-12, check=False)
     np.testing.assert_allclose(q[-1], run.q[-1], atol=1e-8)
     np.testing.assert_allclose(v[-1], run.v[-1], atol=1e-7)
@@ -92,8 +95,6 @@ def test_the_inertia_of_the_base_is_learnt_from_a_manoeuvre():
     vdot = s.forward_dynamics(q, v, tau)
     wrong = m.copy()
     bus = m.bodies["bus"]
-    from dataclasses import replace
-
     wrong.replace_body(replace(bus, mass=1.3 * bus.mass, inertia=0.7 * bus.inertia, com=bus.com + 0.05))
     guess = wrong.reduce_to(["base", "arm1/joint1", "arm1/joint2", "arm1/joint4"]).system()
     found = ct.identify_inertia(guess, q, v, vdot, ["bus"])

@@ -30,8 +30,8 @@ RANK = 1e-10
 
 class FreeFlyer:
     """What a free-flying robot does with its momentum. `base` is the `Free` joint to ground that its base floats by,
-    the only one unless given. Loops are not for it. Joint velocities `v_m` (..., nv - 6) are those of all other joints, in
-    the order of `joints`; arrays carry batch dimensions."""
+    the only one unless given. Loops are not for it. Joint velocities `v_m` (..., nv - 6) are those of all other joints,
+    in the order of `joints`; arrays carry batch dimensions."""
 
     def __init__(self, system: System, base: str | None = None) -> None:
         joints = system.mechanism.joints
@@ -43,8 +43,8 @@ class FreeFlyer:
         if len(chosen) != 1 or system.plan.total_constraints:
             raise ModelError(
                 f"FreeFlyer: {system.mechanism.name!r} needs one Free joint from ground in its tree and no loops; "
-                f"found {', '.join(map(repr, free)) or 'none'} and {system.plan.total_constraints} constraints of loops: "
-                "name the joint of the base, or detach what holds the robot"
+                f"found {', '.join(map(repr, free)) or 'none'} and {system.plan.total_constraints} constraints of "
+                "loops: name the joint of the base, or detach what holds the robot"
             )
         self.system, self.base = system, chosen[0]
         self.body = joints[self.base].child
@@ -104,7 +104,7 @@ class FreeFlyer:
         return Vt[rank:].T
 
     def full_velocity(self, q: ArrayLike, v_m: ArrayLike, momentum: ArrayLike | None = None) -> np.ndarray:
-        """Return v (..., nv) of all joints for joint velocities v_m (..., nv - 6) and a momentum, as `base_velocity`."""
+        """Return v (..., nv) of all joints for joint velocities v_m (..., nv - 6) and a momentum (..., 6)."""
         v_b = self.base_velocity(q, v_m, momentum)
         v = np.zeros((*v_b.shape[:-1], self.system.nv))
         v[..., self._b], v[..., self._m] = v_b, v_m
@@ -117,9 +117,9 @@ class FreeFlyer:
         """Return q (times, nq) and v (times, nv) of the robot whose joints follow a path: where its base drifts to,
         with a constant momentum (6,), none unless given.
 
-        `path(t)` gives positions and velocities of all joints but the base's, in the order of `joints`; `start` (nq,) is
-        the configuration to begin with, of which the base's part counts. Steps are those of a fourth-order method, no
-        longer than `step` [s] (a hundredth of the time unless given).
+        `path(t)` gives positions and velocities of all joints but the base's, in the order of `joints`; `start` (nq,)
+        is the configuration to begin with, of which the base's part counts. Steps are those of a fourth-order method,
+        no longer than `step` [s] (a hundredth of the time unless given).
         """
         system, t = self.system, np.asarray(times, dtype=np.float64)
         if t.ndim != 1 or len(t) < 2 or np.any(np.diff(t) <= 0.0):

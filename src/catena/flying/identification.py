@@ -26,8 +26,8 @@ RANK = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Identification:
-    """Inertial numbers (10,) of bodies by name, as `inertial_parameters` orders them; their standard deviations (10,) as
-    the equations scatter; how many combinations of them the motion tells (`rank` of `unknowns`), and the part of the
+    """Inertial numbers (10,) of bodies by name, as `inertial_parameters` orders them; their standard deviations (10,)
+    as the equations scatter; how many combinations of them the motion tells (`rank` of `unknowns`), and the part of the
     equations that is left over."""
 
     parameters: Mapping[str, np.ndarray]
