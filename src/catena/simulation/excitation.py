@@ -30,7 +30,7 @@ class Excitation:
         self.control, self.rate = problem.control, problem.rate
         self.forces = {frame: as_wrench(given) for frame, given in problem.forces.items()}
         self.motion = dict(problem.motion)
-        self.low, self.high = _limits(self.system)
+        self.low, self.high, self.speed = _limits(self.system)
         self.is_limited = bool(np.isfinite([self.low, self.high]).any())
         system = self.system
         self.driven = np.array(
@@ -111,8 +111,8 @@ class Excitation:
             given = self.control(t, q[0].copy(), v[0].copy())
             if type(given) is np.ndarray and given.dtype == np.float64 and given.shape == (nv,):
                 if np.isfinite(given).all():
-                    return (np.clip(given, self.low, self.high) if self.is_limited else given.copy())[None]
-            return self._checked(t, given, ())
+                    return self.limited(given, v[0])[None]
+            return self._checked(t, given, (), v)
         if not self.batch:
             return np.concatenate([self.command(t, q[k : k + 1], v[k : k + 1]) for k in range(len(q))])
         # A controller may have gains for each state of its batch, so it is always asked for all of them.
@@ -121,10 +121,24 @@ class Excitation:
             self._seen = q.copy(), v.copy()
         self._seen[0][rows], self._seen[1][rows] = q, v
         everyone = (x.reshape(*self.batch, x.shape[-1]).copy() for x in self._seen)
-        return self._checked(t, self.control(t, *everyone), self.batch)[rows]
+        return self._checked(t, self.control(t, *everyone), self.batch, self._seen[1])[rows]
 
-    def _checked(self, t: float, given: Any, batch: tuple[int, ...]) -> np.ndarray:
-        """Return forces (states, nv) from what a controller gave for states of the shape `batch`."""
+    def limited(self, tau: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return forces (..., nv) that actuators can give at velocities v (..., nv)."""
+        if not self.is_limited:
+            return tau.copy()
+        part = v / self.speed
+        low, high = self.low, self.high
+        if np.isfinite(self.speed).any():
+            # What is without limits stays so.
+            with np.errstate(invalid="ignore"):
+                low = np.where(np.isfinite(self.speed), low * np.clip(1.0 + part, 0.0, 1.0), low)
+                high = np.where(np.isfinite(self.speed), high * np.clip(1.0 - part, 0.0, 1.0), high)
+        return np.clip(tau, low, high)
+
+    def _checked(self, t: float, given: Any, batch: tuple[int, ...], v: np.ndarray) -> np.ndarray:
+        """Return forces (states, nv) from what a controller gave for states of the shape `batch`, which move at v
+        (states, nv)."""
         nv = self.system.nv
         try:
             given = real_array(given)
@@ -150,7 +164,7 @@ class Excitation:
                 f"The controller gave {tau[~np.isfinite(tau)][0]} for joint {joint_of(self.system, component)!r} at "
                 f"t = {t:.9g} s; the trajectory so far is in the attribute `trajectory` of this error."
             )
-        return np.clip(tau, self.low, self.high)
+        return self.limited(tau, v)
 
     def begun(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what the controller gives to begin with, (n, nv), and refuse it at joints that are not actuated. What
@@ -240,19 +254,22 @@ class Excitation:
         return self.system.forward_dynamics(q, v, given, f_ext=f_ext)
 
 
-def _limits(system: System) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and largest joint forces (nv,) that the actuators can give; two motors at one joint add up."""
-    low, high = np.zeros(system.nv), np.zeros(system.nv)
+def _limits(system: System) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the least and largest joint forces (nv,) that the actuators can give at rest, and the speeds (nv,) at
+    which they give none."""
+    low, high, speed = np.zeros(system.nv), np.zeros(system.nv), np.full(system.nv, np.inf)
     driven = np.zeros(system.nv, dtype=bool)
     for actuator in system.mechanism.actuators.values():
         if actuator.joint not in system.joints:
             continue
-        for component, (least, most) in zip(actuator.components, actuator.joint_limits, strict=True):
+        limits = zip(actuator.components, actuator.joint_limits, actuator.joint_speed, strict=True)
+        for component, (least, most), fastest in limits:
             k = range(system.nv)[system.slice_v(actuator.joint)][component]
             low[k] += least
             high[k] += most
+            speed[k] = fastest
             driven[k] = True
-    return np.where(driven, low, -np.inf), np.where(driven, high, np.inf)
+    return np.where(driven, low, -np.inf), np.where(driven, high, np.inf), speed
 
 
 def _is_plain(system: System, joint: str) -> bool:
