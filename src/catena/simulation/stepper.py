@@ -128,8 +128,8 @@ class Stepper:
         return self._v.reshape(*self.batch, -1).copy()
 
     def step(self, tau: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Take one step with the joint forces tau (..., nv), held over it (none if None), and return q and v at its
-        end. A step that fails leaves the stepper where it was."""
+        """Take one step with the joint forces tau, (..., nv) or by joint, held over it (none if None), and return q
+        and v at its end. A step that fails leaves the stepper where it was."""
         if tau is not None:
             self._take(tau)
         else:
@@ -156,6 +156,9 @@ class Stepper:
         """Take over the joint forces tau (..., nv) within the limits of actuators; raise an error if their shape is
         wrong."""
         excitation, nv = self._excitation, self.system.nv
+        there: np.ndarray | None = None
+        if isinstance(tau, Mapping):
+            tau, there = excitation.by_name(tau, self.q, self.v)
         if type(tau) is not np.ndarray or tau.dtype != np.float64:
             try:
                 tau = real_array(tau)
@@ -175,7 +178,9 @@ class Stepper:
                 f"Stepper: tau has shape {tau.shape}; it must fit to {(*self.batch, nv)}."
             ) from None
         if excitation.is_limited:
-            np.clip(self._given, excitation.low, excitation.high, out=self._given)
+            self._given[:] = excitation.limited(self._given, self._v)
+        if there is not None:
+            self._given[:] += np.broadcast_to(there, (*self.batch, nv)).reshape(-1, nv)
 
     def _advance(self) -> None:
         """Take the step in pieces, where Python is asked or where the compiled step is not certain."""

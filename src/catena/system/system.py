@@ -934,7 +934,9 @@ class System:
             return self._nodes[joint]
         if is_one_of(joint, self.loops):
             raise UnknownNameError(
-                f"Joint {joint!r} closes a loop in this plan and has no coordinates of its own in q."
+                f"Joint {joint!r} closes a loop in this plan and has no coordinates of its own in q: ask "
+                f"joint_position and joint_velocity, give forces by name, or keep it in the tree, "
+                f"m.system(keep=[{joint!r}])."
             )
         return self._nodes[known("joint", joint, self._nodes, repr(self._mechanism.name))]
 
