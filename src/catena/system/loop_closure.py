@@ -90,14 +90,9 @@ def closure(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
         return _closure_of_user_kinds(evaluator, q, v)
     sort = sort_for(plan)
     result = evaluator.evaluate(compiled_closure(sort), {"q": q, "qd": v})
-    keep = np.concatenate(
-        [[], *(sort.columns * k + np.arange(j.constraints) for k, j in enumerate(plan.constraints))]
-    ).astype(int)
-    position, velocity = (
-        x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1])[..., keep]
-        for x in (result["position"], result["velocity"])
-    )
-    return position, velocity
+    counts = np.array([joint.constraints for joint in plan.constraints], dtype=int)
+    keep = np.arange(sort.columns) < counts[:, None]
+    return result["position"][..., keep], result["velocity"][..., keep]
 
 
 def _closure_of_user_kinds(evaluator: Evaluator, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:

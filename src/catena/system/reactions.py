@@ -10,6 +10,7 @@ joints the plan cut.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -37,20 +38,39 @@ class Reactions:
     def __init__(self, mechanism: Mechanism, plan: Plan) -> None:
         self.mechanism, self.plan = mechanism, plan
         self.bodies = {name: k for k, name in enumerate(mechanism.bodies)}
-        self.inertia = [_inertia(mechanism, plan, name) for name in self.bodies]
         self.welds = [weld for names in plan.bodies for weld in _weld_order(mechanism, plan, names)]
+
+    @cached_property
+    def inertia(self) -> list[np.ndarray]:
+        """Return the inertia (6, 6) of each body in the frame of its node."""
+        return [_inertia(self.mechanism, self.plan, name) for name in self.bodies]
 
     def wrenches(
         self, problem: LoopProblem, solution: LoopSolution, outside: Mapping[str, np.ndarray]
     ) -> dict[str, np.ndarray]:
         """Return {joint: wrench (*batch, 6)} for a solution; `outside` are wrenches (..., 6) by body or frame in node
         frames."""
-        X, multipliers = problem.motions.X, solution.multipliers
-        need = self._needs(problem, solution.vdot, outside)[:, None]
-        through = self._loop_wrenches(problem, multipliers[..., None], True)
+        need = self._needs(problem, solution.vdot, outside)
         turned = self._rotor_wrenches(problem, solution.vdot)
-        through = [wrench + rotor[:, None] for wrench, rotor in zip(through, turned, strict=True)]
-        passed = self._pass_on(problem, X, need, through)
+        return self.distributed(problem, need, solution.multipliers, turned=turned)
+
+    def distributed(
+        self,
+        problem: LoopProblem,
+        need: np.ndarray,
+        multipliers: np.ndarray,
+        friction: bool = True,
+        turned: Sequence[np.ndarray] | None = None,
+    ) -> dict[str, np.ndarray]:
+        """Return {joint: wrench (*batch, 6)} that give each body what it needs (states, bodies, 6), in node frames in
+        the order of the mechanism's bodies, with these multipliers (states, m) at the loops. `turned` is what rotors of
+        each loop joint keep for themselves, wrenches (states, 6) at its frame C. Impulses are distributed the same way,
+        without friction."""
+        X = problem.motions.X
+        loops = self._loop_wrenches(problem, multipliers[..., None], friction)
+        if turned is not None:
+            loops = [wrench + rotor[:, None] for wrench, rotor in zip(loops, turned, strict=True)]
+        passed = self._pass_on(problem, X, need[:, None], loops)
         for states, stress in self_stresses(problem):
             # The wrenches of each self-stress alone, and the combination that leaves the least.
             some = _some(problem, states)

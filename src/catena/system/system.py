@@ -28,10 +28,10 @@ from catena.hooks import hook
 from catena.kernels import Algorithm, Program, plain
 from catena.kinematics.closure import loop_state
 from catena.kinematics.near_redundancy import ACCURACY
-from catena.mechanism import Mechanism
+from catena.mechanism import GROUND, Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose
-from catena.structure import Plan, plan
+from catena.structure import Connectivity, Fates, Plan, connectivity, fates, plan
 from catena.system import arrays, closed_chains, derivatives, loop_closure, wrenches
 from catena.system.by_name import as_tree_forces, forces_by_name
 from catena.system.elements import ElementForces, Elements
@@ -47,6 +47,7 @@ from catena.system.statics import Equilibrium, checked_guess, equilibrium
 from catena.system.vibration import Modes, modes, require_rest
 
 if TYPE_CHECKING:
+    from catena.changing import Configuration
     from catena.equations import Equations
     from catena.system.specialised import SpecialisedSystem
     from catena.view.live.view import View
@@ -170,6 +171,21 @@ class System:
     def neutral(self) -> np.ndarray:
         """Return the coordinates at which every joint's motion is the identity, shape (nq,)."""
         return self._plan.neutral()
+
+    def configuration(self, q: ArrayLike) -> "Configuration":
+        """Return this system at one configuration q (nq,), for edits at where it is now: `m.lock("elbow",
+        at=s.configuration(q))`, `m.attach(..., at=s.configuration(q))`."""
+        found, _ = self._one_state(q, None)
+        return hook("configuration")(self, found)
+
+    def connectivity(self, base: str = GROUND) -> Connectivity:
+        """Return the links of this plan with parent, end-effector, connect and cflag, as Lampariello et al. print
+        them; `base` is the body of link 0. Print it for the table."""
+        return connectivity(self._plan, base)
+
+    def fates(self, before: "System") -> Fates:
+        """Return what became of each joint and its coordinates since another system was planned; print it to read."""
+        return fates((before.mechanism, before.plan), (self._mechanism, self._plan))
 
     # Coordinates.
 
@@ -319,7 +335,7 @@ class System:
         """Return the part of the accelerations (states, nv) that forces at the loops have, which pull them together:
         -stiffness times the position errors and -damping times the velocity errors of `closure`, along the
         constraints. q is (states, nq) and v (states, nv)."""
-        _, q, v = self._states(q, v)
+        _, q, v = self.states(q, v)
         stiffness = arrays.as_number("stiffness", stiffness, "a stiffness")
         self.settle()
         return loop_closure.pulled(
@@ -784,7 +800,7 @@ class System:
         A simulation applies them by itself; dynamics called with a given tau does not. A joint that closes a loop has
         its springs and stops among the wrenches, and its angles lie between -pi and pi.
         """
-        batch, q, v = self._states(q, v)
+        batch, q, v = self.states(q, v)
         tau, f_ext = self.elements.forces(q, v)
         return ElementForces(
             tau.reshape(*batch, self.nv), {body: w.reshape(*batch, 6) for body, w in f_ext.items()}
@@ -792,7 +808,7 @@ class System:
 
     def element_energy(self, q: ArrayLike) -> np.ndarray:
         """Return the energy stored in springs, stops and other forces, shape (...)."""
-        batch, q, _ = self._states(q, np.zeros(self.nv))
+        batch, q, _ = self.states(q, np.zeros(self.nv))
         return self.elements.energy(q).reshape(batch)
 
     def force_outputs(self, q: ArrayLike, v: ArrayLike) -> dict[str, dict[str, np.ndarray]]:
@@ -802,7 +818,7 @@ class System:
         Every force has its `power` [W] and, if it stores some, its `energy` [J]; the rest depends on its kind, such as
         length, rate and tension of a spring between points. The stops of a joint are called after it, "elbow.limits".
         """
-        batch, q, v = self._states(q, v)
+        batch, q, v = self.states(q, v)
         report = self.elements.report(q, v)
         found = {}
         for force in self.elements.placed:
@@ -816,7 +832,7 @@ class System:
     def force_powers(self, q: ArrayLike, v: ArrayLike) -> dict[str, np.ndarray]:
         """Return the power (...) of the forces of the mechanism by source, "friction" (of joints and dampers) and
         "wrenches", without what comes out of the energy that they store."""
-        batch, q, v = self._states(q, v)
+        batch, q, v = self.states(q, v)
         return {source: x.reshape(batch) for source, x in self.elements.powers(q, v).items()}
 
     # Looking at it.
@@ -908,7 +924,7 @@ class System:
         forces = None if f_ext is None else wrenches.on_nodes(self._plan, f_ext, self._frame)
         return {"f_ext": forces, "a_base": base_acceleration}
 
-    def _states(self, q: Any, v: Any) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
+    def states(self, q: Any, v: Any) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
         """Return the batch shape, and checked rows q (states, nq) and v (states, nv)."""
         given = {
             name: self.evaluator.checked(kinematics.rate, key, x)
@@ -921,7 +937,7 @@ class System:
     def _one_state(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return one state, checked: q (nq,), and v (nv,), zero if None."""
         given = np.zeros(self.nv) if v is None else v
-        batch, _, _ = self._states(q, given)
+        batch, _, _ = self.states(q, given)
         if batch:
             raise StateError(
                 f"One state is asked for, but q and v have batch dimensions {batch}: give shapes ({self.nq},) and "

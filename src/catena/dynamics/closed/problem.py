@@ -6,7 +6,7 @@ H, bias and tau belong to the coordinates of the tree, J and gamma to its loops.
 is asked for. All arrays have one leading dimension, the states.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -324,9 +324,7 @@ class LoopProblem:
         """The size (states, m) of each constraint's row of J L^-T, taken from the mobility of the two bodies
         in all directions of its kind, so that it is the same for rotated copies and in all units, and does
         not vanish for a row that is zero but for rounding."""
-        L = self.equations[0]
-        rows = [row_scale(s.Phi, divide_lower(L, stacks.transposed(s.J_rel)), self.length) for s in self.rows]
-        return np.concatenate(rows, axis=-1) if rows else np.zeros((self.states, 0))
+        return row_scales(self.rows, self.equations[0], self.length)
 
     @cached_property
     def scaled(self) -> np.ndarray:
@@ -339,6 +337,33 @@ class LoopProblem:
         """The number (states,) of constraints that are independent."""
         sigma = np.linalg.svd(self.scaled, compute_uv=False)
         return np.count_nonzero(effective(sigma, self.tolerance), axis=-1)
+
+
+def row_scales(
+    loops: Sequence[LoopState | CouplingState],
+    L: np.ndarray,
+    length: float,
+    free: np.ndarray | slice = slice(None),
+) -> np.ndarray:
+    """The sizes (states, m) of the rows of J L^-T of all loops over the velocity components `free`, with L L^T = H
+    (states, free, free)."""
+    if not loops:
+        return np.zeros((len(L), 0))
+    J_rel = np.stack([state.J_rel[..., free] for state in loops], axis=-3)
+    flat = J_rel.reshape(*J_rel.shape[:-3], 6 * len(loops), J_rel.shape[-1])
+    mobility = divide_lower(L, stacks.transposed(flat))
+    mobility = np.moveaxis(mobility.reshape(*mobility.shape[:-1], len(loops), 6), -2, -3)
+    # Loops with as many constraints are weighed together.
+    found: list[Any] = [None] * len(loops)
+    counts = np.array([state.Phi.shape[-1] for state in loops])
+    for count in np.unique(counts):
+        some = np.flatnonzero(counts == count)
+        scale = row_scale(
+            np.stack([loops[k].Phi for k in some.tolist()], axis=-3), mobility[..., some, :, :], length
+        )
+        for k, row in zip(some.tolist(), np.moveaxis(scale, -2, 0), strict=True):
+            found[k] = row
+    return np.concatenate(found, axis=-1)
 
 
 def row_scale(Phi: np.ndarray, mobility: np.ndarray, length: float) -> np.ndarray:
