@@ -77,7 +77,7 @@ def symbolic_plan(mechanism: Mechanism, values: Plan, names: Iterable[str] = ())
         put(entries)
         symbols[name] = entries
         parameters.append(parameter)
-    symbolic = plan(cast(Mechanism, parts.description()), root=values.root, cut=values.cut)
+    symbolic = plan(cast(Mechanism, parts.description()), root=values.root, cut=values.cut, keep=values.keep)
     return SymbolicPlan(_exact(kept_as(symbolic, values)), values, tuple(parameters), symbols)
 
 
