@@ -143,6 +143,7 @@ class Mover:
         # For a single state there is no use for wide registers, and what it works on stays in the nearest cache.
         lanes = LANES_ALONE if states == 1 or self.is_narrow else None
         self.program = self.system.program(self.algorithm, self.absent, lanes, self.excitation.placed)
+        self.varying = self.system.evaluator.varying_inputs(self.algorithm, None, self.excitation.placed)
         if self.law is not None:
             self.law.begin(states)
 
@@ -262,6 +263,7 @@ class Mover:
             **self.constant, **{name: x for name, x in along.items() if name in self.program.input_names},
             "q": q[who], "qd": v[who], self.target: tau[who], "t": t[who, None], "end": ends[who, None],
             **{name: x[who] for name, x in (self.kept | self.past).items()},
+            **{name: x[self.owner[who]] for name, x in self.varying.items()},
         }  # fmt: skip
 
     def _keep(
@@ -428,7 +430,9 @@ class Mover:
             self._watched[ready] = np.stack([self._cost[ready], self._tried[ready], t[ready]], axis=1)
         for state in who[stuck][:1]:
             raise SimulationError(
-                collapse_message(self.system, int(state), float(t[state]), q[state], v[state])
+                collapse_message(
+                    self.system.alone(int(self.owner[state])), int(state), float(t[state]), q[state], v[state]
+                )
             )
 
 

@@ -45,6 +45,7 @@ class StiffSteps:
 
     def __init__(self, excitation: Excitation, drift: Drift, tick: Callable[[float], None]) -> None:
         problem = excitation.problem
+        self.excitation_of_all, self.drift_of_all = excitation, drift
         self.excitation, self.system, self.method = excitation, excitation.system, problem.integrator
         self.rtol, self.atol, self.drift, self.tick = problem.rtol, problem.atol, drift, tick
         self.steps, self.states, self.state = 0, 0, 0
@@ -87,6 +88,8 @@ class StiffSteps:
         import scipy.integrate
 
         self.state = state
+        self.excitation, self.drift = (x.alone(state) for x in (self.excitation_of_all, self.drift_of_all))
+        self.system = self.excitation.system
         solver_class = getattr(scipy.integrate, SOLVERS[self.method])
         held = None if self.excitation.is_asked_always else tau
         nv, closes = self.system.nv, self.drift.projects

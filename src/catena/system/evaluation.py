@@ -15,6 +15,7 @@ from catena.forces import PlacedForce
 from catena.joints import Free, JointKind, Spherical
 from catena.joints.flipped import Flipped
 from catena.kernels import (
+    CONSTANTS,
     FORCE_INPUTS,
     POSITION,
     VELOCITY,
@@ -27,13 +28,14 @@ from catena.kernels import (
     play,
 )
 from catena.kernels.driver import NOT_FINITE_INPUT
+from catena.kernels.tape import Tape
 from catena.mechanism import Mechanism
 from catena.spatial import Pose
 from catena.structure import Plan
 from catena.system import arrays
 
 # The names that users know the inputs by.
-_PUBLIC = {"qd": "v", "qdd": "vdot", "q_next": "q1", "a_base": "base_acceleration"}
+_PUBLIC = {"qd": "v", "qdd": "vdot", "q_next": "q1", "a_base": "base_acceleration", CONSTANTS: "parameters"}
 
 
 class Evaluator:
@@ -80,12 +82,14 @@ class Evaluator:
         if key not in programs:
             with building:
                 if key not in programs:
-                    programs[key] = Program(
-                        build_tape(
-                            algorithm, self.plan, self.constants, absent, self._frame(frame), lanes, forces
-                        )
-                    )
+                    programs[key] = Program(self._tape(algorithm, absent, self._frame(frame), lanes, forces))
         return programs[key]
+
+    def _tape(
+        self, algorithm: Algorithm, absent: frozenset[str], frame: tuple[int, Pose] | None, lanes: int | None,
+        forces: tuple[PlacedForce, ...],
+    ) -> Tape:  # fmt: skip
+        return build_tape(algorithm, self.plan, self.constants, absent, frame, lanes, forces)
 
     def evaluate(
         self,
@@ -110,12 +114,13 @@ class Evaluator:
         if told and FORCE_INPUTS not in given:
             given[FORCE_INPUTS] = np.zeros(told)
         absent = frozenset({*algorithm.inputs, *algorithm.ground_inputs} - given.keys())
-        batch = arrays.batch_shape({_PUBLIC.get(n, n): x for n, x in given.items()})
+        varying = self.varying_inputs(algorithm, frame, forces)
+        batch = arrays.batch_shape({_PUBLIC.get(n, n): x for n, x in (given | varying).items()})
         for name in ("q", "q_next"):
             if name in given:
                 self.check_positions(_PUBLIC.get(name, name), given[name])
         states = prod(batch)
-        rows = {n: arrays.flat(x, batch) for n, x in given.items()}
+        rows = {n: arrays.flat(x, batch) for n, x in (given | varying).items()}
         if is_plain() or not all(force.is_compiled for force in forces):
             return self._play(algorithm, given, rows, states, batch, frame, finite, forces)
         program = self.program(algorithm, absent, frame, forces=forces)
@@ -123,6 +128,12 @@ class Evaluator:
         if status & NOT_FINITE_INPUT or (status and finite):
             self.complain(algorithm, status, given, outputs)
         return {n: y.reshape(*batch, *y.shape[1:]) for n, y in outputs.items()}
+
+    def varying_inputs(
+        self, algorithm: Algorithm, frame: str | None, forces: tuple[PlacedForce, ...]
+    ) -> dict[str, np.ndarray]:
+        """Return further inputs (*batch, n) that tell how the mechanism differs from state to state; nothing here."""
+        return {}
 
     def _rows_of(
         self, program: Program, into: Mapping[str, np.ndarray] | None, batch: tuple[int, ...]

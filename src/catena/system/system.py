@@ -48,6 +48,7 @@ from catena.system.vibration import Modes, modes, require_rest
 if TYPE_CHECKING:
     from catena.equations import Equations
     from catena.system.specialised import SpecialisedSystem
+    from catena.system.varied import VariedSystem
     from catena.view.live.view import View
 
 # Values of joints by name: None leaves a joint, or an entry of it, free.
@@ -363,10 +364,51 @@ class System:
 
     # Dynamics.
 
+    def vary(self, parameters: Mapping[str, ArrayLike]) -> "VariedSystem":
+        """Return this system with other numbers of the mechanism for each state: {"pole.mass": (...)}, one number for
+        each state of a batch, or (..., n) for a parameter that is a vector.
+
+        Names are those of `equations`: "pole.mass", "pole.com.z", "elbow.in_parent.p", "elbow.damping",
+        "strut.stiffness", "gravity". All calls of the new system take states that go with this batch, and most are
+        computed in lanes as those of one mechanism are. The structure stays: what is welded, which joints close loops.
+        """
+        from catena.system.variation import Variation
+        from catena.system.varied import VariedSystem
+
+        self.evaluator.check_current()
+        variation = Variation.of(self._mechanism, parameters)
+        made = plan(variation.representative, root=self._plan.root, cut=self._plan.cut)
+        base = System.__new__(System)
+        base._begin(variation.representative, made, self._settling.accuracy)
+        base.settle()
+        return VariedSystem(base, variation, self)
+
+    @property
+    def origin(self) -> "System":
+        """Return the system that this one was made from by `vary`; itself where it was not."""
+        return self
+
+    @property
+    def parameter_batch(self) -> tuple[int, ...]:
+        """Return the batch dimensions of parameters that differ from state to state, () where none do."""
+        return ()
+
+    def over(self, batch: tuple[int, ...]) -> "System":
+        """Return this system for all states of a batch, one behind the other: itself, unless parameters differ."""
+        return self
+
+    def reshaped(self, batch: tuple[int, ...]) -> "System":
+        """Return this system with other batch dimensions of its parameters: itself, unless parameters differ."""
+        return self
+
+    def alone(self, state: int) -> "System":
+        """Return the system of one state of a batch: this one, unless parameters differ from state to state."""
+        return self
+
     def forward_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, method: str = "auto",
         f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
-        member: str | None = None,
+        member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None,
     ) -> np.ndarray:  # fmt: skip
         """Return the accelerations vdot, shape (..., nv).
 
@@ -377,8 +419,11 @@ class System:
         loops, which are respected: "elimination" (compiled, what "auto" takes, with "kkt" for states that it cannot
         certify), "kkt", "absolute", "joint_multipliers", "minimal" or "reference_member" (the body called `member`, or
         the best one); they agree, whatever the rank of the constraints. Trees may be computed by these as well, and
-        are by "kkt" where massless bodies leave articulated bodies without inertia.
+        are by "kkt" where massless bodies leave articulated bodies without inertia. `parameters` are numbers of the
+        mechanism that differ from state to state, as `vary` takes them.
         """
+        if parameters is not None:
+            return self.vary(parameters).forward_dynamics(q, v, tau, method, f_ext, base_acceleration, member)
         if type(method) is not str:
             raise StateError(f"method is {shown(method)}; give a word, such as 'auto'.")
         if f_ext is None and base_acceleration is None and method == "auto":
@@ -423,12 +468,16 @@ class System:
         vdot: ArrayLike,
         f_ext: Mapping[str, ArrayLike] | None = None,
         base_acceleration: ArrayLike | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
     ) -> np.ndarray:
         """Return the joint forces tau, shape (..., nv), that produce the accelerations `vdot`; friction included.
 
         With loops they are the forces of the actuated joints of the tree, the smallest where there are many; a
-        LoopError tells when vdot would open a loop or the actuators cannot produce it.
+        LoopError tells when vdot would open a loop or the actuators cannot produce it. `parameters` are those of
+        `forward_dynamics`.
         """
+        if parameters is not None:
+            return self.vary(parameters).inverse_dynamics(q, v, vdot, f_ext, base_acceleration)
         if self._closed:
             problem = self._loop_problem(q, v, None, f_ext, base_acceleration, vdot)
             motion = self.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
@@ -477,15 +526,25 @@ class System:
         v: ArrayLike,
         f_ext: Mapping[str, ArrayLike] | None = None,
         base_acceleration: ArrayLike | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
     ) -> np.ndarray:
         """Return the joint forces, shape (..., nv), at which nothing accelerates: Coriolis, centrifugal, gravity and
-        friction forces."""
+        friction forces. `parameters` are those of `forward_dynamics`."""
+        if parameters is not None:
+            return self.vary(parameters).bias_force(q, v, f_ext, base_acceleration)
         outside = self._outside(f_ext, base_acceleration)
         return self._run(dynamics.newton_euler, q=q, qd=v, qdd=None, **outside)["tau"]
 
-    def mass_matrix(self, q: ArrayLike, method: str = "composite_body") -> np.ndarray:
+    def mass_matrix(
+        self,
+        q: ArrayLike,
+        method: str = "composite_body",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> np.ndarray:
         """Return the joint-space inertia H of the tree, shape (..., nv, nv). `method`: "composite_body" or
-        "structurally_recursive"."""
+        "structurally_recursive". `parameters` are those of `forward_dynamics`."""
+        if parameters is not None:
+            return self.vary(parameters).mass_matrix(q, method)
         if is_one_of(method, ("composite_body",)):
             return self._run(dynamics.composite_body, q=q)["H"]
         if is_one_of(method, ("structurally_recursive",)):
