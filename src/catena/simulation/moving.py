@@ -204,6 +204,10 @@ class Mover:
         """Play up to so many steps of the active states, and with care those that halt. Returns how many to play
         next."""
         active, until = self._together(active, t, ends)
+        if self.adaptive and len(active) > self.program.tape.lanes:
+            # States of a block wait for each other, so those with about as many steps before them go together.
+            order = np.argsort((until - t[active]) / self.kept["h"][active, 0])
+            active, until = active[order], until[order]
         ahead = float(np.max((until - t[active]) / self.kept["h"][active, 0]))
         room = max(1, RECORD // (len(active) * (self.system.nq + self.system.nv)))
         plays = max(1, min(LONGEST_CALL, room, math.ceil(ahead * (1.0 - 1e-9)), plays))
@@ -216,17 +220,22 @@ class Mover:
         wanted += ["power_start"] if self.counts else []
         if self.law is not None:
             wanted += [self.target, "tau_start", *self.law.kept]
-        out = self.program.run(
+        status, out = self.program.run(
             inputs, len(active), steps=plays, every=1, rare=(every, self.since % every), wanted=wanted
-        )[1]
+        )
         self.since += plays
         tried = (out["t"][:, :-1, 0] < ends[active, None]) & (out["halt"][:, :-1, 0] < 0.5)
         self.steps += 1 + int(tried.sum(axis=1).max())
         self._cost[active] += 1.0 + tried.sum(axis=1)
         self._tried[active] += 1.0 + tried.sum(axis=1)
         if nodes is not None:
-            finite = np.isfinite(out["q"]).all(axis=-1) & np.isfinite(out["qd"]).all(axis=-1)
-            state, play = np.nonzero((out["accepted"][:, :, 0] > 0.5) & finite)
+            accepted = out["accepted"][:, :, 0] > 0.5
+            if status:
+                accepted &= np.isfinite(out["q"]).all(axis=-1) & np.isfinite(out["qd"]).all(axis=-1)
+            state, play = np.nonzero(accepted)
+            if self.law is None:
+                needed = nodes.needed(state, out["t"][state, play, 0])
+                state, play = state[needed], play[needed]
             force = tau[active[state]] if self.law is None else out["tau_start"][state, play]
             nodes.add(
                 active[state], out["t"][state, play, 0], out["q"][state, play], out["qd"][state, play],

@@ -51,6 +51,7 @@ class Steps(Protocol):
     """What moves the states of a run."""
 
     steps: int
+    owner: np.ndarray
 
     @property
     def asks(self) -> bool:
@@ -126,7 +127,8 @@ class Run:
             self.excitation.control.start(system, self.batch)  # type: ignore[union-attr]
         self.held = problem.control is None or problem.rate is not None
         self.mover.begin(len(self.q), problem.step or min(1e-2, 1e-2 * self.duration))
-        self.nodes = StepRecord(self.q, self.v, self.tau, self.mover.works().shape[-1])
+        before = None if self.times is None or self.events else self.times + SAME * self.duration
+        self.nodes = StepRecord(self.q, self.v, self.tau, self.mover.works().shape[-1], before)
         self.locator: Steps | None = None
 
     def _needs_all_nodes(self) -> bool:
@@ -283,8 +285,8 @@ class Run:
         if self.locator is None:
             self.locator = self._mover(alone=True)
         self.locator.begin(len(t), 1.0)
+        self.locator.owner[:] = states
         if isinstance(self.locator, Mover):
-            self.locator.owner[:] = states
             self.locator.kept["h"][:, 0] = times - t
             if self.locator.counts:
                 self.locator.kept["work"][:] = work

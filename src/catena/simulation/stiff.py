@@ -52,10 +52,12 @@ class StiffSteps:
         self.curved = any(kind is not None and kind.turning for kind in self.system.plan.kind)
         self.held = tuple(excitation.motion) if excitation.motion else None
         self._local = self.system.program(local_rate)
+        self.owner = np.arange(0)
+        """Which state of the batch each state is."""
 
     def begin(self, states: int, h: float) -> None:
         """Begin a run of so many states."""
-        self.states = states
+        self.states, self.owner = states, np.arange(states)
 
     def works(self, who: Any = slice(None)) -> np.ndarray:
         """Return no works, (states, 0): these methods do not count them."""
@@ -87,8 +89,8 @@ class StiffSteps:
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         import scipy.integrate
 
-        self.state = state
-        self.excitation, self.drift = (x.alone(state) for x in (self.excitation_of_all, self.drift_of_all))
+        self.state = int(self.owner[state])
+        self.excitation, self.drift = (x.alone(self.state) for x in (self.excitation_of_all, self.drift_of_all))
         self.system = self.excitation.system
         solver_class = getattr(scipy.integrate, SOLVERS[self.method])
         held = None if self.excitation.is_asked_always else tau

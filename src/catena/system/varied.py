@@ -373,7 +373,8 @@ class VariedSystem(System):
             x = arrays.as_rows(f"f_ext[{name!r}]", wrench, 6, lambda: "a wrench [moment; force]")
             R, p = rows.place(self._frame(name))
             force = x[..., 3:] @ R.T
-            moved = np.concatenate([x[..., :3] @ R.T + np.cross(p, force), force], axis=-1)
+            moment = x[..., :3] @ R.T + np.cross(p, force)
+            moved = np.concatenate([moment, np.broadcast_to(force, moment.shape)], axis=-1)
             here = np.zeros((*moved.shape[:-1], plan.n, 6))
             here[..., plan.body_pose[name][0], :] = moved
             total = total + here
