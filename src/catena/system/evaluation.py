@@ -2,10 +2,10 @@
 names."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from math import prod
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -34,6 +34,9 @@ from catena.spatial import Pose
 from catena.structure import Plan
 from catena.system import arrays
 
+if TYPE_CHECKING:
+    from catena.system.quick_assembly import QuickAssembly
+
 # The names that users know the inputs by.
 _PUBLIC = {"qd": "v", "qdd": "vdot", "q_next": "q1", "a_base": "base_acceleration", CONSTANTS: "parameters"}
 
@@ -56,6 +59,13 @@ class Evaluator:
             for i in range(1, plan.n) for kind in (_described(plan.kind[i]),)
             if kind is not None and not isinstance(kind, (Spherical, Free)) and type(kind).check is not JointKind.check
         ]  # fmt: skip
+
+    @cached_property
+    def quick_assembly(self) -> "QuickAssembly | None":
+        """Return what closes the loops of many states at once, None where that does not know the joints."""
+        from catena.system.quick_assembly import QuickAssembly
+
+        return QuickAssembly(self) if QuickAssembly.fits(self.plan) else None
 
     def check_current(self) -> None:
         """Raise an error if the mechanism has been edited since it was planned."""

@@ -18,6 +18,7 @@ from catena.dynamics.loop_elimination.least_change import (
 )
 from catena.errors import LoopError, StateError
 from catena.given import is_not_negative, shown
+from catena.kernels import is_plain
 from catena.kinematics import integrate
 from catena.kinematics.assembly import assemble as assemble_one
 from catena.kinematics.closure import loop_kinematics
@@ -38,8 +39,16 @@ def assemble(
     batch = _batch(held, guess.shape[:-1])
     _check_slack(slack)
     q = np.broadcast_to(guess, (*batch, guess.shape[-1])).copy()
+    done = np.zeros(batch, dtype=bool)
+    quick = evaluator.quick_assembly
+    if quick is not None and q.size and not is_plain():
+        rows = [replace(h, value=arrays.rows(h.value, batch)) for h in held]
+        found, closed = quick.assemble(rows, q.reshape(-1, q.shape[-1]), slack)
+        done = closed.reshape(batch)
+        q = np.where(done[..., None], found.reshape(q.shape), q)
     for k in np.ndindex(batch):
-        q[k] = assemble_one(evaluator, _at(held, batch, k), q[k], slack)
+        if not done[k]:
+            q[k] = assemble_one(evaluator, _at(held, batch, k), q[k], slack)
     return q
 
 
