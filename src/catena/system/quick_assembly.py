@@ -74,15 +74,22 @@ class QuickAssembly:
     def assemble(self, held: Sequence[Held], guess: np.ndarray, slack: float) -> tuple[np.ndarray, np.ndarray]:
         """Return coordinates (states, nq) near the guesses (states, nq) that close the loops and hold what is given,
         and which states (states,) do."""
+        # Values that are too large for any mechanism overflow, and are not closed like others.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return self._assembled(held, guess, slack)
+
+    def _assembled(
+        self, held: Sequence[Held], guess: np.ndarray, slack: float
+    ) -> tuple[np.ndarray, np.ndarray]:
         if any(h.node < 0 for h in held):
             return guess, np.zeros(len(guess), dtype=bool)
         free = np.ones(self.plan.nv, dtype=bool)
         for h in held:
             free[int(self.plan.v_start[h.node]) + np.flatnonzero(h.mask)] = False
         free_columns = np.flatnonzero(free)
-        begun = self._worst(self._errors(guess, free_columns[:0])[0])
+        begun = self._worst(self.errors(guess, free_columns[:0])[0])
         closed = begun <= 0.1 * slack
-        q, done = self._put(guess, held), np.zeros(len(guess), dtype=bool)
+        q, done = self.put(guess, held), np.zeros(len(guess), dtype=bool)
         if closed.any():
             # An open guess is none to follow, and an error of the slack's size is for the careful search to judge.
             q[closed], done[closed] = self._follow(guess[closed], _some(held, closed), free_columns)
@@ -118,14 +125,14 @@ class QuickAssembly:
             if not len(going):
                 break
             to = k / steps[going]
-            start = self._moved(found[going], last[going]) if k > 1 else found[going].copy()
+            start = self.moved(found[going], last[going]) if k > 1 else found[going].copy()
             for h, way in zip(held, ways, strict=True):
                 own = int(plan.q_start[h.node]) + np.flatnonzero(h.mask)
                 left = (1.0 - to)[:, None] * way[going]
                 start[:, own] = (h.value[going] + left)[:, h.mask]
             ends = steps[going] == k
             reached, worst = self._descend(start, free, np.where(ends, FINISHED, ROUGHLY), 1e-6)
-            moved = self._between(found[going], reached)
+            moved = self.between(found[going], reached)
             apart = np.max(np.abs(moved[:, free] / units[free]), axis=-1, initial=0.0)
             good[going] = (worst <= np.where(ends, CLOSED, ROUGHLY)) & (apart <= 4.0 * stride[going])
             last[going] = 0.0
@@ -144,7 +151,7 @@ class QuickAssembly:
             way = way - 2.0 * np.pi * np.round(way / (2.0 * np.pi))
         return way
 
-    def _put(self, q: np.ndarray, held: Sequence[Held]) -> np.ndarray:
+    def put(self, q: np.ndarray, held: Sequence[Held]) -> np.ndarray:
         """Return q with the held coordinates in place."""
         q = q.copy()
         for h in held:
@@ -166,7 +173,7 @@ class QuickAssembly:
         enough = np.broadcast_to(enough, (states,))
         damp, least = np.full(states, damping), min(damping, 1e-3)
         slow, turning, units = np.zeros(states, dtype=int), self.turning[free], self.scales.units[free]
-        e, J = self._errors(q, free)
+        e, J = self.errors(q, free)
         going = np.arange(states)
         for _ in range(STEPS):
             worst = self._worst(e[going])
@@ -187,8 +194,8 @@ class QuickAssembly:
                 y = y * np.minimum(1.0, FAR / np.where(most > 0.0, most, FAR))[:, None]
                 step = np.zeros((len(at), self.plan.nv))
                 step[:, free] = units * y
-                trial = self._moved(q[at], step)
-                e_trial, J_trial = self._errors(trial, free)
+                trial = self.moved(q[at], step)
+                e_trial, J_trial = self.errors(trial, free)
                 reached = np.linalg.norm(e_trial, axis=-1)
                 better = reached < size[trying]
                 won = at[better]
@@ -232,7 +239,7 @@ class QuickAssembly:
                 if most > FAR:
                     y *= FAR / most
                 step[0, free] = units * y
-                trial = self._moved(q[None], step)[0]
+                trial = self.moved(q[None], step)[0]
                 found = self._one(trial, free)
                 if found is None:
                     return None
@@ -249,7 +256,7 @@ class QuickAssembly:
             q, e, J = trial, found[0][0], found[1][0]
         return q[None], self._worst(e[None])
 
-    def _errors(self, q: np.ndarray, free: np.ndarray) -> Errors:
+    def errors(self, q: np.ndarray, free: np.ndarray) -> Errors:
         """Return the errors (states, m) of the loops in radians and lengths, and their Jacobian (states, m, free)."""
         states, nv = len(q), self.plan.nv
         if states == 1 and nv <= ALONE:
@@ -288,17 +295,34 @@ class QuickAssembly:
     def _worst(self, e: np.ndarray) -> np.ndarray:
         return np.asarray(np.abs(e).max(axis=-1, initial=0.0))
 
-    def _moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+    def close(self, q: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the closed configurations (states, nq) that damped Newton steps of the components `free` lead to from
+        q (states, nq), and which states (states,) they close."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            q, worst = self._descend(q, free, FINISHED, 1e-2)
+        return q, worst <= CLOSED
+
+    def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """Return q (+) step for rows of both."""
         if self.is_plain:
             return q + step[:, self._velocity_of_position]
         return self.evaluator.program(integrate, frozenset()).run({"q": q, "qd": step}, len(q))[1]["q_next"]
 
-    def _between(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+    def between(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        """Return the steps (states, nv) from q0 to q1."""
         if self.is_plain:
             way = np.zeros((len(q0), self.plan.nv))
             way[:, self._velocity_of_position] = q1 - q0
             return way
         return self.evaluator.program(difference, frozenset()).run({"q": q0, "q_next": q1}, len(q0))[1]["step"]
+
+    @cached_property
+    def whole_turns(self) -> np.ndarray:
+        """Return which velocity components (nv,) belong to joints that only turn, so that whole turns change nothing."""
+        turns = np.zeros(self.plan.nv, dtype=bool)
+        for i in range(1, self.plan.n):
+            turns[int(self.plan.v_start[i])] |= isinstance(self.plan.kind[i], Revolute)
+        return turns
 
     @cached_property
     def _velocity_of_position(self) -> np.ndarray:

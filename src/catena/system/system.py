@@ -20,11 +20,12 @@ from catena.dynamics.closed.hybrid import hybrid
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.dynamics.closed.tip_contact import ContactSolution, TipContact, tip_contacts
 from catena.dynamics.structurally_recursive import structurally_recursive
-from catena.errors import SingularDynamicsError, StateError, UnknownNameError
+from catena.errors import LoopError, SingularDynamicsError, StateError, UnknownNameError
 from catena.forces import PlacedForce
 from catena.given import is_one_of, shown
 from catena.hooks import hook
 from catena.kernels import Algorithm, Program, plain
+from catena.kinematics import stacks
 from catena.kinematics.closure import loop_state
 from catena.kinematics.near_redundancy import ACCURACY
 from catena.mechanism import Mechanism
@@ -33,12 +34,16 @@ from catena.spatial import Pose
 from catena.structure import Plan, plan
 from catena.system import arrays, closed_chains, derivatives, loop_closure, wrenches
 from catena.system.actuation import warn_of_idle_actuators
+from catena.system.branches import branches
+from catena.system.driving import Drive, checked_range, drive
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
+from catena.system.frame_axes import in_axes, require_axes
 from catena.system.inertia_check import lacking_inertia
 from catena.system.inertial_parameters import by_bodies, inertial_parameters
 from catena.system.linearisation import Linearisation, linearise
 from catena.system.prescribed import prescribed_accelerations, require_agreement
+from catena.system.quick_assembly import QuickAssembly
 from catena.system.reactions import Reactions
 from catena.system.response import Responder
 from catena.system.settling import Settling
@@ -201,14 +206,43 @@ class System:
         nodes[..., 0, :, :] = np.eye(4)
         return {name: nodes[..., i, :, :] @ pose.matrix() for name, (i, pose) in self._plan.body_pose.items()}
 
-    def twist(self, q: ArrayLike, v: ArrayLike, frame: str) -> np.ndarray:
-        """Return the twist [angular; linear] of a frame in its own axes at its origin, shape (..., 6)."""
-        return self._run(kinematics.frame_twist, self._frame(frame), q=q, qd=v)["twist"]
+    def twist(self, q: ArrayLike, v: ArrayLike, frame: str, axes: str = "frame") -> np.ndarray:
+        """Return the twist [angular; linear] of a frame, shape (..., 6), in its own axes at its origin.
 
-    def jacobian(self, q: ArrayLike, frame: str) -> np.ndarray:
+        With axes="aligned" it is in ground's axes at the frame's origin, with axes="ground" at the ground's origin.
+        """
+        twist = self._run(kinematics.frame_twist, self._frame(frame), q=q, qd=v)["twist"]
+        return self._in_axes(twist[..., None], q, frame, axes)[..., 0]
+
+    def acceleration(
+        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, frame: str, axes: str = "frame"
+    ) -> np.ndarray:
+        """Return the acceleration of a frame, shape (..., 6): its angular acceleration and the acceleration of its
+        origin, in its own axes, or in ground's with axes="aligned".
+
+        This is what can be measured there, gravity apart. The derivative of the twist is jacobian @ vdot +
+        bias_acceleration, whose linear part is less by the cross product of angular and linear velocity.
+        """
+        if not is_one_of(axes, ("frame", "aligned")):
+            raise StateError(f"axes is {shown(axes)}; choose 'frame' or 'aligned' for an acceleration.")
+        name = self._frame(frame)
+        vdot = self.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
+        found = stacks.apply(self._run(kinematics.jacobian, name, q=q)["J"], vdot)
+        found = found + self.bias_acceleration(q, v, name)
+        twist = self.twist(q, v, name)
+        found[..., 3:] += np.cross(twist[..., :3], twist[..., 3:])
+        return self._in_axes(found[..., None], q, name, axes)[..., 0]
+
+    def jacobian(self, q: ArrayLike, frame: str, axes: str = "frame") -> np.ndarray:
         """Return the Jacobian J of a frame, shape (..., 6, nv): twist = J v, in the frame's own axes at its
-        origin."""
-        return self._run(kinematics.jacobian, self._frame(frame), q=q)["J"]
+        origin; `axes` are those of `twist`."""
+        return self._in_axes(self._run(kinematics.jacobian, self._frame(frame), q=q)["J"], q, frame, axes)
+
+    def _in_axes(self, motions: np.ndarray, q: ArrayLike, frame: str, axes: str) -> np.ndarray:
+        """Return motions (..., 6, n) of a frame in other axes than its own."""
+        if require_axes(axes) == "frame":
+            return motions
+        return in_axes(motions, _matrices(self.pose(q, frame)), axes)
 
     def joint_position(self, q: ArrayLike, joint: str) -> np.ndarray:
         """Return the coordinates of any joint, shape (..., nq of the joint): a slice of q for a joint of the tree,
@@ -235,20 +269,79 @@ class System:
     # Loops.
 
     def assemble(
-        self, given: Given | None = None, guess: ArrayLike | None = None, slack: float = 1e-5
+        self, given: Given | None = None, guess: ArrayLike | Given | None = None, slack: float = 1e-5
     ) -> np.ndarray:
         """Return the coordinates, shape (..., nq), that close all loops and hold what is given.
 
         `given` maps joints, of the tree or of loops, to coordinates (..., nq of the joint), or to a number where there
-        is one; None leaves a coordinate free. The branch is that of `guess` (the neutral configuration unless given).
+        is one; None leaves a coordinate free. The branch is that of `guess` (the neutral configuration unless given):
+        coordinates (..., nq), or positions of some joints by name.
         If the given values over-determine the loops by no more than `slack` [m or rad] they move by the least
         amount that closes them; otherwise a LoopError tells what is left of each loop.
         """
-        start = self.neutral() if guess is None else self.evaluator.checked(kinematics.integrate, "q", guess)
-        self.evaluator.check_positions("guess", start)
+        start = self._guessed(guess)
         self.settle()
         q = loop_closure.assemble(self.evaluator, given, start, slack)
         return loop_closure.assemble(self.evaluator, given, start, slack) if self.settle(q) else q
+
+    def _guessed(self, guess: ArrayLike | Given | None) -> np.ndarray:
+        """Return where a search begins, (..., nq): the neutral configuration, or what is given of it."""
+        if isinstance(guess, Mapping):
+            own = {name: x for name, x in guess.items() if x is not None}
+            start = loop_closure.put(self.evaluator, self.neutral(), own)
+            on_loops = {name: x for name, x in own.items() if is_one_of(name, self.loops)}
+            # A loop joint has no place in q: what is wanted of it is held for once.
+            return self.assemble(on_loops, guess=start) if on_loops else start
+        start = self.neutral() if guess is None else self.evaluator.checked(kinematics.integrate, "q", guess)
+        self.evaluator.check_positions("guess", start)
+        return start
+
+    def branches(self, given: Given, guess: ArrayLike | Given | None = None) -> np.ndarray:
+        """Return all configurations, shape (n, nq), that close the loops with the positions given for some joints of
+        the tree, those nearest to `guess` (the neutral configuration unless given) first.
+
+        They are searched for from many starts, always the same ones, so a branch that hardly any start leads to may be
+        missed; of the planar loops of linkages all are found. A LoopError tells when the mechanism can still move.
+        """
+        start = self._guessed(guess)
+        if start.ndim != 1:
+            raise StateError(f"branches looks from one guess, but it has shape {start.shape}.")
+        self.settle()
+        quick = self._quick_assembly("branches")
+        return branches(quick, loop_closure.held(self.evaluator, given), start)
+
+    def drive(
+        self, joint: str, to: Sequence[float] | None = None, samples: int = 181, rate: float = 1.0,
+        guess: ArrayLike | Given | None = None, hold: Given | None = None,
+    ) -> Drive:  # fmt: skip
+        """Return the mechanism driven at one joint of the tree through its range: configurations, velocities and
+        accelerations at evenly spaced values, and where and why the way ends on both sides.
+
+        The way begins at the closed configuration near `guess` and goes both ways to a dead point, to a limit of a
+        joint, once round, or to `to` = (low, high). `rate` is the velocity of the driver, which does not change. `hold`
+        gives positions of joints that stay where they are, for mechanisms with more than one freedom.
+        """
+        self._node(joint)
+        where = self.slice_v(joint)
+        if where.stop - where.start != 1 or self.slice_q(joint).stop - self.slice_q(joint).start != 1:
+            raise StateError(f"Joint {joint!r} has {where.stop - where.start} velocities; drive one that has one.")
+        if not (isinstance(samples, int | np.integer) and samples >= 2):
+            raise StateError(f"samples is {shown(samples)}; give a whole number of configurations, at least 2.")
+        held = {} if hold is None else dict(hold)
+        start = self.assemble(held, guess=guess)
+        if start.ndim != 1:
+            raise StateError(f"drive begins at one configuration, but the guess has shape {start.shape}.")
+        quick = self._quick_assembly("drive")
+        return drive(self, quick, joint, start, checked_range(to), int(samples), float(rate), held)
+
+    def _quick_assembly(self, what: str) -> QuickAssembly:
+        quick = self.evaluator.quick_assembly
+        if quick is None:
+            raise LoopError(
+                f"{what} needs loops whose joints find their coordinates by formulas, and {self._mechanism.name!r} has "
+                + ("no loops." if not self._plan.total_constraints else "others.")
+            )
+        return quick
 
     def velocity(self, q: ArrayLike, given: Given, slack: float = 1e-5) -> np.ndarray:
         """Return the velocity, shape (..., nv), of the closed mechanism in which joints move as given.
@@ -960,6 +1053,10 @@ class System:
             if self._lacking_inertia is None:
                 raise
             raise SingularDynamicsError(self._lacking_inertia) from None
+
+
+def _matrices(pose: Pose | np.ndarray) -> np.ndarray:
+    return pose.matrix() if isinstance(pose, Pose) else pose
 
 
 def _homogeneous(X: np.ndarray) -> np.ndarray:
