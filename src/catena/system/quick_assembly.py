@@ -195,7 +195,7 @@ class QuickAssembly:
                 step = np.zeros((len(at), self.plan.nv))
                 step[:, free] = units * y
                 trial = self.moved(q[at], step)
-                e_trial, J_trial = self.errors(trial, free)
+                e_trial, J_trial = self.errors(trial, free, at)
                 reached = np.linalg.norm(e_trial, axis=-1)
                 better = reached < size[trying]
                 won = at[better]
@@ -256,8 +256,9 @@ class QuickAssembly:
             q, e, J = trial, found[0][0], found[1][0]
         return q[None], self._worst(e[None])
 
-    def errors(self, q: np.ndarray, free: np.ndarray) -> Errors:
-        """Return the errors (states, m) of the loops in radians and lengths, and their Jacobian (states, m, free)."""
+    def errors(self, q: np.ndarray, free: np.ndarray, who: Any = slice(None)) -> Errors:
+        """Return the errors (states, m) of the loops in radians and lengths, and their Jacobian (states, m, free). `who`
+        says which states of all they are."""
         states, nv = len(q), self.plan.nv
         if states == 1 and nv <= ALONE:
             found = self._one(q[0], free)

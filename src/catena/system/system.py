@@ -44,6 +44,7 @@ from catena.system.inertial_parameters import by_bodies, inertial_parameters
 from catena.system.linearisation import Linearisation, linearise
 from catena.system.prescribed import prescribed_accelerations, require_agreement
 from catena.system.quick_assembly import QuickAssembly
+from catena.system.reaching import inverse_kinematics
 from catena.system.reactions import Reactions
 from catena.system.response import Responder
 from catena.system.settling import Settling
@@ -333,6 +334,32 @@ class System:
             raise StateError(f"drive begins at one configuration, but the guess has shape {start.shape}.")
         quick = self._quick_assembly("drive")
         return drive(self, quick, joint, start, checked_range(to), int(samples), float(rate), held)
+
+    def inverse_kinematics(
+        self, goals: Mapping[str, Pose | ArrayLike], guess: ArrayLike | Given | None = None, hold: Given | None = None
+    ) -> np.ndarray:  # fmt: skip
+        """Return coordinates, shape (..., nq), in which frames or bodies are at their goals, loops closed and joints of
+        the tree within their limits.
+
+        `goals` maps frames to a Pose, to matrices (..., 4, 4), or to points (..., 3) for their origins alone. Of several
+        solutions it is the one that the search meets first from `guess`, coordinates (..., nq) or positions by name (the
+        neutral configuration unless given). `hold` gives positions of joints that stay. A LoopError tells what is left.
+        """
+        for frame in goals if isinstance(goals, Mapping) else ():
+            self._frame(frame)
+        if not isinstance(goals, Mapping) or not goals:
+            raise StateError(f"goals is {shown(goals)}; give a mapping from frames to poses or points.")
+        start = self._guessed(guess)
+        self.settle()
+        if self._plan.total_constraints:
+            self._quick_assembly("inverse_kinematics")
+        limits = np.full((2, self.nq), [[-np.inf], [np.inf]])
+        for name in self.joints:
+            own = self._mechanism.joints[name].limits if name in self._mechanism.joints else None
+            if own is not None and len(own) == len(range(self.nq)[self.slice_q(name)]):
+                limits[:, self.slice_q(name)] = own.T
+        held = loop_closure.held(self.evaluator, hold)
+        return inverse_kinematics(self.evaluator, goals, held, start, limits)
 
     def _quick_assembly(self, what: str) -> QuickAssembly:
         quick = self.evaluator.quick_assembly
