@@ -47,6 +47,8 @@ def branches(quick: QuickAssembly, held: Sequence[Held], guess: np.ndarray) -> n
         steps[:, columns] = reach * rng.uniform(-1.0, 1.0, (PORTION, len(columns)))
         steps[0] = 0.0 if not tried else steps[0]
         q, is_closed = quick.close(quick.moved(starts, steps), np.flatnonzero(free))
+        if not found and is_closed.any():
+            _require_isolated(quick, q[is_closed], columns)
         for one in q[is_closed]:
             tried += 1
             if not any(_same(quick, one, other) for other in found):
@@ -59,7 +61,6 @@ def branches(quick: QuickAssembly, held: Sequence[Held], guess: np.ndarray) -> n
             f"No configuration of {plan.name!r} closes the loops with the values given; assemble tells what is left of "
             f"each loop."
         )
-    _require_isolated(quick, found, np.flatnonzero(free & _on_loops(quick)))
     order = np.argsort([np.abs(quick.between(guess[None], one[None]) / quick.scales.units).max() for one in found])
     return np.array([_turned_near(quick, found[k], guess) for k in order])
 

@@ -332,8 +332,10 @@ class System:
         start = self.assemble(held, guess=guess)
         if start.ndim != 1:
             raise StateError(f"drive begins at one configuration, but the guess has shape {start.shape}.")
-        quick = self._quick_assembly("drive")
-        return drive(self, quick, joint, start, checked_range(to), int(samples), float(rate), held)
+        quick, bounds = self._quick_assembly("drive"), checked_range(to)
+        if bounds is not None and not bounds[0] <= start[self.slice_q(joint)][0] <= bounds[1]:
+            start = self.assemble({**held, joint: 0.5 * sum(bounds)}, guess=start)
+        return drive(self, quick, joint, start, bounds, int(samples), float(rate), held)
 
     def inverse_kinematics(
         self, goals: Mapping[str, Pose | ArrayLike], guess: ArrayLike | Given | None = None, hold: Given | None = None
