@@ -31,6 +31,7 @@ ORDER = (
     "dynamics",
     "equations",
     "system",
+    "changing",
     "simulation",
     "bridges",
     "view",

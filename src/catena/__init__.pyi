@@ -1,6 +1,11 @@
 """The public names, and where each of them lives. They are imported when they are first used."""
 
 from . import forces as forces
+from .changing import (
+    Configuration as Configuration,
+    Transfer as Transfer,
+    transfer as transfer,
+)
 from .dynamics.closed.diagnosis import (
     Diagnosis as Diagnosis,
 )
@@ -57,6 +62,7 @@ from .mechanism import (
     Mechanism as Mechanism,
     generators as generators,
     notations as notations,
+    profiles as profiles,
     shapes as shapes,
 )
 from .simulation import (
@@ -98,6 +104,9 @@ from .simulation.references import (
 )
 from .spatial import (
     Pose as Pose,
+)
+from .structure import (
+    connectivity_before as connectivity_before,
 )
 from .system import (
     System as System,

@@ -9,6 +9,7 @@ from typing import Any
 
 _WHERE = {
     "system": ("catena.system", "System"),
+    "configuration": ("catena.changing", "Configuration"),
     "save": ("catena.formats", "save"),
     "plot": ("catena.view.plots", "plot"),
     "report": ("catena.view.report", "report"),

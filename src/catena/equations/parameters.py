@@ -19,8 +19,7 @@ import numpy as np
 from catena.errors import ModelError, UnknownNameError
 from catena.forces import ForceKind
 from catena.kinematics.kept_constraints import kept_as
-from catena.mechanism import Body, Joint, JointSpring, Mechanism
-from catena.mechanism.parts import Frame
+from catena.mechanism import Actuator, Body, Coupling, Frame, Joint, JointSpring, Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose, array
 from catena.structure import Plan, plan
@@ -49,6 +48,8 @@ class Description:
     bodies: Mapping[str, Body]
     joints: Mapping[str, Joint]
     frames: Mapping[str, Frame]
+    couplings: Mapping[str, Coupling]
+    actuators: Mapping[str, Actuator]
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +121,7 @@ class _Parts:
         self.bodies = dict(mechanism.bodies)
         self.joints, self.frames = dict(mechanism.joints), dict(mechanism.frames)
         self.elements = mechanism.force_elements
+        self.ties = mechanism.couplings, mechanism.actuators
         self.kinds: dict[str, ForceKind] = {}
         if exact:
             for name, joint in self.joints.items():
@@ -129,7 +131,9 @@ class _Parts:
 
     def description(self) -> Description:
         """What planning reads."""
-        return Description(self.name, self.revision, self.gravity, self.bodies, self.joints, self.frames)
+        return Description(
+            self.name, self.revision, self.gravity, self.bodies, self.joints, self.frames, *self.ties
+        )
 
     def kind(self, name: str) -> ForceKind:
         """The kind of a force, with what was replaced in it. A spring at a joint has all its numbers, also those that
@@ -319,7 +323,7 @@ def _frame_place(parts: _Parts, owner: str, component: str) -> Found:
 
 def _resistance(what: str) -> Callable[[_Parts, str, str], Found]:
     def find(parts: _Parts, owner: str, component: str) -> Found:
-        if owner not in parts.joints or component:
+        if owner not in parts.joints or component or getattr(parts.joints[owner], what) is None:
             return None
         name, value = f"{owner}.{what}", getattr(parts.joints[owner], what)
         entries = (name,) if len(value) == 1 else tuple(f"{name}.{k}" for k in range(len(value)))
@@ -346,6 +350,7 @@ def _pitch(parts: _Parts, owner: str, component: str) -> Found:
 _ATTRIBUTES: dict[str, Callable[[_Parts, str, str], Found]] = {
     "in_parent.p": _placement("in_parent"), "in_child.p": _placement("in_child"), "mass": _mass, "com": _com,
     "inertia": _inertia, "damping": _resistance("damping"), "friction": _resistance("friction"), "pitch": _pitch,
+    "armature": _resistance("armature"),
     "p": _frame_place,
 }  # fmt: skip
 

@@ -75,7 +75,7 @@ class Residual:
             self._free = array([a - b for a, b in zip(inverse, tau, strict=True)])
             self._J = np.zeros((0, plan.nv))
             self._gamma = np.zeros(0)
-            if plan.loop_joints:
+            if plan.constraints:
                 rows = loop_rows(self._derivation)
                 self._J, self._gamma = rows.J, rows.gamma
                 self._free = array([a - b for a, b in zip(self._free, rows.friction, strict=True)])

@@ -21,6 +21,7 @@ from catena.kernels.algorithm import Algorithm
 from catena.kernels.lowering import lower, prelude
 from catena.kernels.objects import compiled_object, kept_object
 from catena.kernels.undisturbed import hold_in_forks
+from catena.mechanism.profiles import Formula, Profile
 
 building = threading.RLock()
 """Held while units are compiled or loaded, and by whoever builds a tape of them. A fork waits for it."""
@@ -69,6 +70,13 @@ def multiplier_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int, va
     return _unit(algorithm, absent, ("multiplier",), None, lanes, varying)
 
 
+def term_unit(
+    algorithm: Algorithm, profile: Profile, absent: frozenset[str], lanes: int, varying: bool = False
+) -> Unit:
+    """Return the steps done by a joint of a coupling with a profile of this kind."""
+    return _unit(algorithm, absent, ("term", *profile.signature), profile, lanes, varying)
+
+
 def views_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int, varying: bool = False) -> Unit:
     """Return the steps on views, such as those of velocity components."""
     return _unit(algorithm, absent, ("views",), None, lanes, varying)
@@ -95,7 +103,7 @@ def _unit(
     algorithm: Algorithm,
     absent: frozenset[str],
     owner: tuple[object, ...],
-    kind: JointKind | PlacedForce | None,
+    kind: JointKind | PlacedForce | Profile | None,
     lanes: int,
     varying: bool,
 ) -> Unit:
@@ -111,7 +119,7 @@ def _unit(
             return units[memory_key]
         described = [_digests(c, (_file(c),)) for each in kinds for c in each.__mro__ if _is_ours(c)]
         entry = None
-        if written and all(described):
+        if written and all(described) and not isinstance(kind, Formula):
             digests = sorted({*written, *(d for each in described for d in each)})
             wide = f"{lanes}, varying" if varying else str(lanes)
             entry = cache.key(name, *sorted(absent), json.dumps(owner), wide, *digests)
@@ -143,7 +151,7 @@ def _compile(
     algorithm: Algorithm,
     absent: frozenset[str],
     owner: tuple[object, ...],
-    kind: JointKind | PlacedForce | None,
+    kind: JointKind | PlacedForce | Profile | None,
     lanes: int,
     varying: bool,
 ) -> tuple[bytes, dict[str, Any]]:
@@ -152,11 +160,13 @@ def _compile(
     if isinstance(kind, PlacedForce):
         traced = tracing.trace_force(algorithm, kind, traced)
     elif owner[0] == "body":
-        assert kind is not None
+        assert isinstance(kind, JointKind)
         traced = tracing.trace_kind(algorithm, kind, absent, traced)
     elif owner[0] == "loop":
-        assert kind is not None
+        assert isinstance(kind, JointKind)
         traced = tracing.trace_loop(algorithm, kind, traced)
+    elif isinstance(kind, Profile):
+        traced = tracing.trace_term(algorithm, kind, traced)
     elif owner[0] == "multiplier":
         traced = tracing.trace_multiplier(algorithm, traced)
     elif owner[0] == "views":

@@ -38,6 +38,7 @@ from catena.kernels.code import (
     ground_unit,
     loop_unit,
     multiplier_unit,
+    term_unit,
     views_unit,
 )
 from catena.kernels.cpu import target
@@ -104,6 +105,7 @@ class Layout:
     matrix: bool
     lasting: bool = False
     loop_sizes: tuple[int, ...] = ()
+    term_sizes: tuple[int, ...] = ()
     sweep_index: dict[int, int] = field(default_factory=dict)
     columns: int = 6
     lanes: int = field(default_factory=lambda: target().lanes)
@@ -129,6 +131,7 @@ class Layout:
         self.area = self.flows + flow_count * self.flow_size * self.slot_bytes
         self.bytes = self.area + (self.nv**2 * self.slot_bytes if self.matrix else 0)
         self.loops = [self.reserve(size) for size in self.loop_sizes]
+        self.terms = [self.reserve(size) for size in self.term_sizes]
         # The record of the ground begins with its flows, so what it shares has a place of its own.
         self.shared = self.records.copy()
         self.shared[0] = self.reserve(self.shared_size)
@@ -307,10 +310,41 @@ class Places:
         pairs serves again."""
         layout = self._layout
         self._links: dict[tuple[int, int], int] = {}
+        self._own: set[int] = set()
+        if not layout.loops:
+            return
         for k, joint in enumerate(self.plan.loop_joints):
-            if layout.loops:
-                self._links[k, joint.child_node] = layout.loops[k]
-                self._links[k, joint.parent_node] = layout.loops[k] + layout.link_size * layout.slot_bytes
+            self._join(k, {joint.child_node: [layout.loops[k]]})
+            self._join(k, {joint.parent_node: [layout.loops[k] + layout.link_size * layout.slot_bytes]})
+        for k in range(len(self.plan.loop_joints), len(layout.loops)):
+            self._join(k, self.ends(k))
+
+    def _join(self, k: int, ends: dict[int, list[int]]) -> None:
+        """Let a loop hold a body by the end that it has there; several of them are summed up elsewhere."""
+        for node, places in ends.items():
+            if len(places) == 1:
+                self._links[k, node] = places[0]
+                self._own.add(places[0])
+
+    def ends(self, k: int) -> dict[int, list[int]]:
+        """Return the links of a coupling to the bodies of its joints, by body."""
+        found: dict[int, list[int]] = {}
+        beyond = self._layout.link_size * self._layout.slot_bytes
+        for t, term in enumerate(self.plan.couplings[k - len(self.plan.loop_joints)].terms):
+            child, parent = term.ends(self.plan)
+            if child != parent:
+                found.setdefault(child, []).append(self.term(k, t))
+                found.setdefault(parent, []).append(self.term(k, t) + beyond)
+        return found
+
+    def owner(self, k: int, t: int) -> int:
+        """Return the number of a joint of a coupling among all of them."""
+        before = self.plan.couplings[: k - len(self.plan.loop_joints)]
+        return sum(len(coupling.terms) for coupling in before) + t
+
+    def term(self, k: int, t: int) -> int:
+        """Return the record of a joint of a coupling."""
+        return self._layout.terms[self.owner(k, t)]
 
     def body(self, i: int) -> int:
         """Return the record of a body."""
@@ -321,7 +355,7 @@ class Places:
         return int(self._layout.flows_to_tip[i]) if i else 0
 
     def multiplier(self, loop: int) -> int:
-        """Return the record of a loop."""
+        """Return the record of a loop, or after all loops of a coupling."""
         return self._layout.loops[loop]
 
     def link(self, loop: int, i: int) -> int:
@@ -335,8 +369,7 @@ class Places:
     def end(self, loop: int, i: int) -> int | None:
         """Return the link of a loop to a body that it joins, which gives way to a new one; None if that has
         happened."""
-        record = self._layout.loops[loop]
-        if self._links[loop, i] not in (record, record + self._layout.link_size * self._layout.slot_bytes):
+        if self._links[loop, i] not in self._own:
             return None
         return self._links.pop((loop, i))
 
@@ -404,21 +437,24 @@ def build_tape(
     if algorithm.is_scheduled:
         loop_units = [loop_unit(algorithm, loop.kind, absent, lanes, varying) for loop in plan.loop_joints]
         multipliers = multiplier_unit(algorithm, absent, lanes, varying)
+    terms = [term for coupling in plan.couplings for term in coupling.terms] if multipliers else []
+    term_units = [term_unit(algorithm, term.profile, absent, lanes, varying) for term in terms]
     force_units = [force_unit(algorithm, force, absent, lanes, varying) for force in forces]
     layout = Layout(
         plan, units, unit_of, bodies, node, asked.size if asked else 0, ground.size, ground.flow_size,
         any(e is MATRIX for e in algorithm.outputs.values()), algorithm.is_scheduled,
-        tuple(u.size for u in loop_units), {id(s): algorithm.first(k) for k, s in enumerate(algorithm.sweeps)},
+        tuple([u.size for u in loop_units] + [multipliers.size for _ in plan.couplings if multipliers]),
+        tuple(u.size for u in term_units), {id(s): algorithm.first(k) for k, s in enumerate(algorithm.sweeps)},
         algorithm.columns, lanes, shared_size(algorithm) if algorithm.shared else 0, tuple(forces), force_units,
         algorithm, ground.fields,
     )  # fmt: skip
     views = None
     if any(isinstance(sweep, OnMatrices) for sweep in algorithm.sweeps):
         views = views_unit(algorithm, absent, lanes)
-    used: list[Any] = [ground, *units, asked, *loop_units, multipliers, views, *force_units]
+    used: list[Any] = [ground, *units, asked, *loop_units, multipliers, *term_units, views, *force_units]
     tape = [np.array([[ground.steps[GROUND], 0, 0, 0, 0, 0]], dtype=np.int64)]
     parts = constant_parts(plan, constants.values, algorithm.is_scheduled, forces, frame)
-    start, (loop_start, force_start, frame_constants) = constants.start, parts.starts
+    start, (loop_start, term_start, force_start, frame_constants) = constants.start, parts.starts
     values = np.concatenate(parts.rows).astype(np.float64)
     varied = len(values)
     place = layout.reserve(varied) if varying else 0
@@ -449,6 +485,8 @@ def build_tape(
                     row[0], row[5] = units[unit_of[owner]].steps[which, variant], start[owner]
                 elif role == "loop":
                     row[0], row[5] = loop_units[owner].steps[which, variant], loop_start[owner]
+                elif role == "term":
+                    row[0], row[5] = term_units[owner].steps[which, variant], term_start[owner]
                 else:
                     assert multipliers is not None
                     row[0] = multipliers.steps[which, variant]
@@ -540,25 +578,27 @@ def build_tape(
 
 @dataclass(frozen=True)
 class ConstantParts:
-    """The constants of a tape as `rows` to be put one behind the other, of nodes, loops, forces and the frame; and where
-    those of each loop, of each force and of the frame begin (in bytes)."""
+    """The constants of a tape as `rows` to be put one behind the other, of nodes, loops, joints of couplings, forces and
+    the frame; and where those of each loop, of each joint of a coupling, of each force and of the frame begin (in
+    bytes)."""
 
     rows: Sequence[Any]
-    starts: tuple[np.ndarray, np.ndarray, int]
+    starts: tuple[np.ndarray, np.ndarray, np.ndarray, int]
 
 
 def constant_parts(
     plan: Plan, of_nodes: Any, has_loops: bool, forces: Sequence[PlacedForce], frame: tuple[int, Pose] | None
 ) -> ConstantParts:
-    """Return the constants of a tape: those of nodes that are given, of loops where the algorithm has any, of forces,
-    and of the frame. Numbers of the plan may be symbols."""
+    """Return the constants of a tape: those of nodes that are given, of loops and couplings where the algorithm has any,
+    of forces, and of the frame. Numbers of the plan may be symbols."""
     loops = loop_constants(plan) if has_loops else []
+    of_terms = term_constants(plan) if has_loops else []
     of_forces = [force.constants() for force in forces]
     of_frame = [Transform.from_pose(frame[1]).entries()] if frame else []
-    rows = [of_nodes, *loops, *of_forces, *of_frame]
+    rows = [of_nodes, *loops, *of_terms, *of_forces, *of_frame]
     ends = np.cumsum([len(row) for row in rows], dtype=np.int64) * WORD
-    k, m = 1 + len(loops), 1 + len(loops) + len(of_forces)
-    return ConstantParts(rows, (ends[: k - 1], ends[k - 1 : m - 1], int(ends[m - 1])))
+    a, b, c = np.cumsum([len(loops), len(of_terms), len(of_forces)]).tolist()
+    return ConstantParts(rows, (ends[:a], ends[a:b], ends[b:c], int(ends[c])))
 
 
 def loop_constants(plan: Plan) -> list[list[Any]]:
@@ -569,6 +609,17 @@ def loop_constants(plan: Plan) -> list[list[Any]]:
          *loop.damping, *loop.friction, *scale, *loop.params]
         for loop in plan.loop_joints
     ]  # fmt: skip
+
+
+def term_constants(plan: Plan) -> list[list[float]]:
+    """Return the constants of every joint of every coupling: its sign, the offset of the coupling or the inertia of the
+    rotor for the first of its joints, the usual angular and linear mobility (2), and the numbers of the profile."""
+    scale = mobility_scale(plan)
+    return [
+        [term.sign, 0.0 if t else coupling.inertia or coupling.offset, *scale, *term.profile.params()]
+        for coupling in plan.couplings
+        for t, term in enumerate(coupling.terms)
+    ]
 
 
 def mobility_scale(plan: Plan) -> tuple[float, float]:

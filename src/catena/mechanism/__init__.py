@@ -1,8 +1,8 @@
 """Mechanisms: bodies, joints and frames as a graph, with the actuators and forces that act on it;
 a builder, generators of examples and tabular notations."""
 
-from catena.mechanism import generators, notations, shapes
-from catena.mechanism.couplings import Coupling, LinearCoupling, PolynomialCoupling
+from catena.mechanism import generators, notations, profiles, shapes
+from catena.mechanism.couplings import CamCoupling, Coupling, LinearCoupling, PolynomialCoupling
 from catena.mechanism.elements import (
     Actuator,
     ForceElement,
@@ -25,6 +25,7 @@ __all__ = [
     "VIRTUAL_ROOT",
     "Actuator",
     "Body",
+    "CamCoupling",
     "Coupling",
     "ForceElement",
     "Frame",
@@ -44,6 +45,7 @@ __all__ = [
     "from_sdof",
     "generators",
     "notations",
+    "profiles",
     "sdof_coordinates",
     "shapes",
 ]

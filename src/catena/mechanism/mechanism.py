@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -12,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from catena.errors import CatenaWarning, ModelError
+from catena.errors import ModelError
 from catena.forces import Bushing, ForceKind, FrameForce, JointForce
 from catena.given import entries, is_not_negative, shown
 from catena.hooks import hook
 from catena.joints import Fixed, Free, JointKind
-from catena.mechanism import validation
+from catena.mechanism import edits, validation
 from catena.mechanism.changes import changed_body, changed_joint, changed_kind, changed_spring
 from catena.mechanism.couplings import (
+    CamCoupling,
     Coupling,
     LinearCoupling,
     PolynomialCoupling,
+    make_cam,
     make_linear,
     make_polynomial,
 )
@@ -37,7 +38,9 @@ from catena.mechanism.elements import (
     Wrench,
 )
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
+from catena.mechanism.profiles import as_profile
 from catena.mechanism.shapes import Shape, as_shapes, filled
+from catena.mechanism.whereabouts import Whereabouts
 from catena.spatial import Pose
 
 if TYPE_CHECKING:
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
 VIRTUAL_ROOT = "root:"
 LIMITS = ".limits"
 _IDENTITY = Pose()
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Mechanism:
@@ -475,9 +479,12 @@ class Mechanism:
     def add_coupling(
         self, name: str, coefficients: Mapping[str, float], offset: float = 0.0
     ) -> LinearCoupling:
-        """Add an equation among positions of joints with one degree of freedom: sum(coefficient * position) = offset.
+        """Add an exact equation among positions of joints with one degree of freedom: sum(coefficient * position) =
+        offset.
 
-        `coefficients` maps joints to numbers. Couplings are kept and saved; dynamics does not enforce them yet.
+        `coefficients` maps joints to numbers: {"motor": 1, "arm": -50} is a gear that turns the motor 50 times for one
+        turn of the arm, {"rack": 1, "pinion": -0.02} a pinion of 20 mm, {"left": 1, "right": 1, "shaft": -2} a
+        differential. Joints may be in the tree or close loops.
         """
         self._check_new_element_name("coupling", name, self._couplings)
         coupling = make_linear(name, coefficients, offset)
@@ -487,13 +494,28 @@ class Mechanism:
     def add_polynomial_coupling(
         self, name: str, joint: str, of: str, polynomial: Iterable[float]
     ) -> PolynomialCoupling:
-        """Add an equation between two joints with one degree of freedom each: position(joint) = c0 + c1 x + c2 x^2
-        + ... where x = position(of).
-
-        Couplings are kept and saved; dynamics does not enforce them yet.
-        """
+        """Add an exact equation between two joints with one degree of freedom each: position(joint) = c0 + c1 x +
+        c2 x^2 + ... where x = position(of)."""
         self._check_new_element_name("coupling", name, self._couplings)
         coupling = make_polynomial(name, joint, of, polynomial)
+        self._couple(coupling)
+        return coupling
+
+    def add_cam(self, name: str, joint: str, of: str, profile: Any) -> CamCoupling:
+        """Add a cam: position(joint) = profile(position(of)), exactly, for two joints with one degree of freedom each.
+
+        `profile` is a `catena.profiles.Spline`, a pair (x, y) of points for one, a `Polynomial`, or a function of one
+        symbol. It must have a value wherever the joint `of` goes.
+        """
+        self._check_new_element_name("coupling", name, self._couplings)
+        who = f"coupling {name!r}"
+        driving = self._element_joint(who, of)
+        try:
+            shape = as_profile(who, profile)
+            S = driving.kind.motion_space(driving.kind.neutral()).array
+            coupling = make_cam(name, joint, of, shape, driving.limits, bool(np.any(S[:3])))
+        except ModelError as error:
+            raise ModelError(str(error) if who in str(error) else f"{who}: {error}") from None
         self._couple(coupling)
         return coupling
 
@@ -524,39 +546,40 @@ class Mechanism:
         twin._revision = self._revision
         return twin
 
-    def lock(self, name: str, at: ArrayLike | None = None) -> Mechanism:
-        """Return the mechanism with a joint held at a position (its neutral one by default): a joint of 0
-        dof.
+    def lock(self, name: edits.Names, at: edits.Position = None) -> Mechanism:
+        """Return the mechanism with joints held at positions (their neutral ones by default): joints of 0 dof.
 
-        Planning merges its two bodies, and its coordinates disappear until it is unlocked; so does what the
+        `name` is a joint, a pattern such as "arm2/*" for all joints that look so and can move, or a list of these.
+        `at` is a position, a mapping from joints to positions, or `s.configuration(q)` for where they are now. Planning
+        merges the two bodies of a locked joint, and its coordinates disappear until it is unlocked; so does what the
         initial state says about it.
         """
-        joint = self._joint(name)
-        who = f"joint {name!r}"
-        if joint.kind.nv == 0:
-            raise ModelError(f"{who}: a joint without degrees of freedom cannot be locked: it already holds")
-        if at is None:
-            at = joint.kind.neutral()
-        position = validation.coordinates(who, "the locked position", at, joint.kind.nq)
-        joint.kind.check(position, name)
-        changed = self._with_joint(replace(joint, locked_at=position))
-        changed._initial = self._initial.without(name)
-        return changed
+        return edits.lock(self, name, at)
 
-    def unlock(self, name: str) -> Mechanism:
-        """Return the mechanism with a locked joint free to move again."""
-        joint = self._joint(name)
-        if joint.locked_at is None:
-            raise ModelError(f"joint {name!r}: it is not locked: only a joint locked before can be unlocked")
-        return self._with_joint(replace(joint, locked_at=None))
+    def unlock(self, name: edits.Names) -> Mechanism:
+        """Return the mechanism with locked joints free to move again; `name` is that of `lock`."""
+        return edits.unlock(self, name)
 
     def attach(
-        self, name: str, parent: str, child: str, kind: JointKind, *arguments: Any, **options: Any
+        self,
+        name: str,
+        parent: str,
+        child: str,
+        kind: JointKind,
+        in_parent: Pose | None = None,
+        in_child: Pose | None = None,
+        *,
+        at: Whereabouts | None = None,
+        **options: Any,
     ) -> Mechanism:
-        """Return the mechanism with one more joint; the arguments are those of `add_joint`."""
-        changed = self.copy()
-        changed.add_joint(name, parent, child, kind, *arguments, **options)
-        return changed
+        """Return the mechanism with one more joint; the arguments are those of `add_joint`, and `parent` and `child`
+        may be frames, which then place the joint.
+
+        With `at`, as in `s.configuration(q)`, a pose that is not given follows from where the bodies are now, so that
+        the joint is in its neutral position (with neither, its frame is that of the parent). If both are given, they
+        must fit; a LoopError tells by how much they do not, and offers the assembled state if there is one near.
+        """
+        return edits.attach(self, name, parent, child, kind, in_parent, in_child, at, options)
 
     def with_body(self, name: str, **numbers: Any) -> Mechanism:
         """Return the mechanism with other numbers of a body: mass, com, inertia, density, visuals, collisions.
@@ -645,25 +668,45 @@ class Mechanism:
         changed._revision += 1
         return changed
 
-    def detach(self, name: str) -> Mechanism:
-        """Return the mechanism without a joint; its bodies stay, and something else has to connect them.
+    def detach(self, name: edits.Names) -> Mechanism:
+        """Return the mechanism without a joint, or without those of a pattern or list; bodies stay, and something else
+        has to connect them.
 
-        Actuators, forces and couplings at the joint go with it, and so does what the initial state says about it.
+        Actuators, forces and couplings at the joints go with them, and so does what the initial state says about them.
         """
-        self._joint(name)
-        changed = self.copy()
-        del changed._joints[name]
-        changed._actuators = {n: a for n, a in self._actuators.items() if a.joint != name}
-        changed._springs = {n: s for n, s in self._springs.items() if s.at_joint != name}
-        changed._forces = {n: f for n, f in self._forces.items() if f.at_joint != name}
-        changed._couplings = {n: c for n, c in self._couplings.items() if name not in c.joints}
-        changed._initial = self._initial.without(name)
-        changed._revision += 1
-        return changed
+        return edits.detach(self, name)
 
-    def fix_base(self, at: ArrayLike | None = None) -> Mechanism:
+    def reduce_to(self, name: edits.Names, at: edits.Position = None) -> Mechanism:
+        """Return the mechanism in which only the named joints move and all others are locked; `name` and `at` are those
+        of `lock`. A floating base moves only if its joint is named."""
+        return edits.reduce_to(self, name, at)
+
+    def reroot(self, body: str) -> Mechanism:
+        """Return the mechanism whose one moving `Free` joint to ground leads to another body, under the same name: the
+        motion is the same, and its coordinates are those of the body. To pin a root for one plan use `system(root=)`.
+        """
+        return edits.reroot(self, body)
+
+    def changed(
+        self,
+        *,
+        detach: edits.Names = (),
+        unlock: edits.Names = (),
+        lock: edits.Names | Mapping[str, ArrayLike] = (),
+        attach: Mapping[str, Any] = _NONE,
+        at: Whereabouts | None = None,
+    ) -> Mechanism:
+        """Return the mechanism after several edits at once, in the order of the arguments.
+
+        `lock` may map names or patterns to positions; `attach` maps new joints to (parent, child, kind) or (parent,
+        child, kind, options of `attach`). `at` is where the bodies are now, for positions and poses that are not given.
+        A PlanError tells when a body is left that nothing connects to ground.
+        """
+        return edits.changed(self, detach, unlock, lock, attach, at)
+
+    def fix_base(self, at: edits.Position = None) -> Mechanism:
         """Return the mechanism with the one moving `Free` joint to ground locked, at position and
-        quaternion (7,)."""
+        quaternion (7,), or where it is now, as in at=s.configuration(q)."""
         free = [j.name for j in self._ground_joints(Free) if not j.locked]
         if len(free) != 1:
             found = ", ".join(repr(n) for n in free) or "none"
@@ -702,15 +745,6 @@ class Mechanism:
         error [rad, or part of the mechanism's size] that dimensions may have: constraints that are redundant but for
         less count as redundant (2.5e-7 unless given).
         """
-        if self._couplings:
-            names = ", ".join(
-                repr(joint) for coupling in self._couplings.values() for joint in coupling.joints
-            )
-            warnings.warn(
-                f"mechanism {self.name!r}: the joints {names} are coupled, and dynamics lets them move independently",
-                CatenaWarning,
-                stacklevel=2,
-            )
         options = {} if accuracy is None else {"accuracy": accuracy}
         return hook("system")(self, root=root, cut=cut, **options)
 

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from catena import kinematics
 from catena.errors import StateError
 from catena.given import entries, real_array, shown
 from catena.simulation.events import Event
 from catena.system import System
+from catena.system.arrays import batch_shape
 
 # Samples of a batch where nothing is said.
 SAMPLES = 101
@@ -24,7 +26,11 @@ def initial_state(system: System, q: Any, v: Any) -> tuple[np.ndarray, np.ndarra
     if v is None:
         v = system.velocity(q, initial.v)
     v = _numbers("v", v)
-    system.kinetic_energy(q, v)  # complains about shapes, NaN and quaternions
+    check = system.evaluator.checked
+    q, v = check(kinematics.rate, "q", q), check(kinematics.rate, "qd", v)
+    system.evaluator.check_current()
+    system.evaluator.check_positions("q", q)
+    batch_shape({"q": q, "v": v})
     return q, v
 
 

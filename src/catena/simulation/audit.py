@@ -12,7 +12,7 @@ import numpy as np
 
 from catena import dynamics
 from catena.errors import CatenaError, CatenaWarning, LoopError, StateError
-from catena.joints import Flipped, Free, Spherical
+from catena.joints import Free, Spherical, described
 from catena.kinematics.scales import scales_of
 from catena.simulation import loads
 from catena.simulation.faults import joint_of
@@ -320,7 +320,7 @@ def is_free_flying(run: Trajectory) -> bool:
             kind = plan.kind[i]
             columns = slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i]))
             acts = (plan.damping[columns], plan.friction[columns], run.tau[..., columns])
-            if not isinstance(kind.kind if isinstance(kind, Flipped) else kind, Free):
+            if not isinstance(described(kind), Free):
                 return False
             if plan.joint[i] in run.driven or any(x.any() for x in acts):
                 return False
@@ -340,7 +340,7 @@ def _moment_of_inertia(run: Trajectory, c: np.ndarray) -> float:
 
 
 def _closure(run: Trajectory) -> list[Line]:
-    if not any(loop.constraints for loop in run.system.plan.loop_joints):
+    if not run.system.constrained:
         return []
     scales = scales_of(run.system.plan)
     position, rate = (np.max(np.abs(scales.errors(x)), axis=-1) for x in run.system.closure(run.q, run.v))
@@ -385,7 +385,7 @@ def _quaternions(run: Trajectory) -> list[Line]:
 
 
 def _is_turned(kind: object) -> bool:
-    return isinstance(kind.kind if isinstance(kind, Flipped) else kind, Free | Spherical)
+    return isinstance(described(kind), Free | Spherical)
 
 
 def _limits(run: Trajectory) -> list[Line]:

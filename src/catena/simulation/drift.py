@@ -85,7 +85,7 @@ class Drift:
         # Which constraints count is settled before anything is made for them.
         system.settle(start)
         self.every = remedy.every if isinstance(remedy, Projection) else 1
-        self.closed = any(loop.constraints for loop in system.plan.loop_joints)
+        self.closed = system.constrained
         self.in_python = self.closed and not _compiles(system)
         """Whether a joint kind that closes a loop does not give its coordinates as formulas."""
 

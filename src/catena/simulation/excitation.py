@@ -188,17 +188,46 @@ class Excitation:
         return tau, on_nodes(plan, f_ext, lambda name: name) if f_ext else np.zeros((len(q), 6 * plan.n))
 
     def wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the wrenches (states, 6) on their frames, in the axes of these frames."""
+        """Return the wrenches (states, 6) on their frames, in the axes of these frames, at one time."""
+        given = {f: np.broadcast_to(w.at(f, t, q, v), (len(q), 6)) for f, w in self.forces.items()}
+        return self._turned(q, given)
+
+    def wrenches_over(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the wrenches (states, samples, 6) on their frames, in the axes of these frames, at the times
+        (samples,) and the states q (states, samples, nq), v (states, samples, nv) there."""
+        return self._turned(q, {f: w.over(f, times, q, v) for f, w in self.forces.items()})
+
+    def _turned(self, q: np.ndarray, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return wrenches (..., 6) in the axes of the frames they act on, from those in the axes they are given in."""
+        axes = {frame: self.forces[frame].axes for frame in given}
+        turned = {frame: a for frame, a in axes.items() if a not in (None, frame)}
+        if not turned:
+            return given
+        names = {*turned, *turned.values()}
+        # One state more in front, so that poses are matrices whatever the shape of q.
+        turns = {name: np.asarray(self.system.pose(q[None], name))[0, ..., :3, :3] for name in names}
+        for frame, a in turned.items():
+            turn = np.swapaxes(turns[frame], -1, -2) @ turns[a]
+            wrench = given[frame]
+            parts = turn[..., None, :, :] @ wrench.reshape(*wrench.shape[:-1], 2, 3, 1)
+            given[frame] = parts.reshape(wrench.shape)
+        return given
+
+    def accelerations_driven(self, times: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the accelerations (samples, components) of the joints whose motion is prescribed, or (samples,
+        states, components) where it differs from state to state, at the times (samples,)."""
         found = {}
-        turned = any(w.axes not in (None, frame) for frame, w in self.forces.items())
-        poses = self.system.body_poses(q) if turned else {}
-        for frame, w in self.forces.items():
-            wrench = np.broadcast_to(w.at(frame, t, q, v), (len(q), 6))
-            if w.axes not in (None, frame):
-                turn = np.swapaxes(poses[frame][..., :3, :3], -1, -2) @ poses[w.axes][..., :3, :3]
-                wrench = (turn[:, None] @ wrench.reshape(-1, 2, 3, 1)).reshape(-1, 6)
-            found[frame] = wrench
-        return found
+        asked = []
+        for joint, motion in self.motion.items():
+            path = as_polynomial(motion)
+            if path is None or not _is_plain(self.system, joint):
+                asked.append(joint)
+            else:
+                found[joint] = path.at(times).vdot
+        if asked:
+            rows = [self.prescribed(float(t)) for t in times]
+            found |= {joint: np.stack([row[joint][2] for row in rows]) for joint in asked}
+        return {joint: found[joint] for joint in self.motion}
 
     def prescribed(self, t: float) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Return position, velocity and acceleration of the joints whose motion is prescribed."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from catena.dynamics.hybrid_dynamics import DRIVE_INPUTS
-from catena.dynamics.loop_elimination import columns_for
+from catena.dynamics.loop_elimination import sort_for
 from catena.errors import SimulationError
 from catena.kernels.algorithm import FORCE_INPUTS
 from catena.simulation.compiled_law import CompiledLaw, algorithm_for
@@ -74,7 +74,7 @@ class Mover:
         self.controls = excitation.is_asked_always and law is None
         variant = StepVariant(
             self.method,
-            columns_for(self.system.effective_plan) if drift.closed and not drift.in_python else 0,
+            sort_for(self.system.effective_plan) if drift.closed and not drift.in_python else None,
             bool(excitation.placed),
             law.shape if law else None,
             projects=drift.projects,

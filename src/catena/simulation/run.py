@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -21,6 +22,7 @@ from catena.simulation.events import INSIDE, Event, crossings, locate
 from catena.simulation.excitation import Excitation
 from catena.simulation.methods import SOLVERS
 from catena.simulation.moving import Mover
+from catena.simulation.on_demand import OnDemand
 from catena.simulation.problem import Problem
 from catena.simulation.progress import Progress
 from catena.simulation.step_record import Passed, StepRecord
@@ -307,12 +309,9 @@ class Run:
                 rows = list(self._sampled(t, rows, np.minimum(times, t[:, -1:])))
             q, v, work, tau = (x.reshape(*self.batch, *x.shape[1:]) for x in rows)
         wrenches = self._wrenches(times, q, v)
-        moved = [self.excitation.prescribed(float(x)) for x in times] if self.excitation.motion else []
         driven = {
-            name: np.broadcast_to(
-                np.stack([m[name][2] for m in moved]), (*q.shape[:-1], moved[0][name][2].shape[-1])
-            )
-            for name in self.excitation.motion
+            name: np.broadcast_to(vdot, (*q.shape[:-1], vdot.shape[-1]))
+            for name, vdot in self.excitation.accelerations_driven(times).items()
         }
         if driven:
             with suppress(CatenaError):
@@ -322,18 +321,19 @@ class Run:
             events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.held,
         )  # fmt: skip
 
-    def _wrenches(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the wrenches (..., samples, 6) that were given, each in the axes of its frame."""
-        if not self.excitation.forces:
+    def _wrenches(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> Mapping[str, np.ndarray]:
+        """Return the wrenches (..., samples, 6) that were given, each in the axes of its frame. What Python gave is
+        asked for again now, what compiled is computed when somebody looks at it."""
+        excitation = self.excitation
+        if not excitation.forces:
             return {}
-        rows = [
-            self.excitation.wrenches(float(t), *(x[..., k, :].reshape(-1, x.shape[-1]) for x in (q, v)))
-            for k, t in enumerate(times)
-        ]
-        return {
-            frame: np.stack([row[frame] for row in rows], axis=1).reshape(*q.shape[:-1], 6)
-            for frame in self.excitation.forces
-        }
+
+        def compute() -> dict[str, np.ndarray]:
+            states = (x.reshape(-1, *x.shape[-2:]) for x in (q, v))
+            given = excitation.wrenches_over(times, *states)
+            return {frame: wrench.reshape(*q.shape[:-1], 6) for frame, wrench in given.items()}
+
+        return compute() if excitation.asks_wrenches else OnDemand(tuple(excitation.forces), compute)
 
     @staticmethod
     def _works(work: np.ndarray) -> dict[str, np.ndarray]:

@@ -68,6 +68,7 @@ class Stepper:
         if not system.nv or 0 in self.batch:
             raise StateError(f"Stepper: there is nothing to move in {system.mechanism.name!r}.")
         self._states = int(np.prod(self.batch, dtype=int))
+        self._shape = (*self.batch, system.nv)
         self._excitation = Excitation(self.problem, self.batch)
         self._drift = Drift(system, drift, q.reshape(-1, system.nq)[0])
         self._mover = Mover(self._excitation, self._drift, None, np.inf, _ignore)
@@ -143,7 +144,7 @@ class Stepper:
                 status = self._whole()
             else:
                 status = self._first() | self._second()
-            if self._halt.any() or status:
+            if status or (self._halt.item() if self._states == 1 else self._halt.any()):
                 self._q[:], self._v[:] = before
                 self._halt[:] = 0.0
                 self._advance()
@@ -156,6 +157,11 @@ class Stepper:
         """Take over the joint forces tau (..., nv) within the limits of actuators; raise an error if their shape is
         wrong."""
         excitation, nv = self._excitation, self.system.nv
+        if type(tau) is np.ndarray and tau.dtype == np.float64 and tau.shape == self._shape:
+            # What fits as it is goes the short way: broadcasting alone costs more than a step of an arm.
+            self._given[:] = tau if not self.batch else tau.reshape(-1, nv)
+            self._limit(excitation)
+            return
         if type(tau) is not np.ndarray or tau.dtype != np.float64:
             try:
                 tau = real_array(tau)
@@ -174,8 +180,14 @@ class Stepper:
             raise StateError(
                 f"Stepper: tau has shape {tau.shape}; it must fit to {(*self.batch, nv)}."
             ) from None
+        self._limit(excitation)
+
+    def _limit(self, excitation: Excitation) -> None:
+        """Keep the joint forces within the limits of actuators."""
         if excitation.is_limited:
-            np.clip(self._given, excitation.low, excitation.high, out=self._given)
+            np.minimum(
+                np.maximum(self._given, excitation.low, out=self._given), excitation.high, out=self._given
+            )
 
     def _advance(self) -> None:
         """Take the step in pieces, where Python is asked or where the compiled step is not certain."""

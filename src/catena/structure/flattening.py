@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from catena.joints import Fixed, JointKind
+from catena.joints import Fixed, JointKind, WithRotor
 from catena.mechanism import VIRTUAL_ROOT, Body, Joint, Mechanism
-from catena.spatial import Pose, array
+from catena.spatial import Pose, array, is_symbolic
 from catena.structure.canonical import canonical
+from catena.structure.coupled import plan_couplings
 from catena.structure.plan import Loop, Placements, Plan
 from catena.structure.spanning_tree import Tree
 from catena.structure.welding import Welds, motion_when_locked
@@ -54,7 +55,7 @@ def flatten(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], choice
     flipped = [body_node[ends[k][0]] != parent[node] for node, k in enumerate(tree_joints, 1)]
     canon = [canonical(joints[k].kind, f) for k, f in zip(tree_joints, flipped, strict=True)]
     kinds: list[JointKind | None] = [None]
-    kinds.extend(c[1] for c in canon)
+    kinds.extend(_geared(joints[k], c[1]) for k, c in zip(tree_joints, canon, strict=True))
 
     turn = np.array([c[0] for c in canon]).reshape(n - 1, 3, 3)
     outer = [(ends[k][0], joints[k].in_parent) for k in tree_joints]
@@ -88,6 +89,8 @@ def flatten(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], choice
     left_out = [k for k in range(len(joints)) if k not in in_tree and k not in welds.used]
     moving = [joints[k] for k in in_order]
     nv = sum(j.kind.nv for j in moving)
+    node_joints = ["", *(joints[k].name for k in tree_joints)]
+    loops = tuple(joints[k].name for k in left_out)
     return Plan(
         name=mechanism.name,
         revision=mechanism.revision,
@@ -97,13 +100,13 @@ def flatten(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], choice
         nq=sum(j.kind.nq for j in moving),
         nv=nv,
         joints=tuple(j.name for j in moving),
-        loops=tuple(joints[k].name for k in left_out),
+        loops=loops,
         bodies=tuple(tuple(names) for names in members),
         parent=above,
         depth=np.array([tree.depth[g] for g in order], dtype=np.int64),
-        joint=["", *(joints[k].name for k in tree_joints)],
+        joint=node_joints,
         kind=kinds,
-        params=[(), *(c[2] for c in canon)],
+        params=[(), *(kind.params() for kind in kinds if kind is not None)],
         flipped=np.array([False, *flipped]),
         q_start=q_start,
         q_size=q_size,
@@ -118,6 +121,7 @@ def flatten(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], choice
         body_node=dict(zip(body_index, body_node, strict=True)),
         body_pose=placements,
         loop_joints=[_loop(joints[k], ends[k], body_node, body_R, body_p) for k in left_out],
+        couplings=plan_couplings(mechanism, node_joints, loops),
     )
 
 
@@ -220,4 +224,12 @@ def _loop(
         damping=joint.damping if moves else np.zeros(0),
         friction=joint.friction if moves else np.zeros(0),
         actuated=joint.actuated and moves,
+        armature=np.zeros(0) if joint.armature is None or not moves else joint.armature,
     )
+
+
+def _geared(joint: Joint, kind: JointKind) -> JointKind:
+    """A canonical kind with the rotors of its joint."""
+    if joint.armature is None or not any(is_symbolic(x) or x != 0.0 for x in joint.armature):
+        return kind
+    return WithRotor(kind, tuple(joint.armature))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from catena.joints import JointKind
 from catena.spatial import Pose, is_symbolic
+from catena.structure.coupled import PlannedCoupling
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -63,6 +64,7 @@ class Loop:
     damping: Floats
     friction: Floats
     actuated: bool
+    armature: Floats = field(default_factory=lambda: np.zeros(0))
 
     @property
     def rubs(self) -> bool:
@@ -94,7 +96,7 @@ class Plan:
     about the node origin), `placement_R` (n, 3, 3) taking parent-node coordinates to coordinates of the
     parent-side joint frame, and `placement_p` (n, 3), the origin of that frame in parent-node coordinates.
     Per velocity coordinate (nv,): `damping`, `friction`, `actuated`. Coordinates follow the order in which
-    joints were added.
+    joints were added. `couplings` tie positions of joints of the tree or of loops.
     """
 
     name: str
@@ -126,6 +128,7 @@ class Plan:
     body_node: dict[str, int]
     body_pose: Placements
     loop_joints: list[Loop] = field(default_factory=list)
+    couplings: list[PlannedCoupling] = field(default_factory=list)
 
     @property
     def n(self) -> int:
@@ -143,5 +146,10 @@ class Plan:
 
     @property
     def total_constraints(self) -> int:
-        """The number of conditions all loops impose together, redundant ones included."""
-        return sum(loop.constraints for loop in self.loop_joints)
+        """The number of conditions all loops and couplings impose together, redundant ones included."""
+        return sum(each.constraints for each in self.constraints)
+
+    @property
+    def constraints(self) -> tuple[Loop | PlannedCoupling, ...]:
+        """What imposes conditions, in the order of their rows: loop joints, then couplings."""
+        return (*self.loop_joints, *self.couplings)

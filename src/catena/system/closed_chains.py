@@ -20,7 +20,7 @@ from catena.dynamics.closed import (
 from catena.dynamics.closed.certified_elimination import elimination, is_for, is_trusted
 from catena.dynamics.closed.problem import row_weight
 from catena.dynamics.closed.square_root import constrained, divide_lower, divide_upper, effective
-from catena.dynamics.loop_elimination import columns_for, loop_elimination, loop_wrenches
+from catena.dynamics.loop_elimination import loop_elimination, loop_wrenches, sort_for
 from catena.errors import LoopError, StateError
 from catena.kinematics.stacks import apply, transposed
 from catena.mechanism import Mechanism
@@ -48,8 +48,10 @@ NO_MOTION = 10.0 * ROUNDING
 
 
 def is_closed(plan: Plan) -> bool:
-    """Return whether the joints that the tree leaves out constrain it or rub."""
-    return any(loop.constraints or np.any(loop.damping) or np.any(loop.friction) for loop in plan.loop_joints)
+    """Return whether the joints that the tree leaves out constrain it or rub, or couplings constrain it."""
+    return bool(plan.couplings) or any(
+        loop.constraints or np.any(loop.damping) or np.any(loop.friction) for loop in plan.loop_joints
+    )
 
 
 def pose_problem(evaluator: Evaluator, inputs: Mapping[str, Any], vdot: Any = None) -> LoopProblem:
@@ -78,7 +80,7 @@ def solve(problem: LoopProblem, method: str, member: str | None = None) -> LoopS
     member."""
     if method in ("articulated_body", "composite_body"):
         raise LoopError(
-            f"{method} is a method for trees, and {problem.plan.name!r} has loops {list(problem.plan.loops)}: "
+            f"{method} is a method for trees, and {problem.plan.name!r} has {_closing(problem.plan)}: "
             f"choose auto, {', '.join(FORMULATIONS)}."
         )
     if method != "auto" and method not in FORMULATIONS:
@@ -99,7 +101,7 @@ def shortest(evaluator: Evaluator, absent: frozenset[str]) -> Any:
     else."""
     if not is_for(evaluator.plan):
         return lambda *rows: None
-    algorithm = loop_elimination(columns_for(evaluator.plan))
+    algorithm = loop_elimination(sort_for(evaluator.plan))
     return evaluator.shortest(algorithm, absent, ("defect", "change", "before", "size"), is_trusted)
 
 
@@ -107,13 +109,46 @@ def shortest(evaluator: Evaluator, absent: frozenset[str]) -> Any:
 UNIQUE = 1e-4
 
 
+def coupling_forces(problem: LoopProblem) -> dict[str, np.ndarray]:
+    """Return the force (states,) that each coupling carries, by name: in lanes where it is unique, and the smallest
+    where redundant constraints leave a choice."""
+    plan = problem.plan
+    if not plan.couplings:
+        return {}
+    found = _unique(problem)
+    if found is not None:
+        first = len(plan.loop_joints)
+        forces = -found["total"].reshape(problem.states, -1, sort_for(plan).columns)[:, first:, 0]
+        return {tied.name: forces[:, c] for c, tied in enumerate(plan.couplings) if not tied.inertia}
+    multipliers = solve(problem, "kkt").multipliers
+    at = sum(loop.constraints for loop in plan.loop_joints)
+    result = {}
+    for tied in plan.couplings:
+        if tied.inertia:
+            continue
+        result[tied.name] = multipliers[:, at] if tied.constraints else np.zeros(problem.states)
+        at += tied.constraints
+    return result
+
+
 def unique_wrenches(problem: LoopProblem, mechanism: Mechanism) -> dict[str, np.ndarray] | None:
     """Return the wrenches {joint: (*batch, 6)} of all joints of a mechanism without welds, in lanes; None where they
     are not unique or not certain in some state."""
+    plan = problem.plan
+    result = _unique(problem)
+    if result is None:
+        return None
+    loops = {loop.name: result["on_child"][:, k] for k, loop in enumerate(plan.loop_joints)}
+    found = from_lanes(mechanism, plan, result["wrench"], result["X"], loops)
+    return {name: wrench.reshape(*problem.batch, 6) for name, wrench in found.items()}
+
+
+def _unique(problem: LoopProblem) -> dict[str, np.ndarray] | None:
+    """Return what `loop_wrenches` finds; None where that is not unique or not certain in some state."""
     plan, given = problem.plan, problem.given
     if not is_for(plan):
         return None
-    columns = columns_for(plan)
+    sort = sort_for(plan)
     inputs = {
         "q": given["q"],
         "qd": given["v"],
@@ -121,21 +156,20 @@ def unique_wrenches(problem: LoopProblem, mechanism: Mechanism) -> dict[str, np.
         "f_ext": given["f_ext"],
         "a_base": given["a_base"],
     }
-    result = problem.runner.evaluate(loop_wrenches(columns), inputs, finite=False)
+    result = problem.runner.evaluate(loop_wrenches(sort), inputs, finite=False)
     closing = [
         loop.constraints
         for loop in plan.loop_joints
         if loop.constraints and loop.parent_node != loop.child_node
     ]
-    padding = columns * len(closing) - sum(closing)
+    tied = [int(coupling.acts) for coupling in plan.couplings]
+    padding = sort.columns * len(closing + tied) - sum(closing + tied)
     trusted = is_trusted(*(result[name][:, 0] for name in ("defect", "change", "before", "size")))
-    if not np.all(trusted & (result["stiffness"][:, 0] - padding < UNIQUE)) or len(closing) < len(
-        plan.loop_joints
+    if not np.all(trusted & (result["stiffness"][:, 0] - padding < UNIQUE)) or not (
+        len(closing) == len(plan.loop_joints) and all(tied)
     ):
         return None
-    loops = {loop.name: result["on_child"][:, k] for k, loop in enumerate(plan.loop_joints)}
-    found = from_lanes(mechanism, plan, result["wrench"], result["X"], loops)
-    return {name: wrench.reshape(*problem.batch, 6) for name, wrench in found.items()}
+    return result
 
 
 def inverse(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
@@ -201,13 +235,13 @@ def _require_closed_motion(problem: LoopProblem, vdot: np.ndarray) -> None:
     )
     alone = np.linalg.norm(free, axis=-1)
     # Unit accelerations along all constraints, in radians or lengths of the mechanism.
-    units = [problem.length / np.sqrt(row_weight(s.Phi, 1.0, problem.length)) for s in problem.loops]
+    units = [problem.length / np.sqrt(row_weight(s.Phi, 1.0, problem.length)) for s in problem.rows]
     unit = np.linalg.norm(np.concatenate([opening[:, :0], *units], axis=-1) / problem.scale, axis=-1)
     bad = np.linalg.norm(opening, axis=-1) > MISMATCH * size + ROUNDING * alone + NO_MOTION * unit
     if bad.any():
         worst = int(np.argmax(np.where(bad, np.linalg.norm(opening, axis=-1), 0.0)))
         at, rows = 0, []
-        for loop in problem.plan.loop_joints:
+        for loop in problem.plan.constraints:
             part = (opening * problem.scale)[worst, at : at + loop.constraints]
             rows.append(f"{loop.name!r} by {np.linalg.norm(part):.3g}")
             at += loop.constraints
@@ -215,6 +249,13 @@ def _require_closed_motion(problem: LoopProblem, vdot: np.ndarray) -> None:
             f"vdot opens the loops of {problem.plan.name!r} in state {worst}: {', '.join(rows)} [rad/s^2 or m/s^2]. "
             f"Give the accelerations of the closed mechanism, such as those that forward_dynamics returns."
         )
+
+
+def _closing(plan: Plan) -> str:
+    """Return what constrains a tree, in words."""
+    words = [f"loops {list(plan.loops)}"] if plan.loops else []
+    words += [f"couplings {[c.name for c in plan.couplings if not c.inertia]}"] if plan.couplings else []
+    return " and ".join(words)
 
 
 def _actuated(plan: Plan, joint: str) -> bool:

@@ -13,7 +13,7 @@ from catena.dynamics.closed.problem import RANK_TOLERANCE
 from catena.dynamics.forward_derivatives import forward_derivatives
 from catena.dynamics.inverse_derivatives import inverse_derivatives
 from catena.dynamics.loop_derivatives import loop_derivatives
-from catena.dynamics.loop_elimination import columns_for, loop_wrenches
+from catena.dynamics.loop_elimination import loop_wrenches, sort_for
 from catena.errors import StateError
 from catena.forces import AppliedWrench, PlacedForce
 from catena.forces.placed import LOOP
@@ -95,6 +95,7 @@ def has_lanes(plan: Plan) -> bool:
     """Return whether derivatives with the loops of a plan are computed in lanes."""
     return (
         is_for(plan)
+        and not plan.couplings
         and plan.nv * plan.total_constraints <= LARGEST
         and all(
             not loop.rubs
@@ -111,7 +112,7 @@ def _in_lanes(evaluator: Evaluator, rows: Mapping[str, np.ndarray], results: lis
     plan = evaluator.plan
     names = ("tau", "f_ext", "a_base")
     moved = evaluator.evaluate(
-        loop_wrenches(columns_for(plan)),
+        loop_wrenches(sort_for(plan)),
         {"q": rows["q"], "qd": rows["qd"], **{n: rows.get(n) for n in names}}, finite=False,
     )  # fmt: skip
     trusted = is_trusted(*(moved[name][:, 0] for name in ("defect", "change", "before", "size")))

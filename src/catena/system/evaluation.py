@@ -12,8 +12,7 @@ import numpy as np
 
 from catena.errors import SingularDynamicsError, StaleSystemError, StateError
 from catena.forces import PlacedForce
-from catena.joints import Free, JointKind, Spherical
-from catena.joints.flipped import Flipped
+from catena.joints import Free, JointKind, Spherical, described
 from catena.kernels import (
     CONSTANTS,
     FORCE_INPUTS,
@@ -51,12 +50,12 @@ class Evaluator:
         self._programs: WeakKeyDictionary[Algorithm, dict[tuple[Any, ...], Program]] = WeakKeyDictionary()
         self._quaternions = [
             (plan.joint[i], int(plan.q_start[i] + plan.q_size[i] - 4), int(plan.q_start[i] + plan.q_size[i]))
-            for i in range(1, plan.n) if isinstance(_described(plan.kind[i]), (Spherical, Free))
+            for i in range(1, plan.n) if isinstance(described(plan.kind[i]), (Spherical, Free))
         ]  # fmt: skip
         # Positions of a user's kind are checked by the kind itself, where it has something to say.
         self._checked = [
             (plan.joint[i], slice(int(plan.q_start[i]), int(plan.q_start[i] + plan.q_size[i])), kind)
-            for i in range(1, plan.n) for kind in (_described(plan.kind[i]),)
+            for i in range(1, plan.n) for kind in (described(plan.kind[i]),)
             if kind is not None and not isinstance(kind, (Spherical, Free)) and type(kind).check is not JointKind.check
         ]  # fmt: skip
 
@@ -303,11 +302,6 @@ class Evaluator:
             for k in range(sizes[i]):
                 owners[starts[i] + k] = f"joint {plan.joint[i]!r}"
         return owners
-
-
-def _described(kind: JointKind | None) -> JointKind | None:
-    """Return a kind as its joint was described, whichever side the plan sees it from."""
-    return kind.kind if isinstance(kind, Flipped) else kind
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from catena.dynamics import articulated_body
 from catena.dynamics.closed.consistent_velocity import consistent_velocity
 from catena.dynamics.closed.motion_problem import motion_problem
-from catena.dynamics.loop_elimination import columns_for
+from catena.dynamics.loop_elimination import sort_for
 from catena.dynamics.loop_elimination.least_change import (
     closure as compiled_closure,
     holds,
@@ -21,7 +21,7 @@ from catena.given import is_not_negative, shown
 from catena.kernels import is_plain
 from catena.kinematics import integrate
 from catena.kinematics.assembly import assemble as assemble_one
-from catena.kinematics.closure import loop_kinematics
+from catena.kinematics.coupling_states import constraint_states
 from catena.kinematics.held import Held, held_positions, held_velocities
 from catena.kinematics.scales import Scales, scales_of
 from catena.structure import Plan, bridge_joints
@@ -114,20 +114,15 @@ def closure(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     plan = evaluator.plan
     if not knows_all_coordinates(plan):
         return _closure_of_user_kinds(evaluator, q, v)
-    columns = columns_for(plan)
-    result = evaluator.evaluate(compiled_closure(columns), {"q": q, "qd": v})
-    keep = np.concatenate(
-        [[], *(columns * k + np.arange(j.constraints) for k, j in enumerate(plan.loop_joints))]
-    ).astype(int)
-    position, velocity = (
-        x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1])[..., keep]
-        for x in (result["position"], result["velocity"])
-    )
-    return position, velocity
+    sort = sort_for(plan)
+    result = evaluator.evaluate(compiled_closure(sort), {"q": q, "qd": v})
+    counts = np.array([joint.constraints for joint in plan.constraints], dtype=int)
+    keep = np.arange(sort.columns) < counts[:, None]
+    return result["position"][..., keep], result["velocity"][..., keep]
 
 
 def _closure_of_user_kinds(evaluator: Evaluator, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
-    states = loop_kinematics(evaluator, q, v)
+    states = constraint_states(evaluator, q, v)
     batch = np.broadcast_shapes(
         *(s.position.shape[:-1] for s in states), *(s.velocity.shape[:-1] for s in states)
     )
@@ -156,12 +151,12 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
         )
     q = np.array(evaluator.checked(integrate, "q", q))
     evaluator.check_positions("q", q)
-    if not any(joint.constraints for joint in plan.loop_joints):
+    if not plan.total_constraints:
         return q, None if v is None else np.array(evaluator.checked(integrate, "qd", v))
-    columns, scales = columns_for(plan), scales_of(plan)
+    sort, scales = sort_for(plan), scales_of(plan)
     before = _worst(scales, closure(evaluator, q)[0])
     for _ in range(STEPS):
-        step = evaluator.evaluate(position_correction(columns), {"q": q, "qd": None}, finite=False)["qdd"]
+        step = evaluator.evaluate(position_correction(sort), {"q": q, "qd": None}, finite=False)["qdd"]
         trial = evaluator.evaluate(integrate, {"q": q, "qd": np.nan_to_num(step)})["q_next"]
         after = _worst(scales, closure(evaluator, trial)[0])
         better = after < before
@@ -173,7 +168,7 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     if v is None:
         return q, None
     given = evaluator.checked(integrate, "qd", v)
-    rates = given + evaluator.evaluate(velocity_correction(columns), {"q": q, "qd": v}, finite=False)["qdd"]
+    rates = given + evaluator.evaluate(velocity_correction(sort), {"q": q, "qd": v}, finite=False)["qdd"]
     # Where nothing with inertia can move a loop, or at its singular configuration, there is no quick correction.
     rates = np.where(np.isfinite(rates).all(axis=-1, keepdims=True), rates, given)
     return q, _weakly_held(evaluator, scales, q, rates)
@@ -192,23 +187,23 @@ def _weakly_held(evaluator: Evaluator, scales: Scales, q: np.ndarray, v: np.ndar
 
 def correction(evaluator: Evaluator, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the least changes of position and velocity that close the loops to first order."""
-    columns = columns_for(evaluator.plan)
-    by_position = evaluator.evaluate(position_correction(columns), {"q": q, "qd": None})["qdd"]
-    return by_position, evaluator.evaluate(velocity_correction(columns), {"q": q, "qd": v})["qdd"]
+    sort = sort_for(evaluator.plan)
+    by_position = evaluator.evaluate(position_correction(sort), {"q": q, "qd": None})["qdd"]
+    return by_position, evaluator.evaluate(velocity_correction(sort), {"q": q, "qd": v})["qdd"]
 
 
 def pulled(evaluator: Evaluator, q: Any, v: Any, stiffness: float, damping: float) -> np.ndarray:
     """Return the accelerations (states, nv) of the tree, loops cut, at rest and without weight under the forces
     -stiffness e - damping e' along the constraints of q (states, nq), v (states, nv)."""
     plan = evaluator.plan
-    columns, states = columns_for(plan), len(q)
-    found = evaluator.evaluate(holds(columns), {"q": q, "qd": v})
+    sort, states = sort_for(plan), len(q)
+    found = evaluator.evaluate(holds(sort), {"q": q, "qd": v})
     force = -stiffness * found["position"] - damping * found["velocity"]
     f_ext = np.zeros((states, plan.n, 6))
     for k, loop in enumerate(plan.loop_joints):
         if loop.constraints:
             for node, side in ((loop.child_node, "K_child"), (loop.parent_node, "K_parent")):
-                K = found[side][:, k].reshape(states, columns, 6)
+                K = found[side][:, k].reshape(states, sort.columns, 6)
                 f_ext[:, node] += np.einsum("sc,sci->si", force[:, k], K)
     f_ext[:, 0] = 0.0
     weightless = np.concatenate([np.zeros(3), plan.gravity])
@@ -230,7 +225,7 @@ def project_holding(
         np.zeros((*q.shape[:-1], evaluator.plan.nv)) if v is None else evaluator.checked(integrate, "qd", v)
     )
     batch = arrays.batch_shape({"q": q, "v": rates})
-    if not any(joint.constraints for joint in evaluator.plan.loop_joints):
+    if not evaluator.plan.total_constraints:
         near, changed = (np.array(np.broadcast_to(x, (*batch, x.shape[-1]))) for x in (q, rates))
         return near, None if v is None else changed
     near, changed, left = hold_and_close(evaluator, arrays.rows(q, batch), arrays.rows(rates, batch), held)
@@ -251,7 +246,7 @@ def _require_closed(evaluator: Evaluator, q: np.ndarray, worst: np.ndarray) -> N
     state = np.unravel_index(np.argmax(worst), worst.shape)
     errors = closure(evaluator, q[state])[0]
     at, words = 0, []
-    for joint in evaluator.plan.loop_joints:
+    for joint in evaluator.plan.constraints:
         part = errors[at : at + joint.constraints]
         at += joint.constraints
         if len(part):

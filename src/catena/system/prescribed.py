@@ -43,7 +43,7 @@ def require_agreement(plan: Plan, solution: HybridSolution, joints: list[str]) -
         return
     worst = int(np.argmax(np.linalg.norm(solution.opening, axis=-1)))
     at, rows = 0, []
-    for loop in plan.loop_joints:
+    for loop in plan.constraints:
         part = solution.opening[worst, at : at + loop.constraints]
         at += loop.constraints
         if len(part):

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.loop_elimination import columns_for
+from catena.dynamics.loop_elimination import sort_for
 from catena.dynamics.loop_elimination.least_change import closure
 from catena.joints import Prismatic, Revolute
 from catena.kernels import Program
@@ -42,10 +42,8 @@ class QuickAssembly:
         plan: Plan = evaluator.plan
         self.plan, self.evaluator = plan, evaluator
         self.scales = scales_of(plan)
-        columns = columns_for(plan)
-        self.kept = np.concatenate(
-            [[], *(columns * k + np.arange(j.constraints) for k, j in enumerate(plan.loop_joints))]
-        ).astype(int)
+        counts = np.array([each.constraints for each in plan.constraints], dtype=int)
+        self.kept = np.flatnonzero(np.arange(sort_for(plan).columns) < counts[:, None])
         self.moves_loops = moving_loops(plan)
         self.turning = np.zeros(plan.nv, dtype=bool)
         self.is_plain = True
@@ -59,13 +57,13 @@ class QuickAssembly:
     @staticmethod
     def fits(plan: Plan) -> bool:
         """Return whether all loop joints find their coordinates by formulas, and there is something to close."""
-        return any(j.constraints for j in plan.loop_joints) and all(
+        return any(each.constraints for each in plan.constraints) and all(
             j.kind.finds_coordinates_of_symbols for j in plan.loop_joints
         )
 
     @cached_property
     def _program(self) -> Program:
-        return self.evaluator.program(closure(columns_for(self.plan)), frozenset())
+        return self.evaluator.program(closure(sort_for(self.plan)), frozenset())
 
     @cached_property
     def _alone(self) -> Any:
@@ -146,8 +144,8 @@ class QuickAssembly:
         if not isinstance(h.kind, Revolute | Prismatic):
             return None
         way = np.where(h.mask, q[:, int(self.plan.q_start[h.node]) + np.arange(h.kind.nq)] - h.value, 0.0)
-        if isinstance(h.kind, Revolute):
-            # Whole turns count in coordinates but not on the way.
+        if isinstance(h.kind, Revolute) and not self.plan.couplings:
+            # Whole turns count in coordinates, and in couplings, but not on the way.
             way = way - 2.0 * np.pi * np.round(way / (2.0 * np.pi))
         return way
 

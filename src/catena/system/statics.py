@@ -50,7 +50,7 @@ def equilibrium(system: "System", guess: np.ndarray, tau: np.ndarray, seek: str)
     """Return the equilibrium near a guess; `seek` is "any" or "stable"."""
     if seek not in ("any", "stable"):
         raise StateError(f"seek is {shown(seek)}; choose 'any' or 'stable'.")
-    q = system.project(guess, held=[]) if system.loops else guess
+    q = system.project(guess, held=[]) if system.constrained else guess
     held = _Rest(system, q, tau)
     for step in range(STEPS):
         if held.unbalanced <= BALANCED:
@@ -111,7 +111,7 @@ class _Rest:
         s, before = self.system, self._energy(self.q)
         for _ in range(30):
             q = s.integrate(self.q, move)
-            q = s.project(q, held=[]) if s.loops else q
+            q = s.project(q, held=[]) if s.constrained else q
             rounding = 1e-12 * max(abs(before), abs(self._energy(q)))
             if seek == "any" or np.any(self.tau) or self._energy(q) <= before + rounding:
                 return q
@@ -135,7 +135,7 @@ class _Rest:
 def checked_guess(system: "System", guess: Any) -> np.ndarray:
     """Return one configuration (nq,) to begin from; neutral and closed if None."""
     if guess is None:
-        return system.assemble() if system.loops else system.neutral()
+        return system.assemble() if system.constrained else system.neutral()
     q = np.asarray(guess, dtype=float)
     if q.shape != (system.nq,):
         raise StateError(f"guess has shape {q.shape}; give one configuration of shape ({system.nq},).")

@@ -19,6 +19,7 @@ from catena.dynamics.closed.diagnosis import Diagnosis, diagnose
 from catena.dynamics.closed.hybrid import hybrid
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.dynamics.closed.tip_contact import ContactSolution, TipContact, tip_contacts
+from catena.dynamics.rotors import with_rotors
 from catena.dynamics.structurally_recursive import structurally_recursive
 from catena.errors import LoopError, SingularDynamicsError, StateError, UnknownNameError
 from catena.forces import PlacedForce
@@ -28,10 +29,10 @@ from catena.kernels import Algorithm, Program, plain
 from catena.kinematics import stacks
 from catena.kinematics.closure import loop_state
 from catena.kinematics.near_redundancy import ACCURACY
-from catena.mechanism import Mechanism
+from catena.mechanism import GROUND, Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose
-from catena.structure import Plan, plan
+from catena.structure import Connectivity, Fates, Plan, connectivity, fates, plan
 from catena.system import arrays, closed_chains, derivatives, loop_closure, wrenches
 from catena.system.actuation import warn_of_idle_actuators
 from catena.system.branches import branches
@@ -52,6 +53,7 @@ from catena.system.statics import Equilibrium, checked_guess, equilibrium
 from catena.system.vibration import Modes, modes, require_rest
 
 if TYPE_CHECKING:
+    from catena.changing import Configuration
     from catena.equations import Equations
     from catena.system.specialised import SpecialisedSystem
     from catena.system.varied import VariedSystem
@@ -158,6 +160,11 @@ class System:
         """Return the joints that the tree leaves out."""
         return self._plan.loops
 
+    @property
+    def constrained(self) -> bool:
+        """Return whether loops or couplings constrain the joints of the tree."""
+        return self._plan.total_constraints > 0
+
     def slice_q(self, joint: str) -> slice:
         """Return where a tree joint's coordinates are in q."""
         i = self._node(joint)
@@ -171,6 +178,21 @@ class System:
     def neutral(self) -> np.ndarray:
         """Return the coordinates at which every joint's motion is the identity, shape (nq,)."""
         return self._plan.neutral()
+
+    def configuration(self, q: ArrayLike) -> "Configuration":
+        """Return this system at one configuration q (nq,), for edits at where it is now: `m.lock("elbow",
+        at=s.configuration(q))`, `m.attach(..., at=s.configuration(q))`."""
+        found, _ = self._one_state(q, None)
+        return hook("configuration")(self, found)
+
+    def connectivity(self, base: str = GROUND) -> Connectivity:
+        """Return the links of this plan with parent, end-effector, connect and cflag, as Lampariello et al. print
+        them; `base` is the body of link 0. Print it for the table."""
+        return connectivity(self._plan, base)
+
+    def fates(self, before: "System") -> Fates:
+        """Return what became of each joint and its coordinates since another system was planned; print it to read."""
+        return fates((before.mechanism, before.plan), (self._mechanism, self._plan))
 
     # Coordinates.
 
@@ -436,7 +458,7 @@ class System:
         """Return the part of the accelerations (states, nv) that forces at the loops have, which pull them together:
         -stiffness times the position errors and -damping times the velocity errors of `closure`, along the
         constraints. q is (states, nq) and v (states, nv)."""
-        _, q, v = self._states(q, v)
+        _, q, v = self.states(q, v)
         stiffness = arrays.as_number("stiffness", stiffness, "a stiffness")
         self.settle()
         return loop_closure.pulled(
@@ -668,11 +690,12 @@ class System:
         if parameters is not None:
             return self.vary(parameters).mass_matrix(q, method)
         if is_one_of(method, ("composite_body",)):
-            return self._run(dynamics.composite_body, q=q)["H"]
+            return with_rotors(self._plan, self._run(dynamics.composite_body, q=q)["H"])
         if is_one_of(method, ("structurally_recursive",)):
             q = self.evaluator.checked(kinematics.rate, "q", q)
             self.evaluator.check_current()
-            return structurally_recursive(self._plan, lambda frame: self.jacobian(q, frame), q.shape[:-1])
+            H = structurally_recursive(self._plan, lambda frame: self.jacobian(q, frame), q.shape[:-1])
+            return with_rotors(self._plan, H)
         raise StateError(
             f"There is no mass matrix method {shown(method)}; choose composite_body or structurally_recursive."
         )
@@ -733,9 +756,34 @@ class System:
         outside = {} if f_ext is None else wrenches.in_node_frames(self._plan, f_ext, self._frame)
         return self._reactions.wrenches(problem, solution, outside)
 
+    def coupling_forces(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike | None = None,
+        f_ext: Mapping[str, ArrayLike] | None = None,
+        base_acceleration: ArrayLike | None = None,
+    ) -> dict[str, np.ndarray]:
+        """Return the force that each coupling carries, {coupling: (...)}: its joints feel it times the derivative of
+        the coupling's equation by their position.
+
+        For a gear {"motor": 1, "arm": -50} it is the torque on the motor, and the arm feels -50 times as much. Where
+        redundant constraints leave it open, it is the smallest; `diagnose` tells.
+        """
+        problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
+        found = closed_chains.coupling_forces(problem)
+        return {name: force.reshape(problem.batch) for name, force in found.items()}
+
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """Return the kinetic energy, shape (...)."""
-        return self._run(dynamics.kinetic_energy, q=q, qd=v)["T"][..., 0]
+        """Return the kinetic energy of bodies and rotors, shape (...)."""
+        T = self._run(dynamics.kinetic_energy, q=q, qd=v)["T"][..., 0]
+        if not any(loop.armature.any() for loop in self._plan.loop_joints):
+            return T
+        problem = self._loop_problem(q, v, None, None, None, look=False)
+        rotors = [
+            0.5 * inertia * (row * problem.v).sum(axis=-1) ** 2 for row, inertia, _ in problem.loop_rotors
+        ]
+        return np.asarray(T + sum(rotors).reshape(problem.batch))
 
     def potential_energy(self, q: ArrayLike) -> np.ndarray:
         """Return the potential energy of gravity, shape (...), zero with the centre of mass at the ground's
@@ -915,7 +963,7 @@ class System:
         A simulation applies them by itself; dynamics called with a given tau does not. A joint that closes a loop has
         its springs and stops among the wrenches, and its angles lie between -pi and pi.
         """
-        batch, q, v = self._states(q, v)
+        batch, q, v = self.states(q, v)
         tau, f_ext = self.elements.forces(q, v)
         return ElementForces(
             tau.reshape(*batch, self.nv), {body: w.reshape(*batch, 6) for body, w in f_ext.items()}
@@ -923,7 +971,7 @@ class System:
 
     def element_energy(self, q: ArrayLike) -> np.ndarray:
         """Return the energy stored in springs, stops and other forces, shape (...)."""
-        batch, q, _ = self._states(q, np.zeros(self.nv))
+        batch, q, _ = self.states(q, np.zeros(self.nv))
         return self.elements.energy(q).reshape(batch)
 
     def force_outputs(self, q: ArrayLike, v: ArrayLike) -> dict[str, dict[str, np.ndarray]]:
@@ -933,7 +981,7 @@ class System:
         Every force has its `power` [W] and, if it stores some, its `energy` [J]; the rest depends on its kind, such as
         length, rate and tension of a spring between points. The stops of a joint are called after it, "elbow.limits".
         """
-        batch, q, v = self._states(q, v)
+        batch, q, v = self.states(q, v)
         report = self.elements.report(q, v)
         found = {}
         for force in self.elements.placed:
@@ -947,7 +995,7 @@ class System:
     def force_powers(self, q: ArrayLike, v: ArrayLike) -> dict[str, np.ndarray]:
         """Return the power (...) of the forces of the mechanism by source, "friction" (of joints and dampers) and
         "wrenches", without what comes out of the energy that they store."""
-        batch, q, v = self._states(q, v)
+        batch, q, v = self.states(q, v)
         return {source: x.reshape(batch) for source, x in self.elements.powers(q, v).items()}
 
     # Looking at it.
@@ -1016,7 +1064,7 @@ class System:
         forces = None if f_ext is None else wrenches.on_nodes(self._plan, f_ext, self._frame)
         return {"f_ext": forces, "a_base": base_acceleration}
 
-    def _states(self, q: Any, v: Any) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
+    def states(self, q: Any, v: Any) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
         """Return the batch shape, and checked rows q (states, nq) and v (states, nv)."""
         given = {
             name: self.evaluator.checked(kinematics.rate, key, x)
@@ -1029,7 +1077,7 @@ class System:
     def _one_state(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return one state, checked: q (nq,), and v (nv,), zero if None."""
         given = np.zeros(self.nv) if v is None else v
-        batch, _, _ = self._states(q, given)
+        batch, _, _ = self.states(q, given)
         if batch:
             raise StateError(
                 f"One state is asked for, but q and v have batch dimensions {batch}: give shapes ({self.nq},) and "

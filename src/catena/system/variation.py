@@ -115,7 +115,7 @@ class ConstantRows:
             asked = None if frame is None else plan.body_pose[frame]
             parts = constant_parts(plan, nodes, has_loops, twins, asked)
             rows = self.evaluate([x for row in parts.rows for x in row])
-            for force, start in zip(forces, parts.starts[1] // 8, strict=True):
+            for force, start in zip(forces, parts.starts[2] // 8, strict=True):
                 if force in self._stops:
                     own = self._stops[force]
                     at = int(start) + 24

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.dynamics.closed.certified_elimination import is_for, is_trusted
-from catena.dynamics.loop_elimination import columns_for, loop_elimination
+from catena.dynamics.loop_elimination import loop_elimination, sort_for
 from catena.errors import StateError
 from catena.forces import JointStop, PlacedForce
 from catena.given import shown
@@ -121,7 +121,7 @@ class VariedElements(Elements):
         if mechanism.joints[joint].limit_stiffness is not None:
             return
         system = self._system
-        own = [system.state(k).elements.stops[joint].kind.params() for k in range(system.states)]
+        own = [system.state(k).elements.stops[joint].kind.params() for k in range(system.count)]
         rows = np.array(own).reshape(*system.variation.batch, len(force.kind.params()))
         for evaluator in self._system.evaluators:
             evaluator.rows.tell_stops(force, rows)
@@ -236,14 +236,14 @@ class VariedSystem(System):
         return self.variation.batch
 
     @property
-    def states(self) -> int:
+    def count(self) -> int:
         """Return how many states the parameters have numbers for."""
         return prod(self.variation.batch)
 
     def state(self, k: int) -> System:
         """Return the system of one state, counted from 0 through the batch of the parameters."""
-        if not (isinstance(k, int | np.integer) and 0 <= k < self.states):
-            raise StateError(f"There is no state {shown(k)}; the parameters have numbers for {self.states}.")
+        if not (isinstance(k, int | np.integer) and 0 <= k < self.count):
+            raise StateError(f"There is no state {shown(k)}; the parameters have numbers for {self.count}.")
         if k not in self._alone:
             if len(self._alone) >= KEPT:
                 del self._alone[next(iter(self._alone))]
@@ -306,7 +306,7 @@ class VariedSystem(System):
         if tree:
             return super().forward_dynamics(q, v, tau, method, f_ext, base_acceleration)
         inputs = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
-        algorithm = loop_elimination(columns_for(self.effective_plan))
+        algorithm = loop_elimination(sort_for(self.effective_plan))
         found = self.evaluator.evaluate(algorithm, inputs, finite=False)
         vdot = found["qdd"]
         doubtful = ~is_trusted(*(found[name][..., 0] for name in ("defect", "change", "before", "size")))
@@ -355,7 +355,7 @@ class VariedSystem(System):
 
     def _flattened(self, q: Any, v: Any) -> tuple[tuple[int, ...], VariedSystem, tuple[np.ndarray, np.ndarray]]:
         """Return the batch, this system over all of its states, and rows (states, ...) of q and v."""
-        batch, _, _ = self._states(q, v)
+        batch, _, _ = self.states(q, v)
         batch = np.broadcast_shapes(batch, self.variation.batch)
         rows = tuple(arrays.rows(np.asarray(x, dtype=np.float64), batch) for x in (q, v))
         if self.variation.batch == (prod(batch),):
@@ -456,7 +456,7 @@ class VariedSystem(System):
         with `only` (...) the other states are left out and get zeros."""
         spread = [_spread(x) for x in (*given, *named.values())]
         batch = np.broadcast_shapes(self.variation.batch, *(s for shapes in spread for s in shapes))
-        which = np.broadcast_to(np.arange(self.states).reshape(self.variation.batch), batch)
+        which = np.broadcast_to(np.arange(self.count).reshape(self.variation.batch), batch)
         wanted = np.ones(batch, dtype=bool) if only is None else only
         parts, places = [], []
         for k in np.unique(which[wanted]).tolist():

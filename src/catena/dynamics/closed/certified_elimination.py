@@ -16,7 +16,7 @@ import numpy as np
 
 from catena.dynamics.closed.kkt import kkt, multipliers_of
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
-from catena.dynamics.loop_elimination import columns_for, loop_elimination
+from catena.dynamics.loop_elimination import loop_elimination, sort_for
 from catena.joints import JointKind
 from catena.structure import Plan
 
@@ -72,7 +72,7 @@ def elimination(problem: LoopProblem) -> LoopSolution:
         "f_ext": given["f_ext"],
         "a_base": given["a_base"],
     }
-    result = problem.runner.evaluate(loop_elimination(columns_for(problem.plan)), inputs, finite=False)
+    result = problem.runner.evaluate(loop_elimination(sort_for(problem.plan)), inputs, finite=False)
     vdot = result["qdd"]
     doubtful = ~is_trusted(*(result[name][:, 0] for name in ("defect", "change", "before", "size")))
     if np.any(doubtful):
@@ -85,6 +85,10 @@ def elimination(problem: LoopProblem) -> LoopSolution:
 @lru_cache(maxsize=64)
 def is_for(plan: Plan) -> bool:
     """Whether the elimination knows the joints that close the loops."""
+    if plan.couplings and not all(loop.kind.finds_coordinates_of_symbols for loop in plan.loop_joints):
+        return False
+    if any(loop.kind.nv > 1 and loop.armature.any() for loop in plan.loop_joints):
+        return False
     return all(
         _is_known(loop.kind, bool(loop.constraints), bool(np.any([*loop.damping, *loop.friction])))
         for loop in plan.loop_joints

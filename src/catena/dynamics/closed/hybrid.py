@@ -16,9 +16,9 @@ import numpy as np
 
 from catena.dynamics.closed.certified_elimination import is_for, is_trusted
 from catena.dynamics.closed.inertia_root import rooted
-from catena.dynamics.closed.problem import LoopProblem, row_scale
+from catena.dynamics.closed.problem import LoopProblem, row_scales
 from catena.dynamics.closed.square_root import constrained, divide_lower, solve_upper
-from catena.dynamics.loop_elimination import columns_for
+from catena.dynamics.loop_elimination import sort_for
 from catena.dynamics.loop_elimination.hybrid import hybrid_elimination
 from catena.kinematics.stacks import apply, transposed
 
@@ -49,7 +49,7 @@ def hybrid(problem: LoopProblem, driven: np.ndarray, given: np.ndarray) -> Hybri
         inputs: dict[str, Any] = dict(problem.given)
         inputs["qd"] = inputs.pop("v")
         inputs |= {"driven": driven.astype(np.float64), "qdd_given": given}
-        algorithm = hybrid_elimination(columns_for(problem.plan))
+        algorithm = hybrid_elimination(sort_for(problem.plan))
         result = problem.runner.evaluate(algorithm, inputs, finite=False)
         vdot, tau = result["qdd"], result["drive"]
         doubtful = ~is_trusted(*(result[name][:, 0] for name in ("defect", "change", "before", "size")))
@@ -76,11 +76,7 @@ def hybrid_kkt(
     for some, rows, held in problem.portions():
         inertial, held = (x.given(vdot[some], free) for x in (rows, held))
         L[some], unbound[some] = rooted(inertial, held, problem.joint_force[some][:, free], plan.name)
-    scales = [
-        row_scale(s.Phi, divide_lower(L, transposed(s.J_rel[..., free])), problem.length)
-        for s in problem.loops
-    ]
-    scale = np.concatenate(scales, axis=-1) if scales else np.zeros((problem.states, 0))
+    scale = row_scales(problem.rows, L, problem.length, free)
     A = transposed(divide_lower(L, transposed(J_f))) / scale[..., None]
     y, mu, _ = constrained(A, unbound, -gamma / scale, problem.tolerance)
     vdot[:, free] = solve_upper(L, y)

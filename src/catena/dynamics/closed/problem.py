@@ -6,7 +6,7 @@ H, bias and tau belong to the coordinates of the tree, J and gamma to its loops.
 is asked for. All arrays have one leading dimension, the states.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -19,9 +19,11 @@ from catena.dynamics.closed.square_root import divide_lower, effective
 from catena.dynamics.composite_body import composite_body
 from catena.dynamics.friction import friction_at
 from catena.dynamics.newton_euler import newton_euler
+from catena.dynamics.rotors import rotor_inertias, with_rotors
 from catena.kinematics import stacks
 from catena.kinematics.body_jacobians import summed_up
 from catena.kinematics.closure import LoopState, Motions, Runner, loop_kinematics, tree_motions
+from catena.kinematics.coupling_states import CouplingState, coupling_states
 from catena.kinematics.extent import extent
 from catena.kinematics.scales import row_sizes
 from catena.structure import Plan
@@ -99,15 +101,31 @@ class LoopProblem:
         return loop_kinematics(self.runner, self.q, self.v, self.motions)
 
     @cached_property
+    def couplings(self) -> list[CouplingState]:
+        """The couplings."""
+        return coupling_states(self.plan, self.q, self.v, self.loops)
+
+    @property
+    def rows(self) -> list[LoopState | CouplingState]:
+        """Everything that has rows among the constraints, in their order: loops, then couplings."""
+        return [*self.loops, *self.couplings]
+
+    @cached_property
     def H(self) -> np.ndarray:
         """The joint-space inertia of the tree, (states, nv, nv)."""
-        return self.runner.evaluate(composite_body, {"q": self.q})["H"]
+        H = with_rotors(self.plan, self.runner.evaluate(composite_body, {"q": self.q})["H"])
+        for row, inertia, _ in self.loop_rotors:
+            H = H + inertia * row[..., :, None] * row[..., None, :]
+        return H
 
     @cached_property
     def bias(self) -> np.ndarray:
         """The forces of the tree joints at which nothing accelerates, (states, nv); their friction is in it."""
         inputs = {"q": self.q, "qd": self.v, "qdd": None, "f_ext": self.f_ext, "a_base": self.a_base}
-        return self.runner.evaluate(newton_euler, inputs)["tau"]
+        bias = self.runner.evaluate(newton_euler, inputs)["tau"]
+        for row, inertia, drift in self.loop_rotors:
+            bias = bias + inertia * drift[:, None] * row
+        return bias
 
     @cached_property
     def force(self) -> np.ndarray:
@@ -123,16 +141,13 @@ class LoopProblem:
     @cached_property
     def J(self) -> np.ndarray:
         """The Jacobian of all constraints, (states, m, nv)."""
-        if not self.loops:
-            return np.zeros((self.states, 0, self.plan.nv))
-        return np.concatenate([s.J for s in self.loops], axis=-2)
+        nothing = np.zeros((self.states, 0, self.plan.nv))
+        return np.concatenate([nothing, *(s.J for s in self.rows)], axis=-2)
 
     @cached_property
     def gamma(self) -> np.ndarray:
         """The accelerations of all constraints when vdot is zero, (states, m)."""
-        if not self.loops:
-            return np.zeros((self.states, 0))
-        return np.concatenate([s.gamma for s in self.loops], axis=-1)
+        return np.concatenate([np.zeros((self.states, 0)), *(s.gamma for s in self.rows)], axis=-1)
 
     @cached_property
     def velocity_products(self) -> np.ndarray:
@@ -147,7 +162,7 @@ class LoopProblem:
     @cached_property
     def gamma_terms(self) -> np.ndarray:
         """The size (states, m) of what gamma is a difference of."""
-        sizes = [row_sizes(state.Phi, self.length) for state in self.loops]
+        sizes = [row_sizes(state.Phi, self.length) for state in self.rows]
         rows = np.concatenate(sizes, axis=-1) if sizes else np.zeros((self.states, 0))
         return rows * self.velocity_products[:, None]
 
@@ -158,8 +173,10 @@ class LoopProblem:
 
     @cached_property
     def closure_error(self) -> np.ndarray:
-        """The largest error of any loop, (states,), as an angle or a part of the mechanism's size."""
+        """The largest error of any loop or coupling, (states,), as an angle or a part of the mechanism's size."""
         worst = np.zeros(self.states)
+        for tied in self.couplings:
+            worst = np.maximum(worst, np.abs(tied.error[:, 0]))
         for state in self.loops:
             if not state.loop.constraints:
                 continue
@@ -194,9 +211,9 @@ class LoopProblem:
         """Portions of the states with the rows of the tree, and with those of the constraints, as if each were a
         typical inertia that must not move."""
         empty = np.zeros((self.states, 0))
-        weight = [np.sqrt(row_weight(state.Phi, self.mass, self.length)) for state in self.loops]
+        weight = [np.sqrt(row_weight(state.Phi, self.mass, self.length)) for state in self.rows]
         root = np.concatenate([empty, *weight], axis=-1)[..., None]
-        summed = [np.abs(stacks.transposed(s.Phi)) @ summed_up(self.plan, s.J_rel) for s in self.loops]
+        summed = [np.abs(stacks.transposed(s.Phi)) @ summed_up(self.plan, s.J_rel) for s in self.rows]
         held = Rows(
             root * self.J,
             root[..., 0] * self.gamma,
@@ -204,7 +221,38 @@ class LoopProblem:
             root * np.concatenate([np.zeros((self.states, 0, self.plan.nv)), *summed], axis=-2),
         )
         for some, rows in tree_rows(self.plan, self.motions, self.ground_acceleration, self.f_ext, self.lent):
-            yield some, rows, held.of(some)
+            yield some, self._with_rotors(some, rows), held.of(some)
+
+    @cached_property
+    def loop_rotors(self) -> list[tuple[np.ndarray, float, np.ndarray]]:
+        """Of each rotor at a loop joint the row (states, nv) that takes velocities of the tree to its own, its inertia,
+        and its acceleration (states,) when vdot is zero."""
+        found = []
+        for state in self.loops:
+            for k, inertia in enumerate(state.loop.armature):
+                if inertia:
+                    across = np.linalg.pinv(state.S, rcond=1e-10)[:, k]
+                    row = np.einsum("si,sij->sj", across, state.J_rel)
+                    found.append((row, float(inertia), np.einsum("si,si->s", across, state.drift)))
+        return found
+
+    def _with_rotors(self, some: slice, rows: Rows) -> Rows:
+        """The rows of the tree with those of rotors, which only joint accelerations move."""
+        rotors = rotor_inertias(self.plan)
+        geared = np.flatnonzero(rotors)
+        if not len(geared) and not self.loop_rotors:
+            return rows
+        states = len(rows.W)
+        own = np.zeros((states, len(geared), self.plan.nv))
+        own[:, np.arange(len(geared)), geared] = np.sqrt(rotors[geared])
+        W, r = [rows.W, own], [rows.r, np.zeros((states, len(geared)))]
+        for row, inertia, drift in self.loop_rotors:
+            W.append(np.sqrt(inertia) * row[some][:, None])
+            r.append(np.sqrt(inertia) * drift[some][:, None])
+        summed = [rows.summed, *(np.abs(x) for x in W[1:])]
+        return Rows(
+            np.concatenate(W, axis=1), np.concatenate(r, axis=1), rows.f, np.concatenate(summed, axis=1)
+        )
 
     @cached_property
     def joint_force(self) -> np.ndarray:
@@ -239,11 +287,7 @@ class LoopProblem:
         """The size (states, m) of each constraint's row of J L^-T, taken from the mobility of the two bodies
         in all directions of its kind, so that it is the same for rotated copies and in all units, and does
         not vanish for a row that is zero but for rounding."""
-        L = self.equations[0]
-        rows = [
-            row_scale(s.Phi, divide_lower(L, stacks.transposed(s.J_rel)), self.length) for s in self.loops
-        ]
-        return np.concatenate(rows, axis=-1) if rows else np.zeros((self.states, 0))
+        return row_scales(self.rows, self.equations[0], self.length)
 
     @cached_property
     def scaled(self) -> np.ndarray:
@@ -256,6 +300,33 @@ class LoopProblem:
         """The number (states,) of constraints that are independent."""
         sigma = np.linalg.svd(self.scaled, compute_uv=False)
         return np.count_nonzero(effective(sigma, self.tolerance), axis=-1)
+
+
+def row_scales(
+    loops: Sequence[LoopState | CouplingState],
+    L: np.ndarray,
+    length: float,
+    free: np.ndarray | slice = slice(None),
+) -> np.ndarray:
+    """The sizes (states, m) of the rows of J L^-T of all loops over the velocity components `free`, with L L^T = H
+    (states, free, free)."""
+    if not loops:
+        return np.zeros((len(L), 0))
+    J_rel = np.stack([state.J_rel[..., free] for state in loops], axis=-3)
+    flat = J_rel.reshape(*J_rel.shape[:-3], 6 * len(loops), J_rel.shape[-1])
+    mobility = divide_lower(L, stacks.transposed(flat))
+    mobility = np.moveaxis(mobility.reshape(*mobility.shape[:-1], len(loops), 6), -2, -3)
+    # Loops with as many constraints are weighed together.
+    found: list[Any] = [None] * len(loops)
+    counts = np.array([state.Phi.shape[-1] for state in loops])
+    for count in np.unique(counts):
+        some = np.flatnonzero(counts == count)
+        scale = row_scale(
+            np.stack([loops[k].Phi for k in some.tolist()], axis=-3), mobility[..., some, :, :], length
+        )
+        for k, row in zip(some.tolist(), np.moveaxis(scale, -2, 0), strict=True):
+            found[k] = row
+    return np.concatenate(found, axis=-1)
 
 
 def row_scale(Phi: np.ndarray, mobility: np.ndarray, length: float) -> np.ndarray:

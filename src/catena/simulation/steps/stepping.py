@@ -32,9 +32,11 @@ from catena.dynamics.loop_elimination.pulling import (
     CALLED as PULL_STEPS,
     PULLING,
     REWRITTEN as PULL_REWRITTEN,
+    TIES_CALLED,
     telling,
 )
 from catena.dynamics.loop_elimination.steps import accelerate, articulate
+from catena.dynamics.loop_elimination.ties import leave_open, leave_opening
 from catena.kernels import (
     POSITION,
     VELOCITY,
@@ -269,15 +271,15 @@ def _steps(variant: StepVariant) -> Algorithm:
 
 
 def _dynamics(variant: StepVariant) -> Algorithm:
-    if not variant.columns:
+    if variant.sort is None:
         return hybrid_dynamics if variant.driven else articulated_body
     if variant.feedback:
-        return elimination_with_feedback(variant.columns, variant.driven)
-    return hybrid_elimination(variant.columns) if variant.driven else loop_elimination(variant.columns)
+        return elimination_with_feedback(variant.sort, variant.driven)
+    return hybrid_elimination(variant.sort) if variant.driven else loop_elimination(variant.sort)
 
 
 def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFunction | None) -> Algorithm:
-    columns, shape = variant.columns, variant.law
+    sort, shape = variant.sort, variant.law
     dynamics = telling(_dynamics(variant)) if variant.pulls else _dynamics(variant)
     method = None if variant.method in ("semi_implicit", "abm4") else tableau(variant.method)
     begin_dynamics = at_ground(dynamics.ground)
@@ -308,21 +310,23 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
             sweeps += force_sweeps(count=variant.counts)
         sweeps += [sweep for sweep in dynamics.sweeps if not isinstance(sweep, OnCall)]
         sweeps += [
-            *([certify] if columns else []),
+            *([certify] if sort else []),
             *(PULLING if variant.pulls else ()),
             Pause("accelerations"),
         ]
         if variant.counts:
             weight = weights[evaluations - 1]
-            sweeps += work.count(variant.forces, variant.driven, bool(columns))
+            sweeps += work.count(variant.forces, variant.driven, sort is not None)
             sweeps.append(work.gain(weight, is_first=evaluations == 1))
         return sweeps
 
     # What schedules call is traced first, because it writes what other steps read.
     called = [sweep for sweep in dynamics.sweeps if isinstance(sweep, OnCall)]
     sweeps: list[Sweep] = []
-    if columns:
+    if sort:
         sweeps += [*called, stand, start_open, start_opening, *(PULL_STEPS if variant.pulls else ())]
+        if sort.coupled:
+            sweeps += [leave_open, leave_opening, *(TIES_CALLED if variant.pulls else ())]
         if variant.driven:
             sweeps.append(accelerate)
         if variant.driven and variant.pulls:
@@ -347,7 +351,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
     else:
         for stage in range(method.stages):
             sweeps += accelerations(method.c[stage])
-            if columns and not stage:
+            if sort and not stage:
                 sweeps.append(keep_first_doubt)
             sweeps.append(advance(method, stage))
             rewritten |= {f"rate_xi_{stage}", f"rate_v_{stage}"}
@@ -355,7 +359,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         sweeps.append(follow(1.0))
     sweeps.append(Pause("closing"))
     corrections, occasional = 0, (0, 0)
-    if columns and variant.projects:
+    if sort and variant.projects:
         corrections = 1 if method is not None and method.is_adaptive and not variant.fragile else 2
         first = len(sweeps) + 1
         for _ in range(corrections):
