@@ -30,6 +30,7 @@ class Options(TypedDict, total=False):
     samples: int | ArrayLike | None
     progress: bool | None
     check: bool
+    parameters: Mapping[str, ArrayLike] | None
 
 
 @overload
@@ -74,6 +75,7 @@ def simulate(
     samples: int | ArrayLike | None = None,
     progress: bool | None = None,
     check: bool = True,
+    parameters: Mapping[str, ArrayLike] | None = None,
 ) -> Trajectory | list[Trajectory]:
     """Follow the motion from q (..., nq) and v (..., nv), or from positions and velocities by joint, for `duration`
     seconds.
@@ -96,7 +98,9 @@ def simulate(
     `samples`: None keeps every step of a single state, and 101 times of a batch; a number of times, or the times
     themselves. `progress` shows a bar on runs of more than a second (None: on a terminal or in a notebook). Ctrl-C
     returns what there is. With `check` the run is audited, if it is not very large, and what is off is said as a
-    warning. A list of systems (a batch of parameters) or of controllers gives a list of trajectories.
+    warning. `parameters` are numbers of the mechanism that differ from state to state, {"pole.mass": (...)}, as
+    `System.vary` takes them: their batch and that of q and v go together, and the states run in lanes. A list of systems
+    or of controllers gives a list of trajectories.
     """
     systems = list(system) if isinstance(system, Sequence) else [system]
     controls = list(control) if isinstance(control, Sequence) else [control]
@@ -105,6 +109,8 @@ def simulate(
         raise StateError(
             f"There are {len(systems)} systems and {len(controls)} controllers; give as many of both, or one of either."
         )
+    if parameters is not None:
+        systems = [one.vary(parameters) if isinstance(one, System) else one for one in systems]
     motion, forces = {} if motion is None else motion, {} if forces is None else forces
     runs = [
         Run(
