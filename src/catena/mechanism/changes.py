@@ -48,7 +48,15 @@ def changed_joint(empty: Mechanism, old: Joint, given: Mapping[str, Any]) -> Joi
     kind = given.get("kind", old.kind)
     if getattr(kind, "nv", old.kind.nv) != old.kind.nv:
         # Numbers for each velocity of the old kind say nothing about those of the new one.
-        for name in ("damping", "friction", "limits", "limit_stiffness", "limit_damping", "armature", "velocity_limit"):
+        for name in (
+            "damping",
+            "friction",
+            "limits",
+            "limit_stiffness",
+            "limit_damping",
+            "armature",
+            "velocity_limit",
+        ):
             there.pop(name, None)
     for body in (old.parent, old.child):
         if body not in empty.bodies:

@@ -205,6 +205,10 @@ class Mechanism:
 
     def replace_body(self, body: Body) -> None:
         """Put a body in the place of the one that has its name, as it is: nothing is checked but the name."""
+        if not isinstance(body, Body):
+            raise ModelError(
+                f"replace_body: {shown(body)} is no body: give one, such as that of m.bodies, changed"
+            )
         self._bodies[validation.known("body", body.name, self._bodies)] = body
         self._revision += 1
 
@@ -500,6 +504,8 @@ class Mechanism:
         """Add an exact equation between two joints with one degree of freedom each: position(joint) = c0 + c1 x +
         c2 x^2 + ... where x = position(of)."""
         self._check_new_element_name("coupling", name, self._couplings)
+        for one in (joint, of):
+            self._element_joint(f"coupling {name!r}", one)
         coupling = make_polynomial(name, joint, of, polynomial)
         self._couple(coupling)
         return coupling
@@ -513,6 +519,7 @@ class Mechanism:
         self._check_new_element_name("coupling", name, self._couplings)
         who = f"coupling {name!r}"
         driving = self._element_joint(who, of)
+        self._element_joint(who, joint)
         try:
             shape = as_profile(who, profile)
             S = driving.kind.motion_space(driving.kind.neutral()).array
@@ -592,7 +599,9 @@ class Mechanism:
         """
         body = self._bodies[validation.known("body", name, self._bodies)]
         if name == GROUND:
-            raise ModelError("body 'ground': it does not move, so it has no numbers to change: name another body")
+            raise ModelError(
+                "body 'ground': it does not move, so it has no numbers to change: name another body"
+            )
         changed = self.copy()
         changed._bodies[name] = changed_body(Mechanism(self.name), body, numbers)
         changed._revision += 1
