@@ -214,11 +214,11 @@ class Mechanism:
 
     def add_visual(self, body: str, *shapes: Shape) -> Body:
         """Add shapes that a body, or ground, is drawn with."""
-        return self._with_shapes(body, as_shapes(f"body {body!r}", "visuals", shapes), ())
+        return self._with_shapes(body, as_shapes(f"body {shown(body)}", "visuals", shapes), ())
 
     def add_collision(self, body: str, *shapes: Shape) -> Body:
         """Add shapes that a body, or ground, may touch others with."""
-        return self._with_shapes(body, (), as_shapes(f"body {body!r}", "collisions", shapes))
+        return self._with_shapes(body, (), as_shapes(f"body {shown(body)}", "collisions", shapes))
 
     def add_joint(
         self,
