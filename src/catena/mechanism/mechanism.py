@@ -499,6 +499,8 @@ class Mechanism:
         """Add an exact equation between two joints with one degree of freedom each: position(joint) = c0 + c1 x +
         c2 x^2 + ... where x = position(of)."""
         self._check_new_element_name("coupling", name, self._couplings)
+        for each in (joint, of):
+            self._element_joint(f"coupling {name!r}", each)
         coupling = make_polynomial(name, joint, of, polynomial)
         self._couple(coupling)
         return coupling
@@ -511,6 +513,7 @@ class Mechanism:
         """
         self._check_new_element_name("coupling", name, self._couplings)
         who = f"coupling {name!r}"
+        self._element_joint(who, joint)
         driving = self._element_joint(who, of)
         try:
             shape = as_profile(who, profile)

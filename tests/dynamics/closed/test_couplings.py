@@ -214,6 +214,16 @@ def test_runs_keep_a_gear_exactly(drift):
     np.testing.assert_allclose(st.q, run.q[3], atol=1e-11)
 
 
+def test_forces_that_pull_couplings_together_are_those_of_springs_along_them():
+    s = geared_chain().system()
+    rng = np.random.default_rng(4)
+    q, v = 0.3 * rng.normal(size=(2, 4, s.nv))
+    e, rate = s.closure(q, v)
+    tau = -np.einsum("smn,sm->sn", s.closure_jacobian(q), 30.0 * e + 2.0 * rate)
+    np.testing.assert_allclose(s.pulled(q, v, 30.0, 2.0), np.linalg.solve(s.mass_matrix(q), tau[..., None])[..., 0],
+                               atol=1e-11)  # fmt: skip
+
+
 def test_batches_copies_and_locked_joints():
     m = geared_chain()
     s = m.system()
