@@ -149,7 +149,7 @@ GOOD: dict[str, Any] = {
     "angular_quadratic": 0.0, "low": (-1.0,), "high": (1.0,), "spring": ct.forces.Table((0.0, 1.0), (0.0, 2.0)),
     "damper": None, "component": 0, "base": "ground", "to": (0.0, 0.1), "hold": None, "seek": "any", "out": None,
     "of": "forward_dynamics", "elements": False, "no_load_speed": None, "shapes": (), "offset": 0.1, "keep": (),
-    "polynomial": (0.0, 1.0), "profile": (0.0, 1.0), "detach": (), "unlock": (), "lock": (), "attach": {}, "numbers": 1.0,
+    "polynomial": (0.0, 1.0), "profile": ((0.0, 1.0, 2.0), (0.0, 1.0, 0.0)), "detach": (), "unlock": (), "lock": (), "attach": {}, "numbers": 1.0,
     "bodies": (), "frames": (), "restitution": 0.0, "then": None,
 }  # fmt: skip
 OF_SUBJECT: dict[str, Good] = {
@@ -158,6 +158,8 @@ OF_SUBJECT: dict[str, Good] = {
     **dict.fromkeys(("frame", "child", "body", "frame_b"), lambda s: s.frame),
     **dict.fromkeys(("reference", "references"), lambda s: {s.joint: s.position}),
     "joint": lambda s: s.joint,
+    "of": lambda s: list(s.mechanism.joints)[-1],
+    "coefficients": lambda s: {s.joint: 1.0},
     "system": lambda s: s.system,
     "at": lambda s: s.position,
     "prescribed": lambda s: {s.joint: s.rates},

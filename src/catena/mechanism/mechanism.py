@@ -518,8 +518,8 @@ class Mechanism:
         """
         self._check_new_element_name("coupling", name, self._couplings)
         who = f"coupling {name!r}"
-        driving = self._element_joint(who, of)
         self._element_joint(who, joint)
+        driving = self._element_joint(who, of)
         try:
             shape = as_profile(who, profile)
             S = driving.kind.motion_space(driving.kind.neutral()).array

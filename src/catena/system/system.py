@@ -872,7 +872,7 @@ class System:
         self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, base_acceleration: ArrayLike | None = None
     ) -> np.ndarray:
         """Return the inertial regressor Y, shape (..., nv, 10 b), of the b moving bodies: inverse dynamics of the
-        tree without friction is Y @ inertial_parameters()."""
+        tree without friction and rotors is Y @ inertial_parameters()."""
         inputs = {"q": q, "qd": v, "qdd": vdot, "a_base": base_acceleration}
         Y = self._run(dynamics.inertial_regressor, None, **inputs)["Y"]
         return by_bodies(self._mechanism, self._plan, Y)
