@@ -5,9 +5,9 @@
     leg.sketch({"A": (0.3, 0.1), "B": (0.8, 0.6)})
     m = leg.mechanism()
 
-The drawing lies in the x-z plane of ground, its second coordinate upwards. Bars that make triangles are one plate. Where
-several bodies meet in a point, they turn about each other there. The mechanism's neutral configuration is the drawing,
-brought to the exact lengths: all angles count from there, counterclockwise.
+The drawing lies in the x-z plane of ground, its second coordinate upwards. Bars that make triangles are one plate.
+Where several bodies meet in a point, they turn about each other there. The mechanism's neutral configuration is the
+drawing, brought to the exact lengths: all angles count from there, counterclockwise.
 """
 
 from __future__ import annotations
@@ -56,25 +56,33 @@ class Linkage:
         self._sketch: dict[str, np.ndarray] = {}
         self._slides: dict[str, _Slide] = {}
         if not is_not_negative(self.density):
-            raise ModelError(f"linkage {self.name!r}: density is {shown(self.density)}: give kilograms for each metre")
+            raise ModelError(
+                f"linkage {self.name!r}: density is {shown(self.density)}: give kilograms for each metre"
+            )
         if not is_finite(self.gravity):
             raise ModelError(f"linkage {self.name!r}: gravity is {shown(self.gravity)}: give a finite number")
 
     def bars(self, lengths: Mapping[str, float]) -> Linkage:
         """Add bars between points by their lengths, {"A-B": 0.8}. Returns the linkage, so that calls can follow."""
         if not isinstance(lengths, Mapping):
-            raise ModelError(f"linkage {self.name!r}: bars are {shown(lengths)}: give a mapping such as {{'A-B': 0.8}}")
+            raise ModelError(
+                f"linkage {self.name!r}: bars are {shown(lengths)}: give a mapping such as {{'A-B': 0.8}}"
+            )
         for name, length in lengths.items():
             ends = tuple(part.strip() for part in str(name).split("-"))
             if len(ends) != 2 or not all(ends) or ends[0] == ends[1]:
                 raise ModelError(f"bar {name!r}: name the two points that it joins, such as 'A-B'")
             if not is_positive(length):
-                raise ModelError(f"bar {name!r}: its length is {shown(length)}: give a positive number of metres")
+                raise ModelError(
+                    f"bar {name!r}: its length is {shown(length)}: give a positive number of metres"
+                )
             pair = (ends[0], ends[1])
             if pair in self._bars or pair[::-1] in self._bars:
                 raise ModelError(f"bar {name!r}: there is a bar between these points already")
             if all(end in self._fixed for end in ends):
-                raise ModelError(f"bar {name!r}: both of its points are fixed, so it moves nothing: leave it out")
+                raise ModelError(
+                    f"bar {name!r}: both of its points are fixed, so it moves nothing: leave it out"
+                )
             self._bars[pair] = float(length)
         return self
 
@@ -149,7 +157,11 @@ class Linkage:
                     name if number == 1 else f"{name}{number}", first, body, Revolute("-y"),
                     in_parent=Pose(p=_space(p - origin[first])), in_child=Pose(p=_space(p - origin[body])),
                 )  # fmt: skip
-            m.add_frame(f"point {name}" if name in m.bodies else name, bodies[-1], Pose(p=_space(p - origin[bodies[-1]])))
+            m.add_frame(
+                f"point {name}" if name in m.bodies else name,
+                bodies[-1],
+                Pose(p=_space(p - origin[bodies[-1]])),
+            )
         return m
 
     def _free_points(self) -> list[str]:
@@ -157,7 +169,9 @@ class Linkage:
         used = list(dict.fromkeys(end for pair in self._bars for end in pair))
         for name in (*self._fixed, *self._slides):
             if name not in used:
-                raise ModelError(f"linkage {self.name!r}: no bar joins point {name!r}: add one, or leave the point out")
+                raise ModelError(
+                    f"linkage {self.name!r}: no bar joins point {name!r}: add one, or leave the point out"
+                )
         if not self._fixed:
             raise ModelError(f"linkage {self.name!r}: no point is fixed: give fixed={{'O': (0, 0)}}")
         free = [name for name in used if name not in self._fixed]
@@ -166,8 +180,8 @@ class Linkage:
         missing = [name for name in free if name not in self._sketch]
         if missing:
             raise ModelError(
-                f"linkage {self.name!r}: the sketch has no place for {', '.join(map(repr, missing))}: say roughly where, "
-                "so that it is known which way the linkage is put together"
+                f"linkage {self.name!r}: the sketch has no place for {', '.join(map(repr, missing))}: say roughly "
+                "where, so that it is known which way the linkage is put together"
             )
         return free
 
@@ -185,7 +199,10 @@ class Linkage:
         return found
 
     def _residuals(
-        self, x: np.ndarray, where: Mapping[str, int], directions: Mapping[tuple[str, str], tuple[np.ndarray, float]]
+        self,
+        x: np.ndarray,
+        where: Mapping[str, int],
+        directions: Mapping[tuple[str, str], tuple[np.ndarray, float]],
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return how far lengths, directions and slides are off [m], and the derivatives by x."""
         rows, values = [], []
@@ -218,13 +235,16 @@ class Linkage:
 
     def _misfit(self, r: np.ndarray, directions: Mapping[tuple[str, str], Any]) -> str:
         """Return which lengths do not fit together, in words."""
-        names = [f"bar {a}-{b} ({length:g} m) by {off:.3g} m" for ((a, b), length), off in zip(self._bars.items(), r)]
+        names = [
+            f"bar {a}-{b} ({length:g} m) by {off:.3g} m"
+            for ((a, b), length), off in zip(self._bars.items(), r)
+        ]
         names += [f"direction of {a}-{b}" for a, b in directions for _ in range(2)]
         names += [f"slide of {name}" for name in self._slides]
         worst = np.argsort(-np.abs(r))[:4]
         return (
-            f"linkage {self.name!r}: the lengths do not fit together near the sketch: {', '.join(names[k] for k in worst)} "
-            "are off: check them, or sketch another way to put it together"
+            f"linkage {self.name!r}: the lengths do not fit together near the sketch: "
+            f"{', '.join(names[k] for k in worst)} are off: check them, or sketch another way to put it together"
         )
 
     def _bodies(self) -> list[tuple[list[str], list[tuple[str, str]]]]:
@@ -238,8 +258,8 @@ class Linkage:
             if found[0] == 0:
                 names = ", ".join("-".join(parts[k][0]) for k in found[1:])
                 raise ModelError(
-                    f"linkage {self.name!r}: {names} cannot move, because fixed points hold it: leave it out, or make its "
-                    "other points fixed too"
+                    f"linkage {self.name!r}: {names} cannot move, because fixed points hold it: leave it out, or make "
+                    "its other points fixed too"
                 )
             first, *others = found
             points, bars = parts[first]

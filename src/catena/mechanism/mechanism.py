@@ -589,7 +589,9 @@ class Mechanism:
         """
         body = self._bodies[validation.known("body", name, self._bodies)]
         if name == GROUND:
-            raise ModelError("body 'ground': it does not move, so it has no numbers to change: name another body")
+            raise ModelError(
+                "body 'ground': it does not move, so it has no numbers to change: name another body"
+            )
         changed = self.copy()
         changed._bodies[name] = changed_body(Mechanism(self.name), body, numbers)
         changed._revision += 1

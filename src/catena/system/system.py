@@ -347,9 +347,13 @@ class System:
         self._node(joint)
         where = self.slice_v(joint)
         if where.stop - where.start != 1 or self.slice_q(joint).stop - self.slice_q(joint).start != 1:
-            raise StateError(f"Joint {joint!r} has {where.stop - where.start} velocities; drive one that has one.")
+            raise StateError(
+                f"Joint {joint!r} has {where.stop - where.start} velocities; drive one that has one."
+            )
         if not (isinstance(samples, int | np.integer) and samples >= 2):
-            raise StateError(f"samples is {shown(samples)}; give a whole number of configurations, at least 2.")
+            raise StateError(
+                f"samples is {shown(samples)}; give a whole number of configurations, at least 2."
+            )
         held = {} if hold is None else dict(hold)
         start = self.assemble(held, guess=guess)
         if start.ndim != 1:
@@ -365,9 +369,10 @@ class System:
         """Return coordinates, shape (..., nq), in which frames or bodies are at their goals, loops closed and joints of
         the tree within their limits.
 
-        `goals` maps frames to a Pose, to matrices (..., 4, 4), or to points (..., 3) for their origins alone. Of several
-        solutions it is the one that the search meets first from `guess`, coordinates (..., nq) or positions by name (the
-        neutral configuration unless given). `hold` gives positions of joints that stay. A LoopError tells what is left.
+        `goals` maps frames to a Pose, to matrices (..., 4, 4), or to points (..., 3) for their origins alone. Of
+        several solutions it is the one that the search meets first from `guess`, coordinates (..., nq) or positions by
+        name (the neutral configuration unless given). `hold` gives positions of joints that stay. A LoopError tells
+        what is left.
         """
         for frame in goals if isinstance(goals, Mapping) else ():
             self._frame(frame)
