@@ -56,8 +56,7 @@ def load(text, tmp_path, name="m.urdf", **options):
 
 @pytest.fixture
 def arm(tmp_path):
-    with pytest.warns(ct.CatenaWarning, match="the joints 'grip', 'wrist' are coupled"):
-        return load(ARM, tmp_path)
+    return load(ARM, tmp_path)
 
 
 def test_everything_in_a_urdf_file_is_read(arm, tmp_path):

@@ -84,7 +84,7 @@ def symbolic_plan(
         put(entries)
         symbols[name] = entries
         parameters.append(parameter)
-    symbolic = plan(cast(Mechanism, parts.description()), root=values.root, cut=values.cut)
+    symbolic = plan(cast(Mechanism, parts.description()), root=values.root, cut=values.cut, keep=values.keep)
     kept = kept_as(symbolic, values)
     return SymbolicPlan(
         _exact(kept) if exact else kept, values, tuple(parameters), symbols, parts.changed_kinds()

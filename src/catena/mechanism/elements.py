@@ -27,7 +27,9 @@ class Actuator:
 
     With the motor's efforts u (k,), one for each of its `components`, the joint force is tau[component] =
     gear u: `gear` (k,) is how often the motor turns for one turn of the joint. `limits` (k, 2) are the lowest
-    and highest efforts of the motor, infinite where there is none.
+    and highest efforts of the motor, infinite where there is none. Both shrink in proportion to the motor's speed in
+    their direction and vanish at its `no_load_speed` (k,) [rad/s or m/s], infinite where there is none; against the
+    motion the motor gives all it can.
     """
 
     name: str
@@ -35,6 +37,12 @@ class Actuator:
     components: tuple[int, ...]
     gear: Numbers
     limits: Numbers
+    no_load_speed: Numbers
+
+    @property
+    def joint_speed(self) -> Numbers:
+        """The speed of the joint (k,) at which the motor has its no-load speed."""
+        return self.no_load_speed / np.abs(self.gear)
 
     @property
     def joint_limits(self) -> Numbers:

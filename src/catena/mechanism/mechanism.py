@@ -307,12 +307,14 @@ class Mechanism:
         components: int | Iterable[int] | None = None,
         gear: ArrayLike = 1.0,
         limits: ArrayLike | None = None,
+        no_load_speed: ArrayLike | None = None,
     ) -> Actuator:
         """Add a motor that drives a joint: all of its velocity components, or those given by number from 0.
 
         `gear` is how often the motor turns for one turn of the joint, so its effort acts multiplied by that.
         `limits` bound the motor's effort: one number for both directions, (low, high), or a pair for each
-        component. An actuated joint without an actuator is driven without limits.
+        component. An actuated joint without an actuator is driven without limits. The limits shrink with the motor's
+        speed in their direction and vanish at `no_load_speed` [rad/s or m/s of the motor].
         """
         self._check_new_element_name("actuator", name, self._actuators)
         who = f"actuator {name!r}"
@@ -331,7 +333,8 @@ class Mechanism:
                 )
         ratio = validation.gears(who, gear, len(chosen))
         efforts = validation.effort_limits(who, limits, len(chosen))
-        actuator = Actuator(name, joint, chosen, ratio, efforts)
+        fastest = validation.no_load_speed(who, no_load_speed, efforts)
+        actuator = Actuator(name, joint, chosen, ratio, efforts, fastest)
         self._actuators[name] = actuator
         self._revision += 1
         return actuator
@@ -739,16 +742,21 @@ class Mechanism:
         )
 
     def system(
-        self, root: str | None = None, cut: Iterable[str] = (), accuracy: float | None = None
+        self,
+        root: str | None = None,
+        cut: Iterable[str] = (),
+        accuracy: float | None = None,
+        keep: Iterable[str] = (),
     ) -> System:
         """Plan the mechanism and return a `System`; compiles nothing.
 
-        `root` pins the body the tree grows from, `cut` names joints that must stay out of the tree. `accuracy` is the
+        `root` pins the body the tree grows from, `cut` names joints that must stay out of the tree
+        and `keep` those that must carry coordinates. `accuracy` is the
         error [rad, or part of the mechanism's size] that dimensions may have: constraints that are redundant but for
         less count as redundant (2.5e-7 unless given).
         """
         options = {} if accuracy is None else {"accuracy": accuracy}
-        return hook("system")(self, root=root, cut=cut, **options)
+        return hook("system")(self, root=root, cut=cut, keep=keep, **options)
 
     def view(self, q: ArrayLike | None = None, **options: Any) -> View:
         """Show the mechanism in a browser or a notebook, where joints and bodies can be moved, and return the view."""

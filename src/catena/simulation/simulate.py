@@ -36,8 +36,8 @@ class Options(TypedDict, total=False):
 @overload
 def simulate(
     system: System,
-    q: ArrayLike | None = None,
-    v: ArrayLike | None = None,
+    q: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    v: ArrayLike | Mapping[str, ArrayLike] | None = None,
     duration: float = 1.0,
     *,
     control: Control | None = None,
@@ -48,8 +48,8 @@ def simulate(
 @overload
 def simulate(
     system: System | Sequence[System],
-    q: ArrayLike | None = None,
-    v: ArrayLike | None = None,
+    q: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    v: ArrayLike | Mapping[str, ArrayLike] | None = None,
     duration: float = 1.0,
     *,
     control: Control | Sequence[Control] | None = None,
@@ -59,8 +59,8 @@ def simulate(
 
 def simulate(
     system: System | Sequence[System],
-    q: ArrayLike | None = None,
-    v: ArrayLike | None = None,
+    q: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    v: ArrayLike | Mapping[str, ArrayLike] | None = None,
     duration: float = 1.0,
     *,
     control: Control | Sequence[Control] | None = None,
@@ -77,15 +77,17 @@ def simulate(
     check: bool = True,
     parameters: Mapping[str, ArrayLike] | None = None,
 ) -> Trajectory | list[Trajectory]:
-    """Follow the motion from q (..., nq) and v (..., nv) for `duration` seconds.
+    """Follow the motion from q (..., nq) and v (..., nv), or from positions and velocities by joint, for `duration`
+    seconds.
 
     Without q and v the mechanism's own initial state is taken. Springs, stops, wrenches and actuators of the mechanism
     act.
 
-    `control(t, q, v)` gives the joint forces (..., nv): at every stage of a step, or, for a controller with a `rate`,
-    at the times k / rate with the forces held in between. `motion` maps joints of the tree to references, or to
-    functions of t that give position, velocity and acceleration: those joints move so, whatever it takes. `forces` maps
-    bodies or frames to functions of t that give wrenches [moment; force] in their axes at their origin.
+    `control(t, q, v)` gives the joint forces, (..., nv) or by joint, of the tree or of loops: at every stage of a step,
+    or, for a controller with a `rate`, at the times k / rate with the forces held in between (those at loop joints as
+    what they do at the tree). `motion` maps joints of the tree to references, or to functions of t that give position,
+    velocity and acceleration: those joints move so, whatever it takes. `forces` maps bodies or frames to functions of t
+    that give wrenches [moment; force] in their axes at their origin.
 
     `integrator`: "dopri5" or "dop853" choose their steps by `rtol` and `atol`, each state of a batch its own; "rk4",
     "midpoint", "euler", "semi_implicit" and "abm4" take steps of `step` seconds; "radau", "bdf" and "lsoda" are for

@@ -34,8 +34,8 @@ from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.structure import Connectivity, Fates, Plan, connectivity, fates, plan
 from catena.system import arrays, closed_chains, derivatives, loop_closure, wrenches
-from catena.system.actuation import warn_of_idle_actuators
 from catena.system.branches import branches
+from catena.system.by_name import as_tree_forces, forces_by_name
 from catena.system.driving import Drive, checked_range, drive
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
@@ -74,9 +74,9 @@ class System:
         root: str | None = None,
         cut: Iterable[str] = (),
         accuracy: float = ACCURACY,
+        keep: Iterable[str] = (),
     ) -> None:
-        self._begin(mechanism, plan(mechanism, root=root, cut=cut), accuracy)
-        warn_of_idle_actuators(mechanism, self._plan, stacklevel=3)
+        self._begin(mechanism, plan(mechanism, root=root, cut=cut, keep=keep), accuracy)
 
     def _begin(self, mechanism: Mechanism, made: Plan, accuracy: float) -> None:
         self._mechanism = mechanism
@@ -97,7 +97,7 @@ class System:
         because the mechanism was edited since. Programs are built when the copy first needs them."""
         made = None if self._mechanism.revision == self._revision else self._plan
         accuracy = self._settling.accuracy
-        return _restored, (self._mechanism, self._plan.root, self._plan.cut, accuracy, made)
+        return _restored, (self._mechanism, self._plan.root, self._plan.cut, accuracy, made, self._plan.keep)
 
     def __repr__(self) -> str:
         loops = f", loops {list(self.loops)}" if self.loops else ""
@@ -526,7 +526,7 @@ class System:
 
         self.evaluator.check_current()
         variation = Variation.of(self._mechanism, parameters)
-        made = plan(variation.representative, root=self._plan.root, cut=self._plan.cut)
+        made = plan(variation.representative, root=self._plan.root, cut=self._plan.cut, keep=self._plan.keep)
         base = System.__new__(System)
         base._begin(variation.representative, made, self._settling.accuracy)
         base.settle()
@@ -582,12 +582,15 @@ class System:
                 result = self._forward(q, v, tau)
                 if result is not None:
                     return result
+        q, v, tau, loop_tau = self._by_name(q, v, tau)
         if self._closed or method in closed_chains.FORMULATIONS:
             quick = method in ("auto", "elimination")
-            problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, look=not quick)
+            problem = self._loop_problem(
+                q, v, tau, f_ext, base_acceleration, look=not quick, loop_tau=loop_tau
+            )
             solution = closed_chains.solve(problem, method, member)
             if len(solution.handed_over) and self.settle(problem.q[solution.handed_over]):
-                problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
+                problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
                 solution = closed_chains.solve(problem, method, member)
             return solution.vdot.reshape(*problem.batch, self.nv)
         if member is not None:
@@ -617,16 +620,27 @@ class System:
         vdot: ArrayLike,
         f_ext: Mapping[str, ArrayLike] | None = None,
         base_acceleration: ArrayLike | None = None,
+        actuated: Sequence[str] | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
-    ) -> np.ndarray:
+    ) -> Any:
         """Return the joint forces tau, shape (..., nv), that produce the accelerations `vdot`; friction included.
 
-        With loops they are the forces of the actuated joints of the tree, the smallest where there are many; a
-        LoopError tells when vdot would open a loop or the actuators cannot produce it. `parameters` are those of
-        `forward_dynamics`.
+        With loops or couplings they are the forces of the actuated joints of the tree, the smallest where there are
+        many; a LoopError tells when vdot would open a loop or the actuators cannot produce it. With names of `actuated`
+        joints, of the tree or of loops, it is these that give the forces, which are returned by name: {joint: (..., nv
+        of the joint)}. `parameters` are those of `forward_dynamics`.
         """
         if parameters is not None:
-            return self.vary(parameters).inverse_dynamics(q, v, vdot, f_ext, base_acceleration)
+            return self.vary(parameters).inverse_dynamics(q, v, vdot, f_ext, base_acceleration, actuated)
+        if isinstance(q, Mapping) or isinstance(v, Mapping):
+            q, v, _, _ = self._by_name(q, v)
+        if actuated is not None:
+            names = arrays.as_list("actuated", actuated, str, "joints")
+            problem = self._loop_problem(q, v, None, f_ext, base_acceleration, vdot)
+            motion = self.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
+            rows = np.broadcast_to(motion, (*problem.batch, self.nv)).reshape(-1, self.nv)
+            forces = closed_chains.inverse_by(problem, rows, self._mechanism, names)
+            return {name: x.reshape(*problem.batch, x.shape[-1]) for name, x in forces.items()}
         if self._closed:
             problem = self._loop_problem(q, v, None, f_ext, base_acceleration, vdot)
             motion = self.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
@@ -655,9 +669,10 @@ class System:
         force that the drive must give, friction included. A prescribed joint may carry a body without mass. Loops are
         respected: a LoopError tells when what is prescribed contradicts them.
         """
+        q, v, tau, loop_tau = self._by_name(q, v, tau)
         driven, given = prescribed_accelerations(self._mechanism, self._plan, prescribed)
         if self._closed or self._lacking_inertia_beside(driven):
-            problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, given)
+            problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, given, loop_tau=loop_tau)
             rows = np.broadcast_to(given, (*problem.batch, self.nv)).reshape(-1, self.nv)
             with self._naming_what_lacks_inertia():
                 solution = hybrid(problem, driven, rows)
@@ -734,7 +749,8 @@ class System:
         wrenches open, they are the smallest; `diagnose` tells. Accelerations `vdot` (..., nv) that are known already
         are used in trees, where massless bodies may move as prescribed.
         """
-        problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
+        q, v, tau, loop_tau = self._by_name(q, v, tau)
+        problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
         if self._reactions is None:
             self._reactions = Reactions(self._mechanism, self._plan)
         known_motion = vdot is not None and not self._closed
@@ -775,7 +791,8 @@ class System:
         For a gear {"motor": 1, "arm": -50} it is the torque on the motor, and the arm feels -50 times as much. Where
         redundant constraints leave it open, it is the smallest; `diagnose` tells.
         """
-        problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
+        q, v, tau, loop_tau = self._by_name(q, v, tau)
+        problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
         found = closed_chains.coupling_forces(problem)
         return {name: force.reshape(problem.batch) for name, force in found.items()}
 
@@ -1056,14 +1073,37 @@ class System:
         base_acceleration: Any,
         vdot: Any = None,
         look: bool = True,
+        loop_tau: np.ndarray | None = None,
     ) -> LoopProblem:
         """Return the equations of motion with loops at these states; vdot counts for the batch dimensions only. With
         `look`, what counts is settled first."""
         given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
-        problem = closed_chains.pose_problem(self.evaluator, given, vdot)
+        problem = closed_chains.pose_problem(self.evaluator, given, vdot, loop_tau)
         if look and self.settle(problem.q):
-            problem = closed_chains.pose_problem(self.evaluator, given, vdot)
+            problem = closed_chains.pose_problem(self.evaluator, given, vdot, loop_tau)
         return problem
+
+    def _by_name(self, q: Any, v: Any, tau: Any = None) -> tuple[Any, Any, Any, np.ndarray | None]:
+        """Return positions, velocities and forces of the tree as arrays, where they are given by joint: the closed
+        state that has what is given, and besides forces at all loop joints (..., k), None where there are none."""
+        loop_tau = None
+        if isinstance(q, Mapping):
+            q = self.assemble(q)
+        if isinstance(v, Mapping):
+            v = self.velocity(q, v)
+        if isinstance(tau, Mapping):
+            given = tau
+            tau, loop_tau = forces_by_name(self.evaluator, given)
+            if loop_tau is not None and not self._closed:
+                # Joints that are left out of the tree and constrain nothing.
+                tau, loop_tau = self.tree_forces(q, given), None
+        return q, v, tau, loop_tau
+
+    def tree_forces(self, q: ArrayLike, forces: Given) -> np.ndarray:
+        """Return the forces tau (..., nv) of joints of the tree that move the mechanism at q (..., nq) as forces given
+        by joint do, of the tree or of loops: {joint: (..., nv of the joint)}, or a number where there is one."""
+        q = self.evaluator.checked(kinematics.rate, "q", q)
+        return as_tree_forces(self.evaluator, q, forces)
 
     def _outside(self, f_ext: Mapping[str, Any] | None, base_acceleration: Any) -> dict[str, Any]:
         forces = None if f_ext is None else wrenches.on_nodes(self._plan, f_ext, self._frame)
@@ -1095,7 +1135,9 @@ class System:
             return self._nodes[joint]
         if is_one_of(joint, self.loops):
             raise UnknownNameError(
-                f"Joint {joint!r} closes a loop in this plan and has no coordinates of its own in q."
+                f"Joint {joint!r} closes a loop in this plan and has no coordinates of its own in q: ask "
+                f"joint_position and joint_velocity, give forces by name, or keep it in the tree, "
+                f"m.system(keep=[{joint!r}])."
             )
         return self._nodes[known("joint", joint, self._nodes, repr(self._mechanism.name))]
 
@@ -1151,9 +1193,16 @@ def _homogeneous(X: np.ndarray) -> np.ndarray:
 
 
 def _restored(
-    mechanism: Mechanism, root: str | None, cut: tuple[str, ...], accuracy: float, made: Plan | None
+    mechanism: Mechanism,
+    root: str | None,
+    cut: tuple[str, ...],
+    accuracy: float,
+    made: Plan | None,
+    keep: tuple[str, ...] = (),
 ) -> System:
     """Return a system made from a pickle, or a copy of one."""
     system = System.__new__(System)
-    system._begin(mechanism, plan(mechanism, root=root, cut=cut) if made is None else made, accuracy)
+    system._begin(
+        mechanism, plan(mechanism, root=root, cut=cut, keep=keep) if made is None else made, accuracy
+    )
     return system

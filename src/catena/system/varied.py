@@ -260,7 +260,7 @@ class VariedSystem(System):
                 else ()
             )
             mechanism, plan = self.variation.at(index), self.base.plan
-            own = System(mechanism, root=plan.root, cut=plan.cut, accuracy=self.base._settling.accuracy)
+            own = System(mechanism, plan.root, plan.cut, self.base._settling.accuracy, plan.keep)
             self._alone[k] = own
         return self._alone[k]
 
@@ -313,18 +313,18 @@ class VariedSystem(System):
         given: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration}
         closed = self._closed and method in ("auto", "elimination") and is_for(self.effective_plan)
         tree = not self._closed and method in ("auto", "articulated_body", "composite_body")
-        by_name = isinstance(tau, Mapping)
-        if by_name or not (closed or tree) or self._lacking_inertia is not None:
+        q, v, at_tree, at_loops = self._by_name(q, v, tau)
+        if at_loops is not None or not (closed or tree) or self._lacking_inertia is not None:
             return self._each("forward_dynamics", q, v, tau, method=method, member=member, **given)
         if tree:
-            return super().forward_dynamics(q, v, tau, method, f_ext, base_acceleration)
-        inputs = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
+            return super().forward_dynamics(q, v, at_tree, method, f_ext, base_acceleration)
+        inputs = {"q": q, "qd": v, "tau": at_tree, **self._outside(f_ext, base_acceleration)}
         algorithm = loop_elimination(sort_for(self.effective_plan))
         found = self.evaluator.evaluate(algorithm, inputs, finite=False)
         vdot = found["qdd"]
         doubtful = ~is_trusted(*(found[name][..., 0] for name in ("defect", "change", "before", "size")))
         if np.any(doubtful):
-            careful = self._each("forward_dynamics", q, v, tau, only=doubtful, **given)
+            careful = self._each("forward_dynamics", q, v, at_tree, only=doubtful, **given)
             vdot = np.where(doubtful[..., None], careful, vdot)
         return vdot
 
@@ -409,6 +409,8 @@ class VariedSystem(System):
     pulled = _by_state("pulled")
     closure_jacobian = _by_state("closure_jacobian")
     reactions = _by_state("reactions")
+    coupling_forces = _by_state("coupling_forces")
+    tree_forces = _by_state("tree_forces")
     regressor = _by_state("regressor")
     joint_position = _by_state("joint_position")
     joint_velocity = _by_state("joint_velocity")
@@ -452,6 +454,12 @@ class VariedSystem(System):
         if self._closed or self._lacking_inertia is not None:
             return self._each("hybrid_dynamics", q, v, tau, prescribed, *rest, **named)
         return super().hybrid_dynamics(q, v, tau, prescribed, *rest, **named)
+
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
+        """Return the kinetic energy of bodies and rotors, shape (...), each with the numbers of its state."""
+        if any(loop.armature.any() for loop in self._plan.loop_joints):
+            return self._each("kinetic_energy", q, v)
+        return super().kinetic_energy(q, v)
 
     def operational_space(self, q: ArrayLike, frame: str) -> tuple[np.ndarray, np.ndarray]:
         """Return Lambda^-1 (..., 6, 6) and Omega (..., nv, 6) of a frame, each with the numbers of its state."""
