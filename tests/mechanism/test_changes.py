@@ -12,7 +12,9 @@ def arm(mass=1.5, damping=0.2, stiffness=40.0, reach=0.4):
     m.add_body("upper", mass=2.0, com=(0.2, 0, 0), inertia=(0.01, 0.02, 0.02))
     m.add_body("fore", mass=mass, com=(0.1, 0, 0), inertia=(0.01, 0.02, 0.02))
     m.add_joint("shoulder", "ground", "upper", ct.Revolute("y"))
-    m.add_joint("elbow", "upper", "fore", ct.Revolute("y"), in_parent=ct.Pose(p=(reach, 0, 0)), damping=damping)
+    m.add_joint(
+        "elbow", "upper", "fore", ct.Revolute("y"), in_parent=ct.Pose(p=(reach, 0, 0)), damping=damping
+    )
     m.add_frame("hand", "fore", ct.Pose(p=(0.3, 0, 0)))
     m.add_spring("coil", "elbow", stiffness=stiffness)
     m.add_spring_between("strut", "ground", "hand", stiffness=10.0, rest_length=0.2)

@@ -9,7 +9,14 @@ LENGTHS = {
     "O-A": 0.15, "A-B": 0.5, "Z-B": 0.415, "Z-D": 0.401, "B-D": 0.558, "A-C": 0.619, "Z-C": 0.393, "D-E": 0.394,
     "C-E": 0.367, "E-F": 0.657, "C-F": 0.49,
 }  # fmt: skip
-SKETCH = {"A": (0.15, 0), "B": (-0.3, 0.4), "C": (-0.3, -0.4), "D": (-0.8, 0), "E": (-0.7, -0.4), "F": (-0.5, -0.9)}
+SKETCH = {
+    "A": (0.15, 0),
+    "B": (-0.3, 0.4),
+    "C": (-0.3, -0.4),
+    "D": (-0.8, 0),
+    "E": (-0.7, -0.4),
+    "F": (-0.5, -0.9),
+}
 
 
 def jansen():
@@ -52,7 +59,9 @@ def test_triangles_are_plates_and_points_are_frames():
     plate = m.bodies["Z-B-D"]
     rods = {("Z", "B"), ("Z", "D"), ("B", "D")}
     place = jansen().points()
-    middles = sum(LENGTHS[f"{a}-{b}"] * 0.5 * (place[a] + place[b]) for a, b in rods) / plate.mass - place["Z"]
+    middles = (
+        sum(LENGTHS[f"{a}-{b}"] * 0.5 * (place[a] + place[b]) for a, b in rods) / plate.mass - place["Z"]
+    )
     np.testing.assert_allclose(plate.com[[0, 2]], middles, atol=1e-12)
 
 

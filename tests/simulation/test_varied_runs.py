@@ -53,7 +53,9 @@ def test_springs_stops_and_events_are_those_of_each_state():
     stiff = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
     up = ct.Event(lambda t, q, v: q[..., 0] - 0.02)
     given = {**PARAMETERS, "coil.stiffness": stiff}
-    run = ct.simulate(m.system(), [0, 0.3], [0, 0], 1.0, parameters=given, samples=11, events=[up], check=False)
+    run = ct.simulate(
+        m.system(), [0, 0.3], [0, 0], 1.0, parameters=given, samples=11, events=[up], check=False
+    )
     for k in range(len(MASS)):
         system = own(m.with_spring("coil", stiffness=stiff[k]), k)
         alone = ct.simulate(system, [0, 0.3], [0, 0], 1.0, samples=11, events=[up], check=False)

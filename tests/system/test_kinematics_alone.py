@@ -15,7 +15,14 @@ def four_bar(crank=0.3, coupler=0.8, rocker=0.7, ground=1.0, **joint):
         m.add_body(name, mass=length, com=(0.5 * length, 0, 0), inertia=(0.001, 0.01, 0.01))
     m.add_joint("A", "ground", "crank", ct.Revolute("-y"))
     m.add_joint("B", "crank", "coupler", ct.Revolute("-y"), in_parent=ct.Pose(p=(crank, 0, 0)))
-    m.add_joint("C", "coupler", "rocker", ct.Revolute("-y"), in_parent=ct.Pose(p=(coupler, 0, 0)), in_child=ct.Pose(p=(rocker, 0, 0)))
+    m.add_joint(
+        "C",
+        "coupler",
+        "rocker",
+        ct.Revolute("-y"),
+        in_parent=ct.Pose(p=(coupler, 0, 0)),
+        in_child=ct.Pose(p=(rocker, 0, 0)),
+    )
     m.add_joint("D", "ground", "rocker", ct.Revolute("-y"), in_parent=ct.Pose(p=(ground, 0, 0)), **joint)
     m.add_frame("pin", "coupler", ct.Pose(p=(0.4, 0, 0.2)))
     return m
@@ -163,7 +170,14 @@ def test_limits_of_joints_are_respected():
     for k in range(2):
         m.add_body(f"link{k}", mass=1.0, inertia=0.1)
         parent = "ground" if k == 0 else "link0"
-        m.add_joint(f"j{k}", parent, f"link{k}", ct.Revolute("y"), in_parent=ct.Pose(p=(0.5 * k, 0, 0)), limits=(0.0, 3.0))
+        m.add_joint(
+            f"j{k}",
+            parent,
+            f"link{k}",
+            ct.Revolute("y"),
+            in_parent=ct.Pose(p=(0.5 * k, 0, 0)),
+            limits=(0.0, 3.0),
+        )
     m.add_frame("tip", "link1", ct.Pose(p=(0.5, 0, 0)))
     s = m.system()
     q = s.inverse_kinematics({"tip": s.pose([0.2, 1.0], "tip").p}, guess=[1.0, -1.0])

@@ -139,7 +139,9 @@ def test_derivatives_know_the_numbers_of_forces():
         forces = changed.element_forces(q, v)
         return changed.forward_dynamics(q, v, forces.tau, f_ext=forces.f_ext)
 
-    found = s.parameter_derivatives(q, v, np.zeros(2), ["strut.rest_length"], elements=True)["strut.rest_length"]
+    found = s.parameter_derivatives(q, v, np.zeros(2), ["strut.rest_length"], elements=True)[
+        "strut.rest_length"
+    ]
     np.testing.assert_allclose(found[:, 0], (vdot(0.3 + 1e-6) - vdot(0.3 - 1e-6)) / 2e-6, rtol=1e-7)
     with pytest.raises(ct.CatenaError, match="no springs"):
         s.equations("forward_dynamics", symbols=["strut.stiffness"])

@@ -86,8 +86,8 @@ def derive(
     plan = symbolic_plan(mechanism, runner.plan, symbols)
     if plan.kinds:
         raise EquationsError(
-            f"The equations {name!r} of {mechanism.name!r} have no springs and no other forces in them, so that numbers "
-            f"of {', '.join(map(repr, plan.kinds))} cannot be symbols: leave them out of `symbols`."
+            f"The equations {name!r} of {mechanism.name!r} have no springs and no other forces in them, so numbers of "
+            f"{', '.join(map(repr, plan.kinds))} cannot be symbols: leave them out of `symbols`."
         )
     derivation = Derivation(name, plan, takes, f_ext)
     with quick_symbols():

@@ -101,7 +101,9 @@ def with_values(mechanism: Mechanism, values: Mapping[str, np.ndarray]) -> Mecha
     parts = _Parts(mechanism, False)
     for name, numbers in values.items():
         _find(parts, name)[1](np.asarray(numbers, dtype=float))
-    return mechanism.with_parts(parts.gravity, parts.bodies, parts.joints, parts.frames, parts.changed_kinds())
+    return mechanism.with_parts(
+        parts.gravity, parts.bodies, parts.joints, parts.frames, parts.changed_kinds()
+    )
 
 
 def plan_in_numbers(values: Plan) -> SymbolicPlan:
@@ -125,8 +127,8 @@ class _Parts:
         self.kinds: dict[str, ForceKind] = {}
         if exact:
             for name, joint in self.joints.items():
-                sides = {side: _right_angles(getattr(joint, side)) for side in ("in_parent", "in_child")}
-                self.joints[name] = replace(joint, **sides)
+                inner, outer = _right_angles(joint.in_child), _right_angles(joint.in_parent)
+                self.joints[name] = replace(joint, in_parent=outer, in_child=inner)
             self.frames = {n: replace(f, pose=_right_angles(f.pose)) for n, f in self.frames.items()}
 
     def description(self) -> Description:
@@ -142,7 +144,7 @@ class _Parts:
         if name not in self.kinds and isinstance(element, JointSpring):
             rows = (element.stiffness, element.damping, element.rest)
             return element.kind.with_rows(*(tuple(row) for row in rows))
-        return self.kinds[name] if name in self.kinds else element.kind
+        return self.kinds.get(name, element.kind)
 
     def changed_kinds(self) -> dict[str, ForceKind]:
         """The forces, by name, in which something was replaced."""
@@ -177,33 +179,38 @@ def _find(parts: _Parts, name: str) -> tuple[Parameter, Put]:
 def _of_force(parts: "_Parts", name: str) -> "Found":
     """A number of a force's kind, a row of numbers, or one entry of it."""
     for owner in sorted(parts.elements, key=len, reverse=True):
-        what, _, place = name.removeprefix(f"{owner}.").partition(".")
-        if not name.startswith(f"{owner}."):
-            continue
-        kind = parts.kind(owner)
-        numbers = kind.named_params()
-        if what not in numbers:
-            continue
-        value, full = numbers[what], f"{owner}.{what}"
-        row = list(value) if isinstance(value, tuple) else [value]
-        chosen = range(len(row))
-        if place:
-            if not (isinstance(value, tuple) and place.isdecimal() and int(place) < len(row)):
-                return None
-            chosen = range(int(place), int(place) + 1)
-        _require_numbers(name, [row[k] for k in chosen])
-        entries = tuple(f"{full}.{k}" if isinstance(value, tuple) and len(row) > 1 else full for k in chosen)
-
-        def put(numbers: np.ndarray) -> None:
-            new = list(row)
-            for k, x in zip(chosen, numbers, strict=True):
-                new[k] = x
-            changed = copy(parts.kind(owner))
-            object.__setattr__(changed, what, tuple(new) if isinstance(value, tuple) else new[0])
-            parts.kinds[owner] = changed
-
-        return Parameter(name, entries, np.array([row[k] for k in chosen], dtype=float)), put
+        if name.startswith(f"{owner}."):
+            what, _, place = name.removeprefix(f"{owner}.").partition(".")
+            found = _number_of_force(parts, owner, what, place)
+            if found is not None:
+                return found
     return None
+
+
+def _number_of_force(parts: "_Parts", owner: str, what: str, place: str) -> "Found":
+    numbers = parts.kind(owner).named_params()
+    if what not in numbers:
+        return None
+    value, full = numbers[what], f"{owner}.{what}"
+    row = list(value) if isinstance(value, tuple) else [value]
+    chosen = range(len(row))
+    if place:
+        if not (isinstance(value, tuple) and place.isdecimal() and int(place) < len(row)):
+            return None
+        chosen = range(int(place), int(place) + 1)
+    name = f"{full}.{place}" if place else full
+    _require_numbers(name, [row[k] for k in chosen])
+    entries = tuple(f"{full}.{k}" if len(row) > 1 else full for k in chosen)
+
+    def put(given: np.ndarray) -> None:
+        new = list(row)
+        for k, x in zip(chosen, given, strict=True):
+            new[k] = x
+        changed = copy(parts.kind(owner))
+        object.__setattr__(changed, what, tuple(new) if isinstance(value, tuple) else new[0])
+        parts.kinds[owner] = changed
+
+    return Parameter(name, entries, np.array([row[k] for k in chosen], dtype=float)), put
 
 
 def _complain(parts: _Parts, name: str) -> tuple[Parameter, Put]:
@@ -211,7 +218,8 @@ def _complain(parts: _Parts, name: str) -> tuple[Parameter, Put]:
     owners = [*parts.bodies, *parts.joints, *parts.frames, *parts.elements, "gravity"]
     # Names may have dots in them.
     owner = max((o for o in owners if name.startswith(f"{o}.")), key=len, default=owner)
-    known("body, joint, frame or force with parameters", owner, owners, f"parameter {name!r} of {parts.name!r}")
+    what = "body, joint, frame or force with parameters"
+    known(what, owner, owners, f"parameter {name!r} of {parts.name!r}")
     of_body = ["mass", "com", "inertia"] if owner in parts.bodies and owner != "ground" else []
     of_joint = ["in_parent.p", "in_child.p", "damping", "friction"] if owner in parts.joints else []
     of_frame = ["p"] if owner in parts.frames else []
@@ -221,8 +229,8 @@ def _complain(parts: _Parts, name: str) -> tuple[Parameter, Put]:
     meant = f" Did you mean {near[0]!r}?" if near else ""
     there = ", ".join(names) or "none"
     raise UnknownNameError(
-        f"{parts.name!r} has no parameter {name!r}.{meant} {owner!r} has {there}; add .x, .y, .z or .length for one number "
-        f"of a vector, .xx to .zz for one of an inertia."
+        f"{parts.name!r} has no parameter {name!r}.{meant} {owner!r} has {there}; add .x, .y, .z or .length for one "
+        f"number of a vector, .xx to .zz for one of an inertia."
     )
 
 

@@ -2,7 +2,8 @@
 
 A unit holds all steps that one sort of owner (a body or a loop on a joint of one kind, a force of one kind, a
 multiplier, the frame, the ground) does in one algorithm with one choice of optional inputs. With `varying` its
-constants, such as masses and lengths, are numbers for each state. Units know nothing of any mechanism, so a changed one compiles nothing unless it brings a kind of joint or force that was never met.
+constants, such as masses and lengths, are numbers for each state. Units know nothing of any mechanism, so a changed one
+compiles nothing unless it brings a kind of joint or force that was never met.
 """
 
 import inspect
@@ -45,7 +46,9 @@ class Unit:
     code: engine.Code | None
 
 
-def body_unit(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], lanes: int, varying: bool = False) -> Unit:
+def body_unit(
+    algorithm: Algorithm, kind: JointKind, absent: frozenset[str], lanes: int, varying: bool = False
+) -> Unit:
     """Return the steps done by a body on a joint of this kind."""
     return _unit(algorithm, absent, ("body", *kind.signature), kind, lanes, varying)
 
@@ -55,12 +58,16 @@ def frame_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int, varying
     return _unit(algorithm, absent, ("frame",), None, lanes, varying)
 
 
-def loop_unit(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], lanes: int, varying: bool = False) -> Unit:
+def loop_unit(
+    algorithm: Algorithm, kind: JointKind, absent: frozenset[str], lanes: int, varying: bool = False
+) -> Unit:
     """Return the steps done by a loop that a joint of this kind closes."""
     return _unit(algorithm, absent, ("loop", *kind.signature), kind, lanes, varying)
 
 
-def force_unit(algorithm: Algorithm, force: PlacedForce, absent: frozenset[str], lanes: int, varying: bool = False) -> Unit:
+def force_unit(
+    algorithm: Algorithm, force: PlacedForce, absent: frozenset[str], lanes: int, varying: bool = False
+) -> Unit:
     """Return the steps done by a force of this kind, placed as this one is."""
     return _unit(algorithm, absent, ("force", *force.signature), force, lanes, varying)
 

@@ -17,7 +17,8 @@ offset of a slot that is zero where a state has nothing left to do (-1: none): o
 block, its results are recorded again for each step that is left, and nothing is played. Threads that share a batch
 begin with states of their own; then each takes the next few from the counter until none are left.
 Tape, six words a call: step address, byte offsets of its four records in the workspace, byte offset of its
-constants; a negative one says that they vary from state to state and lie in the workspace, so many bytes from its start.
+constants; a negative one says that they vary from state to state and lie in the workspace, so many bytes from its
+start.
 Input and output tables, five words each: data address, doubles from one state to the next, number of columns,
 column table, doubles from one step (inputs; 0: the same for all) or sample (outputs) to the next.
 Column table, two words each: byte offset in a state's row, byte offset of the slot in the workspace.

@@ -52,8 +52,8 @@ WORD = 8
 
 @dataclass(frozen=True)
 class Constants:
-    """The constants of every node of a plan in one array, and where each node's begin (in bytes). Numbers of the plan may
-    be symbols."""
+    """The constants of every node of a plan in one array, and where each node's begin (in bytes). Numbers of the plan
+    may be symbols."""
 
     values: np.ndarray
     start: np.ndarray
@@ -578,8 +578,8 @@ def build_tape(
 
 @dataclass(frozen=True)
 class ConstantParts:
-    """The constants of a tape as `rows` to be put one behind the other, of nodes, loops, joints of couplings, forces and
-    the frame; and where those of each loop, of each joint of a coupling, of each force and of the frame begin (in
+    """The constants of a tape as `rows` to be put one behind the other, of nodes, loops, joints of couplings, forces
+    and the frame; and where those of each loop, of each joint of a coupling, of each force and of the frame begin (in
     bytes)."""
 
     rows: Sequence[Any]
@@ -589,8 +589,8 @@ class ConstantParts:
 def constant_parts(
     plan: Plan, of_nodes: Any, has_loops: bool, forces: Sequence[PlacedForce], frame: tuple[int, Pose] | None
 ) -> ConstantParts:
-    """Return the constants of a tape: those of nodes that are given, of loops and couplings where the algorithm has any,
-    of forces, and of the frame. Numbers of the plan may be symbols."""
+    """Return the constants of a tape: those of nodes that are given, of loops and couplings where the algorithm has
+    any, of forces, and of the frame. Numbers of the plan may be symbols."""
     loops = loop_constants(plan) if has_loops else []
     of_terms = term_constants(plan) if has_loops else []
     of_forces = [force.constants() for force in forces]

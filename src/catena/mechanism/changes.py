@@ -31,7 +31,7 @@ OF_POINT_SPRING = ("stiffness", "rest_length", "damping")
 def changed_body(empty: Mechanism, old: Body, given: Mapping[str, Any]) -> Body:
     """Return a body with other numbers; its inertia must be possible unless it is the one that was there."""
     _require(f"body {old.name!r}", given, OF_BODY)
-    there = {"visuals": old.visuals, "collisions": old.collisions}
+    there: dict[str, Any] = {"visuals": old.visuals, "collisions": old.collisions}
     if given.get("density") is None:
         there |= {"mass": old.mass, "com": old.com, "inertia": old.inertia}
         # What came from a file may never have been possible.

@@ -122,11 +122,10 @@ class JointSpring(ForceElement):
         )
 
     def with_kind(self, kind: forces.JointSpring) -> JointSpring:
-        numbers = {
-            name: np.array(getattr(kind, name) or np.zeros(len(getattr(self, name))), dtype=np.float64)
-            for name in ("stiffness", "rest", "damping")
-        }
-        return replace(self, **numbers)
+        def row(name: str) -> Numbers:
+            return np.array(getattr(kind, name) or np.zeros(len(getattr(self, name))), dtype=np.float64)
+
+        return replace(self, stiffness=row("stiffness"), rest=row("rest"), damping=row("damping"))
 
     @property
     def at_joint(self) -> str | None:

@@ -5,9 +5,9 @@
     leg.sketch({"A": (0.3, 0.1), "B": (0.8, 0.6)})
     m = leg.mechanism()
 
-The drawing lies in the x-z plane of ground, its second coordinate upwards. Bars that make triangles are one plate. Where
-several bodies meet in a point, they turn about each other there. The mechanism's neutral configuration is the drawing,
-brought to the exact lengths: all angles count from there, counterclockwise.
+The drawing lies in the x-z plane of ground, its second coordinate upwards. Bars that make triangles are one plate.
+Where several bodies meet in a point, they turn about each other there. The mechanism's neutral configuration is the
+drawing, brought to the exact lengths: all angles count from there, counterclockwise.
 """
 
 from __future__ import annotations
@@ -180,8 +180,8 @@ class Linkage:
         missing = [name for name in free if name not in self._sketch]
         if missing:
             raise ModelError(
-                f"linkage {self.name!r}: the sketch has no place for {', '.join(map(repr, missing))}: say roughly where, "
-                "so that it is known which way the linkage is put together"
+                f"linkage {self.name!r}: the sketch has no place for {', '.join(map(repr, missing))}: say roughly "
+                "where, so that it is known which way the linkage is put together"
             )
         return free
 
@@ -243,8 +243,8 @@ class Linkage:
         names += [f"slide of {name}" for name in self._slides]
         worst = np.argsort(-np.abs(r))[:4]
         return (
-            f"linkage {self.name!r}: the lengths do not fit together near the sketch: {', '.join(names[k] for k in worst)} "
-            "are off: check them, or sketch another way to put it together"
+            f"linkage {self.name!r}: the lengths do not fit together near the sketch: "
+            f"{', '.join(names[k] for k in worst)} are off: check them, or sketch another way to put it together"
         )
 
     def _bodies(self) -> list[tuple[list[str], list[tuple[str, str]]]]:
@@ -258,8 +258,8 @@ class Linkage:
             if found[0] == 0:
                 names = ", ".join("-".join(parts[k][0]) for k in found[1:])
                 raise ModelError(
-                    f"linkage {self.name!r}: {names} cannot move, because fixed points hold it: leave it out, or make its "
-                    "other points fixed too"
+                    f"linkage {self.name!r}: {names} cannot move, because fixed points hold it: leave it out, or make "
+                    "its other points fixed too"
                 )
             first, *others = found
             points, bars = parts[first]

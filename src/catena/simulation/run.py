@@ -313,11 +313,13 @@ class Run:
             name: np.broadcast_to(vdot, (*q.shape[:-1], vdot.shape[-1]))
             for name, vdot in self.excitation.accelerations_driven(times).items()
         }
+        # Parameters that differ from state to state are the same at all samples.
+        system = self.system.reshaped((*self.batch, 1))
         if driven:
             with suppress(CatenaError):
-                tau = loads.with_drives(self.system.reshaped((*self.batch, 1)), q, v, tau, wrenches, driven)
+                tau = loads.with_drives(system, q, v, tau, wrenches, driven)
         return Trajectory(
-            self.system.reshaped((*self.batch, 1)), times, q, v, tau, self.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
+            system, times, q, v, tau, self.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
             events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.held,
         )  # fmt: skip
 

@@ -106,8 +106,8 @@ def simulate(
     themselves. `progress` shows a bar on runs of more than a second (None: on a terminal or in a notebook). Ctrl-C
     returns what there is. With `check` the run is audited, if it is not very large, and what is off is said as a
     warning. `parameters` are numbers of the mechanism that differ from state to state, {"pole.mass": (...)}, as
-    `System.vary` takes them: their batch and that of q and v go together, and the states run in lanes. A list of systems
-    or of controllers gives a list of trajectories.
+    `System.vary` takes them: their batch and that of q and v go together, and the states run in lanes. A list of
+    systems or of controllers gives a list of trajectories.
     """
     systems = list(system) if isinstance(system, Sequence) else [system]
     controls = list(control) if isinstance(control, Sequence) else [control]

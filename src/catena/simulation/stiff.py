@@ -90,7 +90,10 @@ class StiffSteps:
         import scipy.integrate
 
         self.state = int(self.owner[state])
-        self.excitation, self.drift = (x.alone(self.state) for x in (self.excitation_of_all, self.drift_of_all))
+        self.excitation, self.drift = (
+            self.excitation_of_all.alone(self.state),
+            self.drift_of_all.alone(self.state),
+        )
         self.system = self.excitation.system
         solver_class = getattr(scipy.integrate, SOLVERS[self.method])
         held = None if self.excitation.is_asked_always else tau

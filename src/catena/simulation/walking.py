@@ -191,7 +191,8 @@ class Walk:
             tau = (self.tau_now if self.asks and not self.has_law else b[self.target])[here]
             if not (np.isfinite(q).all() and np.isfinite(v).all() and np.isfinite(tau).all()):
                 continue
-            excitation, drift = (x.alone(int(self.who[i])) for x in (self.excitation, self.drift))
+            state = int(self.who[i])
+            excitation, drift = self.excitation.alone(state), self.drift.alone(state)
             found = accelerations_near_singular(excitation, t, q, v, tau) if self.near_singular[i] else None
             try:
                 qdd = excitation.accelerations(t, q, v, tau) if found is None else found

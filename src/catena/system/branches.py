@@ -32,8 +32,8 @@ def branches(quick: QuickAssembly, held: Sequence[Held], guess: np.ndarray) -> n
     for h in held:
         if h.node < 0:
             raise LoopError(
-                f"Joint {h.name!r} closes a loop in this plan of {plan.name!r}: plan it with another cut to ask for the "
-                f"branches with its position given."
+                f"Joint {h.name!r} closes a loop in this plan of {plan.name!r}: plan it with another cut to ask for "
+                f"the branches with its position given."
             )
         free[int(plan.v_start[h.node]) + np.flatnonzero(h.mask)] = False
     columns = np.flatnonzero(free & _on_loops(quick))
@@ -61,7 +61,9 @@ def branches(quick: QuickAssembly, held: Sequence[Held], guess: np.ndarray) -> n
             f"No configuration of {plan.name!r} closes the loops with the values given; assemble tells what is left of "
             f"each loop."
         )
-    order = np.argsort([np.abs(quick.between(guess[None], one[None]) / quick.scales.units).max() for one in found])
+    order = np.argsort(
+        [np.abs(quick.between(guess[None], one[None]) / quick.scales.units).max() for one in found]
+    )
     return np.array([_turned_near(quick, found[k], guess) for k in order])
 
 
@@ -101,6 +103,6 @@ def _require_isolated(quick: QuickAssembly, found: Sequence[np.ndarray], free: n
         left.append(len(free) - int(np.sum(sigma > RANK * sigma.max(initial=1.0))))
     if min(left) > 0:
         raise LoopError(
-            f"{quick.plan.name!r} still has {min(left)} degree{'s' if min(left) > 1 else ''} of freedom with the values "
+            f"{quick.plan.name!r} still has {min(left)} degree{'s' if min(left) > 1 else ''} of freedom with what is "
             f"given, so its branches are no single configurations: give the positions of more joints."
         )

@@ -2,8 +2,8 @@
 
 The closed configurations of a mechanism with one freedom are a curve in q. It is followed by its length, not by the
 driven coordinate, so that it does not matter that the driven coordinate turns back at a dead point: there the curve has
-a tangent along which the driver stands still. On both sides of the start it is followed to a dead point, to a limit of a
-joint, once round, or as far as was asked for.
+a tangent along which the driver stands still. On both sides of the start it is followed to a dead point, to a limit of
+a joint, once round, or as far as was asked for.
 """
 
 from __future__ import annotations
@@ -104,7 +104,9 @@ class Drive:
 
     def acceleration(self, frame: str) -> np.ndarray:
         """Return the acceleration of the origin of a frame or body, (n, 3) in ground axes."""
-        return self._at_moving(lambda q, v, a: self.system.acceleration(q, v, a, frame, axes="aligned")[..., 3:])
+        return self._at_moving(
+            lambda q, v, a: self.system.acceleration(q, v, a, frame, axes="aligned")[..., 3:]
+        )
 
     def _at_moving(self, ask: Any) -> np.ndarray:
         moving = np.isfinite(self.v).all(axis=-1)
@@ -171,7 +173,11 @@ class Way:
         if freedom != 1 and along is None:
             raise LoopError(
                 f"{self.system.mechanism.name!r} has {freedom} degrees of freedom where {self.joint!r} starts: "
-                + ("it cannot move." if freedom == 0 else "hold other joints, hold={joint: position}, until one is left.")
+                + (
+                    "it cannot move."
+                    if freedom == 0
+                    else "hold other joints, hold={joint: position}, until one is left."
+                )
             )
         t = np.zeros(self.system.nv)
         if along is None:
@@ -204,7 +210,9 @@ def drive(
     way = Way(system, quick, joint, held)
     along = way.tangent(start, None)
     if abs(along[way.column]) <= STILL:
-        raise LoopError(f"Joint {joint!r} stands at a dead point of {system.mechanism.name!r}: start elsewhere.")
+        raise LoopError(
+            f"Joint {joint!r} stands at a dead point of {system.mechanism.name!r}: start elsewhere."
+        )
     nodes_back, low = _one_way(way, start, -along, to)
     nodes_on, high = _one_way(way, start, along, to)
     if low.reason == high.reason == "full turn" and to is None:
@@ -236,8 +244,8 @@ def _one_way(
             h *= 0.5
             if h < SHORTEST:
                 raise LoopError(
-                    f"The way of {way.system.mechanism.name!r} ends at {way.joint} = {way.value(q):.6g}, where its loops "
-                    f"do not say how it goes on; drive another joint."
+                    f"The way of {way.system.mechanism.name!r} ends at {way.joint} = {way.value(q):.6g}, where its "
+                    f"loops do not say how it goes on; drive another joint."
                 )
             continue
         t_new = way.tangent(new, t)
@@ -247,7 +255,9 @@ def _one_way(
             return nodes, end
         q, t, h = new, t_new, min(STEP, 2.0 * h)
         nodes.append(q)
-    raise LoopError(f"The way of {way.joint!r} in {way.system.mechanism.name!r} does not end; say how far to go, to=(low, high).")
+    raise LoopError(
+        f"The way of {way.joint!r} in {way.system.mechanism.name!r} does not end; say how far to go, to=(low, high)."
+    )
 
 
 def _end(
@@ -350,7 +360,9 @@ def _rates(system: System, way: Way, q: np.ndarray, rate: float) -> tuple[np.nda
     rows = way.quick.scales.rows[:, None]
     J = problem.J[..., others] / rows * units[others]
     found = np.zeros((int(moving.sum()), system.nv))
-    found[:, others] = units[others] * (np.linalg.pinv(J, rcond=RANK) @ (-problem.gamma / rows[:, 0])[..., None])[..., 0]
+    found[:, others] = (
+        units[others] * (np.linalg.pinv(J, rcond=RANK) @ (-problem.gamma / rows[:, 0])[..., None])[..., 0]
+    )
     vdot[moving] = found
     return v, vdot
 
@@ -362,7 +374,9 @@ def checked_range(to: Any) -> tuple[float, float] | None:
     try:
         low, high = to
     except (TypeError, ValueError):
-        raise StateError(f"to is {shown(to)}; give the lowest and the highest value, to=(low, high).") from None
+        raise StateError(
+            f"to is {shown(to)}; give the lowest and the highest value, to=(low, high)."
+        ) from None
     if not (is_finite(low) and is_finite(high) and low < high):
         raise StateError(f"to is {shown(to)}; give two finite numbers, the lower one first.")
     return float(low), float(high)

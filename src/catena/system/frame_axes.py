@@ -1,8 +1,8 @@
 """Twists, accelerations and Jacobians of frames in other axes than their own.
 
-`frame`: the axes of the frame, at its origin. `aligned`: the axes of ground, at the frame's origin. `ground`: the axes of
-ground, at the ground's origin, which is the velocity of the point of the body that is there. Pinocchio calls them LOCAL,
-LOCAL_WORLD_ALIGNED and WORLD.
+`frame`: the axes of the frame, at its origin. `aligned`: the axes of ground, at the frame's origin. `ground`: the axes
+of ground, at the ground's origin, which is the velocity of the point of the body that is there. Pinocchio calls them
+LOCAL, LOCAL_WORLD_ALIGNED and WORLD.
 """
 
 from __future__ import annotations

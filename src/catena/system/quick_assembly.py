@@ -69,7 +69,9 @@ class QuickAssembly:
     def _alone(self) -> Any:
         return self._program.single()
 
-    def assemble(self, held: Sequence[Held], guess: np.ndarray, slack: float) -> tuple[np.ndarray, np.ndarray]:
+    def assemble(
+        self, held: Sequence[Held], guess: np.ndarray, slack: float
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return coordinates (states, nq) near the guesses (states, nq) that close the loops and hold what is given,
         and which states (states,) do."""
         # Values that are too large for any mechanism overflow, and are not closed like others.
@@ -97,9 +99,7 @@ class QuickAssembly:
             done[rest] = worst <= CLOSED
         return q, done
 
-    def _follow(
-        self, q: np.ndarray, held: Sequence[Held], free: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _follow(self, q: np.ndarray, held: Sequence[Held], free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Lead the held coordinates from where they are at closed configurations to where they should be."""
         plan, states = self.plan, len(q)
         ways, far = [], np.zeros(states)
@@ -255,8 +255,8 @@ class QuickAssembly:
         return q[None], self._worst(e[None])
 
     def errors(self, q: np.ndarray, free: np.ndarray, who: Any = slice(None)) -> Errors:
-        """Return the errors (states, m) of the loops in radians and lengths, and their Jacobian (states, m, free). `who`
-        says which states of all they are."""
+        """Return the errors (states, m) of the loops in radians and lengths, and their Jacobian (states, m, free).
+        `who` says which states of all they are."""
         states, nv = len(q), self.plan.nv
         if states == 1 and nv <= ALONE:
             found = self._one(q[0], free)
@@ -268,7 +268,8 @@ class QuickAssembly:
         v = np.tile(units, (states, 1))
         out = self._program.run({"q": rows, "qd": v}, len(rows))[1]
         position, velocity = (
-            out[n].reshape(states, len(units), -1)[..., self.kept] / self.scales.rows for n in ("position", "velocity")
+            out[n].reshape(states, len(units), -1)[..., self.kept] / self.scales.rows
+            for n in ("position", "velocity")
         )
         e = np.nan_to_num(position[:, 0], nan=np.inf)
         return e, np.swapaxes(np.nan_to_num(velocity), -1, -2)[..., : len(free)]
@@ -313,11 +314,13 @@ class QuickAssembly:
             way = np.zeros((len(q0), self.plan.nv))
             way[:, self._velocity_of_position] = q1 - q0
             return way
-        return self.evaluator.program(difference, frozenset()).run({"q": q0, "q_next": q1}, len(q0))[1]["step"]
+        return self.evaluator.program(difference, frozenset()).run({"q": q0, "q_next": q1}, len(q0))[1][
+            "step"
+        ]
 
     @cached_property
     def whole_turns(self) -> np.ndarray:
-        """Return which velocity components (nv,) belong to joints that only turn, so that whole turns change nothing."""
+        """Return which velocity components (nv,) are those of joints that only turn: whole turns change nothing."""
         turns = np.zeros(self.plan.nv, dtype=bool)
         for i in range(1, self.plan.n):
             turns[int(self.plan.v_start[i])] |= isinstance(self.plan.kind[i], Revolute)

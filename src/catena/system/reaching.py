@@ -8,6 +8,7 @@ left open, as by a redundant arm, the guess decides.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,9 @@ class Reaching(QuickAssembly):
             parts_J.append(J)
         for goal in self.now:
             rows = {"q": np.ascontiguousarray(q)}
-            found = self.evaluator.program(frame_pose, frozenset(), goal.frame).run(rows, len(q))[1]["pose_of_frame"]
+            found = self.evaluator.program(frame_pose, frozenset(), goal.frame).run(rows, len(q))[1][
+                "pose_of_frame"
+            ]
             J = self.evaluator.program(jacobian, frozenset(), goal.frame).run(rows, len(q))[1]["J"][..., free]
             # The transform from ground to the frame: R^T as its rotation, the place as its origin.
             turn, p = stacks.transposed(found[:, :9].reshape(-1, 3, 3)), found[:, 9:]
@@ -107,7 +110,9 @@ class Reaching(QuickAssembly):
         """Decline: the shortest way knows no frames."""
         return None
 
-    def reach(self, held: Sequence[Held], guess: np.ndarray, limits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def reach(
+        self, held: Sequence[Held], guess: np.ndarray, limits: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return configurations (states, nq) near the guesses that do what is wanted, and which states do."""
         free = np.ones(self.plan.nv, dtype=bool)
         for h in held:
@@ -154,23 +159,38 @@ def _of(h: Held, states: np.ndarray) -> Held:
 
 
 def inverse_kinematics(
-    evaluator: Evaluator, goals: Mapping[str, Any], held: Sequence[Held], guess: np.ndarray, limits: np.ndarray
+    evaluator: Evaluator,
+    goals: Mapping[str, Any],
+    held: Sequence[Held],
+    guess: np.ndarray,
+    limits: np.ndarray,
 ) -> np.ndarray:
     """Return configurations (..., nq) in which frames are at their goals; `limits` (2, nq) are those of positions."""
     wanted = [Goal(frame, given) for frame, given in goals.items()]
     for h in held:
         if h.node < 0:
-            raise LoopError(f"Joint {h.name!r} closes a loop in this plan and cannot be held here: hold another.")
+            raise LoopError(
+                f"Joint {h.name!r} closes a loop in this plan and cannot be held here: hold another."
+            )
     try:
         batch = np.broadcast_shapes(
             guess.shape[:-1], *(g.batch for g in wanted), *(h.value.shape[:-1] for h in held)
         )
     except ValueError:
         shapes = {g.frame: g.batch for g in wanted}
-        raise StateError(f"The batch dimensions do not fit together: guess {guess.shape[:-1]}, goals {shapes}.") from None
-    rows = np.broadcast_to(guess, (*batch, guess.shape[-1])).reshape(-1, guess.shape[-1])
+        raise StateError(
+            f"The batch dimensions do not fit together: guess {guess.shape[:-1]}, goals {shapes}."
+        ) from None
+    rows = np.broadcast_to(guess, (*batch, guess.shape[-1])).reshape(prod(batch), guess.shape[-1])
     own = [
-        Held(h.name, h.kind, h.node, h.loop, np.broadcast_to(h.value, (*batch, h.kind.nq)).reshape(-1, h.kind.nq), h.mask)
+        Held(
+            h.name,
+            h.kind,
+            h.node,
+            h.loop,
+            np.broadcast_to(h.value, (*batch, h.kind.nq)).reshape(-1, h.kind.nq),
+            h.mask,
+        )
         for h in held
     ]
     search = Reaching(evaluator, [g.over(batch) for g in wanted])
@@ -181,7 +201,12 @@ def inverse_kinematics(
 
 
 def _complaint(
-    evaluator: Evaluator, search: Reaching, q: np.ndarray, done: np.ndarray, limits: np.ndarray, is_batch: bool
+    evaluator: Evaluator,
+    search: Reaching,
+    q: np.ndarray,
+    done: np.ndarray,
+    limits: np.ndarray,
+    is_batch: bool,
 ) -> str:
     """Return what was not reached, by how much, and what joint is in the way."""
     state = int(np.argmin(done))
@@ -201,8 +226,10 @@ def _complaint(
     if np.max(beyond) > SLACK:
         k = int(np.argmax(beyond))
         joint = next(plan.joint[i] for i in range(1, plan.n) if 0 <= k - plan.q_start[i] < plan.q_size[i])
-        who = f" The nearest configuration found has joint {joint!r} beyond its limit by {np.max(beyond):.3g}."
+        who = (
+            f" The nearest configuration found has joint {joint!r} beyond its limit by {np.max(beyond):.3g}."
+        )
     return (
-        f"No configuration of {plan.name!r} was found{where} that brings its frames where they should be; what is left of "
-        f"the nearest: {', '.join(words)}.{who} Give a goal within reach, or a guess nearer to it."
+        f"No configuration of {plan.name!r} was found{where} that brings its frames where they should be; what is left "
+        f"of the nearest: {', '.join(words)}.{who} Give a goal within reach, or a guess nearer to it."
     )

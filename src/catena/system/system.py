@@ -382,9 +382,10 @@ class System:
         """Return coordinates, shape (..., nq), in which frames or bodies are at their goals, loops closed and joints of
         the tree within their limits.
 
-        `goals` maps frames to a Pose, to matrices (..., 4, 4), or to points (..., 3) for their origins alone. Of several
-        solutions it is the one that the search meets first from `guess`, coordinates (..., nq) or positions by name (the
-        neutral configuration unless given). `hold` gives positions of joints that stay. A LoopError tells what is left.
+        `goals` maps frames to a Pose, to matrices (..., 4, 4), or to points (..., 3) for their origins alone. Of
+        several solutions it is the one that the search meets first from `guess`, coordinates (..., nq) or positions by
+        name (the neutral configuration unless given). `hold` gives positions of joints that stay. A LoopError tells
+        what is left.
         """
         for frame in goals if isinstance(goals, Mapping) else ():
             self._frame(frame)
@@ -538,7 +539,7 @@ class System:
 
         self.evaluator.check_current()
         variation = Variation.of(self._mechanism, parameters)
-        made = plan(variation.representative, root=self._plan.root, cut=self._plan.cut)
+        made = plan(variation.representative, root=self._plan.root, cut=self._plan.cut, keep=self._plan.keep)
         base = System.__new__(System)
         base._begin(variation.representative, made, self._settling.accuracy)
         base.settle()

@@ -36,7 +36,9 @@ NOT_NEGATIVE = ("mass", "damping", "friction", "stiffness", "length", "rest_leng
 class Variation:
     """The values (*batch, n) of parameters of one mechanism, by name. `mechanism` is the one they are asked of."""
 
-    def __init__(self, mechanism: Mechanism, values: Mapping[str, np.ndarray], parameters: Sequence[Parameter]) -> None:
+    def __init__(
+        self, mechanism: Mechanism, values: Mapping[str, np.ndarray], parameters: Sequence[Parameter]
+    ) -> None:
         self.mechanism, self.parameters = mechanism, tuple(parameters)
         self.batch = arrays.batch_shape(values) if values else ()
         self.values = {name: np.broadcast_to(x, (*self.batch, x.shape[-1])) for name, x in values.items()}
@@ -103,9 +105,7 @@ class ConstantRows:
     def _symbolic(self) -> SymbolicPlan:
         return self.variation.symbolic(self.plan)
 
-    def constants(
-        self, has_loops: bool, forces: tuple[PlacedForce, ...], frame: str | None
-    ) -> np.ndarray:
+    def constants(self, has_loops: bool, forces: tuple[PlacedForce, ...], frame: str | None) -> np.ndarray:
         """Return the constants of the tape of an algorithm, with or without loops, with these forces and this frame."""
         key = (has_loops, forces, frame)
         if key not in self._rows:
@@ -206,7 +206,9 @@ def _checked(parameter: Parameter, value: Any) -> np.ndarray:
         )
     if not np.isfinite(x).all():
         state = tuple(int(k) for k in np.argwhere(~np.isfinite(x))[0][:-1])
-        raise StateError(f"parameters[{name!r}] is {x[~np.isfinite(x)][0]} in state {state}; give finite numbers.")
+        raise StateError(
+            f"parameters[{name!r}] is {x[~np.isfinite(x)][0]} in state {state}; give finite numbers."
+        )
     what = name.rpartition(".")[2]
     what = name.split(".")[-2] if what.isdecimal() else what
     if what in NOT_NEGATIVE and (x < 0.0).any():

@@ -39,7 +39,9 @@ KEPT = 64
 class VariedEvaluator(Evaluator):
     """Runs algorithms on one plan with constants that differ from state to state, `rows` of them."""
 
-    def __init__(self, mechanism: Mechanism, plan: Plan, rows: ConstantRows, alone: Callable[[int], Evaluator]) -> None:
+    def __init__(
+        self, mechanism: Mechanism, plan: Plan, rows: ConstantRows, alone: Callable[[int], Evaluator]
+    ) -> None:
         super().__init__(mechanism, plan)
         self.rows, self._alone = rows, alone
 
@@ -78,7 +80,10 @@ class VariedEvaluator(Evaluator):
         which = np.broadcast_to(np.arange(prod(pbatch)).reshape(pbatch), batch).reshape(-1)
         found = [
             self._alone(int(which[k])).evaluate(
-                algorithm, {n: (x if x.ndim == 1 else x[k]) for n, x in rows.items() if n != CONSTANTS}, frame, finite
+                algorithm,
+                {n: (x if x.ndim == 1 else x[k]) for n, x in rows.items() if n != CONSTANTS},
+                frame,
+                finite,
             )
             for k in range(states)
         ]
@@ -208,7 +213,9 @@ class VariedSystem(System):
         self._begin(base.mechanism, base.plan, base._settling.accuracy)
         settled = base._settling
         described = ConstantRows(variation, base.plan)
-        effective = described if base.effective_plan is base.plan else ConstantRows(variation, base.effective_plan)
+        effective = (
+            described if base.effective_plan is base.plan else ConstantRows(variation, base.effective_plan)
+        )
         self._take_over(
             VariedEvaluator(base.mechanism, base.plan, described, self._evaluator_of),
             VariedEvaluator(base.mechanism, base.effective_plan, effective, self._evaluator_of),
@@ -247,9 +254,13 @@ class VariedSystem(System):
         if k not in self._alone:
             if len(self._alone) >= KEPT:
                 del self._alone[next(iter(self._alone))]
-            index = tuple(int(i) for i in np.unravel_index(int(k), self.variation.batch)) if self.variation.batch else ()
+            index = (
+                tuple(int(i) for i in np.unravel_index(int(k), self.variation.batch))
+                if self.variation.batch
+                else ()
+            )
             mechanism, plan = self.variation.at(index), self.base.plan
-            own = System(mechanism, root=plan.root, cut=plan.cut, accuracy=self.base._settling.accuracy)
+            own = System(mechanism, plan.root, plan.cut, self.base._settling.accuracy, plan.keep)
             self._alone[k] = own
         return self._alone[k]
 
@@ -287,31 +298,33 @@ class VariedSystem(System):
 
     def vary(self, parameters: Mapping[str, ArrayLike]) -> VariedSystem:
         """Refuse: all parameters are varied at once."""
-        raise StateError("This system is varied already; name all parameters in one call of vary.")
+        self._require_no_more(parameters)
+        return self
 
     # In lanes.
 
     def forward_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: Any = None, method: str = "auto",
         f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
-        member: str | None = None, **others: Any,
+        member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None,
     ) -> np.ndarray:  # fmt: skip
         """Return the accelerations vdot, shape (..., nv), each with the numbers of its state."""
-        given = {"f_ext": f_ext, "base_acceleration": base_acceleration}
+        self._require_no_more(parameters)
+        given: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration}
         closed = self._closed and method in ("auto", "elimination") and is_for(self.effective_plan)
         tree = not self._closed and method in ("auto", "articulated_body", "composite_body")
-        plain_tau = tau is None or not isinstance(tau, Mapping)
-        if not plain_tau or others or not (closed or tree) or self._lacking_inertia is not None:
-            return self._each("forward_dynamics", q, v, tau, method=method, member=member, **given, **others)
+        q, v, at_tree, at_loops = self._by_name(q, v, tau)
+        if at_loops is not None or not (closed or tree) or self._lacking_inertia is not None:
+            return self._each("forward_dynamics", q, v, tau, method=method, member=member, **given)
         if tree:
-            return super().forward_dynamics(q, v, tau, method, f_ext, base_acceleration)
-        inputs = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
+            return super().forward_dynamics(q, v, at_tree, method, f_ext, base_acceleration)
+        inputs = {"q": q, "qd": v, "tau": at_tree, **self._outside(f_ext, base_acceleration)}
         algorithm = loop_elimination(sort_for(self.effective_plan))
         found = self.evaluator.evaluate(algorithm, inputs, finite=False)
         vdot = found["qdd"]
         doubtful = ~is_trusted(*(found[name][..., 0] for name in ("defect", "change", "before", "size")))
         if np.any(doubtful):
-            careful = self._each("forward_dynamics", q, v, tau, only=doubtful, **given)
+            careful = self._each("forward_dynamics", q, v, at_tree, only=doubtful, **given)
             vdot = np.where(doubtful[..., None], careful, vdot)
         return vdot
 
@@ -353,7 +366,9 @@ class VariedSystem(System):
         batch, flat, rows = self._flattened(q, v)
         return {source: x.reshape(batch) for source, x in flat.elements.powers(*rows).items()}
 
-    def _flattened(self, q: Any, v: Any) -> tuple[tuple[int, ...], VariedSystem, tuple[np.ndarray, np.ndarray]]:
+    def _flattened(
+        self, q: Any, v: Any
+    ) -> tuple[tuple[int, ...], VariedSystem, tuple[np.ndarray, np.ndarray]]:
         """Return the batch, this system over all of its states, and rows (states, ...) of q and v."""
         batch, _, _ = self.states(q, v)
         batch = np.broadcast_shapes(batch, self.variation.batch)
@@ -394,6 +409,8 @@ class VariedSystem(System):
     pulled = _by_state("pulled")
     closure_jacobian = _by_state("closure_jacobian")
     reactions = _by_state("reactions")
+    coupling_forces = _by_state("coupling_forces")
+    tree_forces = _by_state("tree_forces")
     regressor = _by_state("regressor")
     joint_position = _by_state("joint_position")
     joint_velocity = _by_state("joint_velocity")
@@ -407,9 +424,10 @@ class VariedSystem(System):
     inertial_parameters = _refused("inertial_parameters")
     contact_dynamics = _refused("contact_dynamics")
 
-    def assemble(self, given: Any = None, guess: ArrayLike | None = None, *rest: Any, **named: Any) -> np.ndarray:
+    def assemble(self, given: Any = None, guess: Any = None, slack: float = 1e-5) -> np.ndarray:
         """Return the coordinates, shape (..., nq), that close all loops of each state's own mechanism."""
-        return self._each("assemble", {} if given is None else given, self.neutral() if guess is None else guess, *rest, **named)
+        start = self.neutral() if guess is None else guess
+        return self._each("assemble", {} if given is None else given, start, slack)
 
     def closure(self, q: ArrayLike, v: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the position and velocity errors of the loops, each of shape (..., constraints)."""
@@ -421,7 +439,9 @@ class VariedSystem(System):
         """Return the closed state nearest to q (..., nq) and v (..., nv) of each state's own mechanism."""
         return self._each("project", q, v, held=held)
 
-    def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, *rest: Any, **named: Any) -> np.ndarray:
+    def inverse_dynamics(
+        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, *rest: Any, **named: Any
+    ) -> np.ndarray:
         """Return the joint forces tau, shape (..., nv), each with the numbers of its state."""
         if self._closed:
             return self._each("inverse_dynamics", q, v, vdot, *rest, **named)
@@ -435,6 +455,12 @@ class VariedSystem(System):
             return self._each("hybrid_dynamics", q, v, tau, prescribed, *rest, **named)
         return super().hybrid_dynamics(q, v, tau, prescribed, *rest, **named)
 
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
+        """Return the kinetic energy of bodies and rotors, shape (...), each with the numbers of its state."""
+        if any(loop.armature.any() for loop in self._plan.loop_joints):
+            return self._each("kinetic_energy", q, v)
+        return super().kinetic_energy(q, v)
+
     def operational_space(self, q: ArrayLike, frame: str) -> tuple[np.ndarray, np.ndarray]:
         """Return Lambda^-1 (..., 6, 6) and Omega (..., nv, 6) of a frame, each with the numbers of its state."""
         if self._closed or self._lacking_inertia is not None:
@@ -445,11 +471,22 @@ class VariedSystem(System):
         """Return vdot by q, by v and by tau, each of shape (..., nv, nv), each with the numbers of its state."""
         return self._each("forward_dynamics_derivatives", q, v, *rest, **named)
 
-    def mass_matrix(self, q: ArrayLike, method: str = "composite_body") -> np.ndarray:
+    def mass_matrix(
+        self,
+        q: ArrayLike,
+        method: str = "composite_body",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> np.ndarray:
         """Return the joint-space inertia H of the tree, shape (..., nv, nv), each with the numbers of its state."""
+        self._require_no_more(parameters)
         if method == "composite_body":
             return super().mass_matrix(q)
         return self._each("mass_matrix", q, method)
+
+    @staticmethod
+    def _require_no_more(parameters: Any) -> None:
+        if parameters is not None:
+            raise StateError("This system is varied already; name all parameters in one call of vary.")
 
     def _each(self, name: str, *given: Any, only: np.ndarray | None = None, **named: Any) -> Any:
         """Return what the systems of the states say, put together. Arrays have batch dimensions before their last one;
@@ -463,8 +500,8 @@ class VariedSystem(System):
             mine = (which == k) & wanted
             own = self.state(k)
             arguments = [_taken(x, batch, mine) for x in given]
-            parts.append(getattr(own, name)(*arguments, **{n: _taken(x, batch, mine) for n, x in named.items()}))
+            parts.append(
+                getattr(own, name)(*arguments, **{n: _taken(x, batch, mine) for n, x in named.items()})
+            )
             places.append(mine)
         return _joined(parts, places, batch)
-
-
