@@ -62,6 +62,7 @@ from .kernels import (
     threads as threads,
 )
 from .mechanism import (
+    Linkage as Linkage,
     Mechanism as Mechanism,
     generators as generators,
     notations as notations,

@@ -15,7 +15,7 @@ from catena.spatial.scalars import array
 
 
 @dataclass(frozen=True)
-class Reduced(SameMotion, JointKind):
+class Reduced(SameMotion, JointKind):  # type: ignore[override]
     """The joint `kind`, of whose constraint space Phi (6 x m) only Phi `kept` (m rows, k columns) counts.
 
     It moves as `kind` does, but leaves m - k directions to others. `kept` is data to the compiled code, `k` is not.

@@ -14,7 +14,7 @@ from catena.spatial.scalars import array
 
 
 @dataclass(frozen=True)
-class WithRotor(SameMotion, JointKind):
+class WithRotor(SameMotion, JointKind):  # type: ignore[override]
     """The joint `kind` whose velocity components have the inertias `armature` (nv of them) of their own, besides those
     of the bodies that they move. They are data to the compiled code; joints without rotors have no code for them."""
 

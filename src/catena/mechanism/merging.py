@@ -46,6 +46,7 @@ def include(
             actuator.components,
             actuator.gear,
             actuator.limits,
+            actuator.no_load_speed,
         )
     for spring in other.springs.values():
         if isinstance(spring, JointSpring):

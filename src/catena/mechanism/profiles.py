@@ -140,7 +140,7 @@ class Spline(Profile):
         starts = [self.x[0], *self.x]
         if isinstance(x, np.ndarray):
             k = np.searchsorted(self.x, x)
-            return x - np.array(starts)[k], np.moveaxis(np.array(rows)[k], -1, 0)
+            return x - np.array(starts)[k], list(np.moveaxis(np.array(rows)[k], -1, 0))
         start, chosen = starts[0], list(rows[0])
         for begin, row in zip(starts[1:], rows[1:], strict=True):
             inside = less(begin, x)

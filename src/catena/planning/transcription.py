@@ -127,6 +127,7 @@ def plan_motion(
         "ipopt.tol": 1e-8, "ipopt.mu_strategy": "adaptive",
     }  # fmt: skip
     problem.solver("ipopt", options)
+    solution: Any
     try:
         solution, success, message = problem.solve(), True, "Solve_Succeeded"
     except RuntimeError:

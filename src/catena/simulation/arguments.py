@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,17 @@ SAMPLES = 101
 
 
 def initial_state(system: System, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the states to begin with: as given, or the mechanism's own."""
+    """Return the states to begin with: as given, as arrays or by joint, or the mechanism's own."""
     initial = system.mechanism.initial
     if q is None:
         q = system.assemble(initial.q)
+    elif isinstance(q, Mapping):
+        q = system.assemble(q)
     q = _numbers("q", q)
     if v is None:
         v = system.velocity(q, initial.v)
+    elif isinstance(v, Mapping):
+        v = system.velocity(q, v)
     v = _numbers("v", v)
     check = system.evaluator.checked
     q, v = check(kinematics.rate, "q", q), check(kinematics.rate, "qd", v)

@@ -12,7 +12,7 @@ import numpy as np
 
 from catena import dynamics
 from catena.errors import CatenaError, CatenaWarning, LoopError, StateError
-from catena.joints import Free, Spherical, described
+from catena.joints import Free, JointKind, Spherical, described
 from catena.kinematics.scales import scales_of
 from catena.simulation import loads
 from catena.simulation.faults import joint_of
@@ -384,7 +384,7 @@ def _quaternions(run: Trajectory) -> list[Line]:
     return [Line("quaternions", value, QUATERNION, "", "warn", text)]
 
 
-def _is_turned(kind: object) -> bool:
+def _is_turned(kind: JointKind | None) -> bool:
     return isinstance(described(kind), Free | Spherical)
 
 
@@ -456,7 +456,10 @@ def _actuators(run: Trajectory) -> list[Line]:
 
 
 def _idle_joints(run: Trajectory) -> list[str]:
-    """Return the joints that are not actuated and got forces all the same."""
+    """Return the joints that are not actuated and got forces all the same; none where motors of loop joints act through
+    them."""
+    if any(actuator.joint in run.system.loops for actuator in run.system.mechanism.actuators.values()):
+        return []
     forced = np.any(run.tau.reshape(-1, run.tau.shape[-1]) != 0.0, axis=0) & ~run.system.plan.actuated
     return list(dict.fromkeys(joint_of(run.system, int(k)) for k in np.flatnonzero(forced)))
 

@@ -35,13 +35,14 @@ class Options(TypedDict, total=False):
     progress: bool | None
     check: bool
     contacts: Sequence[Contact]
+    parameters: Mapping[str, ArrayLike] | None
 
 
 @overload
 def simulate(
     system: System,
-    q: ArrayLike | None = None,
-    v: ArrayLike | None = None,
+    q: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    v: ArrayLike | Mapping[str, ArrayLike] | None = None,
     duration: float = 1.0,
     *,
     control: Control | None = None,
@@ -52,8 +53,8 @@ def simulate(
 @overload
 def simulate(
     system: System | Sequence[System],
-    q: ArrayLike | None = None,
-    v: ArrayLike | None = None,
+    q: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    v: ArrayLike | Mapping[str, ArrayLike] | None = None,
     duration: float = 1.0,
     *,
     control: Control | Sequence[Control] | None = None,
@@ -63,8 +64,8 @@ def simulate(
 
 def simulate(
     system: System | Sequence[System],
-    q: ArrayLike | None = None,
-    v: ArrayLike | None = None,
+    q: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    v: ArrayLike | Mapping[str, ArrayLike] | None = None,
     duration: float = 1.0,
     *,
     control: Control | Sequence[Control] | None = None,
@@ -80,16 +81,19 @@ def simulate(
     progress: bool | None = None,
     check: bool = True,
     contacts: Sequence[Contact] = (),
+    parameters: Mapping[str, ArrayLike] | None = None,
 ) -> Trajectory | SegmentedTrajectory | list[Trajectory]:
-    """Follow the motion from q (..., nq) and v (..., nv) for `duration` seconds.
+    """Follow the motion from q (..., nq) and v (..., nv), or from positions and velocities by joint, for `duration`
+    seconds.
 
     Without q and v the mechanism's own initial state is taken. Springs, stops, wrenches and actuators of the mechanism
     act.
 
-    `control(t, q, v)` gives the joint forces (..., nv): at every stage of a step, or, for a controller with a `rate`,
-    at the times k / rate with the forces held in between. `motion` maps joints of the tree to references, or to
-    functions of t that give position, velocity and acceleration: those joints move so, whatever it takes. `forces` maps
-    bodies or frames to functions of t that give wrenches [moment; force] in their axes at their origin.
+    `control(t, q, v)` gives the joint forces, (..., nv) or by joint, of the tree or of loops: at every stage of a step,
+    or, for a controller with a `rate`, at the times k / rate with the forces held in between (those at loop joints as
+    what they do at the tree). `motion` maps joints of the tree to references, or to functions of t that give position,
+    velocity and acceleration: those joints move so, whatever it takes. `forces` maps bodies or frames to functions of t
+    that give wrenches [moment; force] in their axes at their origin.
 
     An event with a `then` changes the structure: the motion goes on with the mechanism that it returns, and the result
     is a `SegmentedTrajectory`, whose `transitions` tell impulses and energy lost. `control` may then be a
@@ -105,7 +109,9 @@ def simulate(
     `samples`: None keeps every step of a single state, and 101 times of a batch; a number of times, or the times
     themselves. `progress` shows a bar on runs of more than a second (None: on a terminal or in a notebook). Ctrl-C
     returns what there is. With `check` the run is audited, if it is not very large, and what is off is said as a
-    warning. A list of systems (a batch of parameters) or of controllers gives a list of trajectories.
+    warning. `parameters` are numbers of the mechanism that differ from state to state, {"pole.mass": (...)}, as
+    `System.vary` takes them: their batch and that of q and v go together, and the states run in lanes. A list of
+    systems or of controllers gives a list of trajectories.
     """
     systems = list(system) if isinstance(system, Sequence) else [system]
     controls = list(control) if isinstance(control, Sequence) else [control]
@@ -114,6 +120,8 @@ def simulate(
         raise StateError(
             f"There are {len(systems)} systems and {len(controls)} controllers; give as many of both, or one of either."
         )
+    if parameters is not None:
+        systems = [one.vary(parameters) if isinstance(one, System) else one for one in systems]
     motion, forces = {} if motion is None else motion, {} if forces is None else forces
     if contacts or is_changing(events):
         if count > 1 or isinstance(system, Sequence):

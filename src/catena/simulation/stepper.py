@@ -129,8 +129,8 @@ class Stepper:
         return self._v.reshape(*self.batch, -1).copy()
 
     def step(self, tau: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Take one step with the joint forces tau (..., nv), held over it (none if None), and return q and v at its
-        end. A step that fails leaves the stepper where it was."""
+        """Take one step with the joint forces tau, (..., nv) or by joint, held over it (none if None), and return q
+        and v at its end. A step that fails leaves the stepper where it was."""
         if tau is not None:
             self._take(tau)
         else:
@@ -162,6 +162,11 @@ class Stepper:
             self._given[:] = tau if not self.batch else tau.reshape(-1, nv)
             self._limit(excitation)
             return
+        if isinstance(tau, Mapping):
+            own, there = excitation.by_name(tau, self.q, self.v)
+            self._take(own)
+            self._given[:] += np.broadcast_to(there, (*self.batch, nv)).reshape(-1, nv)
+            return
         if type(tau) is not np.ndarray or tau.dtype != np.float64:
             try:
                 tau = real_array(tau)
@@ -185,6 +190,9 @@ class Stepper:
     def _limit(self, excitation: Excitation) -> None:
         """Keep the joint forces within the limits of actuators."""
         if excitation.is_limited:
+            if excitation.slows:
+                self._given[:] = excitation.limited(self._given, self._v)
+                return
             np.minimum(
                 np.maximum(self._given, excitation.low, out=self._given), excitation.high, out=self._given
             )

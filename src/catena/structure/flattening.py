@@ -40,7 +40,9 @@ class Choice:
     via: Sequence[int]
 
 
-def flatten(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], choice: Choice) -> Plan:
+def flatten(
+    mechanism: Mechanism, root: str | None, cut: tuple[str, ...], keep: tuple[str, ...], choice: Choice
+) -> Plan:
     """Lay the chosen tree out as arrays."""
     bodies, joints, ends = choice.bodies, choice.joints, choice.ends
     welds, tree, order = choice.welds, choice.tree, choice.order
@@ -96,6 +98,7 @@ def flatten(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], choice
         revision=mechanism.revision,
         root=root,
         cut=cut,
+        keep=keep,
         gravity=mechanism.gravity,
         nq=sum(j.kind.nq for j in moving),
         nv=nv,

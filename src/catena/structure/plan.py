@@ -103,6 +103,7 @@ class Plan:
     revision: int
     root: str | None
     cut: tuple[str, ...]
+    keep: tuple[str, ...]
     gravity: Floats
     nq: int
     nv: int

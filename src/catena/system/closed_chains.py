@@ -1,7 +1,7 @@
 """Dynamics of mechanisms with loops at the public edge: formulations by name, inverse dynamics, and the words for
 what loops do not allow."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from catena.dynamics.closed.problem import row_weight
 from catena.dynamics.closed.square_root import constrained, divide_lower, divide_upper, effective
 from catena.dynamics.loop_elimination import loop_elimination, loop_wrenches, sort_for
 from catena.errors import LoopError, StateError
+from catena.kinematics.held import held_forces
 from catena.kinematics.stacks import apply, transposed
 from catena.mechanism import Mechanism
 from catena.structure import Plan
@@ -54,9 +55,11 @@ def is_closed(plan: Plan) -> bool:
     )
 
 
-def pose_problem(evaluator: Evaluator, inputs: Mapping[str, Any], vdot: Any = None) -> LoopProblem:
+def pose_problem(
+    evaluator: Evaluator, inputs: Mapping[str, Any], vdot: Any = None, loop_tau: np.ndarray | None = None
+) -> LoopProblem:
     """Return the equations of motion for inputs q, qd, tau, f_ext and a_base, checked; those that are None are
-    absent.
+    absent. `loop_tau` (..., k) are forces at all loop joints, one after the other.
 
     The states are as many as inputs and accelerations `vdot` have together.
     """
@@ -69,6 +72,8 @@ def pose_problem(evaluator: Evaluator, inputs: Mapping[str, Any], vdot: Any = No
     named = {{"qd": "v", "a_base": "base_acceleration"}.get(n, n): x for n, x in given.items()}
     if vdot is not None:
         named["vdot"] = evaluator.checked(dynamics.newton_euler, "qdd", vdot)
+    if loop_tau is not None:
+        named["tau of loop joints"] = given["loop_tau"] = loop_tau
     batch = arrays.batch_shape(named)
     evaluator.check_positions("q", given["q"])
     given["v"] = np.broadcast_to(given.pop("qd"), (*batch, evaluator.plan.nv))
@@ -135,7 +140,8 @@ def unique_wrenches(problem: LoopProblem, mechanism: Mechanism) -> dict[str, np.
     """Return the wrenches {joint: (*batch, 6)} of all joints of a mechanism without welds, in lanes; None where they
     are not unique or not certain in some state."""
     plan = problem.plan
-    result = _unique(problem)
+    # Forces at loop joints act in lanes as others that do the same, which pass through other joints.
+    result = None if problem.loop_tau is not None else _unique(problem)
     if result is None:
         return None
     loops = {loop.name: result["on_child"][:, k] for k, loop in enumerate(plan.loop_joints)}
@@ -145,18 +151,11 @@ def unique_wrenches(problem: LoopProblem, mechanism: Mechanism) -> dict[str, np.
 
 def _unique(problem: LoopProblem) -> dict[str, np.ndarray] | None:
     """Return what `loop_wrenches` finds; None where that is not unique or not certain in some state."""
-    plan, given = problem.plan, problem.given
+    plan = problem.plan
     if not is_for(plan):
         return None
     sort = sort_for(plan)
-    inputs = {
-        "q": given["q"],
-        "qd": given["v"],
-        "tau": given["tau"],
-        "f_ext": given["f_ext"],
-        "a_base": given["a_base"],
-    }
-    result = problem.runner.evaluate(loop_wrenches(sort), inputs, finite=False)
+    result = problem.runner.evaluate(loop_wrenches(sort), problem.inputs, finite=False)
     closing = [
         loop.constraints
         for loop in plan.loop_joints
@@ -174,7 +173,60 @@ def _unique(problem: LoopProblem) -> dict[str, np.ndarray] | None:
 
 def inverse(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
     """Return the forces tau (states, nv) of the actuated tree joints that produce vdot (states, nv), the smallest
-    where there are many (`system.levers` tells how moments count).
+    where there are many (`system.levers` tells how moments count)."""
+    plan = problem.plan
+    lever = levers(plan)
+    idle = [name for name in plan.joints if not _actuated(plan, name)]
+    driven = [loop.name for loop in plan.loop_joints if loop.actuated]
+    hint = (
+        f" Name those that act, actuated=[...]; the loop joints {driven} have actuators too."
+        if driven
+        else ""
+    )
+    columns = np.broadcast_to(
+        np.diag(lever)[:, plan.actuated], (problem.states, plan.nv, int(plan.actuated.sum()))
+    )
+    chosen = _smallest(problem, vdot, columns, f"The joints {idle} have no actuator.{hint}")
+    tau = np.zeros((problem.states, plan.nv))
+    tau[:, plan.actuated] = chosen * lever[plan.actuated]
+    return tau
+
+
+def inverse_by(
+    problem: LoopProblem, vdot: np.ndarray, mechanism: Mechanism, names: Sequence[str]
+) -> dict[str, np.ndarray]:
+    """Return the forces {joint: (states, nv of the joint)} of the joints called so, of the tree or of loops, that
+    produce vdot (states, nv), the smallest where there are many."""
+    plan, length = problem.plan, problem.length
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise StateError(f"actuated names joint {twice!r} twice: name each joint once.")
+    columns, sizes = [np.zeros((problem.states, plan.nv, 0))], []
+    for h in held_forces(mechanism, plan, dict.fromkeys(names)):
+        if h.node >= 0:
+            start = int(plan.v_start[h.node])
+            rows = np.broadcast_to(
+                np.eye(plan.nv)[start : start + h.kind.nv], (problem.states, h.kind.nv, plan.nv)
+            )
+        else:
+            state = problem.loops[h.loop]
+            rows = np.linalg.pinv(state.S, rcond=1e-10) @ state.J_rel
+        S = np.asarray(h.kind.motion_space(h.kind.neutral()).array, dtype=np.float64)
+        lever = np.sqrt(np.sum(S[:3] ** 2, axis=0) * length**2 + np.sum(S[3:] ** 2, axis=0))
+        columns.append(transposed(rows) * lever)
+        sizes.append((h.name, lever))
+    text = f"Forces at {', '.join(map(repr, names))} do not do it: name more joints."
+    chosen = _smallest(problem, vdot, np.concatenate(columns, axis=-1), text)
+    found, at = {}, 0
+    for name, lever in sizes:
+        found[name] = chosen[:, at : at + len(lever)] * lever
+        at += len(lever)
+    return found
+
+
+def _smallest(problem: LoopProblem, vdot: np.ndarray, columns: np.ndarray, hint: str) -> np.ndarray:
+    """Return the smallest x (states, k) for which forces columns (states, nv, k) x at the joints of the tree produce
+    vdot (states, nv).
 
     In square-root form, with P the projection on the motions that the loops allow: P L^-1 (H vdot - force - tau) = 0.
     """
@@ -188,8 +240,7 @@ def inverse(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
     terms = apply(transposed(L), vdot), -free
     wanted = terms[0] + terms[1]
     wanted = wanted - apply(transposed(blocked), apply(blocked, wanted))
-    lever = levers(plan)
-    effect = divide_lower(L, np.broadcast_to(np.diag(lever), L.shape))[..., plan.actuated]
+    effect = divide_lower(L, columns)
     size = np.linalg.norm(effect, axis=(-1, -2))
     effect = effect - transposed(blocked) @ (blocked @ effect)
     nothing = np.zeros((problem.states, effect.shape[-1]))
@@ -197,20 +248,14 @@ def inverse(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
     missed = np.linalg.norm(wanted - apply(effect, chosen), axis=-1)
     whole = sum(np.linalg.norm(t, axis=-1) for t in terms)
     # Unit accelerations of all coordinates, in radians or lengths of the mechanism.
-    unit = np.linalg.norm(L * (problem.length / lever)[:, None], axis=(-1, -2))
+    unit = np.linalg.norm(L * (problem.length / levers(plan))[:, None], axis=(-1, -2))
     if np.any(missed > MISMATCH * whole + NO_MOTION * unit):
         worst = int(np.argmax(missed / np.where(whole > 0.0, whole, 1.0)))
-        idle = [name for name in plan.joints if not _actuated(plan, name)]
-        driven = [loop.name for loop in plan.loop_joints if loop.actuated]
-        hint = f" Plan with another cut to use the actuators of the loop joints {driven}." if driven else ""
         raise LoopError(
             f"The actuators of {plan.name!r} cannot produce this motion in state {worst}: "
-            f"{missed[worst] / whole[worst]:.3g} of the force it takes is left. "
-            f"The joints {idle} have no actuator.{hint}"
+            f"{missed[worst] / whole[worst]:.3g} of the force it takes is left. {hint}"
         )
-    tau = np.zeros((problem.states, plan.nv))
-    tau[:, plan.actuated] = chosen * lever[plan.actuated]
-    return tau
+    return chosen
 
 
 def operational_space(problem: LoopProblem, J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

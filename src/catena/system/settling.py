@@ -70,7 +70,7 @@ class Settling:
     def in_own_plan(self) -> Settling:
         """Return the settling of the mechanism planned without a user's root and cuts; itself if there are none."""
         plan = self.described.plan
-        if plan.root is None and not plan.cut:
+        if plan.root is None and not plan.cut and not plan.keep:
             return self
         mechanism = self.described.mechanism
         own = planned(mechanism)

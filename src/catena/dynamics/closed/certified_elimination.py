@@ -65,14 +65,8 @@ def elimination(problem: LoopProblem) -> LoopSolution:
     if not is_for(problem.plan):
         return kkt(problem)
     given = problem.given
-    inputs = {
-        "q": given["q"],
-        "qd": given["v"],
-        "tau": given["tau"],
-        "f_ext": given["f_ext"],
-        "a_base": given["a_base"],
-    }
-    result = problem.runner.evaluate(loop_elimination(sort_for(problem.plan)), inputs, finite=False)
+    algorithm = loop_elimination(sort_for(problem.plan))
+    result = problem.runner.evaluate(algorithm, problem.inputs, finite=False)
     vdot = result["qdd"]
     doubtful = ~is_trusted(*(result[name][:, 0] for name in ("defect", "change", "before", "size")))
     if np.any(doubtful):

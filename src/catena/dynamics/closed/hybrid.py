@@ -46,12 +46,15 @@ def hybrid(problem: LoopProblem, driven: np.ndarray, given: np.ndarray) -> Hybri
     vdot, tau = np.zeros_like(problem.v), np.zeros_like(problem.v)
     doubtful = np.ones(states, dtype=bool)
     if is_for(problem.plan):
-        inputs: dict[str, Any] = dict(problem.given)
-        inputs["qd"] = inputs.pop("v")
+        inputs = problem.inputs
         inputs |= {"driven": driven.astype(np.float64), "qdd_given": given}
         algorithm = hybrid_elimination(sort_for(problem.plan))
         result = problem.runner.evaluate(algorithm, inputs, finite=False)
         vdot, tau = result["qdd"], result["drive"]
+        if problem.loop_tau is not None:
+            # What acts at joints of the tree in place of loop joints is not theirs.
+            own = 0.0 if problem.tau is None else problem.tau
+            tau = tau - (problem.inputs["tau"] - own)
         doubtful = ~is_trusted(*(result[name][:, 0] for name in ("defect", "change", "before", "size")))
     if not doubtful.any():
         return HybridSolution(vdot, tau, np.zeros(0, dtype=np.int64), np.zeros((0, m)))

@@ -57,7 +57,8 @@ class LoopProblem:
     """The equations of motion of a plan with loops at a batch of states.
 
     `q`, `v`, `tau`, `f_ext` (states, 6 n) and `a_base` (states, 6) are given, the last three may be None.
-    `lent` (6,) is the square root of an inertia that every node is lent besides its own."""
+    `lent` (6,) is the square root of an inertia that every node is lent besides its own; `loop_tau` (states, k) are
+    forces at the loop joints, one after the other."""
 
     runner: Runner
     q: np.ndarray
@@ -66,6 +67,7 @@ class LoopProblem:
     f_ext: np.ndarray | None = None
     a_base: np.ndarray | None = None
     lent: np.ndarray | None = None
+    loop_tau: np.ndarray | None = None
     batch: tuple[int, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
@@ -78,7 +80,23 @@ class LoopProblem:
     @property
     def given(self) -> dict[str, Any]:
         """What was given, by name; what is absent is None."""
-        return {"q": self.q, "v": self.v, "tau": self.tau, "f_ext": self.f_ext, "a_base": self.a_base}
+        return {
+            "q": self.q, "v": self.v, "tau": self.tau, "f_ext": self.f_ext, "a_base": self.a_base,
+            "loop_tau": self.loop_tau,
+        }  # fmt: skip
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """What algorithms on the tree are given: forces at loop joints act as those at joints of the tree that do the
+        same."""
+        tau = self.tau
+        if self.loop_tau is not None:
+            pushed = [w for w in self._effort_wrenches if w is not None]
+            states = [s for s, w in zip(self.loops, self._effort_wrenches, strict=True) if w is not None]
+            tau = np.zeros_like(self.v) if tau is None else tau
+            for state, wrench in zip(states, pushed, strict=True):
+                tau = tau + stacks.apply(stacks.transposed(state.J_rel), wrench)
+        return {"q": self.q, "qd": self.v, "tau": tau, "f_ext": self.f_ext, "a_base": self.a_base}
 
     @property
     def plan(self) -> Plan:
@@ -135,8 +153,27 @@ class LoopProblem:
 
     @cached_property
     def friction_wrenches(self) -> list[np.ndarray | None]:
-        """The wrench (states, 6) that each loop joint's friction passes to its child at C, None without friction."""
-        return [_friction_wrench(state) for state in self.loops]
+        """The wrench (states, 6) that each loop joint's friction and actuator pass to its child at C, None without
+        these."""
+        rubbed = [_friction_wrench(state) for state in self.loops]
+        pairs = zip(rubbed, self._effort_wrenches, strict=True)
+        return [a if b is None else b if a is None else a + b for a, b in pairs]
+
+    @cached_property
+    def _effort_wrenches(self) -> list[np.ndarray | None]:
+        """The wrench (states, 6) that each loop joint's actuator passes to its child at C, None without a force."""
+        found: list[np.ndarray | None] = []
+        at = 0
+        for state in self.loops:
+            nv = state.loop.kind.nv
+            effort = None if self.loop_tau is None else self.loop_tau[:, at : at + nv]
+            at += nv
+            if effort is None or not effort.any():
+                found.append(None)
+            else:
+                across = stacks.transposed(np.linalg.pinv(state.S, rcond=1e-10))
+                found.append(stacks.apply(across, effort))
+        return found
 
     @cached_property
     def J(self) -> np.ndarray:
