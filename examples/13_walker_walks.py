@@ -1,0 +1,142 @@
+"""A four-legged walker walks: it stands, shifts its weight, lifts a foot, steps and stands again. Feet touch the ground,
+stick, slip if they must and let go; nobody tells the simulation when.
+
+Usage: python examples/13_walker_walks.py [folder for the pictures; default: out/13_walker_walks]
+"""
+
+import sys
+from math import acos, atan2, hypot
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import catena as ct
+from catena.mechanism.generators.walker import HIPS
+from catena.view import draw
+
+HERE = Path(__file__).resolve()
+LEGS = tuple(HIPS)
+ORDER = ("hind_right", "front_right")
+HEIGHT, LEAN, LIFT, STEP = 0.5, acos(0.5 / 0.6), 0.05, 0.06  # [m, rad]
+SHIFT, SWING, PAUSE = 0.45, 0.3, 0.05  # [s]
+KP, KD, GRIP = 1200.0, 30.0, 1.2
+PERIOD = SHIFT + SWING + PAUSE
+
+
+def main(arguments: list[str]) -> None:
+    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
+    folder.mkdir(parents=True, exist_ok=True)
+    m = ct.generators.walker(0)
+    for leg in LEGS:
+        m.add_frame(f"{leg}/foot", f"{leg}/shank", ct.Pose(p=(0.0, 0.0, -0.3)))
+    s = m.system()
+    contacts = [ct.Contact(f"{leg}/foot", friction=GRIP) for leg in LEGS]
+    duration = len(ORDER) * PERIOD + 0.2
+    begin = perf_counter()
+    run = ct.simulate(
+        s, s.neutral(), np.zeros(s.nv), duration, contacts=contacts, control=walking(s), rtol=1e-5, atol=1e-7
+    )
+    seconds = perf_counter() - begin
+    ahead = run.position("trunk")[-1, 0] - run.position("trunk")[0, 0]
+    feet = np.array([run.position(f"{leg}/foot") for leg in LEGS])
+    lifted = sum("lifts" in change.name for change in run.transitions)
+    landed = sum("touches" in change.name for change in run.transitions)
+    print(f"The walker makes two steps of {STEP:g} m in {duration:.2f} s.")
+    print(f"    the trunk moves by                        {ahead:.3f} m, its height within "
+          f"{1e3 * np.ptp(run.position('trunk')[:, 2]):.0f} mm")
+    print(f"    feet lift, touch                          {lifted}, {landed} times in {len(run.segments)} segments")
+    print(f"    feet below the ground by at most          {max(0.0, -feet[..., 2].min()):.1e} m")
+    print(f"    energy lost when feet touch               {sum(x.energy_loss for x in run.transitions):.3f} J")
+    print(f"    simulated seconds in a second             {duration / seconds:.2f}")
+    save(heights(run, feet), folder / "feet.png")
+    save(poses(run), folder / "poses.png")
+
+
+def angles(foot: np.ndarray) -> tuple[float, float, float]:
+    """Roll, pitch and knee of a leg whose foot is at (x, y, z) below its hip."""
+    x, y, z = foot
+    drop = hypot(y, z)
+    bend, mean = acos(min(1.0, hypot(x, drop) / 0.6)), atan2(-x, drop)
+    return atan2(y, -z), mean - bend + LEAN, 2.0 * bend - 2.0 * LEAN
+
+
+def smooth(s: float) -> float:
+    s = min(1.0, max(0.0, s))
+    return s * s * s * (10.0 - 15.0 * s + 6.0 * s * s)
+
+
+def wanted(t: float) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Where the trunk and the feet are to be: the trunk over the triangle of the feet that stay, then a foot swings."""
+    feet = {leg: np.array([hip[0], hip[1], 0.0]) for leg, hip in HIPS.items()}
+    trunk = np.array([0.0, 0.0, HEIGHT])
+    for k, leg in enumerate(ORDER):
+        local = t - 0.1 - k * PERIOD
+        if local <= 0.0:
+            break
+        others = [feet[name] for name in LEGS if name != leg]
+        aim = np.mean(others, axis=0)
+        aim = 0.45 * (aim - trunk) + trunk
+        aim[2] = HEIGHT
+        trunk = trunk + smooth(local / SHIFT) * (aim - trunk)
+        # The foot has next to no load any more when the trunk has gone most of its way.
+        swing = (local - 0.66 * SHIFT) / SWING
+        if swing > 0.0:
+            feet[leg] = feet[leg] + np.array([STEP * smooth(swing), 0.0, 0.0])
+            feet[leg][2] = LIFT * np.sin(np.pi * min(1.0, swing)) ** 2 - 0.002 * smooth(swing)
+        if swing >= 1.0:
+            feet[leg][2] = 0.0
+    return trunk, feet
+
+
+def walking(s: ct.System):
+    """PD control of the legs towards where they are to be, with the torques that hold the weight."""
+    where = {leg: [s.slice_v(f"{leg}/{joint}").start for joint in ("roll", "pitch", "knee")] for leg in LEGS}
+    at = {leg: [s.slice_q(f"{leg}/{joint}").start for joint in ("roll", "pitch", "knee")] for leg in LEGS}
+
+    def control(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        tau = np.zeros(s.nv)
+        (trunk, feet), (then, later) = wanted(t), wanted(t + 1e-3)
+        for leg, hip in HIPS.items():
+            goal = np.array(angles(feet[leg] - trunk - hip))
+            rate = (np.array(angles(later[leg] - then - hip)) - goal) / 1e-3
+            tau[where[leg]] = KP * (goal - q[at[leg]]) + KD * (rate - v[where[leg]])
+        return tau
+
+    return control
+
+
+def heights(run: ct.SegmentedTrajectory, feet: np.ndarray) -> Figure:
+    figure = Figure(figsize=(8.0, 5.4), layout="constrained")
+    up, ahead = figure.subplots(2, sharex=True)
+    for leg, foot in zip(LEGS, feet):
+        up.plot(run.t, 1e3 * foot[:, 2], label=leg.replace("_", " "))
+        ahead.plot(run.t, foot[:, 0] - foot[0, 0])
+    ahead.plot(run.t, run.position("trunk")[:, 0], "k--", label="trunk")
+    for t in run.changes:
+        for ax in (up, ahead):
+            ax.axvline(t, color="0.85", linewidth=0.6, zorder=0)
+    up.set(title="Feet lift, step and land", ylabel="height of the foot [mm]")
+    ahead.set(xlabel="t [s]", ylabel="moved ahead [m]", xlim=(0.0, run.t[-1]))
+    up.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    ahead.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
+def poses(run: ct.SegmentedTrajectory) -> Figure:
+    figure = Figure(figsize=(9.0, 3.4), layout="constrained")
+    for i, t in enumerate((0.0, 0.1 + SHIFT + 0.5 * SWING, run.t[-1]), 1):
+        part, q, _ = run.at(min(t, run.t[-1]))
+        ax = figure.add_subplot(1, 3, i, projection="3d")
+        draw(part.system, q, ax, view=(14.0, -70.0), title=f"t = {t:.2f} s")
+    return figure
+
+
+def save(figure: Figure, path: Path) -> None:
+    figure.savefig(path, dpi=110)
+    print(f"    {path}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
