@@ -15,7 +15,7 @@ import catena as ct
 from catena.view import draw
 
 HERE = Path(__file__).resolve()
-HANDLE = (1.1, 0.0, 0.0)
+MEETING = 1.6  # [s]
 
 
 def main(arguments: list[str]) -> None:
@@ -23,13 +23,15 @@ def main(arguments: list[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     m = robot()
     s = m.system()
-    v = s.neutral()[:0]
     q, v = s.neutral(), np.zeros(s.nv)
     v[s.slice_v("base")] = [0, 0, 0.1, 0.25, 0.0, 0]
     v[s.slice_v("elbow")] = -0.4
 
+    # The handle is where the hand comes by.
+    handle = ct.simulate(s, q, v, MEETING).position("hand")[-1]
+
     def distance(here: ct.Moment) -> float:
-        return float(here.position("hand")[0] - HANDLE[0])
+        return float(here.position("hand")[0] - handle[0])
 
     def grapple(here: ct.Moment) -> ct.Mechanism:
         return here.system.mechanism.attach("fixture", "ground", "hand", ct.Revolute("z"), at=here.configuration)
@@ -55,7 +57,7 @@ def main(arguments: list[str]) -> None:
     error = np.abs(other.position("bus")[-1] - run.position("bus")[-1]).max()
     print(f"The alternative keeps the tree: {kept.nv} coordinates, {kept.plan.total_constraints} constraints; after "
           f"{span:.2f} s its bus is {error:.1e} m away.")
-    save(pictures(run, change.t), folder / "grapple.png")
+    save(pictures(run, change.t, handle), folder / "grapple.png")
     save(curves(run), folder / "motion.png")
 
 
@@ -70,13 +72,13 @@ def robot() -> ct.Mechanism:
     return m
 
 
-def pictures(run: ct.SegmentedTrajectory, when: float) -> Figure:
+def pictures(run: ct.SegmentedTrajectory, when: float, handle: np.ndarray) -> Figure:
     figure = Figure(figsize=(9.0, 3.4), layout="constrained")
     for i, t in enumerate((0.0, when, run.t[-1]), 1):
         part, q, _ = run.at(t)
         ax = figure.add_subplot(1, 3, i, projection="3d")
         draw(part.system, q, ax, view=(60.0, -80.0), title=f"t = {t:.2f} s")
-        ax.plot(*[[x] for x in HANDLE], "k*", markersize=10)
+        ax.plot(*[[x] for x in handle], "k*", markersize=10)
     return figure
 
 

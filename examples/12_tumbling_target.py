@@ -84,7 +84,7 @@ def main(arguments: list[str]) -> None:
 def add_target(m: ct.Mechanism) -> None:
     m.add_body("target", mass=40.0, inertia=(3.0, 4.0, 5.0), visuals=ct.shapes.Box((0.6, 0.5, 0.5)))
     m.add_joint("target floats", "ground", "target", ct.Free(), actuated=False)
-    m.add_frame("handle", "target", ct.Pose(p=(0.0, 0.0, -0.3)))
+    m.add_frame("handle", "target", ct.Pose(p=(-0.32, 0.0, 0.0)))
 
 
 def tumbling(s: ct.System, q0: np.ndarray) -> ct.Trajectory:
@@ -94,8 +94,8 @@ def tumbling(s: ct.System, q0: np.ndarray) -> ct.Trajectory:
     alone = m.system()
     hand = s.pose(q0, "arm1/tool").p
     q = alone.neutral()
-    q[:3] = hand + np.array([0.35, -0.1, 0.35])
-    return ct.simulate(alone, q, [0.03, 0.02, 0.08, -0.05, 0.0, -0.02], WAIT + APPROACH + TRACK + 0.1)
+    q[:3] = hand + np.array([0.62, -0.1, -0.05])
+    return ct.simulate(alone, q, [0.04, 0.03, 0.05, -0.05, 0.0, 0.0], WAIT + APPROACH + TRACK + 0.1)
 
 
 class Phases:

@@ -1,5 +1,5 @@
-"""A four-legged walker walks: it stands, shifts its weight, lifts a foot, steps and stands again. Feet touch the ground,
-stick, slip if they must and let go; nobody tells the simulation when.
+"""A four-legged walker walks: it stands, shifts its weight, lifts a foot, steps and stands again. A foot that lifts is a
+joint that goes, a foot that lands is an event that puts one where it touches; forces tell whether it would have held.
 
 Usage: python examples/13_walker_walks.py [folder for the pictures; default: out/13_walker_walks]
 """
@@ -21,37 +21,78 @@ LEGS = tuple(HIPS)
 ORDER = ("hind_right", "front_right")
 HEIGHT, LEAN, LIFT, STEP = 0.5, acos(0.5 / 0.6), 0.05, 0.06  # [m, rad]
 SHIFT, SWING, PAUSE = 0.45, 0.3, 0.05  # [s]
-KP, KD, GRIP = 1200.0, 30.0, 1.2
+KP, KD = 1200.0, 30.0
+UNLOADED = 0.66  # part of the way of the trunk
 PERIOD = SHIFT + SWING + PAUSE
 
 
 def main(arguments: list[str]) -> None:
     folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
     folder.mkdir(parents=True, exist_ok=True)
-    m = ct.generators.walker(0)
+    m = ct.generators.walker(4)
     for leg in LEGS:
         m.add_frame(f"{leg}/foot", f"{leg}/shank", ct.Pose(p=(0.0, 0.0, -0.3)))
     s = m.system()
-    contacts = [ct.Contact(f"{leg}/foot", friction=GRIP) for leg in LEGS]
-    duration = len(ORDER) * PERIOD + 0.2
+    duration = 0.1 + len(ORDER) * PERIOD + 1.4 * SHIFT
+    events = [event for k, leg in enumerate(ORDER) for event in (lifting(k, leg), landing(k, leg))]
     begin = perf_counter()
     run = ct.simulate(
-        s, s.neutral(), np.zeros(s.nv), duration, contacts=contacts, control=walking(s), rtol=1e-5, atol=1e-7
-    )
+        s, s.neutral(), np.zeros(s.nv), duration, control=ct.PerStructure(Walking), events=events, rtol=1e-5,
+        atol=1e-7, check=False,
+    )  # fmt: skip
     seconds = perf_counter() - begin
     ahead = run.position("trunk")[-1, 0] - run.position("trunk")[0, 0]
     feet = np.array([run.position(f"{leg}/foot") for leg in LEGS])
-    lifted = sum("lifts" in change.name for change in run.transitions)
-    landed = sum("touches" in change.name for change in run.transitions)
-    print(f"The walker makes two steps of {STEP:g} m in {duration:.2f} s.")
+    pressing = forces(run)
+    print(f"The walker makes {len(ORDER)} steps of {STEP:g} m in {duration:.2f} s.")
     print(f"    the trunk moves by                        {ahead:.3f} m, its height within "
           f"{1e3 * np.ptp(run.position('trunk')[:, 2]):.0f} mm")
-    print(f"    feet lift, touch                          {lifted}, {landed} times in {len(run.segments)} segments")
-    print(f"    feet below the ground by at most          {max(0.0, -feet[..., 2].min()):.1e} m")
-    print(f"    energy lost when feet touch               {sum(x.energy_loss for x in run.transitions):.3f} J")
+    for change in run.transitions:
+        print(f"    t = {change.t:.3f} s, {change.name:<24}{change.energy_loss:.4f} J lost")
+    print(f"    vertical force of a foot that stands      {np.nanmin(pressing):.0f} to {np.nanmax(pressing):.0f} N")
     print(f"    simulated seconds in a second             {duration / seconds:.2f}")
-    save(heights(run, feet), folder / "feet.png")
+    save(heights(run, feet, pressing), folder / "feet.png")
     save(poses(run), folder / "poses.png")
+
+
+def lifting(k: int, leg: str) -> ct.Event:
+    """The foot lets go when the trunk has gone most of its way, and the foot has next to no load any more."""
+    time = 0.1 + k * PERIOD + UNLOADED * SHIFT
+    return ct.at_time(time, then=lambda m, q, v: m.detach(f"{leg}/contact"), name=f"{leg} lifts")
+
+
+def landing(k: int, leg: str) -> ct.Event:
+    """The foot stands where it comes down, once it has been up."""
+    up = 0.1 + k * PERIOD + UNLOADED * SHIFT + 0.3 * SWING
+
+    def height(here: ct.Moment) -> float:
+        stands = f"{leg}/contact" in here.system.mechanism.joints
+        return 1.0 if stands or here.t < up else float(here.position(f"{leg}/foot")[2])
+
+    def stand(here: ct.Moment) -> ct.Mechanism:
+        at = ct.Pose(p=here.position(f"{leg}/foot"))
+        foot = here.configuration
+        return here.system.mechanism.attach(
+            f"{leg}/contact", "ground", f"{leg}/shank", ct.Spherical(), at, at=foot, actuated=False
+        )
+
+    return ct.Event(height, f"{leg} lands", direction=-1, then=stand)
+
+
+def forces(run: ct.SegmentedTrajectory) -> np.ndarray:
+    """What the ground presses each foot with vertically, (feet, samples), NaN where it is in the air."""
+    found = []
+    for leg in LEGS:
+        parts = []
+        for part in run.segments:
+            joint = part.system.mechanism.joints.get(f"{leg}/contact")
+            if joint is None:
+                parts.append(np.full(len(part.t), np.nan))
+                continue
+            axes = part.pose(joint.child)[:, :3, :3] @ joint.in_child.R
+            parts.append(np.einsum("sij,sj->si", axes, part.reaction(joint.name)[:, 3:])[:, 2])
+        found.append(np.concatenate(parts))
+    return np.array(found)
 
 
 def angles(foot: np.ndarray) -> tuple[float, float, float]:
@@ -80,45 +121,49 @@ def wanted(t: float) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         aim = 0.45 * (aim - trunk) + trunk
         aim[2] = HEIGHT
         trunk = trunk + smooth(local / SHIFT) * (aim - trunk)
-        # The foot has next to no load any more when the trunk has gone most of its way.
-        swing = (local - 0.66 * SHIFT) / SWING
+        swing = (local - UNLOADED * SHIFT) / SWING
         if swing > 0.0:
             feet[leg] = feet[leg] + np.array([STEP * smooth(swing), 0.0, 0.0])
+            # A little into the ground, so that it comes down although control lags behind.
             feet[leg][2] = LIFT * np.sin(np.pi * min(1.0, swing)) ** 2 - 0.002 * smooth(swing)
-        if swing >= 1.0:
-            feet[leg][2] = 0.0
-    return trunk, feet
+    middle = np.mean(list(feet.values()), axis=0)
+    middle[2] = HEIGHT
+    return trunk + smooth((t - 0.1 - len(ORDER) * PERIOD) / SHIFT) * (middle - trunk), feet
 
 
-def walking(s: ct.System):
-    """PD control of the legs towards where they are to be, with the torques that hold the weight."""
-    where = {leg: [s.slice_v(f"{leg}/{joint}").start for joint in ("roll", "pitch", "knee")] for leg in LEGS}
-    at = {leg: [s.slice_q(f"{leg}/{joint}").start for joint in ("roll", "pitch", "knee")] for leg in LEGS}
+class Walking:
+    """PD control of the legs towards where they are to be."""
 
-    def control(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        tau = np.zeros(s.nv)
+    def __init__(self, s: ct.System) -> None:
+        self.nv = s.nv
+        names = ("roll", "pitch", "knee")
+        self.where = {leg: [s.slice_v(f"{leg}/{joint}").start for joint in names] for leg in LEGS}
+        self.at = {leg: [s.slice_q(f"{leg}/{joint}").start for joint in names] for leg in LEGS}
+
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        tau = np.zeros(self.nv)
         (trunk, feet), (then, later) = wanted(t), wanted(t + 1e-3)
         for leg, hip in HIPS.items():
             goal = np.array(angles(feet[leg] - trunk - hip))
             rate = (np.array(angles(later[leg] - then - hip)) - goal) / 1e-3
-            tau[where[leg]] = KP * (goal - q[at[leg]]) + KD * (rate - v[where[leg]])
+            tau[self.where[leg]] = KP * (goal - q[self.at[leg]]) + KD * (rate - v[self.where[leg]])
         return tau
 
-    return control
 
-
-def heights(run: ct.SegmentedTrajectory, feet: np.ndarray) -> Figure:
-    figure = Figure(figsize=(8.0, 5.4), layout="constrained")
-    up, ahead = figure.subplots(2, sharex=True)
-    for leg, foot in zip(LEGS, feet):
+def heights(run: ct.SegmentedTrajectory, feet: np.ndarray, pressing: np.ndarray) -> Figure:
+    figure = Figure(figsize=(8.0, 7.0), layout="constrained")
+    up, ahead, down = figure.subplots(3, sharex=True)
+    for leg, foot, force in zip(LEGS, feet, pressing):
+        down.plot(run.t, force)
         up.plot(run.t, 1e3 * foot[:, 2], label=leg.replace("_", " "))
         ahead.plot(run.t, foot[:, 0] - foot[0, 0])
     ahead.plot(run.t, run.position("trunk")[:, 0], "k--", label="trunk")
     for t in run.changes:
-        for ax in (up, ahead):
+        for ax in (up, ahead, down):
             ax.axvline(t, color="0.85", linewidth=0.6, zorder=0)
     up.set(title="Feet lift, step and land", ylabel="height of the foot [mm]")
-    ahead.set(xlabel="t [s]", ylabel="moved ahead [m]", xlim=(0.0, run.t[-1]))
+    ahead.set(ylabel="moved ahead [m]")
+    down.set(xlabel="t [s]", ylabel="vertical force [N]", xlim=(0.0, run.t[-1]))
     up.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     ahead.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
