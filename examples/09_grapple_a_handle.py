@@ -1,6 +1,6 @@
-"""A free-flying robot drifts to a fixed handle and takes hold of it (Lampariello, Abiko, Hirzinger, example 1): the plan
-re-roots itself at the handle, two coordinates are left and no constraint. The alternative, which keeps the tree and adds
-a loop, moves the same way and costs more.
+"""A free-flying robot drifts to a fixed handle and takes hold of it (Lampariello, Abiko, Hirzinger, example 1): the
+plan re-roots itself at the handle, two coordinates are left and no constraint. The alternative, which keeps the tree and
+adds a loop, moves the same way and costs more.
 
 Usage: python examples/09_grapple_a_handle.py [folder for the pictures; default: out/09_grapple_a_handle]
 """
@@ -34,7 +34,9 @@ def main(arguments: list[str]) -> None:
         return float(here.position("hand")[0] - handle[0])
 
     def grapple(here: ct.Moment) -> ct.Mechanism:
-        return here.system.mechanism.attach("fixture", "ground", "hand", ct.Revolute("z"), at=here.configuration)
+        return here.system.mechanism.attach(
+            "fixture", "ground", "hand", ct.Revolute("z"), at=here.configuration
+        )
 
     touch = ct.Event(distance, "grapple", direction=1, then=grapple)
     run = ct.simulate(s, q, v, 4.0, events=touch)
@@ -45,7 +47,9 @@ def main(arguments: list[str]) -> None:
     print(f"    constraints after                         {held.plan.total_constraints}")
     print(f"    it happens at                             {change.t:.4f} s")
     print(f"    energy lost                               {change.energy_loss:.5f} J")
-    print(f"    impulse of the fixture                    {np.linalg.norm(change.impulse['fixture'][3:]):.4f} N s")
+    print(
+        f"    impulse of the fixture                    {np.linalg.norm(change.impulse['fixture'][3:]):.4f} N s"
+    )
     print("Connectivity before, and after:")
     print(free.connectivity(base="bus"))
     print(held.connectivity())
@@ -55,8 +59,10 @@ def main(arguments: list[str]) -> None:
     span = run.t[-1] - change.t
     other = ct.simulate(kept, *start, span)
     error = np.abs(other.position("bus")[-1] - run.position("bus")[-1]).max()
-    print(f"The alternative keeps the tree: {kept.nv} coordinates, {kept.plan.total_constraints} constraints; after "
-          f"{span:.2f} s its bus is {error:.1e} m away.")
+    print(
+        f"The alternative keeps the tree: {kept.nv} coordinates, {kept.plan.total_constraints} constraints; after "
+        f"{span:.2f} s its bus is {error:.1e} m away."
+    )
     save(pictures(run, change.t, handle), folder / "grapple.png")
     save(curves(run), folder / "motion.png")
 
@@ -64,8 +70,13 @@ def main(arguments: list[str]) -> None:
 def robot() -> ct.Mechanism:
     m = ct.Mechanism("free-flyer with one joint", gravity=(0, 0, 0))
     m.add_body("bus", mass=20.0, inertia=(0.6, 0.8, 0.9), visuals=ct.shapes.Box((0.5, 0.4, 0.4)))
-    m.add_body("arm", mass=3.0, com=(0.25, 0, 0), inertia=(0.01, 0.07, 0.07), visuals=ct.shapes.Box(
-        (0.5, 0.08, 0.08), pose=ct.Pose(p=(0.25, 0, 0))))
+    m.add_body(
+        "arm",
+        mass=3.0,
+        com=(0.25, 0, 0),
+        inertia=(0.01, 0.07, 0.07),
+        visuals=ct.shapes.Box((0.5, 0.08, 0.08), pose=ct.Pose(p=(0.25, 0, 0))),
+    )
     m.add_joint("base", "ground", "bus", ct.Free(), actuated=False)
     m.add_joint("elbow", "bus", "arm", ct.Revolute("z"), in_parent=ct.Pose(p=(0.25, 0, 0)))
     m.add_frame("hand", "arm", ct.Pose(p=(0.5, 0, 0)))

@@ -14,7 +14,11 @@ import catena as ct
 from catena.view import draw
 
 HERE = Path(__file__).resolve()
-ARMS = {"arm1": (0.35, 0.0, ("y", "z", "y")), "arm2": (0.1, 0.35, ("z", "y", "z")), "arm3": (-0.3, -0.2, ("z", "y", "z"))}
+ARMS = {
+    "arm1": (0.35, 0.0, ("y", "z", "y")),
+    "arm2": (0.1, 0.35, ("z", "y", "z")),
+    "arm3": (-0.3, -0.2, ("z", "y", "z")),
+}
 
 
 def main(arguments: list[str]) -> None:
@@ -31,7 +35,12 @@ def main(arguments: list[str]) -> None:
     closed = pair.changed(
         attach={
             "hold": ("ground", "arm1/link3", ct.Fixed()),
-            "foot": ("ground", "arm3/link3", ct.Spherical(), {"in_parent": ct.Pose(p=at.pose_of("arm3/hand").p)}),
+            "foot": (
+                "ground",
+                "arm3/link3",
+                ct.Spherical(),
+                {"in_parent": ct.Pose(p=at.pose_of("arm3/hand").p)},
+            ),
         },
         at=at,
     )
@@ -39,10 +48,16 @@ def main(arguments: list[str]) -> None:
     inverted = closed.system(cut=["base", "grip", "foot"])
     q, v = ct.transfer(met, together, np.zeros(met.nv), s).q, 0.2 * rng.normal(size=s.nv)
     before = ct.transfer(s, q, v, own)
-    print("Three arms: the first holds a fixed point, the second grips its hand, the third stands on the ground.")
+    print(
+        "Three arms: the first holds a fixed point, the second grips its hand, the third stands on the ground."
+    )
     print(f"    coordinates before, after                 {s.nv}, {own.nv}")
-    print(f"    constraints, mobility                     {own.plan.total_constraints}, {own.diagnose(before.q).mobility}")
-    print(f"    energy before, lost                       {s.kinetic_energy(q, v):.4f} J, {before.energy_loss:.4f} J")
+    print(
+        f"    constraints, mobility                     {own.plan.total_constraints}, {own.diagnose(before.q).mobility}"
+    )
+    print(
+        f"    energy before, lost                       {s.kinetic_energy(q, v):.4f} J, {before.energy_loss:.4f} J"
+    )
     print("The paper's plan, the first arm inverted and both loops cut at the hands:")
     print(inverted.connectivity())
     runs = []
@@ -53,7 +68,9 @@ def main(arguments: list[str]) -> None:
     print(f"    after 2 s the two plans differ by         {apart:.1e} (rad or m)")
     print(f"    loops are open by at most                 {max(run.closure_error for run in runs):.1e}")
     figure = Figure(figsize=(9.0, 4.0), layout="constrained")
-    for i, (system, where, title) in enumerate(((s, q, "free"), (own, before.q, "held, t = 0"), (own, runs[0].q[-1], "t = 2 s")), 1):
+    for i, (system, where, title) in enumerate(
+        ((s, q, "free"), (own, before.q, "held, t = 0"), (own, runs[0].q[-1], "t = 2 s")), 1
+    ):
         ax = figure.add_subplot(1, 3, i, projection="3d")
         draw(system, where, ax, view=(35.0, -60.0), title=title)
     save(figure, folder / "loops.png")
@@ -62,7 +79,12 @@ def main(arguments: list[str]) -> None:
     for k, axis in enumerate("xyz"):
         ax.plot(runs[0].t, runs[0].position("bus")[:, k], label=axis)
         ax.plot(runs[1].t, runs[1].position("bus")[:, k], "k:", linewidth=1.0)
-    ax.set(title="The bus, held by three hands; dotted: the other plan", xlabel="t [s]", ylabel="position [m]", xlim=(0, 2))
+    ax.set(
+        title="The bus, held by three hands; dotted: the other plan",
+        xlabel="t [s]",
+        ylabel="position [m]",
+        xlim=(0, 2),
+    )
     ax.grid(alpha=0.3)
     ax.legend()
     save(chart, folder / "bus.png")
@@ -75,8 +97,13 @@ def robot() -> ct.Mechanism:
     for arm, (x, y, axes) in ARMS.items():
         above, at = "bus", ct.Pose(p=(x, y, 0.1))
         for k, axis in enumerate(axes, 1):
-            m.add_body(f"{arm}/link{k}", mass=1.5, com=(0.15, 0, 0), inertia=(0.005, 0.02, 0.02),
-                       visuals=ct.shapes.Box((0.3, 0.05, 0.05), pose=ct.Pose(p=(0.15, 0, 0))))
+            m.add_body(
+                f"{arm}/link{k}",
+                mass=1.5,
+                com=(0.15, 0, 0),
+                inertia=(0.005, 0.02, 0.02),
+                visuals=ct.shapes.Box((0.3, 0.05, 0.05), pose=ct.Pose(p=(0.15, 0, 0))),
+            )
             m.add_joint(f"{arm}/joint{k}", above, f"{arm}/link{k}", ct.Revolute(axis), in_parent=at)
             above, at = f"{arm}/link{k}", ct.Pose(p=(0.3, 0, 0))
         m.add_frame(f"{arm}/hand", above, ct.Pose(p=(0.3, 0, 0)))

@@ -34,7 +34,8 @@ def main(arguments: list[str]) -> None:
     state = ct.transfer(full, full.neutral(), np.zeros(full.nv), small)
     taken = perf_counter() - begin
     print(f"A robot of {full.nv} degrees of freedom, of which {small.nv} are needed.")
-    print(f"    locking, planning, taking over the state  {1e3 * taken:.2f} ms, {ct.compilations() - compiled} compilations")
+    more = ct.compilations() - compiled
+    print(f"    locking, planning, taking over the state  {1e3 * taken:.2f} ms, {more} compilations")
     print(f"    forward dynamics is quicker by            {speed(full, small):.2f} times")
 
     def swing(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -54,9 +55,13 @@ def main(arguments: list[str]) -> None:
     at = [name for name in m.bodies if small.plan.body_node[name]].index("bus")
     exact = small.inertial_parameters()[10 * at : 10 * at + 10]
     error = np.abs(found.parameters["bus"] - exact)
-    print(f"A manoeuvre of three joints, {run.t[-1]:g} s, tells {found.rank} of {found.unknowns} numbers of the base.")
+    print(
+        f"A manoeuvre of three joints, {run.t[-1]:g} s, tells {found.rank} of {found.unknowns} numbers of the base."
+    )
     print(f"    mass, as learnt                           {bus.mass:.3f} kg, {found.mass('bus'):.3f} kg")
-    print(f"    largest error of all numbers              {(error / np.abs(exact).max()).max():.1e} of the largest")
+    print(
+        f"    largest error of all numbers              {(error / np.abs(exact).max()).max():.1e} of the largest"
+    )
     save(charts(run, exact, found), folder / "identification.png")
 
 

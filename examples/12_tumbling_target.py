@@ -26,7 +26,9 @@ def main(arguments: list[str]) -> None:
     robot.gravity = (0, 0, 0)
     s = robot.system()
     bend = dict.fromkeys(("arm1/joint2", "arm1/joint4", "arm1/joint6"), 0.7)
-    q0 = s.assemble({name: bend.get(name, 0.1) for name in s.joints if name != "base"} | {"base": s.neutral()[:7]})
+    q0 = s.assemble(
+        {name: bend.get(name, 0.1) for name in s.joints if name != "base"} | {"base": s.neutral()[:7]}
+    )
     drift = tumbling(s, q0)
 
     def point(t: float) -> np.ndarray:
@@ -41,14 +43,23 @@ def main(arguments: list[str]) -> None:
         s, q0, APPROACH, frame="arm1/tool", reach=point(meet), reach_twist=twist, nodes=21, **LIMITS
     )
     track = ct.plan_motion(
-        s, approach.q[-1], TRACK, velocity=approach.v[-1], frame="arm1/tool", nodes=9, **LIMITS,
-        reach_twist=np.r_[np.nan, np.nan, np.nan, speed(meet + TRACK)], track=lambda t: point(meet + t),
+        s,
+        approach.q[-1],
+        TRACK,
+        velocity=approach.v[-1],
+        frame="arm1/tool",
+        nodes=9,
+        **LIMITS,
+        reach_twist=np.r_[np.nan, np.nan, np.nan, speed(meet + TRACK)],
+        track=lambda t: point(meet + t),
     )
     planned = approach.seconds + track.seconds
     print(f"A robot of {s.nv} degrees of freedom catches a target that tumbles.")
     for name, plan in (("approach", approach), ("track", track)):
-        print(f"    {name:<10}{'planned' if plan.success else plan.message}, {plan.iterations} iterations, conditions "
-              f"met to {plan.missed:.0e}")
+        print(
+            f"    {name:<10}{'planned' if plan.success else plan.message}, {plan.iterations} iterations, conditions "
+            f"met to {plan.missed:.0e}"
+        )
     print(f"    planning took                             {planned:.2f} s")
 
     both = robot.copy()
@@ -73,8 +84,10 @@ def main(arguments: list[str]) -> None:
     run = ct.SegmentedTrajectory((free, after.shifted(meet + TRACK)))
     gap = np.linalg.norm(run.position("arm1/tool") - run.position("handle"), axis=-1)
     print(f"    distance of hand and handle at the grasp  {1e3 * gap[len(free.t) - 1]:.2f} mm")
-    print(f"    impulse of the grasp, energy lost         {np.linalg.norm(caught.impulse['grasp'][3:]):.2f} N s, "
-          f"{caught.energy_loss:.4f} J")
+    print(
+        f"    impulse of the grasp, energy lost         {np.linalg.norm(caught.impulse['grasp'][3:]):.2f} N s, "
+        f"{caught.energy_loss:.4f} J"
+    )
     print(f"    momentum kept to                          {caught.momentum_error:.0e}")
     print(f"    joints of the arm still turn with         {np.abs(after.v[-1, arm]).max():.1e} rad/s")
     save(pictures(run, (WAIT, meet, meet + TRACK, run.t[-1])), folder / "phases.png")

@@ -1,5 +1,5 @@
-"""A four-legged walker walks: it stands, shifts its weight, lifts a foot, steps and stands again. A foot that lifts is a
-joint that goes, a foot that lands is an event that puts one where it touches; forces tell whether it would have held.
+"""A four-legged walker walks: it stands, shifts its weight, lifts a foot, steps and stands again. A foot that lifts is
+a joint that goes, a foot that lands is an event that puts one where it touches; forces tell whether it would have held.
 
 Usage: python examples/13_walker_walks.py [folder for the pictures; default: out/13_walker_walks]
 """
@@ -45,11 +45,15 @@ def main(arguments: list[str]) -> None:
     feet = np.array([run.position(f"{leg}/foot") for leg in LEGS])
     pressing = forces(run)
     print(f"The walker makes {len(ORDER)} steps of {STEP:g} m in {duration:.2f} s.")
-    print(f"    the trunk moves by                        {ahead:.3f} m, its height within "
-          f"{1e3 * np.ptp(run.position('trunk')[:, 2]):.0f} mm")
+    print(
+        f"    the trunk moves by                        {ahead:.3f} m, its height within "
+        f"{1e3 * np.ptp(run.position('trunk')[:, 2]):.0f} mm"
+    )
     for change in run.transitions:
         print(f"    t = {change.t:.3f} s, {change.name:<24}{change.energy_loss:.4f} J lost")
-    print(f"    vertical force of a foot that stands      {np.nanmin(pressing):.0f} to {np.nanmax(pressing):.0f} N")
+    print(
+        f"    vertical force of a foot that stands      {np.nanmin(pressing):.0f} to {np.nanmax(pressing):.0f} N"
+    )
     print(f"    simulated seconds in a second             {duration / seconds:.2f}")
     save(heights(run, feet, pressing), folder / "feet.png")
     save(poses(run), folder / "poses.png")

@@ -1,4 +1,4 @@
-"""A gripper picks up a box and puts it down elsewhere. Touching, gripping, lifting off, landing and letting go are events
+"""A gripper picks up a box and puts it down elsewhere. Touching, lifting off, landing and letting go are events
 that change the structure: the box stands on the table, then it is part of the gripper, then it stands again.
 
 Usage: python examples/14_pick_and_place.py [folder for the pictures; default: out/14_pick_and_place]
@@ -31,7 +31,9 @@ def main(arguments: list[str]) -> None:
 
     def land(here: ct.Moment) -> ct.Mechanism:
         return here.system.mechanism.changed(
-            detach=["hold left", "hold right"], attach={"stands": ("ground", "box", ct.Fixed())}, at=here.configuration
+            detach=["hold left", "hold right"],
+            attach={"stands": ("ground", "box", ct.Fixed())},
+            at=here.configuration,
         )
 
     events = [
@@ -47,10 +49,14 @@ def main(arguments: list[str]) -> None:
     print("A gripper moves a box from one place to another.")
     for change in run.transitions:
         part = run.segment_at(change.t).system
-        print(f"    t = {change.t:.3f} s, {change.name:<14}{part.nv} coordinates, {part.plan.total_constraints} constraints, "
-              f"{change.energy_loss:.4f} J lost")
-    print(f"    the box is moved by                       {box[-1, 0] - box[0, 0]:.3f} m and ends {box[-1, 2] - SIZE / 2:.1e} m "
-          "above the table")
+        print(
+            f"    t = {change.t:.3f} s, {change.name:<14}{part.nv} coordinates, {part.plan.total_constraints} "
+            f"constraints, {change.energy_loss:.4f} J lost"
+        )
+    print(
+        f"    the box is moved by                       {box[-1, 0] - box[0, 0]:.3f} m and ends "
+        f"{box[-1, 2] - SIZE / 2:.1e} m above the table"
+    )
     save(pictures(run), folder / "cell.png")
     save(curves(run, box), folder / "box.png")
 
@@ -62,10 +68,20 @@ def cell() -> ct.Mechanism:
     m.add_joint("along", "ground", "carriage", ct.Prismatic("x"), in_parent=ct.Pose(p=(0, 0, 0.8)))
     m.add_joint("lift", "carriage", "hand", ct.Prismatic("z"), in_parent=ct.Pose(p=(0, 0, -HIGH)))
     for side, y in (("left", 1.0), ("right", -1.0)):
-        m.add_body(f"{side} finger", mass=0.4, com=(0, 0, -0.1), inertia=0.002, visuals=ct.shapes.Box(
-            (0.06, 0.02, 0.2), pose=ct.Pose(p=(0, 0.01 * y, -0.1))))
-        m.add_joint(side, "hand", f"{side} finger", ct.Prismatic("-y" if y > 0 else "y"),
-                    in_parent=ct.Pose(p=(0, y * OPEN, 0)))
+        m.add_body(
+            f"{side} finger",
+            mass=0.4,
+            com=(0, 0, -0.1),
+            inertia=0.002,
+            visuals=ct.shapes.Box((0.06, 0.02, 0.2), pose=ct.Pose(p=(0, 0.01 * y, -0.1))),
+        )
+        m.add_joint(
+            side,
+            "hand",
+            f"{side} finger",
+            ct.Prismatic("-y" if y > 0 else "y"),
+            in_parent=ct.Pose(p=(0, y * OPEN, 0)),
+        )
         m.add_frame(f"{side} pad", f"{side} finger", ct.Pose(p=(0, 0, -0.2)))
     m.add_body("box", mass=2.0, inertia=2.0 * SIZE**2 / 6, visuals=ct.shapes.Box((SIZE, SIZE, SIZE)))
     m.add_joint("box moves", "ground", "box", ct.Free(), actuated=False)
@@ -118,7 +134,14 @@ def curves(run: ct.SegmentedTrajectory, box: np.ndarray) -> Figure:
     ax.plot(run.t, box[:, 2], label="z")
     for change in run.transitions:
         ax.axvline(change.t, color="0.7", linewidth=0.8)
-        ax.annotate(change.name, (change.t, 0.98), xycoords=("data", "axes fraction"), rotation=90, va="top", fontsize=8)
+        ax.annotate(
+            change.name,
+            (change.t, 0.98),
+            xycoords=("data", "axes fraction"),
+            rotation=90,
+            va="top",
+            fontsize=8,
+        )
     ax.set(title="The box", xlabel="t [s]", ylabel="position [m]", xlim=(0.0, run.t[-1]))
     ax.grid(alpha=0.3)
     ax.legend()
