@@ -58,6 +58,7 @@ from .kernels import (
     threads as threads,
 )
 from .mechanism import (
+    Linkage as Linkage,
     Mechanism as Mechanism,
     generators as generators,
     notations as notations,
@@ -70,10 +71,15 @@ from .simulation import (
     Event as Event,
     ExternalWrench as ExternalWrench,
     Found as Found,
+    Moment as Moment,
+    PerStructure as PerStructure,
     Projection as Projection,
     SegmentedTrajectory as SegmentedTrajectory,
     Stepper as Stepper,
     Trajectory as Trajectory,
+    Transition as Transition,
+    at_limit as at_limit,
+    at_time as at_time,
     control as control,
     load_run as load_run,
     references as references,

@@ -84,6 +84,11 @@ def derive(
         known("body or frame", body, runner.plan.body_pose, repr(mechanism.name))
     takes = [*equations.takes, *(("base_acceleration",) if base_acceleration else ())]
     plan = symbolic_plan(mechanism, runner.plan, symbols)
+    if plan.kinds:
+        raise EquationsError(
+            f"The equations {name!r} of {mechanism.name!r} have no springs and no other forces in them, so numbers of "
+            f"{', '.join(map(repr, plan.kinds))} cannot be symbols: leave them out of `symbols`."
+        )
     derivation = Derivation(name, plan, takes, f_ext)
     with quick_symbols():
         outputs = equations.derive(Request(derivation, runner, frame, method, at))

@@ -121,6 +121,8 @@ class Calls:
 ADD, ASSIGN, CLEAR = 0, 1, 2
 FORCE_INPUTS = "force_inputs"
 """The name of the input that holds what forces are given from outside, force after force."""
+CONSTANTS = "constants"
+"""The name of the input that holds the constants of a mechanism where they vary from state to state."""
 ADDED_TO = frozenset({"above", "sum"})
 """Names of neighbours that steps on call add to."""
 

@@ -20,6 +20,7 @@ from catena.kernels.algorithm import (
     ASSIGN,
     CLEAR,
     COLUMNS,
+    CONSTANTS,
     FORCE_INPUTS,
     MATRIX,
     POSITION,
@@ -51,7 +52,8 @@ WORD = 8
 
 @dataclass(frozen=True)
 class Constants:
-    """The constants of every node of a plan in one array, and where each node's begin (in bytes)."""
+    """The constants of every node of a plan in one array, and where each node's begin (in bytes). Numbers of the plan
+    may be symbols."""
 
     values: np.ndarray
     start: np.ndarray
@@ -65,7 +67,9 @@ class Constants:
         sizes = 22 + 2 * plan.v_size + params
         sizes[0] = 3
         start = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        values = np.zeros(int(sizes.sum()))
+        numbers = (gravity, plan.placement_p, plan.inertia, plan.damping, plan.friction)
+        symbolic = any(np.asarray(x).dtype == object for x in (*numbers, *plan.params))
+        values = np.zeros(int(sizes.sum()), dtype=object if symbolic else np.float64)
         values[:3] = gravity
         if n > 1:
             s = start[1:, None]
@@ -404,10 +408,12 @@ class Tape:
 def build_tape(
     algorithm: Algorithm, plan: Plan, constants: Constants, absent: frozenset[str] = frozenset(),
     frame: tuple[int, Pose] | None = None, lanes: int | None = None, forces: Sequence[PlacedForce] = (),
+    varying: bool = False,
 ) -> Tape:  # fmt: skip
     """Lay out the workspace of an algorithm on a plan and write the tape of calls. `frame` is the node and
     pose of the frame asked for; `lanes` is how many states are computed at once, those of the processor unless
-    given; `forces` are what steps of forces are done for."""
+    given; `forces` are what steps of forces are done for. With `varying` the constants are an input, CONSTANTS, with
+    the numbers of `tape.constants` for each state."""
     lanes = lanes or target().lanes
     signatures: dict[Any, int] = {}
     unit_of = np.zeros(len(plan.parent), dtype=np.int64)
@@ -419,9 +425,9 @@ def build_tape(
             signatures[key] = len(kinds)
             kinds.append(kind)
         unit_of[i] = signatures[key]
-    ground = ground_unit(algorithm, absent, lanes)
-    units = [body_unit(algorithm, k, absent, lanes) for k in kinds] or [ground]
-    asked = frame_unit(algorithm, absent, lanes) if frame else None
+    ground = ground_unit(algorithm, absent, lanes, varying)
+    units = [body_unit(algorithm, k, absent, lanes, varying) for k in kinds] or [ground]
+    asked = frame_unit(algorithm, absent, lanes, varying) if frame else None
     node = frame[0] if frame else 0
     bodies = np.arange(1, len(plan.parent))
     if algorithm.path_only:
@@ -429,11 +435,11 @@ def build_tape(
     loop_units: list[Unit] = []
     multipliers = None
     if algorithm.is_scheduled:
-        loop_units = [loop_unit(algorithm, loop.kind, absent, lanes) for loop in plan.loop_joints]
-        multipliers = multiplier_unit(algorithm, absent, lanes)
+        loop_units = [loop_unit(algorithm, loop.kind, absent, lanes, varying) for loop in plan.loop_joints]
+        multipliers = multiplier_unit(algorithm, absent, lanes, varying)
     terms = [term for coupling in plan.couplings for term in coupling.terms] if multipliers else []
-    term_units = [term_unit(algorithm, term.profile, absent, lanes) for term in terms]
-    force_units = [force_unit(algorithm, force, absent, lanes) for force in forces]
+    term_units = [term_unit(algorithm, term.profile, absent, lanes, varying) for term in terms]
+    force_units = [force_unit(algorithm, force, absent, lanes, varying) for force in forces]
     layout = Layout(
         plan, units, unit_of, bodies, node, asked.size if asked else 0, ground.size, ground.flow_size,
         any(e is MATRIX for e in algorithm.outputs.values()), algorithm.is_scheduled,
@@ -447,25 +453,11 @@ def build_tape(
         views = views_unit(algorithm, absent, lanes)
     used: list[Any] = [ground, *units, asked, *loop_units, multipliers, *term_units, views, *force_units]
     tape = [np.array([[ground.steps[GROUND], 0, 0, 0, 0, 0]], dtype=np.int64)]
-    values, start = constants.values, constants.start
-    loop_values, loop_start = (
-        loop_constants(plan) if algorithm.is_scheduled else (np.zeros(0), np.zeros(0, np.int64))
-    )
-    loop_start = loop_start + len(values) * WORD
-    values = np.concatenate([values, loop_values])
-    term_values = term_constants(plan) if terms else []
-    term_start = (
-        len(values) + np.cumsum([0, *(len(row) for row in term_values)], dtype=np.int64)[:-1]
-    ) * WORD
-    values = np.concatenate([values, *term_values])
-    force_values = [force.constants() for force in forces]
-    force_start = (
-        len(values) + np.cumsum([0, *(len(row) for row in force_values)], dtype=np.int64)[:-1]
-    ) * WORD
-    values = np.concatenate([values, *force_values])
-    frame_constants = len(values) * WORD
-    if frame:
-        values = np.concatenate([values, Transform.from_pose(frame[1]).entries()])
+    parts = constant_parts(plan, constants.values, algorithm.is_scheduled, forces, frame)
+    start, (loop_start, term_start, force_start, frame_constants) = constants.start, parts.starts
+    values = np.concatenate(parts.rows).astype(np.float64)
+    varied = len(values)
+    place = layout.reserve(varied) if varying else 0
     blocks: dict[int, np.ndarray] = {}
     for position, sweep in enumerate(algorithm.sweeps):
         index = algorithm.first(position)
@@ -516,8 +508,10 @@ def build_tape(
                 dtype=np.int64,
             )
             block[:, 0], block[:, 5] = addresses[unit_of[calls.owner], calls.variant], start[calls.owner]
-        for place, offsets in enumerate(calls.records):
-            block[:, 1 + place] = offsets
+        for number, offsets in enumerate(calls.records):
+            block[:, 1 + number] = offsets
+        if varying and calls.kernel is None:
+            block[:, 5] = -(place + block[:, 5] * lanes)
         blocks[index] = block
         tape.append(block)
     n = len(plan.parent)
@@ -533,6 +527,9 @@ def build_tape(
     table = layout.force_table("inputs")
     if len(table) and FORCE_INPUTS not in absent:
         inputs[FORCE_INPUTS] = (len(table), table)
+    if varying:
+        tape[0][:, 5] = -place
+        inputs[CONSTANTS] = (varied, _record_table(range(varied), place, layout.slot_bytes))
     outputs: dict[str, tuple[tuple[int, ...], np.ndarray]] = {}
     for name, extent in algorithm.outputs.items():
         if extent is MATRIX:
@@ -579,16 +576,39 @@ def build_tape(
     )
 
 
-def loop_constants(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
-    """Return the constants of every loop in one array, and where each loop's begin (in bytes)."""
+@dataclass(frozen=True)
+class ConstantParts:
+    """The constants of a tape as `rows` to be put one behind the other, of nodes, loops, joints of couplings, forces
+    and the frame; and where those of each loop, of each joint of a coupling, of each force and of the frame begin (in
+    bytes)."""
+
+    rows: Sequence[Any]
+    starts: tuple[np.ndarray, np.ndarray, np.ndarray, int]
+
+
+def constant_parts(
+    plan: Plan, of_nodes: Any, has_loops: bool, forces: Sequence[PlacedForce], frame: tuple[int, Pose] | None
+) -> ConstantParts:
+    """Return the constants of a tape: those of nodes that are given, of loops and couplings where the algorithm has
+    any, of forces, and of the frame. Numbers of the plan may be symbols."""
+    loops = loop_constants(plan) if has_loops else []
+    of_terms = term_constants(plan) if has_loops else []
+    of_forces = [force.constants() for force in forces]
+    of_frame = [Transform.from_pose(frame[1]).entries()] if frame else []
+    rows = [of_nodes, *loops, *of_terms, *of_forces, *of_frame]
+    ends = np.cumsum([len(row) for row in rows], dtype=np.int64) * WORD
+    a, b, c = np.cumsum([len(loops), len(of_terms), len(of_forces)]).tolist()
+    return ConstantParts(rows, (ends[:a], ends[a:b], ends[b:c], int(ends[c])))
+
+
+def loop_constants(plan: Plan) -> list[list[Any]]:
+    """Return the constants of every loop."""
     scale = mobility_scale(plan)
-    rows = [
+    return [
         [*Transform.from_pose(loop.parent_pose).entries(), *Transform.from_pose(loop.child_pose).entries(),
          *loop.damping, *loop.friction, *scale, *loop.params]
         for loop in plan.loop_joints
     ]  # fmt: skip
-    start = np.cumsum([0, *(len(row) for row in rows)], dtype=np.int64)[:-1] * WORD
-    return np.array([x for row in rows for x in row], dtype=np.float64), start
 
 
 def term_constants(plan: Plan) -> list[list[float]]:
@@ -604,10 +624,12 @@ def term_constants(plan: Plan) -> list[list[float]]:
 
 def mobility_scale(plan: Plan) -> tuple[float, float]:
     """Return how much a usual body of this mechanism yields to a unit moment and to a unit force: 1 / (kg m^2) and 1
-    / kg."""
-    mass = float(plan.inertia[1:, 0].mean()) if plan.n > 1 else 1.0
-    inertia = float(plan.inertia[1:, [4, 7, 9]].mean()) if plan.n > 1 else 1.0
-    return (1.0 / inertia if inertia > 0 else 1.0), (1.0 / mass if mass > 0 else 1.0)
+    / kg. Where inertias are symbols, some of them are taken not to vanish."""
+    mass = plan.inertia[1:, 0].mean() if plan.n > 1 else 1.0
+    inertia = plan.inertia[1:, [4, 7, 9]].mean() if plan.n > 1 else 1.0
+    if plan.inertia.dtype == object:
+        return 1.0 / inertia, 1.0 / mass
+    return (1.0 / float(inertia) if inertia > 0 else 1.0), (1.0 / float(mass) if mass > 0 else 1.0)
 
 
 def reached(plan: Plan, forces: Sequence[PlacedForce]) -> np.ndarray:

@@ -146,7 +146,7 @@ class _Solver:
         for h in self.tree:
             self.free[int(self.plan.v_start[h.node]) + np.flatnonzero(h.mask)] = False
         self.given = {h.name: h.value for h in held}
-        self.moves_loops = _moving_loops(self.plan)
+        self.moves_loops = moving_loops(self.plan)
         self.turning = np.zeros(self.plan.nv, dtype=bool)
         for i in range(1, self.plan.n):
             S = self._kind(i).motion_space(self._kind(i).neutral()).array
@@ -411,7 +411,7 @@ class _Solver:
         return slice(int(self.plan.v_start[i]), int(self.plan.v_start[i] + self.plan.v_size[i]))
 
 
-def _moving_loops(plan: Plan) -> np.ndarray:
+def moving_loops(plan: Plan) -> np.ndarray:
     """Whether the joint of each node (n,) moves the two sides of some loop against each other, or is coupled."""
     moves = np.zeros(plan.n, dtype=bool)
     for loop in plan.loop_joints:

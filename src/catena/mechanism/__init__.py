@@ -13,6 +13,7 @@ from catena.mechanism.elements import (
     Spring,
     Wrench,
 )
+from catena.mechanism.linkage import Linkage
 from catena.mechanism.mechanism import LIMITS, VIRTUAL_ROOT, Mechanism
 from catena.mechanism.notations import from_denavit_hartenberg, from_sdof, sdof_coordinates
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
@@ -33,6 +34,7 @@ __all__ = [
     "Joint",
     "JointSpring",
     "LinearCoupling",
+    "Linkage",
     "Mechanism",
     "PointSpring",
     "PolynomialCoupling",

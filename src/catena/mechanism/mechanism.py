@@ -17,6 +17,7 @@ from catena.given import entries, is_not_negative, shown
 from catena.hooks import hook
 from catena.joints import Fixed, Free, JointKind
 from catena.mechanism import edits, validation
+from catena.mechanism.changes import changed_body, changed_joint, changed_kind, changed_spring
 from catena.mechanism.couplings import (
     CamCoupling,
     Coupling,
@@ -204,16 +205,20 @@ class Mechanism:
 
     def replace_body(self, body: Body) -> None:
         """Put a body in the place of the one that has its name, as it is: nothing is checked but the name."""
+        if not isinstance(body, Body):
+            raise ModelError(
+                f"replace_body: {shown(body)} is no body: give one, such as that of m.bodies, changed"
+            )
         self._bodies[validation.known("body", body.name, self._bodies)] = body
         self._revision += 1
 
     def add_visual(self, body: str, *shapes: Shape) -> Body:
         """Add shapes that a body, or ground, is drawn with."""
-        return self._with_shapes(body, as_shapes(f"body {body!r}", "visuals", shapes), ())
+        return self._with_shapes(body, as_shapes(f"body {shown(body)}", "visuals", shapes), ())
 
     def add_collision(self, body: str, *shapes: Shape) -> Body:
         """Add shapes that a body, or ground, may touch others with."""
-        return self._with_shapes(body, (), as_shapes(f"body {body!r}", "collisions", shapes))
+        return self._with_shapes(body, (), as_shapes(f"body {shown(body)}", "collisions", shapes))
 
     def add_joint(
         self,
@@ -499,8 +504,8 @@ class Mechanism:
         """Add an exact equation between two joints with one degree of freedom each: position(joint) = c0 + c1 x +
         c2 x^2 + ... where x = position(of)."""
         self._check_new_element_name("coupling", name, self._couplings)
-        for each in (joint, of):
-            self._element_joint(f"coupling {name!r}", each)
+        for one in (joint, of):
+            self._element_joint(f"coupling {name!r}", one)
         coupling = make_polynomial(name, joint, of, polynomial)
         self._couple(coupling)
         return coupling
@@ -585,6 +590,95 @@ class Mechanism:
         must fit; a LoopError tells by how much they do not, and offers the assembled state if there is one near.
         """
         return edits.attach(self, name, parent, child, kind, in_parent, in_child, at, options)
+
+    def with_body(self, name: str, **numbers: Any) -> Mechanism:
+        """Return the mechanism with other numbers of a body: mass, com, inertia, density, visuals, collisions.
+
+        What is not named stays: a body of another mass keeps its inertia about the mass centre. A `density` gives mass,
+        com and inertia anew from the shapes.
+        """
+        body = self._bodies[validation.known("body", name, self._bodies)]
+        if name == GROUND:
+            raise ModelError(
+                "body 'ground': it does not move, so it has no numbers to change: name another body"
+            )
+        changed = self.copy()
+        changed._bodies[name] = changed_body(Mechanism(self.name), body, numbers)
+        changed._revision += 1
+        return changed
+
+    def with_joint(self, name: str, **numbers: Any) -> Mechanism:
+        """Return the mechanism with other numbers of a joint, such as damping, friction, limits, in_parent, in_child,
+        or with another kind; all that `add_joint` takes but its bodies.
+
+        What is not named stays. A kind with another number of velocities is refused where actuators, forces, couplings
+        or the initial state belong to the joint.
+        """
+        old = self._joint(name)
+        made = changed_joint(Mechanism(self.name), old, numbers)
+        if (made.kind.nq, made.kind.nv) != (old.kind.nq, old.kind.nv):
+            there = [n for n, a in self._actuators.items() if a.joint == name]
+            there += [n for n, f in self.force_elements.items() if f.at_joint == name]
+            there += [n for n, c in self._couplings.items() if name in c.joints]
+            if there or name in self._initial.q or name in self._initial.v:
+                belong = ", ".join(map(repr, there)) or "the initial state"
+                raise ModelError(
+                    f"joint {name!r}: {belong} needs its {old.kind.nv} velocities, and {type(made.kind).__name__} has "
+                    f"{made.kind.nv}: detach the joint and attach another"
+                )
+        for actuator in self._actuators.values():
+            if actuator.joint == name and not made.actuated:
+                raise ModelError(f"joint {name!r}: actuator {actuator.name!r} drives it: leave it actuated")
+        return self._with_joint(made)
+
+    def with_spring(self, name: str, **numbers: Any) -> Mechanism:
+        """Return the mechanism with other numbers of a spring: stiffness, damping, and rest (at a joint) or rest_length
+        (between frames). What is not named stays."""
+        old = self._springs[validation.known("spring", name, self._springs)]
+        changed = self.copy()
+        order = list(self._springs)
+        del changed._springs[name]
+        changed_spring(changed, old, numbers)
+        changed._springs = {n: changed._springs[n] for n in order}
+        return changed
+
+    def with_force(self, name: str, **numbers: Any) -> Mechanism:
+        """Return the mechanism with other values of the fields of a force that `add_force` or `add_bushing` added."""
+        old = self._forces[validation.known("force", name, self._forces)]
+        changed = self.copy()
+        kind = changed_kind(f"force {name!r}", old.kind, numbers)
+        changed._forces[name] = replace(old, given_kind=kind)
+        changed._revision += 1
+        return changed
+
+    def with_frame(self, name: str, pose: Pose) -> Mechanism:
+        """Return the mechanism with a frame at another pose on its body."""
+        old = self._frames[validation.known("frame", name, self._frames)]
+        if not isinstance(pose, Pose):
+            raise ModelError(
+                f"frame {name!r}: pose is {shown(pose)}, which is not a pose: give Pose(p=(x, y, z), rpy=...)"
+            )
+        changed = self.copy()
+        changed._frames[name] = replace(old, pose=pose)
+        changed._revision += 1
+        return changed
+
+    def with_parts(
+        self, gravity: ArrayLike, bodies: Mapping[str, Body], joints: Mapping[str, Joint],
+        frames: Mapping[str, Frame], kinds: Mapping[str, ForceKind],
+    ) -> Mechanism:  # fmt: skip
+        """Return the mechanism with parts of the same names in the places of its own, and with these kinds for some of
+        its forces. Nothing is checked."""
+        changed = self.copy()
+        changed._gravity = _read_only(np.array(gravity, dtype=np.float64))
+        changed._bodies, changed._joints, changed._frames = dict(bodies), dict(joints), dict(frames)
+        for name, kind in kinds.items():
+            place = changed.force_elements[name]
+            for group in (changed._springs, changed._wrenches, changed._forces):
+                if name in group:
+                    group[name] = place.with_kind(kind)  # type: ignore[assignment]
+        changed._revision += 1
+        return changed
 
     def detach(self, name: edits.Names) -> Mechanism:
         """Return the mechanism without a joint, or without those of a pattern or list; bodies stay, and something else

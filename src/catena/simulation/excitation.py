@@ -4,6 +4,7 @@ and wrenches, wrenches as functions of time, and joints whose motion is prescrib
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from functools import cached_property, partial
 from typing import Any
 
@@ -51,6 +52,15 @@ class Excitation:
         start = getattr(self.control, "start", None)
         if start is not None:
             start(system, batch)
+
+    def alone(self, state: int) -> Excitation:
+        """Return what acts on one state by itself: this, unless parameters differ from state to state."""
+        own = self.system.alone(state)
+        if own is self.system:
+            return self
+        changed = copy(self)
+        changed.system = own
+        return changed
 
     def use_paths(self) -> None:
         """Let prescribed motions and wrenches compile into the step where they can."""

@@ -18,6 +18,7 @@ from catena.dynamics.loop_elimination.least_change import (
 )
 from catena.errors import LoopError, StateError
 from catena.given import is_not_negative, shown
+from catena.kernels import is_plain
 from catena.kinematics import integrate
 from catena.kinematics.assembly import assemble as assemble_one
 from catena.kinematics.coupling_states import CouplingState, constraint_states
@@ -33,13 +34,38 @@ def assemble(
     evaluator: Evaluator, given: Mapping[str, Any] | None, guess: np.ndarray, slack: float
 ) -> np.ndarray:
     """Return coordinates (..., nq) that close the loops, near `guess` (..., nq), for given values (..., nq_joint)."""
-    evaluator.check_current()
-    held = held_positions(evaluator.mechanism, evaluator.plan, {} if given is None else given)
-    batch = _batch(held, guess.shape[:-1])
+    given_rows = held(evaluator, given)
+    batch = _batch(given_rows, guess.shape[:-1])
     _check_slack(slack)
     q = np.broadcast_to(guess, (*batch, guess.shape[-1])).copy()
+    done = np.zeros(batch, dtype=bool)
+    quick = evaluator.quick_assembly
+    if quick is not None and q.size and not is_plain():
+        rows = [replace(h, value=arrays.rows(h.value, batch)) for h in given_rows]
+        found, closed = quick.assemble(rows, q.reshape(-1, q.shape[-1]), slack)
+        done = closed.reshape(batch)
+        q = np.where(done[..., None], found.reshape(q.shape), q)
     for k in np.ndindex(batch):
-        q[k] = assemble_one(evaluator, _at(held, batch, k), q[k], slack)
+        if not done[k]:
+            q[k] = assemble_one(evaluator, _at(given_rows, batch, k), q[k], slack)
+    return q
+
+
+def held(evaluator: Evaluator, given: Mapping[str, Any] | None) -> list[Held]:
+    """Return what is given for joints by name, checked."""
+    evaluator.check_current()
+    return held_positions(evaluator.mechanism, evaluator.plan, {} if given is None else given)
+
+
+def put(evaluator: Evaluator, q: np.ndarray, given: Mapping[str, Any]) -> np.ndarray:
+    """Return q (..., nq) with the positions (..., nq of the joint) of some joints of the tree in place."""
+    rows = held(evaluator, given)
+    batch = _batch(rows, q.shape[:-1])
+    q = np.broadcast_to(q, (*batch, q.shape[-1])).copy()
+    for h in rows:
+        if h.node >= 0:
+            own = int(evaluator.plan.q_start[h.node]) + np.arange(h.kind.nq)
+            q[..., own] = np.where(np.isnan(h.value), q[..., own], h.value)
     return q
 
 

@@ -21,11 +21,12 @@ from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.dynamics.closed.tip_contact import ContactSolution, TipContact, tip_contacts
 from catena.dynamics.rotors import with_rotors
 from catena.dynamics.structurally_recursive import structurally_recursive
-from catena.errors import SingularDynamicsError, StateError, UnknownNameError
+from catena.errors import LoopError, SingularDynamicsError, StateError, UnknownNameError
 from catena.forces import PlacedForce
-from catena.given import is_one_of, shown
+from catena.given import is_finite, is_one_of, shown
 from catena.hooks import hook
 from catena.kernels import Algorithm, Program, plain
+from catena.kinematics import stacks
 from catena.kinematics.closure import loop_state
 from catena.kinematics.near_redundancy import ACCURACY
 from catena.mechanism import GROUND, Mechanism
@@ -33,13 +34,18 @@ from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.structure import Connectivity, Fates, Plan, connectivity, fates, plan
 from catena.system import arrays, closed_chains, derivatives, loop_closure, wrenches
+from catena.system.branches import branches
 from catena.system.by_name import as_tree_forces, forces_by_name
+from catena.system.driving import Drive, checked_range, drive
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
+from catena.system.frame_axes import in_axes, require_axes
 from catena.system.inertia_check import lacking_inertia
 from catena.system.inertial_parameters import by_bodies, inertial_parameters
 from catena.system.linearisation import Linearisation, linearise
 from catena.system.prescribed import prescribed_accelerations, require_agreement, with_loop_drives
+from catena.system.quick_assembly import QuickAssembly
+from catena.system.reaching import inverse_kinematics
 from catena.system.reactions import Reactions
 from catena.system.response import Responder
 from catena.system.settling import Settling
@@ -50,6 +56,7 @@ if TYPE_CHECKING:
     from catena.changing import Configuration
     from catena.equations import Equations
     from catena.system.specialised import SpecialisedSystem
+    from catena.system.varied import VariedSystem
     from catena.view.live.view import View
 
 # Values of joints by name: None leaves a joint, or an entry of it, free.
@@ -185,6 +192,8 @@ class System:
 
     def fates(self, before: "System") -> Fates:
         """Return what became of each joint and its coordinates since another system was planned; print it to read."""
+        if not isinstance(before, System):
+            raise StateError(f"before is {shown(before)}; give the system that was planned before the edit.")
         return fates((before.mechanism, before.plan), (self._mechanism, self._plan))
 
     # Coordinates.
@@ -222,14 +231,43 @@ class System:
         nodes[..., 0, :, :] = np.eye(4)
         return {name: nodes[..., i, :, :] @ pose.matrix() for name, (i, pose) in self._plan.body_pose.items()}
 
-    def twist(self, q: ArrayLike, v: ArrayLike, frame: str) -> np.ndarray:
-        """Return the twist [angular; linear] of a frame in its own axes at its origin, shape (..., 6)."""
-        return self._run(kinematics.frame_twist, self._frame(frame), q=q, qd=v)["twist"]
+    def twist(self, q: ArrayLike, v: ArrayLike, frame: str, axes: str = "frame") -> np.ndarray:
+        """Return the twist [angular; linear] of a frame, shape (..., 6), in its own axes at its origin.
 
-    def jacobian(self, q: ArrayLike, frame: str) -> np.ndarray:
+        With axes="aligned" it is in ground's axes at the frame's origin, with axes="ground" at the ground's origin.
+        """
+        twist = self._run(kinematics.frame_twist, self._frame(frame), q=q, qd=v)["twist"]
+        return self._in_axes(twist[..., None], q, frame, axes)[..., 0]
+
+    def acceleration(
+        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, frame: str, axes: str = "frame"
+    ) -> np.ndarray:
+        """Return the acceleration of a frame, shape (..., 6): its angular acceleration and the acceleration of its
+        origin, in its own axes, or in ground's with axes="aligned".
+
+        This is what can be measured there, gravity apart. The derivative of the twist is jacobian @ vdot +
+        bias_acceleration, whose linear part is less by the cross product of angular and linear velocity.
+        """
+        if not is_one_of(axes, ("frame", "aligned")):
+            raise StateError(f"axes is {shown(axes)}; choose 'frame' or 'aligned' for an acceleration.")
+        name = self._frame(frame)
+        vdot = self.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
+        found = stacks.apply(self._run(kinematics.jacobian, name, q=q)["J"], vdot)
+        found = found + self.bias_acceleration(q, v, name)
+        twist = self.twist(q, v, name)
+        found[..., 3:] += np.cross(twist[..., :3], twist[..., 3:])
+        return self._in_axes(found[..., None], q, name, axes)[..., 0]
+
+    def jacobian(self, q: ArrayLike, frame: str, axes: str = "frame") -> np.ndarray:
         """Return the Jacobian J of a frame, shape (..., 6, nv): twist = J v, in the frame's own axes at its
-        origin."""
-        return self._run(kinematics.jacobian, self._frame(frame), q=q)["J"]
+        origin; `axes` are those of `twist`."""
+        return self._in_axes(self._run(kinematics.jacobian, self._frame(frame), q=q)["J"], q, frame, axes)
+
+    def _in_axes(self, motions: np.ndarray, q: ArrayLike, frame: str, axes: str) -> np.ndarray:
+        """Return motions (..., 6, n) of a frame in other axes than its own."""
+        if require_axes(axes) == "frame":
+            return motions
+        return in_axes(motions, _matrices(self.pose(q, frame)), axes)
 
     def joint_position(self, q: ArrayLike, joint: str) -> np.ndarray:
         """Return the coordinates of any joint, shape (..., nq of the joint): a slice of q for a joint of the tree,
@@ -256,20 +294,123 @@ class System:
     # Loops.
 
     def assemble(
-        self, given: Given | None = None, guess: ArrayLike | None = None, slack: float = 1e-5
+        self, given: Given | None = None, guess: ArrayLike | Given | None = None, slack: float = 1e-5
     ) -> np.ndarray:
         """Return the coordinates, shape (..., nq), that close all loops and hold what is given.
 
         `given` maps joints, of the tree or of loops, to coordinates (..., nq of the joint), or to a number where there
-        is one; None leaves a coordinate free. The branch is that of `guess` (the neutral configuration unless given).
+        is one; None leaves a coordinate free. The branch is that of `guess` (the neutral configuration unless given):
+        coordinates (..., nq), or positions of some joints by name.
         If the given values over-determine the loops by no more than `slack` [m or rad] they move by the least
         amount that closes them; otherwise a LoopError tells what is left of each loop.
         """
-        start = self.neutral() if guess is None else self.evaluator.checked(kinematics.integrate, "q", guess)
-        self.evaluator.check_positions("guess", start)
+        start = self._guessed(guess)
         self.settle()
         q = loop_closure.assemble(self.evaluator, given, start, slack)
         return loop_closure.assemble(self.evaluator, given, start, slack) if self.settle(q) else q
+
+    def _guessed(self, guess: ArrayLike | Given | None) -> np.ndarray:
+        """Return where a search begins, (..., nq): the neutral configuration, or what is given of it."""
+        if isinstance(guess, Mapping):
+            own = {name: x for name, x in guess.items() if x is not None}
+            start = loop_closure.put(self.evaluator, self.neutral(), own)
+            on_loops = {name: x for name, x in own.items() if is_one_of(name, self.loops)}
+            # A loop joint has no place in q: what is wanted of it is held for once.
+            return self.assemble(on_loops, guess=start) if on_loops else start
+        start = self.neutral() if guess is None else self.evaluator.checked(kinematics.integrate, "q", guess)
+        self.evaluator.check_positions("guess", start)
+        return start
+
+    def branches(self, given: Given, guess: ArrayLike | Given | None = None) -> np.ndarray:
+        """Return all configurations, shape (n, nq), that close the loops with the positions given for some joints of
+        the tree, those nearest to `guess` (the neutral configuration unless given) first.
+
+        They are searched for from many starts, always the same ones, so a branch that hardly any start leads to may be
+        missed; of the planar loops of linkages all are found. A LoopError tells when the mechanism can still move.
+        """
+        start = self._guessed(guess)
+        if start.ndim != 1:
+            raise StateError(f"branches looks from one guess, but it has shape {start.shape}.")
+        self.settle()
+        quick = self._quick_assembly("branches")
+        held = loop_closure.held(self.evaluator, given)
+        for one in held:
+            if one.value.ndim != 1:
+                raise StateError(
+                    f"given: joint {one.name!r} has positions of shape {one.value.shape}; branches looks for one "
+                    f"configuration at a time."
+                )
+        return branches(quick, held, start)
+
+    def drive(
+        self, joint: str, to: Sequence[float] | None = None, samples: int = 181, rate: float = 1.0,
+        guess: ArrayLike | Given | None = None, hold: Given | None = None,
+    ) -> Drive:  # fmt: skip
+        """Return the mechanism driven at one joint of the tree through its range: configurations, velocities and
+        accelerations at evenly spaced values, and where and why the way ends on both sides.
+
+        The way begins at the closed configuration near `guess` and goes both ways to a dead point, to a limit of a
+        joint, once round, or to `to` = (low, high). `rate` is the velocity of the driver, which does not change. `hold`
+        gives positions of joints that stay where they are, for mechanisms with more than one freedom.
+        """
+        self._node(joint)
+        where = self.slice_v(joint)
+        if where.stop - where.start != 1 or self.slice_q(joint).stop - self.slice_q(joint).start != 1:
+            raise StateError(
+                f"Joint {joint!r} has {where.stop - where.start} velocities; drive one that has one."
+            )
+        if not (isinstance(samples, int | np.integer) and samples >= 2):
+            raise StateError(
+                f"samples is {shown(samples)}; give a whole number of configurations, at least 2."
+            )
+        if not is_finite(rate):
+            raise StateError(f"rate is {shown(rate)}; give the velocity of the driver, a finite number.")
+        if hold is not None and not isinstance(hold, Mapping):
+            raise StateError(f"hold is {shown(hold)}; give a mapping from joints to positions.")
+        held = {} if hold is None else dict(hold)
+        start = self.assemble(held, guess=guess)
+        if start.ndim != 1:
+            raise StateError(f"drive begins at one configuration, but the guess has shape {start.shape}.")
+        quick, bounds = self._quick_assembly("drive"), checked_range(to)
+        if bounds is not None and not bounds[0] <= start[self.slice_q(joint)][0] <= bounds[1]:
+            start = self.assemble({**held, joint: 0.5 * sum(bounds)}, guess=start)
+        return drive(self, quick, joint, start, bounds, int(samples), float(rate), held)
+
+    def inverse_kinematics(
+        self, goals: Mapping[str, Pose | ArrayLike], guess: ArrayLike | Given | None = None, hold: Given | None = None
+    ) -> np.ndarray:  # fmt: skip
+        """Return coordinates, shape (..., nq), in which frames or bodies are at their goals, loops closed and joints of
+        the tree within their limits.
+
+        `goals` maps frames to a Pose, to matrices (..., 4, 4), or to points (..., 3) for their origins alone. Of
+        several solutions it is the one that the search meets first from `guess`, coordinates (..., nq) or positions by
+        name (the neutral configuration unless given). `hold` gives positions of joints that stay. A LoopError tells
+        what is left.
+        """
+        for frame in goals if isinstance(goals, Mapping) else ():
+            self._frame(frame)
+        if not isinstance(goals, Mapping) or not goals:
+            raise StateError(f"goals is {shown(goals)}; give a mapping from frames to poses or points.")
+        start = self._guessed(guess)
+        self.settle()
+        if self._plan.total_constraints:
+            self._quick_assembly("inverse_kinematics")
+        limits = np.full((2, self.nq), [[-np.inf], [np.inf]])
+        for name in self.joints:
+            own = self._mechanism.joints[name].limits if name in self._mechanism.joints else None
+            if own is not None and len(own) == len(range(self.nq)[self.slice_q(name)]):
+                limits[:, self.slice_q(name)] = own.T
+        held = loop_closure.held(self.evaluator, hold)
+        return inverse_kinematics(self.evaluator, goals, held, start, limits)
+
+    def _quick_assembly(self, what: str) -> QuickAssembly:
+        quick = self.evaluator.quick_assembly
+        if quick is None:
+            raise LoopError(
+                f"{what} needs loops whose joints find their coordinates by formulas, and {self._mechanism.name!r} has "
+                + ("no loops." if not self._plan.total_constraints else "others.")
+            )
+        return quick
 
     def velocity(self, q: ArrayLike, given: Given, slack: float = 1e-5) -> np.ndarray:
         """Return the velocity, shape (..., nv), of the closed mechanism in which joints move as given.
@@ -385,10 +526,51 @@ class System:
 
     # Dynamics.
 
+    def vary(self, parameters: Mapping[str, ArrayLike]) -> "VariedSystem":
+        """Return this system with other numbers of the mechanism for each state: {"pole.mass": (...)}, one number for
+        each state of a batch, or (..., n) for a parameter that is a vector.
+
+        Names are those of `equations`: "pole.mass", "pole.com.z", "elbow.in_parent.p", "elbow.damping",
+        "strut.stiffness", "gravity". All calls of the new system take states that go with this batch, and most are
+        computed in lanes as those of one mechanism are. The structure stays: what is welded, which joints close loops.
+        """
+        from catena.system.variation import Variation
+        from catena.system.varied import VariedSystem
+
+        self.evaluator.check_current()
+        variation = Variation.of(self._mechanism, parameters)
+        made = plan(variation.representative, root=self._plan.root, cut=self._plan.cut, keep=self._plan.keep)
+        base = System.__new__(System)
+        base._begin(variation.representative, made, self._settling.accuracy)
+        base.settle()
+        return VariedSystem(base, variation, self)
+
+    @property
+    def origin(self) -> "System":
+        """Return the system that this one was made from by `vary`; itself where it was not."""
+        return self
+
+    @property
+    def parameter_batch(self) -> tuple[int, ...]:
+        """Return the batch dimensions of parameters that differ from state to state, () where none do."""
+        return ()
+
+    def over(self, batch: tuple[int, ...]) -> "System":
+        """Return this system for all states of a batch, one behind the other: itself, unless parameters differ."""
+        return self
+
+    def reshaped(self, batch: tuple[int, ...]) -> "System":
+        """Return this system with other batch dimensions of its parameters: itself, unless parameters differ."""
+        return self
+
+    def alone(self, state: int) -> "System":
+        """Return the system of one state of a batch: this one, unless parameters differ from state to state."""
+        return self
+
     def forward_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, method: str = "auto",
         f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
-        member: str | None = None,
+        member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None,
     ) -> np.ndarray:  # fmt: skip
         """Return the accelerations vdot, shape (..., nv).
 
@@ -399,8 +581,11 @@ class System:
         loops, which are respected: "elimination" (compiled, what "auto" takes, with "kkt" for states that it cannot
         certify), "kkt", "absolute", "joint_multipliers", "minimal" or "reference_member" (the body called `member`, or
         the best one); they agree, whatever the rank of the constraints. Trees may be computed by these as well, and
-        are by "kkt" where massless bodies leave articulated bodies without inertia.
+        are by "kkt" where massless bodies leave articulated bodies without inertia. `parameters` are numbers of the
+        mechanism that differ from state to state, as `vary` takes them.
         """
+        if parameters is not None:
+            return self.vary(parameters).forward_dynamics(q, v, tau, method, f_ext, base_acceleration, member)
         if type(method) is not str:
             raise StateError(f"method is {shown(method)}; give a word, such as 'auto'.")
         if f_ext is None and base_acceleration is None and method == "auto":
@@ -449,14 +634,17 @@ class System:
         f_ext: Mapping[str, ArrayLike] | None = None,
         base_acceleration: ArrayLike | None = None,
         actuated: Sequence[str] | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Any:
         """Return the joint forces tau, shape (..., nv), that produce the accelerations `vdot`; friction included.
 
         With loops or couplings they are the forces of the actuated joints of the tree, the smallest where there are
         many; a LoopError tells when vdot would open a loop or the actuators cannot produce it. With names of `actuated`
         joints, of the tree or of loops, it is these that give the forces, which are returned by name: {joint: (..., nv
-        of the joint)}.
+        of the joint)}. `parameters` are those of `forward_dynamics`.
         """
+        if parameters is not None:
+            return self.vary(parameters).inverse_dynamics(q, v, vdot, f_ext, base_acceleration, actuated)
         if isinstance(q, Mapping) or isinstance(v, Mapping):
             q, v, _, _ = self._by_name(q, v)
         if actuated is not None:
@@ -525,15 +713,25 @@ class System:
         v: ArrayLike,
         f_ext: Mapping[str, ArrayLike] | None = None,
         base_acceleration: ArrayLike | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
     ) -> np.ndarray:
         """Return the joint forces, shape (..., nv), at which nothing accelerates: Coriolis, centrifugal, gravity and
-        friction forces."""
+        friction forces. `parameters` are those of `forward_dynamics`."""
+        if parameters is not None:
+            return self.vary(parameters).bias_force(q, v, f_ext, base_acceleration)
         outside = self._outside(f_ext, base_acceleration)
         return self._run(dynamics.newton_euler, q=q, qd=v, qdd=None, **outside)["tau"]
 
-    def mass_matrix(self, q: ArrayLike, method: str = "composite_body") -> np.ndarray:
+    def mass_matrix(
+        self,
+        q: ArrayLike,
+        method: str = "composite_body",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> np.ndarray:
         """Return the joint-space inertia H of the tree, shape (..., nv, nv). `method`: "composite_body" or
-        "structurally_recursive"."""
+        "structurally_recursive". `parameters` are those of `forward_dynamics`."""
+        if parameters is not None:
+            return self.vary(parameters).mass_matrix(q, method)
         if is_one_of(method, ("composite_body",)):
             return with_rotors(self._plan, self._run(dynamics.composite_body, q=q)["H"])
         if is_one_of(method, ("structurally_recursive",)):
@@ -712,6 +910,8 @@ class System:
         mechanism's own forces act if `elements` says so.
         """
         wanted = arrays.as_list("names", names, str, "names of parameters")
+        if not isinstance(elements, bool | np.bool_):
+            raise StateError(f"elements is {shown(elements)}; give True or False.")
         if is_one_of(of, ("forward_dynamics",)):
             found, batch = self.responder.respond(q, v, given, wanted, acting=elements)
             changes = found.by_parameter
@@ -744,6 +944,8 @@ class System:
             if tau is None
             else self.evaluator.checked(dynamics.articulated_body, "tau", tau)
         )
+        if given.ndim != 1:
+            raise StateError(f"tau has shape {given.shape}; give constant forces of shape ({self.nv},).")
         return equilibrium(self, q, given, seek)
 
     def modes(self, q: ArrayLike, tau: ArrayLike | None = None) -> Modes:
@@ -1002,6 +1204,10 @@ class System:
             if self._lacking_inertia is None:
                 raise
             raise SingularDynamicsError(self._lacking_inertia) from None
+
+
+def _matrices(pose: Pose | np.ndarray) -> np.ndarray:
+    return pose.matrix() if isinstance(pose, Pose) else pose
 
 
 def _homogeneous(X: np.ndarray) -> np.ndarray:
