@@ -61,6 +61,8 @@ if TYPE_CHECKING:
 
 # Values of joints by name: None leaves a joint, or an entry of it, free.
 Given = Mapping[str, ArrayLike | Sequence[float | None] | None]
+# Positions, velocities or forces, as an array or by joint.
+State = ArrayLike | Given
 _NOTHING: frozenset[str] = frozenset()
 _NO_WRENCH = frozenset({"f_ext", "a_base"})
 
@@ -568,7 +570,7 @@ class System:
         return self
 
     def forward_dynamics(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, method: str = "auto",
+        self, q: State, v: State, tau: State | None = None, method: str = "auto",
         f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
         member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None,
     ) -> np.ndarray:  # fmt: skip
@@ -628,8 +630,8 @@ class System:
 
     def inverse_dynamics(
         self,
-        q: ArrayLike,
-        v: ArrayLike,
+        q: State,
+        v: State,
         vdot: ArrayLike,
         f_ext: Mapping[str, ArrayLike] | None = None,
         base_acceleration: ArrayLike | None = None,
@@ -671,7 +673,7 @@ class System:
         return self._run(dynamics.newton_euler, q=q, qd=v, qdd=vdot, **outside)["tau"]
 
     def hybrid_dynamics(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None, prescribed: Given,
+        self, q: State, v: State, tau: State | None, prescribed: Given,
         f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
     ) -> tuple[np.ndarray, Any]:  # fmt: skip
         """Return the accelerations vdot and the joint forces, each (..., nv), with some joint accelerations
@@ -758,9 +760,9 @@ class System:
 
     def reactions(
         self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike | None = None,
+        q: State,
+        v: State,
+        tau: State | None = None,
         f_ext: Mapping[str, ArrayLike] | None = None,
         base_acceleration: ArrayLike | None = None,
         vdot: ArrayLike | None = None,
@@ -802,9 +804,9 @@ class System:
 
     def coupling_forces(
         self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike | None = None,
+        q: State,
+        v: State,
+        tau: State | None = None,
         f_ext: Mapping[str, ArrayLike] | None = None,
         base_acceleration: ArrayLike | None = None,
     ) -> dict[str, np.ndarray]:
