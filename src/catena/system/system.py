@@ -619,7 +619,7 @@ class System:
         if method == "composite_body":
             tau = given.pop("tau")
             bias = self._run(dynamics.newton_euler, **given)["tau"]
-            H = self.mass_matrix(q)
+            H = self.mass_matrix(given["q"])
             given_force = (
                 0.0 if tau is None else self.evaluator.checked(dynamics.articulated_body, "tau", tau)
             )
