@@ -43,7 +43,7 @@ from catena.system.frame_axes import in_axes, require_axes
 from catena.system.inertia_check import lacking_inertia
 from catena.system.inertial_parameters import by_bodies, inertial_parameters
 from catena.system.linearisation import Linearisation, linearise
-from catena.system.prescribed import prescribed_accelerations, require_agreement
+from catena.system.prescribed import prescribed_accelerations, require_agreement, with_loop_drives
 from catena.system.quick_assembly import QuickAssembly
 from catena.system.reaching import inverse_kinematics
 from catena.system.reactions import Reactions
@@ -61,6 +61,8 @@ if TYPE_CHECKING:
 
 # Values of joints by name: None leaves a joint, or an entry of it, free.
 Given = Mapping[str, ArrayLike | Sequence[float | None] | None]
+# Positions, velocities or forces, as an array or by joint.
+State = ArrayLike | Given
 _NOTHING: frozenset[str] = frozenset()
 _NO_WRENCH = frozenset({"f_ext", "a_base"})
 
@@ -568,7 +570,7 @@ class System:
         return self
 
     def forward_dynamics(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, method: str = "auto",
+        self, q: State, v: State, tau: State | None = None, method: str = "auto",
         f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
         member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None,
     ) -> np.ndarray:  # fmt: skip
@@ -617,7 +619,7 @@ class System:
         if method == "composite_body":
             tau = given.pop("tau")
             bias = self._run(dynamics.newton_euler, **given)["tau"]
-            H = self.mass_matrix(q)
+            H = self.mass_matrix(given["q"])
             given_force = (
                 0.0 if tau is None else self.evaluator.checked(dynamics.articulated_body, "tau", tau)
             )
@@ -628,8 +630,8 @@ class System:
 
     def inverse_dynamics(
         self,
-        q: ArrayLike,
-        v: ArrayLike,
+        q: State,
+        v: State,
         vdot: ArrayLike,
         f_ext: Mapping[str, ArrayLike] | None = None,
         base_acceleration: ArrayLike | None = None,
@@ -671,27 +673,37 @@ class System:
         return self._run(dynamics.newton_euler, q=q, qd=v, qdd=vdot, **outside)["tau"]
 
     def hybrid_dynamics(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None, prescribed: Given,
+        self, q: State, v: State, tau: State | None, prescribed: Given,
         f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
-    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    ) -> tuple[np.ndarray, Any]:  # fmt: skip
         """Return the accelerations vdot and the joint forces, each (..., nv), with some joint accelerations
         prescribed.
 
-        `prescribed` maps joints of the tree to accelerations (..., nv of the joint), or to a number where there is one;
-        None leaves a component free. `tau` (none if None) acts at free joints; at prescribed ones the result has the
-        force that the drive must give, friction included. A prescribed joint may carry a body without mass. Loops are
-        respected: a LoopError tells when what is prescribed contradicts them.
+        `prescribed` maps joints to accelerations (..., nv of the joint), or to a number where there is one; None leaves
+        a component free. `tau` (none if None) acts at free joints; at prescribed ones the result has the force that the
+        drive must give, friction included. A prescribed joint may carry a body without mass. Loops are respected: a
+        LoopError tells when what is prescribed contradicts them. Where a prescribed joint closes a loop, the forces are
+        those of the prescribed joints by name, {joint: (..., nv of the joint)}.
         """
         q, v, tau, loop_tau = self._by_name(q, v, tau)
-        driven, given = prescribed_accelerations(self._mechanism, self._plan, prescribed)
-        if self._closed or self._lacking_inertia_beside(driven):
+        driven, given, drives = prescribed_accelerations(self._mechanism, self._plan, prescribed)
+        if self._closed or drives or self._lacking_inertia_beside(driven):
             problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, given, loop_tau=loop_tau)
             rows = np.broadcast_to(given, (*problem.batch, self.nv)).reshape(-1, self.nv)
+            forces: dict[str, np.ndarray] = {}
             with self._naming_what_lacks_inertia():
-                solution = hybrid(problem, driven, rows)
+                if drives:
+                    solution, forces = with_loop_drives(problem, drives, lambda p: hybrid(p, driven, rows))
+                else:
+                    solution = hybrid(problem, driven, rows)
             require_agreement(problem.plan, solution, list(prescribed))
             shape = (*problem.batch, self.nv)
-            return solution.vdot.reshape(shape), solution.tau.reshape(shape)
+            vdot, own = solution.vdot.reshape(shape), solution.tau.reshape(shape)
+            if not drives:
+                return vdot, own
+            by_name = {name: own[..., self.slice_v(name)] for name in prescribed if name not in forces}
+            by_name |= {name: x.reshape(*problem.batch, x.shape[-1]) for name, x in forces.items()}
+            return vdot, {name: by_name[name] for name in prescribed}
         outside = self._outside(f_ext, base_acceleration)
         driving = {"driven": driven.astype(np.float64), "qdd_given": given}
         result = self._run(dynamics.hybrid_dynamics, None, q=q, qd=v, tau=tau, **driving, **outside)
@@ -748,9 +760,9 @@ class System:
 
     def reactions(
         self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike | None = None,
+        q: State,
+        v: State,
+        tau: State | None = None,
         f_ext: Mapping[str, ArrayLike] | None = None,
         base_acceleration: ArrayLike | None = None,
         vdot: ArrayLike | None = None,
@@ -792,9 +804,9 @@ class System:
 
     def coupling_forces(
         self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike | None = None,
+        q: State,
+        v: State,
+        tau: State | None = None,
         f_ext: Mapping[str, ArrayLike] | None = None,
         base_acceleration: ArrayLike | None = None,
     ) -> dict[str, np.ndarray]:
