@@ -12,6 +12,7 @@ _WHERE = {
     "configuration": ("catena.changing", "Configuration"),
     "save": ("catena.formats", "save"),
     "plot": ("catena.view.plots", "plot"),
+    "plot_segments": ("catena.view.plots.segmented", "plot_segments"),
     "report": ("catena.view.report", "report"),
     "view": ("catena.view.live.view", "view"),
     "save_html": ("catena.view.exports", "save_html"),

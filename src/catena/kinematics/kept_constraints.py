@@ -17,8 +17,8 @@ import numpy as np
 
 from catena.joints import Flipped, Reduced
 from catena.kinematics.assembly import characteristic_length
-from catena.kinematics.closure import Motions, Runner, loop_states, tree_motions
-from catena.kinematics.coupling_states import coupling_states
+from catena.kinematics.closure import LoopState, Motions, Runner, loop_states, tree_motions
+from catena.kinematics.coupling_states import CouplingState, coupling_states
 from catena.kinematics.scales import row_sizes
 from catena.kinematics.stacks import transposed
 from catena.structure import Plan
@@ -125,7 +125,7 @@ def _constraints(plan: Plan, motions: Motions, length: float, q: np.ndarray) -> 
     units = 1.0 / row_sizes(S, 1.0 / length)[..., None, :]
     J = [np.zeros((len(S), 0, plan.nv))]
     loops = loop_states(plan, motions)
-    states = [*loops, *coupling_states(plan, q, None, loops)]
+    states: list[LoopState | CouplingState] = [*loops, *coupling_states(plan, q, None, loops)]
     J += [state.J / row_sizes(state.Phi, length)[..., None] for state in states]
     return np.concatenate(J, axis=-2) * units
 

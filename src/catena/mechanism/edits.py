@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from catena.errors import ModelError, PlanError
-from catena.given import shown
+from catena.given import entries, shown
 from catena.joints import Free, JointKind
 from catena.mechanism import validation
 from catena.mechanism.parts import GROUND, Joint
@@ -225,16 +225,22 @@ def changed(
     What hangs together is looked at when all is done, so that a joint may take the place of another one.
     """
     found = mechanism
-    if _some(detach_):
-        found = detach(found, detach_)
-    if _some(unlock_):
-        found = unlock(found, unlock_)
-    if _some(lock_):
-        if isinstance(lock_, Mapping):
-            for names, position in lock_.items():
-                found = lock(found, names, at if position is None else position)
-        else:
-            found = lock(found, lock_, at)
+    gone, freed = _listed("detach", detach_), _listed("unlock", unlock_)
+    if gone:
+        found = detach(found, gone)
+    if freed:
+        found = unlock(found, freed)
+    if isinstance(lock_, Mapping):
+        for names, position in lock_.items():
+            found = lock(found, names, at if position is None else position)
+    elif held := _listed("lock", lock_):
+        found = lock(found, held, at)
+    if not isinstance(attach_, Mapping):
+        raise ModelError(
+            f"attach is {shown(attach_)}: give a mapping from new joints to (parent, child, kind)"
+        )
+    if at is not None and not isinstance(at, Whereabouts):
+        raise ModelError(f"at is {shown(at)}: give where the bodies are now, as in s.configuration(q)")
     for name, described in attach_.items():
         try:
             parts: list[Any] = [] if isinstance(described, str) else list(described)
@@ -257,5 +263,11 @@ def changed(
     return found
 
 
-def _some(names: Names | Mapping[str, ArrayLike]) -> bool:
-    return bool(names) if isinstance(names, str | Mapping) else bool(tuple(names))
+def _listed(what: str, names: Names) -> tuple[str, ...]:
+    """Return names or patterns from one or many."""
+    try:
+        return entries(names)
+    except ValueError:
+        raise ModelError(
+            f"{what} is {shown(names)}: name joints, or give patterns such as 'arm2/*'"
+        ) from None

@@ -205,16 +205,20 @@ class Mechanism:
 
     def replace_body(self, body: Body) -> None:
         """Put a body in the place of the one that has its name, as it is: nothing is checked but the name."""
+        if not isinstance(body, Body):
+            raise ModelError(
+                f"replace_body: {shown(body)} is no body: give one, such as that of m.bodies, changed"
+            )
         self._bodies[validation.known("body", body.name, self._bodies)] = body
         self._revision += 1
 
     def add_visual(self, body: str, *shapes: Shape) -> Body:
         """Add shapes that a body, or ground, is drawn with."""
-        return self._with_shapes(body, as_shapes(f"body {body!r}", "visuals", shapes), ())
+        return self._with_shapes(body, as_shapes(f"body {shown(body)}", "visuals", shapes), ())
 
     def add_collision(self, body: str, *shapes: Shape) -> Body:
         """Add shapes that a body, or ground, may touch others with."""
-        return self._with_shapes(body, (), as_shapes(f"body {body!r}", "collisions", shapes))
+        return self._with_shapes(body, (), as_shapes(f"body {shown(body)}", "collisions", shapes))
 
     def add_joint(
         self,
@@ -500,6 +504,8 @@ class Mechanism:
         """Add an exact equation between two joints with one degree of freedom each: position(joint) = c0 + c1 x +
         c2 x^2 + ... where x = position(of)."""
         self._check_new_element_name("coupling", name, self._couplings)
+        for one in (joint, of):
+            self._element_joint(f"coupling {name!r}", one)
         coupling = make_polynomial(name, joint, of, polynomial)
         self._couple(coupling)
         return coupling
@@ -512,6 +518,7 @@ class Mechanism:
         """
         self._check_new_element_name("coupling", name, self._couplings)
         who = f"coupling {name!r}"
+        self._element_joint(who, joint)
         driving = self._element_joint(who, of)
         try:
             shape = as_profile(who, profile)

@@ -12,7 +12,7 @@ import numpy as np
 
 from catena import dynamics
 from catena.errors import CatenaError, CatenaWarning, LoopError, StateError
-from catena.joints import Free, Spherical, described
+from catena.joints import Free, JointKind, Spherical, described
 from catena.kinematics.scales import scales_of
 from catena.simulation import loads
 from catena.simulation.faults import joint_of
@@ -384,7 +384,7 @@ def _quaternions(run: Trajectory) -> list[Line]:
     return [Line("quaternions", value, QUATERNION, "", "warn", text)]
 
 
-def _is_turned(kind: object) -> bool:
+def _is_turned(kind: JointKind | None) -> bool:
     return isinstance(described(kind), Free | Spherical)
 
 

@@ -156,9 +156,8 @@ class Excitation:
                 rate = system.joint_velocity(q, v, motor.joint)
                 force = np.atleast_1d(real_array(closing[motor.joint]))
                 force = np.array(np.broadcast_to(force, np.broadcast_shapes(force.shape, rate.shape)))
-                force[..., at] = _limited(
-                    force[..., at], rate[..., at], *motor.joint_limits.T, motor.joint_speed
-                )
+                low, high = motor.joint_limits[:, 0], motor.joint_limits[:, 1]
+                force[..., at] = _limited(force[..., at], rate[..., at], low, high, motor.joint_speed)
                 closing[motor.joint] = force
         there = system.tree_forces(q, closing)
         self.through_loops |= np.any(there.reshape(-1, system.nv) != 0.0, axis=0)

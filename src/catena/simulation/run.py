@@ -94,7 +94,7 @@ class Run:
         if not isinstance(check, bool | np.bool_):
             raise StateError(f"check is {shown(check)}; give True or False.")
         system = self.system
-        self.events: list[Event] = event_list(events)
+        self.events: list[Event] = [event.bound(system) for event in event_list(events)]
         q, v = initial_state(system, q, v)
         self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], system.parameter_batch)
         if not system.nv or 0 in self.batch:

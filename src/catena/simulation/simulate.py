@@ -8,10 +8,13 @@ from typing import TypedDict, Unpack, overload
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
+from catena.simulation.arguments import event_list
 from catena.simulation.drift import Remedy
 from catena.simulation.events import Event
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
 from catena.simulation.run import Run
+from catena.simulation.segments import SegmentedTrajectory
+from catena.simulation.structure_changes import ChangingRun, is_changing
 from catena.simulation.trajectory import Trajectory
 from catena.system import System
 
@@ -76,7 +79,7 @@ def simulate(
     progress: bool | None = None,
     check: bool = True,
     parameters: Mapping[str, ArrayLike] | None = None,
-) -> Trajectory | list[Trajectory]:
+) -> Trajectory | SegmentedTrajectory | list[Trajectory]:
     """Follow the motion from q (..., nq) and v (..., nv), or from positions and velocities by joint, for `duration`
     seconds.
 
@@ -88,6 +91,10 @@ def simulate(
     what they do at the tree). `motion` maps joints of the tree to references, or to functions of t that give position,
     velocity and acceleration: those joints move so, whatever it takes. `forces` maps bodies or frames to functions of t
     that give wrenches [moment; force] in their axes at their origin.
+
+    An event with a `then` changes the structure: the motion goes on with the mechanism that it returns, and the result
+    is a `SegmentedTrajectory`, whose `transitions` tell impulses and energy lost. `control` may then be a
+    `PerStructure`.
 
     `integrator`: "dopri5" or "dop853" choose their steps by `rtol` and `atol`, each state of a batch its own; "rk4",
     "midpoint", "euler", "semi_implicit" and "abm4" take steps of `step` seconds; "radau", "bdf" and "lsoda" are for
@@ -112,6 +119,16 @@ def simulate(
     if parameters is not None:
         systems = [one.vary(parameters) if isinstance(one, System) else one for one in systems]
     motion, forces = {} if motion is None else motion, {} if forces is None else forces
+    if is_changing(events):
+        if count > 1 or isinstance(system, Sequence):
+            raise StateError(
+                "Events that change the structure are for one system and one controller at a time."
+            )
+        options = {"integrator": integrator, "step": step, "rtol": rtol, "atol": atol, "drift": drift}
+        listed = event_list(events)
+        return ChangingRun(
+            systems[0], duration, controls[0], motion, forces, options, listed, samples, progress, check
+        ).go(q, v)
     runs = [
         Run(
             Problem(

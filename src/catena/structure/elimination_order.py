@@ -62,8 +62,8 @@ class _Elimination:
         self.holds = {k: set(nodes - {0}) for k, nodes in joined.items()}
         self.links = {(k, i) for k, nodes in joined.items() for i in nodes}
         self.at: list[set[int]] = [set() for _ in range(plan.n)]
-        for k, nodes in self.holds.items():
-            for i in nodes:
+        for k, held in self.holds.items():
+            for i in held:
                 self.at[i].add(k)
         self.passed = dict.fromkeys(self.holds, 0)
         self.coupled: dict[int, set[int]] = {k: set() for k in self.holds}

@@ -21,7 +21,7 @@ from catena.given import is_not_negative, shown
 from catena.kernels import is_plain
 from catena.kinematics import integrate
 from catena.kinematics.assembly import assemble as assemble_one
-from catena.kinematics.coupling_states import constraint_states
+from catena.kinematics.coupling_states import CouplingState, constraint_states
 from catena.kinematics.held import Held, held_positions, held_velocities
 from catena.kinematics.scales import Scales, scales_of
 from catena.structure import Plan, bridge_joints
@@ -206,10 +206,16 @@ def pulled(evaluator: Evaluator, q: Any, v: Any, stiffness: float, damping: floa
                 K = found[side][:, k].reshape(states, sort.columns, 6)
                 f_ext[:, node] += np.einsum("sc,sci->si", force[:, k], K)
     f_ext[:, 0] = 0.0
+    tau = np.zeros((states, plan.nv))
+    if plan.couplings:
+        tied = [s for s in constraint_states(evaluator, q, v) if isinstance(s, CouplingState)]
+        for k, state in enumerate(tied, len(plan.loop_joints)):
+            if state.loop.constraints:
+                tau += force[:, k, :1] * state.J[:, 0]
     weightless = np.concatenate([np.zeros(3), plan.gravity])
     inputs = {
-        "q": q, "qd": np.zeros((states, plan.nv)), "tau": None,
-        "f_ext": f_ext.reshape(states, -1), "a_base": weightless,
+        "q": q, "qd": np.zeros((states, plan.nv)), "tau": tau,
+        "f_ext": f_ext.reshape(states, 6 * plan.n), "a_base": weightless,
     }  # fmt: skip
     return evaluator.evaluate(articulated_body, inputs)["qdd"]
 

@@ -8,6 +8,7 @@ left open, as by a redundant arm, the guess decides.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -180,7 +181,7 @@ def inverse_kinematics(
         raise StateError(
             f"The batch dimensions do not fit together: guess {guess.shape[:-1]}, goals {shapes}."
         ) from None
-    rows = np.broadcast_to(guess, (*batch, guess.shape[-1])).reshape(-1, guess.shape[-1])
+    rows = np.broadcast_to(guess, (*batch, guess.shape[-1])).reshape(prod(batch), guess.shape[-1])
     own = [
         Held(
             h.name,

@@ -23,7 +23,7 @@ from catena.dynamics.rotors import with_rotors
 from catena.dynamics.structurally_recursive import structurally_recursive
 from catena.errors import LoopError, SingularDynamicsError, StateError, UnknownNameError
 from catena.forces import PlacedForce
-from catena.given import is_one_of, shown
+from catena.given import is_finite, is_one_of, shown
 from catena.hooks import hook
 from catena.kernels import Algorithm, Program, plain
 from catena.kinematics import stacks
@@ -192,6 +192,8 @@ class System:
 
     def fates(self, before: "System") -> Fates:
         """Return what became of each joint and its coordinates since another system was planned; print it to read."""
+        if not isinstance(before, System):
+            raise StateError(f"before is {shown(before)}; give the system that was planned before the edit.")
         return fates((before.mechanism, before.plan), (self._mechanism, self._plan))
 
     # Coordinates.
@@ -331,7 +333,14 @@ class System:
             raise StateError(f"branches looks from one guess, but it has shape {start.shape}.")
         self.settle()
         quick = self._quick_assembly("branches")
-        return branches(quick, loop_closure.held(self.evaluator, given), start)
+        held = loop_closure.held(self.evaluator, given)
+        for one in held:
+            if one.value.ndim != 1:
+                raise StateError(
+                    f"given: joint {one.name!r} has positions of shape {one.value.shape}; branches looks for one "
+                    f"configuration at a time."
+                )
+        return branches(quick, held, start)
 
     def drive(
         self, joint: str, to: Sequence[float] | None = None, samples: int = 181, rate: float = 1.0,
@@ -354,6 +363,10 @@ class System:
             raise StateError(
                 f"samples is {shown(samples)}; give a whole number of configurations, at least 2."
             )
+        if not is_finite(rate):
+            raise StateError(f"rate is {shown(rate)}; give the velocity of the driver, a finite number.")
+        if hold is not None and not isinstance(hold, Mapping):
+            raise StateError(f"hold is {shown(hold)}; give a mapping from joints to positions.")
         held = {} if hold is None else dict(hold)
         start = self.assemble(held, guess=guess)
         if start.ndim != 1:
@@ -860,7 +873,7 @@ class System:
         self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, base_acceleration: ArrayLike | None = None
     ) -> np.ndarray:
         """Return the inertial regressor Y, shape (..., nv, 10 b), of the b moving bodies: inverse dynamics of the
-        tree without friction is Y @ inertial_parameters()."""
+        tree without friction and rotors is Y @ inertial_parameters()."""
         inputs = {"q": q, "qd": v, "qdd": vdot, "a_base": base_acceleration}
         Y = self._run(dynamics.inertial_regressor, None, **inputs)["Y"]
         return by_bodies(self._mechanism, self._plan, Y)
@@ -887,6 +900,8 @@ class System:
         mechanism's own forces act if `elements` says so.
         """
         wanted = arrays.as_list("names", names, str, "names of parameters")
+        if not isinstance(elements, bool | np.bool_):
+            raise StateError(f"elements is {shown(elements)}; give True or False.")
         if is_one_of(of, ("forward_dynamics",)):
             found, batch = self.responder.respond(q, v, given, wanted, acting=elements)
             changes = found.by_parameter
@@ -919,6 +934,8 @@ class System:
             if tau is None
             else self.evaluator.checked(dynamics.articulated_body, "tau", tau)
         )
+        if given.ndim != 1:
+            raise StateError(f"tau has shape {given.shape}; give constant forces of shape ({self.nv},).")
         return equilibrium(self, q, given, seek)
 
     def modes(self, q: ArrayLike, tau: ArrayLike | None = None) -> Modes:

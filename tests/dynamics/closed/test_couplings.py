@@ -214,6 +214,33 @@ def test_runs_keep_a_gear_exactly(drift):
     np.testing.assert_allclose(st.q, run.q[3], atol=1e-11)
 
 
+def test_whole_turns_of_a_joint_that_closes_a_loop_do_not_break_its_gear():
+    m = geared_five_bar()
+    m.add_body("flywheel", 1.0, (0, 0, 0), 0.1)
+    m.add_joint("F", "ground", "flywheel", ct.Revolute("y"))
+    m.add_coupling("fly gear", {"F": 1.0, "A": -3.0})
+    whole, cut = m.system(cut=["C"]), m.system(cut=["A"])
+    q = whole.assemble({"A": -0.8})
+    here = {name: whole.joint_position(q, name)[0] for name in "BCDEF"}
+    for turns in (0, 1, -3):
+        at = np.array([here[name] + 6.0 * np.pi * turns * (name == "F") for name in cut.joints])
+        assert np.abs(cut.closure(at)[0]).max() < 1e-12
+        off = at + 0.01 * (np.array(cut.joints) == "F")
+        np.testing.assert_allclose(cut.closure(off)[0][-1], 0.01, atol=1e-11)
+        with ct.plain_numbers():
+            np.testing.assert_allclose(cut.closure(off)[0][-1], 0.01, atol=1e-11)
+
+
+def test_forces_that_pull_couplings_together_are_those_of_springs_along_them():
+    s = geared_chain().system()
+    rng = np.random.default_rng(4)
+    q, v = 0.3 * rng.normal(size=(2, 4, s.nv))
+    e, rate = s.closure(q, v)
+    tau = -np.einsum("smn,sm->sn", s.closure_jacobian(q), 30.0 * e + 2.0 * rate)
+    np.testing.assert_allclose(s.pulled(q, v, 30.0, 2.0), np.linalg.solve(s.mass_matrix(q), tau[..., None])[..., 0],
+                               atol=1e-11)  # fmt: skip
+
+
 def test_batches_copies_and_locked_joints():
     m = geared_chain()
     s = m.system()

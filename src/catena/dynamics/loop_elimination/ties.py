@@ -242,8 +242,8 @@ def begin_coupling(at: Any, k: int, finish: OnCall) -> list[Entry]:
         entries.append(Entry(add if t else begin_with, at.owner(k, t), (record, me)))
     if coupling.inertia:
         rests = finish in (leave_open, leave_opening)
-        places = at.term(k, 0), me
-        return [*entries, Entry(rest_rotor if rests else leave_rotor, at.owner(k, 0), places)]
+        last = Entry(rest_rotor if rests else leave_rotor, at.owner(k, 0), (at.term(k, 0), me))
+        return [*entries, last]
     entries += [Entry(unwind, at.owner(k, t), (at.term(k, t), me)) for t in _turning(coupling)]
     if finish.roles[-1] == "child":
         entries.append(Entry(finish, k, (me, at.flows(_some_child(at, k)))))
