@@ -100,8 +100,9 @@ class Run:
         if not system.nv or 0 in self.batch:
             what = f"no states: the batch has shape {self.batch}" if system.nv else "nothing that moves in it"
             raise StateError(f"There is nothing to simulate in {system.mechanism.name!r}: {what}.")
-        system = self.system = system.over(self.batch)
-        problem = self.problem = replace(problem, system=system)
+        if system.parameter_batch != () or system.origin is not system:
+            system = self.system = system.over(self.batch)
+            problem = self.problem = replace(problem, system=system)
         self.q = np.array(np.broadcast_to(q, (*self.batch, system.nq)).reshape(-1, system.nq))
         self.v = np.array(np.broadcast_to(v, (*self.batch, system.nv)).reshape(-1, system.nv))
         self.t = np.zeros(len(self.q))

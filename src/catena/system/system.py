@@ -141,6 +141,11 @@ class System:
         return self._settling.effective
 
     @property
+    def gravity(self) -> np.ndarray:
+        """Return the acceleration of gravity (3,) in ground axes; (..., 3) where it differs from state to state."""
+        return np.asarray(self._plan.gravity)
+
+    @property
     def nq(self) -> int:
         """Return the number of coordinates."""
         return self._plan.nq
@@ -570,7 +575,7 @@ class System:
     def forward_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, method: str = "auto",
         f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
-        member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None,
+        member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None, elements: bool = False,
     ) -> np.ndarray:  # fmt: skip
         """Return the accelerations vdot, shape (..., nv).
 
@@ -582,10 +587,17 @@ class System:
         certify), "kkt", "absolute", "joint_multipliers", "minimal" or "reference_member" (the body called `member`, or
         the best one); they agree, whatever the rank of the constraints. Trees may be computed by these as well, and
         are by "kkt" where massless bodies leave articulated bodies without inertia. `parameters` are numbers of the
-        mechanism that differ from state to state, as `vary` takes them.
+        mechanism that differ from state to state, as `vary` takes them. With `elements` the springs, stops, wrenches
+        and other forces of the mechanism act too, as they do in a simulation.
         """
         if parameters is not None:
-            return self.vary(parameters).forward_dynamics(q, v, tau, method, f_ext, base_acceleration, member)
+            varied = self.vary(parameters)
+            return varied.forward_dynamics(
+                q, v, tau, method, f_ext, base_acceleration, member, elements=elements
+            )
+        if elements:
+            q, v, _, _ = self._by_name(q, v)
+            tau, f_ext = self._with_elements(q, v, tau, f_ext)
         if type(method) is not str:
             raise StateError(f"method is {shown(method)}; give a word, such as 'auto'.")
         if f_ext is None and base_acceleration is None and method == "auto":
@@ -985,6 +997,19 @@ class System:
         return SpecialisedSystem(self._mechanism, self._plan, self._settling, names)
 
     # Springs, stops, wrenches and other forces of the mechanism.
+
+    def _with_elements(
+        self, q: ArrayLike, v: ArrayLike, tau: Any, f_ext: Mapping[str, ArrayLike] | None
+    ) -> tuple[np.ndarray, dict[str, Any] | None]:
+        """Return joint forces and wrenches with those of the mechanism's own forces added."""
+        own = self.element_forces(q, v)
+        total: dict[str, Any] = dict(own.f_ext)
+        for name, wrench in (f_ext or {}).items():
+            total[name] = total[name] + np.asarray(wrench, dtype=np.float64) if name in total else wrench
+        if isinstance(tau, Mapping):
+            tau = self.tree_forces(q, tau)
+        given = 0.0 if tau is None else self.evaluator.checked(dynamics.articulated_body, "tau", tau)
+        return own.tau + given, total or None
 
     @property
     def elements(self) -> Elements:

@@ -51,7 +51,9 @@ def delta(
             m.add_body(name, **thin_rod(0.08, tuple(forearm * lower)))
         at_base = Pose(p=turn @ [base_radius, 0.0, 0.0], R=turn)
         m.add_joint(f"motor{k}", "ground", f"arm{k}", Revolute("y"), in_parent=at_base)
-        m.add_joint(f"bend{k}", f"arm{k}", f"elbow{k}", Revolute("y"), in_parent=Pose(p=arm * upper), actuated=False)
+        m.add_joint(
+            f"bend{k}", f"arm{k}", f"elbow{k}", Revolute("y"), in_parent=Pose(p=arm * upper), actuated=False
+        )
         for name, side in ((f"left{k}", 0.5), (f"right{k}", -0.5)):
             place = Pose(p=side * width * across)
             hinge = Revolute(tuple(normal))
