@@ -50,12 +50,16 @@ def test_a_swinging_pendulum_feels_what_newton_says():
 def test_forward_dynamics_with_the_elements_is_what_a_run_has():
     s = pendulum().system()
     run = ct.simulate(s, [0.8], [0.5], 0.2)
-    np.testing.assert_allclose(s.forward_dynamics(run.q, run.v, run.tau, elements=True), run.acceleration, rtol=1e-12)
+    np.testing.assert_allclose(
+        s.forward_dynamics(run.q, run.v, run.tau, elements=True), run.acceleration, rtol=1e-12
+    )
     assert np.abs(s.forward_dynamics(run.q, run.v, run.tau) - run.acceleration).max() > 1e-3
     stiffness = np.array([0.1, 2.0])
     varied = s.forward_dynamics([0.8], [0.5], elements=True, parameters={"coil.stiffness": stiffness})
     alone = [pendulum().with_spring("coil", stiffness=k).system() for k in stiffness]
-    np.testing.assert_allclose(varied, [a.forward_dynamics([0.8], [0.5], elements=True) for a in alone], rtol=1e-12)
+    np.testing.assert_allclose(
+        varied, [a.forward_dynamics([0.8], [0.5], elements=True) for a in alone], rtol=1e-12
+    )
 
 
 def test_a_controller_that_knows_sensors_only_is_the_one_that_knows_the_state():
@@ -70,9 +74,8 @@ def test_a_controller_that_knows_sensors_only_is_the_one_that_knows_the_state():
     sensed = ct.simulate(s, [0.8], [0.5], 0.5, control=ct.Sensed(sensors, law, 100.0), **options)
     known = ct.simulate(s, [0.8], [0.5], 0.5, control=by_state, **options)
     np.testing.assert_allclose(sensed.q, known.q, atol=1e-12)
-    batch = ct.simulate(
-        s, [[0.8], [0.2]], [0.5], 0.5, control=ct.Sensed(sensors, law, 100.0), parameters={"rod.mass": [1.0, 1.5]}, **options
-    )
+    options["parameters"] = {"rod.mass": [1.0, 1.5]}
+    batch = ct.simulate(s, [[0.8], [0.2]], [0.5], 0.5, control=ct.Sensed(sensors, law, 100.0), **options)
     np.testing.assert_allclose(batch.q[0], known.q, atol=1e-9)
 
 

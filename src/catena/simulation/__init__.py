@@ -8,8 +8,8 @@ from catena.simulation.moment import Moment
 from catena.simulation.occasions import at_limit, at_time
 from catena.simulation.recording import load_run
 from catena.simulation.segments import SegmentedTrajectory, Transition
-from catena.simulation.sensors import IMU, Encoder, ForceSensor, Gauge, Sensed, Sensor
 from catena.simulation.sensitivities import Gradient, Sensitivities, sensitivities
+from catena.simulation.sensors import IMU, Encoder, ForceSensor, Gauge, Sensed, Sensor
 from catena.simulation.simulate import simulate
 from catena.simulation.stepper import Stepper
 from catena.simulation.structure_changes import PerStructure

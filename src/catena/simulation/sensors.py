@@ -103,8 +103,8 @@ class Encoder(Sensor):
 
 @dataclass(frozen=True)
 class ForceSensor(Sensor):
-    """A six-axis force sensor in a joint: the `moment` (..., 3) [N m] and the `force` (..., 3) [N] that the joint passes
-    to its child, at the child-side joint frame's origin in its axes."""
+    """A six-axis force sensor in a joint: the `moment` (..., 3) [N m] and the `force` (..., 3) [N] that the joint
+    passes to its child, at the child-side joint frame's origin in its axes."""
 
     joint: str
 
@@ -141,7 +141,9 @@ class Sensed(Controller):
 
     def __init__(self, sensors: Mapping[str, Sensor], law: Callable[[float, Any], Any], rate: float) -> None:
         if not isinstance(sensors, Mapping) or not all(isinstance(s, Sensor) for s in sensors.values()):
-            raise StateError(f"Sensed: sensors is {shown(sensors)}; give a mapping from names to sensors, such as IMU.")
+            raise StateError(
+                f"Sensed: sensors is {shown(sensors)}; give a mapping from names to sensors, such as IMU."
+            )
         if not callable(law):
             raise StateError(f"Sensed: {shown(law)} cannot be called; give a function of (t, readings).")
         self.sensors, self.law = dict(sensors), law

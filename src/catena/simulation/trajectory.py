@@ -218,8 +218,8 @@ class Trajectory:
         return self.system.acceleration(self.q, self.v, self.acceleration, frame, axes=axes)
 
     def read(self, sensor: Sensor) -> dict[str, np.ndarray]:
-        """Return what a sensor tells along the run, {name: (..., samples, n)}, with the forces that act from each sample
-        on."""
+        """Return what a sensor tells along the run, {name: (..., samples, n)}, with the forces that act from each
+        sample on."""
         from catena.simulation.sensors import Sensor, Situation
 
         if not isinstance(sensor, Sensor):
