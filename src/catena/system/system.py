@@ -1071,7 +1071,8 @@ class System:
 
     def save_drawing(self, path: str | os.PathLike[str], q: ArrayLike | None = None, **options: Any) -> None:
         """Write a line drawing at q (nq,) as textbooks have them, with names: .svg, .pdf or .png, by the ending of the
-        path. `labels` is "joints", "bodies", "all" or None, `view` the elevation and azimuth of the eye [degrees]."""
+        path. `labels` is "joints", "bodies", "frames", "all" or None, `view` the elevation and azimuth of the eye
+        [degrees]."""
         hook("save_drawing")(self, path, q, **options)
 
     # The edge.
