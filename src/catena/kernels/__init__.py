@@ -34,7 +34,7 @@ from catena.kernels.algorithm import (
 )
 from catena.kernels.code import building
 from catena.kernels.cpu import target
-from catena.kernels.engine import compilations
+from catena.kernels.engine import compilations, compile_seconds
 from catena.kernels.plain import is_plain, plain_numbers, play
 from catena.kernels.program import Program
 from catena.kernels.session import Session
@@ -69,6 +69,7 @@ __all__ = [
     "building",
     "columns_to_base",
     "compilations",
+    "compile_seconds",
     "constant_parts",
     "each_body",
     "each_force",

@@ -57,17 +57,18 @@ class TracedWhole:
 
 def whole_step(algorithm: Algorithm, step: Step, layout: "Layout", ground: Unit) -> engine.Code:
     """Return the code, `whole`, of a step on the whole state of the mechanism with this layout."""
-    engine.prepare_tracing()
-    slots, scalars = _slots(algorithm, layout, ground)
-    traced = TracedStep()
-    step(TracedWhole(traced, slots, scalars))
-    lanes = layout.lanes
-    text = prelude(lanes) + lower("whole", list(traced.loads.items()), list(traced.stores.items()), lanes)
-    name = object_name(text)
-    loaded = _loaded.get(name)
-    if loaded is None:
-        _, code = compiled_object(text)
-        loaded = _loaded[name] = engine.load_object("whole", code, ["whole"])
+    with engine.timed():
+        engine.prepare_tracing()
+        slots, scalars = _slots(algorithm, layout, ground)
+        traced = TracedStep()
+        step(TracedWhole(traced, slots, scalars))
+        lanes = layout.lanes
+        text = prelude(lanes) + lower("whole", list(traced.loads.items()), list(traced.stores.items()), lanes)
+        name = object_name(text)
+        loaded = _loaded.get(name)
+        if loaded is None:
+            _, code = compiled_object(text)
+            loaded = _loaded[name] = engine.load_object("whole", code, ["whole"])
     return loaded
 
 

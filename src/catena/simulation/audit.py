@@ -278,6 +278,9 @@ def _momentum(run: Trajectory) -> list[Line]:
     """Return linear momentum less the impulse of gravity, and angular momentum about the mass centre."""
     system = run.system
     mass = float(system.plan.inertia[1:, 0].sum())
+    if system.origin is not system:
+        # Masses and gravity may differ from state to state.
+        return []
     # Of a batch that stopped early some states rest at their end while others go on.
     if mass == 0.0 or (run.ended and run.batch) or not is_free_flying(run):
         return []

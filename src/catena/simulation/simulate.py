@@ -119,6 +119,10 @@ def simulate(
     if parameters is not None:
         systems = [one.vary(parameters) if isinstance(one, System) else one for one in systems]
     motion, forces = {} if motion is None else motion, {} if forces is None else forces
+    if is_changing(events) and parameters is not None:
+        raise StateError(
+            "Events that change the structure do so for one mechanism: leave parameters out, or run states one by one."
+        )
     if is_changing(events):
         if count > 1 or isinstance(system, Sequence):
             raise StateError(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
     from catena.simulation.audit import Audit
+    from catena.simulation.sensors import Sensor
     from catena.view.live.view import View
 
 PathLike = str | os.PathLike[str]
@@ -210,6 +211,23 @@ class Trajectory:
     def acceleration(self) -> np.ndarray:
         """Return vdot at the samples, (..., samples, nv), with the forces that act from then on."""
         return loads.accelerations(self.system, self.q, self.v, self.tau, self.wrenches, self.driven)
+
+    def frame_acceleration(self, frame: str, axes: str = "frame") -> np.ndarray:
+        """Return the angular acceleration of a frame and the acceleration of its origin, (..., samples, 6), in its own
+        axes, or in ground's with axes="aligned"."""
+        return self.system.acceleration(self.q, self.v, self.acceleration, frame, axes=axes)
+
+    def read(self, sensor: Sensor) -> dict[str, np.ndarray]:
+        """Return what a sensor tells along the run, {name: (..., samples, n)}, with the forces that act from each
+        sample on."""
+        from catena.simulation.sensors import Sensor, Situation
+
+        if not isinstance(sensor, Sensor):
+            raise StateError(
+                f"{shown(sensor)} is no sensor; give one such as ct.IMU('head') or ct.Encoder('elbow')."
+            )
+        sensor.check(self.system)
+        return sensor.read(Situation(self.system, self.q, self.v, self.tau, self.wrenches, self.driven))
 
     def reactions(self) -> dict[str, np.ndarray]:
         """Return the whole wrench [moment; force] that each joint passes to its child, {joint: (..., samples, 6)}, at

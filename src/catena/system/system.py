@@ -143,6 +143,11 @@ class System:
         return self._settling.effective
 
     @property
+    def gravity(self) -> np.ndarray:
+        """Return the acceleration of gravity (3,) in ground axes; (..., 3) where it differs from state to state."""
+        return np.asarray(self._plan.gravity)
+
+    @property
     def nq(self) -> int:
         """Return the number of coordinates."""
         return self._plan.nq
@@ -572,7 +577,7 @@ class System:
     def forward_dynamics(
         self, q: State, v: State, tau: State | None = None, method: str = "auto",
         f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
-        member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None,
+        member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None, elements: bool = False,
     ) -> np.ndarray:  # fmt: skip
         """Return the accelerations vdot, shape (..., nv).
 
@@ -584,10 +589,17 @@ class System:
         certify), "kkt", "absolute", "joint_multipliers", "minimal" or "reference_member" (the body called `member`, or
         the best one); they agree, whatever the rank of the constraints. Trees may be computed by these as well, and
         are by "kkt" where massless bodies leave articulated bodies without inertia. `parameters` are numbers of the
-        mechanism that differ from state to state, as `vary` takes them.
+        mechanism that differ from state to state, as `vary` takes them. With `elements` the springs, stops, wrenches
+        and other forces of the mechanism act too, as they do in a simulation.
         """
         if parameters is not None:
-            return self.vary(parameters).forward_dynamics(q, v, tau, method, f_ext, base_acceleration, member)
+            varied = self.vary(parameters)
+            return varied.forward_dynamics(
+                q, v, tau, method, f_ext, base_acceleration, member, elements=elements
+            )
+        if elements:
+            q, v, _, _ = self._by_name(q, v)
+            tau, f_ext = self._with_elements(q, v, tau, f_ext)
         if type(method) is not str:
             raise StateError(f"method is {shown(method)}; give a word, such as 'auto'.")
         if f_ext is None and base_acceleration is None and method == "auto":
@@ -998,6 +1010,19 @@ class System:
 
     # Springs, stops, wrenches and other forces of the mechanism.
 
+    def _with_elements(
+        self, q: ArrayLike, v: ArrayLike, tau: Any, f_ext: Mapping[str, ArrayLike] | None
+    ) -> tuple[np.ndarray, dict[str, Any] | None]:
+        """Return joint forces and wrenches with those of the mechanism's own forces added."""
+        own = self.element_forces(q, v)
+        total: dict[str, Any] = dict(own.f_ext)
+        for name, wrench in (f_ext or {}).items():
+            total[name] = total[name] + np.asarray(wrench, dtype=np.float64) if name in total else wrench
+        if isinstance(tau, Mapping):
+            tau = self.tree_forces(q, tau)
+        given = 0.0 if tau is None else self.evaluator.checked(dynamics.articulated_body, "tau", tau)
+        return own.tau + given, total or None
+
     @property
     def elements(self) -> Elements:
         """Return the springs, stops, wrenches and other forces of the mechanism on this plan."""
@@ -1058,7 +1083,8 @@ class System:
 
     def save_drawing(self, path: str | os.PathLike[str], q: ArrayLike | None = None, **options: Any) -> None:
         """Write a line drawing at q (nq,) as textbooks have them, with names: .svg, .pdf or .png, by the ending of the
-        path. `labels` is "joints", "bodies", "all" or None, `view` the elevation and azimuth of the eye [degrees]."""
+        path. `labels` is "joints", "bodies", "frames", "all" or None, `view` the elevation and azimuth of the eye
+        [degrees]."""
         hook("save_drawing")(self, path, q, **options)
 
     # The edge.

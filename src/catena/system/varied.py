@@ -243,6 +243,11 @@ class VariedSystem(System):
         return self.variation.batch
 
     @property
+    def gravity(self) -> np.ndarray:
+        """Return the acceleration of gravity (*batch, 3) in ground axes."""
+        return self.evaluators[0].rows.gravity()
+
+    @property
     def count(self) -> int:
         """Return how many states the parameters have numbers for."""
         return prod(self.variation.batch)
@@ -306,10 +311,13 @@ class VariedSystem(System):
     def forward_dynamics(
         self, q: State, v: State, tau: Any = None, method: str = "auto",
         f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
-        member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None,
+        member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None, elements: bool = False,
     ) -> np.ndarray:  # fmt: skip
         """Return the accelerations vdot, shape (..., nv), each with the numbers of its state."""
         self._require_no_more(parameters)
+        if elements:
+            q, v, _, _ = self._by_name(q, v)
+            tau, f_ext = self._with_elements(q, v, tau, f_ext)
         given: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration}
         closed = self._closed and method in ("auto", "elimination") and is_for(self.effective_plan)
         tree = not self._closed and method in ("auto", "articulated_body", "composite_body")
