@@ -32,6 +32,8 @@ ORDER = (
     "equations",
     "system",
     "changing",
+    "flying",
+    "planning",
     "simulation",
     "bridges",
     "view",

@@ -28,6 +28,10 @@ from .errors import (
     StateError as StateError,
     UnknownNameError as UnknownNameError,
 )
+from .flying import (
+    FreeFlyer as FreeFlyer,
+    identify_inertia as identify_inertia,
+)
 from .forces import (
     ForceKind as ForceKind,
     FrameForce as FrameForce,
@@ -65,9 +69,14 @@ from .mechanism import (
     profiles as profiles,
     shapes as shapes,
 )
+from .planning import (
+    MotionPlan as MotionPlan,
+    plan_motion as plan_motion,
+)
 from .simulation import (
     IMU as IMU,
     Baumgarte as Baumgarte,
+    Contact as Contact,
     Corrective as Corrective,
     Encoder as Encoder,
     Event as Event,
