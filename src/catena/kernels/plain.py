@@ -31,6 +31,7 @@ from catena.kernels.algorithm import (
     has_own_flows,
 )
 from catena.kernels.fields import flatten
+from catena.kernels.sharing import is_summed, summed
 from catena.kernels.tape import mobility_scale, output_shape, reached
 from catena.kernels.tracing import SECOND_NAMES, sample
 from catena.spatial import Force, Pose, RigidInertia, Transform
@@ -298,6 +299,29 @@ def play(
     run = PlainRun(algorithm, plan, gravity, inputs, frame, forces)
     run_steps(run)
     return outputs_of(run)
+
+
+def play_shared(
+    algorithm: Algorithm,
+    plan: Plan,
+    gravity: Any,
+    inputs: Mapping[str, Any],
+    frame: tuple[int, Pose] | None = None,
+    forces: Sequence[PlacedForce] = (),
+) -> dict[str, np.ndarray]:
+    """Run an algorithm on one state of a plan whose nodes may share coordinates."""
+    if plan.owner is None:
+        return play(algorithm, plan, gravity, inputs, frame, forces)
+    index = {POSITION: plan.q_index, VELOCITY: plan.v_index}
+    told = {n: x[index[e]] if (e := algorithm.inputs.get(n)) in index else x for n, x in inputs.items()}
+    found = play(algorithm, plan.spread, gravity, told, frame, forces)
+    for name, extent in algorithm.outputs.items():
+        if extent in index and not is_summed(algorithm, name):
+            shared = np.zeros(plan.nq if extent is POSITION else plan.nv, dtype=found[name].dtype)
+            # The owner comes before the nodes that follow it.
+            shared[index[extent][::-1]] = found[name][::-1]
+            found[name] = shared
+    return summed(algorithm, plan, found)
 
 
 def run_steps(run: PlainRun) -> None:

@@ -40,6 +40,7 @@ from catena.kernels.code import (
     views_unit,
 )
 from catena.kernels.cpu import target
+from catena.kernels.sharing import fold
 from catena.kernels.tracing import CLEARING, GROUND, shared_size
 from catena.kernels.whole import whole_step
 from catena.spatial import Pose, Transform
@@ -59,6 +60,7 @@ class Constants:
     def of(plan: Plan, gravity: np.ndarray) -> "Constants":
         """Return the constants of a node. Ground: gravity. Body: placement (12), inertia (10), damping, friction,
         joint parameters."""
+        plan = plan.spread
         n = len(plan.parent)
         params = np.array([len(p) for p in plan.params], dtype=np.int64)
         sizes = 22 + 2 * plan.v_size + params
@@ -109,6 +111,8 @@ class Layout:
     algorithm: Algorithm | None = None
     ground_fields: dict[str, list[int]] = field(default_factory=dict)
     matrix_places: dict[str, tuple[tuple[int, ...], np.ndarray]] = field(default_factory=dict)
+    described: Plan | None = None
+    """The plan in which nodes may share coordinates; `plan` gives each its own."""
 
     def __post_init__(self) -> None:
         self.slot_bytes = WORD * self.lanes
@@ -376,6 +380,7 @@ def build_tape(
     pose of the frame asked for; `lanes` is how many states are computed at once, those of the processor unless
     given; `forces` are what steps of forces are done for."""
     lanes = lanes or target().lanes
+    described, plan = plan, plan.spread
     signatures: dict[Any, int] = {}
     unit_of = np.zeros(len(plan.parent), dtype=np.int64)
     kinds: list[JointKind] = []
@@ -404,7 +409,7 @@ def build_tape(
         any(e is MATRIX for e in algorithm.outputs.values()), algorithm.is_scheduled,
         tuple(u.size for u in loop_units), {id(s): algorithm.first(k) for k, s in enumerate(algorithm.sweeps)},
         algorithm.columns, lanes, shared_size(algorithm) if algorithm.shared else 0, tuple(forces), force_units,
-        algorithm, ground.fields,
+        algorithm, ground.fields, described=described,
     )  # fmt: skip
     views = None
     if any(isinstance(sweep, OnMatrices) for sweep in algorithm.sweeps):
@@ -522,7 +527,7 @@ def build_tape(
         for sweep, before in zip(algorithm.sweeps, ends, strict=False)
         if isinstance(sweep, Pause)
     )
-    return Tape(
+    made = Tape(
         np.ascontiguousarray(np.concatenate(tape)),
         values,
         layout.bytes,
@@ -534,6 +539,7 @@ def build_tape(
         pauses,
         rest=ground.fields[algorithm.rests][0] * layout.slot_bytes if algorithm.rests else -1,
     )
+    return made if described.owner is None else fold(made, algorithm, described)
 
 
 def loop_constants(plan: Plan) -> tuple[np.ndarray, np.ndarray]:

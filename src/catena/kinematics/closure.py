@@ -179,6 +179,17 @@ def _states_alike(plan: Plan, motions: Motions, loops: list[Loop], v: Any) -> li
     ]
 
 
+def coordinate_rows(plan: Plan, S_rows: np.ndarray) -> np.ndarray:
+    """One motion (..., nv, 6) for each coordinate from those of all nodes: where nodes share a coordinate, the largest
+    motion in each direction, which tells sizes and no directions."""
+    if plan.owner is None:
+        return S_rows
+    found = np.zeros((*S_rows.shape[:-2], plan.nv, 6))
+    for row, column in enumerate(plan.v_index):
+        found[..., column, :] = np.maximum(found[..., column, :], np.abs(S_rows[..., row, :]))
+    return found
+
+
 def path_motion(
     plan: Plan, motions: Motions, node: int, to_frame: np.ndarray, last: int = 0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -194,7 +205,7 @@ def path_motion(
     i = node
     while i != last:
         columns = slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i]))
-        J[..., columns] = Y @ stacks.transposed(motions.S_rows[..., columns, :])
+        J[..., columns] += Y @ stacks.transposed(motions.S_rows[..., plan.rows(i), :])
         a += stacks.apply(Y, motions.c[..., i, :])
         Y = Y @ motions.X[..., i, :, :]
         i = int(plan.parent[i])

@@ -13,6 +13,7 @@ from catena.mechanism.elements import (
     Spring,
     Wrench,
 )
+from catena.mechanism.flexible_bodies import MODES
 from catena.mechanism.mechanism import LIMITS, VIRTUAL_ROOT, Mechanism
 from catena.mechanism.notations import from_denavit_hartenberg, from_sdof, sdof_coordinates
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
@@ -21,6 +22,7 @@ from catena.mechanism.shapes import Shape
 __all__ = [
     "GROUND",
     "LIMITS",
+    "MODES",
     "VIRTUAL_ROOT",
     "Actuator",
     "Body",

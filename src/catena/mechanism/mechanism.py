@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from catena.bodies.contract import FlexibleBody
 from catena.errors import CatenaWarning, ModelError
 from catena.forces import Bushing, ForceKind, FrameForce, JointForce
 from catena.given import entries, is_not_negative, shown
@@ -35,6 +36,7 @@ from catena.mechanism.elements import (
     Spring,
     Wrench,
 )
+from catena.mechanism.flexible_bodies import MODES, flexible_body, owner_of_modes, with_modes_locked
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
 from catena.mechanism.shapes import Shape, as_shapes, filled
 from catena.spatial import Pose
@@ -168,6 +170,7 @@ class Mechanism:
         visuals: Shape | Iterable[Shape] = (),
         collisions: Shape | Iterable[Shape] = (),
         physical: bool = True,
+        flexible: FlexibleBody | None = None,
     ) -> Body:
         """Add a body with its mass [kg], mass centre (3,) [m] in the body frame and inertia [kg m^2] about
         that centre.
@@ -178,11 +181,22 @@ class Mechanism:
 
         An inertia that no distribution of mass can have is refused, unless `physical` is False: model files often have
         such inertias, and where they sum up with others they may do no harm.
+
+        A `flexible` body is described by a beam or another kind of `catena.bodies`, which has its mass and inertia too.
+        Joints and frames attach to its points: their poses in the body are those in the undeformed body. Its modes are
+        coordinates called "<name>.modes"; the body frame is the floating frame that its deformation is seen from.
         """
         self._check_new_frame_name("body", name)
         who = f"body {name!r}"
         seen = as_shapes(who, "visuals", visuals)
         touched = as_shapes(who, "collisions", collisions)
+        if flexible is not None:
+            if any(x is not None for x in (mass, com, inertia, density)):
+                raise ModelError(f"{who}: a flexible body has its own mass and inertia: leave them out")
+            body = flexible_body(who, name, flexible, seen, touched)
+            self._bodies[name] = body
+            self._revision += 1
+            return body
         if density is not None:
             if mass is not None or com is not None or inertia is not None:
                 raise ModelError(
@@ -243,6 +257,10 @@ class Mechanism:
         if name.startswith(VIRTUAL_ROOT):
             raise ModelError(
                 f"{who}: names starting with {VIRTUAL_ROOT!r} are kept for pinned roots: choose another"
+            )
+        if name.endswith(MODES):
+            raise ModelError(
+                f"{who}: names ending with {MODES!r} are kept for flexible bodies: choose another"
             )
         validation.known("body", parent, self._bodies, who)
         validation.known("body", child, self._bodies, who)
@@ -528,8 +546,14 @@ class Mechanism:
         dof.
 
         Planning merges its two bodies, and its coordinates disappear until it is unlocked; so does what the
-        initial state says about it.
+        initial state says about it. "<body>.modes" locks the modes of a flexible body.
         """
+        flexible = owner_of_modes(name, self._bodies)
+        if flexible is not None:
+            changed = self.copy()
+            changed.replace_body(with_modes_locked(flexible, at))
+            changed._initial = self._initial.without(name)
+            return changed
         joint = self._joint(name)
         who = f"joint {name!r}"
         if joint.kind.nv == 0:
@@ -543,7 +567,12 @@ class Mechanism:
         return changed
 
     def unlock(self, name: str) -> Mechanism:
-        """Return the mechanism with a locked joint free to move again."""
+        """Return the mechanism with a locked joint, or the modes of a body, free to move again."""
+        flexible = owner_of_modes(name, self._bodies)
+        if flexible is not None and flexible.locked_at is not None:
+            changed = self.copy()
+            changed.replace_body(replace(flexible, locked_at=None))
+            return changed
         joint = self._joint(name)
         if joint.locked_at is None:
             raise ModelError(f"joint {name!r}: it is not locked: only a joint locked before can be unlocked")

@@ -85,6 +85,10 @@ def solve(problem: LoopProblem, method: str, member: str | None = None) -> LoopS
         raise StateError(
             f"There is no forward dynamics method {method!r}; with loops choose auto, {', '.join(FORMULATIONS)}."
         )
+    if problem.plan.owner is not None and method not in ("auto", "elimination", "kkt"):
+        raise LoopError(
+            f"{method} is a method for rigid bodies, and {problem.plan.name!r} has flexible ones: choose auto or kkt."
+        )
     if method == "reference_member":
         return reference_member(problem, member)
     if member is not None:
@@ -134,7 +138,7 @@ def unique_wrenches(problem: LoopProblem, mechanism: Mechanism) -> dict[str, np.
     ):
         return None
     loops = {loop.name: result["on_child"][:, k] for k, loop in enumerate(plan.loop_joints)}
-    found = from_lanes(mechanism, plan, result["wrench"], result["X"], loops)
+    found = from_lanes(plan.parts or mechanism, plan, result["wrench"], result["X"], loops)
     return {name: wrench.reshape(*problem.batch, 6) for name, wrench in found.items()}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics import articulated_body
+from catena.dynamics import tree_dynamics
 from catena.dynamics.closed.consistent_velocity import consistent_velocity
 from catena.dynamics.closed.motion_problem import motion_problem
 from catena.dynamics.loop_elimination import columns_for
@@ -190,7 +190,7 @@ def pulled(evaluator: Evaluator, q: Any, v: Any, stiffness: float, damping: floa
         "q": q, "qd": np.zeros((states, plan.nv)), "tau": None,
         "f_ext": f_ext.reshape(states, -1), "a_base": weightless,
     }  # fmt: skip
-    return evaluator.evaluate(articulated_body, inputs)["qdd"]
+    return evaluator.evaluate(tree_dynamics(evaluator.plan), inputs)["qdd"]
 
 
 def project_holding(

@@ -403,7 +403,7 @@ class System:
         self._require_tree("forward dynamics")
         given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
         if method in ("auto", "articulated_body"):
-            return self._run(dynamics.articulated_body, **given)["qdd"]
+            return self._run(dynamics.tree_dynamics(self._plan), **given)["qdd"]
         if method == "composite_body":
             tau = given.pop("tau")
             bias = self._run(dynamics.newton_euler, **given)["tau"]
@@ -527,7 +527,7 @@ class System:
         """
         problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
         if self._reactions is None:
-            self._reactions = Reactions(self._mechanism, self._plan)
+            self._reactions = Reactions(self._plan.parts or self._mechanism, self._plan)
         known_motion = vdot is not None and not self._closed
         found = self._settling.found
         if not self._reactions.welds and not known_motion and found is None:
@@ -550,7 +550,8 @@ class System:
                 rows, np.zeros((problem.states, 0)), np.zeros(problem.states, dtype=np.int64)
             )
         outside = {} if f_ext is None else wrenches.in_node_frames(self._plan, f_ext, self._frame)
-        return self._reactions.wrenches(problem, solution, outside)
+        found = self._reactions.wrenches(problem, solution, outside)
+        return found if self._plan.parts is None else {name: found[name] for name in self._mechanism.joints}
 
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """Return the kinetic energy, shape (...)."""
@@ -558,8 +559,14 @@ class System:
 
     def potential_energy(self, q: ArrayLike) -> np.ndarray:
         """Return the potential energy of gravity, shape (...), zero with the centre of mass at the ground's
-        origin."""
-        return self._run(dynamics.potential_energy, q=q)["V"][..., 0]
+        origin, and of the strain in flexible bodies."""
+        gravity = self._run(dynamics.potential_energy, q=q)["V"][..., 0]
+        return gravity if self._plan.owner is None else gravity + self.strain_energy(q)
+
+    def strain_energy(self, q: ArrayLike) -> np.ndarray:
+        """Return the strain energy in all flexible bodies, shape (...)."""
+        q = self.evaluator.checked(kinematics.rate, "q", q)
+        return dynamics.strain_energy(self._plan, q)
 
     def momentum(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """Return the total momentum [angular; linear], shape (..., 6), about the ground's origin in ground axes."""
@@ -805,7 +812,7 @@ class System:
             return closed_chains.shortest(self.evaluator, _NO_WRENCH)
         if self._lacking_inertia is not None:
             return lambda *rows: None
-        return self._shortest(dynamics.articulated_body, "forward dynamics")
+        return self._shortest(dynamics.tree_dynamics(self._plan), "forward dynamics")
 
     def _shortest(self, algorithm: Algorithm, what: str) -> Callable[..., np.ndarray | None]:
         """Return the function that computes one ordinary state the shortest way, and declines (None) everything

@@ -84,8 +84,8 @@ def elimination(problem: LoopProblem) -> LoopSolution:
 
 @lru_cache(maxsize=64)
 def is_for(plan: Plan) -> bool:
-    """Whether the elimination knows the joints that close the loops."""
-    return all(
+    """Whether the elimination knows the joints that close the loops, and no nodes share coordinates."""
+    return plan.owner is None and all(
         _is_known(loop.kind, bool(loop.constraints), bool(np.any([*loop.damping, *loop.friction])))
         for loop in plan.loop_joints
     )

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics import articulated_body
+from catena.dynamics import articulated_body, flexible_dynamics
 from catena.dynamics.force_sweeps import GIVEN, SHARED, force_sweeps
 from catena.dynamics.hybrid_dynamics import hybrid_dynamics
 from catena.dynamics.loop_elimination import loop_elimination
@@ -269,6 +269,8 @@ def _steps(variant: StepVariant) -> Algorithm:
 
 
 def _dynamics(variant: StepVariant) -> Algorithm:
+    if variant.modes:
+        return flexible_dynamics(variant.modes, variant.driven)
     if not variant.columns:
         return hybrid_dynamics if variant.driven else articulated_body
     if variant.feedback:
