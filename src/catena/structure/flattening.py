@@ -139,8 +139,12 @@ def _named_parts(choice: Choice, names: Sequence[str], tree_joints: Sequence[int
     for name, k in zip(names[1:], tree_joints, strict=True):
         if name not in joints and k in parts.star:
             joints[name] = parts.joints[k]
+    described = [joint.name for k, joint in enumerate(parts.joints) if k not in parts.star and joint.name in joints]
     return Parts(
-        {body.name: body for body in choice.bodies}, joints, {frame.name: frame for frame in parts.frames}
+        {body.name: body for body in choice.bodies},
+        joints,
+        {frame.name: frame for frame in parts.frames},
+        tuple(described),
     )
 
 

@@ -84,11 +84,12 @@ class Loop:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Bodies, joints and frames by name, as a mechanism has them."""
+    """Bodies, joints and frames by name, as a mechanism has them, and the names of the joints that were described."""
 
     bodies: Mapping[str, Body]
     joints: Mapping[str, Joint]
     frames: Mapping[str, Frame]
+    described: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,6 +37,7 @@ class Reactions:
 
     def __init__(self, mechanism: Mechanism | Parts, plan: Plan) -> None:
         self.mechanism, self.plan = mechanism, plan
+        self.told = tuple(mechanism.joints) if plan.parts is None else plan.parts.described
         self.bodies = {name: k for k, name in enumerate(mechanism.bodies)}
         self.inertia = [_inertia(mechanism, plan, name) for name in self.bodies]
         self.welds = [weld for names in plan.bodies for weld in _weld_order(mechanism, plan, names)]
@@ -140,7 +141,7 @@ class Reactions:
             wrench = need[:, :, self.bodies[weld.leaf]].copy()
             need[:, :, self.bodies[weld.other]] += wrench
             passed[weld.joint] = wrench if joints[weld.joint].child == weld.leaf else -wrench
-        return {name: passed[name] for name in joints}
+        return {name: passed[name] for name in self.told}
 
 
 def from_lanes(

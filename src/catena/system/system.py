@@ -20,7 +20,7 @@ from catena.dynamics.closed.hybrid import hybrid
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.dynamics.closed.tip_contact import ContactSolution, TipContact, tip_contacts
 from catena.dynamics.structurally_recursive import structurally_recursive
-from catena.errors import SingularDynamicsError, StateError, UnknownNameError
+from catena.errors import LoopError, SingularDynamicsError, StateError, UnknownNameError
 from catena.forces import PlacedForce
 from catena.given import is_one_of, shown
 from catena.hooks import hook
@@ -31,7 +31,7 @@ from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.structure import Plan, plan
-from catena.system import arrays, closed_chains, derivatives, loop_closure, wrenches
+from catena.system import arrays, closed_chains, derivatives, flexible_loops, loop_closure, wrenches
 from catena.system.actuation import warn_of_idle_actuators
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
@@ -246,6 +246,13 @@ class System:
         start = self.neutral() if guess is None else self.evaluator.checked(kinematics.integrate, "q", guess)
         self.evaluator.check_positions("guess", start)
         self.settle()
+        if self._plan.owner is not None and self.loops:
+            # Bodies stay as deformed as the guess has them, unless loops close only if they give way.
+            held = flexible_loops.with_modes(self._plan, given, start)
+            try:
+                return loop_closure.assemble(self.evaluator, held, start, slack)
+            except LoopError:
+                pass
         q = loop_closure.assemble(self.evaluator, given, start, slack)
         return loop_closure.assemble(self.evaluator, given, start, slack) if self.settle(q) else q
 
@@ -261,6 +268,12 @@ class System:
         q = self.evaluator.checked(kinematics.integrate, "q", q)
         self.evaluator.check_positions("q", q)
         self.settle(q)
+        if self._plan.owner is not None and self.loops:
+            try:
+                held = flexible_loops.with_modes(self._plan, given, None)
+                return loop_closure.velocity(self.evaluator, q, held, slack)
+            except LoopError:
+                pass
         return loop_closure.velocity(self.evaluator, q, given, slack)
 
     def closure(self, q: ArrayLike, v: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -550,8 +563,7 @@ class System:
                 rows, np.zeros((problem.states, 0)), np.zeros(problem.states, dtype=np.int64)
             )
         outside = {} if f_ext is None else wrenches.in_node_frames(self._plan, f_ext, self._frame)
-        found = self._reactions.wrenches(problem, solution, outside)
-        return found if self._plan.parts is None else {name: found[name] for name in self._mechanism.joints}
+        return self._reactions.wrenches(problem, solution, outside)
 
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """Return the kinetic energy, shape (...)."""
