@@ -1,6 +1,11 @@
 """The public names, and where each of them lives. They are imported when they are first used."""
 
 from . import forces as forces
+from .bodies import (
+    Beam as Beam,
+    FiniteElements as FiniteElements,
+    FlexibleBody as FlexibleBody,
+)
 from .dynamics.closed.diagnosis import (
     Diagnosis as Diagnosis,
 )
@@ -56,6 +61,7 @@ from .mechanism import (
     Mechanism as Mechanism,
     generators as generators,
     notations as notations,
+    segmented as segmented,
     shapes as shapes,
 )
 from .simulation import (

@@ -2,7 +2,8 @@
 here; a flexible one has modes, and says how its points move with them."""
 
 from catena.bodies.beam import Beam
-from catena.bodies.contract import FlexibleBody, Particles, Shapes
-from catena.bodies.points import Points, few_points
+from catena.bodies.contract import FlexibleBody, Particles, Points, Shapes
+from catena.bodies.finite_elements import FiniteElements
+from catena.bodies.points import few_points
 
-__all__ = ["Beam", "FlexibleBody", "Particles", "Points", "Shapes", "few_points"]
+__all__ = ["Beam", "FiniteElements", "FlexibleBody", "Particles", "Points", "Shapes", "few_points"]

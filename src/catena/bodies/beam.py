@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from catena.bodies.contract import FlexibleBody, Floats, Particles, Shapes, positive
+from catena.bodies.contract import FlexibleBody, Floats, Particles, Points, Shapes, positive
+from catena.bodies.points import few_points
 from catena.bodies.splines import Basis
 from catena.errors import ModelError
 from catena.joints.modal import fourth_order
@@ -167,6 +168,39 @@ class Beam(FlexibleBody):
             )
         return [positive("Beam", name, x, what) for x in several]
 
+    def section(self, x: float) -> dict[str, float]:
+        """Return area, second moments I_y and I_z, density and Young's modulus at a place along the beam."""
+        basis = Basis(self._edges, 1)
+        return {name: float(basis.piecewise(values, np.array([x]))[0]) for name, values in self._sections.items()}
+
+    def resultants(self, eta: Any, x: Any) -> dict[str, Floats]:
+        """Return the stress resultants at places x (n,) [m] for amplitudes eta (..., k): bending moments "My" and "Mz"
+        [N m], shear forces "Qy" and "Qz", the axial force "N" [N] and the torque "T" [N m], each (..., n).
+
+        They are those of the deformed shape: E I times curvature, its derivative, E A times extension, G J times twist.
+        """
+        at, amplitudes = np.atleast_1d(np.asarray(x, dtype=np.float64)), np.asarray(eta, dtype=np.float64)
+        basis = Basis(self._edges, 1)
+        part = {name: basis.piecewise(values, at) for name, values in self._sections.items()}
+        found = {name: np.zeros((*amplitudes.shape[:-1], len(at))) for name in ("N", "Qy", "Qz", "T", "My", "Mz")}
+        for j, mode in enumerate(self.shapes_of_modes):
+            a = amplitudes[..., j, None]
+            if mode.direction == "x":
+                found["N"] += a * (part["young"] * part["area"] * mode.displacement(at, 1))
+            elif mode.direction == "rx":
+                found["T"] += a * (part["torsion"] * mode.displacement(at, 1))
+            else:
+                y = mode.direction == "y"
+                bends = part["young"] * part["I_z" if y else "I_y"]
+                # A deflection along z turns sections about -y.
+                found["Mz" if y else "My"] += (1.0 if y else -1.0) * a * (bends * mode.slope(at, 1))
+                if self.shear is None:
+                    sheared = -bends * mode.slope(at, 2)
+                else:
+                    sheared = part[f"shear_{mode.direction}"] * (mode.displacement(at, 1) - mode.slope(at))
+                found["Qy" if y else "Qz"] += a * sheared
+        return found
+
     # Its modes.
 
     @cached_property
@@ -318,6 +352,7 @@ class Beam(FlexibleBody):
         return Shapes(S[0] + np.cross(R[0].T, offset).T, R[0], B[0])
 
     def particles(self) -> Particles:
+        """Return particles along the axis, or around it where sections have inertia, by Gauss points."""
         x, w = self._quadrature.gauss
         part = {name: self._quadrature.piecewise(values, x) for name, values in self._sections.items()}
         S, R, B = self._fields(x)
@@ -333,6 +368,13 @@ class Beam(FlexibleBody):
                 turned = np.cross(R.transpose(0, 2, 1), offset[:, None, :]).transpose(0, 2, 1)
                 found.append((mass / 4.0, s + offset, S + turned, B))
         return Particles(*(np.concatenate([f[i] for f in found]) for i in range(4)))
+
+    def points(self) -> Points:
+        return self._points
+
+    @cached_property
+    def _points(self) -> Points:
+        return few_points(self.particles())
 
     @property
     def turning_inertia(self) -> Floats:

@@ -46,6 +46,16 @@ class Particles:
     B: Floats
 
 
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Points of equal `mass` each, with places `s` (n, 3), shapes `S` (n, 3, k) and `B` (n, 3, k, k)."""
+
+    mass: float
+    s: Floats
+    S: Floats
+    B: Floats
+
+
 class FlexibleBody(ABC):
     """A kind of flexible body. Subclasses say what its modes are, and how particles and points move with them."""
 
@@ -65,8 +75,8 @@ class FlexibleBody(ABC):
         """Return the modal damping coefficients (k,)."""
 
     @abstractmethod
-    def particles(self) -> Particles:
-        """Return particles that have the mass of the body."""
+    def points(self) -> Points:
+        """Return points that have the inertia of the body in all deformed states."""
 
     @abstractmethod
     def shapes(self, p: Sequence[float]) -> Shapes:
@@ -76,9 +86,18 @@ class FlexibleBody(ABC):
     def reach(self) -> float:
         """Return the length [m] that deflections are compared with."""
 
+    def deflection(self, eta: Floats) -> Floats:
+        """Return the largest deflection (...) in lengths of the body for amplitudes eta (..., k): of points along the
+        outline, from where they are without deformation."""
+        points = np.concatenate(self.outline(17))
+        S = np.stack([self.shapes(tuple(p)).S for p in points])
+        moved = np.einsum("nia,...a->...ni", S, eta)
+        found: Floats = np.linalg.norm(moved, axis=-1).max(axis=-1) / self.reach()
+        return found
+
+    @abstractmethod
     def outline(self, count: int = 33) -> list[Floats]:
-        """Return lines of points (n, 3) at rest by which the body is drawn."""
-        return []
+        """Return lines of points (n, 3) at rest by which the body is drawn and its deflection measured."""
 
     @property
     def hardening(self) -> tuple[float, ...]:
@@ -99,11 +118,11 @@ class FlexibleBody(ABC):
     @cached_property
     def rigid(self) -> tuple[float, Floats, Floats]:
         """Return mass, mass centre (3,) and inertia (3, 3) about it of the body at rest."""
-        some = self.particles()
-        mass = float(some.mass.sum())
-        com = some.mass @ some.s / mass
+        some = self.points()
+        mass = some.mass * len(some.s)
+        com = some.s.mean(axis=0)
         r = some.s - com
-        second = np.einsum("n,ni,nj->ij", some.mass, r, r)
+        second = some.mass * r.T @ r
         return mass, com, np.trace(second) * np.eye(3) - second + self.turning_inertia
 
 

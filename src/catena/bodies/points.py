@@ -10,24 +10,12 @@ through the same Q, so its products with 1, s and S are kept too; that with itse
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from catena.bodies.contract import Floats, Particles
+from catena.bodies.contract import Floats, Particles, Points
 
 INDEPENDENT = 1e-10
 """Functions whose part of the largest singular value is below this are combinations of the others."""
-
-
-@dataclass(frozen=True, eq=False)
-class Points:
-    """Points of equal `mass` each, with places `s` (n, 3), shapes `S` (n, 3, k) and `B` (n, 3, k, k)."""
-
-    mass: float
-    s: Floats
-    S: Floats
-    B: Floats
 
 
 def few_points(some: Particles) -> Points:
@@ -55,3 +43,21 @@ def few_points(some: Particles) -> Points:
         return found
 
     return Points(each, taken(some.s), taken(some.S), taken(some.B))
+
+
+def points_of_products(products: Floats, modes: int) -> Points:
+    """Return points whose mass integrals of the products of 1, s (3) and S (3 k, by directions) are these, (4 + 3 k, 4 +
+    3 k), as finite elements have them; there is no displacement of second order."""
+    size = np.sqrt(np.diag(products))
+    size = np.where(size > 0.0, size, 1.0)
+    values, vectors = np.linalg.eigh(products / np.outer(size, size))
+    kept = values > 1e-13 * values[-1]
+    columns = size[:, None] * vectors[:, kept] * np.sqrt(values[kept])
+    count, total = columns.shape[1], float(products[0, 0])
+    here, there = columns[0], np.full(count, np.sqrt(total / count))
+    axis = here - there
+    if axis @ axis > 1e-28 * total:
+        columns = columns - np.outer(columns @ axis, axis) * (2.0 / (axis @ axis))
+    each = total / count
+    at = (columns / np.sqrt(each)).T
+    return Points(each, at[:, 1:4], at[:, 4:].reshape(count, 3, modes), np.zeros((count, 3, modes, modes)))

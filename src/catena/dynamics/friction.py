@@ -40,6 +40,14 @@ def tree_friction(plan: Any, q: Any, v: Any) -> Any:
     return force
 
 
+def tree_stiffness(plan: Any, q: Any) -> Any:
+    """The derivatives (..., nv, nv) of the forces of flexible bodies by their amplitudes."""
+    found = np.zeros((*np.shape(q)[:-1], plan.nv, plan.nv))
+    for own, kind, eta in _elastic(plan, q):
+        found[..., own, own] = np.moveaxis(kind.tangent(eta), (0, 1), (-2, -1))
+    return found
+
+
 def strain_energy(plan: Any, q: Any) -> Any:
     """The energy (...) stored in the modes of flexible bodies at q (..., nq)."""
     return sum((kind.energy(eta) for _, kind, eta in _elastic(plan, q)), np.zeros(q.shape[:-1]))

@@ -58,6 +58,9 @@ class Flipped(Around, JointKind):
     def energy(self, q: Any) -> Any:
         return self.kind.energy(q)
 
+    def tangent(self, q: Any) -> Any:
+        return self.kind.tangent(q)  # type: ignore[attr-defined]
+
     def rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return self.kind.rate(q, v)
 

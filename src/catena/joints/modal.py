@@ -88,6 +88,21 @@ class Modal(JointKind):
                 force[a] = force[a] + places.count(a) * c * ((x * y) * z)
         return np.array(force) if isinstance(q[0], np.ndarray) else array(force)
 
+    def tangent(self, q: np.ndarray) -> np.ndarray:
+        """Return the derivatives (k, k, ...) of the restoring force by the amplitudes q (k, ...). Numbers."""
+        k = self.modes
+        found = np.zeros((k, *np.shape(q)))
+        found[range(k), range(k)] = np.reshape(self.stiffness, (k, *(1,) * (np.ndim(q) - 1)))
+        for places, c in zip(fourth_order(k), self.hardening, strict=False):
+            for a in set(places):
+                rest = list(places)
+                rest.remove(a)
+                for b in set(rest):
+                    last = list(rest)
+                    last.remove(b)
+                    found[a, b] += places.count(a) * rest.count(b) * c * q[last[0]] * q[last[1]]
+        return found
+
     def energy(self, q: Any) -> Any:
         """Return the strain energy; entries of q may be arrays."""
         total: Any = 0.0

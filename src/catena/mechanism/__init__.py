@@ -17,6 +17,7 @@ from catena.mechanism.flexible_bodies import MODES
 from catena.mechanism.mechanism import LIMITS, VIRTUAL_ROOT, Mechanism
 from catena.mechanism.notations import from_denavit_hartenberg, from_sdof, sdof_coordinates
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
+from catena.mechanism.segmented import segmented
 from catena.mechanism.shapes import Shape
 
 __all__ = [
@@ -45,5 +46,6 @@ __all__ = [
     "generators",
     "notations",
     "sdof_coordinates",
+    "segmented",
     "shapes",
 ]

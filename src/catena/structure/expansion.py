@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from catena.bodies.contract import FlexibleBody
-from catena.bodies.points import few_points
 from catena.errors import CatenaError, PlanError
 from catena.joints.modal import material_point
 from catena.mechanism import MODES, Body, Frame, Joint, Mechanism
@@ -110,7 +109,7 @@ class _Star:
                 raise PlanError(f"{user} on body {self.name!r}: {error}") from None
             kind = material_point(shapes.S, shapes.R, shapes.B)
             found.append((kind, p, Body(attachment(self.name, number), 0.0, np.zeros(3), np.zeros((3, 3)))))
-        points = few_points(self.kind.particles())
+        points = self.kind.points()
         for number, s in enumerate(points.s):
             kind = material_point(points.S[number], np.zeros_like(points.S[number]), points.B[number])
             name = f"{self.name}{MODES}#{number}"
