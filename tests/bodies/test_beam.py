@@ -105,6 +105,8 @@ def test_mass_and_inertia_are_those_of_a_rod():
         ({"modes": 0}, "no modes at all"),
         ({"modes": {"y": 99}}, "from 0 to 30"),
         ({"modes": {"rx": 1}}, "torsional stiffness"),
+        ({"modes": 2, "interface": True}, "2 modes along 'y' are too few for an interface"),
+        ({"ends": "pinned-pinned", "modes": 3, "interface": True}, "free far end"),
         ({"stations": [3.0]}, "stations"),
         ({"damping": [0.1, 0.1, 0.1]}, "3 entries for 4 modes"),
     ],

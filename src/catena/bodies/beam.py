@@ -60,6 +60,10 @@ class Beam(FlexibleBody):
     end, the line through two pins, or moves as the mean of a free-free beam. A mode is scaled so that its largest
     deflection is 1 m (1 rad for torsion), and `damping` is its damping ratio, one number or one for each mode.
 
+    Modes of a free end carry no force and no moment there, so what hangs on it is felt slowly as modes are added. With
+    `interface` two modes of each bending direction (one of "x" and "rx") make room for what the far end does under a
+    force and a moment (Craig and Bampton), and a few modes hold a payload to many digits.
+
     `rotary` tells whether sections have inertia when they turn; without it the beam has what rods have, besides its
     moment about x.
     """
@@ -76,17 +80,18 @@ class Beam(FlexibleBody):
     damping_ratio: Any = field(default=0.0, repr=False)
     stations: tuple[float, ...] = ()
     rotary: bool | None = None
+    interface: bool = False
 
     def __init__(
         self, length: Any, area: Any, inertia: Any, density: Any, young: Any, shear: Any = None,
         modes: int | Mapping[str, int] = 2, ends: str = "clamped-free", torsion: Any = None, damping: Any = 0.0,
-        stations: Sequence[float] = (), rotary: bool | None = None,
+        stations: Sequence[float] = (), rotary: bool | None = None, interface: bool = False,
     ) -> None:  # fmt: skip
         given = {
             "length": positive("Beam", "length", length, "its length in metres"), "area": area, "inertia": inertia,
             "density": density, "young": young, "shear": shear, "modes_wanted": _wanted(modes), "ends": ends,
             "torsion": torsion, "damping_ratio": damping, "stations": tuple(float(x) for x in stations),
-            "rotary": shear is not None if rotary is None else bool(rotary),
+            "rotary": shear is not None if rotary is None else bool(rotary), "interface": bool(interface),
         }  # fmt: skip
         for name, value in given.items():
             object.__setattr__(self, name, value)
@@ -97,6 +102,8 @@ class Beam(FlexibleBody):
             )
         self._sections  # noqa: B018  (sections and ends are checked when a beam is described)
         self._ends  # noqa: B018
+        if self.interface:
+            self._check_interface()
         ratios = np.atleast_1d(np.asarray(damping, dtype=np.float64))
         if not (np.isfinite(ratios).all() and (ratios >= 0.0).all()):
             raise ModelError(f"Beam: damping = {damping!r} must be damping ratios of zero or more.")
@@ -104,6 +111,20 @@ class Beam(FlexibleBody):
             raise ModelError(
                 f"Beam: damping has {len(ratios)} entries for {self.modes} modes; give one number, or one for each."
             )
+
+    def _check_interface(self) -> None:
+        """Refuse an interface that cannot be, or that takes more modes than there are."""
+        if self._ends[1] != "free" or self._ends[0] == "free":
+            raise ModelError(
+                f"Beam: an interface is a free far end of a beam that is held at its origin, and ends are {self.ends!r}."
+            )
+        for direction, count in self.modes_wanted.items():
+            least = 3 if direction in ("y", "z") else 2
+            if count < least:
+                raise ModelError(
+                    f"Beam: {count} modes along {direction!r} are too few for an interface, which takes {least - 1} of "
+                    f"them: give at least {least}, or leave out the interface."
+                )
 
     # What it is made of.
 
@@ -258,7 +279,9 @@ class Beam(FlexibleBody):
             K, M = N1.T @ ((w * stiff)[:, None] * N1), N.T @ ((w * inert)[:, None] * N)
             turned_derivative = 0
         free = self._free(basis, direction)
-        values, vectors = self._lowest(K[np.ix_(free, free)], M[np.ix_(free, free)], direction, count)
+        end = np.array([self.length])
+        loads = [basis.at(end)[0], basis.at(end, 1)[0]] if direction in ("y", "z") else [basis.at(end)[0]]
+        values, vectors = self._lowest(K[np.ix_(free, free)], M[np.ix_(free, free)], count, np.array(loads)[:, free])
         found = []
         for value, vector in zip(values, vectors.T, strict=True):
             full = np.zeros(basis.count)
@@ -294,7 +317,8 @@ class Beam(FlexibleBody):
             for which in ((0, 1) if end == "clamped" else (0,) if end == "pinned" else ())
         ]
         free = np.setdiff1d(np.arange(2 * n), held)
-        values, vectors = self._lowest(K[np.ix_(free, free)], M[np.ix_(free, free)], direction, count)
+        loads = np.eye(2 * n)[[n - 1, 2 * n - 1]]
+        values, vectors = self._lowest(K[np.ix_(free, free)], M[np.ix_(free, free)], count, loads[:, free])
         found = []
         for value, vector in zip(values, vectors.T, strict=True):
             full = np.zeros(2 * n)
@@ -316,7 +340,20 @@ class Beam(FlexibleBody):
                 held.append(first)
         return np.setdiff1d(np.arange(basis.count), held)
 
-    def _lowest(self, K: Floats, M: Floats, direction: str, count: int) -> tuple[Floats, Floats]:
+    def _lowest(self, K: Floats, M: Floats, count: int, loads: Floats) -> tuple[Floats, Floats]:
+        """Return the lowest eigenvalues that are no rigid motion, and vectors of modal mass 1; with an interface those
+        within the span of what loads (n, m) at it do and of the lowest modes."""
+        if self.interface:
+            from scipy.linalg import cho_factor, cho_solve, eigh
+
+            _, moving = self._eigen(K, M, count - len(loads))
+            basis = np.linalg.qr(np.hstack([moving, cho_solve(cho_factor(K), loads.T)]))[0]
+            values, vectors = eigh(basis.T @ K @ basis, basis.T @ M @ basis)
+            return values, basis @ vectors
+        return self._eigen(K, M, count)
+
+    @staticmethod
+    def _eigen(K: Floats, M: Floats, count: int) -> tuple[Floats, Floats]:
         """Return the lowest eigenvalues that are no rigid motion, and vectors of modal mass 1."""
         from scipy.linalg import eigh
 

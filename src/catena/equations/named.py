@@ -101,7 +101,7 @@ def _forward_dynamics(request: Request) -> Outputs:
             vdot = ldl_solve(H, force)
             d.note("solve", "joint space", vdot)
             return {"vdot": vdot}
-        return {"vdot": d.play(dynamics.articulated_body, given)["qdd"]}
+        return {"vdot": d.play(dynamics.tree_dynamics(d.plan), given)["qdd"]}
     _require_method(request, ("auto", "elimination", "joint_multipliers", "minimal"))
     _require_formulas(request)
     if method == "joint_multipliers":

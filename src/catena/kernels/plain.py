@@ -31,7 +31,7 @@ from catena.kernels.algorithm import (
     has_own_flows,
 )
 from catena.kernels.fields import flatten
-from catena.kernels.sharing import is_summed, summed
+from catena.kernels.sharing import shared_outputs, spread_inputs
 from catena.kernels.tape import mobility_scale, output_shape, reached
 from catena.kernels.tracing import SECOND_NAMES, sample
 from catena.spatial import Force, Pose, RigidInertia, Transform
@@ -312,16 +312,8 @@ def play_shared(
     """Run an algorithm on one state of a plan whose nodes may share coordinates."""
     if plan.owner is None:
         return play(algorithm, plan, gravity, inputs, frame, forces)
-    index = {POSITION: plan.q_index, VELOCITY: plan.v_index}
-    told = {n: x[index[e]] if (e := algorithm.inputs.get(n)) in index else x for n, x in inputs.items()}
-    found = play(algorithm, plan.spread, gravity, told, frame, forces)
-    for name, extent in algorithm.outputs.items():
-        if extent in index and not is_summed(algorithm, name):
-            shared = np.zeros(plan.nq if extent is POSITION else plan.nv, dtype=found[name].dtype)
-            # The owner comes before the nodes that follow it.
-            shared[index[extent][::-1]] = found[name][::-1]
-            found[name] = shared
-    return summed(algorithm, plan, found)
+    found = play(algorithm, plan.spread, gravity, spread_inputs(algorithm, plan, inputs), frame, forces)
+    return shared_outputs(algorithm, plan, found)
 
 
 def run_steps(run: PlainRun) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from catena.kernels.tape import Tape
 
 WORD = 8
-PER_NODE = frozenset({"S_rows"})
+PER_NODE = frozenset({"S_rows", "S"})
 """Results with rows for nodes, not for coordinates, which stay as they are."""
 
 
@@ -67,6 +67,25 @@ def owned_columns(table: np.ndarray, plan: Plan, extent: Any) -> np.ndarray:
     index, size = (plan.q_index, plan.q_size) if extent is POSITION else (plan.v_index, plan.v_size)
     own = np.repeat(plan.owner == np.arange(plan.n), size)
     return shared_columns(table[own[table[:, 0] // WORD]], index)
+
+
+def spread_inputs(algorithm: Algorithm, plan: Plan, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the inputs of one state, numbers or symbols, with shared coordinates told to all nodes that have them."""
+    index = {POSITION: plan.q_index, VELOCITY: plan.v_index}
+    return {n: x[index[e]] if (e := algorithm.inputs.get(n)) in index else x for n, x in inputs.items()}
+
+
+def shared_outputs(algorithm: Algorithm, plan: Plan, outputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the results of one state, numbers or symbols, in shared coordinates."""
+    found = dict(outputs)
+    for name, extent in algorithm.outputs.items():
+        if extent in (POSITION, VELOCITY) and not is_summed(algorithm, name):
+            index, width = (plan.q_index, plan.nq) if extent is POSITION else (plan.v_index, plan.nv)
+            shared = np.zeros(width, dtype=found[name].dtype)
+            # The owner comes before the nodes that follow it.
+            shared[index[::-1]] = found[name][::-1]
+            found[name] = shared
+    return summed(algorithm, plan, found)
 
 
 def summed(algorithm: Algorithm, plan: Plan, outputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

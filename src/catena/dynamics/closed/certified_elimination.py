@@ -85,7 +85,12 @@ def elimination(problem: LoopProblem) -> LoopSolution:
 @lru_cache(maxsize=64)
 def is_for(plan: Plan) -> bool:
     """Whether the elimination knows the joints that close the loops, and no nodes share coordinates."""
-    return plan.owner is None and all(
+    return plan.owner is None and knows_joints(plan)
+
+
+def knows_joints(plan: Plan) -> bool:
+    """Whether there are formulas for the joints that close the loops."""
+    return all(
         _is_known(loop.kind, bool(loop.constraints), bool(np.any([*loop.damping, *loop.friction])))
         for loop in plan.loop_joints
     )

@@ -45,7 +45,7 @@ def _beam(table: Table) -> Beam:
     """Return the beam that the table of a flexible body tells."""
     table.check_keys(*KEYS["beam"])
     options: dict[str, Any] = {
-        key: table.numbers(key) for key in table.content if key not in ("modes", "ends", "rotary")
+        key: table.numbers(key) for key in table.content if key not in ("modes", "ends", "rotary", "interface")
     }
     modes = table.content["modes"]
     if isinstance(modes, dict):
@@ -55,8 +55,9 @@ def _beam(table: Table) -> Beam:
         options["modes"] = table.integers("modes")
     if "ends" in table:
         options["ends"] = table.text("ends")
-    if "rotary" in table:
-        options["rotary"] = table.switch("rotary")
+    for key in ("rotary", "interface"):
+        if key in table:
+            options[key] = table.switch(key)
     with table.at_fault():
         return Beam(**options)
 

@@ -23,7 +23,7 @@ KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "beam": (
         ("length", "area", "inertia", "density", "young", "modes"),
-        ("shear", "torsion", "ends", "damping", "stations", "rotary"),
+        ("shear", "torsion", "ends", "damping", "stations", "rotary", "interface"),
     ),
     "chain": (
         ("notation",),

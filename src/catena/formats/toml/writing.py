@@ -139,6 +139,8 @@ def _beam(body: Body) -> str:
     words += [f"modes = {{ {counts} }}", f"ends = {_string(beam.ends)}", f"rotary = {_value(bool(beam.rotary))}"]
     if np.any(beam.damping_ratio):
         words.append(f"damping = {_value(beam.damping_ratio)}")
+    if beam.interface:
+        words.append("interface = true")
     if beam.stations:
         words.append(f"stations = {_value(beam.stations)}")
     return "{ " + ", ".join(words) + " }"
