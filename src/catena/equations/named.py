@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from catena import dynamics, kinematics
-from catena.dynamics.closed.certified_elimination import is_for
-from catena.dynamics.loop_elimination import columns_for, loop_elimination
+from catena.dynamics.closed.certified_elimination import elimination_of, is_for
+from catena.dynamics.loop_elimination import columns_for
 from catena.dynamics.loop_elimination.least_change import closure as closure_algorithm
 from catena.equations.closed_forms import Choice, choose, joint_form, minimal, minimal_form, with_multipliers
 from catena.equations.derivation import Derivation
@@ -108,7 +108,7 @@ def _forward_dynamics(request: Request) -> Outputs:
         return with_multipliers(d, request.choice())
     if method == "minimal":
         return minimal(d, request.choice())
-    return {"vdot": d.play(loop_elimination(columns_for(request.plan)), given)["qdd"]}
+    return {"vdot": d.play(elimination_of(request.plan), given)["qdd"]}
 
 
 def _inverse_dynamics(request: Request) -> Outputs:

@@ -132,7 +132,10 @@ class PlainRun:
             del records[1]
         for role, record in zip(entry.sweep.roles, records, strict=True):
             if role in ADDED_TO and entry.variant == ASSIGN:
-                record.K = sample(self.algorithm.views[SECOND_NAMES[role]]["K"], 0, 0)
+                view = self.algorithm.views[SECOND_NAMES[role]]
+                for name in ("K", "Km"):
+                    if name in view:
+                        setattr(record, name, sample(view[name], 0, 0))
         entry.sweep.step(*records)
 
     def clear_flows(self) -> None:

@@ -138,7 +138,7 @@ class Layout:
     @property
     def link_size(self) -> int:
         """Return the slots of a link: what a loop holds of a body (6 x columns) and of its joint (nv x columns)."""
-        return 12 * self.columns
+        return (self.algorithm.link_rows if self.algorithm else 12) * self.columns
 
     def reserve(self, slots: int) -> int:
         """Return a new place at the end of the workspace."""

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from catena.dynamics.closed.certified_elimination import is_for, is_trusted
-from catena.dynamics.loop_elimination import columns_for, loop_elimination
+from catena.dynamics.closed.certified_elimination import elimination_of, is_for, is_trusted
 from catena.errors import LoopError
 from catena.kinematics.scales import scales_of
 from catena.simulation.excitation import Excitation
@@ -76,7 +75,7 @@ def _is_regular(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     if not is_for(system.plan):
         return np.ones(len(q), dtype=bool)
     program = system.program(
-        loop_elimination(columns_for(system.effective_plan)), frozenset({"f_ext", "a_base", "tau"})
+        elimination_of(system.effective_plan), frozenset({"f_ext", "a_base", "tau"})
     )
     found = program.run({"q": np.ascontiguousarray(q), "qd": np.ascontiguousarray(v)}, len(q))[1]
     sure: np.ndarray = is_trusted(*(found[name][:, 0] for name in ("defect", "change", "before", "size")))

@@ -17,10 +17,10 @@ from catena.dynamics.closed import (
     minimal,
     reference_member,
 )
-from catena.dynamics.closed.certified_elimination import elimination, is_for, is_trusted
+from catena.dynamics.closed.certified_elimination import elimination, elimination_of, is_for, is_trusted
 from catena.dynamics.closed.problem import row_weight
 from catena.dynamics.closed.square_root import constrained, divide_lower, divide_upper, effective
-from catena.dynamics.loop_elimination import columns_for, loop_elimination, loop_wrenches
+from catena.dynamics.loop_elimination import columns_for, loop_wrenches
 from catena.errors import LoopError, StateError
 from catena.kinematics.stacks import apply, transposed
 from catena.mechanism import Mechanism
@@ -103,7 +103,7 @@ def shortest(evaluator: Evaluator, absent: frozenset[str]) -> Any:
     else."""
     if not is_for(evaluator.plan):
         return lambda *rows: None
-    algorithm = loop_elimination(columns_for(evaluator.plan))
+    algorithm = elimination_of(evaluator.plan)
     return evaluator.shortest(algorithm, absent, ("defect", "change", "before", "size"), is_trusted)
 
 
@@ -115,7 +115,7 @@ def unique_wrenches(problem: LoopProblem, mechanism: Mechanism) -> dict[str, np.
     """Return the wrenches {joint: (*batch, 6)} of all joints of a mechanism without welds, in lanes; None where they
     are not unique or not certain in some state."""
     plan, given = problem.plan, problem.given
-    if not is_for(plan):
+    if not is_for(plan) or plan.owner is not None:
         return None
     columns = columns_for(plan)
     inputs = {

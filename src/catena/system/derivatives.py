@@ -117,6 +117,7 @@ def has_lanes(plan: Plan) -> bool:
     """Return whether derivatives with the loops of a plan are computed in lanes."""
     return (
         is_for(plan)
+        and plan.owner is None
         and plan.nv * plan.total_constraints <= LARGEST
         and all(
             not loop.rubs

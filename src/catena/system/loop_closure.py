@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics import tree_dynamics
+from catena.dynamics import most_modes, tree_dynamics
 from catena.dynamics.closed.consistent_velocity import consistent_velocity
 from catena.dynamics.closed.motion_problem import motion_problem
 from catena.dynamics.loop_elimination import columns_for
+from catena.dynamics.loop_elimination.flexible import flexible_correction
 from catena.dynamics.loop_elimination.least_change import (
     closure as compiled_closure,
     holds,
@@ -18,6 +19,7 @@ from catena.dynamics.loop_elimination.least_change import (
 )
 from catena.errors import LoopError, StateError
 from catena.given import is_not_negative, shown
+from catena.kernels import Algorithm
 from catena.kinematics import integrate
 from catena.kinematics.assembly import assemble as assemble_one
 from catena.kinematics.closure import loop_kinematics
@@ -132,10 +134,10 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     evaluator.check_positions("q", q)
     if not any(joint.constraints for joint in plan.loop_joints):
         return q, None if v is None else np.array(evaluator.checked(integrate, "qd", v))
-    columns, scales = columns_for(plan), scales_of(plan)
+    scales = scales_of(plan)
     before = _worst(scales, closure(evaluator, q)[0])
     for _ in range(STEPS):
-        step = evaluator.evaluate(position_correction(columns), {"q": q, "qd": None}, finite=False)["qdd"]
+        step = evaluator.evaluate(_correcting(plan, True), {"q": q, "qd": None}, finite=False)["qdd"]
         trial = evaluator.evaluate(integrate, {"q": q, "qd": np.nan_to_num(step)})["q_next"]
         after = _worst(scales, closure(evaluator, trial)[0])
         better = after < before
@@ -147,7 +149,7 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     if v is None:
         return q, None
     given = evaluator.checked(integrate, "qd", v)
-    rates = given + evaluator.evaluate(velocity_correction(columns), {"q": q, "qd": v}, finite=False)["qdd"]
+    rates = given + evaluator.evaluate(_correcting(plan, False), {"q": q, "qd": v}, finite=False)["qdd"]
     # Where nothing with inertia can move a loop, or at its singular configuration, there is no quick correction.
     rates = np.where(np.isfinite(rates).all(axis=-1, keepdims=True), rates, given)
     return q, _weakly_held(evaluator, scales, q, rates)
@@ -166,9 +168,17 @@ def _weakly_held(evaluator: Evaluator, scales: Scales, q: np.ndarray, v: np.ndar
 
 def correction(evaluator: Evaluator, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the least changes of position and velocity that close the loops to first order."""
-    columns = columns_for(evaluator.plan)
-    by_position = evaluator.evaluate(position_correction(columns), {"q": q, "qd": None})["qdd"]
-    return by_position, evaluator.evaluate(velocity_correction(columns), {"q": q, "qd": v})["qdd"]
+    plan = evaluator.plan
+    by_position = evaluator.evaluate(_correcting(plan, True), {"q": q, "qd": None})["qdd"]
+    return by_position, evaluator.evaluate(_correcting(plan, False), {"q": q, "qd": v})["qdd"]
+
+
+def _correcting(plan: Plan, of_positions: bool) -> Algorithm:
+    """Return the least change of positions, or of velocities, with modes where bodies are flexible."""
+    columns, modes = columns_for(plan), most_modes(plan)
+    if modes:
+        return flexible_correction(columns, modes, of_positions)
+    return position_correction(columns) if of_positions else velocity_correction(columns)
 
 
 def pulled(evaluator: Evaluator, q: Any, v: Any, stiffness: float, damping: float) -> np.ndarray:

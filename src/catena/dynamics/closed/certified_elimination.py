@@ -16,8 +16,11 @@ import numpy as np
 
 from catena.dynamics.closed.kkt import kkt, multipliers_of
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
+from catena.dynamics.flexible_body import most_modes
 from catena.dynamics.loop_elimination import columns_for, loop_elimination
+from catena.dynamics.loop_elimination.flexible import flexible_elimination
 from catena.joints import JointKind
+from catena.kernels import Algorithm
 from catena.structure import Plan
 
 # Forces and accelerations that may be missing, as a part of those that were summed up (1e-10), squared.
@@ -72,7 +75,7 @@ def elimination(problem: LoopProblem) -> LoopSolution:
         "f_ext": given["f_ext"],
         "a_base": given["a_base"],
     }
-    result = problem.runner.evaluate(loop_elimination(columns_for(problem.plan)), inputs, finite=False)
+    result = problem.runner.evaluate(elimination_of(problem.plan), inputs, finite=False)
     vdot = result["qdd"]
     doubtful = ~is_trusted(*(result[name][:, 0] for name in ("defect", "change", "before", "size")))
     if np.any(doubtful):
@@ -84,8 +87,14 @@ def elimination(problem: LoopProblem) -> LoopSolution:
 
 @lru_cache(maxsize=64)
 def is_for(plan: Plan) -> bool:
-    """Whether the elimination knows the joints that close the loops, and no nodes share coordinates."""
-    return plan.owner is None and knows_joints(plan)
+    """Whether the elimination knows the joints that close the loops."""
+    return knows_joints(plan)
+
+
+def elimination_of(plan: Plan) -> Algorithm:
+    """The elimination for a plan, with modes where bodies are flexible."""
+    modes = most_modes(plan)
+    return flexible_elimination(columns_for(plan), modes) if modes else loop_elimination(columns_for(plan))
 
 
 def knows_joints(plan: Plan) -> bool:

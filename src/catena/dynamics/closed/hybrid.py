@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from catena.dynamics.flexible_body import most_modes
+from catena.dynamics.loop_elimination.flexible import flexible_elimination
 from catena.dynamics.closed.certified_elimination import is_for, is_trusted
 from catena.dynamics.closed.inertia_root import rooted
 from catena.dynamics.closed.problem import LoopProblem, row_scale
@@ -49,7 +51,9 @@ def hybrid(problem: LoopProblem, driven: np.ndarray, given: np.ndarray) -> Hybri
         inputs: dict[str, Any] = dict(problem.given)
         inputs["qd"] = inputs.pop("v")
         inputs |= {"driven": driven.astype(np.float64), "qdd_given": given}
-        algorithm = hybrid_elimination(columns_for(problem.plan))
+        modes = most_modes(problem.plan)
+        columns = columns_for(problem.plan)
+        algorithm = flexible_elimination(columns, modes, True) if modes else hybrid_elimination(columns)
         result = problem.runner.evaluate(algorithm, inputs, finite=False)
         vdot, tau = result["qdd"], result["drive"]
         doubtful = ~is_trusted(*(result[name][:, 0] for name in ("defect", "change", "before", "size")))
