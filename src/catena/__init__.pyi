@@ -6,6 +6,11 @@ from .bodies import (
     FiniteElements as FiniteElements,
     FlexibleBody as FlexibleBody,
 )
+from .changing import (
+    Configuration as Configuration,
+    Transfer as Transfer,
+    transfer as transfer,
+)
 from .dynamics.closed.diagnosis import (
     Diagnosis as Diagnosis,
 )
@@ -58,9 +63,11 @@ from .kernels import (
     threads as threads,
 )
 from .mechanism import (
+    Linkage as Linkage,
     Mechanism as Mechanism,
     generators as generators,
     notations as notations,
+    profiles as profiles,
     segmented as segmented,
     shapes as shapes,
 )
@@ -70,10 +77,15 @@ from .simulation import (
     Event as Event,
     ExternalWrench as ExternalWrench,
     Found as Found,
+    Moment as Moment,
+    PerStructure as PerStructure,
     Projection as Projection,
     SegmentedTrajectory as SegmentedTrajectory,
     Stepper as Stepper,
     Trajectory as Trajectory,
+    Transition as Transition,
+    at_limit as at_limit,
+    at_time as at_time,
     control as control,
     load_run as load_run,
     references as references,
@@ -103,6 +115,9 @@ from .simulation.references import (
 )
 from .spatial import (
     Pose as Pose,
+)
+from .structure import (
+    connectivity_before as connectivity_before,
 )
 from .system import (
     System as System,

@@ -9,8 +9,10 @@ from typing import Any
 
 _WHERE = {
     "system": ("catena.system", "System"),
+    "configuration": ("catena.changing", "Configuration"),
     "save": ("catena.formats", "save"),
     "plot": ("catena.view.plots", "plot"),
+    "plot_segments": ("catena.view.plots.segmented", "plot_segments"),
     "report": ("catena.view.report", "report"),
     "view": ("catena.view.live.view", "view"),
     "save_html": ("catena.view.exports", "save_html"),

@@ -87,6 +87,38 @@ def test_pinocchio_mass_matrix_and_poses(seed):
         assert_close(pose, data.oMi[model.getJointId(link.joint)].homogeneous)
 
 
+@pytest.mark.parametrize("make", [arm7, humanoid])
+def test_pinocchio_frames_in_all_axes(make):
+    """Jacobians, twists and accelerations in the frame's own, ground-aligned and ground axes."""
+    mechanism = make()
+    system = mechanism.system()
+    q, v, _, vdot = (x[0] for x in random_states(system, 1, 4))
+    model, to = to_pinocchio(mechanism)
+    data = model.createData()
+    theirs = to.configuration(q), to.velocity(q, v[None])[0]
+    T = to.velocity(q, np.eye(system.nv)).T
+    pin.forwardKinematics(model, data, *theirs, T @ vdot)
+    pin.computeJointJacobians(model, data, theirs[0])
+    names = {"frame": pin.LOCAL, "aligned": pin.LOCAL_WORLD_ALIGNED, "ground": pin.WORLD}
+    compared = [
+        link for link in links(mechanism)
+        if not link.flipped and np.array_equal(mechanism.joints[link.joint].in_child.matrix(), np.eye(4))
+    ]  # fmt: skip
+    assert compared
+    for link in compared[-2:]:
+        joint = mechanism.joints[link.joint]
+        number = model.getJointId(link.joint)
+        for axes, theirs_axes in names.items():
+            J = pin.getJointJacobian(model, data, number, theirs_axes)
+            linear_first = np.concatenate([J[3:], J[:3]]) @ T
+            assert_close(system.jacobian(q, joint.child, axes=axes), linear_first)
+            twist = pin.getVelocity(model, data, number, theirs_axes).vector[[3, 4, 5, 0, 1, 2]]
+            assert_close(system.twist(q, v, joint.child, axes=axes), twist)
+            if axes != "ground":
+                a = pin.getClassicalAcceleration(model, data, number, theirs_axes).vector[[3, 4, 5, 0, 1, 2]]
+                assert_close(system.acceleration(q, v, vdot, joint.child, axes=axes), a)
+
+
 @pytest.mark.parametrize("seed", range(TREES))
 def test_mujoco_forward_and_inverse_dynamics(seed):
     mechanism = random_tree(seed, MUJOCO)

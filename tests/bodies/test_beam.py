@@ -52,7 +52,9 @@ def test_stations_of_equal_sections_change_nothing_and_a_thick_root_stiffens():
     one = Beam(2.0, 1e-4, 2e-9, 2700.0, 7e10, modes={"y": 3})
     same = Beam(2.0, [1e-4] * 3, 2e-9, 2700.0, 7e10, modes={"y": 3}, stations=[0.5, 1.3])
     np.testing.assert_allclose(same.frequencies, one.frequencies, rtol=1e-9)
-    thick = Beam(2.0, 1e-4, ([4e-9, 2e-9, 2e-9], [4e-9, 2e-9, 2e-9]), 2700.0, 7e10, modes={"y": 3}, stations=[0.5, 1.3])
+    thick = Beam(
+        2.0, 1e-4, ([4e-9, 2e-9, 2e-9], [4e-9, 2e-9, 2e-9]), 2700.0, 7e10, modes={"y": 3}, stations=[0.5, 1.3]
+    )
     assert np.all(thick.frequencies > 1.05 * one.frequencies)
 
 

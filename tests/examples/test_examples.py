@@ -157,7 +157,25 @@ def check_parameter_fit(report: str, pictures: set[str]) -> None:
     assert numbers(report, "with them the forces of other motions are off by")[0] < 1e-9
 
 
+def check_couplings(report: str, pictures: set[str]) -> None:
+    """The gear has the ratio of its radii, and the differential adds up."""
+    assert pictures == {"drive_train"}
+    found, known = numbers(report, "ratio of the planetary gear:")
+    assert found == known == 0.3 and "mobility 2 = 7" in report
+    assert numbers(report, "wheels at the end:")[-1] < 1e-12
+    assert numbers(report, "couplings hold within")[0] < 1e-12
+
+
+def check_engine(report: str, pictures: set[str]) -> None:
+    """Speed and bearing force are those of the integration of one coordinate."""
+    assert pictures == {"engine"}
+    assert numbers(report, "speed off the integration of one coordinate by")[0] < 1e-8
+    assert numbers(report, "force of the main bearing,")[-1] < 1e-8
+
+
 CHECKS = {
+    "24_couplings": check_couplings,
+    "25_engine": check_engine,
     "20_equations": check_equations,
     "21_swing_up": check_swing_up,
     "22_car_modes": check_car_modes,

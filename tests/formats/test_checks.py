@@ -76,12 +76,6 @@ CASES = {
         "only in case or blanks",
         4,
     ),
-    "mimic": (
-        urdf(link() + link(name="b"), joint() + joint(child="b", name="k", more='<mimic joint="j"/>')),
-        "coupling",
-        "dynamics lets them move independently",
-        4,
-    ),
     "unread": (urdf(link(), joint() + "<transmission/>"), "unread", "<transmission> stands there once", None),
 }
 

@@ -245,9 +245,18 @@ def test_couplings_that_say_nothing_are_refused(call, message):
         call(m)
 
 
-def test_planning_says_that_couplings_are_not_enforced_yet():
-    m = g.chain(2)
-    a, b = list(m.joints)[:2]
-    m.add_coupling("gear", {a: 1.0, b: 2.0})
-    with pytest.warns(ct.CatenaWarning, match=f"the joints '{a}', '{b}' are coupled"):
-        m.system()
+def test_cams_and_speeds_of_motors_survive_and_a_cam_of_code_is_refused(tmp_path):
+    m = g.chain(3)
+    a, b, c = list(m.joints)[:3]
+    x = np.linspace(0.0, 2.0 * np.pi, 7)
+    m.add_cam("cam", b, a, ct.profiles.Spline(x, 1.0 - np.cos(x), "periodic"))
+    m.add_cam("bend", c, a, ct.profiles.Polynomial((0.1, 1 / 3)))
+    m.add_actuator("motor", a, gear=50.0, limits=2.0, no_load_speed=300.0)
+    m.save(tmp_path / "m.toml")
+    again = ct.load(tmp_path / "m.toml")
+    assert again.couplings["cam"].profile == m.couplings["cam"].profile
+    assert again.couplings["bend"].polynomial == (0.1, 1 / 3)
+    assert again.actuators["motor"].no_load_speed == 300.0
+    m.add_cam("code", c, b, lambda x: x * x)
+    with pytest.raises(ct.FormatError, match="'code': its profile is code"):
+        m.save(tmp_path / "m.toml")

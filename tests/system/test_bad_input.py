@@ -473,11 +473,16 @@ def test_what_is_no_name_is_refused_as_one(name):
     q = s.neutral()
     for call in (
         lambda: s.slice_q(name), lambda: s.slice_v(name), lambda: s.pose(q, name), lambda: s.jacobian(q, name),
-        lambda: s.joint_position(q, name), lambda: s.joint_velocity(q, q, name), lambda: s.mechanism.lock(name),
-        lambda: s.mechanism.detach(name), lambda: s.mechanism.copy().add_frame("f", name),
+        lambda: s.joint_position(q, name), lambda: s.joint_velocity(q, q, name),
+        lambda: s.mechanism.copy().add_frame("f", name), lambda: s.mechanism.lock([name]),
+        lambda: s.mechanism.detach([name]),
     ):  # fmt: skip
         with pytest.raises(ct.UnknownNameError, match="no .* is named"):
             call()
+    if not isinstance(name, list | set):
+        for edit in (s.mechanism.lock, s.mechanism.unlock, s.mechanism.detach, s.mechanism.reduce_to):
+            with pytest.raises(ct.UnknownNameError, match="no joint is named"):
+                edit(name)
 
 
 @pytest.mark.parametrize("bad", ["x", [1.0, 2.0], None, 1j, np.zeros(0), object(), -1.0, np.nan])

@@ -1,4 +1,4 @@
-"""Flexible bodies in trees: two ways to the same dynamics, the rigid limit, what is conserved, published frequencies."""
+"""Flexible bodies in trees: two ways to the same dynamics, the rigid limit, conserved sums, published frequencies."""
 
 import pickle
 
@@ -13,17 +13,25 @@ SLENDER = {"area": 1e-4, "inertia": 2e-9, "density": 2700.0, "young": 7e10}
 def arm(modes=None, **options):
     """A spatial arm: a flexible boom on a universal joint, with a payload on its tip and a frame in its middle."""
     m = ct.Mechanism("arm", gravity=(0.5, -1.0, -9.81))
-    m.add_body("boom", flexible=ct.Beam(2.0, modes=modes or {"y": 2, "z": 1}, damping=0.01, **SLENDER, **options))
+    m.add_body(
+        "boom", flexible=ct.Beam(2.0, modes=modes or {"y": 2, "z": 1}, damping=0.01, **SLENDER, **options)
+    )
     m.add_body("load", mass=0.3, com=(0.1, 0.02, 0.0), inertia=(1e-3, 2e-3, 2e-3))
     m.add_joint("A", "ground", "boom", ct.Universal("z", "x"), damping=0.1)
-    m.add_joint("B", "boom", "load", ct.Revolute("y"), in_parent=ct.Pose(p=(2.0, 0.0, 0.0), rpy=(0.1, 0.2, 0.3)))
+    m.add_joint(
+        "B", "boom", "load", ct.Revolute("y"), in_parent=ct.Pose(p=(2.0, 0.0, 0.0), rpy=(0.1, 0.2, 0.3))
+    )
     m.add_frame("middle", "boom", ct.Pose(p=(1.0, 0.0, 0.01)))
     return m
 
 
 def states(s, count=4, seed=0):
     rng = np.random.default_rng(seed)
-    return rng.uniform(-0.3, 0.3, (count, s.nq)), rng.normal(size=(count, s.nv)), rng.normal(size=(count, s.nv))
+    return (
+        rng.uniform(-0.3, 0.3, (count, s.nq)),
+        rng.normal(size=(count, s.nv)),
+        rng.normal(size=(count, s.nv)),
+    )
 
 
 def test_forward_dynamics_inverse_dynamics_and_the_mass_matrix_agree():
@@ -76,7 +84,9 @@ def rigid_arm():
     r.add_body("boom", mass=mass, com=com, inertia=inertia, physical=False)
     r.add_body("load", mass=0.3, com=(0.1, 0.02, 0.0), inertia=(1e-3, 2e-3, 2e-3))
     for joint in m.joints.values():
-        r.add_joint(joint.name, joint.parent, joint.child, joint.kind, joint.in_parent, joint.in_child, joint.damping)
+        r.add_joint(
+            joint.name, joint.parent, joint.child, joint.kind, joint.in_parent, joint.in_child, joint.damping
+        )
     return m, r
 
 
@@ -86,7 +96,9 @@ def test_a_body_with_locked_modes_is_the_rigid_body():
     assert locked.nv == rigid.nv == 3
     q, v, tau = states(rigid)
     a = rigid.forward_dynamics(q, v, tau)
-    np.testing.assert_allclose(locked.forward_dynamics(q, v, tau), a, rtol=1e-12, atol=1e-12 * np.abs(a).max())
+    np.testing.assert_allclose(
+        locked.forward_dynamics(q, v, tau), a, rtol=1e-12, atol=1e-12 * np.abs(a).max()
+    )
     np.testing.assert_allclose(locked.mass_matrix(q), rigid.mass_matrix(q), atol=1e-12)
     bent = m.lock("boom.modes", at=[0.05, 0.0, 0.02]).system()
     s = m.system()
@@ -149,7 +161,11 @@ def test_derivatives_are_those_of_finite_differences():
     found = s.forward_dynamics_derivatives(q, v, tau)
     I = np.eye(s.nv)  # noqa: E741
     expected = (
-        [s.forward_dynamics(s.integrate(q, e, h), v, tau) - s.forward_dynamics(s.integrate(q, e, -h), v, tau) for e in I],
+        [
+            s.forward_dynamics(s.integrate(q, e, h), v, tau)
+            - s.forward_dynamics(s.integrate(q, e, -h), v, tau)
+            for e in I
+        ],
         [s.forward_dynamics(q, v + h * e, tau) - s.forward_dynamics(q, v - h * e, tau) for e in I],
         [s.forward_dynamics(q, v, tau + h * e) - s.forward_dynamics(q, v, tau - h * e) for e in I],
     )
@@ -234,7 +250,9 @@ def test_flexible_bodies_survive_pickling_copies_and_files(tmp_path):
     a = s.forward_dynamics(q, v, tau)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(s)).forward_dynamics(q, v, tau), a)
     arm().save(tmp_path / "arm.toml")
-    np.testing.assert_allclose(ct.load(tmp_path / "arm.toml").system().forward_dynamics(q, v, tau), a, rtol=1e-12)
+    np.testing.assert_allclose(
+        ct.load(tmp_path / "arm.toml").system().forward_dynamics(q, v, tau), a, rtol=1e-12
+    )
     m.save(tmp_path / "locked.toml")
     assert ct.load(tmp_path / "locked.toml").system().nv == 3
 

@@ -116,7 +116,7 @@ class Beam(FlexibleBody):
         """Refuse an interface that cannot be, or that takes more modes than there are."""
         if self._ends[1] != "free" or self._ends[0] == "free":
             raise ModelError(
-                f"Beam: an interface is a free far end of a beam that is held at its origin, and ends are {self.ends!r}."
+                f"Beam: an interface is a free far end of a beam that is held at its origin; ends are {self.ends!r}."
             )
         for direction, count in self.modes_wanted.items():
             least = 3 if direction in ("y", "z") else 2
@@ -192,7 +192,9 @@ class Beam(FlexibleBody):
     def section(self, x: float) -> dict[str, float]:
         """Return area, second moments I_y and I_z, density and Young's modulus at a place along the beam."""
         basis = Basis(self._edges, 1)
-        return {name: float(basis.piecewise(values, np.array([x]))[0]) for name, values in self._sections.items()}
+        return {
+            name: float(basis.piecewise(values, np.array([x]))[0]) for name, values in self._sections.items()
+        }
 
     def resultants(self, eta: Any, x: Any) -> dict[str, Floats]:
         """Return the stress resultants at places x (n,) [m] for amplitudes eta (..., k): bending moments "My" and "Mz"
@@ -203,7 +205,9 @@ class Beam(FlexibleBody):
         at, amplitudes = np.atleast_1d(np.asarray(x, dtype=np.float64)), np.asarray(eta, dtype=np.float64)
         basis = Basis(self._edges, 1)
         part = {name: basis.piecewise(values, at) for name, values in self._sections.items()}
-        found = {name: np.zeros((*amplitudes.shape[:-1], len(at))) for name in ("N", "Qy", "Qz", "T", "My", "Mz")}
+        found = {
+            name: np.zeros((*amplitudes.shape[:-1], len(at))) for name in ("N", "Qy", "Qz", "T", "My", "Mz")
+        }
         for j, mode in enumerate(self.shapes_of_modes):
             a = amplitudes[..., j, None]
             if mode.direction == "x":
@@ -281,7 +285,9 @@ class Beam(FlexibleBody):
         free = self._free(basis, direction)
         end = np.array([self.length])
         loads = [basis.at(end)[0], basis.at(end, 1)[0]] if direction in ("y", "z") else [basis.at(end)[0]]
-        values, vectors = self._lowest(K[np.ix_(free, free)], M[np.ix_(free, free)], count, np.array(loads)[:, free])
+        values, vectors = self._lowest(
+            K[np.ix_(free, free)], M[np.ix_(free, free)], count, np.array(loads)[:, free]
+        )
         found = []
         for value, vector in zip(values, vectors.T, strict=True):
             full = np.zeros(basis.count)

@@ -83,7 +83,7 @@ class FiniteElements(FlexibleBody):
             object.__setattr__(self, name, value)
         if modes < 0 or (modes == 0 and len(chosen) == 1):
             raise ModelError(
-                f"FiniteElements: {modes} modes and {len(chosen)} interface leave nothing that deforms: give more modes."
+                f"FiniteElements: {modes} modes and {len(chosen)} interface let nothing deform: give more modes."
             )
 
     @cached_property
@@ -100,7 +100,7 @@ class FiniteElements(FlexibleBody):
         pivots = factor.U.diagonal()
         if np.any(np.abs(pivots) < 1e-13 * np.abs(pivots).max()):
             raise ModelError(
-                "FiniteElements: the stiffness with all interfaces held is singular: some nodes are connected to nothing."
+                "FiniteElements: the stiffness with all interfaces held is singular: some nodes hang on nothing."
             )
         shapes = []
         for some in list(self.interfaces.values())[1:]:
@@ -184,7 +184,9 @@ class FiniteElements(FlexibleBody):
         for some in self.interfaces.values():
             centre = self.nodes[list(some)].mean(axis=0)
             if np.linalg.norm(centre - place) <= NEAR * self.reach():
-                return Shapes(S[list(some)].mean(axis=0), _rotation(self.nodes[list(some)], S[list(some)]), none)
+                return Shapes(
+                    S[list(some)].mean(axis=0), _rotation(self.nodes[list(some)], S[list(some)]), none
+                )
         distance = np.linalg.norm(self.nodes - place, axis=1)
         nearest = int(np.argmin(distance))
         if distance[nearest] > NEAR * self.reach():
@@ -206,7 +208,7 @@ class FiniteElements(FlexibleBody):
 
 
 def _rotation(places: Floats, S: Floats) -> Floats:
-    """Return the rotation (3, k) that fits the displacements S (n, 3, k) of nodes best; zero about a line they lie on."""
+    """Return the rotation (3, k) that fits the displacements S (n, 3, k) of nodes best; zero about a line of nodes."""
     r = places - places.mean(axis=0)
     u = S - S.mean(axis=0)
     A = np.concatenate([-skew(x) for x in r])

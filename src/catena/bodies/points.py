@@ -46,8 +46,8 @@ def few_points(some: Particles) -> Points:
 
 
 def points_of_products(products: Floats, modes: int) -> Points:
-    """Return points whose mass integrals of the products of 1, s (3) and S (3 k, by directions) are these, (4 + 3 k, 4 +
-    3 k), as finite elements have them; there is no displacement of second order."""
+    """Return points whose mass integrals of the products of 1, s (3) and S (3 k, by directions) are these, (4 + 3 k, 4
+    + 3 k), as finite elements have them; there is no displacement of second order."""
     size = np.sqrt(np.diag(products))
     size = np.where(size > 0.0, size, 1.0)
     values, vectors = np.linalg.eigh(products / np.outer(size, size))

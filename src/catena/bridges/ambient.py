@@ -37,7 +37,7 @@ def pulled(
     if name == "forward_dynamics":
         by_q, by_v, by_x = system.forward_dynamics_derivatives(q, v, x)
     else:
-        if system.loops:
+        if system.constrained:
             raise StateError(
                 f"{system.mechanism.name!r}: inverse_dynamics has derivatives for trees only, because with loops the "
                 f"smallest forces of the actuators are chosen in every state."

@@ -132,7 +132,7 @@ def _at_rate(control: Any, rate: float | None) -> Any:
     return control if rate is None else sampled(control, rate)
 
 
-def _constant(system: System, words: Sequence[str]) -> ConstantForces:
+def _constant(system: System, words: Sequence[str]) -> Any:
     """Return a controller that gives the forces in words such as JOINT=VALUE at all times."""
     if not words:
         raise UsageError("--control constant: which forces? Write --control constant JOINT=VALUE ...")
@@ -141,14 +141,19 @@ def _constant(system: System, words: Sequence[str]) -> ConstantForces:
         given = by_name([assignment(word) for word in words])
     except ArgumentTypeError as error:
         raise UsageError(f"--control constant: {error}") from None
+    closing = [joint for joint in given if joint in system.loops]
     for joint, force in given.items():
-        where = system.slice_v(joint)
-        if np.size(force) != where.stop - where.start:
+        where = slice(0, 0) if joint in closing else system.slice_v(joint)
+        freedom = system.mechanism.joints[joint].dof
+        if np.size(force) != freedom:
             raise UsageError(
-                f"--control constant {joint}: {np.size(force)} forces were given: the joint has "
-                f"{where.stop - where.start} degrees of freedom"
+                f"--control constant {joint}: {np.size(force)} forces were given: the joint has {freedom} degrees of "
+                f"freedom"
             )
-        tau[where] = force
+        if joint not in closing:
+            tau[where] = force
+    if closing:
+        return lambda t, q, v: given
     return ConstantForces(tau)
 
 

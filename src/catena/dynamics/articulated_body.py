@@ -7,6 +7,7 @@ from accelerating.
 from typing import Any
 
 from catena.dynamics.friction import passive_force
+from catena.dynamics.rotors import felt_through, with_rotor
 from catena.kernels import POSITION, VELOCITY, Algorithm, base_to_tip, tip_to_base
 from catena.spatial import ArticulatedInertia, Force, ForceSpace, Motion, cross, spd_inverse
 from catena.spatial.scalars import array
@@ -35,8 +36,8 @@ def velocities(body: Any, parent: Any) -> None:
 def articulated_inertias(body: Any, parent: Any) -> None:
     """What the parent feels of a body through a joint that yields (eq. 13 and 14)."""
     IA, pA, U, u = resistance(body)
-    D_inv = spd_inverse(body.S.T * U)
-    pass_on(body, parent, IA.felt_through(body.S, U, D_inv), pA, U, D_inv, u)
+    D_inv = spd_inverse(with_rotor(body.joint, body.S.T * U))
+    pass_on(body, parent, felt_through(body.joint, IA, body.S, U, D_inv), pA, U, D_inv, u)
 
 
 def resistance(body: Any) -> tuple[ArticulatedInertia, Force, ForceSpace, Any]:

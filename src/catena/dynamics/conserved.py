@@ -15,11 +15,13 @@ def ground(ground: Any) -> None:
 
 @base_to_tip
 def move(body: Any, parent: Any) -> None:
-    """Twist, momentum and kinetic energy of each body by itself."""
+    """Twist, momentum and kinetic energy of each body by itself; rotors turn fast and have energy of their own."""
     body.X = body.joint.transform(body.q) * body.placement
     body.v = body.X * parent.v + body.joint.motion_space(body.q) * body.qd
     body.own_h = body.inertia * body.v
     body.own_T = 0.5 * body.v.dot(body.own_h)
+    if body.joint.rotor is not None:
+        body.own_T = body.own_T + 0.5 * (body.qd @ (body.joint.rotor * body.qd))
 
 
 @tip_to_base

@@ -23,7 +23,7 @@ from catena.dynamics.inverse_derivatives import (
     keep,
     meet,
 )
-from catena.dynamics.tree_factor import TreeFactor, runs
+from catena.dynamics.tree_factor import TreeFactor, runs, tiles
 from catena.kernels import Algorithm, OnMatrices
 from catena.kernels.matrix_kernels import PAIRS
 from catena.spatial import Motion
@@ -48,16 +48,26 @@ def divided(factor: TreeFactor, table: Table) -> int:
 
     B becomes L^-T B, which has entries where B has; then rows of L^-1 D^-1 of that are found from the ground outwards.
     """
-    work, n, slot = factor.work, table.n, factor.work.slot
-    for k in reversed(range(n)):
-        related = [c for c in range(n) if table.related[k][c]]
+    work, n = factor.work, table.n
+    result = work.reserve(2 * n * n)
+    # Columns do not depend on each other: a few at a time, over all rows, stay in the nearest cache.
+    for tile in tiles(n):
+        _lower(factor, table, tile)
+        _upper(factor, table, tile, result)
+    return result
+
+
+def _lower(factor: TreeFactor, table: Table, tile: range) -> None:
+    """Let the columns of a tile become L^-T B."""
+    for k in reversed(range(table.n)):
+        related = [c for c in tile if table.related[k][c]]
         for first, count in runs(related):
             columns = related[first : first + count]
             beyond = [m for m in factor.beyond[k] if any(table.related[m][c] for c in columns)]
             terms = [(factor.L(m, factor.depth[k] - 1), table.at(m, columns[0])) for m in beyond]
             if terms:
                 place = table.at(k, columns[0])
-                work.combine(
+                factor.work.combine(
                     place,
                     terms,
                     2 * count,
@@ -67,10 +77,14 @@ def divided(factor: TreeFactor, table: Table) -> int:
                     start_spread=PAIRS,
                     minus=True,
                 )
-    result = work.reserve(2 * n * n)
+
+
+def _upper(factor: TreeFactor, table: Table, tile: range, result: int) -> None:
+    """Find the columns of a tile of -L^-1 D^-1 B."""
+    work, n, slot = factor.work, table.n, factor.work.slot
     for k in range(n):
-        row, related = result + 2 * k * n * slot, [c for c in range(n) if table.related[k][c]]
-        others = sorted(set(range(n)) - set(related))
+        row, related = result + 2 * k * n * slot, [c for c in tile if table.related[k][c]]
+        others = [c for c in tile if not table.related[k][c]]
         for first, count in runs(related):
             c = related[first]
             own = [(factor.D_inv[k], table.at(k, c))]
@@ -84,7 +98,6 @@ def divided(factor: TreeFactor, table: Table) -> int:
                 work.combine(
                     row + skip, [(f, x + skip) for f, x in terms], 2 * count, start=start, minus=True
                 )
-    return result
 
 
 forward_derivatives = Algorithm(

@@ -17,6 +17,7 @@ from catena.dynamics.articulated_body import (
     resistance,
     velocities as free_velocities,
 )
+from catena.dynamics.rotors import rotor_force, with_rotor
 from catena.kernels import VELOCITY, Algorithm, base_to_tip, tip_to_base
 from catena.spatial import ArticulatedInertia, spd_inverse
 from catena.spatial.scalars import array
@@ -36,7 +37,7 @@ def velocities(body: Any, parent: Any) -> None:
 def articulated_inertias(body: Any, parent: Any) -> None:
     """What the parent feels of a body through a joint that yields in part or not at all."""
     IA, pA, U, u = resistance(body)
-    D_inv = inverse_where_free(body.S.T * U, body.driven)
+    D_inv = inverse_where_free(with_rotor(body.joint, body.S.T * U), body.driven)
     pass_on(body, parent, IA - ArticulatedInertia.from_outer(U, D_inv), pA, U, D_inv, u)
 
 
@@ -56,7 +57,8 @@ def accelerations(body: Any, parent: Any) -> None:
     """Free joints accelerate as forces have it, driven ones as given; `drive` is the joint force of both."""
     free_accelerations.step(body, parent)
     body.qdd = body.qdd + body.driven * body.qdd_given
-    body.drive = body.tau + body.driven * (body.U.T * body.a - body.u)
+    force = body.U.T * body.a - body.u + rotor_force(body.joint, body.qdd)
+    body.drive = body.tau + body.driven * force
 
 
 hybrid_dynamics = Algorithm(

@@ -109,11 +109,13 @@ def gather(body: Any, parent: Any, own_f: Force) -> None:
         else force_tangent(body.joint, body.q, (body.own_stance * f).array)
     )
     slope = friction_slope(body)
+    rotor = [0.0] * n if body.joint.rotor is None else body.joint.rotor
     own = []
     for r in range(n):
         for c in range(n):
             rubbed = slope[r] if r == c else 0.0
-            own += [S[r].dot(force_q[c]) + turned[r, c], S[r].dot(force_v[c]) + rubbed, S[r].dot(momenta[c])]
+            mass = S[r].dot(momenta[c]) + (rotor[r] if r == c else 0.0)
+            own += [S[r].dot(force_q[c]) + turned[r, c], S[r].dot(force_v[c]) + rubbed, mass]
     body.components = array(rows).reshape(n, -1) if n else np.zeros((0, WIDTH))
     body.own = array(own).reshape(n * n, 3) if n else np.zeros((0, 3))
     parent.Ic += Ic

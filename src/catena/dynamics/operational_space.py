@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.dynamics.rotors import felt_through, with_rotor
 from catena.kernels import POSITION, ROWS, Algorithm, at_frame, base_to_tip, tip_to_base
 from catena.spatial import ArticulatedInertia, ForceSpace, MotionSpace, spd_inverse
 
@@ -40,9 +41,9 @@ def propagate(body: Any, parent: Any) -> None:
     """What the parent feels of inertia and wrenches."""
     IA = body.IA + body.inertia
     U = IA * body.S
-    D_inv = spd_inverse(body.S.T * U)
+    D_inv = spd_inverse(with_rotor(body.joint, body.S.T * U))
     e = D_inv @ (body.S.T * body.F)
-    parent.IA += body.X.pull(IA.felt_through(body.S, U, D_inv))
+    parent.IA += body.X.pull(felt_through(body.joint, IA, body.S, U, D_inv))
     parent.F += body.X.pull(body.F - U * e)
     body.W, body.e = U * D_inv, e
 

@@ -5,6 +5,7 @@ Row k of L has entries for the components on the way from the ground to k only, 
 kept from the ground outwards, so that the row of a component begins like those of all components beyond it.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from catena.dynamics.inverse_derivatives import MASS, Table
@@ -64,28 +65,39 @@ class Inverse:
                 between = work.above[c][at + 1 : -1]
                 terms = [(factor.L(m, at), opposite(m, c)) for m in between]
                 work.combine(opposite(k, c), terms, start=factor.L(c, at), minus=True)
-        for k in range(n):
-            terms = factor.row(k)
-            work.combine(
-                self.at(k, k),
-                [(place, self.at(i, k)) for i, place in terms],
-                start=factor.D_inv[k],
-                minus=True,
-            )
-            own = set(factor.beyond[k])
-            groups = [c for c in range(k + 1, n) if c in own], [c for c in range(k + 1, n) if c not in own]
-            for group, related in zip(groups, (True, False), strict=True):
-                for first, count in runs(group):
-                    c = group[first]
-                    summed = [(place, self.at(i, c)) for i, place in terms]
-                    if related:
-                        summed.append((factor.D_inv[k], opposite(k, c)))
-                    work.combine(self.at(k, c), summed, count, minus=True)
+        for tile in tiles(n):
+            for k in range(tile[-1] + 1):
+                self._row(factor, k, [c for c in tile if c >= k], opposite)
+
+    def _row(
+        self, factor: TreeFactor, k: int, columns: list[int], opposite: Callable[[int, int], int]
+    ) -> None:
+        """Find the entries of row k in some columns, none of them below the diagonal."""
+        work, terms, own = self._work, factor.row(k), set(factor.beyond[k])
+        if columns[0] == k:
+            summed = [(place, self.at(i, k)) for i, place in terms]
+            work.combine(self.at(k, k), summed, start=factor.D_inv[k], minus=True)
+            columns = columns[1:]
+        for group, related in (
+            ([c for c in columns if c in own], True),
+            ([c for c in columns if c not in own], False),
+        ):
+            for first, count in runs(group):
+                c = group[first]
+                summed = [(place, self.at(i, c)) for i, place in terms]
+                if related:
+                    summed.append((factor.D_inv[k], opposite(k, c)))
+                work.combine(self.at(k, c), summed, count, minus=True)
 
     def at(self, row: int, column: int) -> int:
         """The place of an entry."""
         row, column = min(row, column), max(row, column)
         return self._start + (row * self._n + column) * self._work.slot
+
+
+def tiles(n: int, width: int = 4) -> list[range]:
+    """n columns, a few at a time."""
+    return [range(first, min(first + width, n)) for first in range(0, n, width)]
 
 
 def runs(indices: list[int]) -> list[tuple[int, int]]:

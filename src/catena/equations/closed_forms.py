@@ -16,6 +16,7 @@ from catena.dynamics import composite_body, newton_euler
 from catena.dynamics.closed.joint_multipliers import independent_rows
 from catena.dynamics.closed.minimal import partition
 from catena.dynamics.closed.motion_problem import motion_problem
+from catena.dynamics.rotors import with_rotors
 from catena.equations.derivation import Derivation
 from catena.equations.loop_rows import LoopRows, loop_rows
 from catena.kinematics.closure import Runner
@@ -70,7 +71,7 @@ class JointForm:
 
 def joint_form(derivation: Derivation) -> JointForm:
     """The equations of motion of the tree and the constraints of its loops."""
-    H = derivation.play(composite_body, ("q",))["H"]
+    H = with_rotors(derivation.plan, derivation.play(composite_body, ("q",))["H"])
     bias = derivation.play(newton_euler, ("q", "v", "base_acceleration"))["tau"]
     rows = loop_rows(derivation)
     tau = derivation.arguments.get("tau", np.zeros(derivation.plan.nv))

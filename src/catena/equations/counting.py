@@ -16,7 +16,7 @@ from catena.equations.graph import CONSTANT, INPUT, ExpressionGraph
 from catena.equations.unrolling import Played
 from catena.joints import JointKind
 from catena.kernels import Constants, build_tape, code as units, target
-from catena.kernels.tape import loop_constants
+from catena.kernels.tape import constant_parts
 from catena.kernels.tracing import (
     Traced,
     TracedStep,
@@ -166,7 +166,7 @@ def count_general(plan: Plan, played: Played) -> dict[str, Count]:
         learn(asked, trace_frame(algorithm, absent, ground))
         frame_steps = set(asked.steps.values())
     owners = {int(start): "/".join(plan.bodies[i]) or "ground" for i, start in enumerate(constants.start)}
-    loop_start = loop_constants(plan)[1] + len(constants.values) * 8
+    loop_start = constant_parts(plan, constants.values, True, (), None).starts[0]
     owners |= {int(start): f"loop {loop.name}" for start, loop in zip(loop_start, plan.loop_joints)}
     result: dict[str, Count] = {}
     multiplier_steps = (

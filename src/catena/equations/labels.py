@@ -2,8 +2,7 @@
 
 import math
 
-from catena.joints import Free, JointKind, Spherical
-from catena.joints.flipped import Flipped
+from catena.joints import Free, JointKind, Spherical, described
 from catena.structure import Plan
 
 
@@ -40,7 +39,7 @@ def entry_meanings(plan: Plan, name: str, size: int) -> list[str]:
 def rates_are_derivatives(plan: Plan, joint: str) -> bool:
     """Whether a joint's velocities are the derivatives of its positions."""
     kind: JointKind | None = plan.kind[plan.joint.index(joint)]
-    kind = kind.kind if isinstance(kind, Flipped) else kind
+    kind = described(kind)
     return not isinstance(kind, (Spherical, Free)) and kind is not None and kind.nq == kind.nv
 
 

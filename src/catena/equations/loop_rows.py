@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.loop_elimination import columns_for, loop_elimination
+from catena.dynamics.loop_elimination import Sort, loop_elimination, sort_for
 from catena.dynamics.loop_elimination.steps import drag, start, velocities
 from catena.equations.derivation import Derivation
+from catena.errors import EquationsError
 from catena.kernels import COLUMNS, Algorithm, Entry, Schedule
 from catena.spatial import Force, Motion, MotionSpace, Transform
 from catena.spatial.scalars import array
-from catena.structure import Plan
+from catena.structure import Plan, PlannedCoupling
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +31,11 @@ class LoopRows:
     friction: np.ndarray
 
 
-@lru_cache(maxsize=4)
-def loop_constraints(columns: int) -> Algorithm:
+@lru_cache(maxsize=8)
+def loop_constraints(sort: Sort) -> Algorithm:
     """How tree joints stand and move, and how loops of up to so many constraints hold their bodies."""
     return replace(
-        loop_elimination(columns), name=f"loop_constraints_{columns}",
+        loop_elimination(sort), name=f"loop_constraints_{sort}",
         sweeps=(velocities, start, drag, Schedule(_order)), ground_outputs=(),
         outputs={"X": Transform, "S": COLUMNS, "c": Motion},
         multiplier_outputs=("K_child", "K_parent", "gamma", "drag_child", "drag_parent"),
@@ -59,8 +60,13 @@ def _order(at: Any) -> list[Entry]:
 def loop_rows(derivation: Derivation, moving: bool = True) -> LoopRows:
     """The rows of all loops of a plan, in their order. Without `moving` only J is there."""
     plan = derivation.plan
-    columns = columns_for(plan)
-    found = derivation.play(loop_constraints(columns), ("q", "v") if moving else ("q",))
+    for coupling in plan.couplings:
+        if coupling.inertia:
+            raise EquationsError(
+                f"joint {coupling.terms[0].joint!r} of {plan.name!r} closes a loop and has a rotor, which these "
+                "equations do not know: plan with another joint cut, m.system(cut=[...])."
+            )
+    found = derivation.play(loop_constraints(sort_for(plan)), ("q", "v") if moving else ("q",))
     rows, gamma, friction = [], [], np.zeros(plan.nv)
     for k, loop in enumerate(plan.loop_joints):
         last = _last_common(plan, loop.parent_node, loop.child_node)
@@ -78,10 +84,35 @@ def loop_rows(derivation: Derivation, moving: bool = True) -> LoopRows:
                 friction = friction - _to_base(plan, found, node, last, f)[0]
         rows.append(J)
         gamma.append(array([g + d for g, d in zip(found["gamma"][k, :m], drift, strict=True)]))
+    for coupling in plan.couplings:
+        if coupling.constraints:
+            row, bent = _coupled(derivation, coupling, moving)
+            rows.append(row)
+            gamma.append(bent)
     J = np.concatenate([np.zeros((0, plan.nv)), *rows])
     result = LoopRows(J, np.concatenate([np.zeros(0), *gamma]), friction)
     derivation.note("constraints", "loops", [*result.J.ravel(), *result.gamma, *result.friction])
     return result
+
+
+def _coupled(
+    derivation: Derivation, coupling: PlannedCoupling, moving: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """The row (1, nv) of a coupling between joints of the tree, and the acceleration (1,) of its residual."""
+    plan, row, bent = derivation.plan, np.zeros((1, derivation.plan.nv), dtype=object), 0.0
+    for term in coupling.terms:
+        if term.node < 0:
+            raise EquationsError(
+                f"coupling {coupling.name!r} of {plan.name!r}: its joint {term.joint!r} closes a loop, and equations "
+                "know couplings between joints of the tree only: plan with another joint cut, m.system(cut=[...])."
+            )
+        x = derivation.arguments["q"][int(plan.q_start[term.node])]
+        column = int(plan.v_start[term.node])
+        row[0, column] = term.sign * term.profile.slope(x)
+        if moving:
+            rate = derivation.arguments["v"][column]
+            bent = bent + term.sign * term.profile.curvature(x) * rate * rate
+    return array([list(row[0])]), array([bent])
 
 
 def _to_base(

@@ -8,8 +8,9 @@ import numpy as np
 
 from catena import dynamics, kinematics
 from catena.dynamics.closed.certified_elimination import elimination_of, is_for
-from catena.dynamics.loop_elimination import columns_for
+from catena.dynamics.loop_elimination import sort_for
 from catena.dynamics.loop_elimination.least_change import closure as closure_algorithm
+from catena.dynamics.rotors import with_rotors
 from catena.equations.closed_forms import Choice, choose, joint_form, minimal, minimal_form, with_multipliers
 from catena.equations.derivation import Derivation
 from catena.equations.loop_rows import loop_rows
@@ -83,6 +84,11 @@ def derive(
         known("body or frame", body, runner.plan.body_pose, repr(mechanism.name))
     takes = [*equations.takes, *(("base_acceleration",) if base_acceleration else ())]
     plan = symbolic_plan(mechanism, runner.plan, symbols)
+    if plan.kinds:
+        raise EquationsError(
+            f"The equations {name!r} of {mechanism.name!r} have no springs and no other forces in them, so numbers of "
+            f"{', '.join(map(repr, plan.kinds))} cannot be symbols: leave them out of `symbols`."
+        )
     derivation = Derivation(name, plan, takes, f_ext)
     with quick_symbols():
         outputs = equations.derive(Request(derivation, runner, frame, method, at))
@@ -95,7 +101,7 @@ def _forward_dynamics(request: Request) -> Outputs:
     if not _is_closed(request.derivation.plan):
         _require_method(request, ("auto", "articulated_body", "composite_body"))
         if method == "composite_body":
-            H = d.play(dynamics.composite_body, ("q",))["H"]
+            H = with_rotors(d.plan, d.play(dynamics.composite_body, ("q",))["H"])
             bias = d.play(dynamics.newton_euler, ("q", "v", "base_acceleration"))["tau"]
             force = array([t - b for t, b in zip(d.arguments["tau"], bias, strict=True)])
             vdot = ldl_solve(H, force)
@@ -128,7 +134,8 @@ def _bias_force(request: Request) -> Outputs:
 
 
 def _mass_matrix(request: Request) -> Outputs:
-    return {"H": request.derivation.play(dynamics.composite_body, ("q",))["H"]}
+    d = request.derivation
+    return {"H": with_rotors(d.plan, d.play(dynamics.composite_body, ("q",))["H"])}
 
 
 def _joint_coordinates(request: Request) -> Outputs:
@@ -146,9 +153,9 @@ def _minimal_coordinates(request: Request) -> Outputs:
 def _closure(request: Request) -> Outputs:
     _require_loops(request)
     plan = request.plan
-    found = request.derivation.play(closure_algorithm(columns_for(plan)), ("q", "v"))
+    found = request.derivation.play(closure_algorithm(sort_for(plan)), ("q", "v"))
     parts = [
-        np.concatenate([found[name][k, : loop.constraints] for k, loop in enumerate(plan.loop_joints)])
+        np.concatenate([found[name][k, : loop.constraints] for k, loop in enumerate(plan.constraints)])
         for name in ("position", "velocity")
     ]
     return {"position": parts[0], "velocity": parts[1]}
@@ -220,7 +227,7 @@ EQUATIONS: dict[str, Named] = {
 
 
 def _is_closed(plan: Plan) -> bool:
-    return any(loop.constraints or loop.rubs for loop in plan.loop_joints)
+    return bool(plan.couplings) or any(loop.constraints or loop.rubs for loop in plan.loop_joints)
 
 
 def _require_method(request: Request, methods: tuple[str, ...]) -> None:
@@ -238,8 +245,10 @@ def _require_method(request: Request, methods: tuple[str, ...]) -> None:
 
 
 def _require_loops(request: Request) -> None:
-    if not any(loop.constraints for loop in request.plan.loop_joints):
-        raise LoopError(f"{request.plan.name!r} has no loops, so it has no {request.derivation.name}.")
+    if not request.plan.total_constraints:
+        raise LoopError(
+            f"{request.plan.name!r} has no loops and no couplings, so it has no {request.derivation.name}."
+        )
     _require_formulas(request)
 
 

@@ -1,22 +1,25 @@
 """Parameters of a mechanism by name, and its plan with some of them as symbols.
 
 A parameter is called by its owner and what it is: `crank.mass`, `crank.com`, `crank.inertia`, `elbow.in_parent.p`,
-`elbow.in_child.p`, `elbow.damping`, `elbow.friction`, `screw.pitch`, `tool.p` of a frame, and `gravity`. One entry of
-a vector has `.x`, `.y` or `.z` after it, one of an inertia `.xx`, `.xy`, `.xz`, `.yy`, `.yz` or `.zz`; the other
-entries stay numbers. `.length` after a vector is its length, with its direction kept: a link length, or the strength
-of gravity.
+`elbow.in_child.p`, `elbow.damping`, `elbow.friction`, `screw.pitch`, `tool.p` of a frame, and `gravity`; of a spring
+or another force `strut.stiffness`, or whatever number its kind has. One entry of a vector has `.x`, `.y` or `.z` after
+it, one of an inertia `.xx`, `.xy`, `.xz`, `.yy`, `.yz` or `.zz`, one of other rows of numbers its place counted from 0;
+the other entries stay numbers. `.length` after a vector is its length, with its direction kept: a link length, or the
+strength of gravity. Where a joint and a force share a name, the joint has the parameter.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Any, cast
 
 import numpy as np
 
 from catena.errors import ModelError, UnknownNameError
+from catena.forces import ForceKind
 from catena.kinematics.kept_constraints import kept_as
-from catena.mechanism import Body, Joint, Mechanism
-from catena.mechanism.parts import Frame
+from catena.mechanism import Actuator, Body, Coupling, Frame, Joint, JointSpring, Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose, array
 from catena.structure import Plan, plan
@@ -45,29 +48,34 @@ class Description:
     bodies: Mapping[str, Body]
     joints: Mapping[str, Joint]
     frames: Mapping[str, Frame]
+    couplings: Mapping[str, Coupling]
+    actuators: Mapping[str, Actuator]
 
 
 @dataclass(frozen=True, eq=False)
 class SymbolicPlan:
     """A plan whose numbers are symbols where asked for: `plan` holds them, `values` is the same plan in numbers,
-    `symbols` maps each parameter's name to its symbols (n,)."""
+    `symbols` maps each parameter's name to its symbols (n,). `kinds` are the forces, by name, that have symbols."""
 
     plan: Plan
     values: Plan
     parameters: tuple[Parameter, ...]
     symbols: Mapping[str, np.ndarray]
+    kinds: Mapping[str, ForceKind] = field(default_factory=dict)
 
 
-def symbolic_plan(mechanism: Mechanism, values: Plan, names: Iterable[str] = ()) -> SymbolicPlan:
-    """The plan of a mechanism with the named parameters as symbols. Rotations that are those by a right angle but for
-    rounding become exact, so that what they multiply by zero vanishes."""
+def symbolic_plan(
+    mechanism: Mechanism, values: Plan, names: Iterable[str] = (), exact: bool = True
+) -> SymbolicPlan:
+    """The plan of a mechanism with the named parameters as symbols. Where that is to be `exact`, rotations that are
+    those by a right angle but for rounding become so, and what they multiply by zero vanishes."""
     import casadi
 
     wanted = list(names)
     if len(set(wanted)) < len(wanted):
         twice = next(n for n in wanted if wanted.count(n) > 1)
         raise UnknownNameError(f"{mechanism.name!r}: the parameter {twice!r} is asked for twice.")
-    parts = _Parts(mechanism)
+    parts = _Parts(mechanism, exact)
     symbols: dict[str, np.ndarray] = {}
     parameters = []
     for name in wanted:
@@ -76,8 +84,26 @@ def symbolic_plan(mechanism: Mechanism, values: Plan, names: Iterable[str] = ())
         put(entries)
         symbols[name] = entries
         parameters.append(parameter)
-    symbolic = plan(cast(Mechanism, parts.description()), root=values.root, cut=values.cut)
-    return SymbolicPlan(_exact(kept_as(symbolic, values)), values, tuple(parameters), symbols)
+    symbolic = plan(cast(Mechanism, parts.description()), root=values.root, cut=values.cut, keep=values.keep)
+    kept = kept_as(symbolic, values)
+    return SymbolicPlan(
+        _exact(kept) if exact else kept, values, tuple(parameters), symbols, parts.changed_kinds()
+    )
+
+
+def find_parameters(mechanism: Mechanism, names: Iterable[str]) -> tuple[Parameter, ...]:
+    """The parameters of these names, with the values that they have in the mechanism."""
+    return tuple(_find(_Parts(mechanism, False), name)[0] for name in names)
+
+
+def with_values(mechanism: Mechanism, values: Mapping[str, np.ndarray]) -> Mechanism:
+    """The mechanism with other numbers (n,) for these parameters; nothing is checked but their names."""
+    parts = _Parts(mechanism, False)
+    for name, numbers in values.items():
+        _find(parts, name)[1](np.asarray(numbers, dtype=float))
+    return mechanism.with_parts(
+        parts.gravity, parts.bodies, parts.joints, parts.frames, parts.changed_kinds()
+    )
 
 
 def plan_in_numbers(values: Plan) -> SymbolicPlan:
@@ -91,21 +117,38 @@ Put = Callable[[np.ndarray], None]
 class _Parts:
     """The parts of a mechanism while their numbers are replaced. A number is replaced at most once."""
 
-    def __init__(self, mechanism: Mechanism) -> None:
+    def __init__(self, mechanism: Mechanism, exact: bool) -> None:
         self.name, self.revision = mechanism.name, mechanism.revision
         self.gravity = array(mechanism.gravity.tolist())
         self.bodies = dict(mechanism.bodies)
-        self.joints = {
-            name: replace(
-                joint, in_parent=_right_angles(joint.in_parent), in_child=_right_angles(joint.in_child)
-            )
-            for name, joint in mechanism.joints.items()
-        }
-        self.frames = {n: replace(f, pose=_right_angles(f.pose)) for n, f in mechanism.frames.items()}
+        self.joints, self.frames = dict(mechanism.joints), dict(mechanism.frames)
+        self.elements = mechanism.force_elements
+        self.ties = mechanism.couplings, mechanism.actuators
+        self.kinds: dict[str, ForceKind] = {}
+        if exact:
+            for name, joint in self.joints.items():
+                inner, outer = _right_angles(joint.in_child), _right_angles(joint.in_parent)
+                self.joints[name] = replace(joint, in_parent=outer, in_child=inner)
+            self.frames = {n: replace(f, pose=_right_angles(f.pose)) for n, f in self.frames.items()}
 
     def description(self) -> Description:
         """What planning reads."""
-        return Description(self.name, self.revision, self.gravity, self.bodies, self.joints, self.frames)
+        return Description(
+            self.name, self.revision, self.gravity, self.bodies, self.joints, self.frames, *self.ties
+        )
+
+    def kind(self, name: str) -> ForceKind:
+        """The kind of a force, with what was replaced in it. A spring at a joint has all its numbers, also those that
+        are zero."""
+        element = self.elements[name]
+        if name not in self.kinds and isinstance(element, JointSpring):
+            rows = (element.stiffness, element.damping, element.rest)
+            return element.kind.with_rows(*(tuple(row) for row in rows))
+        return self.kinds.get(name, element.kind)
+
+    def changed_kinds(self) -> dict[str, ForceKind]:
+        """The forces, by name, in which something was replaced."""
+        return dict(self.kinds)
 
     def body(self, name: str, **changes: Any) -> None:
         """Replace numbers of a body."""
@@ -130,20 +173,64 @@ def _find(parts: _Parts, name: str) -> tuple[Parameter, Put]:
             found = find(parts, owner, component.removeprefix("."))
             if found is not None:
                 return found
-    return _complain(parts, name)
+    return _of_force(parts, name) or _complain(parts, name)
+
+
+def _of_force(parts: "_Parts", name: str) -> "Found":
+    """A number of a force's kind, a row of numbers, or one entry of it."""
+    for owner in sorted(parts.elements, key=len, reverse=True):
+        if name.startswith(f"{owner}."):
+            what, _, place = name.removeprefix(f"{owner}.").partition(".")
+            found = _number_of_force(parts, owner, what, place)
+            if found is not None:
+                return found
+    return None
+
+
+def _number_of_force(parts: "_Parts", owner: str, what: str, place: str) -> "Found":
+    numbers = parts.kind(owner).named_params()
+    if what not in numbers:
+        return None
+    value, full = numbers[what], f"{owner}.{what}"
+    row = list(value) if isinstance(value, tuple) else [value]
+    chosen = range(len(row))
+    if place:
+        if not (isinstance(value, tuple) and place.isdecimal() and int(place) < len(row)):
+            return None
+        chosen = range(int(place), int(place) + 1)
+    name = f"{full}.{place}" if place else full
+    _require_numbers(name, [row[k] for k in chosen])
+    entries = tuple(f"{full}.{k}" if len(row) > 1 else full for k in chosen)
+
+    def put(given: np.ndarray) -> None:
+        new = list(row)
+        for k, x in zip(chosen, given, strict=True):
+            new[k] = x
+        changed = copy(parts.kind(owner))
+        object.__setattr__(changed, what, tuple(new) if isinstance(value, tuple) else new[0])
+        parts.kinds[owner] = changed
+
+    return Parameter(name, entries, np.array([row[k] for k in chosen], dtype=float)), put
 
 
 def _complain(parts: _Parts, name: str) -> tuple[Parameter, Put]:
     owner = name.partition(".")[0]
-    owners = [*parts.bodies, *parts.joints, *parts.frames, "gravity"]
-    known("body, joint or frame with parameters", owner, owners, f"parameter {name!r} of {parts.name!r}")
+    owners = [*parts.bodies, *parts.joints, *parts.frames, *parts.elements, "gravity"]
+    # Names may have dots in them.
+    owner = max((o for o in owners if name.startswith(f"{o}.")), key=len, default=owner)
+    what = "body, joint, frame or force with parameters"
+    known(what, owner, owners, f"parameter {name!r} of {parts.name!r}")
     of_body = ["mass", "com", "inertia"] if owner in parts.bodies and owner != "ground" else []
     of_joint = ["in_parent.p", "in_child.p", "damping", "friction"] if owner in parts.joints else []
     of_frame = ["p"] if owner in parts.frames else []
-    there = ", ".join(f"{owner}.{what}" for what in (*of_body, *of_joint, *of_frame)) or "none"
+    of_force = list(parts.kind(owner).named_params()) if owner in parts.elements else []
+    names = [f"{owner}.{what}" for what in (*of_body, *of_joint, *of_frame, *of_force)]
+    near = get_close_matches(name, names, n=1, cutoff=0.6)
+    meant = f" Did you mean {near[0]!r}?" if near else ""
+    there = ", ".join(names) or "none"
     raise UnknownNameError(
-        f"{parts.name!r} has no parameter {name!r}: {owner!r} has {there}; add .x, .y, .z or .length for one number "
-        f"of a vector, .xx to .zz for one of an inertia."
+        f"{parts.name!r} has no parameter {name!r}.{meant} {owner!r} has {there}; add .x, .y, .z or .length for one "
+        f"number of a vector, .xx to .zz for one of an inertia."
     )
 
 
@@ -244,7 +331,7 @@ def _frame_place(parts: _Parts, owner: str, component: str) -> Found:
 
 def _resistance(what: str) -> Callable[[_Parts, str, str], Found]:
     def find(parts: _Parts, owner: str, component: str) -> Found:
-        if owner not in parts.joints or component:
+        if owner not in parts.joints or component or getattr(parts.joints[owner], what) is None:
             return None
         name, value = f"{owner}.{what}", getattr(parts.joints[owner], what)
         entries = (name,) if len(value) == 1 else tuple(f"{name}.{k}" for k in range(len(value)))
@@ -271,6 +358,7 @@ def _pitch(parts: _Parts, owner: str, component: str) -> Found:
 _ATTRIBUTES: dict[str, Callable[[_Parts, str, str], Found]] = {
     "in_parent.p": _placement("in_parent"), "in_child.p": _placement("in_child"), "mass": _mass, "com": _com,
     "inertia": _inertia, "damping": _resistance("damping"), "friction": _resistance("friction"), "pitch": _pitch,
+    "armature": _resistance("armature"),
     "p": _frame_place,
 }  # fmt: skip
 

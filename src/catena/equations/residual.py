@@ -8,6 +8,7 @@ for every kind of joint and force that has formulas; `dynamics/forward_derivativ
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -63,7 +64,8 @@ class Residual:
         self._multipliers = new_symbols("lambda", plan.total_constraints)
         sizes = {"f_ext": 6 * plan.n, "a_base": 6}
         self._outside = {n: new_symbols(n, sizes[n]) for n in outside}
-        forces = placing(symbolic.plan) if placing else ()
+        placed = placing(symbolic.plan) if placing else ()
+        forces = tuple(replace(f, kind=symbolic.kinds.get(f.name, f.kind)) for f in placed)
         with quick_symbols():
             tau, wrench = self._pressed(forces)
             given = {"q": self._q, "qd": self._v, "qdd": self._vdot, **self._outside}
@@ -73,7 +75,7 @@ class Residual:
             self._free = array([a - b for a, b in zip(inverse, tau, strict=True)])
             self._J = np.zeros((0, plan.nv))
             self._gamma = np.zeros(0)
-            if plan.loop_joints:
+            if plan.constraints:
                 rows = loop_rows(self._derivation)
                 self._J, self._gamma = rows.J, rows.gamma
                 self._free = array([a - b for a, b in zip(self._free, rows.friction, strict=True)])

@@ -24,13 +24,14 @@ import numpy as np
 
 from catena import dynamics
 from catena.dynamics.loop_elimination import loop_elimination
-from catena.dynamics.loop_elimination.blocks import COLUMNS
+from catena.dynamics.loop_elimination.blocks import SORTS
 from catena.equations.building import unrolled_graph
 from catena.equations.lanes import lane_code, load
 from catena.equations.parameters import plan_in_numbers
 from catena.equations.unrolling import unroll
 from catena.kernels import Algorithm, Program, cache, engine, target
 from catena.kernels.code import sources_of
+from catena.mechanism.profiles import Formula
 from catena.structure import Plan
 
 ALGORITHMS: dict[str, Algorithm] = {
@@ -39,7 +40,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         dynamics.articulated_body,
         dynamics.newton_euler,
         dynamics.composite_body,
-        *(loop_elimination(columns) for columns in COLUMNS),
+        *(loop_elimination(sort) for sort in SORTS),
     )
 }
 """The algorithms that can be specialised, by name."""
@@ -76,6 +77,12 @@ class Order:
                 return None
             digests.update(cache.digest_file(f) for f in files)
         numbers = hashlib.sha256()
+        terms = [(coupling, term) for coupling in plan.couplings for term in coupling.terms]
+        if any(isinstance(term.profile, Formula) for _, term in terms):
+            return None
+        for coupling, term in terms:
+            what = (coupling.offset, coupling.constraints, coupling.inertia, term.node, term.loop, term.sign)
+            numbers.update(f"{what} {term.profile.signature} {term.profile.params()}".encode())
         for loop in plan.loop_joints:
             ends = np.array([loop.parent_node, loop.child_node, loop.constraints], dtype=np.int64)
             for x in (

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.joints import Flipped, JointKind
+from catena.joints import JointKind, described
 from catena.spatial import Motion, cross
 from catena.spatial.scalars import array, cos, less, sin, sqrt, where
 
@@ -45,7 +45,9 @@ def deflection(kind: JointKind, origin: Any, q: Any) -> tuple[Any, np.ndarray | 
 
 def _described(kind: JointKind) -> JointKind:
     """The kind as its joint was described: seen from the other side it has the same coordinates."""
-    return kind.kind if isinstance(kind, Flipped) else kind
+    found = described(kind)
+    assert found is not None
+    return found
 
 
 def exact_rate(xi: Motion, v: Motion) -> Motion:

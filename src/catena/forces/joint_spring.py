@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +40,15 @@ class JointSpring(JointForce):
             raise ModelError(
                 "JointSpring: it has neither stiffness nor damping, so it does nothing: give one"
             )
+
+    def with_rows(
+        self, stiffness: tuple[float, ...], damping: tuple[float, ...], rest: tuple[float, ...]
+    ) -> JointSpring:
+        """Return a spring with these numbers, which may all be zero."""
+        changed = copy(self)
+        for name, row in (("stiffness", stiffness), ("damping", damping), ("rest", rest)):
+            object.__setattr__(changed, name, row)
+        return changed
 
     def check(self, joint: JointKind, who: str) -> None:
         for name, size in (("stiffness", joint.nv), ("damping", joint.nv), ("rest", joint.nq)):

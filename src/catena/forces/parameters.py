@@ -45,6 +45,11 @@ class Parametric:
                 found += value if isinstance(value, tuple) else (value,)
         return tuple(found)
 
+    def named_params(self) -> dict[str, float | tuple[float, ...]]:
+        """Return the fields of this object itself that are parameters, by name; those that hold nothing are left
+        out."""
+        return {one.name: value for one, value in self._parts() if _is_data(one, value)}
+
     def with_params(self, params: Sequence[Any]) -> Self:
         """Return this object with the entries of `params()` replaced by these numbers or symbols."""
         expected = len(self.params())

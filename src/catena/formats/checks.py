@@ -36,7 +36,6 @@ def check_mechanism(mechanism: Mechanism, source: Source) -> list[Finding]:
     found += _units(mechanism, extents, source)
     found += _massless_leaves(mechanism, source)
     found += _loose_bodies(mechanism, source)
-    found += _not_enforced(mechanism, source)
     found += _meshes(mechanism, source)
     found += _stuck(mechanism, source)
     found += _alike(mechanism, source)
@@ -178,22 +177,6 @@ def _loose_bodies(mechanism: Mechanism, source: Source) -> Iterator[Finding]:
         if name not in connected and name != GROUND:
             message = "no joint connects it to anything: remove it, or add a joint"
             yield Finding(Severity.WARNING, source.place("body", name), f"body {name!r}", message, "unused")
-
-
-def _not_enforced(mechanism: Mechanism, source: Source) -> Iterator[Finding]:
-    """What a file says and dynamics does not know yet."""
-    for name, coupling in mechanism.couplings.items():
-        joints = ", ".join(map(repr, coupling.joints))
-        message = f"the joints {joints} are coupled; this is kept, but dynamics lets them move independently"
-        place = source.place("coupling", name)
-        yield Finding(Severity.WARNING, place, f"coupling {name!r}", message, "coupling")
-    geared = [joint.name for joint in mechanism.joints.values() if joint.armature is not None]
-    if geared:
-        names = ", ".join(map(repr, geared[:6])) + (", ..." if len(geared) > 6 else "")
-        message = (
-            f"{len(geared)} joints have rotors ({names}); their armature is kept, but dynamics leaves it out"
-        )
-        yield Finding(Severity.WARNING, source.place("joint", geared[0]), "joints", message, "armature")
 
 
 def _meshes(mechanism: Mechanism, source: Source) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 """Kinds of joints: the contract every kind obeys, and one file per kind."""
 
+from catena.joints.around import described
 from catena.joints.axes import axis
 from catena.joints.conformance import check_joint_kind
 from catena.joints.contract import JointKind
@@ -16,6 +17,7 @@ from catena.joints.revolute import Revolute
 from catena.joints.sdof import Sdof
 from catena.joints.spherical import Spherical
 from catena.joints.universal import Universal
+from catena.joints.with_rotor import WithRotor
 
 __all__ = [
     "KINDS",
@@ -32,6 +34,8 @@ __all__ = [
     "Sdof",
     "Spherical",
     "Universal",
+    "WithRotor",
     "axis",
     "check_joint_kind",
+    "described",
 ]

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+import numpy as np
+
 from catena.joints.contract import JointKind
+from catena.spatial import ForceSpace, Motion, MotionSpace, Transform
 
 
 @dataclass(frozen=True)
@@ -25,3 +28,64 @@ class Around:
     @property
     def signature(self) -> tuple[Hashable, ...]:
         return (type(self).__name__, *self.kind.signature)
+
+
+@dataclass(frozen=True)
+class SameMotion(Around):
+    """The part of a kind that moves as `kind` does."""
+
+    @property
+    def finds_coordinates_of_symbols(self) -> bool:
+        return self.kind.finds_coordinates_of_symbols
+
+    def transform(self, q: np.ndarray) -> Transform:
+        return self.kind.transform(q)
+
+    def motion_space(self, q: np.ndarray) -> MotionSpace:
+        return self.kind.motion_space(q)
+
+    def bias(self, q: np.ndarray, v: np.ndarray) -> Motion:
+        return self.kind.bias(q, v)
+
+    def constraint_space(self, q: np.ndarray) -> ForceSpace:
+        return self.kind.constraint_space(q)
+
+    @property
+    def resists_alike(self) -> bool:
+        return self.kind.resists_alike
+
+    @property
+    def moves_alike(self) -> bool:
+        return self.kind.moves_alike
+
+    def rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return self.kind.rate(q, v)
+
+    def integrate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return self.kind.integrate(q, v)
+
+    def local_rate(self, xi: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return self.kind.local_rate(xi, v)
+
+    @property
+    def turning(self) -> tuple[int, ...]:
+        return self.kind.turning
+
+    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        return self.kind.difference(q0, q1)
+
+    def coordinates(self, X: Transform) -> np.ndarray:
+        return self.kind.coordinates(X)
+
+    def neutral(self) -> np.ndarray:
+        return self.kind.neutral()
+
+    def check(self, q: np.ndarray, joint: str = "") -> None:
+        self.kind.check(q, joint)
+
+
+def described(kind: JointKind | None) -> JointKind | None:
+    """Return a kind as its joint was described, whichever side a plan sees it from and whatever is geared to it."""
+    while isinstance(kind, Around):
+        kind = kind.kind
+    return kind

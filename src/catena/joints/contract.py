@@ -71,6 +71,11 @@ class JointKind(ABC):
             raise ModelError(f"{type(self).__name__} has no parameters, but {len(params)} were given.")
         return self
 
+    @property
+    def rotor(self) -> np.ndarray | None:
+        """The inertias (nv,) of rotors that are geared to the joint; None where there are none."""
+        return None
+
     def canonical(self) -> tuple[np.ndarray, JointKind]:
         """Return (R, kind) such that this motion is that of `kind`, with axis z, in axes turned by R (3, 3).
 

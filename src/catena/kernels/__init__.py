@@ -4,6 +4,7 @@ from catena.kernels import plain
 from catena.kernels.algorithm import (
     ASSIGN,
     COLUMNS,
+    CONSTANTS,
     FORCE_INPUTS,
     MATRIX,
     POSITION,
@@ -37,11 +38,12 @@ from catena.kernels.engine import compilations
 from catena.kernels.plain import is_plain, plain_numbers, play, play_shared
 from catena.kernels.program import Program
 from catena.kernels.session import Session
-from catena.kernels.tape import Constants, build_tape
+from catena.kernels.tape import Constants, build_tape, constant_parts
 from catena.kernels.threads import set_threads, threads
 
 __all__ = [
     "COLUMNS",
+    "CONSTANTS",
     "FORCE_INPUTS",
     "MATRIX",
     "POSITION",
@@ -67,6 +69,7 @@ __all__ = [
     "building",
     "columns_to_base",
     "compilations",
+    "constant_parts",
     "each_body",
     "each_force",
     "each_moving_force",

@@ -17,7 +17,8 @@ two sorts of fields:
 An algorithm with a `Schedule` calls steps in an order of its own, made for the mechanism. In it flows are
 *lasting*: each body keeps its own until the end, whoever reads or writes them, and nothing is cleared. Loops
 have records too: `loop` as an owner knows the joint that closes it; the fields that steps of other owners use
-are those of the view `multiplier`, which such steps may also own.
+are those of the view `multiplier`, which such steps may also own. Couplings have multipliers too, and each of their
+joints has the record of a `term`.
 
 Forces have records as well. A step `(force, a, b)` is owned by a force and sees the `shared` fields of the two bodies
 that it acts on (the ground may be one): fields that every body keeps at the same place, whatever its joint. The step of
@@ -31,6 +32,7 @@ What an owner offers besides its own fields:
   loop:   joint, on_parent and on_child (Transforms from the frames of the two bodies to the joint), damping,
           friction, scale (the usual angular and linear mobility of a body), resists_alike, moves_alike,
           neutral
+  term:   profile (of one joint in a coupling), its sign, offset (of the coupling, at its first joint), scale, columns
   force:  kind (a force kind), site (how it is placed: at frames, at a joint of the tree, at a loop), acts (or is only
           told), on_a and on_b (Transforms from the frames of the two bodies to its frames), joint (where it acts at
           one), inputs
@@ -119,6 +121,8 @@ class Calls:
 ADD, ASSIGN, CLEAR = 0, 1, 2
 FORCE_INPUTS = "force_inputs"
 """The name of the input that holds what forces are given from outside, force after force."""
+CONSTANTS = "constants"
+"""The name of the input that holds the constants of a mechanism where they vary from state to state."""
 ADDED_TO = frozenset({"above", "sum"})
 """Names of neighbours that steps on call add to."""
 

@@ -1,8 +1,9 @@
 """Compiled steps: from the disk cache where they are there, traced, lowered and compiled where they are not.
 
 A unit holds all steps that one sort of owner (a body or a loop on a joint of one kind, a force of one kind, a
-multiplier, the frame, the ground) does in one algorithm with one choice of optional inputs. Units know nothing of any
-mechanism, so a changed one compiles nothing unless it brings a kind of joint or force that was never met.
+multiplier, the frame, the ground) does in one algorithm with one choice of optional inputs. With `varying` its
+constants, such as masses and lengths, are numbers for each state. Units know nothing of any mechanism, so a changed one
+compiles nothing unless it brings a kind of joint or force that was never met.
 """
 
 import inspect
@@ -21,6 +22,7 @@ from catena.kernels.algorithm import Algorithm
 from catena.kernels.lowering import lower, prelude
 from catena.kernels.objects import compiled_object, kept_object
 from catena.kernels.undisturbed import hold_in_forks
+from catena.mechanism.profiles import Formula, Profile
 
 building = threading.RLock()
 """Held while units are compiled or loaded, and by whoever builds a tape of them. A fork waits for it."""
@@ -44,39 +46,52 @@ class Unit:
     code: engine.Code | None
 
 
-def body_unit(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], lanes: int) -> Unit:
+def body_unit(
+    algorithm: Algorithm, kind: JointKind, absent: frozenset[str], lanes: int, varying: bool = False
+) -> Unit:
     """Return the steps done by a body on a joint of this kind."""
-    return _unit(algorithm, absent, ("body", *kind.signature), kind, lanes)
+    return _unit(algorithm, absent, ("body", *kind.signature), kind, lanes, varying)
 
 
-def frame_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Unit:
+def frame_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int, varying: bool = False) -> Unit:
     """Return the steps done by the frame that was asked for."""
-    return _unit(algorithm, absent, ("frame",), None, lanes)
+    return _unit(algorithm, absent, ("frame",), None, lanes, varying)
 
 
-def loop_unit(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], lanes: int) -> Unit:
+def loop_unit(
+    algorithm: Algorithm, kind: JointKind, absent: frozenset[str], lanes: int, varying: bool = False
+) -> Unit:
     """Return the steps done by a loop that a joint of this kind closes."""
-    return _unit(algorithm, absent, ("loop", *kind.signature), kind, lanes)
+    return _unit(algorithm, absent, ("loop", *kind.signature), kind, lanes, varying)
 
 
-def force_unit(algorithm: Algorithm, force: PlacedForce, absent: frozenset[str], lanes: int) -> Unit:
+def force_unit(
+    algorithm: Algorithm, force: PlacedForce, absent: frozenset[str], lanes: int, varying: bool = False
+) -> Unit:
     """Return the steps done by a force of this kind, placed as this one is."""
-    return _unit(algorithm, absent, ("force", *force.signature), force, lanes)
+    return _unit(algorithm, absent, ("force", *force.signature), force, lanes, varying)
 
 
-def multiplier_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Unit:
+def multiplier_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int, varying: bool = False) -> Unit:
     """Return the steps done by the multiplier of any loop."""
-    return _unit(algorithm, absent, ("multiplier",), None, lanes)
+    return _unit(algorithm, absent, ("multiplier",), None, lanes, varying)
 
 
-def views_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Unit:
+def term_unit(
+    algorithm: Algorithm, profile: Profile, absent: frozenset[str], lanes: int, varying: bool = False
+) -> Unit:
+    """Return the steps done by a joint of a coupling with a profile of this kind."""
+    return _unit(algorithm, absent, ("term", *profile.signature), profile, lanes, varying)
+
+
+def views_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int, varying: bool = False) -> Unit:
     """Return the steps on views, such as those of velocity components."""
-    return _unit(algorithm, absent, ("views",), None, lanes)
+    return _unit(algorithm, absent, ("views",), None, lanes, varying)
 
 
-def ground_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int) -> Unit:
+def ground_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int, varying: bool = False) -> Unit:
     """Return the ground function, the clearing of flows, and whatever else the ground does."""
-    return _unit(algorithm, absent, ("ground",), None, lanes)
+    return _unit(algorithm, absent, ("ground",), None, lanes, varying)
 
 
 def loops(lanes: int) -> engine.Code:
@@ -95,13 +110,14 @@ def _unit(
     algorithm: Algorithm,
     absent: frozenset[str],
     owner: tuple[object, ...],
-    kind: JointKind | PlacedForce | None,
+    kind: JointKind | PlacedForce | Profile | None,
     lanes: int,
+    varying: bool,
 ) -> Unit:
     kinds = tuple(type(k) for k in _kinds(kind))
     written = _digests(algorithm, algorithm.sources)
     name = algorithm.code or algorithm.name
-    memory_key = (name, written or algorithm, absent, owner, kinds, lanes)
+    memory_key = (name, written or algorithm, absent, owner, kinds, lanes, varying)
     known = units.get(memory_key)
     if known is not None:
         return known
@@ -110,12 +126,13 @@ def _unit(
             return units[memory_key]
         described = [_digests(c, (_file(c),)) for each in kinds for c in each.__mro__ if _is_ours(c)]
         entry = None
-        if written and all(described):
+        if written and all(described) and not isinstance(kind, Formula):
             digests = sorted({*written, *(d for each in described for d in each)})
-            entry = cache.key(name, *sorted(absent), json.dumps(owner), str(lanes), *digests)
+            wide = f"{lanes}, varying" if varying else str(lanes)
+            entry = cache.key(name, *sorted(absent), json.dumps(owner), wide, *digests)
         code, description = _kept(entry) if entry else (None, {})
         if code is None:
-            code, description = _compile(algorithm, absent, owner, kind, lanes)
+            code, description = _compile(algorithm, absent, owner, kind, lanes, varying)
             if entry:
                 cache.write(entry, b"", description)
         names = {(index, variant): name for index, variant, name in description["steps"]}
@@ -141,19 +158,22 @@ def _compile(
     algorithm: Algorithm,
     absent: frozenset[str],
     owner: tuple[object, ...],
-    kind: JointKind | PlacedForce | None,
+    kind: JointKind | PlacedForce | Profile | None,
     lanes: int,
+    varying: bool,
 ) -> tuple[bytes, dict[str, Any]]:
     engine.prepare_tracing()
     traced = tracing.trace_ground(algorithm, absent)
     if isinstance(kind, PlacedForce):
         traced = tracing.trace_force(algorithm, kind, traced)
     elif owner[0] == "body":
-        assert kind is not None
+        assert isinstance(kind, JointKind)
         traced = tracing.trace_kind(algorithm, kind, absent, traced)
     elif owner[0] == "loop":
-        assert kind is not None
+        assert isinstance(kind, JointKind)
         traced = tracing.trace_loop(algorithm, kind, traced)
+    elif isinstance(kind, Profile):
+        traced = tracing.trace_term(algorithm, kind, traced)
     elif owner[0] == "multiplier":
         traced = tracing.trace_multiplier(algorithm, traced)
     elif owner[0] == "views":
@@ -162,7 +182,7 @@ def _compile(
         traced = tracing.trace_frame(algorithm, absent, traced)
     names = {key: f"step_{number}" for number, key in enumerate(traced.steps)}
     functions = [
-        lower(names[key], list(step.loads.items()), list(step.stores.items()), lanes)
+        lower(names[key], list(step.loads.items()), list(step.stores.items()), lanes, varying)
         for key, step in traced.steps.items()
     ]
     fields = {n: f.offsets() for n, f in traced.layout.fields.items() if all(f.slots)}

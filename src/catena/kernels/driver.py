@@ -17,7 +17,8 @@ offset of a slot that is zero where a state has nothing left to do (-1: none): o
 block, its results are recorded again for each step that is left, and nothing is played. Threads that share a batch
 begin with states of their own; then each takes the next few from the counter until none are left.
 Tape, six words a call: step address, byte offsets of its four records in the workspace, byte offset of its
-constants.
+constants; a negative one says that they vary from state to state and lie in the workspace, so many bytes from its
+start.
 Input and output tables, five words each: data address, doubles from one state to the next, number of columns,
 column table, doubles from one step (inputs; 0: the same for all) or sample (outputs) to the next.
 Column table, two words each: byte offset in a state's row, byte offset of the slot in the workspace.
@@ -32,6 +33,7 @@ NOT_FINITE_INPUT, NOT_FINITE_RESULT = 1, 2
 def text(lanes: int) -> str:
     """Return LLVM text of `run` and `run_one` for `lanes` lanes."""
     reduction = f"declare double @llvm.vector.reduce.fadd.v{lanes}f64(double, <{lanes} x double>)\n"
+    reduction += "declare i64 @llvm.abs.i64(i64, i1)\n"
     return reduction + _loop("run", lanes, lanes) + _loop("run_one", lanes, 1)
 
 
@@ -213,7 +215,10 @@ play_body:
   %r1 = getelementptr i8, ptr %work, i64 %o1
   %r2 = getelementptr i8, ptr %work, i64 %o2
   %r3 = getelementptr i8, ptr %work, i64 %o3
-  %r4 = getelementptr i8, ptr %constants, i64 %o4
+  %varies = icmp slt i64 %o4, 0
+  %o4_size = call i64 @llvm.abs.i64(i64 %o4, i1 false)
+  %base4 = select i1 %varies, ptr %work, ptr %constants
+  %r4 = getelementptr i8, ptr %base4, i64 %o4_size
   call void %step(ptr %r0, ptr %r1, ptr %r2, ptr %r3, ptr %r4)
   %c1 = add i64 %c, 1
   br label %play

@@ -1,8 +1,8 @@
 """From an expression graph to LLVM text that works on W states at once.
 
 `lower` takes a CasADi `SX` function whose scalar inputs stand for slots of records (a vector of W lanes) or
-for constants (one number, broadcast to all lanes) and whose scalar outputs go to slots of records, and writes
-one LLVM function `void name(ptr r0, ptr r1, ptr r2, ptr r3, ptr constants)`.
+for constants (one number, broadcast to all lanes, or a vector where they vary from state to state) and whose scalar
+outputs go to slots of records, and writes one LLVM function `void name(ptr r0, ptr r1, ptr r2, ptr r3, ptr constants)`.
 """
 
 from collections.abc import Sequence
@@ -52,10 +52,14 @@ COMPARISONS = {"OP_LT": "olt", "OP_LE": "ole", "OP_EQ": "oeq", "OP_NE": "une"}
 
 
 def lower(
-    name: str, loads: Sequence[tuple[Slot, Any]], stores: Sequence[tuple[Slot, Any]], lanes: int
+    name: str,
+    loads: Sequence[tuple[Slot, Any]],
+    stores: Sequence[tuple[Slot, Any]],
+    lanes: int,
+    varying: bool = False,
 ) -> str:
     """Return LLVM text of a step: `loads` pairs slots with the symbols that stand for them, `stores` slots with
-    results."""
+    results. With `varying` each constant is a vector, a number for each state."""
     import casadi
 
     symbols = casadi.vertcat(*(s for _, s in loads)) if loads else casadi.SX(0, 1)
@@ -64,7 +68,7 @@ def lower(
     )
     results = casadi.cse(results)
     function = casadi.Function("step", [symbols], [results])
-    writer = Writer(lanes, [slot for slot, _ in loads], [slot for slot, _ in stores])
+    writer = Writer(lanes, [slot for slot, _ in loads], [slot for slot, _ in stores], varying)
     for i in range(function.n_instructions()):
         writer.instruction(
             operation_name(function.instruction_id(i)),
@@ -88,10 +92,10 @@ def operation_name(code: int) -> str:
 
 class Writer:
     """Writes one function, an instruction at a time. `loads` and `stores` are the slots it reads and writes; `work`
-    maps the registers of the instructions to LLVM values."""
+    maps the registers of the instructions to LLVM values. With `varying`, constants are vectors."""
 
-    def __init__(self, lanes: int, loads: list[Slot], stores: list[Slot]) -> None:
-        self.lanes, self.loads, self.stores = lanes, loads, stores
+    def __init__(self, lanes: int, loads: list[Slot], stores: list[Slot], varying: bool = False) -> None:
+        self.lanes, self.loads, self.stores, self.varying = lanes, loads, stores, varying
         self.V = f"<{lanes} x double>"
         self.lines: list[str] = []
         self.work: dict[int, str] = {}
@@ -112,7 +116,9 @@ class Writer:
     def load(self, k: int) -> str:
         if k not in self.loaded:
             slot = self.loads[k]
-            if slot.record == CONSTANTS:
+            if slot.record == CONSTANTS and self.varying:
+                self.loaded[k] = self.stored_constant(slot.index)
+            elif slot.record == CONSTANTS:
                 address = self.emit(f"getelementptr double, ptr %constants, i64 {slot.index}")
                 scalar = self.emit(f"load double, ptr {address}, align 8, !invariant.load !1")
                 first = self.emit(f"insertelement {self.V} poison, double {scalar}, i64 0")

@@ -241,6 +241,7 @@ class PlainPlaces:
     def __init__(self, run: PlainRun) -> None:
         self._run, self.plan = run, run.plan
         self._loops: dict[int, SimpleNamespace] = {}
+        self._terms: dict[tuple[int, int], SimpleNamespace] = {}
         self.begin()
 
     def begin(self) -> None:
@@ -256,6 +257,8 @@ class PlainPlaces:
 
     def multiplier(self, loop: int) -> SimpleNamespace:
         """Return the record of a loop."""
+        if loop not in self._loops and loop >= len(self.plan.loop_joints):
+            self._loops[loop] = SimpleNamespace()
         if loop not in self._loops:
             joint = self.plan.loop_joints[loop]
             self._loops[loop] = SimpleNamespace(
@@ -269,11 +272,48 @@ class PlainPlaces:
 
     def link(self, loop: int, i: int) -> Any:
         """Return the record that links a loop to a body."""
-        joint, record = self.plan.loop_joints[loop], self.multiplier(loop)
-        for name, node in (("child", joint.child_node), ("parent", joint.parent_node)):
-            if node == i and (loop, i) not in self._links:
-                self._links[loop, i] = PlainEnd(record, name)
-        return self._links.setdefault((loop, i), SimpleNamespace())
+        if (loop, i) not in self._links:
+            own = self.ends(loop).get(i, [])
+            self._links[loop, i] = own[0] if len(own) == 1 else SimpleNamespace()
+        return self._links[loop, i]
+
+    def ends(self, loop: int) -> dict[int, list[PlainEnd]]:
+        """Return the links of a loop or a coupling to the bodies of its joints, by body."""
+        records = [(self.multiplier(loop), loop, -1)]
+        if loop >= len(self.plan.loop_joints):
+            terms = self.plan.couplings[loop - len(self.plan.loop_joints)].terms
+            records = [(self.term(loop, t), loop, t) for t in range(len(terms))]
+        found: dict[int, list[PlainEnd]] = {}
+        for record, k, t in records:
+            child, parent = self._nodes(k, t)
+            if child != parent:
+                found.setdefault(child, []).append(PlainEnd(record, "child"))
+                found.setdefault(parent, []).append(PlainEnd(record, "parent"))
+        return found
+
+    def _nodes(self, loop: int, t: int) -> tuple[int, int]:
+        if t < 0:
+            joint = self.plan.loop_joints[loop]
+            return joint.child_node, joint.parent_node
+        ends: tuple[int, int] = (
+            self.plan.couplings[loop - len(self.plan.loop_joints)].terms[t].ends(self.plan)
+        )
+        return ends
+
+    def owner(self, loop: int, t: int) -> tuple[int, int]:
+        """Return what the joint of a coupling is known by."""
+        return loop, t
+
+    def term(self, loop: int, t: int) -> SimpleNamespace:
+        """Return the record of a joint of a coupling."""
+        if (loop, t) not in self._terms:
+            coupling = self.plan.couplings[loop - len(self.plan.loop_joints)]
+            term = coupling.terms[t]
+            self._terms[loop, t] = SimpleNamespace(
+                sign=term.sign, offset=0.0 if t else coupling.inertia or coupling.offset, scale=self._run.mobility(),
+                columns=self._run.algorithm.columns, profile=term.profile,
+            )  # fmt: skip
+        return self._terms[loop, t]
 
     def end(self, loop: int, i: int) -> Any:
         """Return the link of a loop to a body that it joins, which gives way to a new one; None if that has
@@ -337,7 +377,7 @@ def outputs_of(run: PlainRun) -> dict[str, np.ndarray]:
     for name in algorithm.frame_outputs:
         outputs[name] = array(flatten(getattr(run.frame, name))[0])
     for name in algorithm.multiplier_outputs:
-        loops = [run.places.multiplier(k) for k in range(len(plan.loop_joints))]
+        loops = [run.places.multiplier(k) for k in range(len(plan.loop_joints) + len(plan.couplings))]
         # A loop that does nothing has no fields.
         nothing = sample(algorithm.views["multiplier"][name], 0, 0)
         outputs[name] = array([flatten(getattr(r, name, nothing))[0] for r in loops])

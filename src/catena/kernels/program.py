@@ -76,9 +76,9 @@ class Program:
         self._addresses = (len(tape.calls), tape.calls.ctypes.data), tape.constants.ctypes.data
         self._workspaces: list[tuple[np.ndarray, int]] = []
 
-    def table(self, name: str) -> np.ndarray:
-        """Return the columns of an input or output and their slots: pairs of byte offsets, (n, 2)."""
-        return self._tables[name]
+    def columns(self, name: str) -> tuple[int, int]:
+        """Return how many columns an input or output has, and where the table of their slots begins."""
+        return self._columns[name]
 
     def run(
         self,

@@ -28,6 +28,10 @@ class Session:
         shapes: dict[str, tuple[int, ...]] = {name: (width,) for name, (width, _) in tape.inputs.items()}
         shapes |= {name: shape for name, (shape, _) in tape.outputs.items() if name not in shapes}
         self.buffers = {name: np.zeros((states, *shape)) for name, shape in shapes.items()}
+        self._rows = {
+            name: (address(buffer), buffer.size // states, *program.columns(name), 0)
+            for name, buffer in self.buffers.items()
+        }
         loops(tape.lanes)
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -37,6 +41,10 @@ class Session:
     def row(self, pause: str, which: int = 0) -> int:
         """Return the number of calls before the pause of this name; `which` counts those of the same name."""
         return [row for name, row in self.program.tape.pauses if name == pause][which]
+
+    def table(self, names: Sequence[str]) -> np.ndarray:
+        """Return where the driver finds buffers and their slots, a row for each."""
+        return np.array([self._rows[name] for name in names], dtype=np.int64).reshape(-1, TABLE)
 
     def piece(self, first: int, last: int | None, inputs: Sequence[str], outputs: Sequence[str]) -> "Piece":
         """Return the calls from number `first` up to `last` (None: to the end) as something to play: it packs the
@@ -52,28 +60,18 @@ class Piece:
     ) -> None:
         tape, states = session.program.tape, session.states
         last = len(tape.calls) if last is None else last
-        self._ins = self._table(session, inputs)
-        self._outs = self._table(session, outputs)
+        self._ins, self._outs = session.table(inputs), session.table(outputs)
         self._counter = np.full(1, states, dtype=np.int64)
         calls = tape.calls[first:last]
         self._words = np.array(
-            [last - first, calls.ctypes.data if len(calls) else 0, session._workspace.ctypes.data,
-             tape.constants.ctypes.data, len(self._ins), self._ins.ctypes.data, len(self._outs),
-             self._outs.ctypes.data, states, self._counter.ctypes.data, states, 0, states,
-             1, 1, -1, -1, 1, 0, session._stride, -1],
+            [last - first, address(calls), address(session._workspace), address(tape.constants), len(self._ins),
+             address(self._ins), len(self._outs), address(self._outs), states, address(self._counter), states, 0,
+             states, 1, 1, -1, -1, 1, 0, session._stride, -1],
             dtype=np.int64,
         )  # fmt: skip
         self._kept = (session, calls)
         self._address = address(self._words)
         self._run = entry(tape.lanes)
-
-    @staticmethod
-    def _table(session: Session, names: Sequence[str]) -> np.ndarray:
-        rows = []
-        for name in names:
-            buffer, table = session.buffers[name], session.program.table(name)
-            rows.append((buffer.ctypes.data, buffer.size // session.states, len(table), table.ctypes.data, 0))
-        return np.array(rows, dtype=np.int64).reshape(-1, TABLE)
 
     def __call__(self) -> int:
         return int(self._run(self._address))

@@ -75,7 +75,9 @@ def spread_inputs(algorithm: Algorithm, plan: Plan, inputs: Mapping[str, Any]) -
     return {n: x[index[e]] if (e := algorithm.inputs.get(n)) in index else x for n, x in inputs.items()}
 
 
-def shared_outputs(algorithm: Algorithm, plan: Plan, outputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def shared_outputs(
+    algorithm: Algorithm, plan: Plan, outputs: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
     """Return the results of one state, numbers or symbols, in shared coordinates."""
     found = dict(outputs)
     for name, extent in algorithm.outputs.items():

@@ -20,6 +20,7 @@ from catena.kernels.algorithm import (
     ASSIGN,
     CLEAR,
     COLUMNS,
+    CONSTANTS,
     FORCE_INPUTS,
     MATRIX,
     POSITION,
@@ -37,6 +38,7 @@ from catena.kernels.code import (
     ground_unit,
     loop_unit,
     multiplier_unit,
+    term_unit,
     views_unit,
 )
 from catena.kernels.cpu import target
@@ -51,7 +53,8 @@ WORD = 8
 
 @dataclass(frozen=True)
 class Constants:
-    """The constants of every node of a plan in one array, and where each node's begin (in bytes)."""
+    """The constants of every node of a plan in one array, and where each node's begin (in bytes). Numbers of the plan
+    may be symbols."""
 
     values: np.ndarray
     start: np.ndarray
@@ -66,7 +69,9 @@ class Constants:
         sizes = 22 + 2 * plan.v_size + params
         sizes[0] = 3
         start = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        values = np.zeros(int(sizes.sum()))
+        numbers = (gravity, plan.placement_p, plan.inertia, plan.damping, plan.friction)
+        symbolic = any(np.asarray(x).dtype == object for x in (*numbers, *plan.params))
+        values = np.zeros(int(sizes.sum()), dtype=object if symbolic else np.float64)
         values[:3] = gravity
         if n > 1:
             s = start[1:, None]
@@ -102,6 +107,7 @@ class Layout:
     matrix: bool
     lasting: bool = False
     loop_sizes: tuple[int, ...] = ()
+    term_sizes: tuple[int, ...] = ()
     sweep_index: dict[int, int] = field(default_factory=dict)
     columns: int = 6
     lanes: int = field(default_factory=lambda: target().lanes)
@@ -129,6 +135,7 @@ class Layout:
         self.area = self.flows + flow_count * self.flow_size * self.slot_bytes
         self.bytes = self.area + (self.nv**2 * self.slot_bytes if self.matrix else 0)
         self.loops = [self.reserve(size) for size in self.loop_sizes]
+        self.terms = [self.reserve(size) for size in self.term_sizes]
         # The record of the ground begins with its flows, so what it shares has a place of its own.
         self.shared = self.records.copy()
         self.shared[0] = self.reserve(self.shared_size)
@@ -307,10 +314,41 @@ class Places:
         pairs serves again."""
         layout = self._layout
         self._links: dict[tuple[int, int], int] = {}
+        self._own: set[int] = set()
+        if not layout.loops:
+            return
         for k, joint in enumerate(self.plan.loop_joints):
-            if layout.loops:
-                self._links[k, joint.child_node] = layout.loops[k]
-                self._links[k, joint.parent_node] = layout.loops[k] + layout.link_size * layout.slot_bytes
+            self._join(k, {joint.child_node: [layout.loops[k]]})
+            self._join(k, {joint.parent_node: [layout.loops[k] + layout.link_size * layout.slot_bytes]})
+        for k in range(len(self.plan.loop_joints), len(layout.loops)):
+            self._join(k, self.ends(k))
+
+    def _join(self, k: int, ends: dict[int, list[int]]) -> None:
+        """Let a loop hold a body by the end that it has there; several of them are summed up elsewhere."""
+        for node, places in ends.items():
+            if len(places) == 1:
+                self._links[k, node] = places[0]
+                self._own.add(places[0])
+
+    def ends(self, k: int) -> dict[int, list[int]]:
+        """Return the links of a coupling to the bodies of its joints, by body."""
+        found: dict[int, list[int]] = {}
+        beyond = self._layout.link_size * self._layout.slot_bytes
+        for t, term in enumerate(self.plan.couplings[k - len(self.plan.loop_joints)].terms):
+            child, parent = term.ends(self.plan)
+            if child != parent:
+                found.setdefault(child, []).append(self.term(k, t))
+                found.setdefault(parent, []).append(self.term(k, t) + beyond)
+        return found
+
+    def owner(self, k: int, t: int) -> int:
+        """Return the number of a joint of a coupling among all of them."""
+        before = self.plan.couplings[: k - len(self.plan.loop_joints)]
+        return sum(len(coupling.terms) for coupling in before) + t
+
+    def term(self, k: int, t: int) -> int:
+        """Return the record of a joint of a coupling."""
+        return self._layout.terms[self.owner(k, t)]
 
     def body(self, i: int) -> int:
         """Return the record of a body."""
@@ -321,7 +359,7 @@ class Places:
         return int(self._layout.flows_to_tip[i]) if i else 0
 
     def multiplier(self, loop: int) -> int:
-        """Return the record of a loop."""
+        """Return the record of a loop, or after all loops of a coupling."""
         return self._layout.loops[loop]
 
     def link(self, loop: int, i: int) -> int:
@@ -335,8 +373,7 @@ class Places:
     def end(self, loop: int, i: int) -> int | None:
         """Return the link of a loop to a body that it joins, which gives way to a new one; None if that has
         happened."""
-        record = self._layout.loops[loop]
-        if self._links[loop, i] not in (record, record + self._layout.link_size * self._layout.slot_bytes):
+        if self._links[loop, i] not in self._own:
             return None
         return self._links.pop((loop, i))
 
@@ -375,10 +412,12 @@ class Tape:
 def build_tape(
     algorithm: Algorithm, plan: Plan, constants: Constants, absent: frozenset[str] = frozenset(),
     frame: tuple[int, Pose] | None = None, lanes: int | None = None, forces: Sequence[PlacedForce] = (),
+    varying: bool = False,
 ) -> Tape:  # fmt: skip
     """Lay out the workspace of an algorithm on a plan and write the tape of calls. `frame` is the node and
     pose of the frame asked for; `lanes` is how many states are computed at once, those of the processor unless
-    given; `forces` are what steps of forces are done for."""
+    given; `forces` are what steps of forces are done for. With `varying` the constants are an input, CONSTANTS, with
+    the numbers of `tape.constants` for each state."""
     lanes = lanes or target().lanes
     described, plan = plan, plan.spread
     signatures: dict[Any, int] = {}
@@ -391,9 +430,9 @@ def build_tape(
             signatures[key] = len(kinds)
             kinds.append(kind)
         unit_of[i] = signatures[key]
-    ground = ground_unit(algorithm, absent, lanes)
-    units = [body_unit(algorithm, k, absent, lanes) for k in kinds] or [ground]
-    asked = frame_unit(algorithm, absent, lanes) if frame else None
+    ground = ground_unit(algorithm, absent, lanes, varying)
+    units = [body_unit(algorithm, k, absent, lanes, varying) for k in kinds] or [ground]
+    asked = frame_unit(algorithm, absent, lanes, varying) if frame else None
     node = frame[0] if frame else 0
     bodies = np.arange(1, len(plan.parent))
     if algorithm.path_only:
@@ -401,35 +440,29 @@ def build_tape(
     loop_units: list[Unit] = []
     multipliers = None
     if algorithm.is_scheduled:
-        loop_units = [loop_unit(algorithm, loop.kind, absent, lanes) for loop in plan.loop_joints]
-        multipliers = multiplier_unit(algorithm, absent, lanes)
-    force_units = [force_unit(algorithm, force, absent, lanes) for force in forces]
+        loop_units = [loop_unit(algorithm, loop.kind, absent, lanes, varying) for loop in plan.loop_joints]
+        multipliers = multiplier_unit(algorithm, absent, lanes, varying)
+    terms = [term for coupling in plan.couplings for term in coupling.terms] if multipliers else []
+    term_units = [term_unit(algorithm, term.profile, absent, lanes, varying) for term in terms]
+    force_units = [force_unit(algorithm, force, absent, lanes, varying) for force in forces]
     layout = Layout(
         plan, units, unit_of, bodies, node, asked.size if asked else 0, ground.size, ground.flow_size,
         any(e is MATRIX for e in algorithm.outputs.values()), algorithm.is_scheduled,
-        tuple(u.size for u in loop_units), {id(s): algorithm.first(k) for k, s in enumerate(algorithm.sweeps)},
+        tuple([u.size for u in loop_units] + [multipliers.size for _ in plan.couplings if multipliers]),
+        tuple(u.size for u in term_units), {id(s): algorithm.first(k) for k, s in enumerate(algorithm.sweeps)},
         algorithm.columns, lanes, shared_size(algorithm) if algorithm.shared else 0, tuple(forces), force_units,
         algorithm, ground.fields, described=described,
     )  # fmt: skip
     views = None
     if any(isinstance(sweep, OnMatrices) for sweep in algorithm.sweeps):
         views = views_unit(algorithm, absent, lanes)
-    used: list[Any] = [ground, *units, asked, *loop_units, multipliers, views, *force_units]
+    used: list[Any] = [ground, *units, asked, *loop_units, multipliers, *term_units, views, *force_units]
     tape = [np.array([[ground.steps[GROUND], 0, 0, 0, 0, 0]], dtype=np.int64)]
-    values, start = constants.values, constants.start
-    loop_values, loop_start = (
-        loop_constants(plan) if algorithm.is_scheduled else (np.zeros(0), np.zeros(0, np.int64))
-    )
-    loop_start = loop_start + len(values) * WORD
-    values = np.concatenate([values, loop_values])
-    force_values = [force.constants() for force in forces]
-    force_start = (
-        len(values) + np.cumsum([0, *(len(row) for row in force_values)], dtype=np.int64)[:-1]
-    ) * WORD
-    values = np.concatenate([values, *force_values])
-    frame_constants = len(values) * WORD
-    if frame:
-        values = np.concatenate([values, Transform.from_pose(frame[1]).entries()])
+    parts = constant_parts(plan, constants.values, algorithm.is_scheduled, forces, frame)
+    start, (loop_start, term_start, force_start, frame_constants) = constants.start, parts.starts
+    values = np.concatenate(parts.rows).astype(np.float64)
+    varied = len(values)
+    place = layout.reserve(varied) if varying else 0
     blocks: dict[int, np.ndarray] = {}
     for position, sweep in enumerate(algorithm.sweeps):
         index = algorithm.first(position)
@@ -457,6 +490,8 @@ def build_tape(
                     row[0], row[5] = units[unit_of[owner]].steps[which, variant], start[owner]
                 elif role == "loop":
                     row[0], row[5] = loop_units[owner].steps[which, variant], loop_start[owner]
+                elif role == "term":
+                    row[0], row[5] = term_units[owner].steps[which, variant], term_start[owner]
                 else:
                     assert multipliers is not None
                     row[0] = multipliers.steps[which, variant]
@@ -478,8 +513,10 @@ def build_tape(
                 dtype=np.int64,
             )
             block[:, 0], block[:, 5] = addresses[unit_of[calls.owner], calls.variant], start[calls.owner]
-        for place, offsets in enumerate(calls.records):
-            block[:, 1 + place] = offsets
+        for number, offsets in enumerate(calls.records):
+            block[:, 1 + number] = offsets
+        if varying and calls.kernel is None:
+            block[:, 5] = -(place + block[:, 5] * lanes)
         blocks[index] = block
         tape.append(block)
     n = len(plan.parent)
@@ -495,6 +532,9 @@ def build_tape(
     table = layout.force_table("inputs")
     if len(table) and FORCE_INPUTS not in absent:
         inputs[FORCE_INPUTS] = (len(table), table)
+    if varying:
+        tape[0][:, 5] = -place
+        inputs[CONSTANTS] = (varied, _record_table(range(varied), place, layout.slot_bytes))
     outputs: dict[str, tuple[tuple[int, ...], np.ndarray]] = {}
     for name, extent in algorithm.outputs.items():
         if extent is MATRIX:
@@ -542,24 +582,60 @@ def build_tape(
     return made if described.owner is None else fold(made, algorithm, described)
 
 
-def loop_constants(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
-    """Return the constants of every loop in one array, and where each loop's begin (in bytes)."""
+@dataclass(frozen=True)
+class ConstantParts:
+    """The constants of a tape as `rows` to be put one behind the other, of nodes, loops, joints of couplings, forces
+    and the frame; and where those of each loop, of each joint of a coupling, of each force and of the frame begin (in
+    bytes)."""
+
+    rows: Sequence[Any]
+    starts: tuple[np.ndarray, np.ndarray, np.ndarray, int]
+
+
+def constant_parts(
+    plan: Plan, of_nodes: Any, has_loops: bool, forces: Sequence[PlacedForce], frame: tuple[int, Pose] | None
+) -> ConstantParts:
+    """Return the constants of a tape: those of nodes that are given, of loops and couplings where the algorithm has
+    any, of forces, and of the frame. Numbers of the plan may be symbols."""
+    loops = loop_constants(plan) if has_loops else []
+    of_terms = term_constants(plan) if has_loops else []
+    of_forces = [force.constants() for force in forces]
+    of_frame = [Transform.from_pose(frame[1]).entries()] if frame else []
+    rows = [of_nodes, *loops, *of_terms, *of_forces, *of_frame]
+    ends = np.cumsum([len(row) for row in rows], dtype=np.int64) * WORD
+    a, b, c = np.cumsum([len(loops), len(of_terms), len(of_forces)]).tolist()
+    return ConstantParts(rows, (ends[:a], ends[a:b], ends[b:c], int(ends[c])))
+
+
+def loop_constants(plan: Plan) -> list[list[Any]]:
+    """Return the constants of every loop."""
     scale = mobility_scale(plan)
-    rows = [
+    return [
         [*Transform.from_pose(loop.parent_pose).entries(), *Transform.from_pose(loop.child_pose).entries(),
          *loop.damping, *loop.friction, *scale, *loop.params]
         for loop in plan.loop_joints
     ]  # fmt: skip
-    start = np.cumsum([0, *(len(row) for row in rows)], dtype=np.int64)[:-1] * WORD
-    return np.array([x for row in rows for x in row], dtype=np.float64), start
+
+
+def term_constants(plan: Plan) -> list[list[float]]:
+    """Return the constants of every joint of every coupling: its sign, the offset of the coupling or the inertia of the
+    rotor for the first of its joints, the usual angular and linear mobility (2), and the numbers of the profile."""
+    scale = mobility_scale(plan)
+    return [
+        [term.sign, 0.0 if t else coupling.inertia or coupling.offset, *scale, *term.profile.params()]
+        for coupling in plan.couplings
+        for t, term in enumerate(coupling.terms)
+    ]
 
 
 def mobility_scale(plan: Plan) -> tuple[float, float]:
     """Return how much a usual body of this mechanism yields to a unit moment and to a unit force: 1 / (kg m^2) and 1
-    / kg."""
-    mass = float(plan.inertia[1:, 0].mean()) if plan.n > 1 else 1.0
-    inertia = float(plan.inertia[1:, [4, 7, 9]].mean()) if plan.n > 1 else 1.0
-    return (1.0 / inertia if inertia > 0 else 1.0), (1.0 / mass if mass > 0 else 1.0)
+    / kg. Where inertias are symbols, some of them are taken not to vanish."""
+    mass = plan.inertia[1:, 0].mean() if plan.n > 1 else 1.0
+    inertia = plan.inertia[1:, [4, 7, 9]].mean() if plan.n > 1 else 1.0
+    if plan.inertia.dtype == object:
+        return 1.0 / inertia, 1.0 / mass
+    return (1.0 / float(inertia) if inertia > 0 else 1.0), (1.0 / float(mass) if mass > 0 else 1.0)
 
 
 def reached(plan: Plan, forces: Sequence[PlacedForce]) -> np.ndarray:

@@ -35,6 +35,7 @@ from catena.kernels.algorithm import (
 )
 from catena.kernels.fields import Rebuild, as_number, flatten
 from catena.kernels.lowering import CONSTANTS, Slot
+from catena.mechanism.profiles import Profile
 from catena.spatial import RigidInertia, Transform
 from catena.spatial.scalars import array
 
@@ -344,6 +345,38 @@ def trace_loop(algorithm: Algorithm, kind: JointKind, ground: Traced) -> Traced:
     return Traced(steps, layout, ground.flows)
 
 
+def trace_term(algorithm: Algorithm, profile: Profile, ground: Traced) -> Traced:
+    """Trace the steps of an algorithm that a joint of a coupling with a profile of this kind does. Its record is the
+    view `term`."""
+    layout = _view(algorithm, "term", None)
+    steps: dict[tuple[int, int], TracedStep] = {}
+    for index, sweep in enumerate(algorithm.sweeps):
+        if sweep.roles[0] == "term" and algorithm.first(index) == index:
+            step = steps[index, ADD] = TracedStep()
+            owner = TracedRecord(
+                step, layout, "term", constants=_term_constants(profile, step, algorithm.columns)
+            )
+            sweep.step(owner, *_neighbours(algorithm, sweep, step, ground, None, ADD))
+    return Traced(steps, layout, ground.flows)
+
+
+def _term_constants(profile: Profile, step: TracedStep, columns: int) -> dict[str, Any]:
+    """Return the constants of a joint of a coupling: its sign, the offset, the usual angular and linear mobility (2),
+    the numbers of the profile."""
+
+    def load(start: int, count: int) -> list[Any]:
+        return [step.load(Slot(CONSTANTS, start + k)) for k in range(count)]
+
+    count = len(profile.params())
+    return _Lazy({
+        "sign": lambda: load(0, 1)[0],
+        "offset": lambda: load(1, 1)[0],
+        "scale": lambda: array(load(2, 2)),
+        "columns": columns,
+        "profile": lambda: profile.with_params(load(4, count)) if count else profile,
+    })  # fmt: skip
+
+
 def trace_multiplier(algorithm: Algorithm, ground: Traced) -> Traced:
     """Trace the steps of an algorithm that the multiplier of any loop does."""
     layout = _view(algorithm, "multiplier", None)
@@ -559,7 +592,7 @@ class _Lazy(dict[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         value = super().__getitem__(name)
-        if callable(value) and not isinstance(value, JointKind):
+        if callable(value) and not isinstance(value, JointKind | Profile):
             value = value()
             self[name] = value
         return value

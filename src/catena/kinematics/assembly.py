@@ -30,10 +30,11 @@ from catena.errors import CatenaWarning, LoopError
 from catena.joints import JointKind
 from catena.kinematics import stacks
 from catena.kinematics.closure import LoopState, Runner, loop_kinematics
+from catena.kinematics.coupling_states import CouplingState, constraint_states
 from catena.kinematics.extent import significant
 from catena.kinematics.held import Held
 from catena.kinematics.kind_values import kind_values
-from catena.structure import Plan
+from catena.structure import Plan, Term
 
 # Errors in rad, or in fractions of the characteristic length.
 CLOSED = 1e-11
@@ -61,7 +62,7 @@ class _Fit:
     q: np.ndarray
     worst: float
     rounding: float
-    states: list[LoopState]
+    states: list[LoopState | CouplingState]
     errors: list[np.ndarray]
 
     @property
@@ -145,7 +146,7 @@ class _Solver:
         for h in self.tree:
             self.free[int(self.plan.v_start[h.node]) + np.flatnonzero(h.mask)] = False
         self.given = {h.name: h.value for h in held}
-        self.moves_loops = _moving_loops(self.plan)
+        self.moves_loops = moving_loops(self.plan)
         self.turning = np.zeros(self.plan.nv, dtype=bool)
         for i in range(1, self.plan.n):
             S = self._kind(i).motion_space(self._kind(i).neutral()).array
@@ -158,7 +159,7 @@ class _Solver:
     def fit(self, q: np.ndarray, values: dict[str, np.ndarray]) -> _Fit:
         """How well q closes the loops when loop joints are held at these values."""
         self.left -= 1
-        states = loop_kinematics(self.runner, q)
+        states = constraint_states(self.runner, q)
         errors = [self._error(k, state, values) for k, state in enumerate(states)]
         e, _ = self._equations(states, errors, bool(values))
         worst, rounding = float(np.abs(e).max(initial=0.0)), CLOSED
@@ -171,10 +172,10 @@ class _Solver:
             rounding = CLOSED * max(1.0, out / self.length)
         return _Fit(q, worst, rounding, states, errors)
 
-    def _error(self, k: int, state: LoopState, values: dict[str, np.ndarray]) -> np.ndarray:
+    def _error(self, k: int, state: LoopState | CouplingState, values: dict[str, np.ndarray]) -> np.ndarray:
         """The error twist of a loop, measured from the position held."""
         h = self.on_loops.get(k)
-        if h is None or h.name not in values:
+        if h is None or h.name not in values or isinstance(state, CouplingState):
             return state.error
         kind = state.loop.kind
         position = np.where(h.mask, values[h.name], state.q) if kind.nq == kind.nv else values[h.name]
@@ -182,14 +183,14 @@ class _Solver:
         return stacks.logarithm(state.X @ stacks.inverse(put))
 
     def _equations(
-        self, states: list[LoopState], errors: list[np.ndarray], hold: bool
+        self, states: list[LoopState | CouplingState], errors: list[np.ndarray], hold: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         """The scaled residuals (m,) of all loops and of the loop joints held, and their Jacobian (m, nv)."""
         e: list[np.ndarray] = [np.zeros(0)]
         J: list[np.ndarray] = [np.zeros((0, self.plan.nv))]
         for k, (state, error) in enumerate(zip(states, errors)):
             rows = [state.Phi.T]
-            if hold and k in self.on_loops:
+            if hold and k in self.on_loops and isinstance(state, LoopState):
                 rows.append(np.linalg.pinv(state.S, rcond=1e-10)[self.on_loops[k].mask])
             for D in rows:
                 size = np.linalg.norm(D[:, :3], axis=1) + self.length * np.linalg.norm(D[:, 3:], axis=1)
@@ -337,9 +338,11 @@ class _Solver:
                 value = self._whole(h, fit.q[self._q(h.node)])
                 off = np.asarray(h.kind.difference(value, fit.q[self._q(h.node)]), dtype=np.float64)
             else:
-                across = np.linalg.pinv(fit.states[h.loop].S, rcond=1e-10)
-                rows = across @ fit.states[h.loop].J_rel
-                off = across @ self._error(h.loop, fit.states[h.loop], self.given)
+                state = fit.states[h.loop]
+                assert isinstance(state, LoopState)
+                across = np.linalg.pinv(state.S, rcond=1e-10)
+                rows = across @ state.J_rel
+                off = across @ self._error(h.loop, state, self.given)
             A.append(rows[h.mask])
             d.append(off[h.mask])
         return np.concatenate(A), np.concatenate(d)
@@ -408,14 +411,24 @@ class _Solver:
         return slice(int(self.plan.v_start[i]), int(self.plan.v_start[i] + self.plan.v_size[i]))
 
 
-def _moving_loops(plan: Plan) -> np.ndarray:
-    """Whether the joint of each node (n,) moves the two sides of some loop against each other."""
+def moving_loops(plan: Plan) -> np.ndarray:
+    """Whether the joint of each node (n,) moves the two sides of some loop against each other, or is coupled."""
     moves = np.zeros(plan.n, dtype=bool)
     for loop in plan.loop_joints:
         if loop.constraints:
             sides = [set(_to_ground(plan, node)) for node in (loop.parent_node, loop.child_node)]
             moves[list(sides[0] ^ sides[1])] = True
+    for term in (term for coupling in plan.couplings for term in coupling.terms):
+        moves[_moving(plan, term)] = True
     return moves
+
+
+def _moving(plan: Plan, term: Term) -> list[int]:
+    """The nodes whose joints move a joint that is coupled."""
+    if term.node >= 0:
+        return [term.node]
+    loop = plan.loop_joints[term.loop]
+    return list(set(_to_ground(plan, loop.parent_node)) ^ set(_to_ground(plan, loop.child_node)))
 
 
 def _to_ground(plan: Plan, node: int) -> list[int]:
@@ -442,7 +455,9 @@ def _sizes(S: np.ndarray, length: float) -> np.ndarray:
 def _left(fit: _Fit) -> str:
     """What is left of each loop, in words."""
     return "; ".join(
-        f"loop {state.name!r} {gap(error)[1]:.3g} m and {gap(error)[0]:.3g} rad"
+        f"coupling {state.name!r} {float(state.position[0]):.3g}"
+        if isinstance(state, CouplingState)
+        else f"loop {state.name!r} {gap(error)[1]:.3g} m and {gap(error)[0]:.3g} rad"
         for state, error in zip(fit.states, fit.errors)
     )
 

@@ -13,7 +13,7 @@ with gamma = Phi^T (a_C - X a_P - v_C x v_rel - S' v_joint) for vdot = 0, the sa
 of the two sides take part, so what moves both sides alike cancels exactly.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -23,6 +23,7 @@ from catena.kernels import Algorithm
 from catena.kinematics import stacks
 from catena.kinematics.joint_motions import joint_motions
 from catena.kinematics.kind_values import kind_values, nearest_coordinates
+from catena.spatial import Pose
 from catena.structure import Plan
 from catena.structure.plan import Loop
 
@@ -134,19 +135,17 @@ def _by_kind(loops: Iterable[Loop]) -> list[list[Loop]]:
 
 def _states_alike(plan: Plan, motions: Motions, loops: list[Loop], v: Any) -> list[LoopState]:
     """The states of loops whose joints are of one kind. They are the last batch dimension of all arrays in here."""
-    parents, children, twists = [], [], []
-    for loop in loops:
-        to_P, to_C = stacks.to_frame(loop.parent_pose), stacks.to_frame(loop.child_pose)
-        last = _last_common(plan, loop.parent_node, loop.child_node)
-        parents.append(path_motion(plan, motions, loop.parent_node, to_P, last))
-        children.append(path_motion(plan, motions, loop.child_node, to_C, last))
-        twists.append(stacks.apply(to_C, motions.v[..., loop.child_node, :]))
-    J_P, X_P = (np.stack([side[k] for side in parents], axis=-3) for k in (0, 2))
-    J_C, X_C = (np.stack([side[k] for side in children], axis=-3) for k in (0, 2))
-    a_P, a_C = (np.stack([side[1] for side in sides], axis=-2) for sides in (parents, children))
+    parent, child = ([loop.parent_node for loop in loops], [loop.child_node for loop in loops])
+    to_P, to_C = (
+        _to_frames([loop.parent_pose for loop in loops]),
+        _to_frames([loop.child_pose for loop in loops]),
+    )
+    last = [_last_common(plan, a, b) for a, b in zip(parent, child, strict=True)]
+    J_P, a_P, X_P = path_motions(plan, motions, parent, to_P, last)
+    J_C, a_C, X_C = path_motions(plan, motions, child, to_C, last)
     X = X_C @ stacks.inverse(X_P)
     J_rel = J_C - X @ J_P
-    v_C = np.stack(twists, axis=-2)
+    v_C = stacks.apply(to_C, motions.v[..., child, :])
     rates = np.zeros(plan.nv) if v is None else np.asarray(v, dtype=np.float64)
     v_rel = stacks.apply(J_rel, rates[..., None, :])
     kind = loops[0].kind
@@ -190,6 +189,14 @@ def coordinate_rows(plan: Plan, S_rows: np.ndarray) -> np.ndarray:
     return found
 
 
+def _to_frames(poses: list[Pose]) -> np.ndarray:
+    """The motion matrices (frames, 6, 6) from reference frames to the frames that `poses` place in them."""
+    R = np.array([pose.R for pose in poses], dtype=np.float64)
+    return stacks.motion_matrices(
+        stacks.transposed(R), np.array([pose.p for pose in poses], dtype=np.float64)
+    )
+
+
 def path_motion(
     plan: Plan, motions: Motions, node: int, to_frame: np.ndarray, last: int = 0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -198,18 +205,43 @@ def path_motion(
 
     `to_frame` (6, 6) takes motions from the node that carries the frame to it.
     """
-    batch = motions.v.shape[:-2]
-    J = np.zeros((*batch, 6, plan.nv))
-    a = np.zeros((*batch, 6))
-    Y = np.broadcast_to(to_frame, (*batch, 6, 6))
-    i = node
-    while i != last:
-        columns = slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i]))
-        J[..., columns] += Y @ stacks.transposed(motions.S_rows[..., plan.rows(i), :])
-        a += stacks.apply(Y, motions.c[..., i, :])
-        Y = Y @ motions.X[..., i, :, :]
-        i = int(plan.parent[i])
-    return J, a, Y
+    J, a, Y = path_motions(plan, motions, [node], to_frame[None], [last])
+    return J[..., 0, :, :], a[..., 0, :], Y[..., 0, :, :]
+
+
+def path_motions(
+    plan: Plan, motions: Motions, nodes: Sequence[int], to_frames: np.ndarray, last: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The Jacobians (..., frames, 6, nv), accelerations (..., frames, 6) for vdot = 0, and transforms (..., frames, 6,
+    6) of frames, each relative to a node `last` (frames,) on its way to ground.
+
+    `to_frames` (frames, 6, 6) take motions from the `nodes` (frames,) that carry them to the frames. All frames go
+    towards ground together, a joint at a time.
+    """
+    batch, count = motions.v.shape[:-2], len(nodes)
+    rows = np.zeros((*batch, count, plan.nv, 6))
+    a = np.zeros((*batch, count, 6))
+    Y = np.array(np.broadcast_to(to_frames, (*batch, count, 6, 6)))
+    i, ends = np.array(nodes, dtype=int), np.asarray(last, dtype=int)
+    going = np.flatnonzero(i != ends)
+    while len(going):
+        here = i[going]
+        Y_here = Y[..., going, :, :]
+        sizes = plan.v_size[here]
+        frame = np.repeat(np.arange(len(going)), sizes)
+        # The columns of all joints passed now, one behind the other.
+        count_before = np.repeat(np.cumsum(sizes) - sizes, sizes)
+        column = np.repeat(plan.v_start[here], sizes) - count_before + np.arange(len(frame))
+        own = np.repeat(plan.spread.v_start[here], sizes) - count_before + np.arange(len(frame))
+        # Joints that share coordinates are passed one after the other.
+        rows[..., going[frame], column, :] += stacks.apply(
+            Y_here[..., frame, :, :], motions.S_rows[..., own, :]
+        )
+        a[..., going, :] += stacks.apply(Y_here, motions.c[..., here, :])
+        Y[..., going, :, :] = Y_here @ motions.X[..., here, :, :]
+        i[going] = plan.parent[here]
+        going = going[i[going] != ends[going]]
+    return stacks.transposed(rows), a, Y
 
 
 def _last_common(plan: Plan, a: int, b: int) -> int:

@@ -60,6 +60,15 @@ def held_velocities(mechanism: Mechanism, plan: Plan, given: Mapping[str, Any]) 
     return result
 
 
+def held_forces(mechanism: Mechanism, plan: Plan, given: Mapping[str, Any]) -> list[Held]:
+    """The forces given by joint, each a number or (..., nv). None or NaN is no force."""
+    result = []
+    for name, kind, node, loop, value in _given(mechanism, plan, given, "force"):
+        x = np.nan_to_num(_values(name, value, kind.nv, "force component"), nan=0.0)
+        result.append(Held(name, kind, node, loop, x, np.ones(kind.nv, dtype=bool)))
+    return result
+
+
 def _given(
     mechanism: Mechanism, plan: Plan, given: Mapping[str, Any], what: str
 ) -> list[tuple[str, JointKind, int, int, Any]]:

@@ -17,7 +17,15 @@ import numpy as np
 
 from catena.joints import Flipped, Reduced
 from catena.kinematics.assembly import characteristic_length
-from catena.kinematics.closure import Motions, Runner, coordinate_rows, loop_states, tree_motions
+from catena.kinematics.closure import (
+    LoopState,
+    Motions,
+    Runner,
+    coordinate_rows,
+    loop_states,
+    tree_motions,
+)
+from catena.kinematics.coupling_states import CouplingState, coupling_states
 from catena.kinematics.scales import row_sizes
 from catena.kinematics.stacks import transposed
 from catena.structure import Plan
@@ -44,12 +52,17 @@ def keep(runner: Runner, q: np.ndarray, rank: int) -> Kept:
     """Keep `rank` constraints in all, chosen for the places q (places, nq)."""
     length, motions = characteristic_length(runner.plan), tree_motions(runner, q)
     found = []
-    for plan, turned in _directions(runner.plan, motions, length, rank):
-        kept, determined = _best(plan, motions, length, rank)
+    for plan, turned in _directions(runner.plan, motions, length, rank, q):
+        kept, determined = _best(plan, motions, length, rank, q)
         sizes = [row_sizes(state.Phi[0], length) for state in loop_states(plan, motions)]
-        parts = zip(plan.loop_joints, kept, sizes, strict=True)
+        parts = zip(plan.loop_joints, kept, sizes, strict=False)
         loops = [_reduced(loop, K / size[:, None]) for loop, K, size in parts]
-        found.append(Kept(replace(plan, loop_joints=loops), turned, determined))
+        # A coupling has one row, which is kept or not.
+        ties = [
+            replace(tied, constraints=K.shape[1])
+            for tied, K in zip(plan.couplings, kept[len(loops) :], strict=True)
+        ]
+        found.append(Kept(replace(plan, loop_joints=loops, couplings=ties), turned, determined))
     most = max(kept.determined for kept in found)
     return next(kept for kept in found if kept.determined >= ALIKE * most)
 
@@ -57,7 +70,12 @@ def keep(runner: Runner, q: np.ndarray, rank: int) -> Kept:
 def kept_as(plan: Plan, other: Plan) -> Plan:
     """A plan of the same structure, perhaps of symbols, whose loops keep what those of the other plan keep."""
     pairs = zip(plan.loop_joints, other.loop_joints, strict=True)
-    return replace(plan, loop_joints=[_like(loop, model) for loop, model in pairs])
+    ties = zip(plan.couplings, other.couplings, strict=True)
+    return replace(
+        plan,
+        loop_joints=[_like(loop, model) for loop, model in pairs],
+        couplings=[replace(tied, constraints=model.constraints) for tied, model in ties],
+    )
 
 
 def _like(loop: Loop, model: Loop) -> Loop:
@@ -68,9 +86,11 @@ def _like(loop: Loop, model: Loop) -> Loop:
     return _reduced(loop, np.array(model.kind.kept)) if isinstance(model.kind, Reduced) else loop
 
 
-def _best(plan: Plan, motions: Motions, length: float, rank: int) -> tuple[list[np.ndarray], float]:
+def _best(
+    plan: Plan, motions: Motions, length: float, rank: int, q: np.ndarray
+) -> tuple[list[np.ndarray], float]:
     """What each loop keeps (m_loop, k), and the least part of the motion that this determines in any place."""
-    U = np.linalg.svd(_constraints(plan, motions, length))[0]
+    U = np.linalg.svd(_constraints(plan, motions, length, q))[0]
     best: list[np.ndarray] = []
     determined = -1.0
     for choose in (_all_at_once, _one_by_one):
@@ -106,23 +126,25 @@ def _better(kept: list[np.ndarray], U: np.ndarray) -> list[np.ndarray]:
     return result
 
 
-def _constraints(plan: Plan, motions: Motions, length: float) -> np.ndarray:
-    """The Jacobian (places, m, nv) of all loops, rows and columns in radians and lengths."""
+def _constraints(plan: Plan, motions: Motions, length: float, q: np.ndarray) -> np.ndarray:
+    """The Jacobian (places, m, nv) of all loops and couplings, rows and columns in radians and lengths."""
     S = transposed(coordinate_rows(plan, motions.S_rows))
     units = 1.0 / row_sizes(S, 1.0 / length)[..., None, :]
     J = [np.zeros((len(S), 0, plan.nv))]
-    J += [state.J / row_sizes(state.Phi, length)[..., None] for state in loop_states(plan, motions)]
+    loops = loop_states(plan, motions)
+    states: list[LoopState | CouplingState] = [*loops, *coupling_states(plan, q, None, loops)]
+    J += [state.J / row_sizes(state.Phi, length)[..., None] for state in states]
     return np.concatenate(J, axis=-2) * units
 
 
 def _blocks(plan: Plan) -> list[slice]:
-    """The rows of each loop."""
-    ends = np.cumsum([0, *(loop.constraints for loop in plan.loop_joints)])
+    """The rows of each loop and of each coupling."""
+    ends = np.cumsum([0, *(each.constraints for each in plan.constraints)])
     return [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
 
 
 def _directions(
-    plan: Plan, motions: Motions, length: float, rank: int
+    plan: Plan, motions: Motions, length: float, rank: int, q: np.ndarray
 ) -> list[tuple[Plan, tuple[bool, ...]]]:
     """The plan as it is, with all loops turned round that can be, and with those turned whose redundant directions then
     keep still; and which ones were turned."""
@@ -139,10 +161,10 @@ def _directions(
     ways = [turned([False] * len(able)), turned(able)]
     still = []
     for each, _ in ways:
-        N = np.linalg.svd(_constraints(each, motions, length))[0][..., rank:]
+        N = np.linalg.svd(_constraints(each, motions, length, q))[0][..., rank:]
         mean = _mean(N)
         still.append([float(np.sum(mean[block, block] ** 2)) for block in _blocks(each)])
-    better = [there > here * (1.0 + 1e-6) for here, there in zip(*still, strict=True)]
+    better = [there > here * (1.0 + 1e-6) for here, there in zip(*still, strict=True)][: len(able)]
     return [*ways, turned(better)]
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from catena.kinematics.assembly import characteristic_length
+from catena.kinematics.extent import extent
 from catena.structure import Plan
 
 
@@ -19,13 +20,14 @@ def row_sizes(Phi: np.ndarray, length: float) -> np.ndarray:
 
 
 class Scales:
-    """The measures of one plan: `rows` (m,) for the constraints of its loops, in their order, and `units` (nv,), how
-    much of each velocity component is a radian or a length."""
+    """The measures of one plan: `rows` (m,) for the constraints of its loops and couplings, in their order, and `units`
+    (nv,), how much of each velocity component is a radian or a length."""
 
     def __init__(self, plan: Plan) -> None:
         length = characteristic_length(plan)
         Phi = [loop.kind.constraint_space(loop.kind.neutral()).array for loop in plan.loop_joints]
         rows = [row_sizes(np.asarray(x, dtype=np.float64), length) for x in Phi]
+        rows += [np.full(tied.constraints, tied.size(extent(plan))) for tied in plan.couplings]
         self.rows = np.concatenate([np.zeros(0), *rows])
         self.units = np.ones(plan.nv)
         for i in range(1, plan.n):

@@ -1,8 +1,8 @@
 """Mechanisms: bodies, joints and frames as a graph, with the actuators and forces that act on it;
 a builder, generators of examples and tabular notations."""
 
-from catena.mechanism import generators, notations, shapes
-from catena.mechanism.couplings import Coupling, LinearCoupling, PolynomialCoupling
+from catena.mechanism import generators, notations, profiles, shapes
+from catena.mechanism.couplings import CamCoupling, Coupling, LinearCoupling, PolynomialCoupling
 from catena.mechanism.elements import (
     Actuator,
     ForceElement,
@@ -14,6 +14,7 @@ from catena.mechanism.elements import (
     Wrench,
 )
 from catena.mechanism.flexible_bodies import MODES
+from catena.mechanism.linkage import Linkage
 from catena.mechanism.mechanism import LIMITS, VIRTUAL_ROOT, Mechanism
 from catena.mechanism.notations import from_denavit_hartenberg, from_sdof, sdof_coordinates
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
@@ -27,6 +28,7 @@ __all__ = [
     "VIRTUAL_ROOT",
     "Actuator",
     "Body",
+    "CamCoupling",
     "Coupling",
     "ForceElement",
     "Frame",
@@ -35,6 +37,7 @@ __all__ = [
     "Joint",
     "JointSpring",
     "LinearCoupling",
+    "Linkage",
     "Mechanism",
     "PointSpring",
     "PolynomialCoupling",
@@ -45,6 +48,7 @@ __all__ = [
     "from_sdof",
     "generators",
     "notations",
+    "profiles",
     "sdof_coordinates",
     "segmented",
     "shapes",

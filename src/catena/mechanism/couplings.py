@@ -1,7 +1,7 @@
-"""Couplings between joints, as plain frozen data: gears, mimic joints, cams given by a polynomial.
+"""Couplings between joints, as plain frozen data: gears, belts, differentials, mimic joints, cams.
 
-A coupling ties positions of joints with one degree of freedom. It is a description: `residual` tells by how much
-given positions break it, and its derivative tells what velocities it allows.
+A coupling ties positions of joints with one degree of freedom by one equation: a sum of profiles, each of the position
+of one joint, equals an offset. Planning gives it a row among the constraints, beside those of loops.
 """
 
 from __future__ import annotations
@@ -12,28 +12,45 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from catena.errors import ModelError
 from catena.given import is_finite, shown
+from catena.mechanism.profiles import Line, Polynomial, Profile
 
 
 @dataclass(frozen=True, eq=False)
 class Coupling(ABC):
-    """One equation among the positions of joints, each of which has one degree of freedom."""
+    """One equation among the positions of joints, each of which has one degree of freedom.
+
+    `terms` maps joints to a sign and a profile: the sum of sign * profile(position) over them is `offset`.
+    """
 
     name: str
 
     @property
     @abstractmethod
+    def terms(self) -> Mapping[str, tuple[float, Profile]]:
+        """The sign and the profile of each joint that it ties."""
+
+    @property
+    def right_hand_side(self) -> float:
+        """What the terms sum up to."""
+        return 0.0
+
+    @property
     def joints(self) -> tuple[str, ...]:
         """The joints that it ties."""
+        return tuple(self.terms)
 
-    @abstractmethod
     def residual(self, positions: Mapping[str, Any]) -> Any:
         """Return what is zero where the coupling holds, from the positions [rad or m] of its joints by name."""
+        terms = [sign * f.value(positions[joint]) for joint, (sign, f) in self.terms.items()]
+        return sum(terms) - self.right_hand_side
 
-    @abstractmethod
     def gradient(self, positions: Mapping[str, Any]) -> dict[str, Any]:
         """Return the derivative of the residual with respect to the position of each of its joints."""
+        return {joint: sign * f.slope(positions[joint]) for joint, (sign, f) in self.terms.items()}
 
     @abstractmethod
     def renamed(self, name: str, prefix: str) -> Coupling:
@@ -42,20 +59,18 @@ class Coupling(ABC):
 
 @dataclass(frozen=True, eq=False)
 class LinearCoupling(Coupling):
-    """sum(coefficient * position) = offset over some joints: a gear pair, a differential, a mimic joint."""
+    """sum(coefficient * position) = offset over some joints: a gear pair, a belt, a differential, a mimic joint."""
 
     coefficients: Mapping[str, float]
     offset: float = 0.0
 
     @property
-    def joints(self) -> tuple[str, ...]:
-        return tuple(self.coefficients)
+    def terms(self) -> Mapping[str, tuple[float, Profile]]:
+        return {joint: (1.0, Line(c)) for joint, c in self.coefficients.items()}
 
-    def residual(self, positions: Mapping[str, Any]) -> Any:
-        return sum(c * positions[joint] for joint, c in self.coefficients.items()) - self.offset
-
-    def gradient(self, positions: Mapping[str, Any]) -> dict[str, Any]:
-        return dict(self.coefficients)
+    @property
+    def right_hand_side(self) -> float:
+        return self.offset
 
     def renamed(self, name: str, prefix: str) -> LinearCoupling:
         terms = {prefix + joint: c for joint, c in self.coefficients.items()}
@@ -67,30 +82,34 @@ class LinearCoupling(Coupling):
 
 @dataclass(frozen=True, eq=False)
 class PolynomialCoupling(Coupling):
-    """position(joint) = c0 + c1 x + c2 x^2 + ... with x = position(of): a cam, an equality of MuJoCo."""
+    """position(joint) = c0 + c1 x + c2 x^2 + ... with x = position(of): an equality of MuJoCo."""
 
     joint: str
     of: str
     polynomial: tuple[float, ...] = field(default=(0.0, 1.0))
 
     @property
-    def joints(self) -> tuple[str, ...]:
-        return self.joint, self.of
-
-    def residual(self, positions: Mapping[str, Any]) -> Any:
-        x, value = positions[self.of], 0.0
-        for coefficient in reversed(self.polynomial):
-            value = value * x + coefficient
-        return positions[self.joint] - value
-
-    def gradient(self, positions: Mapping[str, Any]) -> dict[str, Any]:
-        x, slope = positions[self.of], 0.0
-        for power in range(len(self.polynomial) - 1, 0, -1):
-            slope = slope * x + power * self.polynomial[power]
-        return {self.joint: 1.0, self.of: -slope}
+    def terms(self) -> Mapping[str, tuple[float, Profile]]:
+        return {self.joint: (1.0, Line(1.0)), self.of: (-1.0, Polynomial(self.polynomial))}
 
     def renamed(self, name: str, prefix: str) -> PolynomialCoupling:
         return PolynomialCoupling(name, prefix + self.joint, prefix + self.of, self.polynomial)
+
+
+@dataclass(frozen=True, eq=False)
+class CamCoupling(Coupling):
+    """position(joint) = profile(position(of)): a cam and its follower."""
+
+    joint: str
+    of: str
+    profile: Profile
+
+    @property
+    def terms(self) -> Mapping[str, tuple[float, Profile]]:
+        return {self.joint: (1.0, Line(1.0)), self.of: (-1.0, self.profile)}
+
+    def renamed(self, name: str, prefix: str) -> CamCoupling:
+        return CamCoupling(name, prefix + self.joint, prefix + self.of, self.profile)
 
 
 def make_linear(name: str, coefficients: Any, offset: Any) -> LinearCoupling:
@@ -124,6 +143,38 @@ def make_polynomial(name: str, joint: str, of: str, polynomial: Any) -> Polynomi
     if joint == of:
         raise ModelError(f"{who}: it ties joint {joint!r} to itself: name two joints")
     return PolynomialCoupling(name, joint, of, tuple(float(c) for c in numbers))
+
+
+# A cam is looked at in so many places between the limits of its joint, or over so many turns to both sides.
+PLACES, TURNS = 721, 1.0
+
+
+def make_cam(
+    name: str, joint: str, of: str, profile: Profile, limits: np.ndarray | None, turns: bool
+) -> CamCoupling:
+    """Return a cam after checking that it has a value wherever the joint `of` goes: between its limits (1, 2), or, for
+    one that turns without limits, all around."""
+    who = f"coupling {name!r}"
+    if joint == of:
+        raise ModelError(f"{who}: it ties joint {joint!r} to itself: name two joints")
+    low, high = (-np.inf, np.inf) if limits is None else (float(x) for x in limits[0])
+    first, last = profile.domain
+    if low < first or high > last:
+        goes = f"goes from {low:g} to {high:g}" if limits is not None else "has no limits"
+        raise ModelError(
+            f"{who}: its profile is known from {first:g} to {last:g}, but joint {of!r} {goes}: give points for all of "
+            "its way, beyond='periodic' for a cam that turns, or beyond='line'"
+        )
+    far = 2.0 * np.pi * TURNS if turns else 1.0
+    x = np.linspace(low if np.isfinite(low) else -far, high if np.isfinite(high) else far, PLACES)
+    values = np.array([profile.value(x), profile.slope(x), profile.curvature(x)])
+    bad = np.flatnonzero(~np.isfinite(values).all(axis=0))
+    if len(bad):
+        raise ModelError(
+            f"{who}: its profile has no finite value, slope or curvature at {x[bad[0]]:.6g} of joint {of!r}: give a "
+            "profile that is smooth wherever the joint goes, or limits to the joint"
+        )
+    return CamCoupling(name, joint, of, profile)
 
 
 def _linear(name: str, coefficients: dict[str, float], offset: float) -> LinearCoupling:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -27,7 +27,9 @@ class Actuator:
 
     With the motor's efforts u (k,), one for each of its `components`, the joint force is tau[component] =
     gear u: `gear` (k,) is how often the motor turns for one turn of the joint. `limits` (k, 2) are the lowest
-    and highest efforts of the motor, infinite where there is none.
+    and highest efforts of the motor, infinite where there is none. Both shrink in proportion to the motor's speed in
+    their direction and vanish at its `no_load_speed` (k,) [rad/s or m/s], infinite where there is none; against the
+    motion the motor gives all it can.
     """
 
     name: str
@@ -35,6 +37,12 @@ class Actuator:
     components: tuple[int, ...]
     gear: Numbers
     limits: Numbers
+    no_load_speed: Numbers
+
+    @property
+    def joint_speed(self) -> Numbers:
+        """The speed of the joint (k,) at which the motor has its no-load speed."""
+        return self.no_load_speed / np.abs(self.gear)
 
     @property
     def joint_limits(self) -> Numbers:
@@ -52,6 +60,10 @@ class ForceElement(ABC):
     @abstractmethod
     def kind(self) -> forces.ForceKind:
         """The kind of force, with its parameters."""
+
+    @abstractmethod
+    def with_kind(self, kind: Any) -> ForceElement:
+        """The same force at the same place with the numbers of a kind that differs in these only."""
 
     @property
     def frames(self) -> tuple[str, str] | None:
@@ -74,6 +86,9 @@ class GeneralForce(ForceElement):
     @property
     def kind(self) -> forces.ForceKind:
         return self.given_kind
+
+    def with_kind(self, kind: forces.ForceKind) -> GeneralForce:
+        return replace(self, given_kind=kind)
 
     @property
     def frames(self) -> tuple[str, str] | None:
@@ -106,6 +121,12 @@ class JointSpring(ForceElement):
             tuple(self.stiffness) if stiff else (), tuple(self.damping) if damped else (), tuple(self.rest)
         )
 
+    def with_kind(self, kind: forces.JointSpring) -> JointSpring:
+        def row(name: str) -> Numbers:
+            return np.array(getattr(kind, name) or np.zeros(len(getattr(self, name))), dtype=np.float64)
+
+        return replace(self, stiffness=row("stiffness"), rest=row("rest"), damping=row("damping"))
+
     @property
     def at_joint(self) -> str | None:
         return self.joint
@@ -128,6 +149,9 @@ class PointSpring(ForceElement):
     @property
     def kind(self) -> forces.PointSpring:
         return forces.PointSpring(self.stiffness, self.rest_length, self.damping)
+
+    def with_kind(self, kind: forces.PointSpring) -> PointSpring:
+        return replace(self, stiffness=kind.stiffness, rest_length=kind.rest_length, damping=kind.damping)
 
     @property
     def frames(self) -> tuple[str, str]:
@@ -153,6 +177,9 @@ class Wrench(ForceElement):
     @property
     def kind(self) -> forces.ConstantWrench:
         return forces.ConstantWrench(tuple(self.moment), tuple(self.force))
+
+    def with_kind(self, kind: forces.ConstantWrench) -> Wrench:
+        return replace(self, moment=np.array(kind.moment), force=np.array(kind.force))
 
     @property
     def frames(self) -> tuple[str, str]:

@@ -34,9 +34,9 @@ def flexible_body(
     return Body(name, mass, com, inertia, visuals, collisions, flexible)
 
 
-def owner_of_modes(name: str, bodies: Mapping[str, Body]) -> Body | None:
+def owner_of_modes(name: Any, bodies: Mapping[str, Body]) -> Body | None:
     """Return the flexible body whose modes are called so, None if there is none."""
-    if not name.endswith(MODES):
+    if not isinstance(name, str) or not name.endswith(MODES):
         return None
     body = bodies.get(name.removesuffix(MODES))
     return body if body is not None and body.flexible is not None else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -13,16 +12,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from catena.bodies.contract import FlexibleBody
-from catena.errors import CatenaWarning, ModelError
+from catena.errors import ModelError
 from catena.forces import Bushing, ForceKind, FrameForce, JointForce
 from catena.given import entries, is_not_negative, shown
 from catena.hooks import hook
 from catena.joints import Fixed, Free, JointKind
-from catena.mechanism import validation
+from catena.mechanism import edits, validation
+from catena.mechanism.changes import changed_body, changed_joint, changed_kind, changed_spring
 from catena.mechanism.couplings import (
+    CamCoupling,
     Coupling,
     LinearCoupling,
     PolynomialCoupling,
+    make_cam,
     make_linear,
     make_polynomial,
 )
@@ -38,7 +40,9 @@ from catena.mechanism.elements import (
 )
 from catena.mechanism.flexible_bodies import MODES, flexible_body, owner_of_modes, with_modes_locked
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
+from catena.mechanism.profiles import as_profile
 from catena.mechanism.shapes import Shape, as_shapes, filled
+from catena.mechanism.whereabouts import Whereabouts
 from catena.spatial import Pose
 
 if TYPE_CHECKING:
@@ -48,6 +52,7 @@ if TYPE_CHECKING:
 VIRTUAL_ROOT = "root:"
 LIMITS = ".limits"
 _IDENTITY = Pose()
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Mechanism:
@@ -214,16 +219,20 @@ class Mechanism:
 
     def replace_body(self, body: Body) -> None:
         """Put a body in the place of the one that has its name, as it is: nothing is checked but the name."""
+        if not isinstance(body, Body):
+            raise ModelError(
+                f"replace_body: {shown(body)} is no body: give one, such as that of m.bodies, changed"
+            )
         self._bodies[validation.known("body", body.name, self._bodies)] = body
         self._revision += 1
 
     def add_visual(self, body: str, *shapes: Shape) -> Body:
         """Add shapes that a body, or ground, is drawn with."""
-        return self._with_shapes(body, as_shapes(f"body {body!r}", "visuals", shapes), ())
+        return self._with_shapes(body, as_shapes(f"body {shown(body)}", "visuals", shapes), ())
 
     def add_collision(self, body: str, *shapes: Shape) -> Body:
         """Add shapes that a body, or ground, may touch others with."""
-        return self._with_shapes(body, (), as_shapes(f"body {body!r}", "collisions", shapes))
+        return self._with_shapes(body, (), as_shapes(f"body {shown(body)}", "collisions", shapes))
 
     def add_joint(
         self,
@@ -320,12 +329,14 @@ class Mechanism:
         components: int | Iterable[int] | None = None,
         gear: ArrayLike = 1.0,
         limits: ArrayLike | None = None,
+        no_load_speed: ArrayLike | None = None,
     ) -> Actuator:
         """Add a motor that drives a joint: all of its velocity components, or those given by number from 0.
 
         `gear` is how often the motor turns for one turn of the joint, so its effort acts multiplied by that.
         `limits` bound the motor's effort: one number for both directions, (low, high), or a pair for each
-        component. An actuated joint without an actuator is driven without limits.
+        component. An actuated joint without an actuator is driven without limits. The limits shrink with the motor's
+        speed in their direction and vanish at `no_load_speed` [rad/s or m/s of the motor].
         """
         self._check_new_element_name("actuator", name, self._actuators)
         who = f"actuator {name!r}"
@@ -344,7 +355,8 @@ class Mechanism:
                 )
         ratio = validation.gears(who, gear, len(chosen))
         efforts = validation.effort_limits(who, limits, len(chosen))
-        actuator = Actuator(name, joint, chosen, ratio, efforts)
+        fastest = validation.no_load_speed(who, no_load_speed, efforts)
+        actuator = Actuator(name, joint, chosen, ratio, efforts, fastest)
         self._actuators[name] = actuator
         self._revision += 1
         return actuator
@@ -492,9 +504,12 @@ class Mechanism:
     def add_coupling(
         self, name: str, coefficients: Mapping[str, float], offset: float = 0.0
     ) -> LinearCoupling:
-        """Add an equation among positions of joints with one degree of freedom: sum(coefficient * position) = offset.
+        """Add an exact equation among positions of joints with one degree of freedom: sum(coefficient * position) =
+        offset.
 
-        `coefficients` maps joints to numbers. Couplings are kept and saved; dynamics does not enforce them yet.
+        `coefficients` maps joints to numbers: {"motor": 1, "arm": -50} is a gear that turns the motor 50 times for one
+        turn of the arm, {"rack": 1, "pinion": -0.02} a pinion of 20 mm, {"left": 1, "right": 1, "shaft": -2} a
+        differential. Joints may be in the tree or close loops.
         """
         self._check_new_element_name("coupling", name, self._couplings)
         coupling = make_linear(name, coefficients, offset)
@@ -504,13 +519,31 @@ class Mechanism:
     def add_polynomial_coupling(
         self, name: str, joint: str, of: str, polynomial: Iterable[float]
     ) -> PolynomialCoupling:
-        """Add an equation between two joints with one degree of freedom each: position(joint) = c0 + c1 x + c2 x^2
-        + ... where x = position(of).
+        """Add an exact equation between two joints with one degree of freedom each: position(joint) = c0 + c1 x +
+        c2 x^2 + ... where x = position(of)."""
+        self._check_new_element_name("coupling", name, self._couplings)
+        for one in (joint, of):
+            self._element_joint(f"coupling {name!r}", one)
+        coupling = make_polynomial(name, joint, of, polynomial)
+        self._couple(coupling)
+        return coupling
 
-        Couplings are kept and saved; dynamics does not enforce them yet.
+    def add_cam(self, name: str, joint: str, of: str, profile: Any) -> CamCoupling:
+        """Add a cam: position(joint) = profile(position(of)), exactly, for two joints with one degree of freedom each.
+
+        `profile` is a `catena.profiles.Spline`, a pair (x, y) of points for one, a `Polynomial`, or a function of one
+        symbol. It must have a value wherever the joint `of` goes.
         """
         self._check_new_element_name("coupling", name, self._couplings)
-        coupling = make_polynomial(name, joint, of, polynomial)
+        who = f"coupling {name!r}"
+        self._element_joint(who, joint)
+        driving = self._element_joint(who, of)
+        try:
+            shape = as_profile(who, profile)
+            S = driving.kind.motion_space(driving.kind.neutral()).array
+            coupling = make_cam(name, joint, of, shape, driving.limits, bool(np.any(S[:3])))
+        except ModelError as error:
+            raise ModelError(str(error) if who in str(error) else f"{who}: {error}") from None
         self._couple(coupling)
         return coupling
 
@@ -541,70 +574,181 @@ class Mechanism:
         twin._revision = self._revision
         return twin
 
-    def lock(self, name: str, at: ArrayLike | None = None) -> Mechanism:
-        """Return the mechanism with a joint held at a position (its neutral one by default): a joint of 0
-        dof.
+    def lock(self, name: edits.Names, at: edits.Position = None) -> Mechanism:
+        """Return the mechanism with joints held at positions (their neutral ones by default): joints of 0 dof.
 
-        Planning merges its two bodies, and its coordinates disappear until it is unlocked; so does what the
-        initial state says about it. "<body>.modes" locks the modes of a flexible body.
+        `name` is a joint, a pattern such as "arm2/*" for all joints that look so and can move, or a list of these;
+        "<body>.modes" locks the modes of a flexible body. `at` is a position, a mapping from joints to positions, or
+        `s.configuration(q)` for where they are now. Planning merges the two bodies of a locked joint, and its
+        coordinates disappear until it is unlocked; so does what the initial state says about it.
         """
         flexible = owner_of_modes(name, self._bodies)
         if flexible is not None:
             changed = self.copy()
             changed.replace_body(with_modes_locked(flexible, at))
-            changed._initial = self._initial.without(name)
+            changed._initial = self._initial.without(flexible.name + MODES)
             return changed
-        joint = self._joint(name)
-        who = f"joint {name!r}"
-        if joint.kind.nv == 0:
-            raise ModelError(f"{who}: a joint without degrees of freedom cannot be locked: it already holds")
-        if at is None:
-            at = joint.kind.neutral()
-        position = validation.coordinates(who, "the locked position", at, joint.kind.nq)
-        joint.kind.check(position, name)
-        changed = self._with_joint(replace(joint, locked_at=position))
-        changed._initial = self._initial.without(name)
-        return changed
+        return edits.lock(self, name, at)
 
-    def unlock(self, name: str) -> Mechanism:
-        """Return the mechanism with a locked joint, or the modes of a body, free to move again."""
+    def unlock(self, name: edits.Names) -> Mechanism:
+        """Return the mechanism with locked joints, or the modes of a body, free to move again; `name` is that of
+        `lock`."""
         flexible = owner_of_modes(name, self._bodies)
         if flexible is not None and flexible.locked_at is not None:
             changed = self.copy()
             changed.replace_body(replace(flexible, locked_at=None))
             return changed
-        joint = self._joint(name)
-        if joint.locked_at is None:
-            raise ModelError(f"joint {name!r}: it is not locked: only a joint locked before can be unlocked")
-        return self._with_joint(replace(joint, locked_at=None))
+        return edits.unlock(self, name)
 
     def attach(
-        self, name: str, parent: str, child: str, kind: JointKind, *arguments: Any, **options: Any
+        self,
+        name: str,
+        parent: str,
+        child: str,
+        kind: JointKind,
+        in_parent: Pose | None = None,
+        in_child: Pose | None = None,
+        *,
+        at: Whereabouts | None = None,
+        **options: Any,
     ) -> Mechanism:
-        """Return the mechanism with one more joint; the arguments are those of `add_joint`."""
-        changed = self.copy()
-        changed.add_joint(name, parent, child, kind, *arguments, **options)
-        return changed
+        """Return the mechanism with one more joint; the arguments are those of `add_joint`, and `parent` and `child`
+        may be frames, which then place the joint.
 
-    def detach(self, name: str) -> Mechanism:
-        """Return the mechanism without a joint; its bodies stay, and something else has to connect them.
-
-        Actuators, forces and couplings at the joint go with it, and so does what the initial state says about it.
+        With `at`, as in `s.configuration(q)`, a pose that is not given follows from where the bodies are now, so that
+        the joint is in its neutral position (with neither, its frame is that of the parent). If both are given, they
+        must fit; a LoopError tells by how much they do not, and offers the assembled state if there is one near.
         """
-        self._joint(name)
+        return edits.attach(self, name, parent, child, kind, in_parent, in_child, at, options)
+
+    def with_body(self, name: str, **numbers: Any) -> Mechanism:
+        """Return the mechanism with other numbers of a body: mass, com, inertia, density, visuals, collisions.
+
+        What is not named stays: a body of another mass keeps its inertia about the mass centre. A `density` gives mass,
+        com and inertia anew from the shapes.
+        """
+        body = self._bodies[validation.known("body", name, self._bodies)]
+        if name == GROUND:
+            raise ModelError(
+                "body 'ground': it does not move, so it has no numbers to change: name another body"
+            )
         changed = self.copy()
-        del changed._joints[name]
-        changed._actuators = {n: a for n, a in self._actuators.items() if a.joint != name}
-        changed._springs = {n: s for n, s in self._springs.items() if s.at_joint != name}
-        changed._forces = {n: f for n, f in self._forces.items() if f.at_joint != name}
-        changed._couplings = {n: c for n, c in self._couplings.items() if name not in c.joints}
-        changed._initial = self._initial.without(name)
+        changed._bodies[name] = changed_body(Mechanism(self.name), body, numbers)
         changed._revision += 1
         return changed
 
-    def fix_base(self, at: ArrayLike | None = None) -> Mechanism:
+    def with_joint(self, name: str, **numbers: Any) -> Mechanism:
+        """Return the mechanism with other numbers of a joint, such as damping, friction, limits, in_parent, in_child,
+        or with another kind; all that `add_joint` takes but its bodies.
+
+        What is not named stays. A kind with another number of velocities is refused where actuators, forces, couplings
+        or the initial state belong to the joint.
+        """
+        old = self._joint(name)
+        made = changed_joint(Mechanism(self.name), old, numbers)
+        if (made.kind.nq, made.kind.nv) != (old.kind.nq, old.kind.nv):
+            there = [n for n, a in self._actuators.items() if a.joint == name]
+            there += [n for n, f in self.force_elements.items() if f.at_joint == name]
+            there += [n for n, c in self._couplings.items() if name in c.joints]
+            if there or name in self._initial.q or name in self._initial.v:
+                belong = ", ".join(map(repr, there)) or "the initial state"
+                raise ModelError(
+                    f"joint {name!r}: {belong} needs its {old.kind.nv} velocities, and {type(made.kind).__name__} has "
+                    f"{made.kind.nv}: detach the joint and attach another"
+                )
+        for actuator in self._actuators.values():
+            if actuator.joint == name and not made.actuated:
+                raise ModelError(f"joint {name!r}: actuator {actuator.name!r} drives it: leave it actuated")
+        return self._with_joint(made)
+
+    def with_spring(self, name: str, **numbers: Any) -> Mechanism:
+        """Return the mechanism with other numbers of a spring: stiffness, damping, and rest (at a joint) or rest_length
+        (between frames). What is not named stays."""
+        old = self._springs[validation.known("spring", name, self._springs)]
+        changed = self.copy()
+        order = list(self._springs)
+        del changed._springs[name]
+        changed_spring(changed, old, numbers)
+        changed._springs = {n: changed._springs[n] for n in order}
+        return changed
+
+    def with_force(self, name: str, **numbers: Any) -> Mechanism:
+        """Return the mechanism with other values of the fields of a force that `add_force` or `add_bushing` added."""
+        old = self._forces[validation.known("force", name, self._forces)]
+        changed = self.copy()
+        kind = changed_kind(f"force {name!r}", old.kind, numbers)
+        changed._forces[name] = replace(old, given_kind=kind)
+        changed._revision += 1
+        return changed
+
+    def with_frame(self, name: str, pose: Pose) -> Mechanism:
+        """Return the mechanism with a frame at another pose on its body."""
+        old = self._frames[validation.known("frame", name, self._frames)]
+        if not isinstance(pose, Pose):
+            raise ModelError(
+                f"frame {name!r}: pose is {shown(pose)}, which is not a pose: give Pose(p=(x, y, z), rpy=...)"
+            )
+        changed = self.copy()
+        changed._frames[name] = replace(old, pose=pose)
+        changed._revision += 1
+        return changed
+
+    def with_parts(
+        self, gravity: ArrayLike, bodies: Mapping[str, Body], joints: Mapping[str, Joint],
+        frames: Mapping[str, Frame], kinds: Mapping[str, ForceKind],
+    ) -> Mechanism:  # fmt: skip
+        """Return the mechanism with parts of the same names in the places of its own, and with these kinds for some of
+        its forces. Nothing is checked."""
+        changed = self.copy()
+        changed._gravity = _read_only(np.array(gravity, dtype=np.float64))
+        changed._bodies, changed._joints, changed._frames = dict(bodies), dict(joints), dict(frames)
+        for name, kind in kinds.items():
+            place = changed.force_elements[name]
+            for group in (changed._springs, changed._wrenches, changed._forces):
+                if name in group:
+                    group[name] = place.with_kind(kind)  # type: ignore[assignment]
+        changed._revision += 1
+        return changed
+
+    def detach(self, name: edits.Names) -> Mechanism:
+        """Return the mechanism without a joint, or without those of a pattern or list; bodies stay, and something else
+        has to connect them.
+
+        Actuators, forces and couplings at the joints go with them, and so does what the initial state says about them.
+        """
+        return edits.detach(self, name)
+
+    def reduce_to(self, name: edits.Names, at: edits.Position = None) -> Mechanism:
+        """Return the mechanism in which only the named joints move and all others are locked; `name` and `at` are those
+        of `lock`. A floating base moves only if its joint is named."""
+        return edits.reduce_to(self, name, at)
+
+    def reroot(self, body: str) -> Mechanism:
+        """Return the mechanism whose one moving `Free` joint to ground leads to another body, under the same name: the
+        motion is the same, and its coordinates are those of the body. To pin a root for one plan use `system(root=)`.
+        """
+        return edits.reroot(self, body)
+
+    def changed(
+        self,
+        *,
+        detach: edits.Names = (),
+        unlock: edits.Names = (),
+        lock: edits.Names | Mapping[str, ArrayLike] = (),
+        attach: Mapping[str, Any] = _NONE,
+        at: Whereabouts | None = None,
+    ) -> Mechanism:
+        """Return the mechanism after several edits at once, in the order of the arguments.
+
+        `lock` may map names or patterns to positions; `attach` maps new joints to (parent, child, kind) or (parent,
+        child, kind, options of `attach`). `at` is where the bodies are now, for positions and poses that are not given.
+        A PlanError tells when a body is left that nothing connects to ground.
+        """
+        return edits.changed(self, detach, unlock, lock, attach, at)
+
+    def fix_base(self, at: edits.Position = None) -> Mechanism:
         """Return the mechanism with the one moving `Free` joint to ground locked, at position and
-        quaternion (7,)."""
+        quaternion (7,), or where it is now, as in at=s.configuration(q)."""
         free = [j.name for j in self._ground_joints(Free) if not j.locked]
         if len(free) != 1:
             found = ", ".join(repr(n) for n in free) or "none"
@@ -635,25 +779,21 @@ class Mechanism:
         )
 
     def system(
-        self, root: str | None = None, cut: Iterable[str] = (), accuracy: float | None = None
+        self,
+        root: str | None = None,
+        cut: Iterable[str] = (),
+        accuracy: float | None = None,
+        keep: Iterable[str] = (),
     ) -> System:
         """Plan the mechanism and return a `System`; compiles nothing.
 
-        `root` pins the body the tree grows from, `cut` names joints that must stay out of the tree. `accuracy` is the
+        `root` pins the body the tree grows from, `cut` names joints that must stay out of the tree
+        and `keep` those that must carry coordinates. `accuracy` is the
         error [rad, or part of the mechanism's size] that dimensions may have: constraints that are redundant but for
         less count as redundant (2.5e-7 unless given).
         """
-        if self._couplings:
-            names = ", ".join(
-                repr(joint) for coupling in self._couplings.values() for joint in coupling.joints
-            )
-            warnings.warn(
-                f"mechanism {self.name!r}: the joints {names} are coupled, and dynamics lets them move independently",
-                CatenaWarning,
-                stacklevel=2,
-            )
         options = {} if accuracy is None else {"accuracy": accuracy}
-        return hook("system")(self, root=root, cut=cut, **options)
+        return hook("system")(self, root=root, cut=cut, keep=keep, **options)
 
     def view(self, q: ArrayLike | None = None, **options: Any) -> View:
         """Show the mechanism in a browser or a notebook, where joints and bodies can be moved, and return the view."""

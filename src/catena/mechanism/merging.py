@@ -46,6 +46,7 @@ def include(
             actuator.components,
             actuator.gear,
             actuator.limits,
+            actuator.no_load_speed,
         )
     for spring in other.springs.values():
         if isinstance(spring, JointSpring):
@@ -91,7 +92,9 @@ def _add_bodies(mechanism: Mechanism, other: Mechanism, prefix: str, on: str, pl
                 prefix + body.name, flexible=body.flexible, visuals=body.visuals, collisions=body.collisions
             )
             if body.locked_at is not None:
-                mechanism.replace_body(replace(mechanism.bodies[prefix + body.name], locked_at=body.locked_at))
+                mechanism.replace_body(
+                    replace(mechanism.bodies[prefix + body.name], locked_at=body.locked_at)
+                )
             continue
         # What the other mechanism accepted as it is, this one accepts as well.
         mechanism.add_body(

@@ -43,11 +43,12 @@ def segmented(
         turning[1:] *= float(bool(beam.rotary))
         turning[1:] += mass * h**2 / 12.0
         made.add_body(f"{name}.{k}", mass=mass, com=(0.5 * h, 0.0, 0.0), inertia=turning)
-        ends = beam.section(edges[k - 1] + (1e-9 * h if k == 1 else -1e-9 * h)), beam.section(edges[k - 1] + 1e-9 * h)
+        ends = (
+            beam.section(edges[k - 1] + (1e-9 * h if k == 1 else -1e-9 * h)),
+            beam.section(edges[k - 1] + 1e-9 * h),
+        )
         about_y, about_z = (
-            (2.0 if k == 1 else 1.0)
-            / h
-            / np.mean([1.0 / (end["young"] * end[I]) for end in ends])
+            (2.0 if k == 1 else 1.0) / h / np.mean([1.0 / (end["young"] * end[I]) for end in ends])
             for I in ("I_y", "I_z")  # noqa: E741
         )
         place = Pose(p=(0.0 if k == 1 else h, 0.0, 0.0))

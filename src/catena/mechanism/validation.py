@@ -278,6 +278,21 @@ def effort_limits(who: str, value: Any, count: int) -> NDArray[np.float64]:
     return full
 
 
+def no_load_speed(who: str, value: Any, efforts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the speeds (count,) at which motors with efforts (count, 2) give nothing, infinite where there is none."""
+    count = len(efforts)
+    array = np.array(np.inf) if value is None else _real(who, "no_load_speed", value, "a speed")
+    if array.shape not in ((), (count,)) or not (array > 0.0).all():
+        raise ModelError(f"{who}: no_load_speed is {shown(value)}: give a positive speed for each component")
+    full = np.array(np.broadcast_to(array, (count,)))
+    if (np.isfinite(full) & ~np.isfinite(efforts).all(axis=1)).any():
+        raise ModelError(
+            f"{who}: it has a no_load_speed but no limits that could shrink with speed: give limits to its effort"
+        )
+    full.setflags(write=False)
+    return full
+
+
 def stops(
     who: str, limits: Any, stiffness: Any, damping: Any, nv: int
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:

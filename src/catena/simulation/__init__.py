@@ -4,11 +4,14 @@ from catena.simulation import control, references
 from catena.simulation.drift import Baumgarte, Corrective, Projection
 from catena.simulation.events import Event
 from catena.simulation.external import ExternalWrench
+from catena.simulation.moment import Moment
+from catena.simulation.occasions import at_limit, at_time
 from catena.simulation.recording import load_run
-from catena.simulation.segments import SegmentedTrajectory
+from catena.simulation.segments import SegmentedTrajectory, Transition
 from catena.simulation.sensitivities import Gradient, Sensitivities, sensitivities
 from catena.simulation.simulate import simulate
 from catena.simulation.stepper import Stepper
+from catena.simulation.structure_changes import PerStructure
 from catena.simulation.trajectory import Found, Trajectory
 
 __all__ = [
@@ -17,10 +20,15 @@ __all__ = [
     "Event",
     "ExternalWrench",
     "Found",
+    "Moment",
+    "PerStructure",
     "Projection",
     "SegmentedTrajectory",
     "Stepper",
     "Trajectory",
+    "Transition",
+    "at_limit",
+    "at_time",
     "control",
     "load_run",
     "references",

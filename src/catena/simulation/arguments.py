@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from catena import kinematics
 from catena.errors import StateError
 from catena.given import entries, real_array, shown
 from catena.simulation.events import Event
 from catena.system import System
+from catena.system.arrays import batch_shape
 
 # Samples of a batch where nothing is said.
 SAMPLES = 101
 
 
 def initial_state(system: System, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the states to begin with: as given, or the mechanism's own."""
+    """Return the states to begin with: as given, as arrays or by joint, or the mechanism's own."""
     initial = system.mechanism.initial
     if q is None:
         q = system.assemble(initial.q)
+    elif isinstance(q, Mapping):
+        q = system.assemble(q)
     q = _numbers("q", q)
     if v is None:
         v = system.velocity(q, initial.v)
+    elif isinstance(v, Mapping):
+        v = system.velocity(q, v)
     v = _numbers("v", v)
-    system.kinetic_energy(q, v)  # complains about shapes, NaN and quaternions
+    check = system.evaluator.checked
+    q, v = check(kinematics.rate, "q", q), check(kinematics.rate, "qd", v)
+    system.evaluator.check_current()
+    system.evaluator.check_positions("q", q)
+    batch_shape({"q": q, "v": v})
     return q, v
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from catena import dynamics
 from catena.errors import CatenaError, CatenaWarning, LoopError, StateError
-from catena.joints import Flipped, Free, Spherical
+from catena.joints import Free, JointKind, Spherical, described
 from catena.kinematics.scales import scales_of
 from catena.mechanism import MODES
 from catena.simulation import loads
@@ -323,7 +323,7 @@ def is_free_flying(run: Trajectory) -> bool:
             kind = plan.kind[i]
             columns = slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i]))
             acts = (plan.damping[columns], plan.friction[columns], run.tau[..., columns])
-            if not isinstance(kind.kind if isinstance(kind, Flipped) else kind, Free):
+            if not isinstance(described(kind), Free):
                 return False
             if plan.joint[i] in run.driven or any(x.any() for x in acts):
                 return False
@@ -343,7 +343,7 @@ def _moment_of_inertia(run: Trajectory, c: np.ndarray) -> float:
 
 
 def _closure(run: Trajectory) -> list[Line]:
-    if not any(loop.constraints for loop in run.system.plan.loop_joints):
+    if not run.system.constrained:
         return []
     scales = scales_of(run.system.plan)
     position, rate = (np.max(np.abs(scales.errors(x)), axis=-1) for x in run.system.closure(run.q, run.v))
@@ -387,8 +387,8 @@ def _quaternions(run: Trajectory) -> list[Line]:
     return [Line("quaternions", value, QUATERNION, "", "warn", text)]
 
 
-def _is_turned(kind: object) -> bool:
-    return isinstance(kind.kind if isinstance(kind, Flipped) else kind, Free | Spherical)
+def _is_turned(kind: JointKind | None) -> bool:
+    return isinstance(described(kind), Free | Spherical)
 
 
 def _limits(run: Trajectory) -> list[Line]:
@@ -479,7 +479,10 @@ def _deformation(run: Trajectory) -> list[Line]:
 
 
 def _idle_joints(run: Trajectory) -> list[str]:
-    """Return the joints that are not actuated and got forces all the same."""
+    """Return the joints that are not actuated and got forces all the same; none where motors of loop joints act through
+    them."""
+    if any(actuator.joint in run.system.loops for actuator in run.system.mechanism.actuators.values()):
+        return []
     forced = np.any(run.tau.reshape(-1, run.tau.shape[-1]) != 0.0, axis=0) & ~run.system.plan.actuated
     return list(dict.fromkeys(joint_of(run.system, int(k)) for k in np.flatnonzero(forced)))
 

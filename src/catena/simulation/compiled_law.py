@@ -14,6 +14,7 @@ from catena.simulation.excitation import Excitation
 from catena.simulation.references.as_polynomial import changing
 from catena.simulation.steps.stepping import step_algorithm
 from catena.simulation.steps.variant import LawShape, StepVariant
+from catena.spatial import is_symbolic
 from catena.spatial.scalars import array, where
 
 
@@ -102,10 +103,11 @@ def algorithm_for(variant: StepVariant, law: CompiledLaw | None, excitation: Exc
     owner: Any = next(iter(excitation.forces.values())) if law is None else law.law
     kept = _algorithms.setdefault(owner, {})
     formulas = tuple(w.function for w in excitation.forces.values()) if excitation.push is not None else ()
-    key = (variant, excitation.low.tobytes(), excitation.high.tobytes(), formulas)
+    limits = excitation.low, excitation.high, excitation.speed
+    key = (variant, *(x.tobytes() for x in limits), formulas)
     if key not in kept:
         # The law itself would never go while what is kept for it holds it.
-        clipped = None if law is None else partial(_clipped, ref(law.law), excitation.low, excitation.high)
+        clipped = None if law is None else partial(_clipped, ref(law.law), *limits)
         kept[key] = step_algorithm(variant, clipped, excitation.push)
     return kept[key]
 
@@ -117,6 +119,7 @@ def _clipped(
     law: Callable[[], Any],
     low: np.ndarray,
     high: np.ndarray,
+    speed: np.ndarray,
     t: Any,
     q: Any,
     v: Any,
@@ -125,9 +128,19 @@ def _clipped(
 ) -> tuple[Any, Any]:
     """Return the law, which a weak reference leads to, behind actuators with limits."""
     tau, kept = law().evaluate(t, q, v, memory, inputs)
-    return array([_clip(x, a, b) for x, a, b in zip(tau, low, high, strict=True)]), kept
+    pairs = zip(tau, low, high, speed, v, strict=True)
+    return array([_clip(x, *_at_speed(a, b, s, rate)) for x, a, b, s, rate in pairs]), kept
 
 
-def _clip(x: Any, low: float, high: float) -> Any:
-    x = where(x < low, low, x) if np.isfinite(low) else x
-    return where(x > high, high, x) if np.isfinite(high) else x
+def _at_speed(low: float, high: float, speed: float, rate: Any) -> tuple[Any, Any]:
+    """Return the limits of an actuator that gives nothing at a speed, at another one."""
+    if not np.isfinite(speed):
+        return low, high
+    part = rate / speed
+    less, more = (where(x < 0.0, 0.0, where(x > 1.0, 1.0, x)) for x in (1.0 + part, 1.0 - part))
+    return low * less, high * more
+
+
+def _clip(x: Any, low: Any, high: Any) -> Any:
+    x = where(x < low, low, x) if is_symbolic(low) or np.isfinite(low) else x
+    return where(x > high, high, x) if is_symbolic(high) or np.isfinite(high) else x

@@ -158,7 +158,7 @@ def interpolate(
     q_new, v_new = found["q_between"], found["qd_between"]
     at_start, at_end = (s == 0.0).ravel(), (s == 1.0).ravel()
     inside = ~(at_start | at_end)
-    if project and np.any(inside) and any(loop.constraints for loop in system.plan.loop_joints):
+    if project and np.any(inside) and system.constrained:
         q_new[inside], v_new[inside] = system.project(q_new[inside], v_new[inside])
     for here, suffix in ((at_start, ""), (at_end, "_next")):
         q_new[here], v_new[here] = inputs["q" + suffix][here], inputs["qd" + suffix][here]

@@ -3,6 +3,7 @@ force."""
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -84,9 +85,18 @@ class Drift:
         # Which constraints count is settled before anything is made for them.
         system.settle(start)
         self.every = remedy.every if isinstance(remedy, Projection) else 1
-        self.closed = any(loop.constraints for loop in system.plan.loop_joints)
+        self.closed = system.constrained
         self.in_python = self.closed and not _compiles(system)
         """Whether a joint kind that closes a loop does not give its coordinates as formulas."""
+
+    def alone(self, state: int) -> Drift:
+        """Return the remedy for one state by itself: this, unless parameters differ from state to state."""
+        own = self.system.alone(state)
+        if own is self.system:
+            return self
+        changed = copy(self)
+        changed.system = own
+        return changed
 
     @property
     def projects(self) -> bool:
@@ -102,7 +112,7 @@ class Drift:
             return False
         if self.system not in _fragile:
             # It is the same wherever a mechanism stands, so it is looked at once.
-            _fragile[self.system] = _loses_redundancy(self.system, self.start)
+            _fragile[self.system] = _loses_redundancy(self.system.alone(0), self.start)
         return _fragile[self.system]
 
     @property

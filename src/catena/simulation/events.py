@@ -6,14 +6,17 @@ there by a shorter step of the same method, so that the time is as exact as the 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from catena.errors import SimulationError, StateError
 from catena.given import is_finite, real_array, shown
+from catena.simulation.moment import Moment
+from catena.system import System
 
 # Where the sign is looked at within an interval, as parts of it, besides its ends.
 INSIDE = (0.25, 0.5, 0.75)
@@ -23,13 +26,20 @@ EXACT = 1e-13
 
 @dataclass(frozen=True)
 class Event:
-    """A function(t, q, v) of one state, whose zeros are looked for. `direction` 1 wants only those where it rises, -1
-    only those where it falls. A `terminal` event ends the motion of its state."""
+    """A function(t, q, v) of one state, whose zeros are looked for, or a function(here) of a `Moment`, which is asked
+    by names of joints and frames. `direction` 1 wants only those where it rises, -1 only those where it falls. A
+    `terminal` event ends the motion of its state.
 
-    function: Callable[[float, np.ndarray, np.ndarray], Any]
+    `then` changes the structure: a function(mechanism, q, v), or a function(here) of a `Moment`, that returns the
+    mechanism, or the system, with which the motion goes on; None leaves it as it is. The state goes over by
+    `catena.transfer`.
+    """
+
+    function: Callable[..., Any]
     name: str = ""
     direction: int = 0
     terminal: bool = False
+    then: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -42,11 +52,23 @@ class Event:
             raise StateError(
                 f"Event {self.name!r}: direction is {shown(self.direction)}; give 1, -1 or 0 for both."
             )
+        if self.then is not None and not callable(self.then):
+            raise StateError(
+                f"Event {self.name!r}: then is {shown(self.then)}; give a function of (mechanism, q, v) that returns "
+                "the changed mechanism."
+            )
 
     @property
     def label(self) -> str:
         """Return its name, or that of its function."""
         return self.name or getattr(self.function, "__name__", "event")
+
+    def bound(self, system: System) -> Event:
+        """Return this event for the states of a system: with a function of (t, q, v)."""
+        if required_arguments(self.function) != 1:
+            return self
+        asked = self.function
+        return replace(self, function=lambda t, q, v: asked(Moment(system, t, q, v)), name=self.label)
 
     def value(self, t: float, q: np.ndarray, v: np.ndarray) -> float:
         """Return the function's value, which must be a finite number."""
@@ -61,6 +83,18 @@ class Event:
                 f"trajectory so far is in the attribute `trajectory` of this error."
             )
         return float(x.reshape(()))
+
+
+def required_arguments(function: Callable[..., Any]) -> int:
+    """Return how many arguments a function must be given; 3 where it does not say."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 3
+    placed = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):
+        return 3
+    return sum(p.kind in placed and p.default is inspect.Parameter.empty for p in parameters)
 
 
 StateAt = Callable[[float], tuple[np.ndarray, ...]]

@@ -3,12 +3,14 @@ and wrenches, wrenches as functions of time, and joints whose motion is prescrib
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from copy import copy
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from catena.errors import SimulationError, StateError
+from catena.errors import CatenaError, SimulationError, StateError
 from catena.given import real_array, shown
 from catena.simulation import loads
 from catena.simulation.external import Push, as_wrench
@@ -30,8 +32,11 @@ class Excitation:
         self.control, self.rate = problem.control, problem.rate
         self.forces = {frame: as_wrench(given) for frame, given in problem.forces.items()}
         self.motion = dict(problem.motion)
-        self.low, self.high = _limits(self.system)
+        self.low, self.high, self.speed = _limits(self.system)
         self.is_limited = bool(np.isfinite([self.low, self.high]).any())
+        self.slows = bool(np.isfinite(self.speed).any())
+        self.through_loops = np.zeros(self.system.nv, dtype=bool)
+        """Where forces stand for those at loop joints."""
         system = self.system
         self.driven = np.array(
             [k for joint in self.motion for k in range(system.nv)[system.slice_v(joint)]], dtype=int
@@ -47,6 +52,15 @@ class Excitation:
         start = getattr(self.control, "start", None)
         if start is not None:
             start(system, batch)
+
+    def alone(self, state: int) -> Excitation:
+        """Return what acts on one state by itself: this, unless parameters differ from state to state."""
+        own = self.system.alone(state)
+        if own is self.system:
+            return self
+        changed = copy(self)
+        changed.system = own
+        return changed
 
     def use_paths(self) -> None:
         """Let prescribed motions and wrenches compile into the step where they can."""
@@ -111,8 +125,8 @@ class Excitation:
             given = self.control(t, q[0].copy(), v[0].copy())
             if type(given) is np.ndarray and given.dtype == np.float64 and given.shape == (nv,):
                 if np.isfinite(given).all():
-                    return (np.clip(given, self.low, self.high) if self.is_limited else given.copy())[None]
-            return self._checked(t, given, ())
+                    return self.limited(given, v[0])[None]
+            return self._checked(t, given, (), q[0], v)
         if not self.batch:
             return np.concatenate([self.command(t, q[k : k + 1], v[k : k + 1]) for k in range(len(q))])
         # A controller may have gains for each state of its batch, so it is always asked for all of them.
@@ -120,12 +134,53 @@ class Excitation:
         if self._seen is None or len(self._seen[0]) != int(np.prod(self.batch)):
             self._seen = q.copy(), v.copy()
         self._seen[0][rows], self._seen[1][rows] = q, v
-        everyone = (x.reshape(*self.batch, x.shape[-1]).copy() for x in self._seen)
-        return self._checked(t, self.control(t, *everyone), self.batch)[rows]
+        everyone = [x.reshape(*self.batch, x.shape[-1]).copy() for x in self._seen]
+        at = self._seen[0].reshape(everyone[0].shape)
+        return self._checked(t, self.control(t, *everyone), self.batch, at, self._seen[1])[rows]
 
-    def _checked(self, t: float, given: Any, batch: tuple[int, ...]) -> np.ndarray:
-        """Return forces (states, nv) from what a controller gave for states of the shape `batch`."""
+    def limited(self, tau: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return forces (..., nv) that actuators can give at velocities v (..., nv)."""
+        return _limited(tau, v, self.low, self.high, self.speed) if self.is_limited else tau.copy()
+
+    def by_name(
+        self, given: Mapping[str, Any], q: np.ndarray, v: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return forces (..., nv) from those given by joint at q (..., nq) and v (..., nv): those at joints of the
+        tree, and those that do there what forces at loop joints do, within the limits of their actuators."""
+        system = self.system
+        own = {joint: x for joint, x in given.items() if joint not in system.loops}
+        closing = {joint: x for joint, x in given.items() if joint in system.loops}
+        for motor in system.mechanism.actuators.values():
+            if motor.joint in closing:
+                at = list(motor.components)
+                rate = system.joint_velocity(q, v, motor.joint)
+                force = np.atleast_1d(real_array(closing[motor.joint]))
+                force = np.array(np.broadcast_to(force, np.broadcast_shapes(force.shape, rate.shape)))
+                low, high = motor.joint_limits[:, 0], motor.joint_limits[:, 1]
+                force[..., at] = _limited(force[..., at], rate[..., at], low, high, motor.joint_speed)
+                closing[motor.joint] = force
+        there = system.tree_forces(q, closing)
+        self.through_loops |= np.any(there.reshape(-1, system.nv) != 0.0, axis=0)
+        return system.tree_forces(q, own), there
+
+    def _checked(
+        self, t: float, given: Any, batch: tuple[int, ...], q: np.ndarray, v: np.ndarray
+    ) -> np.ndarray:
+        """Return forces (states, nv) from what a controller gave for states of the shape `batch` at q (..., nq), which
+        move at v (states, nv)."""
         nv = self.system.nv
+        if isinstance(given, Mapping):
+            try:
+                own, there = self.by_name(given, q, v.reshape(*q.shape[:-1], nv))
+                return self._checked(t, own, batch, q, v) + np.broadcast_to(there, (*batch, nv)).reshape(
+                    -1, nv
+                )
+            except SimulationError:
+                raise
+            except CatenaError as error:
+                raise SimulationError(
+                    f"The controller gave forces by name at t = {t:.9g} s: {error}"
+                ) from error
         try:
             given = real_array(given)
         except ValueError:
@@ -150,13 +205,14 @@ class Excitation:
                 f"The controller gave {tau[~np.isfinite(tau)][0]} for joint {joint_of(self.system, component)!r} at "
                 f"t = {t:.9g} s; the trajectory so far is in the attribute `trajectory` of this error."
             )
-        return np.clip(tau, self.low, self.high)
+        return self.limited(tau, v)
 
     def begun(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what the controller gives to begin with, (n, nv), and refuse it at joints that are not actuated. What
         it gives there later on, the audit tells: no run is lost for it."""
         tau = self.command(0.0, q, v)
-        for component in np.flatnonzero(~self.system.plan.actuated & np.any(tau != 0.0, axis=0)):
+        idle = ~self.system.plan.actuated & ~self.through_loops
+        for component in np.flatnonzero(idle & np.any(tau != 0.0, axis=0)):
             force = tau[np.flatnonzero(tau[:, component])[0], component]
             raise SimulationError(
                 f"The controller gave {force:.6g} for joint {joint_of(self.system, int(component))!r} at t = 0 s, "
@@ -178,17 +234,46 @@ class Excitation:
         return tau, on_nodes(plan, f_ext, lambda name: name) if f_ext else np.zeros((len(q), 6 * plan.n))
 
     def wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the wrenches (states, 6) on their frames, in the axes of these frames."""
+        """Return the wrenches (states, 6) on their frames, in the axes of these frames, at one time."""
+        given = {f: np.broadcast_to(w.at(f, t, q, v), (len(q), 6)) for f, w in self.forces.items()}
+        return self._turned(q, given)
+
+    def wrenches_over(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the wrenches (states, samples, 6) on their frames, in the axes of these frames, at the times
+        (samples,) and the states q (states, samples, nq), v (states, samples, nv) there."""
+        return self._turned(q, {f: w.over(f, times, q, v) for f, w in self.forces.items()})
+
+    def _turned(self, q: np.ndarray, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return wrenches (..., 6) in the axes of the frames they act on, from those in the axes they are given in."""
+        axes = {frame: self.forces[frame].axes for frame in given}
+        turned = {frame: a for frame, a in axes.items() if a not in (None, frame)}
+        if not turned:
+            return given
+        names = {*turned, *turned.values()}
+        # One state more in front, so that poses are matrices whatever the shape of q.
+        turns = {name: np.asarray(self.system.pose(q[None], name))[0, ..., :3, :3] for name in names}
+        for frame, a in turned.items():
+            turn = np.swapaxes(turns[frame], -1, -2) @ turns[a]
+            wrench = given[frame]
+            parts = turn[..., None, :, :] @ wrench.reshape(*wrench.shape[:-1], 2, 3, 1)
+            given[frame] = parts.reshape(wrench.shape)
+        return given
+
+    def accelerations_driven(self, times: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the accelerations (samples, components) of the joints whose motion is prescribed, or (samples,
+        states, components) where it differs from state to state, at the times (samples,)."""
         found = {}
-        turned = any(w.axes not in (None, frame) for frame, w in self.forces.items())
-        poses = self.system.body_poses(q) if turned else {}
-        for frame, w in self.forces.items():
-            wrench = np.broadcast_to(w.at(frame, t, q, v), (len(q), 6))
-            if w.axes not in (None, frame):
-                turn = np.swapaxes(poses[frame][..., :3, :3], -1, -2) @ poses[w.axes][..., :3, :3]
-                wrench = (turn[:, None] @ wrench.reshape(-1, 2, 3, 1)).reshape(-1, 6)
-            found[frame] = wrench
-        return found
+        asked = []
+        for joint, motion in self.motion.items():
+            path = as_polynomial(motion)
+            if path is None or not _is_plain(self.system, joint):
+                asked.append(joint)
+            else:
+                found[joint] = path.at(times).vdot
+        if asked:
+            rows = [self.prescribed(float(t)) for t in times]
+            found |= {joint: np.stack([row[joint][2] for row in rows]) for joint in asked}
+        return {joint: found[joint] for joint in self.motion}
 
     def prescribed(self, t: float) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Return position, velocity and acceleration of the joints whose motion is prescribed."""
@@ -240,19 +325,34 @@ class Excitation:
         return self.system.forward_dynamics(q, v, given, f_ext=f_ext)
 
 
-def _limits(system: System) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and largest joint forces (nv,) that the actuators can give; two motors at one joint add up."""
-    low, high = np.zeros(system.nv), np.zeros(system.nv)
+def _limits(system: System) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the least and largest joint forces (nv,) that the actuators can give at rest, and the speeds (nv,) at
+    which they give none."""
+    low, high, speed = np.zeros(system.nv), np.zeros(system.nv), np.full(system.nv, np.inf)
     driven = np.zeros(system.nv, dtype=bool)
     for actuator in system.mechanism.actuators.values():
         if actuator.joint not in system.joints:
             continue
-        for component, (least, most) in zip(actuator.components, actuator.joint_limits, strict=True):
+        limits = zip(actuator.components, actuator.joint_limits, actuator.joint_speed, strict=True)
+        for component, (least, most), fastest in limits:
             k = range(system.nv)[system.slice_v(actuator.joint)][component]
             low[k] += least
             high[k] += most
+            speed[k] = fastest
             driven[k] = True
-    return np.where(driven, low, -np.inf), np.where(driven, high, np.inf)
+    return np.where(driven, low, -np.inf), np.where(driven, high, np.inf), speed
+
+
+def _limited(
+    tau: np.ndarray, v: np.ndarray, low: np.ndarray, high: np.ndarray, speed: np.ndarray
+) -> np.ndarray:
+    """Return forces (..., k) within limits that shrink with velocities v (..., k) and vanish at a speed."""
+    has_speed = np.isfinite(speed)
+    if has_speed.any():
+        part = np.where(has_speed, v / speed, 0.0)
+        low = np.where(has_speed, np.where(has_speed, low, 0.0) * np.clip(1.0 + part, 0.0, 1.0), low)
+        high = np.where(has_speed, np.where(has_speed, high, 0.0) * np.clip(1.0 - part, 0.0, 1.0), high)
+    return np.clip(tau, low, high)
 
 
 def _is_plain(system: System, joint: str) -> bool:

@@ -13,6 +13,7 @@ from catena.errors import SimulationError, StateError
 from catena.given import real_array, shown
 from catena.simulation.control.symbols import stack
 from catena.simulation.references import PiecewisePolynomial, as_polynomial
+from catena.spatial.scalars import array
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +80,41 @@ class ExternalWrench:
                 f"force."
             )
         return wrench
+
+    def over(self, frame: str, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the wrenches (states, samples, 6) in its axes at times (samples,) and the states q (states, samples,
+        nq), v (states, samples, nv): all at once where the wrench is a formula or a polynomial."""
+        shape = (*q.shape[:2], 6)
+        path = self.polynomial
+        if path is not None:
+            return np.broadcast_to(path.at(times).q, shape)
+        if self.symbolic:
+            return _formula_over(self.function, np.broadcast_to(times, shape[:2]), q, v)
+        rows = [
+            np.broadcast_to(self.at(frame, float(t), q[:, k], v[:, k]), (len(q), 6))
+            for k, t in enumerate(times)
+        ]
+        return np.stack(rows, axis=1)
+
+
+def _formula_over(function: Any, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return what a formula for a wrench gives at many times t (...) and states q (..., nq), v (..., nv)."""
+    import casadi
+
+    symbols = casadi.SX.sym("t"), casadi.SX.sym("q", q.shape[-1]), casadi.SX.sym("v", v.shape[-1])
+    rows = (array(casadi.vertsplit(x)) for x in symbols[1:])
+    given = stack([*function(symbols[0], *rows)])
+    wrench = casadi.Function("wrench", symbols, [casadi.densify(casadi.vertcat(*given))])
+    found = np.zeros((t.size, 6))
+    # Rows are handed over where they lie: converting them to CasADi's matrices would cost more than the formula.
+    rows_given = [np.ascontiguousarray(x).reshape(t.size, -1) for x in (t, q, v)]
+    buffer: Any
+    buffer, evaluate = wrench.map(t.size).buffer()
+    for k, x in enumerate(rows_given):
+        buffer.set_arg(k, x.data)
+    buffer.set_res(0, found.data)
+    evaluate()
+    return found.reshape(*t.shape, 6)
 
 
 def as_wrench(given: Any) -> ExternalWrench:

@@ -15,7 +15,7 @@ import numpy as np
 
 from catena.dynamics import most_modes
 from catena.dynamics.hybrid_dynamics import DRIVE_INPUTS
-from catena.dynamics.loop_elimination import columns_for
+from catena.dynamics.loop_elimination import sort_for
 from catena.errors import SimulationError
 from catena.kernels.algorithm import FORCE_INPUTS
 from catena.simulation.compiled_law import CompiledLaw, algorithm_for
@@ -75,7 +75,7 @@ class Mover:
         self.controls = excitation.is_asked_always and law is None
         variant = StepVariant(
             self.method,
-            columns_for(self.system.effective_plan) if drift.closed and not drift.in_python else 0,
+            sort_for(self.system.effective_plan) if drift.closed and not drift.in_python else None,
             bool(excitation.placed),
             law.shape if law else None,
             projects=drift.projects,
@@ -145,6 +145,7 @@ class Mover:
         # For a single state there is no use for wide registers, and what it works on stays in the nearest cache.
         lanes = LANES_ALONE if states == 1 or self.is_narrow else None
         self.program = self.system.program(self.algorithm, self.absent, lanes, self.excitation.placed)
+        self.varying = self.system.evaluator.varying_inputs(self.algorithm, None, self.excitation.placed)
         if self.law is not None:
             self.law.begin(states)
 
@@ -205,6 +206,10 @@ class Mover:
         """Play up to so many steps of the active states, and with care those that halt. Returns how many to play
         next."""
         active, until = self._together(active, t, ends)
+        if self.adaptive and len(active) > self.program.tape.lanes:
+            # States of a block wait for each other, so those with about as many steps before them go together.
+            order = np.argsort((until - t[active]) / self.kept["h"][active, 0])
+            active, until = active[order], until[order]
         ahead = float(np.max((until - t[active]) / self.kept["h"][active, 0]))
         room = max(1, RECORD // (len(active) * (self.system.nq + self.system.nv)))
         plays = max(1, min(LONGEST_CALL, room, math.ceil(ahead * (1.0 - 1e-9)), plays))
@@ -217,17 +222,22 @@ class Mover:
         wanted += ["power_start"] if self.counts else []
         if self.law is not None:
             wanted += [self.target, "tau_start", *self.law.kept]
-        out = self.program.run(
+        status, out = self.program.run(
             inputs, len(active), steps=plays, every=1, rare=(every, self.since % every), wanted=wanted
-        )[1]
+        )
         self.since += plays
         tried = (out["t"][:, :-1, 0] < ends[active, None]) & (out["halt"][:, :-1, 0] < 0.5)
         self.steps += 1 + int(tried.sum(axis=1).max())
         self._cost[active] += 1.0 + tried.sum(axis=1)
         self._tried[active] += 1.0 + tried.sum(axis=1)
         if nodes is not None:
-            finite = np.isfinite(out["q"]).all(axis=-1) & np.isfinite(out["qd"]).all(axis=-1)
-            state, play = np.nonzero((out["accepted"][:, :, 0] > 0.5) & finite)
+            accepted = out["accepted"][:, :, 0] > 0.5
+            if status:
+                accepted &= np.isfinite(out["q"]).all(axis=-1) & np.isfinite(out["qd"]).all(axis=-1)
+            state, play = np.nonzero(accepted)
+            if self.law is None:
+                needed = nodes.needed(state, out["t"][state, play, 0])
+                state, play = state[needed], play[needed]
             force = tau[active[state]] if self.law is None else out["tau_start"][state, play]
             nodes.add(
                 active[state], out["t"][state, play, 0], out["q"][state, play], out["qd"][state, play],
@@ -264,6 +274,7 @@ class Mover:
             **self.constant, **{name: x for name, x in along.items() if name in self.program.input_names},
             "q": q[who], "qd": v[who], self.target: tau[who], "t": t[who, None], "end": ends[who, None],
             **{name: x[who] for name, x in (self.kept | self.past).items()},
+            **{name: x[self.owner[who]] for name, x in self.varying.items()},
         }  # fmt: skip
 
     def _keep(
@@ -430,7 +441,9 @@ class Mover:
             self._watched[ready] = np.stack([self._cost[ready], self._tried[ready], t[ready]], axis=1)
         for state in who[stuck][:1]:
             raise SimulationError(
-                collapse_message(self.system, int(state), float(t[state]), q[state], v[state])
+                collapse_message(
+                    self.system.alone(int(self.owner[state])), int(state), float(t[state]), q[state], v[state]
+                )
             )
 
 

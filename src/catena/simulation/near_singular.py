@@ -33,7 +33,7 @@ def is_near_singular(system: System, q: np.ndarray, v: np.ndarray) -> bool:
     speed = float(np.max(np.abs(v / scales.units), initial=0.0))
     if speed == 0.0:
         return False
-    places = np.stack([q, *(system.integrate(q, v, sign * BESIDE / speed) for sign in (-1.0, 1.0))])
+    places = system.integrate(q, np.outer([0.0, -1.0, 1.0], v), BESIDE / speed)
     here, *sides = np.linalg.svd(scales.jacobian(system.closure_jacobian(places)), compute_uv=False)
     rank = max(int(np.sum(side > RANK * side.max(initial=1.0))) for side in sides)
     return rank > 0 and bool(here[rank - 1] < SMALLER * max(side[rank - 1] for side in sides))
@@ -58,7 +58,7 @@ def _from_sides(
     """Return the mean of the accelerations so much time before and behind, extrapolated with those at twice the
     time."""
     system = excitation.system
-    sides = np.concatenate([system.integrate(q, v, part * time) for part in (-1.0, 1.0, -2.0, 2.0)])
+    sides = system.integrate(q[0], np.outer([-1.0, 1.0, -2.0, 2.0], v), time)
     try:
         sides, rates = system.project(sides, np.repeat(v, 4, axis=0))
     except LoopError:
@@ -74,9 +74,7 @@ def _is_regular(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Return whether the accelerations of states q (states, nq), v (states, nv) can be vouched for, (states,)."""
     if not is_for(system.plan):
         return np.ones(len(q), dtype=bool)
-    program = system.program(
-        elimination_of(system.effective_plan), frozenset({"f_ext", "a_base", "tau"})
-    )
+    program = system.program(elimination_of(system.effective_plan), frozenset({"f_ext", "a_base", "tau"}))
     found = program.run({"q": np.ascontiguousarray(q), "qd": np.ascontiguousarray(v)}, len(q))[1]
     sure: np.ndarray = is_trusted(*(found[name][:, 0] for name in ("defect", "change", "before", "size")))
     return sure

@@ -19,7 +19,7 @@ from catena.simulation.methods import FIXED_STEPS, INTEGRATORS
 from catena.simulation.references.protocol import Reference
 from catena.system import System
 
-Control = Callable[[float, np.ndarray, np.ndarray], ArrayLike]
+Control = Callable[[float, np.ndarray, np.ndarray], ArrayLike | Mapping[str, ArrayLike]]
 """A function of (t, q, v), or a controller, that gives joint forces (..., nv)."""
 Prescribed = Reference | Callable[[float], Sequence[ArrayLike]]
 """The motion of a joint: a reference, or a function of t that gives position, velocity and acceleration."""
@@ -87,6 +87,11 @@ class Problem:
             if axes is not None:
                 known("frame", axes, frames, f"axes of the wrench on {frame!r}")
         for joint in self.motion:
+            if is_one_of(joint, system.loops):
+                raise StateError(
+                    f"motion: joint {joint!r} closes a loop in this plan and carries no coordinates that could be "
+                    f"prescribed: keep it in the tree, m.system(keep=[{joint!r}])."
+                )
             known("joint", joint, system.joints, "motion")
 
     @property

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -20,6 +22,7 @@ from catena.simulation.events import INSIDE, Event, crossings, locate
 from catena.simulation.excitation import Excitation
 from catena.simulation.methods import SOLVERS
 from catena.simulation.moving import Mover
+from catena.simulation.on_demand import OnDemand
 from catena.simulation.problem import Problem
 from catena.simulation.progress import Progress
 from catena.simulation.step_record import Passed, StepRecord
@@ -50,6 +53,7 @@ class Steps(Protocol):
     """What moves the states of a run."""
 
     steps: int
+    owner: np.ndarray
 
     @property
     def asks(self) -> bool:
@@ -90,12 +94,14 @@ class Run:
         if not isinstance(check, bool | np.bool_):
             raise StateError(f"check is {shown(check)}; give True or False.")
         system = self.system
-        self.events: list[Event] = event_list(events)
+        self.events: list[Event] = [event.bound(system) for event in event_list(events)]
         q, v = initial_state(system, q, v)
-        self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+        self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], system.parameter_batch)
         if not system.nv or 0 in self.batch:
             what = f"no states: the batch has shape {self.batch}" if system.nv else "nothing that moves in it"
             raise StateError(f"There is nothing to simulate in {system.mechanism.name!r}: {what}.")
+        system = self.system = system.over(self.batch)
+        problem = self.problem = replace(problem, system=system)
         self.q = np.array(np.broadcast_to(q, (*self.batch, system.nq)).reshape(-1, system.nq))
         self.v = np.array(np.broadcast_to(v, (*self.batch, system.nv)).reshape(-1, system.nv))
         self.t = np.zeros(len(self.q))
@@ -123,7 +129,8 @@ class Run:
             self.excitation.control.start(system, self.batch)  # type: ignore[union-attr]
         self.held = problem.control is None or problem.rate is not None
         self.mover.begin(len(self.q), problem.step or min(1e-2, 1e-2 * self.duration))
-        self.nodes = StepRecord(self.q, self.v, self.tau, self.mover.works().shape[-1])
+        before = None if self.times is None or self.events else self.times + SAME * self.duration
+        self.nodes = StepRecord(self.q, self.v, self.tau, self.mover.works().shape[-1], before)
         self.locator: Steps | None = None
 
     def _needs_all_nodes(self) -> bool:
@@ -280,8 +287,8 @@ class Run:
         if self.locator is None:
             self.locator = self._mover(alone=True)
         self.locator.begin(len(t), 1.0)
+        self.locator.owner[:] = states
         if isinstance(self.locator, Mover):
-            self.locator.owner[:] = states
             self.locator.kept["h"][:, 0] = times - t
             if self.locator.counts:
                 self.locator.kept["work"][:] = work
@@ -302,33 +309,33 @@ class Run:
                 rows = list(self._sampled(t, rows, np.minimum(times, t[:, -1:])))
             q, v, work, tau = (x.reshape(*self.batch, *x.shape[1:]) for x in rows)
         wrenches = self._wrenches(times, q, v)
-        moved = [self.excitation.prescribed(float(x)) for x in times] if self.excitation.motion else []
         driven = {
-            name: np.broadcast_to(
-                np.stack([m[name][2] for m in moved]), (*q.shape[:-1], moved[0][name][2].shape[-1])
-            )
-            for name in self.excitation.motion
+            name: np.broadcast_to(vdot, (*q.shape[:-1], vdot.shape[-1]))
+            for name, vdot in self.excitation.accelerations_driven(times).items()
         }
+        # Parameters that differ from state to state are the same at all samples.
+        system = self.system.reshaped((*self.batch, 1))
         if driven:
             with suppress(CatenaError):
-                tau = loads.with_drives(self.system, q, v, tau, wrenches, driven)
+                tau = loads.with_drives(system, q, v, tau, wrenches, driven)
         return Trajectory(
-            self.system, times, q, v, tau, self.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
+            system, times, q, v, tau, self.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
             events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.held,
         )  # fmt: skip
 
-    def _wrenches(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the wrenches (..., samples, 6) that were given, each in the axes of its frame."""
-        if not self.excitation.forces:
+    def _wrenches(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> Mapping[str, np.ndarray]:
+        """Return the wrenches (..., samples, 6) that were given, each in the axes of its frame. What Python gave is
+        asked for again now, what compiled is computed when somebody looks at it."""
+        excitation = self.excitation
+        if not excitation.forces:
             return {}
-        rows = [
-            self.excitation.wrenches(float(t), *(x[..., k, :].reshape(-1, x.shape[-1]) for x in (q, v)))
-            for k, t in enumerate(times)
-        ]
-        return {
-            frame: np.stack([row[frame] for row in rows], axis=1).reshape(*q.shape[:-1], 6)
-            for frame in self.excitation.forces
-        }
+
+        def compute() -> dict[str, np.ndarray]:
+            states = (x.reshape(-1, *x.shape[-2:]) for x in (q, v))
+            given = excitation.wrenches_over(times, *states)
+            return {frame: wrench.reshape(*q.shape[:-1], 6) for frame, wrench in given.items()}
+
+        return compute() if excitation.asks_wrenches else OnDemand(tuple(excitation.forces), compute)
 
     @staticmethod
     def _works(work: np.ndarray) -> dict[str, np.ndarray]:
@@ -438,11 +445,11 @@ class Run:
         state = int(np.argmax(np.max(errors, axis=-1)))
         where = f" in state {state}" if self.batch else ""
         try:
-            near, rates = self.system.project(self.q[state], self.v[state])
+            near, rates = self.system.alone(state).project(self.q[state], self.v[state])
             shown = f"The nearest closed state is q = {_shown(near)}, v = {_shown(rates)}"
         except LoopError:
             try:
-                near = self.system.assemble(guess=self.q[state])
+                near = self.system.alone(state).assemble(guess=self.q[state])
                 shown = f"A closed configuration near it is q = {_shown(near)}"
             except LoopError:
                 shown = "No closed state was found near it"

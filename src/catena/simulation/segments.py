@@ -17,22 +17,57 @@ import numpy as np
 from catena.errors import StateError, UnknownNameError
 from catena.given import real_array, shown
 from catena.hooks import hook
-from catena.simulation.audit import Audit
+from catena.simulation.audit import Audit, Line
 from catena.simulation.trajectory import Found, PathLike, Trajectory
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from xarray import Dataset
+
+    from catena.changing import Transfer
+    from catena.structure import Fates
     from catena.view.live.view import View
 
 # Segments follow each other where their times differ by no more than this part of the whole time.
 GAP = 1e-9
+# A change of structure keeps the momentum of what touches nothing to this part of what is summed up in it.
+MOMENTUM = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Transition:
+    """A change of structure during a run: when it happened and why, what became of the state, and what became of each
+    joint; print it to read that."""
+
+    t: float
+    name: str
+    transfer: Transfer
+    fates: Fates
+
+    @property
+    def energy_loss(self) -> float:
+        """Return the kinetic energy that was lost [J]."""
+        return float(self.transfer.energy_loss)
+
+    @property
+    def impulse(self) -> dict[str, np.ndarray]:
+        """Return the impulse (6,) of each joint on its child."""
+        return self.transfer.impulse
+
+    def __str__(self) -> str:
+        changed = [str(fate) for fate in self.fates.joints.values() if not fate.is_same]
+        return "\n".join([f"t = {self.t:.6g} s, {self.name}: {self.transfer}", *(f"  {x}" for x in changed)])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SegmentedTrajectory:
     """Runs with the structure that each of them has, in the order of their times, each beginning when the one before it
-    ends; all of one batch shape."""
+    ends; all of one batch shape. `transitions` tell what happened between them, where a simulation changed the
+    structure, and `note` why it stopped early, if the last segment does not say."""
 
     segments: tuple[Trajectory, ...]
+    transitions: tuple[Transition, ...] = ()
+    note: str = ""
 
     def __post_init__(self) -> None:
         if not self.segments or not all(isinstance(run, Trajectory) for run in self.segments):
@@ -82,8 +117,8 @@ class SegmentedTrajectory:
 
     @property
     def ended(self) -> str:
-        """Return why the last segment stopped early."""
-        return self.segments[-1].ended
+        """Return why the motion stopped early."""
+        return self.note or self.segments[-1].ended
 
     def segment_at(self, t: float) -> Trajectory:
         """Return the segment at a time; at the time of a change the one behind it."""
@@ -159,8 +194,29 @@ class SegmentedTrajectory:
         return max(run.closure_error for run in self.segments)
 
     def audit(self) -> tuple[Audit, ...]:
-        """Check each segment; see `Trajectory.audit`."""
-        return tuple(run.audit() for run in self.segments)
+        """Check each segment (see `Trajectory.audit`), and the changes between them: energy lost, impulses, and the
+        momentum of what touches nothing."""
+        found = tuple(run.audit() for run in self.segments)
+        name = self.segments[0].system.mechanism.name
+        return (*found, Audit(name, _change_lines(self))) if self.transitions or self.note else found
+
+    def plot(self, *, show: bool = False, path: PathLike | None = None) -> Figure:
+        """Draw positions and energy over one time axis with matplotlib, with a line where the structure changes."""
+        return hook("plot_segments")(self, show=show, path=path)
+
+    def save(self, path: PathLike) -> None:
+        """Write the motion to a file for other programs: .csv, .nc or .h5, with one time axis and joints by name, empty
+        or NaN where a joint is not there."""
+        from catena.simulation.recording import save_run
+
+        save_run(self, path)
+
+    def to_xarray(self) -> Dataset:
+        """Return the motion as an `xarray.Dataset` over one time axis, joints by name, with the changes of structure;
+        needs `pip install catena[record]`."""
+        from catena.simulation.recording.segmented import to_dataset
+
+        return to_dataset(self)
 
     def view(self, **options: Any) -> View:
         """Play the motion in a browser or a notebook; see `Trajectory.view`."""
@@ -201,3 +257,26 @@ class SegmentedTrajectory:
             for run, x in zip(self.segments, found, strict=True)
         ]
         return np.concatenate(parts, axis=-axes)
+
+
+def _change_lines(run: SegmentedTrajectory) -> tuple[Line, ...]:
+    """Return what an audit tells of each change of structure."""
+    lines = []
+    for k, change in enumerate(run.transitions, 1):
+        size = {name: float(np.linalg.norm(x[3:])) for name, x in change.impulse.items()}
+        hardest = max(size, key=lambda name: size[name], default="")
+        impulse = (
+            f", the largest impulse {size[hardest]:.4g} N s at {hardest!r}"
+            if hardest and size[hardest]
+            else ""
+        )
+        error = change.transfer.momentum_error
+        text = (
+            f"{change.name} at t = {change.t:.6g} s: {change.energy_loss:.4g} J lost{impulse}; momentum of what "
+            f"touches nothing kept to {error:.1e}."
+        )
+        level = "ok" if error < MOMENTUM else "warn"
+        lines.append(Line(f"change {k}", change.energy_loss, np.inf, "J", level, text))  # type: ignore[arg-type]
+    if run.note:
+        lines.append(Line("end", float(run.t[-1]), np.inf, "s", "note", run.note))
+    return tuple(lines)

@@ -8,10 +8,13 @@ from typing import TypedDict, Unpack, overload
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
+from catena.simulation.arguments import event_list
 from catena.simulation.drift import Remedy
 from catena.simulation.events import Event
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
 from catena.simulation.run import Run
+from catena.simulation.segments import SegmentedTrajectory
+from catena.simulation.structure_changes import ChangingRun, is_changing
 from catena.simulation.trajectory import Trajectory
 from catena.system import System
 
@@ -30,13 +33,14 @@ class Options(TypedDict, total=False):
     samples: int | ArrayLike | None
     progress: bool | None
     check: bool
+    parameters: Mapping[str, ArrayLike] | None
 
 
 @overload
 def simulate(
     system: System,
-    q: ArrayLike | None = None,
-    v: ArrayLike | None = None,
+    q: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    v: ArrayLike | Mapping[str, ArrayLike] | None = None,
     duration: float = 1.0,
     *,
     control: Control | None = None,
@@ -47,8 +51,8 @@ def simulate(
 @overload
 def simulate(
     system: System | Sequence[System],
-    q: ArrayLike | None = None,
-    v: ArrayLike | None = None,
+    q: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    v: ArrayLike | Mapping[str, ArrayLike] | None = None,
     duration: float = 1.0,
     *,
     control: Control | Sequence[Control] | None = None,
@@ -58,8 +62,8 @@ def simulate(
 
 def simulate(
     system: System | Sequence[System],
-    q: ArrayLike | None = None,
-    v: ArrayLike | None = None,
+    q: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    v: ArrayLike | Mapping[str, ArrayLike] | None = None,
     duration: float = 1.0,
     *,
     control: Control | Sequence[Control] | None = None,
@@ -74,16 +78,23 @@ def simulate(
     samples: int | ArrayLike | None = None,
     progress: bool | None = None,
     check: bool = True,
-) -> Trajectory | list[Trajectory]:
-    """Follow the motion from q (..., nq) and v (..., nv) for `duration` seconds.
+    parameters: Mapping[str, ArrayLike] | None = None,
+) -> Trajectory | SegmentedTrajectory | list[Trajectory]:
+    """Follow the motion from q (..., nq) and v (..., nv), or from positions and velocities by joint, for `duration`
+    seconds.
 
     Without q and v the mechanism's own initial state is taken. Springs, stops, wrenches and actuators of the mechanism
     act.
 
-    `control(t, q, v)` gives the joint forces (..., nv): at every stage of a step, or, for a controller with a `rate`,
-    at the times k / rate with the forces held in between. `motion` maps joints of the tree to references, or to
-    functions of t that give position, velocity and acceleration: those joints move so, whatever it takes. `forces` maps
-    bodies or frames to functions of t that give wrenches [moment; force] in their axes at their origin.
+    `control(t, q, v)` gives the joint forces, (..., nv) or by joint, of the tree or of loops: at every stage of a step,
+    or, for a controller with a `rate`, at the times k / rate with the forces held in between (those at loop joints as
+    what they do at the tree). `motion` maps joints of the tree to references, or to functions of t that give position,
+    velocity and acceleration: those joints move so, whatever it takes. `forces` maps bodies or frames to functions of t
+    that give wrenches [moment; force] in their axes at their origin.
+
+    An event with a `then` changes the structure: the motion goes on with the mechanism that it returns, and the result
+    is a `SegmentedTrajectory`, whose `transitions` tell impulses and energy lost. `control` may then be a
+    `PerStructure`.
 
     `integrator`: "dopri5" or "dop853" choose their steps by `rtol` and `atol`, each state of a batch its own; "rk4",
     "midpoint", "euler", "semi_implicit" and "abm4" take steps of `step` seconds; "radau", "bdf" and "lsoda" are for
@@ -94,7 +105,9 @@ def simulate(
     `samples`: None keeps every step of a single state, and 101 times of a batch; a number of times, or the times
     themselves. `progress` shows a bar on runs of more than a second (None: on a terminal or in a notebook). Ctrl-C
     returns what there is. With `check` the run is audited, if it is not very large, and what is off is said as a
-    warning. A list of systems (a batch of parameters) or of controllers gives a list of trajectories.
+    warning. `parameters` are numbers of the mechanism that differ from state to state, {"pole.mass": (...)}, as
+    `System.vary` takes them: their batch and that of q and v go together, and the states run in lanes. A list of
+    systems or of controllers gives a list of trajectories.
     """
     systems = list(system) if isinstance(system, Sequence) else [system]
     controls = list(control) if isinstance(control, Sequence) else [control]
@@ -103,7 +116,19 @@ def simulate(
         raise StateError(
             f"There are {len(systems)} systems and {len(controls)} controllers; give as many of both, or one of either."
         )
+    if parameters is not None:
+        systems = [one.vary(parameters) if isinstance(one, System) else one for one in systems]
     motion, forces = {} if motion is None else motion, {} if forces is None else forces
+    if is_changing(events):
+        if count > 1 or isinstance(system, Sequence):
+            raise StateError(
+                "Events that change the structure are for one system and one controller at a time."
+            )
+        options = {"integrator": integrator, "step": step, "rtol": rtol, "atol": atol, "drift": drift}
+        listed = event_list(events)
+        return ChangingRun(
+            systems[0], duration, controls[0], motion, forces, options, listed, samples, progress, check
+        ).go(q, v)
     runs = [
         Run(
             Problem(

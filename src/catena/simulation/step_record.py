@@ -25,10 +25,18 @@ class Passed:
 
 class StepRecord:
     """Times, positions, velocities and works of a number of states, growing as they move on. With each node go the
-    control forces and the accelerations at the start of the step that led to it. Works are of so many `sources`."""
+    control forces and the accelerations at the start of the step that led to it. Works are of so many `sources`. Where
+    only the nodes before some times `before` (n,) are asked for, others may be left out (`needed`)."""
 
-    def __init__(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, sources: int = 0) -> None:
-        self.states = len(q)
+    def __init__(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray,
+        sources: int = 0,
+        before: np.ndarray | None = None,
+    ) -> None:
+        self.states, self.before = len(q), before
         self.ended = np.zeros(self.states, dtype=bool)
         self._parts: list[Part] = []
         still = np.zeros(self.states), q.copy(), v.copy(), np.zeros((self.states, sources))
@@ -38,6 +46,16 @@ class StepRecord:
     def mark(self) -> int:
         """Return a number that stands for what has been added so far."""
         return len(self._parts)
+
+    def needed(self, who: np.ndarray, t: np.ndarray) -> np.ndarray:
+        """Return which of the nodes of states `who` (n,) at times t (n,) must be added: those with a time that is asked
+        for between them and the next node of their state, and the last of each state. All, where all are asked for. The
+        nodes are in order of states and times, with the same control forces since the last that was added."""
+        wanted = np.ones(len(t), dtype=bool)
+        if self.before is not None:
+            passed = np.searchsorted(self.before, t)
+            wanted[:-1] = (who[1:] != who[:-1]) | (passed[1:] > passed[:-1])
+        return wanted
 
     def add(
         self,

@@ -68,6 +68,7 @@ class Stepper:
         if not system.nv or 0 in self.batch:
             raise StateError(f"Stepper: there is nothing to move in {system.mechanism.name!r}.")
         self._states = int(np.prod(self.batch, dtype=int))
+        self._shape = (*self.batch, system.nv)
         self._excitation = Excitation(self.problem, self.batch)
         self._drift = Drift(system, drift, q.reshape(-1, system.nq)[0])
         self._mover = Mover(self._excitation, self._drift, None, np.inf, _ignore)
@@ -128,8 +129,8 @@ class Stepper:
         return self._v.reshape(*self.batch, -1).copy()
 
     def step(self, tau: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Take one step with the joint forces tau (..., nv), held over it (none if None), and return q and v at its
-        end. A step that fails leaves the stepper where it was."""
+        """Take one step with the joint forces tau, (..., nv) or by joint, held over it (none if None), and return q
+        and v at its end. A step that fails leaves the stepper where it was."""
         if tau is not None:
             self._take(tau)
         else:
@@ -143,7 +144,7 @@ class Stepper:
                 status = self._whole()
             else:
                 status = self._first() | self._second()
-            if self._halt.any() or status:
+            if status or (self._halt.item() if self._states == 1 else self._halt.any()):
                 self._q[:], self._v[:] = before
                 self._halt[:] = 0.0
                 self._advance()
@@ -156,6 +157,16 @@ class Stepper:
         """Take over the joint forces tau (..., nv) within the limits of actuators; raise an error if their shape is
         wrong."""
         excitation, nv = self._excitation, self.system.nv
+        if type(tau) is np.ndarray and tau.dtype == np.float64 and tau.shape == self._shape:
+            # What fits as it is goes the short way: broadcasting alone costs more than a step of an arm.
+            self._given[:] = tau if not self.batch else tau.reshape(-1, nv)
+            self._limit(excitation)
+            return
+        if isinstance(tau, Mapping):
+            own, there = excitation.by_name(tau, self.q, self.v)
+            self._take(own)
+            self._given[:] += np.broadcast_to(there, (*self.batch, nv)).reshape(-1, nv)
+            return
         if type(tau) is not np.ndarray or tau.dtype != np.float64:
             try:
                 tau = real_array(tau)
@@ -174,8 +185,17 @@ class Stepper:
             raise StateError(
                 f"Stepper: tau has shape {tau.shape}; it must fit to {(*self.batch, nv)}."
             ) from None
+        self._limit(excitation)
+
+    def _limit(self, excitation: Excitation) -> None:
+        """Keep the joint forces within the limits of actuators."""
         if excitation.is_limited:
-            np.clip(self._given, excitation.low, excitation.high, out=self._given)
+            if excitation.slows:
+                self._given[:] = excitation.limited(self._given, self._v)
+                return
+            np.minimum(
+                np.maximum(self._given, excitation.low, out=self._given), excitation.high, out=self._given
+            )
 
     def _advance(self) -> None:
         """Take the step in pieces, where Python is asked or where the compiled step is not certain."""

@@ -45,16 +45,19 @@ class StiffSteps:
 
     def __init__(self, excitation: Excitation, drift: Drift, tick: Callable[[float], None]) -> None:
         problem = excitation.problem
+        self.excitation_of_all, self.drift_of_all = excitation, drift
         self.excitation, self.system, self.method = excitation, excitation.system, problem.integrator
         self.rtol, self.atol, self.drift, self.tick = problem.rtol, problem.atol, drift, tick
         self.steps, self.states, self.state = 0, 0, 0
         self.curved = any(kind is not None and kind.turning for kind in self.system.plan.kind)
         self.held = tuple(excitation.motion) if excitation.motion else None
         self._local = self.system.program(local_rate)
+        self.owner = np.arange(0)
+        """Which state of the batch each state is."""
 
     def begin(self, states: int, h: float) -> None:
         """Begin a run of so many states."""
-        self.states = states
+        self.states, self.owner = states, np.arange(states)
 
     def works(self, who: Any = slice(None)) -> np.ndarray:
         """Return no works, (states, 0): these methods do not count them."""
@@ -86,7 +89,12 @@ class StiffSteps:
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         import scipy.integrate
 
-        self.state = state
+        self.state = int(self.owner[state])
+        self.excitation, self.drift = (
+            self.excitation_of_all.alone(self.state),
+            self.drift_of_all.alone(self.state),
+        )
+        self.system = self.excitation.system
         solver_class = getattr(scipy.integrate, SOLVERS[self.method])
         held = None if self.excitation.is_asked_always else tau
         nv, closes = self.system.nv, self.drift.projects

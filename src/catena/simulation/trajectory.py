@@ -227,6 +227,12 @@ class Trajectory:
         joints = self.system.mechanism.joints
         return self._reactions[known("joint", joint, joints, repr(self.system.mechanism.name))]
 
+    def coupling_forces(self) -> dict[str, np.ndarray]:
+        """Return the force that each coupling carries, {coupling: (..., samples)}, as `System.coupling_forces` tells
+        it."""
+        tau, f_ext = loads.applied(self.system, self.q, self.v, self.tau, self.wrenches)
+        return self.system.coupling_forces(self.q, self.v, tau, f_ext=f_ext)
+
     @cached_property
     def power(self) -> dict[str, np.ndarray]:
         """Return the powers (..., samples) of "actuators", "friction" (with dampers), "wrenches" and prescribed

@@ -21,6 +21,7 @@ from catena.simulation.drift import Drift
 from catena.simulation.excitation import Excitation
 from catena.simulation.near_singular import accelerations_near_singular, is_near_singular
 from catena.simulation.steps.stepping import evaluation_times
+from catena.system import System
 
 # Next to singular configurations accelerations are good to some digits only, and so are the steps that pass them.
 BESIDE = 1e-8
@@ -169,7 +170,7 @@ class Walk:
         assert self.careful is not None
         for i in np.flatnonzero(self.careful):
             self.near_singular[i] = self.drift.projects and is_near_singular(
-                self.system, b["q"][i], b["qd"][i]
+                self.system.alone(int(self.who[i])), b["q"][i], b["qd"][i]
             )
             if self.near_singular[i]:
                 for name in ("rtol", "atol"):
@@ -190,12 +191,12 @@ class Walk:
             tau = (self.tau_now if self.asks and not self.has_law else b[self.target])[here]
             if not (np.isfinite(q).all() and np.isfinite(v).all() and np.isfinite(tau).all()):
                 continue
-            found = (
-                accelerations_near_singular(self.excitation, t, q, v, tau) if self.near_singular[i] else None
-            )
+            state = int(self.who[i])
+            excitation, drift = self.excitation.alone(state), self.drift.alone(state)
+            found = accelerations_near_singular(excitation, t, q, v, tau) if self.near_singular[i] else None
             try:
-                qdd = self.excitation.accelerations(t, q, v, tau) if found is None else found
-                b["qdd"][i] = (qdd + self.drift.pull(q, v) if self.drift.pulls else qdd)[0]
+                qdd = excitation.accelerations(t, q, v, tau) if found is None else found
+                b["qdd"][i] = (qdd + drift.pull(q, v) if drift.pulls else qdd)[0]
             except LoopError:
                 continue
             b["doubt"][i] = 0.0
@@ -212,20 +213,23 @@ class Walk:
             if not (np.isfinite(q[i]).all() and np.isfinite(v[i]).all()):
                 continue
             try:
-                q[i], v[i] = self._projected(q[i], v[i], bool(self.near_singular[i]))
+                own = self.system.alone(int(self.who[i]))
+                q[i], v[i] = self._projected(own, q[i], v[i], bool(self.near_singular[i]))
             except LoopError:
                 b["error_0"][i] = np.inf
 
-    def _projected(self, q: np.ndarray, v: np.ndarray, near_singular: bool) -> tuple[np.ndarray, np.ndarray]:
+    def _projected(
+        self, system: System, q: np.ndarray, v: np.ndarray, near_singular: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the nearest closed state. Next to singular configurations, and where the quick way does not lead
         there, loops of any rank are closed."""
         if self.held is None and not near_singular and not self.drift.in_python:
             try:
-                near, rates = self.system.project(q, v)
+                near, rates = system.project(q, v)
                 return near, rates
             except LoopError:
                 pass
-        near, rates = self.system.project(q, v, held=self.held or ())
+        near, rates = system.project(q, v, held=self.held or ())
         return near, rates
 
     def _share(self, b: dict[str, np.ndarray]) -> None:

@@ -2,7 +2,10 @@
 
 from catena.structure.bridges import bridge_joints
 from catena.structure.canonical import canonical
+from catena.structure.connectivity import Connectivity, Link, connectivity, connectivity_before
+from catena.structure.coupled import PlannedCoupling, Term
 from catena.structure.elimination_order import BodyGoes, LoopGoes, elimination_order
+from catena.structure.fates import Fate, Fates, fates
 from catena.structure.plan import Loop, Placements, Plan
 from catena.structure.planning import plan
 from catena.structure.spanning_tree import Tree, least_dof_tree
@@ -10,15 +13,24 @@ from catena.structure.welding import Welds, weld
 
 __all__ = [
     "BodyGoes",
+    "Connectivity",
+    "Fate",
+    "Fates",
+    "Link",
     "Loop",
     "LoopGoes",
     "Placements",
     "Plan",
+    "PlannedCoupling",
+    "Term",
     "Tree",
     "Welds",
     "bridge_joints",
     "canonical",
+    "connectivity",
+    "connectivity_before",
     "elimination_order",
+    "fates",
     "least_dof_tree",
     "plan",
     "weld",

@@ -41,7 +41,8 @@ class LoopGoes:
 
 
 def elimination_order(plan: Plan) -> list[BodyGoes | LoopGoes]:
-    """The order for a plan. Loops without constraints, or within one node, take no part."""
+    """The order for a plan. Loops without constraints, or within one node, take no part. Couplings are counted after
+    all loops; they may hold more than two bodies."""
     return _Elimination(plan).run()
 
 
@@ -51,11 +52,18 @@ class _Elimination:
         loops = [
             (k, j) for k, j in enumerate(plan.loop_joints) if j.constraints and j.parent_node != j.child_node
         ]
-        self.holds = {k: {j.parent_node, j.child_node} - {0} for k, j in loops}
-        self.links = {(k, i) for k, j in loops for i in (j.parent_node, j.child_node)}
+        joined: dict[int, frozenset[int]] = {k: frozenset({j.parent_node, j.child_node}) for k, j in loops}
+        self.size = {k: j.constraints for k, j in loops}
+        for c, coupling in enumerate(plan.couplings):
+            nodes = coupling.nodes(plan)
+            if coupling.acts and nodes:
+                joined[len(plan.loop_joints) + c] = nodes
+                self.size[len(plan.loop_joints) + c] = 1
+        self.holds = {k: set(nodes - {0}) for k, nodes in joined.items()}
+        self.links = {(k, i) for k, nodes in joined.items() for i in nodes}
         self.at: list[set[int]] = [set() for _ in range(plan.n)]
-        for k, nodes in self.holds.items():
-            for i in nodes:
+        for k, held in self.holds.items():
+            for i in held:
                 self.at[i].add(k)
         self.passed = dict.fromkeys(self.holds, 0)
         self.coupled: dict[int, set[int]] = {k: set() for k in self.holds}
@@ -104,7 +112,7 @@ class _Elimination:
             single = [
                 k for k in sorted(self.at[i])
                 if len(self.holds[k]) == 1
-                and (len(self.at[i]) > 1 or self.passed[k] >= self.plan.loop_joints[k].constraints)
+                and (len(self.at[i]) > 1 or self.passed[k] >= self.size[k])
             ]  # fmt: skip
             if not single:
                 return

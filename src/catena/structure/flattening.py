@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from catena.joints import Fixed, JointKind
+from catena.joints import Fixed, JointKind, WithRotor
 from catena.mechanism import VIRTUAL_ROOT, Body, Frame, Joint, Mechanism
-from catena.spatial import Pose, array
+from catena.spatial import Pose, array, is_symbolic
 from catena.structure.canonical import canonical
+from catena.structure.coupled import plan_couplings
 from catena.structure.expansion import Expanded
 from catena.structure.plan import Loop, Parts, Placements, Plan
 from catena.structure.sharing import share_modes
@@ -42,7 +43,9 @@ class Choice:
     parts: Expanded
 
 
-def flatten(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], choice: Choice) -> Plan:
+def flatten(
+    mechanism: Mechanism, root: str | None, cut: tuple[str, ...], keep: tuple[str, ...], choice: Choice
+) -> Plan:
     """Lay the chosen tree out as arrays."""
     bodies, joints, ends = choice.bodies, choice.joints, choice.ends
     welds, tree, order = choice.welds, choice.tree, choice.order
@@ -57,7 +60,7 @@ def flatten(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], choice
     flipped = [body_node[ends[k][0]] != parent[node] for node, k in enumerate(tree_joints, 1)]
     canon = [canonical(joints[k].kind, f) for k, f in zip(tree_joints, flipped, strict=True)]
     kinds: list[JointKind | None] = [None]
-    kinds.extend(c[1] for c in canon)
+    kinds.extend(_geared(joints[k], c[1]) for k, c in zip(tree_joints, canon, strict=True))
 
     turn = np.array([c[0] for c in canon]).reshape(n - 1, 3, 3)
     outer = [(ends[k][0], joints[k].in_parent) for k in tree_joints]
@@ -81,8 +84,7 @@ def flatten(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], choice
     body_R = node_R[nodes].transpose(0, 2, 1) @ welds.R
     body_p = _rotate_back(node_R[nodes], welds.p - node_p[nodes])
     names = ["", *(joints[k].name for k in tree_joints)]
-    params: list[tuple[float, ...]] = [(), *(c[2] for c in canon)]
-    sharing = share_modes(choice.parts, tree_joints, body_node, above, kinds, params, names)
+    sharing = share_modes(choice.parts, tree_joints, body_node, kinds, names)
     followers = sharing.followers if sharing else frozenset()
     q_start, q_size, v_start, v_size, in_order = _coordinates(kinds, tree_joints, joints, followers)
     if sharing:
@@ -97,22 +99,24 @@ def flatten(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], choice
     left_out = [k for k in range(len(joints)) if k not in in_tree and k not in welds.used]
     moving = [sharing.described(joints[k], k) if sharing else joints[k] for k in in_order]
     nv = sum(j.kind.nv for j in moving)
+    loops = tuple(joints[k].name for k in left_out)
     return Plan(
         name=mechanism.name,
         revision=mechanism.revision,
         root=root,
         cut=cut,
+        keep=keep,
         gravity=mechanism.gravity,
         nq=sum(j.kind.nq for j in moving),
         nv=nv,
         joints=tuple(j.name for j in moving),
-        loops=tuple(joints[k].name for k in left_out),
+        loops=loops,
         bodies=tuple(tuple(names) for names in members),
         parent=above,
         depth=np.array([tree.depth[g] for g in order], dtype=np.int64),
         joint=names,
         kind=kinds,
-        params=params,
+        params=[(), *(kind.params() for kind in kinds if kind is not None)],
         flipped=np.array([False, *flipped]),
         q_start=q_start,
         q_size=q_size,
@@ -127,6 +131,7 @@ def flatten(mechanism: Mechanism, root: str | None, cut: tuple[str, ...], choice
         body_node=dict(zip(body_index, body_node, strict=True)),
         body_pose=placements,
         loop_joints=[_loop(joints[k], ends[k], body_node, body_R, body_p) for k in left_out],
+        couplings=plan_couplings(mechanism, names, loops),
         owner=sharing.owner if sharing else None,
         parts=_named_parts(choice, names, tree_joints) if choice.parts.star else None,
     )
@@ -139,7 +144,9 @@ def _named_parts(choice: Choice, names: Sequence[str], tree_joints: Sequence[int
     for name, k in zip(names[1:], tree_joints, strict=True):
         if name not in joints and k in parts.star:
             joints[name] = parts.joints[k]
-    described = [joint.name for k, joint in enumerate(parts.joints) if k not in parts.star and joint.name in joints]
+    described = [
+        joint.name for k, joint in enumerate(parts.joints) if k not in parts.star and joint.name in joints
+    ]
     return Parts(
         {body.name: body for body in choice.bodies},
         joints,
@@ -252,4 +259,12 @@ def _loop(
         damping=joint.damping if moves else np.zeros(0),
         friction=joint.friction if moves else np.zeros(0),
         actuated=joint.actuated and moves,
+        armature=np.zeros(0) if joint.armature is None or not moves else joint.armature,
     )
+
+
+def _geared(joint: Joint, kind: JointKind) -> JointKind:
+    """A canonical kind with the rotors of its joint."""
+    if joint.armature is None or not any(is_symbolic(x) or x != 0.0 for x in joint.armature):
+        return kind
+    return WithRotor(kind, tuple(joint.armature))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from catena.joints import JointKind
 from catena.mechanism import Body, Frame, Joint
 from catena.spatial import Pose, is_symbolic
+from catena.structure.coupled import PlannedCoupling
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -65,6 +66,7 @@ class Loop:
     damping: Floats
     friction: Floats
     actuated: bool
+    armature: Floats = field(default_factory=lambda: np.zeros(0))
 
     @property
     def rubs(self) -> bool:
@@ -109,13 +111,14 @@ class Plan:
     flexible body that of the node of its floating frame; None where every node has its own. `parts` are then the
     bodies and joints that the plan is made of, stars in the place of flexible bodies.
     Per velocity coordinate (nv,): `damping`, `friction`, `actuated`. Coordinates follow the order in which
-    joints were added.
+    joints were added. `couplings` tie positions of joints of the tree or of loops.
     """
 
     name: str
     revision: int
     root: str | None
     cut: tuple[str, ...]
+    keep: tuple[str, ...]
     gravity: Floats
     nq: int
     nv: int
@@ -141,6 +144,7 @@ class Plan:
     body_node: dict[str, int]
     body_pose: Placements
     loop_joints: list[Loop] = field(default_factory=list)
+    couplings: list[PlannedCoupling] = field(default_factory=list)
     owner: Ints | None = None
     parts: Parts | None = None
 
@@ -189,8 +193,13 @@ class Plan:
 
     @property
     def total_constraints(self) -> int:
-        """The number of conditions all loops impose together, redundant ones included."""
-        return sum(loop.constraints for loop in self.loop_joints)
+        """The number of conditions all loops and couplings impose together, redundant ones included."""
+        return sum(each.constraints for each in self.constraints)
+
+    @property
+    def constraints(self) -> tuple[Loop | PlannedCoupling, ...]:
+        """What imposes conditions, in the order of their rows: loop joints, then couplings."""
+        return (*self.loop_joints, *self.couplings)
 
 
 def _index(start: Ints, size: Ints) -> Ints:

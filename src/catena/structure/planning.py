@@ -3,13 +3,13 @@ compiles nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from catena.errors import PlanError
 from catena.given import entries, shown
-from catena.joints import Free
+from catena.joints import Fixed, Free
 from catena.mechanism import GROUND, VIRTUAL_ROOT, Body, Joint, Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose
@@ -17,19 +17,49 @@ from catena.structure.expansion import expand, welds_across
 from catena.structure.flattening import Choice, flatten
 from catena.structure.plan import Plan
 from catena.structure.spanning_tree import VIRTUAL, Tree, least_dof_tree, preorder
-from catena.structure.welding import weld
+from catena.structure.welding import weld as weld_bodies
 
 
-def plan(mechanism: Mechanism, root: str | None = None, cut: Iterable[str] = ()) -> Plan:
+def plan(
+    mechanism: Mechanism, root: str | None = None, cut: Iterable[str] = (), keep: Iterable[str] = ()
+) -> Plan:
     """Plan a mechanism: weld what cannot move, take the tree of least total dof, leave the other joints as
     loops.
 
     `root` pins a body: a virtual `Free` joint named "root:<body>" then leads from ground to it, first in
     coordinate order, and the joints that connect its part of the mechanism to ground become loops (a `Free`
     one with 0 constraints). A root that is welded to ground changes nothing. `cut` names joints that must
-    stay out of the tree; a joint of 0 dof may be cut too.
+    stay out of the tree; a joint of 0 dof may be cut too. `keep` names joints that must be in it.
+
+    Among joints of equal freedom those that nobody drives, couples or gears are left out first. A joint with an
+    actuator is left out only if its loop has no weld that could be, because a weld has no coordinate to lose.
     """
-    cut = _names(cut)
+    cut, keep = _names("cut", cut), _names("keep", keep)
+    for name in keep:
+        joint = mechanism.joints[known("joint", name, mechanism.joints, "keep")]
+        if name in cut or joint.dof == 0:
+            why = "it is in `cut` too" if name in cut else "it has no degree of freedom, or is locked"
+            raise PlanError(f"keep: joint {name!r} cannot carry coordinates, because {why}: leave it out")
+    opened: tuple[str, ...] = ()
+    found = _planned(mechanism, root, cut, keep, opened)
+    while (idle := _motors_left_out(mechanism, found)) and (weld := _weld_before(mechanism, found, idle)):
+        opened = (*opened, weld)
+        other = _planned(mechanism, root, cut, keep, opened)
+        if len(_motors_left_out(mechanism, other)) >= len(idle):
+            break
+        found = other
+    return found
+
+
+def _planned(
+    mechanism: Mechanism,
+    root: str | None,
+    cut: tuple[str, ...],
+    keep: tuple[str, ...],
+    opened: tuple[str, ...],
+) -> Plan:
+    """The plan with `opened` welds left out besides what a user wants."""
+    user_cut, cut = cut, (*cut, *opened)
     parts = expand(mechanism, root)
     bodies, joints = parts.bodies, parts.joints
     for name in cut:
@@ -42,11 +72,13 @@ def plan(mechanism: Mechanism, root: str | None = None, cut: Iterable[str] = ())
         kept = [k for k in kept if k not in across]
     dof = [j.dof for j in joints]
 
-    welds = weld(len(bodies), joints, ends, [k for k in kept if dof[k] == 0])
+    welds = weld_bodies(len(bodies), joints, ends, [k for k in kept if dof[k] == 0])
     group = welds.group
     edge_joint = [k for k in kept if dof[k] > 0 and group[ends[k][0]] != group[ends[k][1]]]
+    wanted = _wanted(mechanism)
     # The arms of flexible bodies share coordinates, so they cost nothing and are always in the tree.
-    edges = [(group[ends[k][0]], group[ends[k][1]], 0 if k in parts.star else dof[k]) for k in edge_joint]
+    cost = [-2 if k in parts.star else _cost(joints[k], wanted, keep) for k in edge_joint]
+    edges = [(group[ends[k][0]], group[ends[k][1]], c) for k, c in zip(edge_joint, cost, strict=True)]
     pinned = None
     hold = root
     if root is not None:
@@ -56,13 +88,14 @@ def plan(mechanism: Mechanism, root: str | None = None, cut: Iterable[str] = ())
         pinned = group[body_index[str(hold)]] or None
     tree = least_dof_tree(welds.count, edges, pinned)
     _check_connected(tree, bodies, group, joints, cut)
+    _check_kept(keep, {joints[edge_joint[e]].name for e in tree.via if e != VIRTUAL})
 
     via = [edge_joint[e] if e != VIRTUAL else len(joints) for e in tree.via]
     if pinned is not None:
         joints.append(_virtual_root(str(root)))
         ends.append((0, body_index[str(hold)]))
     choice = Choice(bodies, joints, ends, welds, tree, preorder(tree), via, parts)
-    found = flatten(mechanism, root, cut, choice)
+    found = flatten(mechanism, root, user_cut, keep, choice)
     _check_finite(found)
     return found
 
@@ -85,11 +118,74 @@ def _check_finite(found: Plan) -> None:
             )
 
 
-def _names(cut: Iterable[str]) -> tuple[str, ...]:
+def _wanted(mechanism: Mechanism) -> frozenset[str]:
+    """The joints that should carry coordinates if possible: those with actuators, couplings or rotors."""
+    driven = {actuator.joint for actuator in mechanism.actuators.values()}
+    coupled = {joint for coupling in mechanism.couplings.values() for joint in coupling.joints}
+    geared = {joint.name for joint in mechanism.joints.values() if joint.armature is not None}
+    return frozenset(driven | coupled | geared)
+
+
+def _cost(joint: Joint, wanted: frozenset[str], keep: Sequence[str]) -> int:
+    """What it costs to have a joint in the tree: its freedom, and of joints of equal freedom less for those that are
+    wanted there; nothing for those that must be there. Only the order of costs matters to the tree."""
+    return -1 if joint.name in keep else 2 * joint.dof + (joint.name not in wanted)
+
+
+def _motors_left_out(mechanism: Mechanism, found: Plan) -> list[str]:
+    """The joints with actuators that close loops although nobody cut them."""
+    motors = {actuator.joint for actuator in mechanism.actuators.values()} - set(found.cut)
+    return [name for name in found.loops if name in motors and mechanism.joints[name].dof]
+
+
+def _weld_before(mechanism: Mechanism, found: Plan, left_out: Sequence[str]) -> str | None:
+    """A weld to leave out of the tree so that one of these joints need not be; None if there is none."""
+    used = {*found.joint, *(n for n, j in mechanism.joints.items() if not j.dof and n not in found.loops)}
+    around: dict[str, list[tuple[str, str]]] = {}
+    for name in (n for n in mechanism.joints if n in used):
+        joint = mechanism.joints[name]
+        around.setdefault(joint.parent, []).append((name, joint.child))
+        around.setdefault(joint.child, []).append((name, joint.parent))
+    for name in left_out:
+        joint = mechanism.joints[name]
+        way = set(_way(around, joint.parent, joint.child))
+        welds = [n for n, j in mechanism.joints.items() if n in way and isinstance(j.kind, Fixed)]
+        if welds:
+            return welds[-1]
+    return None
+
+
+def _way(around: Mapping[str, Sequence[tuple[str, str]]], start: str, end: str) -> list[str]:
+    """The joints on the way from one body to another."""
+    came: dict[str, tuple[str, str]] = {start: ("", "")}
+    queue = [start]
+    for body in queue:
+        for name, other in around.get(body, ()):
+            if other not in came:
+                came[other] = name, body
+                queue.append(other)
+    way, body = [], end
+    while body != start and body in came:
+        name, body = came[body]
+        way.append(name)
+    return way
+
+
+def _check_kept(keep: Sequence[str], in_tree: Collection[str]) -> None:
+    """Raise for joints that must be in the tree but close a loop of such joints."""
+    for name in keep:
+        if name not in in_tree:
+            raise PlanError(
+                f"keep: joint {name!r} closes a loop with the other joints to be kept, {', '.join(map(repr, keep))}, "
+                "or lies within one rigid piece: keep fewer joints"
+            )
+
+
+def _names(what: str, given: Iterable[str]) -> tuple[str, ...]:
     try:
-        return entries(cut)
+        return entries(given)
     except ValueError as error:
-        raise PlanError(f"cut is {shown(cut)} ({error}): give a list of joints, such as ['D']") from None
+        raise PlanError(f"{what} is {shown(given)} ({error}): give a list of joints, such as ['D']") from None
 
 
 def _virtual_root(body: str) -> Joint:

@@ -43,11 +43,11 @@ class Sharing:
 
 
 def share_modes(
-    parts: Expanded, tree_joints: Sequence[int], body_node: Sequence[int], parent: Ints,
-    kinds: list[JointKind | None], params: list[tuple[float, ...]], names: list[str],
+    parts: Expanded, tree_joints: Sequence[int], body_node: Sequence[int], kinds: list[JointKind | None],
+    names: list[str],
 ) -> Sharing | None:  # fmt: skip
     """Let the node of each floating frame own the modes, with their stiffness, and the points around it follow; None
-    where nothing is flexible. Changes the kinds, parameters and names of these nodes."""
+    where nothing is flexible. Changes the kinds and names of these nodes."""
     if not parts.flexible:
         return None
     node_of = {body.name: node for body, node in zip(parts.bodies, body_node, strict=True)}
@@ -68,9 +68,6 @@ def share_modes(
         else:
             owner[node] = middle
             kinds[node] = _changed(kinds[node], follows=True)
-        kind = kinds[node]
-        assert kind is not None
-        params[node] = tuple(kind.params())
     return Sharing(owner, flexible)
 
 

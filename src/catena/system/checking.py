@@ -58,7 +58,7 @@ def _try(mechanism: Mechanism, name: str) -> list[Finding]:
     """Plan the mechanism and close its loops from the initial state it tells."""
     try:
         system = System(mechanism)
-        if system.loops:
+        if system.constrained:
             q = system.assemble(mechanism.initial.q)
             system.closure(q, np.zeros(system.nv))
     except CatenaError as error:

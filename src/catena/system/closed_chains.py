@@ -1,7 +1,7 @@
 """Dynamics of mechanisms with loops at the public edge: formulations by name, inverse dynamics, and the words for
 what loops do not allow."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,9 @@ from catena.dynamics.closed import (
 from catena.dynamics.closed.certified_elimination import elimination, elimination_of, is_for, is_trusted
 from catena.dynamics.closed.problem import row_weight
 from catena.dynamics.closed.square_root import constrained, divide_lower, divide_upper, effective
-from catena.dynamics.loop_elimination import columns_for, loop_wrenches
+from catena.dynamics.loop_elimination import loop_wrenches, sort_for
 from catena.errors import LoopError, StateError
+from catena.kinematics.held import held_forces
 from catena.kinematics.stacks import apply, transposed
 from catena.mechanism import Mechanism
 from catena.structure import Plan
@@ -48,13 +49,17 @@ NO_MOTION = 10.0 * ROUNDING
 
 
 def is_closed(plan: Plan) -> bool:
-    """Return whether the joints that the tree leaves out constrain it or rub."""
-    return any(loop.constraints or np.any(loop.damping) or np.any(loop.friction) for loop in plan.loop_joints)
+    """Return whether the joints that the tree leaves out constrain it or rub, or couplings constrain it."""
+    return bool(plan.couplings) or any(
+        loop.constraints or np.any(loop.damping) or np.any(loop.friction) for loop in plan.loop_joints
+    )
 
 
-def pose_problem(evaluator: Evaluator, inputs: Mapping[str, Any], vdot: Any = None) -> LoopProblem:
+def pose_problem(
+    evaluator: Evaluator, inputs: Mapping[str, Any], vdot: Any = None, loop_tau: np.ndarray | None = None
+) -> LoopProblem:
     """Return the equations of motion for inputs q, qd, tau, f_ext and a_base, checked; those that are None are
-    absent.
+    absent. `loop_tau` (..., k) are forces at all loop joints, one after the other.
 
     The states are as many as inputs and accelerations `vdot` have together.
     """
@@ -67,6 +72,8 @@ def pose_problem(evaluator: Evaluator, inputs: Mapping[str, Any], vdot: Any = No
     named = {{"qd": "v", "a_base": "base_acceleration"}.get(n, n): x for n, x in given.items()}
     if vdot is not None:
         named["vdot"] = evaluator.checked(dynamics.newton_euler, "qdd", vdot)
+    if loop_tau is not None:
+        named["tau of loop joints"] = given["loop_tau"] = loop_tau
     batch = arrays.batch_shape(named)
     evaluator.check_positions("q", given["q"])
     given["v"] = np.broadcast_to(given.pop("qd"), (*batch, evaluator.plan.nv))
@@ -78,7 +85,7 @@ def solve(problem: LoopProblem, method: str, member: str | None = None) -> LoopS
     member."""
     if method in ("articulated_body", "composite_body"):
         raise LoopError(
-            f"{method} is a method for trees, and {problem.plan.name!r} has loops {list(problem.plan.loops)}: "
+            f"{method} is a method for trees, and {problem.plan.name!r} has {_closing(problem.plan)}: "
             f"choose auto, {', '.join(FORMULATIONS)}."
         )
     if method != "auto" and method not in FORMULATIONS:
@@ -111,40 +118,119 @@ def shortest(evaluator: Evaluator, absent: frozenset[str]) -> Any:
 UNIQUE = 1e-4
 
 
+def coupling_forces(problem: LoopProblem) -> dict[str, np.ndarray]:
+    """Return the force (states,) that each coupling carries, by name: in lanes where it is unique, and the smallest
+    where redundant constraints leave a choice."""
+    plan = problem.plan
+    if not plan.couplings:
+        return {}
+    found = _unique(problem)
+    if found is not None:
+        first = len(plan.loop_joints)
+        forces = -found["total"].reshape(problem.states, -1, sort_for(plan).columns)[:, first:, 0]
+        return {tied.name: forces[:, c] for c, tied in enumerate(plan.couplings) if not tied.inertia}
+    multipliers = solve(problem, "kkt").multipliers
+    at = sum(loop.constraints for loop in plan.loop_joints)
+    result = {}
+    for tied in plan.couplings:
+        if tied.inertia:
+            continue
+        result[tied.name] = multipliers[:, at] if tied.constraints else np.zeros(problem.states)
+        at += tied.constraints
+    return result
+
+
 def unique_wrenches(problem: LoopProblem, mechanism: Mechanism) -> dict[str, np.ndarray] | None:
     """Return the wrenches {joint: (*batch, 6)} of all joints of a mechanism without welds, in lanes; None where they
     are not unique or not certain in some state."""
-    plan, given = problem.plan, problem.given
-    if not is_for(plan) or plan.owner is not None:
-        return None
-    columns = columns_for(plan)
-    inputs = {
-        "q": given["q"],
-        "qd": given["v"],
-        "tau": given["tau"],
-        "f_ext": given["f_ext"],
-        "a_base": given["a_base"],
-    }
-    result = problem.runner.evaluate(loop_wrenches(columns), inputs, finite=False)
-    closing = [
-        loop.constraints
-        for loop in plan.loop_joints
-        if loop.constraints and loop.parent_node != loop.child_node
-    ]
-    padding = columns * len(closing) - sum(closing)
-    trusted = is_trusted(*(result[name][:, 0] for name in ("defect", "change", "before", "size")))
-    if not np.all(trusted & (result["stiffness"][:, 0] - padding < UNIQUE)) or len(closing) < len(
-        plan.loop_joints
-    ):
+    plan = problem.plan
+    # Forces at loop joints act in lanes as others that do the same, which pass through other joints.
+    result = None if problem.loop_tau is not None or plan.owner is not None else _unique(problem)
+    if result is None:
         return None
     loops = {loop.name: result["on_child"][:, k] for k, loop in enumerate(plan.loop_joints)}
     found = from_lanes(plan.parts or mechanism, plan, result["wrench"], result["X"], loops)
     return {name: wrench.reshape(*problem.batch, 6) for name, wrench in found.items()}
 
 
+def _unique(problem: LoopProblem) -> dict[str, np.ndarray] | None:
+    """Return what `loop_wrenches` finds; None where that is not unique or not certain in some state."""
+    plan = problem.plan
+    if not is_for(plan):
+        return None
+    sort = sort_for(plan)
+    result = problem.runner.evaluate(loop_wrenches(sort), problem.inputs, finite=False)
+    closing = [
+        loop.constraints
+        for loop in plan.loop_joints
+        if loop.constraints and loop.parent_node != loop.child_node
+    ]
+    tied = [int(coupling.acts) for coupling in plan.couplings]
+    padding = sort.columns * len(closing + tied) - sum(closing + tied)
+    trusted = is_trusted(*(result[name][:, 0] for name in ("defect", "change", "before", "size")))
+    if not np.all(trusted & (result["stiffness"][:, 0] - padding < UNIQUE)) or not (
+        len(closing) == len(plan.loop_joints) and all(tied)
+    ):
+        return None
+    return result
+
+
 def inverse(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
     """Return the forces tau (states, nv) of the actuated tree joints that produce vdot (states, nv), the smallest
-    where there are many (`system.levers` tells how moments count).
+    where there are many (`system.levers` tells how moments count)."""
+    plan = problem.plan
+    lever = levers(plan)
+    idle = [name for name in plan.joints if not _actuated(plan, name)]
+    driven = [loop.name for loop in plan.loop_joints if loop.actuated]
+    hint = (
+        f" Name those that act, actuated=[...]; the loop joints {driven} have actuators too."
+        if driven
+        else ""
+    )
+    columns = np.broadcast_to(
+        np.diag(lever)[:, plan.actuated], (problem.states, plan.nv, int(plan.actuated.sum()))
+    )
+    chosen = _smallest(problem, vdot, columns, f"The joints {idle} have no actuator.{hint}")
+    tau = np.zeros((problem.states, plan.nv))
+    tau[:, plan.actuated] = chosen * lever[plan.actuated]
+    return tau
+
+
+def inverse_by(
+    problem: LoopProblem, vdot: np.ndarray, mechanism: Mechanism, names: Sequence[str]
+) -> dict[str, np.ndarray]:
+    """Return the forces {joint: (states, nv of the joint)} of the joints called so, of the tree or of loops, that
+    produce vdot (states, nv), the smallest where there are many."""
+    plan, length = problem.plan, problem.length
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise StateError(f"actuated names joint {twice!r} twice: name each joint once.")
+    columns, sizes = [np.zeros((problem.states, plan.nv, 0))], []
+    for h in held_forces(mechanism, plan, dict.fromkeys(names)):
+        if h.node >= 0:
+            start = int(plan.v_start[h.node])
+            rows = np.broadcast_to(
+                np.eye(plan.nv)[start : start + h.kind.nv], (problem.states, h.kind.nv, plan.nv)
+            )
+        else:
+            state = problem.loops[h.loop]
+            rows = np.linalg.pinv(state.S, rcond=1e-10) @ state.J_rel
+        S = np.asarray(h.kind.motion_space(h.kind.neutral()).array, dtype=np.float64)
+        lever = np.sqrt(np.sum(S[:3] ** 2, axis=0) * length**2 + np.sum(S[3:] ** 2, axis=0))
+        columns.append(transposed(rows) * lever)
+        sizes.append((h.name, lever))
+    text = f"Forces at {', '.join(map(repr, names))} do not do it: name more joints."
+    chosen = _smallest(problem, vdot, np.concatenate(columns, axis=-1), text)
+    found, at = {}, 0
+    for name, lever in sizes:
+        found[name] = chosen[:, at : at + len(lever)] * lever
+        at += len(lever)
+    return found
+
+
+def _smallest(problem: LoopProblem, vdot: np.ndarray, columns: np.ndarray, hint: str) -> np.ndarray:
+    """Return the smallest x (states, k) for which forces columns (states, nv, k) x at the joints of the tree produce
+    vdot (states, nv).
 
     In square-root form, with P the projection on the motions that the loops allow: P L^-1 (H vdot - force - tau) = 0.
     """
@@ -158,8 +244,7 @@ def inverse(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
     terms = apply(transposed(L), vdot), -free
     wanted = terms[0] + terms[1]
     wanted = wanted - apply(transposed(blocked), apply(blocked, wanted))
-    lever = levers(plan)
-    effect = divide_lower(L, np.broadcast_to(np.diag(lever), L.shape))[..., plan.actuated]
+    effect = divide_lower(L, columns)
     size = np.linalg.norm(effect, axis=(-1, -2))
     effect = effect - transposed(blocked) @ (blocked @ effect)
     nothing = np.zeros((problem.states, effect.shape[-1]))
@@ -167,20 +252,14 @@ def inverse(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
     missed = np.linalg.norm(wanted - apply(effect, chosen), axis=-1)
     whole = sum(np.linalg.norm(t, axis=-1) for t in terms)
     # Unit accelerations of all coordinates, in radians or lengths of the mechanism.
-    unit = np.linalg.norm(L * (problem.length / lever)[:, None], axis=(-1, -2))
+    unit = np.linalg.norm(L * (problem.length / levers(plan))[:, None], axis=(-1, -2))
     if np.any(missed > MISMATCH * whole + NO_MOTION * unit):
         worst = int(np.argmax(missed / np.where(whole > 0.0, whole, 1.0)))
-        idle = [name for name in plan.joints if not _actuated(plan, name)]
-        driven = [loop.name for loop in plan.loop_joints if loop.actuated]
-        hint = f" Plan with another cut to use the actuators of the loop joints {driven}." if driven else ""
         raise LoopError(
             f"The actuators of {plan.name!r} cannot produce this motion in state {worst}: "
-            f"{missed[worst] / whole[worst]:.3g} of the force it takes is left. "
-            f"The joints {idle} have no actuator.{hint}"
+            f"{missed[worst] / whole[worst]:.3g} of the force it takes is left. {hint}"
         )
-    tau = np.zeros((problem.states, plan.nv))
-    tau[:, plan.actuated] = chosen * lever[plan.actuated]
-    return tau
+    return chosen
 
 
 def operational_space(problem: LoopProblem, J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -205,13 +284,13 @@ def _require_closed_motion(problem: LoopProblem, vdot: np.ndarray) -> None:
     )
     alone = np.linalg.norm(free, axis=-1)
     # Unit accelerations along all constraints, in radians or lengths of the mechanism.
-    units = [problem.length / np.sqrt(row_weight(s.Phi, 1.0, problem.length)) for s in problem.loops]
+    units = [problem.length / np.sqrt(row_weight(s.Phi, 1.0, problem.length)) for s in problem.rows]
     unit = np.linalg.norm(np.concatenate([opening[:, :0], *units], axis=-1) / problem.scale, axis=-1)
     bad = np.linalg.norm(opening, axis=-1) > MISMATCH * size + ROUNDING * alone + NO_MOTION * unit
     if bad.any():
         worst = int(np.argmax(np.where(bad, np.linalg.norm(opening, axis=-1), 0.0)))
         at, rows = 0, []
-        for loop in problem.plan.loop_joints:
+        for loop in problem.plan.constraints:
             part = (opening * problem.scale)[worst, at : at + loop.constraints]
             rows.append(f"{loop.name!r} by {np.linalg.norm(part):.3g}")
             at += loop.constraints
@@ -219,6 +298,13 @@ def _require_closed_motion(problem: LoopProblem, vdot: np.ndarray) -> None:
             f"vdot opens the loops of {problem.plan.name!r} in state {worst}: {', '.join(rows)} [rad/s^2 or m/s^2]. "
             f"Give the accelerations of the closed mechanism, such as those that forward_dynamics returns."
         )
+
+
+def _closing(plan: Plan) -> str:
+    """Return what constrains a tree, in words."""
+    words = [f"loops {list(plan.loops)}"] if plan.loops else []
+    words += [f"couplings {[c.name for c in plan.couplings if not c.inertia]}"] if plan.couplings else []
+    return " and ".join(words)
 
 
 def _actuated(plan: Plan, joint: str) -> bool:

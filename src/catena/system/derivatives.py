@@ -14,7 +14,7 @@ from catena.dynamics.forward_derivatives import forward_derivatives
 from catena.dynamics.friction import tree_stiffness
 from catena.dynamics.inverse_derivatives import inverse_derivatives
 from catena.dynamics.loop_derivatives import loop_derivatives
-from catena.dynamics.loop_elimination import columns_for, loop_wrenches
+from catena.dynamics.loop_elimination import loop_wrenches, sort_for
 from catena.errors import StateError
 from catena.forces import AppliedWrench, PlacedForce
 from catena.forces.placed import LOOP
@@ -48,7 +48,7 @@ def of_forward_dynamics(evaluator: Evaluator, inputs: Mapping[str, Any], out: An
 
 
 def _of_flexible_inverse(evaluator: Evaluator, inputs: Mapping[str, Any]) -> Three:
-    """Return the derivatives of inverse dynamics where bodies are flexible; compiled code knows all but the stiffness."""
+    """Return the derivatives of inverse dynamics where bodies are flexible; compiled code lacks the stiffness."""
     by_q, by_v, H = _evaluated(evaluator, inverse_derivatives, inputs, ("by_q", "by_v", "H"), None)
     return by_q + tree_stiffness(evaluator.plan, np.asarray(inputs["q"], dtype=np.float64)), by_v, H
 
@@ -118,6 +118,7 @@ def has_lanes(plan: Plan) -> bool:
     return (
         is_for(plan)
         and plan.owner is None
+        and not plan.couplings
         and plan.nv * plan.total_constraints <= LARGEST
         and all(
             not loop.rubs
@@ -134,7 +135,7 @@ def _in_lanes(evaluator: Evaluator, rows: Mapping[str, np.ndarray], results: lis
     plan = evaluator.plan
     names = ("tau", "f_ext", "a_base")
     moved = evaluator.evaluate(
-        loop_wrenches(columns_for(plan)),
+        loop_wrenches(sort_for(plan)),
         {"q": rows["q"], "qd": rows["qd"], **{n: rows.get(n) for n in names}}, finite=False,
     )  # fmt: skip
     trusted = is_trusted(*(moved[name][:, 0] for name in ("defect", "change", "before", "size")))

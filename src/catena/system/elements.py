@@ -145,7 +145,7 @@ class Elements:
             ends = zip(self._bodies[force.name], (report.on_a, report.on_b), strict=True)
             for body, wrenches in ends:
                 if body is not None and body != GROUND:
-                    there = wrenches[force.name] @ self._from_node(body)
+                    there = stacks.apply(stacks.transposed(self._from_node(body)), wrenches[force.name])
                     f_ext[body] = f_ext[body] + there if body in f_ext else there
         return tau, f_ext
 

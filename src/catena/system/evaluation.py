@@ -2,19 +2,19 @@
 names."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from math import prod
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from catena.errors import SingularDynamicsError, StaleSystemError, StateError
 from catena.forces import PlacedForce
-from catena.joints import Free, JointKind, Spherical
-from catena.joints.flipped import Flipped
+from catena.joints import Free, JointKind, Spherical, described
 from catena.kernels import (
+    CONSTANTS,
     FORCE_INPUTS,
     POSITION,
     VELOCITY,
@@ -28,13 +28,17 @@ from catena.kernels import (
 )
 from catena.kernels.driver import NOT_FINITE_INPUT
 from catena.kernels.sharing import is_summed, summed
+from catena.kernels.tape import Tape
 from catena.mechanism import Mechanism
 from catena.spatial import Pose
 from catena.structure import Plan
 from catena.system import arrays
 
+if TYPE_CHECKING:
+    from catena.system.quick_assembly import QuickAssembly
+
 # The names that users know the inputs by.
-_PUBLIC = {"qd": "v", "qdd": "vdot", "q_next": "q1", "a_base": "base_acceleration"}
+_PUBLIC = {"qd": "v", "qdd": "vdot", "q_next": "q1", "a_base": "base_acceleration", CONSTANTS: "parameters"}
 
 
 class Evaluator:
@@ -47,14 +51,21 @@ class Evaluator:
         self._programs: WeakKeyDictionary[Algorithm, dict[tuple[Any, ...], Program]] = WeakKeyDictionary()
         self._quaternions = [
             (plan.joint[i], int(plan.q_start[i] + plan.q_size[i] - 4), int(plan.q_start[i] + plan.q_size[i]))
-            for i in range(1, plan.n) if isinstance(_described(plan.kind[i]), (Spherical, Free))
+            for i in range(1, plan.n) if isinstance(described(plan.kind[i]), (Spherical, Free))
         ]  # fmt: skip
         # Positions of a user's kind are checked by the kind itself, where it has something to say.
         self._checked = [
             (plan.joint[i], slice(int(plan.q_start[i]), int(plan.q_start[i] + plan.q_size[i])), kind)
-            for i in range(1, plan.n) for kind in (_described(plan.kind[i]),)
+            for i in range(1, plan.n) for kind in (described(plan.kind[i]),)
             if kind is not None and not isinstance(kind, (Spherical, Free)) and type(kind).check is not JointKind.check
         ]  # fmt: skip
+
+    @cached_property
+    def quick_assembly(self) -> "QuickAssembly | None":
+        """Return what closes the loops of many states at once, None where that does not know the joints."""
+        from catena.system.quick_assembly import QuickAssembly
+
+        return QuickAssembly(self) if QuickAssembly.fits(self.plan) else None
 
     def check_current(self) -> None:
         """Raise an error if the mechanism has been edited since it was planned."""
@@ -81,12 +92,14 @@ class Evaluator:
         if key not in programs:
             with building:
                 if key not in programs:
-                    programs[key] = Program(
-                        build_tape(
-                            algorithm, self.plan, self.constants, absent, self._frame(frame), lanes, forces
-                        )
-                    )
+                    programs[key] = Program(self._tape(algorithm, absent, self._frame(frame), lanes, forces))
         return programs[key]
+
+    def _tape(
+        self, algorithm: Algorithm, absent: frozenset[str], frame: tuple[int, Pose] | None, lanes: int | None,
+        forces: tuple[PlacedForce, ...],
+    ) -> Tape:  # fmt: skip
+        return build_tape(algorithm, self.plan, self.constants, absent, frame, lanes, forces)
 
     def evaluate(
         self,
@@ -111,12 +124,13 @@ class Evaluator:
         if told and FORCE_INPUTS not in given:
             given[FORCE_INPUTS] = np.zeros(told)
         absent = frozenset({*algorithm.inputs, *algorithm.ground_inputs} - given.keys())
-        batch = arrays.batch_shape({_PUBLIC.get(n, n): x for n, x in given.items()})
+        varying = self.varying_inputs(algorithm, frame, forces)
+        batch = arrays.batch_shape({_PUBLIC.get(n, n): x for n, x in (given | varying).items()})
         for name in ("q", "q_next"):
             if name in given:
                 self.check_positions(_PUBLIC.get(name, name), given[name])
         states = prod(batch)
-        rows = {n: arrays.flat(x, batch) for n, x in given.items()}
+        rows = {n: arrays.flat(x, batch) for n, x in (given | varying).items()}
         if is_plain() or not all(force.is_compiled for force in forces):
             return self._play(algorithm, given, rows, states, batch, frame, finite, forces)
         program = self.program(algorithm, absent, frame, forces=forces)
@@ -125,6 +139,12 @@ class Evaluator:
             self.complain(algorithm, status, given, outputs)
         outputs = summed(algorithm, self.plan, outputs)
         return {n: y.reshape(*batch, *y.shape[1:]) for n, y in outputs.items()}
+
+    def varying_inputs(
+        self, algorithm: Algorithm, frame: str | None, forces: tuple[PlacedForce, ...]
+    ) -> dict[str, np.ndarray]:
+        """Return further inputs (*batch, n) that tell how the mechanism differs from state to state; nothing here."""
+        return {}
 
     def _rows_of(
         self, program: Program, into: Mapping[str, np.ndarray] | None, batch: tuple[int, ...]
@@ -286,11 +306,6 @@ class Evaluator:
             for k in range(sizes[i]):
                 owners[starts[i] + k] = f"joint {plan.joint[i]!r}"
         return owners
-
-
-def _described(kind: JointKind | None) -> JointKind | None:
-    """Return a kind as its joint was described, whichever side the plan sees it from."""
-    return kind.kind if isinstance(kind, Flipped) else kind
 
 
 def _listed(names: tuple[str, ...]) -> str:

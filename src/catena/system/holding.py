@@ -7,7 +7,7 @@ jumps to another branch next to a singular configuration.
 
 import numpy as np
 
-from catena.dynamics.closed.problem import LoopProblem, row_scale, typical_inertia
+from catena.dynamics.closed.problem import LoopProblem, row_scales, typical_inertia
 from catena.dynamics.closed.square_root import divide_lower, effective, solve_upper
 from catena.kinematics import integrate
 from catena.kinematics.closure import coordinate_rows
@@ -51,7 +51,7 @@ def project_holding(
 
 
 def _errors(problem: LoopProblem) -> np.ndarray:
-    return np.concatenate([state.position for state in problem.loops], axis=-1)
+    return np.concatenate([state.position for state in problem.rows], axis=-1)
 
 
 def _worst(scales: Scales, errors: np.ndarray) -> np.ndarray:
@@ -65,14 +65,7 @@ def _least(problem: LoopProblem, free: np.ndarray, b: np.ndarray) -> np.ndarray:
         coordinate_rows(problem.plan, problem.motions.S_rows), problem.mass, problem.length
     )[:, free]
     L = np.linalg.cholesky(H + LENT * typical[:, None, :] * np.eye(len(free)))
-    sides = [np.linalg.solve(L, transposed(state.J_rel[..., free])) for state in problem.loops]
-    scale = np.concatenate(
-        [
-            row_scale(state.Phi, side, problem.length)
-            for state, side in zip(problem.loops, sides, strict=True)
-        ],
-        axis=-1,
-    )
+    scale = row_scales(problem.rows, L, problem.length, free)
     A = transposed(divide_lower(L, transposed(J))) / scale[..., None]
     U, sigma, Vt = np.linalg.svd(A, full_matrices=False)
     kept = effective(sigma, np.full(len(sigma), RANK))

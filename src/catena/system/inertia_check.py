@@ -35,10 +35,12 @@ def lacking_inertia(plan: Plan, driven: np.ndarray | None = None) -> str | None:
         S = MotionSpace(kind.motion_space(q).array[:, yields])
         U = articulated[i] * S
         D = np.array(S.T * U, dtype=float)
+        rotor = np.zeros(S.n) if kind.rotor is None else kind.rotor[yields]
+        D = D + np.diag(rotor)
         # Rotational and translational directions have different units: compare each with the inertia that a
         # body has in it by itself.
         along = np.abs(S.array)
-        scale = np.sqrt(np.einsum("ij,ij->j", along, np.abs(articulated[i].matrix()) @ along))
+        scale = np.sqrt(np.einsum("ij,ij->j", along, np.abs(articulated[i].matrix()) @ along) + rotor)
         if np.any(scale == 0.0) or np.any(np.linalg.eigvalsh(D / np.outer(scale, scale)) < 1e-12):
             bodies = ", ".join(repr(b) for b in plan.bodies[i])
             return (
@@ -48,7 +50,7 @@ def lacking_inertia(plan: Plan, driven: np.ndarray | None = None) -> str | None:
             )
         X = kind.transform(q) * Transform(plan.placement_R[i], plan.placement_p[i])
         parent = int(plan.parent[i])
-        felt = articulated[i].felt_through(S, U, spd_inverse(D)) if S.n else articulated[i]
+        felt = articulated[i] - ArticulatedInertia.from_outer(U, spd_inverse(D)) if S.n else articulated[i]
         articulated[parent] = articulated[parent] + X.pull(felt)
     return None
 

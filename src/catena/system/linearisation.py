@@ -7,6 +7,7 @@ import numpy as np
 
 from catena.dynamics.closed.minimal import partition
 from catena.dynamics.closed.motion_problem import motion_problem
+from catena.errors import StateError
 from catena.joints.derivatives import tangents
 from catena.structure import Plan
 from catena.system.response import Response
@@ -38,7 +39,11 @@ class Linearisation:
 
 def linearise(system: "System", q: np.ndarray, v: np.ndarray, tau: Any) -> Linearisation:
     """Return the linear system at one state. The mechanism's own forces act."""
-    found, _ = system.responder.respond(q, v, tau)
+    found, batch = system.responder.respond(q, v, tau)
+    if batch:
+        raise StateError(
+            f"tau has batch dimensions {batch}; linearise is for one state, tau of shape ({system.nv},)."
+        )
     return reduced(system, q, v, found)
 
 

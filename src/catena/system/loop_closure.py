@@ -9,7 +9,7 @@ import numpy as np
 from catena.dynamics import most_modes, tree_dynamics
 from catena.dynamics.closed.consistent_velocity import consistent_velocity
 from catena.dynamics.closed.motion_problem import motion_problem
-from catena.dynamics.loop_elimination import columns_for
+from catena.dynamics.loop_elimination import sort_for
 from catena.dynamics.loop_elimination.flexible import flexible_correction
 from catena.dynamics.loop_elimination.least_change import (
     closure as compiled_closure,
@@ -19,10 +19,10 @@ from catena.dynamics.loop_elimination.least_change import (
 )
 from catena.errors import LoopError, StateError
 from catena.given import is_not_negative, shown
-from catena.kernels import Algorithm
+from catena.kernels import Algorithm, is_plain
 from catena.kinematics import integrate
 from catena.kinematics.assembly import assemble as assemble_one
-from catena.kinematics.closure import loop_kinematics
+from catena.kinematics.coupling_states import CouplingState, constraint_states
 from catena.kinematics.held import Held, held_positions, held_velocities
 from catena.kinematics.scales import Scales, scales_of
 from catena.structure import Plan, bridge_joints
@@ -35,13 +35,38 @@ def assemble(
     evaluator: Evaluator, given: Mapping[str, Any] | None, guess: np.ndarray, slack: float
 ) -> np.ndarray:
     """Return coordinates (..., nq) that close the loops, near `guess` (..., nq), for given values (..., nq_joint)."""
-    evaluator.check_current()
-    held = held_positions(evaluator.mechanism, evaluator.plan, {} if given is None else given)
-    batch = _batch(held, guess.shape[:-1])
+    given_rows = held(evaluator, given)
+    batch = _batch(given_rows, guess.shape[:-1])
     _check_slack(slack)
     q = np.broadcast_to(guess, (*batch, guess.shape[-1])).copy()
+    done = np.zeros(batch, dtype=bool)
+    quick = evaluator.quick_assembly
+    if quick is not None and q.size and not is_plain():
+        rows = [replace(h, value=arrays.rows(h.value, batch)) for h in given_rows]
+        found, closed = quick.assemble(rows, q.reshape(-1, q.shape[-1]), slack)
+        done = closed.reshape(batch)
+        q = np.where(done[..., None], found.reshape(q.shape), q)
     for k in np.ndindex(batch):
-        q[k] = assemble_one(evaluator, _at(held, batch, k), q[k], slack)
+        if not done[k]:
+            q[k] = assemble_one(evaluator, _at(given_rows, batch, k), q[k], slack)
+    return q
+
+
+def held(evaluator: Evaluator, given: Mapping[str, Any] | None) -> list[Held]:
+    """Return what is given for joints by name, checked."""
+    evaluator.check_current()
+    return held_positions(evaluator.mechanism, evaluator.plan, {} if given is None else given)
+
+
+def put(evaluator: Evaluator, q: np.ndarray, given: Mapping[str, Any]) -> np.ndarray:
+    """Return q (..., nq) with the positions (..., nq of the joint) of some joints of the tree in place."""
+    rows = held(evaluator, given)
+    batch = _batch(rows, q.shape[:-1])
+    q = np.broadcast_to(q, (*batch, q.shape[-1])).copy()
+    for h in rows:
+        if h.node >= 0:
+            own = int(evaluator.plan.q_start[h.node]) + np.arange(h.kind.nq)
+            q[..., own] = np.where(np.isnan(h.value), q[..., own], h.value)
     return q
 
 
@@ -90,20 +115,15 @@ def closure(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     plan = evaluator.plan
     if not knows_all_coordinates(plan):
         return _closure_of_user_kinds(evaluator, q, v)
-    columns = columns_for(plan)
-    result = evaluator.evaluate(compiled_closure(columns), {"q": q, "qd": v})
-    keep = np.concatenate(
-        [[], *(columns * k + np.arange(j.constraints) for k, j in enumerate(plan.loop_joints))]
-    ).astype(int)
-    position, velocity = (
-        x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1])[..., keep]
-        for x in (result["position"], result["velocity"])
-    )
-    return position, velocity
+    sort = sort_for(plan)
+    result = evaluator.evaluate(compiled_closure(sort), {"q": q, "qd": v})
+    counts = np.array([joint.constraints for joint in plan.constraints], dtype=int)
+    keep = np.arange(sort.columns) < counts[:, None]
+    return result["position"][..., keep], result["velocity"][..., keep]
 
 
 def _closure_of_user_kinds(evaluator: Evaluator, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
-    states = loop_kinematics(evaluator, q, v)
+    states = constraint_states(evaluator, q, v)
     batch = np.broadcast_shapes(
         *(s.position.shape[:-1] for s in states), *(s.velocity.shape[:-1] for s in states)
     )
@@ -132,7 +152,7 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
         )
     q = np.array(evaluator.checked(integrate, "q", q))
     evaluator.check_positions("q", q)
-    if not any(joint.constraints for joint in plan.loop_joints):
+    if not plan.total_constraints:
         return q, None if v is None else np.array(evaluator.checked(integrate, "qd", v))
     scales = scales_of(plan)
     before = _worst(scales, closure(evaluator, q)[0])
@@ -175,30 +195,36 @@ def correction(evaluator: Evaluator, q: Any, v: Any) -> tuple[np.ndarray, np.nda
 
 def _correcting(plan: Plan, of_positions: bool) -> Algorithm:
     """Return the least change of positions, or of velocities, with modes where bodies are flexible."""
-    columns, modes = columns_for(plan), most_modes(plan)
+    sort, modes = sort_for(plan), most_modes(plan)
     if modes:
-        return flexible_correction(columns, modes, of_positions)
-    return position_correction(columns) if of_positions else velocity_correction(columns)
+        return flexible_correction(sort, modes, of_positions)
+    return position_correction(sort) if of_positions else velocity_correction(sort)
 
 
 def pulled(evaluator: Evaluator, q: Any, v: Any, stiffness: float, damping: float) -> np.ndarray:
     """Return the accelerations (states, nv) of the tree, loops cut, at rest and without weight under the forces
     -stiffness e - damping e' along the constraints of q (states, nq), v (states, nv)."""
     plan = evaluator.plan
-    columns, states = columns_for(plan), len(q)
-    found = evaluator.evaluate(holds(columns), {"q": q, "qd": v})
+    sort, states = sort_for(plan), len(q)
+    found = evaluator.evaluate(holds(sort), {"q": q, "qd": v})
     force = -stiffness * found["position"] - damping * found["velocity"]
     f_ext = np.zeros((states, plan.n, 6))
     for k, loop in enumerate(plan.loop_joints):
         if loop.constraints:
             for node, side in ((loop.child_node, "K_child"), (loop.parent_node, "K_parent")):
-                K = found[side][:, k].reshape(states, columns, 6)
+                K = found[side][:, k].reshape(states, sort.columns, 6)
                 f_ext[:, node] += np.einsum("sc,sci->si", force[:, k], K)
     f_ext[:, 0] = 0.0
+    tau = np.zeros((states, plan.nv))
+    if plan.couplings:
+        tied = [s for s in constraint_states(evaluator, q, v) if isinstance(s, CouplingState)]
+        for k, state in enumerate(tied, len(plan.loop_joints)):
+            if state.loop.constraints:
+                tau += force[:, k, :1] * state.J[:, 0]
     weightless = np.concatenate([np.zeros(3), plan.gravity])
     inputs = {
-        "q": q, "qd": np.zeros((states, plan.nv)), "tau": None,
-        "f_ext": f_ext.reshape(states, -1), "a_base": weightless,
+        "q": q, "qd": np.zeros((states, plan.nv)), "tau": tau,
+        "f_ext": f_ext.reshape(states, 6 * plan.n), "a_base": weightless,
     }  # fmt: skip
     return evaluator.evaluate(tree_dynamics(evaluator.plan), inputs)["qdd"]
 
@@ -214,7 +240,7 @@ def project_holding(
         np.zeros((*q.shape[:-1], evaluator.plan.nv)) if v is None else evaluator.checked(integrate, "qd", v)
     )
     batch = arrays.batch_shape({"q": q, "v": rates})
-    if not any(joint.constraints for joint in evaluator.plan.loop_joints):
+    if not evaluator.plan.total_constraints:
         near, changed = (np.array(np.broadcast_to(x, (*batch, x.shape[-1]))) for x in (q, rates))
         return near, None if v is None else changed
     near, changed, left = hold_and_close(evaluator, arrays.rows(q, batch), arrays.rows(rates, batch), held)
@@ -235,7 +261,7 @@ def _require_closed(evaluator: Evaluator, q: np.ndarray, worst: np.ndarray) -> N
     state = np.unravel_index(np.argmax(worst), worst.shape)
     errors = closure(evaluator, q[state])[0]
     at, words = 0, []
-    for joint in evaluator.plan.loop_joints:
+    for joint in evaluator.plan.constraints:
         part = errors[at : at + joint.constraints]
         at += joint.constraints
         if len(part):

@@ -21,8 +21,8 @@ def prescribed_accelerations(
     for h in held:
         if h.node < 0:
             raise StateError(
-                f"joint {h.name!r} closes a loop in this plan and cannot be driven: plan again with another cut, as in "
-                f"m.system(cut=[...])."
+                f"joint {h.name!r} closes a loop in this plan and carries no coordinates that could be prescribed: "
+                f"keep it in the tree, m.system(keep=[{h.name!r}])."
             )
     shapes = {h.name: h.value.shape[:-1] for h in held}
     try:
@@ -43,7 +43,7 @@ def require_agreement(plan: Plan, solution: HybridSolution, joints: list[str]) -
         return
     worst = int(np.argmax(np.linalg.norm(solution.opening, axis=-1)))
     at, rows = 0, []
-    for loop in plan.loop_joints:
+    for loop in plan.constraints:
         part = solution.opening[worst, at : at + loop.constraints]
         at += loop.constraints
         if len(part):

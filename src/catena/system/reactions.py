@@ -10,6 +10,7 @@ joints the plan cut.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -39,17 +40,39 @@ class Reactions:
         self.mechanism, self.plan = mechanism, plan
         self.told = tuple(mechanism.joints) if plan.parts is None else plan.parts.described
         self.bodies = {name: k for k, name in enumerate(mechanism.bodies)}
-        self.inertia = [_inertia(mechanism, plan, name) for name in self.bodies]
         self.welds = [weld for names in plan.bodies for weld in _weld_order(mechanism, plan, names)]
+
+    @cached_property
+    def inertia(self) -> list[np.ndarray]:
+        """Return the inertia (6, 6) of each body in the frame of its node."""
+        return [_inertia(self.mechanism, self.plan, name) for name in self.bodies]
 
     def wrenches(
         self, problem: LoopProblem, solution: LoopSolution, outside: Mapping[str, np.ndarray]
     ) -> dict[str, np.ndarray]:
         """Return {joint: wrench (*batch, 6)} for a solution; `outside` are wrenches (..., 6) by body or frame in node
         frames."""
-        X, multipliers = problem.motions.X, solution.multipliers
-        need = self._needs(problem, solution.vdot, outside)[:, None]
-        passed = self._pass_on(problem, X, need, self._loop_wrenches(problem, multipliers[..., None], True))
+        need = self._needs(problem, solution.vdot, outside)
+        turned = self._rotor_wrenches(problem, solution.vdot)
+        return self.distributed(problem, need, solution.multipliers, turned=turned)
+
+    def distributed(
+        self,
+        problem: LoopProblem,
+        need: np.ndarray,
+        multipliers: np.ndarray,
+        friction: bool = True,
+        turned: Sequence[np.ndarray] | None = None,
+    ) -> dict[str, np.ndarray]:
+        """Return {joint: wrench (*batch, 6)} that give each body what it needs (states, bodies, 6), in node frames in
+        the order of the mechanism's bodies, with these multipliers (states, m) at the loops. `turned` is what rotors of
+        each loop joint keep for themselves, wrenches (states, 6) at its frame C. Impulses are distributed the same way,
+        without friction."""
+        X = problem.motions.X
+        loops = self._loop_wrenches(problem, multipliers[..., None], friction)
+        if turned is not None:
+            loops = [wrench + rotor[:, None] for wrench, rotor in zip(loops, turned, strict=True)]
+        passed = self._pass_on(problem, X, need[:, None], loops)
         for states, stress in self_stresses(problem):
             # The wrenches of each self-stress alone, and the combination that leaves the least.
             some = _some(problem, states)
@@ -101,12 +124,46 @@ class Reactions:
     ) -> list[np.ndarray]:
         """Return the wrench (states, k, 6) of each loop at its frame C for multipliers (states, m, k)."""
         result, at = [], 0
+        tied = self._coupling_wrenches(problem, multipliers)
         for state, rubbed in zip(problem.loops, problem.friction_wrenches, strict=True):
             m = state.loop.constraints
             wrench = stacks.transposed(state.Phi @ multipliers[:, at : at + m])
+            if state.name in tied:
+                wrench = wrench + tied[state.name]
             result.append(wrench if rubbed is None or not friction else wrench + rubbed[:, None])
             at += m
         return result
+
+    def _rotor_wrenches(self, problem: LoopProblem, vdot: np.ndarray) -> list[np.ndarray]:
+        """Return what the rotors of each loop joint keep of the forces of its actuators, as wrenches (states, 6) at its
+        frame C."""
+        result = []
+        for state in problem.loops:
+            across = np.linalg.pinv(state.S, rcond=1e-10)
+            wrench = np.zeros((problem.states, 6))
+            for k, inertia in enumerate(state.loop.armature):
+                a = stacks.apply(state.J_rel, vdot) + state.drift
+                wrench -= inertia * np.einsum("si,si->s", across[:, k], a)[:, None] * across[:, k]
+            result.append(wrench)
+        return result
+
+    def _coupling_wrenches(self, problem: LoopProblem, multipliers: np.ndarray) -> dict[str, np.ndarray]:
+        """Return what couplings pass through loop joints, {joint: (states, k, 6)} at its frame C, for multipliers
+        (states, m, k): joint forces along its motion. Those at joints of the tree are among what these pass on
+        anyway."""
+        found: dict[str, np.ndarray] = {}
+        at = sum(loop.constraints for loop in self.plan.loop_joints)
+        for state in problem.couplings:
+            if not state.loop.constraints:
+                continue
+            for term, slope in zip(state.loop.terms, np.moveaxis(state.slopes, -1, 0), strict=True):
+                if term.loop >= 0:
+                    S = problem.loops[term.loop].S
+                    force = slope[:, None] * multipliers[:, at]
+                    wrench = force[..., None] * np.linalg.pinv(S, rcond=1e-10)[:, :1]
+                    found[term.joint] = found.get(term.joint, 0.0) + wrench
+            at += 1
+        return found
 
     def _pass_on(
         self, problem: LoopProblem, X: np.ndarray, need: np.ndarray, loops: Sequence[np.ndarray]

@@ -14,6 +14,7 @@ from catena.errors import CatenaWarning, ModelError
 from catena.given import is_not_negative, shown
 from catena.kinematics import stacks
 from catena.kinematics.closure import LoopState, loop_states, tree_motions
+from catena.kinematics.coupling_states import CouplingState, coupling_states
 from catena.kinematics.near_redundancy import NearRedundancy, looks_redundant, near_redundancy
 from catena.structure import plan as planned
 from catena.system.evaluation import Evaluator
@@ -42,7 +43,7 @@ class Settling:
         self.neutral, self.accuracy = neutral, accuracy
         self.found: NearRedundancy | None = None
         plan = described.plan
-        self.looks = LOOKS if plan.nv and any(loop.constraints for loop in plan.loop_joints) else 0
+        self.looks = LOOKS if plan.nv and plan.total_constraints else 0
 
     def look(self, q: Any = None, tell: bool = True) -> bool:
         """Look at the loops at q (..., nq), or in the neutral configuration, and return whether that changed what is
@@ -69,7 +70,7 @@ class Settling:
     def in_own_plan(self) -> Settling:
         """Return the settling of the mechanism planned without a user's root and cuts; itself if there are none."""
         plan = self.described.plan
-        if plan.root is None and not plan.cut:
+        if plan.root is None and not plan.cut and not plan.keep:
             return self
         mechanism = self.described.mechanism
         own = planned(mechanism)
@@ -91,7 +92,7 @@ class Settling:
 
     def _message(self, found: NearRedundancy) -> str:
         plan = self.described.plan
-        pairs = zip(plan.loop_joints, found.kept.plan.loop_joints, strict=True)
+        pairs = zip(plan.constraints, found.kept.plan.constraints, strict=True)
         less = [a.name for a, b in pairs if b.constraints < a.constraints]
         many, they = (
             ("1 constraint is", "It counts")
@@ -140,15 +141,17 @@ class Settling:
         whole.rank = solution.rank
         return whole, replace(solution, multipliers=np.concatenate(parts, axis=-1))
 
-    def _states(self, q: np.ndarray, v: np.ndarray | None) -> list[tuple[LoopState, np.ndarray]]:
-        """Return each loop as it is computed with, and what it keeps as a part B (..., m, k) of the constraint space
-        that was described."""
+    def _states(
+        self, q: np.ndarray, v: np.ndarray | None
+    ) -> list[tuple[LoopState | CouplingState, np.ndarray]]:
+        """Return each loop and coupling as it is computed with, and what it keeps as a part B (..., m, k) of the
+        constraint space that was described."""
         assert self.found is not None
         motions = tree_motions(self.described, q, v)
         described, effective = (
             loop_states(plan, motions, v) for plan in (self.described.plan, self.effective.plan)
         )
-        result = []
+        result: list[tuple[LoopState | CouplingState, np.ndarray]] = []
         for a, b, turned in zip(described, effective, self.found.kept.turned, strict=True):
             F = b.Phi
             if turned:
@@ -157,4 +160,9 @@ class Settling:
                 turn[:3, :3] = turn[3:, 3:] = a.loop.parent_R.T @ b.loop.child_R
                 F = -stacks.transposed(stacks.inverse(a.X)) @ (turn @ b.Phi)
             result.append((b, np.linalg.pinv(a.Phi) @ F))
+        for whole, tied in zip(
+            self.described.plan.couplings, coupling_states(self.effective.plan, q, v, effective), strict=True
+        ):
+            shape = (*tied.Phi.shape[:-2], whole.constraints, tied.loop.constraints)
+            result.append((tied, np.ones(shape)))
         return result

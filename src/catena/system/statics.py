@@ -13,7 +13,7 @@ import numpy as np
 from catena.dynamics.closed.motion_problem import motion_problem
 from catena.dynamics.closed.square_root import divide_upper, effective
 from catena.errors import SimulationError, StateError
-from catena.given import shown
+from catena.given import is_one_of, real_array, shown
 
 if TYPE_CHECKING:
     from catena.system.system import System
@@ -48,9 +48,9 @@ class Equilibrium:
 
 def equilibrium(system: "System", guess: np.ndarray, tau: np.ndarray, seek: str) -> Equilibrium:
     """Return the equilibrium near a guess; `seek` is "any" or "stable"."""
-    if seek not in ("any", "stable"):
+    if not is_one_of(seek, ("any", "stable")):
         raise StateError(f"seek is {shown(seek)}; choose 'any' or 'stable'.")
-    q = system.project(guess, held=[]) if system.loops else guess
+    q = system.project(guess, held=[]) if system.constrained else guess
     held = _Rest(system, q, tau)
     for step in range(STEPS):
         if held.unbalanced <= BALANCED:
@@ -111,7 +111,7 @@ class _Rest:
         s, before = self.system, self._energy(self.q)
         for _ in range(30):
             q = s.integrate(self.q, move)
-            q = s.project(q, held=[]) if s.loops else q
+            q = s.project(q, held=[]) if s.constrained else q
             rounding = 1e-12 * max(abs(before), abs(self._energy(q)))
             if seek == "any" or np.any(self.tau) or self._energy(q) <= before + rounding:
                 return q
@@ -135,8 +135,11 @@ class _Rest:
 def checked_guess(system: "System", guess: Any) -> np.ndarray:
     """Return one configuration (nq,) to begin from; neutral and closed if None."""
     if guess is None:
-        return system.assemble() if system.loops else system.neutral()
-    q = np.asarray(guess, dtype=float)
+        return system.assemble() if system.constrained else system.neutral()
+    try:
+        q = real_array(guess)
+    except ValueError as error:
+        raise StateError(f"guess is {shown(guess)} ({error}); give ({system.nq},) numbers.") from error
     if q.shape != (system.nq,):
         raise StateError(f"guess has shape {q.shape}; give one configuration of shape ({system.nq},).")
     return q

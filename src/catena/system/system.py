@@ -19,26 +19,33 @@ from catena.dynamics.closed.diagnosis import Diagnosis, diagnose
 from catena.dynamics.closed.hybrid import hybrid
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.dynamics.closed.tip_contact import ContactSolution, TipContact, tip_contacts
+from catena.dynamics.rotors import with_rotors
 from catena.dynamics.structurally_recursive import structurally_recursive
 from catena.errors import LoopError, SingularDynamicsError, StateError, UnknownNameError
 from catena.forces import PlacedForce
-from catena.given import is_one_of, shown
+from catena.given import is_finite, is_one_of, shown
 from catena.hooks import hook
 from catena.kernels import Algorithm, Program, plain
+from catena.kinematics import stacks
 from catena.kinematics.closure import loop_state
 from catena.kinematics.near_redundancy import ACCURACY
-from catena.mechanism import Mechanism
+from catena.mechanism import GROUND, Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose
-from catena.structure import Plan, plan
+from catena.structure import Connectivity, Fates, Plan, connectivity, fates, plan
 from catena.system import arrays, closed_chains, derivatives, flexible_loops, loop_closure, wrenches
-from catena.system.actuation import warn_of_idle_actuators
+from catena.system.branches import branches
+from catena.system.by_name import as_tree_forces, forces_by_name
+from catena.system.driving import Drive, checked_range, drive
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
+from catena.system.frame_axes import in_axes, require_axes
 from catena.system.inertia_check import lacking_inertia
 from catena.system.inertial_parameters import by_bodies, inertial_parameters
 from catena.system.linearisation import Linearisation, linearise
 from catena.system.prescribed import prescribed_accelerations, require_agreement
+from catena.system.quick_assembly import QuickAssembly
+from catena.system.reaching import inverse_kinematics
 from catena.system.reactions import Reactions
 from catena.system.response import Responder
 from catena.system.settling import Settling
@@ -46,8 +53,10 @@ from catena.system.statics import Equilibrium, checked_guess, equilibrium
 from catena.system.vibration import Modes, modes, require_rest
 
 if TYPE_CHECKING:
+    from catena.changing import Configuration
     from catena.equations import Equations
     from catena.system.specialised import SpecialisedSystem
+    from catena.system.varied import VariedSystem
     from catena.view.live.view import View
 
 # Values of joints by name: None leaves a joint, or an entry of it, free.
@@ -65,9 +74,9 @@ class System:
         root: str | None = None,
         cut: Iterable[str] = (),
         accuracy: float = ACCURACY,
+        keep: Iterable[str] = (),
     ) -> None:
-        self._begin(mechanism, plan(mechanism, root=root, cut=cut), accuracy)
-        warn_of_idle_actuators(mechanism, self._plan, stacklevel=3)
+        self._begin(mechanism, plan(mechanism, root=root, cut=cut, keep=keep), accuracy)
 
     def _begin(self, mechanism: Mechanism, made: Plan, accuracy: float) -> None:
         self._mechanism = mechanism
@@ -88,7 +97,7 @@ class System:
         because the mechanism was edited since. Programs are built when the copy first needs them."""
         made = None if self._mechanism.revision == self._revision else self._plan
         accuracy = self._settling.accuracy
-        return _restored, (self._mechanism, self._plan.root, self._plan.cut, accuracy, made)
+        return _restored, (self._mechanism, self._plan.root, self._plan.cut, accuracy, made, self._plan.keep)
 
     def __repr__(self) -> str:
         loops = f", loops {list(self.loops)}" if self.loops else ""
@@ -151,6 +160,11 @@ class System:
         """Return the joints that the tree leaves out."""
         return self._plan.loops
 
+    @property
+    def constrained(self) -> bool:
+        """Return whether loops or couplings constrain the joints of the tree."""
+        return self._plan.total_constraints > 0
+
     def slice_q(self, joint: str) -> slice:
         """Return where a tree joint's coordinates are in q."""
         i = self._node(joint)
@@ -164,6 +178,23 @@ class System:
     def neutral(self) -> np.ndarray:
         """Return the coordinates at which every joint's motion is the identity, shape (nq,)."""
         return self._plan.neutral()
+
+    def configuration(self, q: ArrayLike) -> "Configuration":
+        """Return this system at one configuration q (nq,), for edits at where it is now: `m.lock("elbow",
+        at=s.configuration(q))`, `m.attach(..., at=s.configuration(q))`."""
+        found, _ = self._one_state(q, None)
+        return hook("configuration")(self, found)
+
+    def connectivity(self, base: str = GROUND) -> Connectivity:
+        """Return the links of this plan with parent, end-effector, connect and cflag, as Lampariello et al. print
+        them; `base` is the body of link 0. Print it for the table."""
+        return connectivity(self._plan, base)
+
+    def fates(self, before: "System") -> Fates:
+        """Return what became of each joint and its coordinates since another system was planned; print it to read."""
+        if not isinstance(before, System):
+            raise StateError(f"before is {shown(before)}; give the system that was planned before the edit.")
+        return fates((before.mechanism, before.plan), (self._mechanism, self._plan))
 
     # Coordinates.
 
@@ -200,14 +231,43 @@ class System:
         nodes[..., 0, :, :] = np.eye(4)
         return {name: nodes[..., i, :, :] @ pose.matrix() for name, (i, pose) in self._plan.body_pose.items()}
 
-    def twist(self, q: ArrayLike, v: ArrayLike, frame: str) -> np.ndarray:
-        """Return the twist [angular; linear] of a frame in its own axes at its origin, shape (..., 6)."""
-        return self._run(kinematics.frame_twist, self._frame(frame), q=q, qd=v)["twist"]
+    def twist(self, q: ArrayLike, v: ArrayLike, frame: str, axes: str = "frame") -> np.ndarray:
+        """Return the twist [angular; linear] of a frame, shape (..., 6), in its own axes at its origin.
 
-    def jacobian(self, q: ArrayLike, frame: str) -> np.ndarray:
+        With axes="aligned" it is in ground's axes at the frame's origin, with axes="ground" at the ground's origin.
+        """
+        twist = self._run(kinematics.frame_twist, self._frame(frame), q=q, qd=v)["twist"]
+        return self._in_axes(twist[..., None], q, frame, axes)[..., 0]
+
+    def acceleration(
+        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, frame: str, axes: str = "frame"
+    ) -> np.ndarray:
+        """Return the acceleration of a frame, shape (..., 6): its angular acceleration and the acceleration of its
+        origin, in its own axes, or in ground's with axes="aligned".
+
+        This is what can be measured there, gravity apart. The derivative of the twist is jacobian @ vdot +
+        bias_acceleration, whose linear part is less by the cross product of angular and linear velocity.
+        """
+        if not is_one_of(axes, ("frame", "aligned")):
+            raise StateError(f"axes is {shown(axes)}; choose 'frame' or 'aligned' for an acceleration.")
+        name = self._frame(frame)
+        vdot = self.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
+        found = stacks.apply(self._run(kinematics.jacobian, name, q=q)["J"], vdot)
+        found = found + self.bias_acceleration(q, v, name)
+        twist = self.twist(q, v, name)
+        found[..., 3:] += np.cross(twist[..., :3], twist[..., 3:])
+        return self._in_axes(found[..., None], q, name, axes)[..., 0]
+
+    def jacobian(self, q: ArrayLike, frame: str, axes: str = "frame") -> np.ndarray:
         """Return the Jacobian J of a frame, shape (..., 6, nv): twist = J v, in the frame's own axes at its
-        origin."""
-        return self._run(kinematics.jacobian, self._frame(frame), q=q)["J"]
+        origin; `axes` are those of `twist`."""
+        return self._in_axes(self._run(kinematics.jacobian, self._frame(frame), q=q)["J"], q, frame, axes)
+
+    def _in_axes(self, motions: np.ndarray, q: ArrayLike, frame: str, axes: str) -> np.ndarray:
+        """Return motions (..., 6, n) of a frame in other axes than its own."""
+        if require_axes(axes) == "frame":
+            return motions
+        return in_axes(motions, _matrices(self.pose(q, frame)), axes)
 
     def joint_position(self, q: ArrayLike, joint: str) -> np.ndarray:
         """Return the coordinates of any joint, shape (..., nq of the joint): a slice of q for a joint of the tree,
@@ -234,17 +294,17 @@ class System:
     # Loops.
 
     def assemble(
-        self, given: Given | None = None, guess: ArrayLike | None = None, slack: float = 1e-5
+        self, given: Given | None = None, guess: ArrayLike | Given | None = None, slack: float = 1e-5
     ) -> np.ndarray:
         """Return the coordinates, shape (..., nq), that close all loops and hold what is given.
 
         `given` maps joints, of the tree or of loops, to coordinates (..., nq of the joint), or to a number where there
-        is one; None leaves a coordinate free. The branch is that of `guess` (the neutral configuration unless given).
+        is one; None leaves a coordinate free. The branch is that of `guess` (the neutral configuration unless given):
+        coordinates (..., nq), or positions of some joints by name.
         If the given values over-determine the loops by no more than `slack` [m or rad] they move by the least
         amount that closes them; otherwise a LoopError tells what is left of each loop.
         """
-        start = self.neutral() if guess is None else self.evaluator.checked(kinematics.integrate, "q", guess)
-        self.evaluator.check_positions("guess", start)
+        start = self._guessed(guess)
         self.settle()
         if self._plan.owner is not None and self.loops:
             # Bodies stay as deformed as the guess has them, unless loops close only if they give way.
@@ -255,6 +315,109 @@ class System:
                 pass
         q = loop_closure.assemble(self.evaluator, given, start, slack)
         return loop_closure.assemble(self.evaluator, given, start, slack) if self.settle(q) else q
+
+    def _guessed(self, guess: ArrayLike | Given | None) -> np.ndarray:
+        """Return where a search begins, (..., nq): the neutral configuration, or what is given of it."""
+        if isinstance(guess, Mapping):
+            own = {name: x for name, x in guess.items() if x is not None}
+            start = loop_closure.put(self.evaluator, self.neutral(), own)
+            on_loops = {name: x for name, x in own.items() if is_one_of(name, self.loops)}
+            # A loop joint has no place in q: what is wanted of it is held for once.
+            return self.assemble(on_loops, guess=start) if on_loops else start
+        start = self.neutral() if guess is None else self.evaluator.checked(kinematics.integrate, "q", guess)
+        self.evaluator.check_positions("guess", start)
+        return start
+
+    def branches(self, given: Given, guess: ArrayLike | Given | None = None) -> np.ndarray:
+        """Return all configurations, shape (n, nq), that close the loops with the positions given for some joints of
+        the tree, those nearest to `guess` (the neutral configuration unless given) first.
+
+        They are searched for from many starts, always the same ones, so a branch that hardly any start leads to may be
+        missed; of the planar loops of linkages all are found. A LoopError tells when the mechanism can still move.
+        """
+        start = self._guessed(guess)
+        if start.ndim != 1:
+            raise StateError(f"branches looks from one guess, but it has shape {start.shape}.")
+        self.settle()
+        quick = self._quick_assembly("branches")
+        held = loop_closure.held(self.evaluator, given)
+        for one in held:
+            if one.value.ndim != 1:
+                raise StateError(
+                    f"given: joint {one.name!r} has positions of shape {one.value.shape}; branches looks for one "
+                    f"configuration at a time."
+                )
+        return branches(quick, held, start)
+
+    def drive(
+        self, joint: str, to: Sequence[float] | None = None, samples: int = 181, rate: float = 1.0,
+        guess: ArrayLike | Given | None = None, hold: Given | None = None,
+    ) -> Drive:  # fmt: skip
+        """Return the mechanism driven at one joint of the tree through its range: configurations, velocities and
+        accelerations at evenly spaced values, and where and why the way ends on both sides.
+
+        The way begins at the closed configuration near `guess` and goes both ways to a dead point, to a limit of a
+        joint, once round, or to `to` = (low, high). `rate` is the velocity of the driver, which does not change. `hold`
+        gives positions of joints that stay where they are, for mechanisms with more than one freedom.
+        """
+        self._node(joint)
+        where = self.slice_v(joint)
+        if where.stop - where.start != 1 or self.slice_q(joint).stop - self.slice_q(joint).start != 1:
+            raise StateError(
+                f"Joint {joint!r} has {where.stop - where.start} velocities; drive one that has one."
+            )
+        if not (isinstance(samples, int | np.integer) and samples >= 2):
+            raise StateError(
+                f"samples is {shown(samples)}; give a whole number of configurations, at least 2."
+            )
+        if not is_finite(rate):
+            raise StateError(f"rate is {shown(rate)}; give the velocity of the driver, a finite number.")
+        if hold is not None and not isinstance(hold, Mapping):
+            raise StateError(f"hold is {shown(hold)}; give a mapping from joints to positions.")
+        held = {} if hold is None else dict(hold)
+        start = self.assemble(held, guess=guess)
+        if start.ndim != 1:
+            raise StateError(f"drive begins at one configuration, but the guess has shape {start.shape}.")
+        quick, bounds = self._quick_assembly("drive"), checked_range(to)
+        if bounds is not None and not bounds[0] <= start[self.slice_q(joint)][0] <= bounds[1]:
+            start = self.assemble({**held, joint: 0.5 * sum(bounds)}, guess=start)
+        return drive(self, quick, joint, start, bounds, int(samples), float(rate), held)
+
+    def inverse_kinematics(
+        self, goals: Mapping[str, Pose | ArrayLike], guess: ArrayLike | Given | None = None, hold: Given | None = None
+    ) -> np.ndarray:  # fmt: skip
+        """Return coordinates, shape (..., nq), in which frames or bodies are at their goals, loops closed and joints of
+        the tree within their limits.
+
+        `goals` maps frames to a Pose, to matrices (..., 4, 4), or to points (..., 3) for their origins alone. Of
+        several solutions it is the one that the search meets first from `guess`, coordinates (..., nq) or positions by
+        name (the neutral configuration unless given). `hold` gives positions of joints that stay. A LoopError tells
+        what is left.
+        """
+        for frame in goals if isinstance(goals, Mapping) else ():
+            self._frame(frame)
+        if not isinstance(goals, Mapping) or not goals:
+            raise StateError(f"goals is {shown(goals)}; give a mapping from frames to poses or points.")
+        start = self._guessed(guess)
+        self.settle()
+        if self._plan.total_constraints:
+            self._quick_assembly("inverse_kinematics")
+        limits = np.full((2, self.nq), [[-np.inf], [np.inf]])
+        for name in self.joints:
+            own = self._mechanism.joints[name].limits if name in self._mechanism.joints else None
+            if own is not None and len(own) == len(range(self.nq)[self.slice_q(name)]):
+                limits[:, self.slice_q(name)] = own.T
+        held = loop_closure.held(self.evaluator, hold)
+        return inverse_kinematics(self.evaluator, goals, held, start, limits)
+
+    def _quick_assembly(self, what: str) -> QuickAssembly:
+        quick = self.evaluator.quick_assembly
+        if quick is None:
+            raise LoopError(
+                f"{what} needs loops whose joints find their coordinates by formulas, and {self._mechanism.name!r} has "
+                + ("no loops." if not self._plan.total_constraints else "others.")
+            )
+        return quick
 
     def velocity(self, q: ArrayLike, given: Given, slack: float = 1e-5) -> np.ndarray:
         """Return the velocity, shape (..., nv), of the closed mechanism in which joints move as given.
@@ -326,7 +489,7 @@ class System:
         """Return the part of the accelerations (states, nv) that forces at the loops have, which pull them together:
         -stiffness times the position errors and -damping times the velocity errors of `closure`, along the
         constraints. q is (states, nq) and v (states, nv)."""
-        _, q, v = self._states(q, v)
+        _, q, v = self.states(q, v)
         stiffness = arrays.as_number("stiffness", stiffness, "a stiffness")
         self.settle()
         return loop_closure.pulled(
@@ -376,10 +539,51 @@ class System:
 
     # Dynamics.
 
+    def vary(self, parameters: Mapping[str, ArrayLike]) -> "VariedSystem":
+        """Return this system with other numbers of the mechanism for each state: {"pole.mass": (...)}, one number for
+        each state of a batch, or (..., n) for a parameter that is a vector.
+
+        Names are those of `equations`: "pole.mass", "pole.com.z", "elbow.in_parent.p", "elbow.damping",
+        "strut.stiffness", "gravity". All calls of the new system take states that go with this batch, and most are
+        computed in lanes as those of one mechanism are. The structure stays: what is welded, which joints close loops.
+        """
+        from catena.system.variation import Variation
+        from catena.system.varied import VariedSystem
+
+        self.evaluator.check_current()
+        variation = Variation.of(self._mechanism, parameters)
+        made = plan(variation.representative, root=self._plan.root, cut=self._plan.cut, keep=self._plan.keep)
+        base = System.__new__(System)
+        base._begin(variation.representative, made, self._settling.accuracy)
+        base.settle()
+        return VariedSystem(base, variation, self)
+
+    @property
+    def origin(self) -> "System":
+        """Return the system that this one was made from by `vary`; itself where it was not."""
+        return self
+
+    @property
+    def parameter_batch(self) -> tuple[int, ...]:
+        """Return the batch dimensions of parameters that differ from state to state, () where none do."""
+        return ()
+
+    def over(self, batch: tuple[int, ...]) -> "System":
+        """Return this system for all states of a batch, one behind the other: itself, unless parameters differ."""
+        return self
+
+    def reshaped(self, batch: tuple[int, ...]) -> "System":
+        """Return this system with other batch dimensions of its parameters: itself, unless parameters differ."""
+        return self
+
+    def alone(self, state: int) -> "System":
+        """Return the system of one state of a batch: this one, unless parameters differ from state to state."""
+        return self
+
     def forward_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, method: str = "auto",
         f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
-        member: str | None = None,
+        member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None,
     ) -> np.ndarray:  # fmt: skip
         """Return the accelerations vdot, shape (..., nv).
 
@@ -390,8 +594,11 @@ class System:
         loops, which are respected: "elimination" (compiled, what "auto" takes, with "kkt" for states that it cannot
         certify), "kkt", "absolute", "joint_multipliers", "minimal" or "reference_member" (the body called `member`, or
         the best one); they agree, whatever the rank of the constraints. Trees may be computed by these as well, and
-        are by "kkt" where massless bodies leave articulated bodies without inertia.
+        are by "kkt" where massless bodies leave articulated bodies without inertia. `parameters` are numbers of the
+        mechanism that differ from state to state, as `vary` takes them.
         """
+        if parameters is not None:
+            return self.vary(parameters).forward_dynamics(q, v, tau, method, f_ext, base_acceleration, member)
         if type(method) is not str:
             raise StateError(f"method is {shown(method)}; give a word, such as 'auto'.")
         if f_ext is None and base_acceleration is None and method == "auto":
@@ -401,12 +608,15 @@ class System:
                 result = self._forward(q, v, tau)
                 if result is not None:
                     return result
+        q, v, tau, loop_tau = self._by_name(q, v, tau)
         if self._closed or method in closed_chains.FORMULATIONS:
             quick = method in ("auto", "elimination")
-            problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, look=not quick)
+            problem = self._loop_problem(
+                q, v, tau, f_ext, base_acceleration, look=not quick, loop_tau=loop_tau
+            )
             solution = closed_chains.solve(problem, method, member)
             if len(solution.handed_over) and self.settle(problem.q[solution.handed_over]):
-                problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
+                problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
                 solution = closed_chains.solve(problem, method, member)
             return solution.vdot.reshape(*problem.batch, self.nv)
         if member is not None:
@@ -436,12 +646,27 @@ class System:
         vdot: ArrayLike,
         f_ext: Mapping[str, ArrayLike] | None = None,
         base_acceleration: ArrayLike | None = None,
-    ) -> np.ndarray:
+        actuated: Sequence[str] | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> Any:
         """Return the joint forces tau, shape (..., nv), that produce the accelerations `vdot`; friction included.
 
-        With loops they are the forces of the actuated joints of the tree, the smallest where there are many; a
-        LoopError tells when vdot would open a loop or the actuators cannot produce it.
+        With loops or couplings they are the forces of the actuated joints of the tree, the smallest where there are
+        many; a LoopError tells when vdot would open a loop or the actuators cannot produce it. With names of `actuated`
+        joints, of the tree or of loops, it is these that give the forces, which are returned by name: {joint: (..., nv
+        of the joint)}. `parameters` are those of `forward_dynamics`.
         """
+        if parameters is not None:
+            return self.vary(parameters).inverse_dynamics(q, v, vdot, f_ext, base_acceleration, actuated)
+        if isinstance(q, Mapping) or isinstance(v, Mapping):
+            q, v, _, _ = self._by_name(q, v)
+        if actuated is not None:
+            names = arrays.as_list("actuated", actuated, str, "joints")
+            problem = self._loop_problem(q, v, None, f_ext, base_acceleration, vdot)
+            motion = self.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
+            rows = np.broadcast_to(motion, (*problem.batch, self.nv)).reshape(-1, self.nv)
+            forces = closed_chains.inverse_by(problem, rows, self._mechanism, names)
+            return {name: x.reshape(*problem.batch, x.shape[-1]) for name, x in forces.items()}
         if self._closed:
             problem = self._loop_problem(q, v, None, f_ext, base_acceleration, vdot)
             motion = self.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
@@ -470,9 +695,10 @@ class System:
         force that the drive must give, friction included. A prescribed joint may carry a body without mass. Loops are
         respected: a LoopError tells when what is prescribed contradicts them.
         """
+        q, v, tau, loop_tau = self._by_name(q, v, tau)
         driven, given = prescribed_accelerations(self._mechanism, self._plan, prescribed)
         if self._closed or self._lacking_inertia_beside(driven):
-            problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, given)
+            problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, given, loop_tau=loop_tau)
             rows = np.broadcast_to(given, (*problem.batch, self.nv)).reshape(-1, self.nv)
             with self._naming_what_lacks_inertia():
                 solution = hybrid(problem, driven, rows)
@@ -490,21 +716,32 @@ class System:
         v: ArrayLike,
         f_ext: Mapping[str, ArrayLike] | None = None,
         base_acceleration: ArrayLike | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
     ) -> np.ndarray:
         """Return the joint forces, shape (..., nv), at which nothing accelerates: Coriolis, centrifugal, gravity and
-        friction forces."""
+        friction forces. `parameters` are those of `forward_dynamics`."""
+        if parameters is not None:
+            return self.vary(parameters).bias_force(q, v, f_ext, base_acceleration)
         outside = self._outside(f_ext, base_acceleration)
         return self._run(dynamics.newton_euler, q=q, qd=v, qdd=None, **outside)["tau"]
 
-    def mass_matrix(self, q: ArrayLike, method: str = "composite_body") -> np.ndarray:
+    def mass_matrix(
+        self,
+        q: ArrayLike,
+        method: str = "composite_body",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> np.ndarray:
         """Return the joint-space inertia H of the tree, shape (..., nv, nv). `method`: "composite_body" or
-        "structurally_recursive"."""
+        "structurally_recursive". `parameters` are those of `forward_dynamics`."""
+        if parameters is not None:
+            return self.vary(parameters).mass_matrix(q, method)
         if is_one_of(method, ("composite_body",)):
-            return self._run(dynamics.composite_body, q=q)["H"]
+            return with_rotors(self._plan, self._run(dynamics.composite_body, q=q)["H"])
         if is_one_of(method, ("structurally_recursive",)):
             q = self.evaluator.checked(kinematics.rate, "q", q)
             self.evaluator.check_current()
-            return structurally_recursive(self._plan, lambda frame: self.jacobian(q, frame), q.shape[:-1])
+            H = structurally_recursive(self._plan, lambda frame: self.jacobian(q, frame), q.shape[:-1])
+            return with_rotors(self._plan, H)
         raise StateError(
             f"There is no mass matrix method {shown(method)}; choose composite_body or structurally_recursive."
         )
@@ -538,7 +775,8 @@ class System:
         wrenches open, they are the smallest; `diagnose` tells. Accelerations `vdot` (..., nv) that are known already
         are used in trees, where massless bodies may move as prescribed.
         """
-        problem = self._loop_problem(q, v, tau, f_ext, base_acceleration)
+        q, v, tau, loop_tau = self._by_name(q, v, tau)
+        problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
         if self._reactions is None:
             self._reactions = Reactions(self._plan.parts or self._mechanism, self._plan)
         known_motion = vdot is not None and not self._closed
@@ -565,9 +803,35 @@ class System:
         outside = {} if f_ext is None else wrenches.in_node_frames(self._plan, f_ext, self._frame)
         return self._reactions.wrenches(problem, solution, outside)
 
+    def coupling_forces(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike | None = None,
+        f_ext: Mapping[str, ArrayLike] | None = None,
+        base_acceleration: ArrayLike | None = None,
+    ) -> dict[str, np.ndarray]:
+        """Return the force that each coupling carries, {coupling: (...)}: its joints feel it times the derivative of
+        the coupling's equation by their position.
+
+        For a gear {"motor": 1, "arm": -50} it is the torque on the motor, and the arm feels -50 times as much. Where
+        redundant constraints leave it open, it is the smallest; `diagnose` tells.
+        """
+        q, v, tau, loop_tau = self._by_name(q, v, tau)
+        problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
+        found = closed_chains.coupling_forces(problem)
+        return {name: force.reshape(problem.batch) for name, force in found.items()}
+
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """Return the kinetic energy, shape (...)."""
-        return self._run(dynamics.kinetic_energy, q=q, qd=v)["T"][..., 0]
+        """Return the kinetic energy of bodies and rotors, shape (...)."""
+        T = self._run(dynamics.kinetic_energy, q=q, qd=v)["T"][..., 0]
+        if not any(loop.armature.any() for loop in self._plan.loop_joints):
+            return T
+        problem = self._loop_problem(q, v, None, None, None, look=False)
+        rotors = [
+            0.5 * inertia * (row * problem.v).sum(axis=-1) ** 2 for row, inertia, _ in problem.loop_rotors
+        ]
+        return np.asarray(T + sum(rotors).reshape(problem.batch))
 
     def potential_energy(self, q: ArrayLike) -> np.ndarray:
         """Return the potential energy of gravity, shape (...), zero with the centre of mass at the ground's
@@ -628,7 +892,7 @@ class System:
         self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, base_acceleration: ArrayLike | None = None
     ) -> np.ndarray:
         """Return the inertial regressor Y, shape (..., nv, 10 b), of the b moving bodies: inverse dynamics of the
-        tree without friction is Y @ inertial_parameters()."""
+        tree without friction and rotors is Y @ inertial_parameters()."""
         inputs = {"q": q, "qd": v, "qdd": vdot, "a_base": base_acceleration}
         Y = self._run(dynamics.inertial_regressor, None, **inputs)["Y"]
         return by_bodies(self._mechanism, self._plan, Y)
@@ -655,6 +919,8 @@ class System:
         mechanism's own forces act if `elements` says so.
         """
         wanted = arrays.as_list("names", names, str, "names of parameters")
+        if not isinstance(elements, bool | np.bool_):
+            raise StateError(f"elements is {shown(elements)}; give True or False.")
         if is_one_of(of, ("forward_dynamics",)):
             found, batch = self.responder.respond(q, v, given, wanted, acting=elements)
             changes = found.by_parameter
@@ -687,6 +953,8 @@ class System:
             if tau is None
             else self.evaluator.checked(dynamics.articulated_body, "tau", tau)
         )
+        if given.ndim != 1:
+            raise StateError(f"tau has shape {given.shape}; give constant forces of shape ({self.nv},).")
         return equilibrium(self, q, given, seek)
 
     def modes(self, q: ArrayLike, tau: ArrayLike | None = None) -> Modes:
@@ -753,7 +1021,7 @@ class System:
         A simulation applies them by itself; dynamics called with a given tau does not. A joint that closes a loop has
         its springs and stops among the wrenches, and its angles lie between -pi and pi.
         """
-        batch, q, v = self._states(q, v)
+        batch, q, v = self.states(q, v)
         tau, f_ext = self.elements.forces(q, v)
         return ElementForces(
             tau.reshape(*batch, self.nv), {body: w.reshape(*batch, 6) for body, w in f_ext.items()}
@@ -761,7 +1029,7 @@ class System:
 
     def element_energy(self, q: ArrayLike) -> np.ndarray:
         """Return the energy stored in springs, stops and other forces, shape (...)."""
-        batch, q, _ = self._states(q, np.zeros(self.nv))
+        batch, q, _ = self.states(q, np.zeros(self.nv))
         return self.elements.energy(q).reshape(batch)
 
     def force_outputs(self, q: ArrayLike, v: ArrayLike) -> dict[str, dict[str, np.ndarray]]:
@@ -771,7 +1039,7 @@ class System:
         Every force has its `power` [W] and, if it stores some, its `energy` [J]; the rest depends on its kind, such as
         length, rate and tension of a spring between points. The stops of a joint are called after it, "elbow.limits".
         """
-        batch, q, v = self._states(q, v)
+        batch, q, v = self.states(q, v)
         report = self.elements.report(q, v)
         found = {}
         for force in self.elements.placed:
@@ -785,7 +1053,7 @@ class System:
     def force_powers(self, q: ArrayLike, v: ArrayLike) -> dict[str, np.ndarray]:
         """Return the power (...) of the forces of the mechanism by source, "friction" (of joints and dampers) and
         "wrenches", without what comes out of the energy that they store."""
-        batch, q, v = self._states(q, v)
+        batch, q, v = self.states(q, v)
         return {source: x.reshape(batch) for source, x in self.elements.powers(q, v).items()}
 
     # Looking at it.
@@ -841,20 +1109,43 @@ class System:
         base_acceleration: Any,
         vdot: Any = None,
         look: bool = True,
+        loop_tau: np.ndarray | None = None,
     ) -> LoopProblem:
         """Return the equations of motion with loops at these states; vdot counts for the batch dimensions only. With
         `look`, what counts is settled first."""
         given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
-        problem = closed_chains.pose_problem(self.evaluator, given, vdot)
+        problem = closed_chains.pose_problem(self.evaluator, given, vdot, loop_tau)
         if look and self.settle(problem.q):
-            problem = closed_chains.pose_problem(self.evaluator, given, vdot)
+            problem = closed_chains.pose_problem(self.evaluator, given, vdot, loop_tau)
         return problem
+
+    def _by_name(self, q: Any, v: Any, tau: Any = None) -> tuple[Any, Any, Any, np.ndarray | None]:
+        """Return positions, velocities and forces of the tree as arrays, where they are given by joint: the closed
+        state that has what is given, and besides forces at all loop joints (..., k), None where there are none."""
+        loop_tau = None
+        if isinstance(q, Mapping):
+            q = self.assemble(q)
+        if isinstance(v, Mapping):
+            v = self.velocity(q, v)
+        if isinstance(tau, Mapping):
+            given = tau
+            tau, loop_tau = forces_by_name(self.evaluator, given)
+            if loop_tau is not None and not self._closed:
+                # Joints that are left out of the tree and constrain nothing.
+                tau, loop_tau = self.tree_forces(q, given), None
+        return q, v, tau, loop_tau
+
+    def tree_forces(self, q: ArrayLike, forces: Given) -> np.ndarray:
+        """Return the forces tau (..., nv) of joints of the tree that move the mechanism at q (..., nq) as forces given
+        by joint do, of the tree or of loops: {joint: (..., nv of the joint)}, or a number where there is one."""
+        q = self.evaluator.checked(kinematics.rate, "q", q)
+        return as_tree_forces(self.evaluator, q, forces)
 
     def _outside(self, f_ext: Mapping[str, Any] | None, base_acceleration: Any) -> dict[str, Any]:
         forces = None if f_ext is None else wrenches.on_nodes(self._plan, f_ext, self._frame)
         return {"f_ext": forces, "a_base": base_acceleration}
 
-    def _states(self, q: Any, v: Any) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
+    def states(self, q: Any, v: Any) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
         """Return the batch shape, and checked rows q (states, nq) and v (states, nv)."""
         given = {
             name: self.evaluator.checked(kinematics.rate, key, x)
@@ -867,7 +1158,7 @@ class System:
     def _one_state(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return one state, checked: q (nq,), and v (nv,), zero if None."""
         given = np.zeros(self.nv) if v is None else v
-        batch, _, _ = self._states(q, given)
+        batch, _, _ = self.states(q, given)
         if batch:
             raise StateError(
                 f"One state is asked for, but q and v have batch dimensions {batch}: give shapes ({self.nq},) and "
@@ -880,7 +1171,9 @@ class System:
             return self._nodes[joint]
         if is_one_of(joint, self.loops):
             raise UnknownNameError(
-                f"Joint {joint!r} closes a loop in this plan and has no coordinates of its own in q."
+                f"Joint {joint!r} closes a loop in this plan and has no coordinates of its own in q: ask "
+                f"joint_position and joint_velocity, give forces by name, or keep it in the tree, "
+                f"m.system(keep=[{joint!r}])."
             )
         return self._nodes[known("joint", joint, self._nodes, repr(self._mechanism.name))]
 
@@ -922,6 +1215,10 @@ class System:
             raise SingularDynamicsError(self._lacking_inertia) from None
 
 
+def _matrices(pose: Pose | np.ndarray) -> np.ndarray:
+    return pose.matrix() if isinstance(pose, Pose) else pose
+
+
 def _homogeneous(X: np.ndarray) -> np.ndarray:
     """Return poses (..., 4, 4) from the entries of transforms (..., 12)."""
     pose = np.zeros((*X.shape[:-1], 4, 4))
@@ -932,9 +1229,16 @@ def _homogeneous(X: np.ndarray) -> np.ndarray:
 
 
 def _restored(
-    mechanism: Mechanism, root: str | None, cut: tuple[str, ...], accuracy: float, made: Plan | None
+    mechanism: Mechanism,
+    root: str | None,
+    cut: tuple[str, ...],
+    accuracy: float,
+    made: Plan | None,
+    keep: tuple[str, ...] = (),
 ) -> System:
     """Return a system made from a pickle, or a copy of one."""
     system = System.__new__(System)
-    system._begin(mechanism, plan(mechanism, root=root, cut=cut) if made is None else made, accuracy)
+    system._begin(
+        mechanism, plan(mechanism, root=root, cut=cut, keep=keep) if made is None else made, accuracy
+    )
     return system

@@ -47,7 +47,7 @@ class Modes:
         Re(shape e^(i phase)), with loops closed. The amplitude is that of the component that moves most."""
         turn = np.exp(1j * np.asarray(phases, dtype=float))[..., None]
         q = self.system.integrate(self.q, amplitude * (self.shapes[:, mode] * turn).real)
-        return self.system.project(q, held=[]) if self.system.loops else q
+        return self.system.project(q, held=[]) if self.system.constrained else q
 
     def __str__(self) -> str:
         lines = ["mode  frequency [Hz]  damping ratio"]

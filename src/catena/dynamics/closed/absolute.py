@@ -11,10 +11,12 @@ accelerations are read off the bodies.
 import numpy as np
 
 from catena.dynamics.closed.joint_graph import (
+    coupling_row,
     graph_joints,
     ground_acceleration,
     node_forces,
     node_inertias,
+    rotor_rows,
     tree_accelerations,
 )
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution, row_scale, row_weight, typical_inertia
@@ -43,17 +45,29 @@ def absolute(problem: LoopProblem) -> LoopSolution:
         known.append(apply(full[..., :6], a_ground) - joint.c)
         D.append(full[..., 6:])
     across = [transposed(joint.Phi) for joint in joints]
+    spaces = [joint.Phi for joint in joints]
+    for state in problem.couplings:
+        full, drift = coupling_row(problem, joints, state)
+        known.append(apply(full[..., :6], a_ground) + drift)
+        D.append(full[..., 6:])
+        spaces.append(state.Phi)
+        across.append(transposed(state.Phi))
+    M, push = _block_diagonal(inertias[1:]), g[:, 1:].reshape(states, 6 * plan.n - 6)
+    for inertia, row, drift in rotor_rows(problem, joints):
+        drift, row = drift + np.einsum("si,si->s", row[:, :6], a_ground), row[:, 6:]
+        M = M + inertia * row[:, :, None] * row[:, None, :]
+        push = push - inertia * drift[:, None] * row
     L, _, force = positive_definite(
-        _block_diagonal(inertias[1:]),
-        g[:, 1:].reshape(states, 6 * plan.n - 6),
+        M,
+        push,
         np.concatenate([P @ d for P, d in zip(across, D, strict=True)], axis=-2),
         np.concatenate([apply(P, k) for P, k in zip(across, known, strict=True)], axis=-1),
-        np.concatenate([row_weight(j.Phi, problem.mass, problem.length) for j in joints], axis=-1),
+        np.concatenate([row_weight(Phi, problem.mass, problem.length) for Phi in spaces], axis=-1),
         plan.name,
         np.tile(typical_inertia(np.eye(6), problem.mass, problem.length), plan.n - 1),
     )
     mobility = [divide_lower(L, transposed(d)) for d in D]
-    scales = [row_scale(j.Phi, m, problem.length) for j, m in zip(joints, mobility, strict=True)]
+    scales = [row_scale(Phi, m, problem.length) for Phi, m in zip(spaces, mobility, strict=True)]
     scale = np.concatenate(scales, axis=-1)
     A = (
         np.concatenate([P @ transposed(m) for P, m in zip(across, mobility, strict=True)], axis=-2)

@@ -116,10 +116,11 @@ def _complaint(
             f"each other by {missed:.3g}. Give fewer values."
         )
     left, start = [], 0
-    for state in problem.loops:
+    for state in problem.rows:
         m = state.loop.constraints
+        what = "loop" if state in problem.loops else "coupling"
         left.append(
-            f"loop {state.name!r} at {float(np.abs(opening[start : start + m]).max(initial=0.0)):.3g}"
+            f"{what} {state.name!r} at {float(np.abs(opening[start : start + m]).max(initial=0.0)):.3g}"
         )
         start += m
     where = f" in state {k}" if problem.states > 1 else ""

@@ -44,7 +44,8 @@ class Redundancy:
     `direction` (6,) is the force it could give, [moment; force] in the axes of the child-side joint frame, and
     `words` say which motion that prevents. `loops` are all loops whose forces can play against each other here,
     so that their reactions are not unique. `singular_value` is zero, or small where the constraint is
-    redundant but for small errors of the dimensions, whether or not these are below the accuracy of the model.
+    redundant but for small errors of the dimensions, whether or not these are below the accuracy of the model. Where
+    `is_coupling`, it is a coupling called `loop` that is redundant, and `direction` is zero.
     """
 
     loop: str
@@ -52,6 +53,7 @@ class Redundancy:
     words: str
     loops: tuple[str, ...]
     singular_value: float
+    is_coupling: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +104,7 @@ class Diagnosis:
             f"constraints (of {self.constraints})."
         ]
         if self.constraints == 0:
-            return f"{lines[0]} There are no loops to close."
+            return f"{lines[0]} There are no loops to close and no couplings."
         if self.redundant:
             lines.append(f"{_count(len(self.redundant), 'constraint')} redundant, reactions are not unique:")
             lines += [f"  {_line(r)}{_but_for(r)}" for r in self.redundant]
@@ -195,6 +197,7 @@ class _Names:
     def __init__(self, mechanism: Mechanism, problem: LoopProblem) -> None:
         self.owner: list[str] = []
         self.direction: list[np.ndarray] = []
+        self.couplings = {state.name: state for state in problem.couplings}
         for state in problem.loops:
             joint = mechanism.joints[state.name]
             turn = np.eye(3) if joint.locked_at is not None else canonical(joint.kind, False)[0]
@@ -202,6 +205,9 @@ class _Names:
                 force = np.concatenate([turn @ phi[:3], turn @ phi[3:]])
                 self.owner.append(state.name)
                 self.direction.append(force / np.linalg.norm(force))
+        for tied in problem.couplings:
+            self.owner += [_COUPLING + tied.name] * tied.loop.constraints
+            self.direction += [np.zeros(6)] * tied.loop.constraints
 
     def of(self, U: np.ndarray, singular_value: Callable[[int], float]) -> tuple[Redundancy, ...]:
         """One redundancy for each column of U (m, k), each with a constraint of its own."""
@@ -214,14 +220,31 @@ class _Names:
             taking = [name for name, x in zip(self.owner, part) if x > 1e-6]
             result.append(
                 Redundancy(
-                    self.owner[row],
+                    _plain(self.owner[row]),
                     self.direction[row],
-                    _motion(self.direction[row]),
-                    tuple(dict.fromkeys(taking)),
+                    self._words(row),
+                    tuple(dict.fromkeys(map(_plain, taking))),
                     singular_value(k),
+                    self.owner[row].startswith(_COUPLING),
                 )
             )
         return tuple(result)
+
+    def _words(self, row: int) -> str:
+        """What the constraint of a row prevents."""
+        owner = self.owner[row]
+        if not owner.startswith(_COUPLING):
+            return _motion(self.direction[row])
+        joints = [term.joint for term in self.couplings[_plain(owner)].loop.terms]
+        return f"independent motion of the joints {', '.join(joints)}"
+
+
+# What owners of rows begin with that are couplings, which may have the names of joints.
+_COUPLING = "coupling:"
+
+
+def _plain(owner: str) -> str:
+    return owner.removeprefix(_COUPLING)
 
 
 def _rank(s: np.ndarray, tolerance: float) -> int:
@@ -293,7 +316,8 @@ def _axis(x: np.ndarray) -> str:
 def _line(r: Redundancy) -> str:
     others = [name for name in r.loops if name != r.loop]
     told = f", shared with {', '.join(others)}" if others else ""
-    return f"{r.words} of joint {r.loop}'s frame{told}"
+    whose = f"by coupling {r.loop}" if r.is_coupling else f"of joint {r.loop}'s frame"
+    return f"{r.words} {whose}{told}"
 
 
 def _but_for(r: Redundancy) -> str:

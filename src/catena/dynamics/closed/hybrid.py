@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.flexible_body import most_modes
-from catena.dynamics.loop_elimination.flexible import flexible_elimination
 from catena.dynamics.closed.certified_elimination import is_for, is_trusted
 from catena.dynamics.closed.inertia_root import rooted
-from catena.dynamics.closed.problem import LoopProblem, row_scale
+from catena.dynamics.closed.problem import LoopProblem, row_scales
 from catena.dynamics.closed.square_root import constrained, divide_lower, solve_upper
-from catena.dynamics.loop_elimination import columns_for
+from catena.dynamics.flexible_body import most_modes
+from catena.dynamics.loop_elimination import sort_for
+from catena.dynamics.loop_elimination.flexible import flexible_elimination
 from catena.dynamics.loop_elimination.hybrid import hybrid_elimination
 from catena.kinematics.stacks import apply, transposed
 
@@ -48,14 +48,16 @@ def hybrid(problem: LoopProblem, driven: np.ndarray, given: np.ndarray) -> Hybri
     vdot, tau = np.zeros_like(problem.v), np.zeros_like(problem.v)
     doubtful = np.ones(states, dtype=bool)
     if is_for(problem.plan):
-        inputs: dict[str, Any] = dict(problem.given)
-        inputs["qd"] = inputs.pop("v")
+        inputs = problem.inputs
         inputs |= {"driven": driven.astype(np.float64), "qdd_given": given}
-        modes = most_modes(problem.plan)
-        columns = columns_for(problem.plan)
-        algorithm = flexible_elimination(columns, modes, True) if modes else hybrid_elimination(columns)
+        sort, modes = sort_for(problem.plan), most_modes(problem.plan)
+        algorithm = flexible_elimination(sort, modes, True) if modes else hybrid_elimination(sort)
         result = problem.runner.evaluate(algorithm, inputs, finite=False)
         vdot, tau = result["qdd"], result["drive"]
+        if problem.loop_tau is not None:
+            # What acts at joints of the tree in place of loop joints is not theirs.
+            own = 0.0 if problem.tau is None else problem.tau
+            tau = tau - (problem.inputs["tau"] - own)
         doubtful = ~is_trusted(*(result[name][:, 0] for name in ("defect", "change", "before", "size")))
     if not doubtful.any():
         return HybridSolution(vdot, tau, np.zeros(0, dtype=np.int64), np.zeros((0, m)))
@@ -80,11 +82,7 @@ def hybrid_kkt(
     for some, rows, held in problem.portions():
         inertial, held = (x.given(vdot[some], free) for x in (rows, held))
         L[some], unbound[some] = rooted(inertial, held, problem.joint_force[some][:, free], plan.name)
-    scales = [
-        row_scale(s.Phi, divide_lower(L, transposed(s.J_rel[..., free])), problem.length)
-        for s in problem.loops
-    ]
-    scale = np.concatenate(scales, axis=-1) if scales else np.zeros((problem.states, 0))
+    scale = row_scales(problem.rows, L, problem.length, free)
     A = transposed(divide_lower(L, transposed(J_f))) / scale[..., None]
     y, mu, _ = constrained(A, unbound, -gamma / scale, problem.tolerance)
     vdot[:, free] = solve_upper(L, y)

@@ -8,13 +8,16 @@ with s the joint's own accelerations and c what velocities contribute; Phi^T tak
 that of the ground against gravity.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from catena.dynamics.closed.problem import LoopProblem
 from catena.dynamics.friction import tree_friction
+from catena.dynamics.rotors import rotor_inertias
 from catena.kinematics import stacks
+from catena.kinematics.coupling_states import CouplingState, term_motion
 from catena.kinematics.kind_values import kind_values
 from catena.spatial import RigidInertia
 
@@ -85,6 +88,45 @@ def _loop_joints(problem: LoopProblem) -> list[GraphJoint]:
             )
         )
     return result
+
+
+def rotor_rows(
+    problem: LoopProblem, joints: list[GraphJoint]
+) -> Iterator[tuple[float, np.ndarray, np.ndarray]]:
+    """Of each rotor its inertia, and the row (states, 6 n) and the number (states,) with which accelerations a of all
+    nodes make its own acceleration, row a + number."""
+    plan, rotors = problem.plan, rotor_inertias(problem.plan)
+    for joint in joints:
+        if joint.loop is None:
+            inertias = rotors[int(plan.v_start[joint.b]) : int(plan.v_start[joint.b] + plan.v_size[joint.b])]
+        else:
+            inertias = plan.loop_joints[joint.loop].armature
+        for k in np.flatnonzero(inertias):
+            across = np.linalg.pinv(joint.S, rcond=1e-10)[:, k]
+            row = np.zeros((problem.states, 6 * plan.n))
+            row[:, 6 * joint.a : 6 * joint.a + 6] -= np.einsum("si,sij->sj", across, joint.X_a)
+            row[:, 6 * joint.b : 6 * joint.b + 6] += np.einsum("si,sij->sj", across, joint.X_b)
+            yield float(inertias[k]), row, -np.einsum("si,si->s", across, joint.c)
+
+
+def coupling_row(
+    problem: LoopProblem, joints: list[GraphJoint], state: CouplingState
+) -> tuple[np.ndarray, np.ndarray]:
+    """The rows D (states, 6, 6 n) and d (states, 6) of a coupling, of which Phi^T takes the one that counts: D a + d is
+    the acceleration of its residual for the accelerations a of all nodes, each joint's own being S^+ (X_b a_b - X_a a_a
+    - c)."""
+    D, d = np.zeros((problem.states, 6, 6 * problem.plan.n)), np.zeros((problem.states, 6))
+    size = state.loop.size(problem.length)
+    by_place = {(j.b, -1) if j.loop is None else (-1, j.loop): j for j in joints}
+    for term, slope in zip(state.loop.terms, np.moveaxis(state.slopes, -1, 0), strict=True):
+        joint = by_place[term.node, term.loop]
+        across = slope[:, None] * np.linalg.pinv(joint.S, rcond=1e-10)[:, 0] / size
+        D[:, 0, 6 * joint.a : 6 * joint.a + 6] -= np.einsum("si,sij->sj", across, joint.X_a)
+        D[:, 0, 6 * joint.b : 6 * joint.b + 6] += np.einsum("si,sij->sj", across, joint.X_b)
+        x, xd, _, _ = term_motion(problem.plan, term, problem.q, problem.v, problem.loops)
+        bent = term.sign * term.profile.curvature(np.array(x)) * xd**2
+        d[:, 0] += bent / size - np.einsum("si,si->s", across, joint.c)
+    return D, d
 
 
 def _wrench(S: np.ndarray, force: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ H, bias and tau belong to the coordinates of the tree, J and gamma to its loops.
 is asked for. All arrays have one leading dimension, the states.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -19,6 +19,7 @@ from catena.dynamics.closed.square_root import divide_lower, effective
 from catena.dynamics.composite_body import composite_body
 from catena.dynamics.friction import friction_at, tree_friction
 from catena.dynamics.newton_euler import newton_euler
+from catena.dynamics.rotors import rotor_inertias, with_rotors
 from catena.kinematics import stacks
 from catena.kinematics.body_jacobians import summed_up
 from catena.kinematics.closure import (
@@ -29,6 +30,7 @@ from catena.kinematics.closure import (
     loop_kinematics,
     tree_motions,
 )
+from catena.kinematics.coupling_states import CouplingState, coupling_states
 from catena.kinematics.extent import extent
 from catena.kinematics.scales import row_sizes
 from catena.structure import Plan
@@ -62,7 +64,8 @@ class LoopProblem:
     """The equations of motion of a plan with loops at a batch of states.
 
     `q`, `v`, `tau`, `f_ext` (states, 6 n) and `a_base` (states, 6) are given, the last three may be None.
-    `lent` (6,) is the square root of an inertia that every node is lent besides its own."""
+    `lent` (6,) is the square root of an inertia that every node is lent besides its own; `loop_tau` (states, k) are
+    forces at the loop joints, one after the other."""
 
     runner: Runner
     q: np.ndarray
@@ -71,6 +74,7 @@ class LoopProblem:
     f_ext: np.ndarray | None = None
     a_base: np.ndarray | None = None
     lent: np.ndarray | None = None
+    loop_tau: np.ndarray | None = None
     batch: tuple[int, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
@@ -83,7 +87,23 @@ class LoopProblem:
     @property
     def given(self) -> dict[str, Any]:
         """What was given, by name; what is absent is None."""
-        return {"q": self.q, "v": self.v, "tau": self.tau, "f_ext": self.f_ext, "a_base": self.a_base}
+        return {
+            "q": self.q, "v": self.v, "tau": self.tau, "f_ext": self.f_ext, "a_base": self.a_base,
+            "loop_tau": self.loop_tau,
+        }  # fmt: skip
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """What algorithms on the tree are given: forces at loop joints act as those at joints of the tree that do the
+        same."""
+        tau = self.tau
+        if self.loop_tau is not None:
+            pushed = [w for w in self._effort_wrenches if w is not None]
+            states = [s for s, w in zip(self.loops, self._effort_wrenches, strict=True) if w is not None]
+            tau = np.zeros_like(self.v) if tau is None else tau
+            for state, wrench in zip(states, pushed, strict=True):
+                tau = tau + stacks.apply(stacks.transposed(state.J_rel), wrench)
+        return {"q": self.q, "qd": self.v, "tau": tau, "f_ext": self.f_ext, "a_base": self.a_base}
 
     @property
     def plan(self) -> Plan:
@@ -106,15 +126,31 @@ class LoopProblem:
         return loop_kinematics(self.runner, self.q, self.v, self.motions)
 
     @cached_property
+    def couplings(self) -> list[CouplingState]:
+        """The couplings."""
+        return coupling_states(self.plan, self.q, self.v, self.loops)
+
+    @property
+    def rows(self) -> list[LoopState | CouplingState]:
+        """Everything that has rows among the constraints, in their order: loops, then couplings."""
+        return [*self.loops, *self.couplings]
+
+    @cached_property
     def H(self) -> np.ndarray:
         """The joint-space inertia of the tree, (states, nv, nv)."""
-        return self.runner.evaluate(composite_body, {"q": self.q})["H"]
+        H = with_rotors(self.plan, self.runner.evaluate(composite_body, {"q": self.q})["H"])
+        for row, inertia, _ in self.loop_rotors:
+            H = H + inertia * row[..., :, None] * row[..., None, :]
+        return H
 
     @cached_property
     def bias(self) -> np.ndarray:
         """The forces of the tree joints at which nothing accelerates, (states, nv); their friction is in it."""
         inputs = {"q": self.q, "qd": self.v, "qdd": None, "f_ext": self.f_ext, "a_base": self.a_base}
-        return self.runner.evaluate(newton_euler, inputs)["tau"]
+        bias = self.runner.evaluate(newton_euler, inputs)["tau"]
+        for row, inertia, drift in self.loop_rotors:
+            bias = bias + inertia * drift[:, None] * row
+        return bias
 
     @cached_property
     def force(self) -> np.ndarray:
@@ -124,22 +160,38 @@ class LoopProblem:
 
     @cached_property
     def friction_wrenches(self) -> list[np.ndarray | None]:
-        """The wrench (states, 6) that each loop joint's friction passes to its child at C, None without friction."""
-        return [_friction_wrench(state) for state in self.loops]
+        """The wrench (states, 6) that each loop joint's friction and actuator pass to its child at C, None without
+        these."""
+        rubbed = [_friction_wrench(state) for state in self.loops]
+        pairs = zip(rubbed, self._effort_wrenches, strict=True)
+        return [a if b is None else b if a is None else a + b for a, b in pairs]
+
+    @cached_property
+    def _effort_wrenches(self) -> list[np.ndarray | None]:
+        """The wrench (states, 6) that each loop joint's actuator passes to its child at C, None without a force."""
+        found: list[np.ndarray | None] = []
+        at = 0
+        for state in self.loops:
+            nv = state.loop.kind.nv
+            effort = None if self.loop_tau is None else self.loop_tau[:, at : at + nv]
+            at += nv
+            if effort is None or not effort.any():
+                found.append(None)
+            else:
+                across = stacks.transposed(np.linalg.pinv(state.S, rcond=1e-10))
+                found.append(stacks.apply(across, effort))
+        return found
 
     @cached_property
     def J(self) -> np.ndarray:
         """The Jacobian of all constraints, (states, m, nv)."""
-        if not self.loops:
-            return np.zeros((self.states, 0, self.plan.nv))
-        return np.concatenate([s.J for s in self.loops], axis=-2)
+        nothing = np.zeros((self.states, 0, self.plan.nv))
+        return np.concatenate([nothing, *(s.J for s in self.rows)], axis=-2)
 
     @cached_property
     def gamma(self) -> np.ndarray:
         """The accelerations of all constraints when vdot is zero, (states, m)."""
-        if not self.loops:
-            return np.zeros((self.states, 0))
-        return np.concatenate([s.gamma for s in self.loops], axis=-1)
+        return np.concatenate([np.zeros((self.states, 0)), *(s.gamma for s in self.rows)], axis=-1)
 
     @cached_property
     def velocity_products(self) -> np.ndarray:
@@ -156,7 +208,7 @@ class LoopProblem:
     @cached_property
     def gamma_terms(self) -> np.ndarray:
         """The size (states, m) of what gamma is a difference of."""
-        sizes = [row_sizes(state.Phi, self.length) for state in self.loops]
+        sizes = [row_sizes(state.Phi, self.length) for state in self.rows]
         rows = np.concatenate(sizes, axis=-1) if sizes else np.zeros((self.states, 0))
         return rows * self.velocity_products[:, None]
 
@@ -167,8 +219,10 @@ class LoopProblem:
 
     @cached_property
     def closure_error(self) -> np.ndarray:
-        """The largest error of any loop, (states,), as an angle or a part of the mechanism's size."""
+        """The largest error of any loop or coupling, (states,), as an angle or a part of the mechanism's size."""
         worst = np.zeros(self.states)
+        for tied in self.couplings:
+            worst = np.maximum(worst, np.abs(tied.error[:, 0]))
         for state in self.loops:
             if not state.loop.constraints:
                 continue
@@ -203,9 +257,9 @@ class LoopProblem:
         """Portions of the states with the rows of the tree, and with those of the constraints, as if each were a
         typical inertia that must not move."""
         empty = np.zeros((self.states, 0))
-        weight = [np.sqrt(row_weight(state.Phi, self.mass, self.length)) for state in self.loops]
+        weight = [np.sqrt(row_weight(state.Phi, self.mass, self.length)) for state in self.rows]
         root = np.concatenate([empty, *weight], axis=-1)[..., None]
-        summed = [np.abs(stacks.transposed(s.Phi)) @ summed_up(self.plan, s.J_rel) for s in self.loops]
+        summed = [np.abs(stacks.transposed(s.Phi)) @ summed_up(self.plan, s.J_rel) for s in self.rows]
         held = Rows(
             root * self.J,
             root[..., 0] * self.gamma,
@@ -213,7 +267,38 @@ class LoopProblem:
             root * np.concatenate([np.zeros((self.states, 0, self.plan.nv)), *summed], axis=-2),
         )
         for some, rows in tree_rows(self.plan, self.motions, self.ground_acceleration, self.f_ext, self.lent):
-            yield some, rows, held.of(some)
+            yield some, self._with_rotors(some, rows), held.of(some)
+
+    @cached_property
+    def loop_rotors(self) -> list[tuple[np.ndarray, float, np.ndarray]]:
+        """Of each rotor at a loop joint the row (states, nv) that takes velocities of the tree to its own, its inertia,
+        and its acceleration (states,) when vdot is zero."""
+        found = []
+        for state in self.loops:
+            for k, inertia in enumerate(state.loop.armature):
+                if inertia:
+                    across = np.linalg.pinv(state.S, rcond=1e-10)[:, k]
+                    row = np.einsum("si,sij->sj", across, state.J_rel)
+                    found.append((row, float(inertia), np.einsum("si,si->s", across, state.drift)))
+        return found
+
+    def _with_rotors(self, some: slice, rows: Rows) -> Rows:
+        """The rows of the tree with those of rotors, which only joint accelerations move."""
+        rotors = rotor_inertias(self.plan)
+        geared = np.flatnonzero(rotors)
+        if not len(geared) and not self.loop_rotors:
+            return rows
+        states = len(rows.W)
+        own = np.zeros((states, len(geared), self.plan.nv))
+        own[:, np.arange(len(geared)), geared] = np.sqrt(rotors[geared])
+        W, r = [rows.W, own], [rows.r, np.zeros((states, len(geared)))]
+        for row, inertia, drift in self.loop_rotors:
+            W.append(np.sqrt(inertia) * row[some][:, None])
+            r.append(np.sqrt(inertia) * drift[some][:, None])
+        summed = [rows.summed, *(np.abs(x) for x in W[1:])]
+        return Rows(
+            np.concatenate(W, axis=1), np.concatenate(r, axis=1), rows.f, np.concatenate(summed, axis=1)
+        )
 
     @cached_property
     def joint_force(self) -> np.ndarray:
@@ -248,11 +333,7 @@ class LoopProblem:
         """The size (states, m) of each constraint's row of J L^-T, taken from the mobility of the two bodies
         in all directions of its kind, so that it is the same for rotated copies and in all units, and does
         not vanish for a row that is zero but for rounding."""
-        L = self.equations[0]
-        rows = [
-            row_scale(s.Phi, divide_lower(L, stacks.transposed(s.J_rel)), self.length) for s in self.loops
-        ]
-        return np.concatenate(rows, axis=-1) if rows else np.zeros((self.states, 0))
+        return row_scales(self.rows, self.equations[0], self.length)
 
     @cached_property
     def scaled(self) -> np.ndarray:
@@ -265,6 +346,33 @@ class LoopProblem:
         """The number (states,) of constraints that are independent."""
         sigma = np.linalg.svd(self.scaled, compute_uv=False)
         return np.count_nonzero(effective(sigma, self.tolerance), axis=-1)
+
+
+def row_scales(
+    loops: Sequence[LoopState | CouplingState],
+    L: np.ndarray,
+    length: float,
+    free: np.ndarray | slice = slice(None),
+) -> np.ndarray:
+    """The sizes (states, m) of the rows of J L^-T of all loops over the velocity components `free`, with L L^T = H
+    (states, free, free)."""
+    if not loops:
+        return np.zeros((len(L), 0))
+    J_rel = np.stack([state.J_rel[..., free] for state in loops], axis=-3)
+    flat = J_rel.reshape(*J_rel.shape[:-3], 6 * len(loops), J_rel.shape[-1])
+    mobility = divide_lower(L, stacks.transposed(flat))
+    mobility = np.moveaxis(mobility.reshape(*mobility.shape[:-1], len(loops), 6), -2, -3)
+    # Loops with as many constraints are weighed together.
+    found: list[Any] = [None] * len(loops)
+    counts = np.array([state.Phi.shape[-1] for state in loops])
+    for count in np.unique(counts):
+        some = np.flatnonzero(counts == count)
+        scale = row_scale(
+            np.stack([loops[k].Phi for k in some.tolist()], axis=-3), mobility[..., some, :, :], length
+        )
+        for k, row in zip(some.tolist(), np.moveaxis(scale, -2, 0), strict=True):
+            found[k] = row
+    return np.concatenate(found, axis=-1)
 
 
 def row_scale(Phi: np.ndarray, mobility: np.ndarray, length: float) -> np.ndarray:

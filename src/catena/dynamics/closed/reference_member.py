@@ -45,6 +45,7 @@ from catena.dynamics.closed.square_root import (
     solve_lower,
     solve_upper,
 )
+from catena.dynamics.rotors import has_rotors
 from catena.errors import LoopError
 from catena.kinematics import stacks
 from catena.kinematics.stacks import apply, transposed
@@ -58,6 +59,16 @@ def reference_member(problem: LoopProblem, name: str | None = None) -> LoopSolut
     """Solve by eliminating the chains that support a reference member: the body called `name`, or the one that
     leaves the smallest chains."""
     plan = problem.plan
+    if has_rotors(plan):
+        raise LoopError(
+            f"reference_member knows no rotors, and joints of {plan.name!r} have an armature. Choose another method, "
+            "such as auto."
+        )
+    if plan.couplings:
+        raise LoopError(
+            f"reference_member eliminates chains one by one, and the couplings of {plan.name!r} tie joints of several: "
+            f"{', '.join(repr(tied.name) for tied in plan.couplings)}. Choose another method, such as auto."
+        )
     joints = graph_joints(problem)
     r = find_reference_member(plan, joints) if name is None else _named(plan, name)
     inertias = node_inertias(problem)

@@ -193,7 +193,7 @@ def tip_contacts(problem: LoopProblem, contacts: Sequence[TipContact]) -> Contac
             -s.gamma,
             row_sizes(s.Phi, problem.length) * problem.velocity_products[:, None],
         )
-        for s in problem.loops
+        for s in problem.rows
     ]
     sides += [_side(problem, t) for t in tips]
     known = problem.joint_force - sum(_joint_forces(t.J, t.contact.free @ t.contact.force) for t in tips)

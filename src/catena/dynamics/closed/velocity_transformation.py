@@ -15,6 +15,7 @@ from catena.dynamics.closed.joint_graph import (
     node_inertias,
 )
 from catena.dynamics.closed.problem import LoopProblem
+from catena.dynamics.rotors import with_rotors
 from catena.kinematics.body_jacobians import body_jacobians
 from catena.kinematics.stacks import apply, transposed
 
@@ -40,11 +41,16 @@ def transform_tree(problem: LoopProblem) -> TransformedTree:
     Bt = transposed(B)
     M = np.sum(Bt @ inertias @ B, axis=1)
     f = np.sum(apply(Bt, g), axis=1)
+    M = with_rotors(problem.plan, M)
+    for row, inertia, drift in problem.loop_rotors:
+        M = M + inertia * row[:, :, None] * row[:, None, :]
+        f = f - inertia * drift[:, None] * row
     return TransformedTree(B, bdot, M, f, joints)
 
 
 def cut_joint_constraints(problem: LoopProblem, tree: TransformedTree) -> tuple[np.ndarray, np.ndarray]:
-    """C = D* B (states, m, nv) and C' thetadot (states, m) of all cut joints, redundant rows included (eq. 15)."""
+    """C = D* B (states, m, nv) and C' thetadot (states, m) of all cut joints and couplings, redundant rows
+    included (eq. 15)."""
     rows, known = [], []
     for joint in tree.joints:
         if joint.loop is not None:
@@ -54,6 +60,8 @@ def cut_joint_constraints(problem: LoopProblem, tree: TransformedTree) -> tuple[
                 apply(joint.X_b, tree.bdot[:, joint.b]) - apply(joint.X_a, tree.bdot[:, joint.a]) - joint.c
             )
             known.append(apply(across, drift))
+    rows += [state.J for state in problem.couplings]
+    known += [state.gamma for state in problem.couplings]
     if not rows:
         return np.zeros((problem.states, 0, problem.plan.nv)), np.zeros((problem.states, 0))
     return np.concatenate(rows, axis=-2), np.concatenate(known, axis=-1)

@@ -21,26 +21,27 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
-from catena.dynamics.loop_elimination.blocks import columns_for, views
-from catena.dynamics.loop_elimination.schedule import KEEPING, REWRITTEN, STEPS, schedule
+from catena.dynamics.loop_elimination.blocks import Sort, sort_for, views
+from catena.dynamics.loop_elimination.schedule import KEEPING, REWRITTEN, schedule, steps_for
 from catena.dynamics.loop_elimination.steps import ground as elimination_ground
+from catena.dynamics.loop_elimination.ties import KEEPING_TIES
 from catena.kernels import POSITION, VELOCITY, Algorithm, Schedule
 from catena.spatial import Force, Motion, Transform
 
 
-@lru_cache(maxsize=4)
-def loop_elimination(columns: int) -> Algorithm:
-    """The elimination for loops of up to so many constraints; `columns_for` tells how many a plan needs."""
+@lru_cache(maxsize=8)
+def loop_elimination(sort: Sort) -> Algorithm:
+    """The elimination of a sort; `sort_for` tells which a plan needs."""
     return Algorithm(
-        f"loop_elimination_{columns}", elimination_ground, (*STEPS, Schedule(schedule)),
+        f"loop_elimination_{sort}", elimination_ground, (*steps_for(sort), Schedule(schedule)),
         inputs={"q": POSITION, "qd": VELOCITY, "tau": VELOCITY, "f_ext": Force}, outputs={"qdd": VELOCITY},
         ground_inputs={"a_base": Motion}, ground_outputs=("defect", "change", "before", "size"),
-        optional=frozenset({"tau", "f_ext", "a_base"}), rewritten=REWRITTEN, views=views(columns), columns=columns,
+        optional=frozenset({"tau", "f_ext", "a_base"}), rewritten=REWRITTEN, views=views(sort), columns=sort.columns,
     )  # fmt: skip
 
 
-@lru_cache(maxsize=4)
-def loop_wrenches(columns: int) -> Algorithm:
+@lru_cache(maxsize=8)
+def loop_wrenches(sort: Sort) -> Algorithm:
     """The same with the wrenches of all joints: of tree joints on their nodes, with the transforms X from the nodes'
     parents, and of loop joints on their children, all in node frames; `stiffness` tells whether they are unique."""
 
@@ -48,13 +49,15 @@ def loop_wrenches(columns: int) -> Algorithm:
         elimination_ground(ground)
         ground.stiffness = 0.0
 
-    base = loop_elimination(columns)
+    base = loop_elimination(sort)
+    keeping = (*KEEPING, *KEEPING_TIES) if sort.coupled else KEEPING
     return replace(
-        base, name=f"loop_wrenches_{columns}", ground=stiff_ground,
-        sweeps=(*STEPS, *KEEPING, Schedule(partial(schedule, keep=True))),
+        base, name=f"loop_wrenches_{sort}", ground=stiff_ground,
+        sweeps=(*steps_for(sort), *keeping, Schedule(partial(schedule, keep=True))),
         outputs={"qdd": VELOCITY, "wrench": Force, "X": Transform},
-        ground_outputs=(*base.ground_outputs, "stiffness"), multiplier_outputs=("on_child",),
+        ground_outputs=(*base.ground_outputs, "stiffness"), multiplier_outputs=("on_child", "total"),
+        rewritten=REWRITTEN | {"wrench"},
     )  # fmt: skip
 
 
-__all__ = ["columns_for", "loop_elimination", "loop_wrenches"]
+__all__ = ["Sort", "loop_elimination", "loop_wrenches", "sort_for"]

@@ -1,7 +1,8 @@
 """The blocks that an elimination is made of, for loops of up to so many constraints.
 
 Every loop gets the same number of columns, and those that it does not need are zero: so there are only three sorts of
-compiled elimination (3, 5 and 6 columns), whatever the mechanism.
+compiled elimination (3, 5 and 6 columns), whatever the mechanism, and as many that know couplings, besides one for
+trees with couplings.
 """
 
 from __future__ import annotations
@@ -17,13 +18,27 @@ from catena.spatial import Force, ForceSpace
 from catena.spatial.scalars import array
 from catena.structure import Plan
 
-COLUMNS = (3, 5, 6)
+
+@dataclass(frozen=True)
+class Sort:
+    """A sort of compiled elimination: for loops of up to so many constraints, which are the columns of their blocks,
+    and with couplings or without."""
+
+    columns: int
+    coupled: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.columns}_coupled" if self.coupled else str(self.columns)
 
 
-def columns_for(plan: Plan) -> int:
-    """The least number of columns that serves all loops of a plan."""
+SORTS = (Sort(3), Sort(5), Sort(6), Sort(1, True), Sort(3, True), Sort(5, True), Sort(6, True))
+
+
+def sort_for(plan: Plan) -> Sort:
+    """The sort with the fewest columns that serves all loops of a plan, and its couplings."""
     most = max((loop.constraints for loop in plan.loop_joints), default=0)
-    return next(n for n in COLUMNS if n >= most)
+    coupled = bool(plan.couplings)
+    return next(sort for sort in SORTS if sort.columns >= most and sort.coupled is coupled)
 
 
 @dataclass(frozen=True)
@@ -98,10 +113,17 @@ class Triangle:
         return Symmetric([0.0] * (self.n * (self.n + 1) // 2))
 
 
-def views(columns: int) -> dict[str, dict[str, Any]]:
-    """The records of loops, of their links to bodies, and of their effects on each other."""
+def views(sort: Sort) -> dict[str, dict[str, Any]]:
+    """The records of loops, of their links to bodies, of their effects on each other, and of joints that are
+    coupled."""
+    columns = sort.columns
     block, vector, triangle = Columns(columns), Numbers((columns,)), Triangle(columns)
+    term = {
+        "K_child": block, "E_child": block, "K_parent": block, "E_parent": block, "w_child": Force, "w_parent": Force,
+        "motion": Numbers((3,)),
+    }  # fmt: skip
     return {
+        **({"term": term} if sort.coupled else {}),
         "multiplier": {
             "K_child": block, "E_child": block, "K_parent": block, "E_parent": block, "gamma": vector, "l": vector,
             "L": triangle, "M": vector, "W": triangle, "w": vector, "lam": vector, "total": vector,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
-from catena.dynamics.loop_elimination import loop_elimination
+from catena.dynamics.loop_elimination import Sort, loop_elimination
 from catena.dynamics.loop_elimination.blocks import Numbers
 from catena.dynamics.loop_elimination.hybrid import hybrid_elimination, hybrid_schedule, move_driven
 from catena.dynamics.loop_elimination.least_change import measure
@@ -62,13 +62,24 @@ def start_with_feedback(loop: Any, child: Any, parent: Any) -> None:
     loop.l = loop.l + closing
 
 
-@lru_cache(maxsize=8)
-def elimination_with_feedback(columns: int, driven: bool = False) -> Algorithm:
-    """The elimination for loops of up to so many constraints with the ground input `feedback`; where joints are
+@on_call
+def leave_with_feedback(multiplier: Any, child: Any) -> None:
+    """A coupling that closes as fast as the feedback has it."""
+    damping, stiffness = child.feedback
+    pairs = zip(multiplier.velocity, multiplier.position, strict=True)
+    closing = array([damping * rate + stiffness * gap for rate, gap in pairs])
+    multiplier.gamma = multiplier.gamma + closing
+    multiplier.l = multiplier.gamma
+
+
+@lru_cache(maxsize=16)
+def elimination_with_feedback(sort: Sort, driven: bool = False) -> Algorithm:
+    """The elimination of a sort with the ground input `feedback`; where joints are
     `driven`, with the inputs of `hybrid_dynamics`."""
-    base = hybrid_elimination(columns) if driven else loop_elimination(columns)
+    base = hybrid_elimination(sort) if driven else loop_elimination(sort)
     plain, told = (move_driven, move_driven_and_tell) if driven else (velocities, move_and_tell)
     instead: dict[Sweep, Sweep] = {plain: told, start: start_with_feedback}
+    ties = (leave_with_feedback,) if sort.coupled else ()
     order = hybrid_schedule if driven else schedule
 
     def ground(ground: Any) -> None:
@@ -78,6 +89,9 @@ def elimination_with_feedback(columns: int, driven: bool = False) -> Algorithm:
     steps = [instead.get(s, s) for s in base.sweeps if not isinstance(s, Schedule)]
     return replace(
         base, name=f"{base.name}_with_feedback", ground=ground,
-        sweeps=(*steps, Schedule(partial(order, move=told, begin_loop=start_with_feedback))),
+        sweeps=(
+            *steps, *ties,
+            Schedule(partial(order, move=told, begin_loop=start_with_feedback, finish=leave_with_feedback)),
+        ),
         ground_inputs={**base.ground_inputs, "feedback_given": Pair},
     )  # fmt: skip

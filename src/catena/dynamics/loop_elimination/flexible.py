@@ -1,10 +1,10 @@
 """The elimination with flexible bodies, whose points share their amplitudes eta.
 
-Points of a flexible body are nodes that follow the node of its floating frame. A follower is eliminated without losing
-a degree of freedom: besides inertia, force and what loops hold of it, its parent feels what eta'' does to it. So the node
-of the floating frame has 6 + k accelerations: A, p and K get rows for the modes (E and `Mm`, `pm`, `Km`), and eta goes
-like the coordinates of any joint, one after the other. All other bodies do what they do among rigid ones; multipliers do
-more only while their loop holds a floating frame.
+Points of a flexible body are nodes that follow the node of its floating frame. A follower is eliminated without
+losing a degree of freedom: besides inertia, force and what loops hold of it, its parent feels what eta'' does to it. So
+the node of the floating frame has 6 + k accelerations: A, p and K get rows for the modes (E and `Mm`, `pm`, `Km`), and
+eta goes like the coordinates of any joint, one after the other. All other bodies do what they do among rigid ones;
+multipliers do more only while their loop holds a floating frame.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ import numpy as np
 
 from catena.dynamics.flexible_body import is_flexible
 from catena.dynamics.hybrid_dynamics import DRIVE_INPUTS
-from catena.dynamics.loop_elimination import loop_elimination
+from catena.dynamics.loop_elimination import Sort, loop_elimination
 from catena.dynamics.loop_elimination.blocks import Columns, Numbers, Symmetric, views
 from catena.dynamics.loop_elimination.hybrid import (
     accelerate_driven,
@@ -28,14 +28,14 @@ from catena.dynamics.loop_elimination.least_change import stand, start_open, sta
 from catena.dynamics.loop_elimination.magnitudes import Magnitudes, magnitude
 from catena.dynamics.loop_elimination.refinement import (
     _inertial_load,
-    _part,
     accelerate_again,
     balance,
     feel_again,
     judge,
+    part,
     press_again,
 )
-from catena.dynamics.loop_elimination.schedule import REWRITTEN, SHARED, STEPS, schedule
+from catena.dynamics.loop_elimination.schedule import REWRITTEN, SHARED, schedule, steps_for
 from catena.dynamics.loop_elimination.steps import (
     _pace,
     accelerate,
@@ -59,8 +59,8 @@ AT_FLOATING_FRAMES = (press, feel, press_again, feel_again, mix_link)
 
 
 class FlexibleSteps:
-    """The steps of an elimination with bodies of at most so many modes: `instead` maps the steps of rigid bodies to those
-    that also know flexible ones, `at_frames` those of multipliers to the ones that are called at floating frames."""
+    """The steps of an elimination with bodies of at most so many modes: `instead` maps the steps of rigid bodies to
+    those that also know flexible ones, `at_frames` those of multipliers to the ones that are called at floating frames."""
 
     def __init__(self, modes: int, drives: bool = False) -> None:
         self.modes = modes
@@ -116,7 +116,12 @@ class FlexibleSteps:
             if body.joint.follows:
                 body.effort = np.zeros(body.joint.nv)
             elif is_flexible(body.joint):
-                body.E, body.Mm, body.pm, body.loadm = np.zeros((6, m)), np.zeros((m, m)), np.zeros(m), np.zeros(m)
+                body.E, body.Mm, body.pm, body.loadm = (
+                    np.zeros((6, m)),
+                    np.zeros((m, m)),
+                    np.zeros(m),
+                    np.zeros(m),
+                )
 
         return move
 
@@ -290,7 +295,7 @@ class FlexibleSteps:
             else:
                 missing = body.effort - body.S.T * body.f - body.fm[: body.joint.nv]
                 terms = zip(missing, body.effort, at_work, body.loadm, strict=False)
-                parts = [_part(m, absolute(e) + w + beyond) for m, e, w, beyond in terms]
+                parts = [part(m, absolute(e) + w + beyond) for m, e, w, beyond in terms]
             parent.f += body.X.pull(body.f)
             parent.load += load.pulled(body.X)
             parent.defect += body.defect + sum(parts, 0.0)
@@ -385,12 +390,19 @@ def flexible_steps(modes: int, drives: bool = False) -> FlexibleSteps:
     return FlexibleSteps(modes, drives)
 
 
-def flexible_views(columns: int, modes: int) -> dict[str, dict[str, Any]]:
+def flexible_views(sort: Sort, modes: int) -> dict[str, dict[str, Any]]:
     """The records of loops and links, with rows for modes."""
-    found = views(columns)
+    found, columns = views(sort), sort.columns
     block, rows = Columns(columns), Numbers((max(6, modes), columns))
     held = Numbers((modes, columns))
-    ends = {"K_child": block, "Km_child": held, "E_child": rows, "K_parent": block, "Km_parent": held, "E_parent": rows}
+    ends = {
+        "K_child": block,
+        "Km_child": held,
+        "E_child": rows,
+        "K_parent": block,
+        "Km_parent": held,
+        "E_parent": rows,
+    }
     rest = {name: extent for name, extent in found["multiplier"].items() if name not in ends}
     found["multiplier"] = {**ends, **rest}
     found["link"] = {"K": block, "Km": held, "E": JointRows(columns)}
@@ -403,35 +415,45 @@ def link_rows(modes: int) -> int:
 
 
 @lru_cache(maxsize=32)
-def flexible_elimination(columns: int, modes: int, drives: bool = False) -> Algorithm:
+def flexible_elimination(sort: Sort, modes: int, drives: bool = False) -> Algorithm:
     """The elimination for loops of up to so many constraints and bodies of up to so many modes."""
-    base, steps = loop_elimination(columns), flexible_steps(modes, drives)
-    swap = {velocities: move_driven, articulate: articulate_driven, accelerate: accelerate_driven, judge: judge_driven}
-    own = [swap.get(step, step) if drives else step for step in STEPS]
+    base, steps = loop_elimination(sort), flexible_steps(modes, drives)
+    swap = {
+        velocities: move_driven,
+        articulate: articulate_driven,
+        accelerate: accelerate_driven,
+        judge: judge_driven,
+    }
+    own = [swap.get(step, step) if drives else step for step in steps_for(sort)]
     called = [steps.instead.get(step, step) for step in own]
     options: dict[str, Any] = {}
     if drives:
-        options = {"move": move_driven, "go": articulate_driven, "come_back": accelerate_driven, "end": judge_driven}
+        options = {
+            "move": move_driven,
+            "go": articulate_driven,
+            "come_back": accelerate_driven,
+            "end": judge_driven,
+        }
     return replace(
-        base, name=f"flexible_elimination_{columns}_{modes}{'_driven' if drives else ''}",
+        base, name=f"flexible_elimination_{sort}_{modes}{'_driven' if drives else ''}",
         ground=steps.ground(rigid_ground),
         sweeps=(*called, *steps.at_frames.values(), Schedule(partial(steps.order, **options))),
         inputs={**base.inputs, **(DRIVE_INPUTS if drives else {})},
         outputs={"qdd": VELOCITY, **({"drive": VELOCITY} if drives else {})},
-        rewritten=REWRITTEN | {"c", "effort", "Ux"}, views=flexible_views(columns, modes), link_rows=link_rows(modes),
+        rewritten=REWRITTEN | {"c", "effort", "Ux"}, views=flexible_views(sort, modes), link_rows=link_rows(modes),
     )  # fmt: skip
 
 
 @lru_cache(maxsize=32)
-def flexible_correction(columns: int, modes: int, of_positions: bool) -> Algorithm:
+def flexible_correction(sort: Sort, modes: int, of_positions: bool) -> Algorithm:
     """The least change of position, or of velocity, that closes the loops to first order, as `qdd`."""
     steps, begin = flexible_steps(modes), start_open if of_positions else start_opening
     called = [steps.instead.get(step, step) for step in (stand, *SHARED)]
     order = partial(steps.order, move=stand, begin_loop=begin, rub=False)
     return Algorithm(
-        f"flexible_correction_{'q' if of_positions else 'v'}_{columns}_{modes}", steps.ground(resting_ground),
+        f"flexible_correction_{'q' if of_positions else 'v'}_{sort}_{modes}", steps.ground(resting_ground),
         (called[0], begin, *called[1:], *steps.at_frames.values(), Schedule(order)),
         inputs={"q": POSITION, "qd": VELOCITY}, outputs={"qdd": VELOCITY},
         optional=frozenset({"qd"}) if of_positions else frozenset(), rewritten=REWRITTEN | {"Ux", "effort"},
-        views=flexible_views(columns, modes), columns=columns, link_rows=link_rows(modes),
+        views=flexible_views(sort, modes), columns=sort.columns, link_rows=link_rows(modes),
     )  # fmt: skip

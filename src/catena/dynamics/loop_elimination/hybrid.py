@@ -5,10 +5,11 @@ from functools import lru_cache, partial
 from typing import Any
 
 from catena.dynamics.hybrid_dynamics import DRIVE_INPUTS
-from catena.dynamics.loop_elimination import loop_elimination
+from catena.dynamics.loop_elimination import Sort, loop_elimination
 from catena.dynamics.loop_elimination.refinement import judge
-from catena.dynamics.loop_elimination.schedule import REWRITTEN, STEPS, schedule
+from catena.dynamics.loop_elimination.schedule import REWRITTEN, schedule, steps_for
 from catena.dynamics.loop_elimination.steps import accelerate, articulate, pass_on, velocities
+from catena.dynamics.rotors import felt_through, rotor_force
 from catena.kernels import VELOCITY, Algorithm, Schedule, on_call
 from catena.spatial import ArticulatedInertia, ForceSpace, MotionSpace, spd_inverse
 from catena.spatial.scalars import array, less, where
@@ -29,9 +30,9 @@ def articulate_driven(body: Any, parent: Any) -> None:
         k: int, A: ArticulatedInertia, S: MotionSpace, U: ForceSpace
     ) -> tuple[ArticulatedInertia, Any]:
         driven = body.driven[k]
-        D = (S.T * U)[0, 0]
+        D = (S.T * U)[0, 0] + (0.0 if body.joint.rotor is None else body.joint.rotor[k])
         D_inv = spd_inverse(array([[where(less(0.5, driven), 1.0, D)]]))
-        free = A.felt_through(S, U, D_inv)
+        free = felt_through(body.joint, A, S, U, D_inv)
         pairs = zip(A.entries(), free.entries(), strict=True)
         felt = ArticulatedInertia.from_entries([where(less(0.5, driven), a, b) for a, b in pairs])
         return felt, where(less(0.5, driven), 0.0, D_inv[0, 0])
@@ -49,7 +50,7 @@ def accelerate_driven(body: Any, parent: Any) -> None:
 @on_call
 def judge_driven(body: Any, parent: Any) -> None:
     """The force that a drive lacks is the one that it gives; the others must lack nothing."""
-    given_by_drive = body.driven * (body.S.T * body.f - body.effort)
+    given_by_drive = body.driven * (body.S.T * body.f - body.effort + rotor_force(body.joint, body.qdd))
     body.drive = body.tau + given_by_drive
     body.effort = body.effort + given_by_drive
     judge.step(body, parent)
@@ -60,17 +61,17 @@ hybrid_schedule = partial(
 )
 
 
-@lru_cache(maxsize=4)
-def hybrid_elimination(columns: int) -> Algorithm:
-    """The elimination for loops of up to so many constraints, with the inputs of `hybrid_dynamics`."""
-    base = loop_elimination(columns)
+@lru_cache(maxsize=8)
+def hybrid_elimination(sort: Sort) -> Algorithm:
+    """The elimination of a sort, with the inputs of `hybrid_dynamics`."""
+    base = loop_elimination(sort)
     instead = {
         velocities: move_driven, articulate: articulate_driven, accelerate: accelerate_driven, judge: judge_driven,
     }  # fmt: skip
-    steps = [instead.get(step, step) for step in STEPS]
+    steps = [instead.get(step, step) for step in steps_for(sort)]
     return Algorithm(
-        f"hybrid_elimination_{columns}", base.ground, (*steps, Schedule(hybrid_schedule)),
+        f"hybrid_elimination_{sort}", base.ground, (*steps, Schedule(hybrid_schedule)),
         inputs={**base.inputs, **DRIVE_INPUTS}, outputs={"qdd": VELOCITY, "drive": VELOCITY},
         ground_inputs=base.ground_inputs, ground_outputs=base.ground_outputs, optional=base.optional,
-        rewritten=REWRITTEN | {"c", "effort"}, views=base.views, columns=columns,
+        rewritten=REWRITTEN | {"c", "effort"}, views=base.views, columns=base.columns,
     )  # fmt: skip

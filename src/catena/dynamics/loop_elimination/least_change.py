@@ -10,10 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.loop_elimination.blocks import views
+from catena.dynamics.loop_elimination.blocks import Sort, views
 from catena.dynamics.loop_elimination.magnitudes import Magnitudes
 from catena.dynamics.loop_elimination.schedule import REWRITTEN, SHARED, schedule
 from catena.dynamics.loop_elimination.steps import hold_by, padded, relative, resting_ground
+from catena.dynamics.loop_elimination.ties import (
+    TELLING,
+    TIES,
+    begin_coupling,
+    leave,
+    leave_open,
+    leave_opening,
+)
 from catena.kernels import POSITION, VELOCITY, Algorithm, Entry, OnCall, Schedule, on_call
 from catena.spatial import ArticulatedInertia, Force, Motion, log
 
@@ -75,52 +83,69 @@ def _measuring(at: Any, look: OnCall = measure) -> list[Entry]:
     bodies = [
         Entry(stand, i, (at.body(i), at.flows(i), at.flows(int(plan.parent[i])))) for i in range(1, plan.n)
     ]
-    return bodies + [
-        Entry(look, k, (at.multiplier(k), at.flows(joint.child_node), at.flows(joint.parent_node)))
-        for k, joint in enumerate(plan.loop_joints)
-        if joint.constraints
-    ]
+    return (
+        bodies
+        + [
+            Entry(look, k, (at.multiplier(k), at.flows(joint.child_node), at.flows(joint.parent_node)))
+            for k, joint in enumerate(plan.loop_joints)
+            if joint.constraints
+        ]
+        + [
+            entry
+            for c, coupling in enumerate(plan.couplings)
+            if coupling.constraints
+            for entry in begin_coupling(at, len(plan.loop_joints) + c, leave)
+        ]
+    )
 
 
-@lru_cache(maxsize=4)
-def closure(columns: int) -> Algorithm:
-    """The position and velocity errors of loops of up to so many constraints."""
+@lru_cache(maxsize=8)
+def closure(sort: Sort) -> Algorithm:
+    """The position and velocity errors of loops of up to so many constraints, and of couplings."""
     return Algorithm(
-        f"closure_{columns}", resting_ground, (stand, measure, Schedule(_measuring)),
+        f"closure_{sort}", resting_ground, (stand, measure, *_ties(sort), Schedule(_measuring)),
         inputs={"q": POSITION, "qd": VELOCITY},
         multiplier_outputs=("position", "velocity"), optional=frozenset({"qd"}), rewritten=frozenset({"e"}),
-        views=views(columns), columns=columns,
+        views=views(sort), columns=sort.columns,
     )  # fmt: skip
 
 
-@lru_cache(maxsize=4)
-def holds(columns: int) -> Algorithm:
+@lru_cache(maxsize=8)
+def holds(sort: Sort) -> Algorithm:
     """The errors of loops, and the wrenches K_child and K_parent on the nodes of their two bodies that unit forces
     along the constraints make."""
-    base = closure(columns)
+    base = closure(sort)
     return replace(
-        base, name=f"holds_{columns}",
-        sweeps=(stand, measure_and_hold, Schedule(partial(_measuring, look=measure_and_hold))),
+        base, name=f"holds_{sort}",
+        sweeps=(stand, measure_and_hold, *_ties(sort), Schedule(partial(_measuring, look=measure_and_hold))),
         multiplier_outputs=("position", "velocity", "K_child", "K_parent"),
     )  # fmt: skip
 
 
-@lru_cache(maxsize=4)
-def position_correction(columns: int) -> Algorithm:
+@lru_cache(maxsize=8)
+def position_correction(sort: Sort) -> Algorithm:
     """The least change of position that closes the loops, to first order, as `qdd`."""
-    return _correction("position_correction", start_open, columns, frozenset({"qd"}))
+    return _correction("position_correction", start_open, leave_open, sort, frozenset({"qd"}))
 
 
-@lru_cache(maxsize=4)
-def velocity_correction(columns: int) -> Algorithm:
+@lru_cache(maxsize=8)
+def velocity_correction(sort: Sort) -> Algorithm:
     """The least change of velocity that stops the loops from opening, as `qdd`."""
-    return _correction("velocity_correction", start_opening, columns, frozenset())
+    return _correction("velocity_correction", start_opening, leave_opening, sort, frozenset())
 
 
-def _correction(name: str, begin: OnCall, columns: int, optional: frozenset[str]) -> Algorithm:
+def _ties(sort: Sort) -> tuple[OnCall, ...]:
+    return TELLING if sort.coupled else ()
+
+
+def _correction(name: str, begin: OnCall, finish: OnCall, sort: Sort, optional: frozenset[str]) -> Algorithm:
+    ties = (*TIES, finish) if sort.coupled else ()
     return Algorithm(
-        f"{name}_{columns}", resting_ground,
-        (stand, begin, *SHARED, Schedule(partial(schedule, move=stand, begin_loop=begin, rub=False))),
+        f"{name}_{sort}", resting_ground,
+        (
+            stand, begin, *SHARED, *ties,
+            Schedule(partial(schedule, move=stand, begin_loop=begin, rub=False, finish=finish)),
+        ),
         inputs={"q": POSITION, "qd": VELOCITY}, outputs={"qdd": VELOCITY}, optional=optional,
-        rewritten=REWRITTEN, views=views(columns), columns=columns,
+        rewritten=REWRITTEN, views=views(sort), columns=sort.columns,
     )  # fmt: skip

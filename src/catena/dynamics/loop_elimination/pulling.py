@@ -11,6 +11,7 @@ from typing import Any
 from catena.dynamics.loop_elimination.feedback import Pair
 from catena.dynamics.loop_elimination.least_change import measure_and_hold, stand
 from catena.dynamics.loop_elimination.steps import accelerate, articulate, resting_ground
+from catena.dynamics.loop_elimination.ties import begin_coupling, leave, pull_coupling, pull_joint
 from catena.kernels import Algorithm, Entry, Schedule, Sweep, at_ground, each_body, on_call
 from catena.spatial.scalars import array
 
@@ -75,12 +76,20 @@ def _pulling(at: Any) -> list[Entry]:
         for k, joint in enumerate(plan.loop_joints)
         if joint.constraints and joint.parent_node != joint.child_node
     ]
+    loops += [
+        entry
+        for c, coupling in enumerate(plan.couplings)
+        if coupling.constraints
+        for k in [len(plan.loop_joints) + c]
+        for entry in (*begin_coupling(at, k, leave), *pull_coupling(at, k))
+    ]
     outward, inward = range(1, plan.n), range(plan.n - 1, 0, -1)
     return [*each(stand_and_tell, outward), *loops, *each(articulate, inward), *each(accelerate, outward)]
 
 
 CALLED = (stand_and_tell, pull_together)
-"""What the schedule calls besides steps of the elimination."""
+TIES_CALLED = (pull_joint,)
+"""What the schedule calls besides steps of the elimination, and where there are couplings."""
 PULLING: tuple[Sweep, ...] = (
     hold_accelerations,
     at_ground(resting_ground),

@@ -7,6 +7,7 @@ import numpy as np
 
 from catena.dynamics.loop_elimination.magnitudes import Magnitudes, magnitude
 from catena.dynamics.loop_elimination.steps import demand, respond
+from catena.dynamics.rotors import rotor_force
 from catena.kernels import on_call
 from catena.spatial.scalars import TINY, absolute, array
 
@@ -29,7 +30,7 @@ def drag_again(multiplier: Any, child: Any, parent: Any) -> None:
 @on_call
 def balance(body: Any, parent: Any) -> None:
     """The joint force that is missing, and what the parent feels of it."""
-    missing = body.effort - body.S.T * body.f
+    missing = body.effort - body.S.T * body.f - rotor_force(body.joint, body.qdd)
     p, u = body.p, []
     for k, (S, U) in enumerate(zip(body.S.columns(), body.U.columns(), strict=True)):
         u.append(missing[k] - S.dot(p))
@@ -47,10 +48,11 @@ def judge(body: Any, parent: Any) -> None:
     beside it: those of the body, of the loops that hold it and of everything that hangs on it.
     """
     load = body.load + _inertial_load(body)
-    missing = body.effort - body.S.T * body.f
+    geared = rotor_force(body.joint, body.qdd) + np.zeros(body.joint.nv)
+    missing = body.effort - body.S.T * body.f - geared
     parts = [
-        _part(m, absolute(e) + Magnitudes.of(S).dot(load))
-        for m, e, S in zip(missing, body.effort, body.S.columns(), strict=True)
+        part(m, absolute(e) + absolute(g) + Magnitudes.of(S).dot(load))
+        for m, e, g, S in zip(missing, body.effort, geared, body.S.columns(), strict=True)
     ]
     parent.f += body.X.pull(body.f)
     parent.load += load.pulled(body.X)
@@ -99,13 +101,13 @@ def judge_loop(multiplier: Any, child: Any, parent: Any) -> None:
     sides = ((child, multiplier.K_child), (parent, multiplier.K_parent))
     for k, g in enumerate(gap):
         whole = sum([Magnitudes.of(K.columns()[k]).dot(body.pace) for body, K in sides], 0.0)
-        child.defect += _part(g, whole)
+        child.defect += part(g, whole)
     for body, K in sides:
         for force, column in zip(multiplier.total, K.columns(), strict=True):
             body.load += Magnitudes.of(column) * absolute(force)
 
 
-def _part(rest: Any, whole: Any) -> Any:
+def part(rest: Any, whole: Any) -> Any:
     """(rest / whole)^2, and zero where there is nothing."""
     part = rest / (whole + TINY)
     return part * part

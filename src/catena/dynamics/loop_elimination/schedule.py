@@ -4,6 +4,7 @@ refined."""
 from dataclasses import dataclass
 from typing import Any
 
+from catena.dynamics.loop_elimination.blocks import Sort
 from catena.dynamics.loop_elimination.refinement import (
     accelerate_again,
     balance,
@@ -43,6 +44,15 @@ from catena.dynamics.loop_elimination.steps import (
     start,
     velocities,
 )
+from catena.dynamics.loop_elimination.ties import (
+    TIES,
+    begin_coupling,
+    end_coupling,
+    hold_coupling,
+    keep_coupling,
+    leave,
+    link_coupling,
+)
 from catena.kernels import ASSIGN, Entry, OnCall
 from catena.structure import BodyGoes, LoopGoes, Plan, elimination_order
 
@@ -54,19 +64,26 @@ SHARED: tuple[OnCall, ...] = (
     drag_again, balance, carry_again, invert_again, press_again, mix_again, feel_again, accelerate_again,
     judge, judge_loop,
 )  # fmt: skip
-STEPS: tuple[OnCall, ...] = (velocities, start, *SHARED)
 KEEPING: tuple[OnCall, ...] = (judge_and_keep, pass_on, pass_drag_on)
+
+
+def steps_for(sort: Sort) -> tuple[OnCall, ...]:
+    """What the elimination of a sort calls."""
+    return (velocities, start, *SHARED, *(TIES if sort.coupled else ()))
+
+
 REWRITTEN = frozenset({"e", "u", "qdd", "last_change", "change_before"})
 
 
 @dataclass(frozen=True)
 class Acting:
-    """A loop that does something: the nodes it joins, how many constraints it has, and whether it has friction."""
+    """A loop or a coupling that does something: the nodes it joins, how many constraints it has, whether it has
+    friction, and whether it is a coupling."""
 
-    parent_node: int
-    child_node: int
+    nodes: frozenset[int]
     constraints: int
     drags: bool
+    couples: bool = False
 
 
 def schedule(
@@ -79,27 +96,32 @@ def schedule(
     come_back: OnCall = accelerate,
     end: OnCall = judge,
     refine: bool = True,
+    finish: OnCall = leave,
 ) -> list[Entry]:
     """Elimination, the way back, refinements, and the last residuals. `move` and `begin_loop` say what bodies and loops
-    begin with, `rub` whether loop joints have friction, `keep` whether the wrenches of all joints are results; `go`,
-    `come_back` and `end` are what bodies do when they are eliminated, when they come back, and at the end. Without
-    `refine` the result is good to some eight digits, which is enough for corrections, and nothing is judged."""
+    begin with and `finish` what couplings end their beginning with, `rub` whether loop joints have friction, `keep`
+    whether the wrenches of all joints are results; `go`, `come_back` and `end` are what bodies do when they are
+    eliminated, when they come back, and at the end. Without `refine` the result is good to some eight digits, which is
+    enough for corrections, and nothing is judged."""
     order = elimination_order(at.plan)
     acting = _acting(at.plan, rub)
-    entries = _eliminate(at, order, acting, move, begin_loop, go)
+    entries = _eliminate(at, order, acting, move, begin_loop, go, finish)
     entries += _way_back(at, order, acting, feel, come_back)
     if not refine:
         return entries
     for _ in range(REFINEMENTS):
         entries += _eliminate_again(at, order) + _way_back(at, order, acting, feel_again, accelerate_again)
-    loops = [k for k, loop in acting.items() if loop.constraints]
+    loops = [k for k, loop in acting.items() if loop.constraints and not loop.couples]
+    couplings = [k for k, tied in acting.items() if tied.couples]
+    entries += [entry for k in couplings for entry in end_coupling(at, k)]
     entries += [Entry(judge_loop, k, _with_ends(at, k)) for k in loops]
     if keep:
         entries += [Entry(pass_on, k, (at.multiplier(k), at.flows(0))) for k in loops]
         entries += [Entry(pass_drag_on, k, (at.multiplier(k),)) for k in loops if acting[k].drags]
     bodies = [step for step in order if isinstance(step, BodyGoes)]
     last = judge_and_keep if keep else end
-    return entries + [Entry(last, s.node, _with_parent(at, s.node, s.parent)) for s in bodies]
+    entries += [Entry(last, s.node, _with_parent(at, s.node, s.parent)) for s in bodies]
+    return entries + [entry for k in couplings if keep for entry in keep_coupling(at, k)]
 
 
 def _eliminate(
@@ -109,6 +131,7 @@ def _eliminate(
     move_step: OnCall,
     start_step: OnCall,
     go: OnCall,
+    finish: OnCall,
 ) -> list[Entry]:
     """Bodies and multipliers go. Bodies begin to move, and loops to hold, just before that is needed, so that
     memory is walked through once."""
@@ -131,8 +154,13 @@ def _eliminate(
         if k not in begun:
             begun.add(k)
             joint = acting[k]
-            move(joint.child_node)
-            move(joint.parent_node)
+            for i in sorted(joint.nodes, reverse=True):
+                move(i)
+            if joint.couples:
+                entries.extend((*begin_coupling(at, k, finish), *link_coupling(at, k)))
+                if k in coupled:
+                    entries.append(Entry(soften, k, (at.multiplier(k),)))
+                return
             places = _with_ends(at, k)
             if joint.constraints:
                 entries.append(Entry(start_step, k, places))
@@ -223,15 +251,15 @@ def _way_back(
     accelerated."""
     entries: list[Entry] = []
     # A loop waits for its two bodies and, as node 0, for its own multiplier.
-    waiting = {
-        k: {j.child_node, j.parent_node, 0} - ({0} if not j.constraints else set()) for k, j in acting.items()
-    }
+    waiting = {k: {*j.nodes, 0} - ({0} if not j.constraints else set()) for k, j in acting.items()}
     loops_at = _loops_at(acting)
 
     def arrive(k: int, node: int) -> None:
         waiting[k].discard(node)
         if not waiting[k]:
-            if acting[k].constraints:
+            if acting[k].couples:
+                entries.extend(hold_coupling(at, k))
+            elif acting[k].constraints:
                 entries.append(Entry(hold, k, _with_ends(at, k)))
             if acting[k].drags:
                 entries.append(Entry(drag_again, k, _with_ends(at, k)))
@@ -266,12 +294,17 @@ def _with_ends(at: Any, k: int) -> tuple[Any, ...]:
 
 
 def _acting(plan: Plan, rub: bool) -> dict[int, Acting]:
-    """The loops that constrain something or have friction, between two nodes."""
+    """The loops that constrain something or have friction, between two nodes, and the couplings."""
     acting = {}
     for k, joint in enumerate(plan.loop_joints):
         drags = rub and joint.rubs
         if (joint.constraints or drags) and joint.parent_node != joint.child_node:
-            acting[k] = Acting(joint.parent_node, joint.child_node, joint.constraints, drags)
+            nodes = frozenset({joint.parent_node, joint.child_node})
+            acting[k] = Acting(nodes, joint.constraints, drags)
+    for c, coupling in enumerate(plan.couplings):
+        nodes = coupling.nodes(plan)
+        if coupling.acts and nodes:
+            acting[len(plan.loop_joints) + c] = Acting(nodes, 1, False, couples=True)
     return acting
 
 
@@ -279,6 +312,6 @@ def _loops_at(acting: dict[int, Acting]) -> dict[int, list[int]]:
     """The loops that join each node."""
     loops_at: dict[int, list[int]] = {}
     for k, joint in acting.items():
-        for i in {joint.parent_node, joint.child_node} - {0}:
+        for i in joint.nodes - {0}:
             loops_at.setdefault(i, []).append(k)
     return loops_at

@@ -95,7 +95,7 @@ def hold_by(loop: Any, X: Transform, Phi: ForceSpace, gamma: np.ndarray) -> None
     loop.K_parent = -loop.on_parent.pull(X.pull(Phi))
     loop.gamma = loop.l = gamma
     loop.L = Triangle(loop.columns).zero()
-    loop.M = array([REGULARISATION * _mobility(loop.scale, column) for column in Phi.array.T])
+    loop.M = array([REGULARISATION * mobility(loop.scale, column) for column in Phi.array.T])
     loop.total = np.zeros(loop.columns)
 
 
@@ -129,7 +129,7 @@ def relative(loop: Any, child: Any, parent: Any) -> Transform:
     return (loop.on_child * child.pose) * (loop.on_parent * parent.pose).inverse()
 
 
-def _mobility(scale: np.ndarray, column: np.ndarray) -> Any:
+def mobility(scale: np.ndarray, column: np.ndarray) -> Any:
     """How much a usual body yields to a force along this column; columns that are not there count as
     forces."""
     if not is_symbolic(column) and not np.any(column):
@@ -153,7 +153,11 @@ def articulate(body: Any, parent: Any) -> None:
     a direction: a difference of large terms is then as exact as it can be, which that with an inverse of
     S^T A S is not.
     """
-    pass_on(body, parent, lambda k, A, S, U: _yield(A, S, U, spd_inverse(S.T * U)))
+    rotor = body.joint.rotor
+    if rotor is None:
+        pass_on(body, parent, lambda k, A, S, U: _yield(A, S, U, spd_inverse(S.T * U)))
+    else:
+        pass_on(body, parent, lambda k, A, S, U: _yield_with(rotor[k], A, S, U))
 
 
 def pass_on(body: Any, parent: Any, through: Callable[..., tuple[ArticulatedInertia, Any]]) -> None:
@@ -179,6 +183,13 @@ def _yield(
     A: ArticulatedInertia, S: MotionSpace, U: ForceSpace, D_inv: Any
 ) -> tuple[ArticulatedInertia, Any]:
     return A.felt_through(S, U, D_inv), D_inv[0, 0]
+
+
+def _yield_with(
+    rotor: Any, A: ArticulatedInertia, S: MotionSpace, U: ForceSpace
+) -> tuple[ArticulatedInertia, Any]:
+    D_inv = spd_inverse(S.T * U + array([[rotor]]))
+    return A - ArticulatedInertia.from_outer(U, D_inv), D_inv[0, 0]
 
 
 def _single_columns(S: MotionSpace) -> list[MotionSpace]:

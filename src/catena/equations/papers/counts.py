@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from catena import dynamics
-from catena.dynamics.loop_elimination import columns_for, loop_elimination
+from catena.dynamics.loop_elimination import loop_elimination, sort_for
 from catena.equations.building import unrolled_graph
 from catena.equations.counting import Count, count_graph
 from catena.equations.fitting import Fit, fit
@@ -87,7 +87,7 @@ def _solved(symbolic: SymbolicPlan) -> ExpressionGraph:
 
 
 def _eliminated(symbolic: SymbolicPlan) -> ExpressionGraph:
-    algorithm = loop_elimination(columns_for(symbolic.plan))
+    algorithm = loop_elimination(sort_for(symbolic.plan))
     return unrolled_graph(unroll(algorithm, symbolic, ("q", "qd", "tau")).only(("qdd",)))
 
 

@@ -45,7 +45,9 @@ def _beam(table: Table) -> Beam:
     """Return the beam that the table of a flexible body tells."""
     table.check_keys(*KEYS["beam"])
     options: dict[str, Any] = {
-        key: table.numbers(key) for key in table.content if key not in ("modes", "ends", "rotary", "interface")
+        key: table.numbers(key)
+        for key in table.content
+        if key not in ("modes", "ends", "rotary", "interface")
     }
     modes = table.content["modes"]
     if isinstance(modes, dict):

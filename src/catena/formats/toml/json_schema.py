@@ -42,6 +42,7 @@ SORTS: dict[str, Schema] = {
         "items": {"type": "array", "items": {"enum": ["rx", "ry", "rz", "dx", "dy", "dz"]}},
     },
     "components": {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]},
+    "beyond": {"enum": ["periodic", "line"]},
     "coefficients": {"type": "object", "additionalProperties": NUMBER, "minProperties": 1},
     "count": {"type": "integer", "minimum": 0, "maximum": 1000},
     "values": {"type": "array", "items": {"type": ["string", "number"]}, "maxItems": 1000},

@@ -24,6 +24,7 @@ from catena.formats.toml.tables import Document, Table, suggestion
 from catena.given import shown
 from catena.joints import JointKind
 from catena.mechanism import Mechanism
+from catena.mechanism.profiles import Spline
 
 DEEPEST = 100
 """How many parts a dotted key may have: models need three or four, and thousands take seconds to read."""
@@ -221,7 +222,7 @@ def _add_frame(mechanism: Mechanism, table: Table) -> Mechanism:
 
 def _add_actuator(mechanism: Mechanism, table: Table) -> Mechanism:
     table.check_keys(*KEYS["actuator"])
-    options = _options(table, "gear", "limits")
+    options = _options(table, "gear", "limits", "no_load_speed")
     if "components" in table:
         options["components"] = table.integers("components")
     with table.at_fault():
@@ -264,7 +265,7 @@ def _add_coupling(mechanism: Mechanism, table: Table) -> Mechanism:
     table.check_keys(*KEYS["coupling"])
     name = table.text("name")
     if "coefficients" in table:
-        for key in ("joint", "of", "polynomial"):
+        for key in ("joint", "of", "polynomial", "x", "y", "beyond"):
             if key in table:
                 table.fail(f"it has coefficients and {key!r}: give the one or the other", key)
         inner = table.inner("coefficients", table.who)
@@ -272,14 +273,25 @@ def _add_coupling(mechanism: Mechanism, table: Table) -> Mechanism:
         with table.at_fault():
             mechanism.add_coupling(name, terms, **_options(table, "offset"))
     else:
-        for key in ("joint", "of", "polynomial"):
+        cam = "x" in table or "y" in table
+        for key in ("joint", "of", *(("x", "y") if cam else ("polynomial",))):
             if key not in table:
-                table.fail(f"the key {key!r} is missing: give coefficients, or joint, of and polynomial")
+                table.fail(
+                    f"the key {key!r} is missing: give coefficients, or joint and of with polynomial or x and y"
+                )
         if "offset" in table:
-            table.fail("an offset belongs to coefficients: put it into the polynomial", "offset")
-        polynomial = table.numbers("polynomial")
+            table.fail(
+                "an offset belongs to coefficients: put it into the polynomial or the points", "offset"
+            )
+        if cam and "polynomial" in table:
+            table.fail("it has a polynomial and points: give the one or the other", "polynomial")
+        ends = table.text("joint"), table.text("of")
         with table.at_fault():
-            mechanism.add_polynomial_coupling(name, table.text("joint"), table.text("of"), polynomial)
+            if cam:
+                beyond = table.text("beyond") if "beyond" in table else ""
+                mechanism.add_cam(name, *ends, Spline(table.numbers("x"), table.numbers("y"), beyond))
+            else:
+                mechanism.add_polynomial_coupling(name, *ends, table.numbers("polynomial"))
     table.document.source.places["coupling", name] = table.line
     return mechanism
 

@@ -21,6 +21,7 @@ from catena.mechanism import (
     GROUND,
     Actuator,
     Body,
+    CamCoupling,
     Coupling,
     Frame,
     GeneralForce,
@@ -35,6 +36,7 @@ from catena.mechanism import (
     Wrench,
     validation,
 )
+from catena.mechanism.profiles import Polynomial, Spline
 from catena.mechanism.shapes import Mesh
 from catena.spatial import Pose
 
@@ -133,10 +135,16 @@ def _beam(body: Body) -> str:
             f"body {body.name!r}: model files hold flexible bodies that are beams, and this one is a "
             f"{type(beam).__name__}: describe it in Python, or lock its modes and write a rigid body"
         )
-    pairs = [(n, getattr(beam, n)) for n in ("length", "area", "inertia", "density", "young", "shear", "torsion")]
+    pairs = [
+        (n, getattr(beam, n)) for n in ("length", "area", "inertia", "density", "young", "shear", "torsion")
+    ]
     words = [f"{name} = {_value(value)}" for name, value in pairs if value is not None]
     counts = ", ".join(f"{direction} = {count}" for direction, count in beam.modes_wanted.items())
-    words += [f"modes = {{ {counts} }}", f"ends = {_string(beam.ends)}", f"rotary = {_value(bool(beam.rotary))}"]
+    words += [
+        f"modes = {{ {counts} }}",
+        f"ends = {_string(beam.ends)}",
+        f"rotary = {_value(bool(beam.rotary))}",
+    ]
     if np.any(beam.damping_ratio):
         words.append(f"damping = {_value(beam.damping_ratio)}")
     if beam.interface:
@@ -227,6 +235,8 @@ def _actuator(actuator: Actuator, mechanism: Mechanism) -> Pairs:
         yield "limits", _value(actuator.limits[0])
     elif np.isfinite(high):
         yield "limits", _value(high)
+    if np.isfinite(actuator.no_load_speed).any():
+        yield "no_load_speed", _spread(actuator.no_load_speed)
 
 
 def _spring(spring: Spring, mechanism: Mechanism) -> Pairs:
@@ -291,6 +301,22 @@ def _coupling(coupling: Coupling) -> Pairs:
         yield "coefficients", _inline({joint: _value(c) for joint, c in coupling.coefficients.items()})
         if coupling.offset:
             yield "offset", _value(coupling.offset)
+    elif isinstance(coupling, CamCoupling):
+        yield "joint", _string(coupling.joint)
+        yield "of", _string(coupling.of)
+        profile = coupling.profile
+        if isinstance(profile, Polynomial):
+            yield "polynomial", _value(profile.coefficients)
+        elif isinstance(profile, Spline):
+            yield "x", _value(profile.x)
+            yield "y", _value(profile.y)
+            if profile.beyond:
+                yield "beyond", _string(profile.beyond)
+        else:
+            raise FormatError(
+                f"coupling {coupling.name!r}: its profile is code ({type(profile).__name__}), which no model file can "
+                "hold: give points, such as catena.profiles.Spline(x, y)"
+            )
 
 
 def _initial(initial: InitialState) -> Iterator[str]:

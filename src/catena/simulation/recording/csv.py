@@ -42,7 +42,7 @@ def table(run: Trajectory) -> tuple[list[str], np.ndarray]:
         names += [f"{prefix}.{label.key}" for label in titles]
         parts.append(x.reshape(states * samples, -1))
     results = {"kinetic_energy": run.kinetic_energy, "potential_energy": run.potential_energy}
-    if run.system.loops:
+    if run.system.constrained:
         results["closure"] = run.closure
     results |= {f"work.{name}": work for name, work in run.work.items()}
     names += list(results)

@@ -9,7 +9,8 @@ from typing import Any
 from catena.errors import FormatError
 from catena.formats.complete import file_path, write_complete
 from catena.formats.kinds import Kinds
-from catena.simulation.recording import csv, netcdf
+from catena.simulation.recording import csv, netcdf, segmented
+from catena.simulation.segments import SegmentedTrajectory
 from catena.simulation.trajectory import Trajectory
 from catena.system import System
 
@@ -20,15 +21,22 @@ WRITERS: dict[str, Callable[[Trajectory], bytes]] = {
     ".h5": netcdf.write,
     ".csv": csv.write,
 }
+SEGMENTED: dict[str, Callable[[SegmentedTrajectory], bytes]] = {
+    ".nc": segmented.write_netcdf,
+    ".h5": segmented.write_netcdf,
+    ".csv": segmented.write_csv,
+}
 
 
-def save_run(run: Trajectory, path: PathLike) -> None:
-    """Write a run to a .nc, .h5 or .csv file. The file appears complete or not at all, and the run is still in memory
+def save_run(run: Trajectory | SegmentedTrajectory, path: PathLike) -> None:
+    """Write a run to a .nc, .h5 or .csv file. One of several structures has one time axis and joints by
+    name. The file appears complete or not at all, and the run is still in memory
     whatever happens."""
     file = file_path(path)
-    write = WRITERS.get(file.suffix.lower())
+    writers: dict[str, Any] = SEGMENTED if isinstance(run, SegmentedTrajectory) else WRITERS
+    write = writers.get(file.suffix.lower())
     if write is None and file.is_char_device():
-        write = csv.write
+        write = writers[".csv"]
     if write is None:
         found = f"the ending {file.suffix!r} is" if file.suffix else "a name without an ending is"
         raise FormatError(f"{file}: {found} no format for runs: name a .nc, .h5 or .csv file")

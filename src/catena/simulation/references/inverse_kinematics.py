@@ -20,7 +20,8 @@ import numpy as np
 from catena.errors import StateError
 from catena.kinematics import stacks
 from catena.kinematics.assembly import characteristic_length
-from catena.kinematics.closure import coordinate_rows, loop_kinematics, tree_motions
+from catena.kinematics.closure import coordinate_rows, tree_motions
+from catena.kinematics.coupling_states import constraint_states
 from catena.simulation.references.protocol import Motion
 from catena.system import System
 from catena.system.evaluation import Evaluator
@@ -90,7 +91,7 @@ class InverseKinematics:
         S = coordinate_rows(system.plan, tree_motions(self._runner, guess).S_rows)
         self._columns = 1.0 / _sizes(S[:, :3], S[:, 3:] / length)
         # The size of each constraint of a loop, in angles; that of a joint does not depend on where it stands.
-        Phi = [stacks.transposed(state.Phi) for state in loop_kinematics(self._runner, guess)]
+        Phi = [stacks.transposed(state.Phi) for state in constraint_states(self._runner, guess)]
         self._sizes = np.concatenate([np.ones(0), *(_sizes(x[:, :3], length * x[:, 3:]) for x in Phi)])
         self._nodes = [self._first(np.asarray(guess, dtype=np.float64))]
 
@@ -236,7 +237,7 @@ class InverseKinematics:
         """Return the accelerations (N, m) of the loops for vdot = 0."""
         if not len(self._sizes):
             return 0.0
-        return np.concatenate([state.gamma for state in loop_kinematics(self._runner, q, v)], axis=-1)
+        return np.concatenate([state.gamma for state in constraint_states(self._runner, q, v)], axis=-1)
 
     def _errors(self, goal: Motion, q: np.ndarray) -> np.ndarray:
         """Return what is left of the task and the loops, (N, k + m), scaled."""

@@ -7,6 +7,7 @@ from catena.dynamics.loop_elimination.flexible import FlexibleSteps
 from catena.dynamics.loop_elimination.least_change import stand, start_open, start_opening
 from catena.dynamics.loop_elimination.schedule import schedule
 from catena.dynamics.loop_elimination.steps import articulate, resting_ground
+from catena.dynamics.loop_elimination.ties import leave_open, leave_opening
 from catena.kernels import OnCall, Schedule, at_ground, with_ground
 from catena.simulation.steps.decision import larger
 from catena.spatial.scalars import absolute
@@ -15,10 +16,13 @@ rest = at_ground(resting_ground)
 
 
 def closing_sweeps(go: OnCall = articulate, steps: FlexibleSteps | None = None) -> tuple[Schedule, Schedule]:
-    """Return the sweeps that find the least changes of position and of velocity; `go` says how bodies yield, `steps` how
-    flexible ones do."""
+    """Return the sweeps that find the least changes of position and of velocity; `go` says how bodies yield, `steps`
+    how flexible ones do."""
     close = partial(steps.order if steps else schedule, move=stand, rub=False, refine=False, go=go)
-    return Schedule(partial(close, begin_loop=start_open)), Schedule(partial(close, begin_loop=start_opening))
+    return (
+        Schedule(partial(close, begin_loop=start_open, finish=leave_open)),
+        Schedule(partial(close, begin_loop=start_opening, finish=leave_opening)),
+    )
 
 
 @at_ground

@@ -33,9 +33,11 @@ from catena.dynamics.loop_elimination.pulling import (
     CALLED as PULL_STEPS,
     PULLING,
     REWRITTEN as PULL_REWRITTEN,
+    TIES_CALLED,
     telling,
 )
 from catena.dynamics.loop_elimination.steps import accelerate, articulate
+from catena.dynamics.loop_elimination.ties import leave_open, leave_opening
 from catena.kernels import (
     POSITION,
     VELOCITY,
@@ -270,26 +272,28 @@ def _steps(variant: StepVariant) -> Algorithm:
 
 
 def _dynamics(variant: StepVariant) -> Algorithm:
-    if variant.modes and variant.columns:
-        return flexible_elimination(variant.columns, variant.modes, variant.driven)
+    if variant.modes and variant.sort is not None:
+        return flexible_elimination(variant.sort, variant.modes, variant.driven)
     if variant.modes:
         return flexible_dynamics(variant.modes, variant.driven)
-    if not variant.columns:
+    if variant.sort is None:
         return hybrid_dynamics if variant.driven else articulated_body
     if variant.feedback:
-        return elimination_with_feedback(variant.columns, variant.driven)
-    return hybrid_elimination(variant.columns) if variant.driven else loop_elimination(variant.columns)
+        return elimination_with_feedback(variant.sort, variant.driven)
+    return hybrid_elimination(variant.sort) if variant.driven else loop_elimination(variant.sort)
 
 
 def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFunction | None) -> Algorithm:
-    columns, shape = variant.columns, variant.law
+    sort, shape = variant.sort, variant.law
     dynamics = telling(_dynamics(variant)) if variant.pulls else _dynamics(variant)
     method = None if variant.method in ("semi_implicit", "abm4") else tableau(variant.method)
     begin_dynamics = at_ground(dynamics.ground)
     target = "given" if variant.forces else "tau"
     # Driven joints do not give way when loops are closed.
-    steps = flexible_steps(variant.modes, variant.driven) if variant.modes and columns else None
-    close_positions, close_velocities = closing_sweeps(articulate_driven if variant.driven else articulate, steps)
+    steps = flexible_steps(variant.modes, variant.driven) if variant.modes and sort else None
+    close_positions, close_velocities = closing_sweeps(
+        articulate_driven if variant.driven else articulate, steps
+    )
     own: dict[Sweep, Sweep] = dict(steps.instead) if steps else {}
     evaluations = 0
     weights = (CORRECT[1], CORRECT[0]) if variant.method == "abm4" else method.b if method else (1.0,)
@@ -315,21 +319,29 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
             sweeps += force_sweeps(count=variant.counts)
         sweeps += [sweep for sweep in dynamics.sweeps if not isinstance(sweep, OnCall)]
         sweeps += [
-            *([certify] if columns else []),
+            *([certify] if sort else []),
             *(PULLING if variant.pulls else ()),
             Pause("accelerations"),
         ]
         if variant.counts:
             weight = weights[evaluations - 1]
-            sweeps += work.count(variant.forces, variant.driven, bool(columns))
+            sweeps += work.count(variant.forces, variant.driven, sort is not None)
             sweeps.append(work.gain(weight, is_first=evaluations == 1))
         return sweeps
 
     # What schedules call is traced first, because it writes what other steps read.
     called = [sweep for sweep in dynamics.sweeps if isinstance(sweep, OnCall)]
     sweeps: list[Sweep] = []
-    if columns:
-        sweeps += [*called, own.get(stand, stand), start_open, start_opening, *(PULL_STEPS if variant.pulls else ())]
+    if sort:
+        sweeps += [
+            *called,
+            own.get(stand, stand),
+            start_open,
+            start_opening,
+            *(PULL_STEPS if variant.pulls else ()),
+        ]
+        if sort.coupled:
+            sweeps += [leave_open, leave_opening, *(TIES_CALLED if variant.pulls else ())]
         if variant.driven:
             sweeps.append(own.get(accelerate, accelerate))
         if variant.driven and variant.pulls:
@@ -356,7 +368,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
     else:
         for stage in range(method.stages):
             sweeps += accelerations(method.c[stage])
-            if columns and not stage:
+            if sort and not stage:
                 sweeps.append(keep_first_doubt)
             sweeps.append(advance(method, stage))
             rewritten |= {f"rate_xi_{stage}", f"rate_v_{stage}"}
@@ -364,7 +376,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         sweeps.append(follow(1.0))
     sweeps.append(Pause("closing"))
     corrections, occasional = 0, (0, 0)
-    if columns and variant.projects:
+    if sort and variant.projects:
         corrections = 1 if method is not None and method.is_adaptive and not variant.fragile else 2
         first = len(sweeps) + 1
         for _ in range(corrections):

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from catena.dynamics.loop_elimination import Sort
+
 
 @dataclass(frozen=True)
 class Numbers:
@@ -44,7 +46,7 @@ class LawShape:
 
 @dataclass(frozen=True)
 class StepVariant:
-    """What a step is compiled for: the method, the most constraints of a loop (0: a tree), whether `forces` act, the
+    """What a step is compiled for: the method, the sort of elimination (None: a tree), whether `forces` act, the
     law, whether loops go back to closed states, whether they do so at every stage (`fragile`), whether some joints are
     `driven` along prescribed motions, whether closure errors feed back into the accelerations, whether work is
     counted, whether driven joints follow polynomials (`paths`), the number of wrenches
@@ -52,7 +54,7 @@ class StepVariant:
     the flexible body that has most (0: all are rigid)."""
 
     method: str
-    columns: int
+    sort: Sort | None
     forces: bool = False
     law: LawShape | None = None
     projects: bool = True
@@ -73,7 +75,7 @@ class StepVariant:
         words = [
             "step",
             self.method,
-            str(self.columns),
+            str(self.sort or "tree"),
             "fragile" if self.fragile else "" if self.projects else "drifting",
             "driven" if self.driven else "",
             "feedback" if self.feedback else "",

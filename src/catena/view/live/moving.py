@@ -59,7 +59,7 @@ class Mover:
         s = self.system
         i, j = s.slice_v(joint).start + component, s.slice_q(joint).start + component
         value = float(np.clip(value, self._low[i], self._high[i]))
-        if not s.loops:
+        if not s.constrained:
             moved = q.copy()
             moved[j] = value
             return Moved(moved)
@@ -125,7 +125,7 @@ class Mover:
         position = self._coordinates(q)
         at_limit = (position <= self._low + near) | (position >= self._high - near)
         ratio = np.ones(s.nv)
-        if s.loops and s.nv <= MANY:
+        if s.constrained and s.nv <= MANY:
             try:
                 answers, H = self._answers(q, np.eye(s.nv)), s.mass_matrix(q)
             except CatenaError:
@@ -150,7 +150,7 @@ class Mover:
             found = s.forward_dynamics(states, np.zeros((len(tau), s.nv)), tau)
         except SingularDynamicsError:
             # Without mass there is no answer to a force; the shortest way that the loops allow serves as well.
-            if not s.loops:
+            if not s.constrained:
                 return forces
             K = s.closure_jacobian(q)
             return forces - forces @ np.linalg.pinv(K) @ K
@@ -167,7 +167,7 @@ class Mover:
         return step * min(1.0, float(np.min(part, initial=1.0)))
 
     def _closed(self, q: Floats) -> Floats | None:
-        if not self.system.loops:
+        if not self.system.constrained:
             return q
         try:
             return np.asarray(self.system.project(q))

@@ -12,7 +12,7 @@ from typing import Any
 from catena.errors import FormatError
 from catena.formats.complete import file_path, write_complete
 from catena.given import shown
-from catena.simulation import Trajectory
+from catena.simulation import SegmentedTrajectory, Trajectory
 from catena.view import theme
 from catena.view.plots.drawing import BAND, LINES, draw_panel, draw_path, flat_axes
 from catena.view.plots.panels import AnyPanel, Panel, PathPanel, chosen_panels, default_panels
@@ -37,13 +37,20 @@ def plot(run: Trajectory, *what: Any, show: bool = False, path: str | os.PathLik
     panels = chosen_panels(run, what) if what else default_panels(run)
     figure = figure_of(run, panels, title=_title(run), canvas=pyplot if show else None)
     if path is not None:
-        write_complete(file_path(path), _content(figure, file_path(path)))
+        save_figure(figure, path)
     if show:
         pyplot.show()
     return figure
 
 
-def figure_of(run: Trajectory, panels: Sequence[AnyPanel], title: str = "", canvas: Any = None) -> Any:
+def save_figure(figure: Any, path: str | os.PathLike[str]) -> None:
+    """Write a figure to a file, in the format that the ending of its name says."""
+    write_complete(file_path(path), _content(figure, file_path(path)))
+
+
+def figure_of(
+    run: Trajectory | SegmentedTrajectory, panels: Sequence[AnyPanel], title: str = "", canvas: Any = None
+) -> Any:
     """A figure with a grid of panels; one that belongs to `canvas` (pyplot), or to nobody."""
     from matplotlib.figure import Figure
 
@@ -93,7 +100,7 @@ def _title(run: Trajectory) -> str:
     return f"{title}: {states} motions, {shown}"
 
 
-def _mark_events(ax: Any, run: Trajectory, panel: Panel, is_named: bool) -> None:
+def _mark_events(ax: Any, run: Trajectory | SegmentedTrajectory, panel: Panel, is_named: bool) -> None:
     """Thin vertical lines where a single motion met events; named in the first panel only."""
     if run.batch or not panel.curves:
         return

@@ -62,7 +62,7 @@ def default_panels(run: Trajectory) -> list[AnyPanel]:
     names = ["positions", "velocities"]
     names += ["forces"] if np.any(run.tau) else []
     names += ["energy"]
-    names += ["closure"] if run.system.loops else []
+    names += ["closure"] if run.system.constrained else []
     return [panel for name in names for panel in PANELS[name](run)]
 
 
@@ -172,7 +172,7 @@ def _reactions(run: Trajectory) -> list[AnyPanel]:
 
 
 def _closure(run: Trajectory) -> list[AnyPanel]:
-    if not run.system.loops:
+    if not run.system.constrained:
         return [Panel("Loop closure: there are no loops", "m or rad", ())]
     position, rate = (np.max(np.abs(x), axis=-1, initial=0.0) for x in run.system.closure(run.q, run.v))
     curves = (

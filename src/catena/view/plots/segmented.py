@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from catena.simulation import SegmentedTrajectory
 from catena.simulation.labels import joint_labels
+from catena.view import theme
+from catena.view.plots.figure import figure_of, save_figure
 from catena.view.plots.panels import TITLES, Curve, Panel
+from catena.view.plotting import require_matplotlib
+
+
+def plot_segments(run: SegmentedTrajectory, *, show: bool = False, path: Any = None) -> Any:
+    """Draw the positions of all joints and the energy over one time axis, with a line at each change of structure, and
+    return the matplotlib `Figure`."""
+    pyplot = require_matplotlib()
+    name = run.segments[0].system.mechanism.name
+    figure = figure_of(run, segmented_panels(run), title=name, canvas=pyplot if show else None)
+    for ax in figure.axes:
+        for t in run.changes:
+            ax.axvline(t, color=theme.FAINT_INK, linewidth=0.7)
+    if path is not None:
+        save_figure(figure, path)
+    if show:
+        pyplot.show()
+    return figure
 
 
 def segmented_panels(run: SegmentedTrajectory) -> list[Panel]:

@@ -1,0 +1,103 @@
+"""The velocities just after joints have closed: bodies push on each other at the joints, and on nothing else.
+
+Bodies b with twists t_b and inertias M_b form a mechanism whose joints allow B v, loops J v = 0. Impulses at joints do
+no work on motions that the joints allow, so of all these motions theirs is the nearest in kinetic energy:
+
+    sum over b of |F_b (B_b v - t_b)|^2 / 2 least,  J v = 0,      M_b = F_b^T F_b.
+
+It is a least-squares problem in square-root form, solved like the dynamics with loops, for constraints of any rank.
+What the bodies' momenta change by is what the joints pass on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from catena.changing.carrying import Bodies
+from catena.dynamics.closed.inertia_root import Rows, body_roots, rooted
+from catena.dynamics.closed.problem import LoopProblem
+from catena.dynamics.closed.square_root import constrained, solve_upper
+from catena.kinematics import stacks
+from catena.mechanism import Mechanism
+from catena.system import System
+from catena.system.reactions import Reactions
+
+
+@dataclass(frozen=True, eq=False)
+class Impact:
+    """Velocities v (states, nv) after an impact, the kinetic energy (states,) that is gone, and what the impulses of
+    joints follow from: the equations, what each body needs (states, bodies, 6) in node frames, and the multipliers
+    (states, m) of the loops."""
+
+    system: System
+    v: np.ndarray
+    loss: np.ndarray
+    problem: LoopProblem
+    need: np.ndarray
+    multipliers: np.ndarray
+
+    def impulses(self) -> dict[str, np.ndarray]:
+        """Return the impulse {joint: (states, 6)} of each joint on its child, told as `reactions` are."""
+        reactions = Reactions(self.system.mechanism, self.system.plan)
+        return reactions.distributed(self.problem, self.need, self.multipliers, friction=False)
+
+
+def impact(new: System, q: np.ndarray, v: np.ndarray, bodies: Bodies) -> Impact:
+    """Return what happens to a system at q (states, nq) whose bodies moved with twists of their own before, which are
+    near those of v (states, nv)."""
+    problem = LoopProblem(new.evaluator, q, v)
+    plan, count = problem.plan, bodies.twist.shape[1]
+    node = plan.body_pose.node[:count]
+    own = stacks.motion_matrices(stacks.transposed(plan.body_pose.R[:count]), plan.body_pose.p[:count])
+    M = body_inertias(new.mechanism)
+    # What the bodies of a node have more momentum than v gives them.
+    more = bodies.twist - stacks.apply(own, problem.motions.v[:, node])
+    by_node = np.zeros((plan.n, len(q), 6))
+    np.add.at(by_node, node, np.swapaxes(stacks.apply(stacks.transposed(own), stacks.apply(M, more)), 0, 1))
+    momentum = np.swapaxes(by_node, 0, 1)
+    felt = stacks.apply(body_roots(plan).back, momentum)
+    L, y = np.zeros((len(q), plan.nv, plan.nv)), np.zeros_like(v)
+    for some, rows, held in problem.portions():
+        jump, nothing = -felt[some, 1:].reshape(rows.r.shape), np.zeros_like(v[some])
+        opening = Rows(held.W, stacks.apply(held.W, v[some]), held.f, held.summed)
+        L[some], y[some] = rooted(Rows(rows.W, jump, nothing, rows.summed), opening, nothing, plan.name)
+    # Rank and scale of the constraints are then those of this motion.
+    problem.equations = (L, y)
+    multipliers, change = np.zeros((len(q), plan.total_constraints)), y
+    if plan.total_constraints:
+        opens = stacks.apply(problem.J, v) / problem.scale
+        change, mu, _ = constrained(problem.scaled, y, -opens, problem.tolerance)
+        multipliers = mu / problem.scale
+    gained = solve_upper(L, change)
+    twist = _twists(problem, gained)
+    jump = stacks.apply(own, twist[:, node]) - more
+    taken = stacks.apply(M, jump)
+    need = stacks.apply(stacks.transposed(own), taken)
+    loss = 0.5 * np.einsum("sbi,sbi->s", taken, jump)
+    return Impact(new, v + gained, loss, problem, need, multipliers)
+
+
+def _twists(problem: LoopProblem, v: np.ndarray) -> np.ndarray:
+    """Return the twists (states, n, 6) of all nodes for velocities v (states, nv)."""
+    plan, motions = problem.plan, problem.motions
+    twist = np.zeros((len(v), plan.n, 6))
+    for i in range(1, plan.n):
+        at = slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i]))
+        joint = np.einsum("sk,ski->si", v[:, at], motions.S_rows[:, at])
+        twist[:, i] = stacks.apply(motions.X[:, i], twist[:, plan.parent[i]]) + joint
+    return twist
+
+
+def body_inertias(mechanism: Mechanism) -> np.ndarray:
+    """Return the inertias (bodies, 6, 6) of all bodies in their own axes at their own origin; ground has none."""
+    bodies = mechanism.bodies.values()
+    m = np.array([body.mass for body in bodies])
+    c = stacks.skew(np.array([body.com for body in bodies]))
+    M = np.zeros((len(m), 6, 6))
+    weighed = m[:, None, None] * c
+    M[:, :3, :3] = np.array([body.inertia for body in bodies]) - weighed @ c
+    M[:, :3, 3:], M[:, 3:, :3] = weighed, -weighed
+    M[:, 3:, 3:] = m[:, None, None] * np.eye(3)
+    return M

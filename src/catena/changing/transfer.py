@@ -1,0 +1,213 @@
+"""The same physical state on another plan: bodies stay where they are, and keep their velocities as far as the new
+structure lets them.
+
+Opening a joint changes nothing. Where the new structure forbids part of the motion, bodies push on each other at the
+joints for an instant (`impact`): velocities jump, the momentum of what touches nothing stays, energy is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from catena.changing.carrying import Bodies, Carried, bodies_of, carry
+from catena.changing.fitting import assembled, require_fit, sizes
+from catena.changing.impact import Impact, body_inertias, impact
+from catena.errors import LoopError, StateError
+from catena.given import is_finite, shown
+from catena.kinematics.extent import extent
+from catena.mechanism import GROUND, Mechanism
+from catena.system import System
+
+# Velocities that a new structure forbids are none below this part of the fastest motion.
+NEGLIGIBLE = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class FreePart:
+    """Bodies that hang together and touch nothing else, with their momentum [angular; linear] (..., 6) about the
+    ground's origin before and after, and the `size` (..., 1) of what was summed up in it."""
+
+    bodies: tuple[str, ...]
+    before: np.ndarray
+    after: np.ndarray
+    size: np.ndarray
+
+    @property
+    def error(self) -> float:
+        """Return by how much the momentum changed, as a part of what was summed up in it."""
+        return float(np.max(np.abs(self.after - self.before) / self.size, initial=0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Transfer:
+    """A state on another plan: q (..., nq) and v (..., nv) of `system`; `q, v = result` takes them out.
+
+    `impulse` maps every joint of the new mechanism, `joints`, to the impulse [moment; force] (..., 6) that it passed to
+    its child, told as `reactions` are: zero where nothing jumped. `energy_loss` (...) is the kinetic energy that is
+    gone, `jumped` (...) says whether velocities jumped, and `free_parts` tells the momentum of what touches nothing.
+    With a coefficient of restitution the new joints did not hold, and `system` is the old one. `hit` is the impact of
+    those states that jumped, `factor` times which happened, and `bodies` are poses and twists before and after.
+    """
+
+    system: System
+    q: np.ndarray
+    v: np.ndarray
+    energy_loss: np.ndarray
+    jumped: np.ndarray
+    joints: tuple[str, ...]
+    hit: Impact | None
+    bodies: tuple[Bodies, Bodies]
+    factor: float = 1.0
+
+    @cached_property
+    def impulse(self) -> dict[str, np.ndarray]:
+        """Return the impulses of all joints, found when they are first asked for."""
+        batch = self.jumped.shape
+        found = {name: np.zeros((*batch, 6)) for name in self.joints}
+        if self.hit is not None:
+            for name, impulse in self.hit.impulses().items():
+                found[name][self.jumped] = self.factor * (impulse if batch else impulse[0])
+        return found
+
+    @cached_property
+    def free_parts(self) -> tuple[FreePart, ...]:
+        """Return what hangs together and is not held by ground, with its momentum before and after."""
+        return _free_parts(self.system.mechanism, *self.bodies, self.jumped.shape)
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return iter((self.q, self.v))
+
+    @property
+    def momentum_error(self) -> float:
+        """Return by how much the momentum of what touches nothing changed, as a part of what was summed up in it."""
+        return max((part.error for part in self.free_parts), default=0.0)
+
+    def __str__(self) -> str:
+        lost = float(np.max(self.energy_loss, initial=0.0))
+        lines = [
+            f"{self.system.mechanism.name!r}: {'velocities jump' if np.any(self.jumped) else 'no velocity jumps'}"
+        ]
+        if np.any(self.jumped):
+            lines.append(f"  energy lost: {lost:.6g} J")
+            size = {name: float(np.abs(x).max(initial=0.0)) for name, x in self.impulse.items()}
+            for name in sorted(size, key=lambda name: -size[name])[:8]:
+                if size[name] > 0.0:
+                    x = self.impulse[name].reshape(-1, 6)
+                    moment, force = (np.linalg.norm(part, axis=-1).max() for part in (x[:, :3], x[:, 3:]))
+                    lines.append(f"  impulse of {name!r}: {force:.6g} N s, {moment:.6g} N m s")
+        for part in self.free_parts:
+            some = ", ".join(part.bodies[:4]) + (", ..." if len(part.bodies) > 4 else "")
+            lines.append(f"  momentum of {some}: conserved to {part.error:.1e}")
+        return "\n".join(lines)
+
+
+def transfer(
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike,
+    new: System,
+    *,
+    restitution: float | None = None,
+    assemble: bool = False,
+) -> Transfer:
+    """Return the state of `new` that is physically the state q (..., nq), v (..., nv) of `system`, whatever joint is
+    now in the tree, closes a loop or is locked. Both have the same bodies.
+
+    Where the new structure forbids part of the velocity, the result is that of a plastic impact, with its impulses and
+    the energy lost. With a coefficient of restitution e the bodies rebound instead of being held: what was forbidden
+    has -e times its velocity, and the result is a state of `system`. A LoopError tells when bodies are not where the
+    new joints fit; with `assemble` they are moved to the nearest closed state, if it is near.
+    """
+    for name, one in (("system", system), ("new", new)):
+        if not isinstance(one, System):
+            raise StateError(f"transfer: {name} is {shown(one)}; give a system, as m.system() plans it.")
+        one.evaluator.check_current()
+    if restitution is not None and not (is_finite(restitution) and 0.0 <= restitution <= 1.0):
+        raise StateError(f"transfer: restitution is {shown(restitution)}; give a number from 0 to 1.")
+    batch, rows_q, rows_v = system.states(q, v)
+    bodies = bodies_of(system, rows_q, rows_v)
+    carried = carry(bodies, system, rows_q, rows_v, new)
+    new.settle(carried.q)
+    bodies, carried = _fitting(bodies, carried, new, assemble)
+    jumped = _jumps(bodies, carried, new)
+    v_new = carried.v.copy()
+    loss, hit = np.zeros(len(rows_q)), None
+    if jumped.any():
+        hit = impact(new, carried.q[jumped], carried.v[jumped], bodies.of(jumped))
+        v_new[jumped], loss[jumped] = hit.v, hit.loss
+    after = bodies_of(new, carried.q, v_new)
+    joints, jumped_b = tuple(new.mechanism.joints), jumped.reshape(batch)
+    if restitution is not None and restitution > 0.0:
+        e = restitution
+        # The plastic change 1 + e times, on the old structure.
+        after = Bodies(bodies.X, bodies.twist + (1.0 + e) * (after.twist - bodies.twist))
+        found = carry(after, system, rows_q, rows_v, system, keep=False)
+        v_old = np.where(jumped[:, None], found.v, rows_v).reshape(*batch, system.nv)
+        lost = ((1.0 - e * e) * loss).reshape(batch)
+        old = rows_q.reshape(*batch, system.nq)
+        return Transfer(system, old, v_old, lost, jumped_b, joints, hit, (bodies, after), 1.0 + e)
+    q_new, v_new = carried.q.reshape(*batch, new.nq), v_new.reshape(*batch, new.nv)
+    return Transfer(new, q_new, v_new, loss.reshape(batch), jumped_b, joints, hit, (bodies, after))
+
+
+def _fitting(bodies: Bodies, carried: Carried, new: System, assemble: bool) -> tuple[Bodies, Carried]:
+    """Return bodies and coordinates for which all joints fit: those given, or with `assemble` those near them."""
+    try:
+        require_fit(carried, new, f"transfer to {new.mechanism.name!r}")
+    except LoopError:
+        near = assembled(carried, new, extent(new.plan)) if assemble else None
+        if near is None:
+            raise
+        moved = bodies_of(new, near[0], np.zeros((len(near[0]), new.nv)))
+        # Twists stay as they are in the axes of the bodies.
+        bodies = Bodies(moved.X, bodies.twist)
+        found = carry(bodies, new, near[0], np.zeros((len(near[0]), new.nv)), new, keep=False)
+        return bodies, replace(found, q=near[0])
+    return bodies, carried
+
+
+def _jumps(bodies: Bodies, carried: Carried, new: System) -> np.ndarray:
+    """Return in which states (states,) the new structure forbids part of the velocity."""
+    length = extent(new.plan)
+    fastest = sizes(bodies.twist, length).max(axis=-1)
+    return np.asarray(sizes(carried.slip, length).max(axis=-1, initial=0.0) > NEGLIGIBLE * fastest)
+
+
+def _free_parts(
+    mechanism: Mechanism, before: Bodies, after: Bodies, batch: tuple[int, ...]
+) -> tuple[FreePart, ...]:
+    """Return what hangs together and is not held by ground, with its momentum before and after."""
+    M, number = body_inertias(mechanism), {name: k for k, name in enumerate(mechanism.bodies)}
+    h = [np.einsum("sbij,sbi->sbj", x.X, np.einsum("bij,sbj->sbi", M, x.twist)) for x in (before, after)]
+    parts = []
+    for names in free_groups(mechanism):
+        rows = [number[name] for name in names]
+        summed = np.abs(h[0][:, rows]).sum(axis=1) + np.abs(h[1][:, rows]).sum(axis=1)
+        size = np.maximum(summed.max(axis=-1, keepdims=True), 1e-300).reshape(*batch, 1)
+        old, now = (x[:, rows].sum(axis=1).reshape(*batch, 6) for x in h)
+        parts.append(FreePart(tuple(names), old, now, size))
+    return tuple(parts)
+
+
+def free_groups(mechanism: Mechanism) -> list[list[str]]:
+    """Return the groups of bodies that joints hold together and that no joint holds to ground."""
+    group = {name: name for name in mechanism.bodies}
+
+    def top(name: str) -> str:
+        while group[name] != name:
+            group[name] = group[group[name]]
+            name = group[name]
+        return name
+
+    for joint in mechanism.joints.values():
+        if joint.dof < 6:
+            group[top(joint.child)] = top(joint.parent)
+    found: dict[str, list[str]] = {}
+    for name in mechanism.bodies:
+        found.setdefault(top(name), []).append(name)
+    return [names for first, names in found.items() if first != top(GROUND)]

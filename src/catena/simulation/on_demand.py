@@ -1,0 +1,36 @@
+"""Mappings whose values are computed when somebody first looks at one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+
+class OnDemand(Mapping[str, np.ndarray]):
+    """A mapping with these names, whose arrays `compute()` returns, all at once, when the first of them is read.
+
+    A copy, pickled or not, is a plain dictionary.
+    """
+
+    def __init__(self, names: tuple[str, ...], compute: Callable[[], dict[str, np.ndarray]]) -> None:
+        self._names = names
+        self._compute: Callable[[], dict[str, np.ndarray]] | None = compute
+        self._values: dict[str, np.ndarray] = {}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._names:
+            raise KeyError(name)
+        if self._compute is not None:
+            self._values, self._compute = self._compute(), None
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)

@@ -1,0 +1,307 @@
+"""Motions during which events change the structure: a run for each structure, and the state goes over in between.
+
+A run ends where an event with a `then` happens. What it returns is planned, the state goes over (`catena.transfer`)
+with the impact that the new structure asks for, and the next run begins. Events that happen at the same time are done
+one after the other.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from catena.changing import Transfer, transfer
+from catena.errors import CatenaError, SimulationError, StateError
+from catena.given import is_count, is_positive, shown
+from catena.mechanism import Mechanism
+from catena.simulation.arguments import event_list, initial_state
+from catena.simulation.events import Event, required_arguments
+from catena.simulation.moment import Moment
+from catena.simulation.problem import Problem
+from catena.simulation.run import Run
+from catena.simulation.segments import SegmentedTrajectory, Transition
+from catena.simulation.trajectory import Trajectory
+from catena.system import System
+
+# So many changes within this part of the duration are chattering, and the run ends.
+CHATTERING, SHORT = 60, 1e-3
+# An event that just happened is still at its zero, and stays there below this part of what its function was.
+STILL = 1e-11
+# Whether it turns back from there is asked so long after [s].
+PROBE = 1e-7
+# A function that was of size 1 and is below this at the time of another event happens with it.
+TOGETHER = 1e-7
+
+
+@dataclass(frozen=True)
+class PerStructure:
+    """A controller for each structure of a run: `make(system)` gives the one for a system, whose times are those of the
+    run; `make(system, start)` gives one whose times count from the start of the segment, which may be compiled into
+    the step."""
+
+    make: Callable[..., Any]
+
+    def __post_init__(self) -> None:
+        if not callable(self.make):
+            raise StateError(
+                f"PerStructure: {shown(self.make)} cannot be called; give a function of a system."
+            )
+
+    def control(self, system: System, start: float) -> Any:
+        """Return the controller of a segment that begins at `start` [s], in its own time."""
+        if required_arguments(self.make) == 2:
+            return self.make(system, start)
+        return later(self.make(system), start)
+
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        raise StateError(
+            "PerStructure gives controllers and is none: use it where events change the structure."
+        )
+
+
+class LaterControl:
+    """A controller asked at times that count from the start of a segment."""
+
+    def __init__(self, control: Any, start: float) -> None:
+        self.control, self.offset = control, start
+        self.rate = getattr(control, "rate", None)
+        self.__name__ = getattr(control, "__name__", type(control).__name__)
+
+    def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
+        """Let the controller forget the last run."""
+        begin = getattr(self.control, "start", None)
+        if begin is not None:
+            begin(system, batch)
+
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> Any:
+        return self.control(t + self.offset, q, v)
+
+
+class LaterReference:
+    """A reference asked at times that count from the start of a segment."""
+
+    def __init__(self, reference: Any, start: float) -> None:
+        self.reference, self.offset = reference, start
+
+    def at(self, t: Any) -> Any:
+        """Return position, velocity and acceleration."""
+        asked = self.reference
+        return asked.at(t + self.offset) if hasattr(asked, "at") else asked(t + self.offset)
+
+
+def later(given: Any, start: float) -> Any:
+    """Return a controller, a motion or a wrench in the time of a segment that begins at `start` [s]."""
+    if start == 0.0 or given is None:
+        return given
+    return LaterControl(given, start)
+
+
+def _later_motion(given: Any, start: float) -> Any:
+    return given if start == 0.0 else LaterReference(given, start)
+
+
+def _later_force(given: Any, start: float) -> Any:
+    if start == 0.0:
+        return given
+    if hasattr(given, "function"):
+        return replace(given, function=_later_force(given.function, start))
+    if hasattr(given, "at"):
+        return LaterReference(given, start)
+    if len(inspect.signature(given).parameters) >= 3:
+        return lambda t, q, v: given(t + start, q, v)
+    return lambda t: given(t + start)
+
+
+@dataclass
+class ChangingRun:
+    """A run whose events may change the structure: what it is asked for, as `simulate` takes it."""
+
+    system: System
+    duration: float
+    control: Any
+    motion: Mapping[str, Any]
+    forces: Mapping[str, Any]
+    options: Mapping[str, Any]
+    events: Sequence[Event]
+    samples: Any
+    progress: bool | None
+    check: bool
+
+    def go(self, q: Any, v: Any) -> SegmentedTrajectory:
+        """Return the motion from one state q (nq,), v (nv,)."""
+        if not is_positive(self.duration):
+            raise StateError(f"duration is {shown(self.duration)}; give a positive number of seconds.")
+        times = self._sample_times()
+        q, v = initial_state(self.system, q, v)
+        if q.ndim > 1 or v.ndim > 1:
+            raise StateError(
+                f"Events that change the structure are for one state, but q has shape {q.shape} and v {v.shape}: every "
+                "motion of a batch would have a structure of its own. Simulate them one by one."
+            )
+        segments: list[Trajectory] = []
+        transitions: list[Transition] = []
+        system, start, note = self.system, 0.0, ""
+        still: dict[str, float] = {}
+        while True:
+            run = self._segment(system, q, v, start, still)
+            segments.append(_resampled(run.shifted(start), times))
+            q, v, now = run.q[-1], run.v[-1], start + float(run.t[-1])
+            happened = self._happened(run, system, start)
+            if not happened:
+                break
+            for event in happened:
+                size = abs(self._bound(event, system, start).value(0.0, run.q[0], run.v[0]))
+                still[event.label] = max(still.get(event.label, 0.0), STILL * size)
+            made = self._change(happened, system, now, q, v)
+            transitions += made
+            if made:
+                system = made[-1].transfer.system
+                q, v = made[-1].transfer
+            start = now
+            if self.duration - start <= 1e-12 * self.duration:
+                break
+            note = _chatters(transitions, self.duration)
+            if note or not system.nv:
+                note = note or f"Nothing can move any more from t = {now:.6g} s on."
+                break
+        found = SegmentedTrajectory(tuple(segments), tuple(transitions), note)
+        if self.check and sum(part.v.size for part in segments) <= 200_000:
+            for audit in found.audit():
+                audit.warn(stacklevel=4)
+        return found
+
+    def _segment(
+        self, system: System, q: np.ndarray, v: np.ndarray, start: float, still: Mapping[str, float]
+    ) -> Trajectory:
+        """Return the run with one structure, from `start` [s] on to the first event that changes it, or to the end.
+        `still` are the sizes below which the functions of events that have happened count as zero."""
+        control = self.control
+        control = (
+            control.control(system, start) if isinstance(control, PerStructure) else later(control, start)
+        )
+        joints = system.joints
+        motion = {name: _later_motion(x, start) for name, x in self.motion.items() if name in joints}
+        forces = {name: _later_force(x, start) for name, x in self.forces.items()}
+        events = [
+            self._bound(event, system, start, still.get(event.label, 0.0), (q, v)) for event in self.events
+        ]
+        problem = Problem(system, control, motion, forces, **self.options)
+        return Run(problem, q, v, self.duration - start, events, None, self.progress, False).go()
+
+    @staticmethod
+    def _bound(
+        event: Event, system: System, start: float, still: float = 0.0, state: Sequence[np.ndarray] = ()
+    ) -> Event:
+        """Return an event in the time of a segment; one that changes the structure ends it."""
+        asked = event.function
+        by_name = required_arguments(asked) == 1
+
+        def raw(t: float, q: np.ndarray, v: np.ndarray) -> Any:
+            return asked(Moment(system, t + start, q, v)) if by_name else asked(t + start, q, v)
+
+        # What turns back from its zero is on the side that it came from, so that a short way there and back is not
+        # overlooked; what goes on through it is at zero.
+        side = 0.0
+        if still and event.direction and abs(raw(0.0, *state)) <= still:
+            q, v = state
+            change = raw(PROBE, system.integrate(q, v, PROBE), v) - raw(0.0, q, v)
+            side = -float(event.direction) if change * event.direction < 0.0 else 0.0
+
+        def shifted(t: float, q: np.ndarray, v: np.ndarray) -> Any:
+            value = raw(t, q, v)
+            return side * still if still and abs(value) <= still else value
+
+        ends = event.terminal or event.then is not None
+        return replace(event, function=shifted, name=event.label, terminal=ends)
+
+    def _happened(self, run: Trajectory, system: System, start: float) -> list[Event]:
+        """Return the events that change the structure at the end of a run, the one that ended it first."""
+        if not run.ended or not run.events:
+            return []
+        name = run.events[-1].name
+        first = next((event for event in self.events if event.label == name and event.then is not None), None)
+        if first is None:
+            return []
+        found = [first]
+        for event in self.events:
+            if event.then is None or event is first:
+                continue
+            bound = self._bound(event, system, start)
+            values = [bound.value(float(run.t[k]), run.q[k], run.v[k]) for k in (-min(2, len(run.t)), -1)]
+            turned = {0: True, 1: values[0] < 0.0, -1: values[0] > 0.0}[event.direction]
+            if turned and abs(values[0]) > 0.0 and abs(values[1]) <= TOGETHER * abs(values[0]):
+                found.append(event)
+        return found
+
+    def _change(
+        self, happened: Sequence[Event], system: System, t: float, q: np.ndarray, v: np.ndarray
+    ) -> list[Transition]:
+        """Return what the events do to the structure, one after the other."""
+        made: list[Transition] = []
+        for event in happened:
+            assert event.then is not None
+            wanted = (
+                event.then(Moment(system, t, q, v))
+                if required_arguments(event.then) == 1
+                else event.then(system.mechanism, q.copy(), v.copy())
+            )
+            if wanted is None:
+                continue
+            new = wanted.system() if isinstance(wanted, Mechanism) else wanted
+            if isinstance(new, Transfer):
+                moved = new
+            elif isinstance(new, System):
+                try:
+                    moved = transfer(system, q, v, new)
+                except CatenaError as error:
+                    raise SimulationError(
+                        f"Event {event.label!r} changed the structure at t = {t:.9g} s, and the state cannot go over: "
+                        f"{error}"
+                    ) from error
+            else:
+                raise SimulationError(
+                    f"Event {event.label!r} gave {shown(wanted)} at t = {t:.9g} s; it must return the changed "
+                    "mechanism, its system, or None."
+                )
+            made.append(Transition(t, event.label, moved, moved.system.fates(system)))
+            system, (q, v) = moved.system, moved
+        return made
+
+    def _sample_times(self) -> np.ndarray | None:
+        if self.samples is None:
+            return None
+        if is_count(self.samples):
+            return np.linspace(0.0, self.duration, int(self.samples))
+        return np.asarray(self.samples, dtype=np.float64)
+
+
+def _resampled(run: Trajectory, times: np.ndarray | None) -> Trajectory:
+    """Return a segment at those of the times that are within it, and at its ends."""
+    if times is None or len(run.t) < 2:
+        return run
+    slack = 1e-9 * times[-1]
+    inside = times[(times > run.t[0] + slack) & (times < run.t[-1] - slack)]
+    return run.resample(np.unique(np.concatenate([run.t[:1], inside, run.t[-1:]])))
+
+
+def _chatters(transitions: Sequence[Transition], duration: float) -> str:
+    """Return a sentence if the last changes followed each other without end."""
+    if len(transitions) < CHATTERING:
+        return ""
+    last = transitions[-CHATTERING:]
+    if last[-1].t - last[0].t > SHORT * duration:
+        return ""
+    names = ", ".join(sorted({repr(change.name) for change in last})[:4])
+    return (
+        f"The structure chatters: {CHATTERING} changes ({names}) between t = {last[0].t:.9g} s and {last[-1].t:.9g} s. "
+        "Let an event hold longer before another one undoes it, or give contacts less restitution."
+    )
+
+
+def is_changing(events: Any) -> bool:
+    """Return whether some of the events change the structure."""
+    return any(event.then is not None for event in event_list(events))

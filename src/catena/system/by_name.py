@@ -1,0 +1,51 @@
+"""Positions, velocities and forces that are given by joint instead of as arrays."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from catena.errors import StateError
+from catena.kinematics.closure import loop_state
+from catena.kinematics.held import held_forces
+from catena.kinematics.stacks import apply, transposed
+from catena.system.evaluation import Evaluator
+
+
+def forces_by_name(evaluator: Evaluator, given: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return forces at the joints of the tree (..., nv), and those at all loop joints, one after the other (..., k);
+    None where nothing is given for these."""
+    plan = evaluator.plan
+    held = held_forces(evaluator.mechanism, plan, given)
+    shapes = {h.name: h.value.shape[:-1] for h in held}
+    try:
+        batch = np.broadcast_shapes(*shapes.values())
+    except ValueError as error:
+        raise StateError(f"The batch dimensions of the forces do not fit together: {shapes}.") from error
+    tau = np.zeros((*batch, plan.nv))
+    starts = np.cumsum([0, *(loop.kind.nv for loop in plan.loop_joints)])
+    loop_tau = np.zeros((*batch, int(starts[-1])))
+    for h in held:
+        if h.node >= 0:
+            start = int(plan.v_start[h.node])
+            tau[..., start : start + h.kind.nv] = h.value
+        else:
+            loop_tau[..., starts[h.loop] : starts[h.loop] + h.kind.nv] = h.value
+    return tau, loop_tau if any(h.loop >= 0 for h in held) else None
+
+
+def as_tree_forces(evaluator: Evaluator, q: np.ndarray, given: Mapping[str, Any]) -> np.ndarray:
+    """Return the forces (..., nv) at joints of the tree that move the mechanism at q (..., nq) as the given ones do,
+    those at loop joints among them."""
+    plan = evaluator.plan
+    tau, loop_tau = forces_by_name(evaluator, given)
+    if loop_tau is None:
+        return tau
+    at = 0
+    for loop in plan.loop_joints:
+        effort, at = loop_tau[..., at : at + loop.kind.nv], at + loop.kind.nv
+        if effort.any():
+            state = loop_state(evaluator, loop.name, q)
+            rows = np.linalg.pinv(state.S, rcond=1e-10) @ state.J_rel
+            tau = tau + apply(transposed(rows), effort)
+    return tau

@@ -1,0 +1,229 @@
+"""Numbers of a mechanism that differ from state to state: the constants of a tape as functions of parameters by name.
+
+The plan is made once with symbols for the parameters, the constants of the tape are read off it, and all states are
+evaluated at once. So everything that planning does to a mass or a length (welding, moving to the frame of a node,
+turning to canonical axes) is done by planning itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from catena.equations.parameters import Parameter, SymbolicPlan, find_parameters, symbolic_plan, with_values
+from catena.errors import StateError
+from catena.forces import PlacedForce
+from catena.forces.placed import FRAMES
+from catena.given import real_array, shown
+from catena.kernels import Constants, constant_parts
+from catena.mechanism import LIMITS, Mechanism
+from catena.mechanism.validation import inertia_fault
+from catena.spatial import Pose, Transform
+from catena.structure import Plan
+from catena.system import arrays
+from catena.system.placed_forces import FRICTION, applied_wrench, at_joint
+
+# What no such number may be less than zero of, by the word that its name has.
+NOT_NEGATIVE = ("mass", "damping", "friction", "stiffness", "length", "rest_length")
+
+
+class Variation:
+    """The values (*batch, n) of parameters of one mechanism, by name. `mechanism` is the one they are asked of."""
+
+    def __init__(
+        self, mechanism: Mechanism, values: Mapping[str, np.ndarray], parameters: Sequence[Parameter]
+    ) -> None:
+        self.mechanism, self.parameters = mechanism, tuple(parameters)
+        self.batch = arrays.batch_shape(values) if values else ()
+        self.values = {name: np.broadcast_to(x, (*self.batch, x.shape[-1])) for name, x in values.items()}
+
+    @staticmethod
+    def of(mechanism: Mechanism, given: Mapping[str, Any]) -> Variation:
+        """Return the variation with given values: (...) for a parameter that is one number, (..., n) for others."""
+        if not isinstance(given, Mapping):
+            raise StateError(
+                f"parameters is {shown(given)}; give a mapping from names, such as 'pole.mass', to arrays."
+            )
+        for name in given:
+            if not isinstance(name, str):
+                raise StateError(f"parameters has the key {shown(name)}; give names, such as 'pole.mass'.")
+        parameters = find_parameters(mechanism, given)
+        values = {p.name: _checked(p, given[p.name]) for p in parameters}
+        found = Variation(mechanism, values, parameters)
+        _require_possible(mechanism, found)
+        return found
+
+    def over(self, batch: tuple[int, ...]) -> Variation:
+        """Return the same values for all states of a batch, one behind the other: batch (states,)."""
+        states = prod(batch)
+        values = {
+            n: np.ascontiguousarray(np.broadcast_to(x, (*batch, x.shape[-1])).reshape(states, x.shape[-1]))
+            for n, x in self.values.items()
+        }
+        return Variation(self.mechanism, values, self.parameters)
+
+    def reshaped(self, batch: tuple[int, ...]) -> Variation:
+        """Return the same values with other batch dimensions."""
+        values = {n: x.reshape(*batch, x.shape[-1]) for n, x in self.values.items()}
+        return Variation(self.mechanism, values, self.parameters)
+
+    def at(self, state: tuple[int, ...]) -> Mechanism:
+        """Return the mechanism of one state."""
+        return with_values(self.mechanism, {name: x[state] for name, x in self.values.items()})
+
+    @cached_property
+    def representative(self) -> Mechanism:
+        """Return a mechanism that says which numbers there are: the described one, but with the largest value of the
+        batch in place of zeros, because what is zero computes nothing."""
+        changed = {}
+        for p in self.parameters:
+            largest = np.abs(self.values[p.name]).reshape(-1, len(p.value)).max(axis=0, initial=0.0)
+            changed[p.name] = np.where(p.value == 0.0, largest, p.value)
+        return with_values(self.mechanism, changed)
+
+    def symbolic(self, plan: Plan) -> SymbolicPlan:
+        """Return a plan of the representative mechanism with symbols for the parameters."""
+        return symbolic_plan(self.representative, plan, self.values, exact=False)
+
+
+class ConstantRows:
+    """The constants (*batch, n) of tapes on one plan for the states of a variation. Made once for each tape."""
+
+    def __init__(self, variation: Variation, plan: Plan) -> None:
+        self.variation, self.plan = variation, plan
+        self._rows: dict[tuple[Any, ...], np.ndarray] = {}
+        self._stops: dict[PlacedForce, np.ndarray] = {}
+        self._ends: dict[PlacedForce, tuple[str, str]] = {}
+
+    @cached_property
+    def _symbolic(self) -> SymbolicPlan:
+        return self.variation.symbolic(self.plan)
+
+    def constants(self, has_loops: bool, forces: tuple[PlacedForce, ...], frame: str | None) -> np.ndarray:
+        """Return the constants of the tape of an algorithm, with or without loops, with these forces and this frame."""
+        key = (has_loops, forces, frame)
+        if key not in self._rows:
+            plan = self._symbolic.plan
+            nodes = Constants.of(plan, plan.gravity).values
+            twins = [self._twin(force) for force in forces]
+            asked = None if frame is None else plan.body_pose[frame]
+            parts = constant_parts(plan, nodes, has_loops, twins, asked)
+            rows = self.evaluate([x for row in parts.rows for x in row])
+            for force, start in zip(forces, parts.starts[2] // 8, strict=True):
+                if force in self._stops:
+                    own = self._stops[force]
+                    at = int(start) + 24
+                    rows[..., at : at + own.shape[-1]] = own
+            self._rows[key] = rows
+        return self._rows[key]
+
+    def place(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return rotation (3, 3) and place (*batch, 3) of a body or frame in its node."""
+        pose: Pose = self._symbolic.plan.body_pose[name][1]
+        return np.asarray(pose.R, dtype=float), self.evaluate(list(pose.p))
+
+    def tell_stops(self, force: PlacedForce, numbers: np.ndarray) -> None:
+        """Take these parameters (*batch, n) for stops that depend on the inertia that a joint feels."""
+        self._stops[force] = numbers
+
+    def tell_ends(self, force: PlacedForce, frame: str, axes: str) -> None:
+        """Say what frame a wrench from outside acts on, and whose axes it has."""
+        self._ends[force] = frame, axes
+
+    def evaluate(self, entries: Sequence[Any]) -> np.ndarray:
+        """Return expressions of the parameters for all states, (*batch, entries)."""
+        import casadi
+
+        symbols = [x for s in self._symbolic.symbols.values() for x in s]
+        function = casadi.Function("constants", [casadi.vertcat(*symbols)], [casadi.vertcat(*entries)])
+        batch = self.variation.batch
+        given = [self.variation.values[name].reshape(prod(batch), -1) for name in self._symbolic.symbols]
+        found = np.array(function(np.concatenate(given, axis=1).T).full(), dtype=np.float64)
+        if found.shape[1] == 1 and prod(batch) != 1:
+            # Nothing depends on the parameters.
+            found = np.repeat(found, prod(batch), axis=1)
+        return np.ascontiguousarray(found.T).reshape(*batch, len(entries))
+
+    def _twin(self, force: PlacedForce) -> PlacedForce:
+        """Return a force with symbols in it."""
+        plan, kinds = self._symbolic.plan, self._symbolic.kinds
+        kind, joint = force.kind, force.name
+        if force.name in kinds:
+            kind = copy(force.kind)
+            for name in force.kind.named_params():
+                object.__setattr__(kind, name, getattr(kinds[force.name], name))
+        elements = self.variation.representative.force_elements
+        if force.name in elements:
+            element = elements[force.name]
+            if element.frames is not None:
+                (a, pose_a), (b, pose_b) = (plan.body_pose[name] for name in element.frames)
+                return replace(
+                    force, kind=kind, on_a=Transform.from_pose(pose_a), on_b=Transform.from_pose(pose_b)
+                )
+            joint = str(element.at_joint)
+        elif force.site == FRAMES:
+            return applied_wrench(plan, *self._ends[force])
+        elif joint.endswith(FRICTION):
+            joint = joint.removesuffix(FRICTION)
+            damping, friction = _resistances(plan, joint)
+            kind = copy(kind)
+            for name, row in (("damping", damping), ("friction", friction)):
+                if getattr(kind, name):
+                    object.__setattr__(kind, name, tuple(row))
+        else:
+            joint = joint.removesuffix(LIMITS)
+        return replace(at_joint(plan, force.name, kind, joint)[0], acts=force.acts)
+
+
+def _resistances(plan: Plan, joint: str) -> tuple[np.ndarray, np.ndarray]:
+    if joint in plan.joint:
+        i = plan.joint.index(joint)
+        own = slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i]))
+        return plan.damping[own], plan.friction[own]
+    loop = next(loop for loop in plan.loop_joints if loop.name == joint)
+    return loop.damping, loop.friction
+
+
+def _checked(parameter: Parameter, value: Any) -> np.ndarray:
+    """Return values (..., n) of a parameter, finite and not negative where that has no meaning."""
+    name, n = parameter.name, len(parameter.value)
+    try:
+        x = real_array(value)
+    except ValueError as error:
+        raise StateError(f"parameters[{name!r}] is not an array of numbers: {error}.") from error
+    if n == 1:
+        x = x[..., None]
+    elif x.ndim == 0 or x.shape[-1] != n:
+        raise StateError(
+            f"parameters[{name!r}] has shape {x.shape}, but its last dimension must be {n}: "
+            f"{', '.join(parameter.entries)}. Leading dimensions are batch dimensions."
+        )
+    if not np.isfinite(x).all():
+        state = tuple(int(k) for k in np.argwhere(~np.isfinite(x))[0][:-1])
+        raise StateError(
+            f"parameters[{name!r}] is {x[~np.isfinite(x)][0]} in state {state}; give finite numbers."
+        )
+    what = name.rpartition(".")[2]
+    what = name.split(".")[-2] if what.isdecimal() else what
+    if what in NOT_NEGATIVE and (x < 0.0).any():
+        state = tuple(int(k) for k in np.argwhere(x < 0.0)[0][:-1])
+        raise StateError(f"parameters[{name!r}] is {x[x < 0.0][0]:g} in state {state}; give zero or more.")
+    return x
+
+
+def _require_possible(mechanism: Mechanism, variation: Variation) -> None:
+    """Raise for an inertia that no distribution of mass can have, where inertias are among the parameters."""
+    bodies = {name.partition(".inertia")[0] for name in variation.values if ".inertia" in name}
+    for body in bodies & set(mechanism.bodies):
+        for state in np.ndindex(variation.batch):
+            own = variation.at(state).bodies[body]
+            moments = np.linalg.eigvalsh(np.asarray(own.inertia, dtype=float)).tolist()
+            fault = inertia_fault(moments, float(own.mass))
+            if fault is not None:
+                raise StateError(f"parameters of body {body!r} in state {state}: {fault}")

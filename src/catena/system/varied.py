@@ -1,0 +1,507 @@
+"""A system whose mechanism differs from state to state: masses, lengths and stiffnesses are numbers for each lane.
+
+What one plan serves is computed in lanes. What is not (the rank of loops, reactions, assembly) is computed for each
+state by a system of its own, which gives the same answers and takes longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from catena.dynamics.closed.certified_elimination import is_for, is_trusted
+from catena.dynamics.loop_elimination import loop_elimination, sort_for
+from catena.errors import StateError
+from catena.forces import JointStop, PlacedForce
+from catena.given import shown
+from catena.kernels import CONSTANTS, Algorithm, build_tape
+from catena.kernels.tape import Tape
+from catena.kinematics import stacks
+from catena.mechanism import LIMITS, Mechanism
+from catena.spatial import Pose
+from catena.structure import Plan
+from catena.system import arrays
+from catena.system.elements import ElementForces, Elements
+from catena.system.evaluation import Evaluator
+from catena.system.system import System
+from catena.system.variation import ConstantRows, Variation
+
+# Steps on the manifold of q know of no length and no mass.
+WITHOUT_CONSTANTS = frozenset({"integrate", "difference", "rate", "local_rate", "hermite"})
+# Systems of single states that are kept.
+KEPT = 64
+
+
+class VariedEvaluator(Evaluator):
+    """Runs algorithms on one plan with constants that differ from state to state, `rows` of them."""
+
+    def __init__(
+        self, mechanism: Mechanism, plan: Plan, rows: ConstantRows, alone: Callable[[int], Evaluator]
+    ) -> None:
+        super().__init__(mechanism, plan)
+        self.rows, self._alone = rows, alone
+
+    def with_rows(self, rows: ConstantRows, alone: Callable[[int], Evaluator]) -> VariedEvaluator:
+        """Return an evaluator of other states, which shares its programs with this one."""
+        other = VariedEvaluator(self.mechanism, self.plan, rows, alone)
+        other._programs = self._programs
+        return other
+
+    def varying_inputs(
+        self, algorithm: Algorithm, frame: str | None, forces: tuple[PlacedForce, ...]
+    ) -> dict[str, np.ndarray]:
+        """Return the constants (*batch, n) of the tape of an algorithm."""
+        if algorithm.name in WITHOUT_CONSTANTS:
+            return {}
+        return {CONSTANTS: self.rows.constants(algorithm.is_scheduled, forces, frame)}
+
+    def _tape(
+        self, algorithm: Algorithm, absent: frozenset[str], frame: tuple[int, Pose] | None, lanes: int | None,
+        forces: tuple[PlacedForce, ...],
+    ) -> Tape:  # fmt: skip
+        varying = algorithm.name not in WITHOUT_CONSTANTS
+        return build_tape(algorithm, self.plan, self.constants, absent, frame, lanes, forces, varying)
+
+    def _play(
+        self, algorithm: Algorithm, given: Mapping[str, np.ndarray], rows: Mapping[str, np.ndarray],
+        states: int, batch: tuple[int, ...], frame: str | None, finite: bool, forces: tuple[PlacedForce, ...],
+    ) -> dict[str, np.ndarray]:  # fmt: skip
+        """Play state after state, each on its own plan."""
+        if forces:
+            raise StateError(
+                f"{self.mechanism.name!r}: forces with varied parameters are not played in plain numbers; compute the "
+                f"states one by one, with s.vary(parameters).state(k)."
+            )
+        pbatch = self.rows.variation.batch
+        which = np.broadcast_to(np.arange(prod(pbatch)).reshape(pbatch), batch).reshape(-1)
+        found = [
+            self._alone(int(which[k])).evaluate(
+                algorithm,
+                {n: (x if x.ndim == 1 else x[k]) for n, x in rows.items() if n != CONSTANTS},
+                frame,
+                finite,
+            )
+            for k in range(states)
+        ]
+        return {n: np.stack([f[n] for f in found]).reshape(*batch, *found[0][n].shape) for n in found[0]}
+
+
+class VariedElements(Elements):
+    """The forces of a mechanism whose numbers differ from state to state."""
+
+    def __init__(self, system: VariedSystem) -> None:
+        super().__init__(system._settling)
+        self._system, self._told = system, False
+
+    @property
+    def placed(self) -> tuple[PlacedForce, ...]:
+        """Return all forces, as algorithms with force sweeps take them."""
+        placed = self._system.base.elements.placed
+        if not self._told:
+            self._told = True
+            for force in placed:
+                if isinstance(force.kind, JointStop) and force.name.endswith(LIMITS):
+                    self._tell_stops(force, force.name.removesuffix(LIMITS))
+        return placed
+
+    @property
+    def frictions(self) -> tuple[PlacedForce, ...]:
+        """Return the friction of all joints, as forces that are only counted."""
+        return self._system.base.elements.frictions
+
+    def applied(self, frame: str, axes: str = "ground") -> PlacedForce:
+        """Return a wrench on a frame, in the axes of a frame, that is told from outside at every instant."""
+        force = self._system.base.elements.applied(frame, axes)
+        for evaluator in self._system.evaluators:
+            evaluator.rows.tell_ends(force, frame, axes)
+        return force
+
+    def _tell_stops(self, force: PlacedForce, joint: str) -> None:
+        """Rigid stops take their stiffness from the inertia that the joint feels in each state."""
+        mechanism = self._system.mechanism
+        if mechanism.joints[joint].limit_stiffness is not None:
+            return
+        system = self._system
+        own = [system.state(k).elements.stops[joint].kind.params() for k in range(system.count)]
+        rows = np.array(own).reshape(*system.variation.batch, len(force.kind.params()))
+        for evaluator in self._system.evaluators:
+            evaluator.rows.tell_stops(force, rows)
+
+    def _from_node(self, body: str) -> np.ndarray:
+        """Return the matrices (states, 6, 6) that take motions from a body to its node."""
+        R, p = self._system.evaluators[0].rows.place(body)
+        turn = np.broadcast_to(R.T, (*p.shape[:-1], 3, 3))
+        return stacks.inverse(stacks.motion_matrices(turn, p))
+
+
+def _by_state(name: str) -> Callable[..., Any]:
+    """Return a method that asks the system of each state."""
+
+    def method(self: Any, *given: Any, **named: Any) -> Any:
+        return self._each(name, *given, **named)
+
+    method.__name__, method.__doc__ = name, getattr(System, name).__doc__
+    return method
+
+
+def _refused(name: str) -> Callable[..., Any]:
+    def method(self: Any, *given: Any, **named: Any) -> Any:
+        raise StateError(
+            f"{name} belongs to one mechanism, and the parameters {', '.join(self.variation.values)} differ from state "
+            f"to state; ask the system of one state, s.vary(parameters).state(k).{name}(...)."
+        )
+
+    method.__name__, method.__doc__ = name, f"Refuse: {name} belongs to one mechanism."
+    return method
+
+
+def _spread(x: Any) -> list[tuple[int, ...]]:
+    """Return the batch dimensions of an argument that is an array, or of those in a mapping."""
+    if isinstance(x, Mapping):
+        return [s for value in x.values() for s in _spread(value)]
+    rows = _numbers(x)
+    return [] if rows is None or rows.ndim == 0 else [rows.shape[:-1]]
+
+
+def _numbers(x: Any) -> np.ndarray | None:
+    """Return an argument as an array, None for one that is none."""
+    if x is None or isinstance(x, str | bool | int | float):
+        return None
+    try:
+        return np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+
+
+def _taken(x: Any, batch: tuple[int, ...], mine: np.ndarray) -> Any:
+    """Return an argument for some states of the batch, (states, n)."""
+    if isinstance(x, Mapping):
+        return {name: _taken(value, batch, mine) for name, value in x.items()}
+    rows = _numbers(x)
+    if rows is None or rows.ndim == 0:
+        return x
+    return np.broadcast_to(rows, (*batch, rows.shape[-1]))[mine]
+
+
+def _joined(parts: list[Any], places: list[np.ndarray], batch: tuple[int, ...]) -> Any:
+    """Return results (states, ...) of portions of a batch as one of the whole batch."""
+    first = parts[0]
+    if isinstance(first, dict):
+        return {name: _joined([part[name] for part in parts], places, batch) for name in first}
+    if isinstance(first, tuple):
+        return tuple(_joined([part[k] for part in parts], places, batch) for k in range(len(first)))
+    found = np.zeros((*batch, *np.shape(first)[1:]))
+    for part, mine in zip(parts, places, strict=True):
+        found[mine] = part
+    return found
+
+
+class VariedSystem(System):
+    """A system with numbers of its mechanism for each state of a batch, made by `System.vary`.
+
+    Its names and coordinates are those of the system it was made from, and every call takes states that go with the
+    batch of its parameters. `state(k)` is the system of one of them.
+    """
+
+    def __init__(self, base: System, variation: Variation, origin: System) -> None:
+        self.base, self.variation, self._origin = base, variation, origin
+        self._alone: dict[int, System] = {}
+        self._begin(base.mechanism, base.plan, base._settling.accuracy)
+        settled = base._settling
+        described = ConstantRows(variation, base.plan)
+        effective = (
+            described if base.effective_plan is base.plan else ConstantRows(variation, base.effective_plan)
+        )
+        self._take_over(
+            VariedEvaluator(base.mechanism, base.plan, described, self._evaluator_of),
+            VariedEvaluator(base.mechanism, base.effective_plan, effective, self._evaluator_of),
+        )
+        self._settling.found, self._settling.looks = settled.found, 0
+
+    def _take_over(self, described: VariedEvaluator, effective: VariedEvaluator) -> None:
+        self._settling.described = described
+        self._settling.effective = described if effective.plan is described.plan else effective
+
+    @property
+    def origin(self) -> System:
+        """Return the system that this one was made from."""
+        return self._origin
+
+    @property
+    def evaluators(self) -> tuple[VariedEvaluator, ...]:
+        """Return what runs algorithms: as described, and with the constraints that count."""
+        found = (self._settling.described, self._settling.effective)
+        return tuple(e for e in dict.fromkeys(found) if isinstance(e, VariedEvaluator))
+
+    @property
+    def parameter_batch(self) -> tuple[int, ...]:
+        """Return the batch dimensions of the parameters."""
+        return self.variation.batch
+
+    @property
+    def count(self) -> int:
+        """Return how many states the parameters have numbers for."""
+        return prod(self.variation.batch)
+
+    def state(self, k: int) -> System:
+        """Return the system of one state, counted from 0 through the batch of the parameters."""
+        if not (isinstance(k, int | np.integer) and 0 <= k < self.count):
+            raise StateError(f"There is no state {shown(k)}; the parameters have numbers for {self.count}.")
+        if k not in self._alone:
+            if len(self._alone) >= KEPT:
+                del self._alone[next(iter(self._alone))]
+            index = (
+                tuple(int(i) for i in np.unravel_index(int(k), self.variation.batch))
+                if self.variation.batch
+                else ()
+            )
+            mechanism, plan = self.variation.at(index), self.base.plan
+            own = System(mechanism, plan.root, plan.cut, self.base._settling.accuracy, plan.keep)
+            self._alone[k] = own
+        return self._alone[k]
+
+    def alone(self, state: int) -> System:
+        """Return the system of one state."""
+        return self.state(state)
+
+    def _evaluator_of(self, k: int) -> Evaluator:
+        return self.state(k).evaluator
+
+    def over(self, batch: tuple[int, ...]) -> VariedSystem:
+        """Return the same system with numbers for all states of a batch, one behind the other."""
+        return self._with(self.variation.over(batch))
+
+    def reshaped(self, batch: tuple[int, ...]) -> VariedSystem:
+        """Return the same system with other batch dimensions of its parameters."""
+        return self._with(self.variation.reshaped(batch))
+
+    def _with(self, variation: Variation) -> VariedSystem:
+        other = VariedSystem(self.base, variation, self._origin)
+        mine = self._settling.described, self._settling.effective
+        assert isinstance(mine[0], VariedEvaluator) and isinstance(mine[1], VariedEvaluator)
+        described = mine[0].with_rows(ConstantRows(variation, mine[0].plan), other._evaluator_of)
+        effective = described
+        if mine[1] is not mine[0]:
+            effective = mine[1].with_rows(ConstantRows(variation, mine[1].plan), other._evaluator_of)
+        other._take_over(described, effective)
+        return other
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return VariedSystem, (self.base, self.variation, self._origin)
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}, {', '.join(self.variation.values)} for {self.variation.batch} states)"
+
+    def vary(self, parameters: Mapping[str, ArrayLike]) -> VariedSystem:
+        """Refuse: all parameters are varied at once."""
+        self._require_no_more(parameters)
+        return self
+
+    # In lanes.
+
+    def forward_dynamics(
+        self, q: ArrayLike, v: ArrayLike, tau: Any = None, method: str = "auto",
+        f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
+        member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> np.ndarray:  # fmt: skip
+        """Return the accelerations vdot, shape (..., nv), each with the numbers of its state."""
+        self._require_no_more(parameters)
+        given: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration}
+        closed = self._closed and method in ("auto", "elimination") and is_for(self.effective_plan)
+        tree = not self._closed and method in ("auto", "articulated_body", "composite_body")
+        q, v, at_tree, at_loops = self._by_name(q, v, tau)
+        if at_loops is not None or not (closed or tree) or self._lacking_inertia is not None:
+            return self._each("forward_dynamics", q, v, tau, method=method, member=member, **given)
+        if tree:
+            return super().forward_dynamics(q, v, at_tree, method, f_ext, base_acceleration)
+        inputs = {"q": q, "qd": v, "tau": at_tree, **self._outside(f_ext, base_acceleration)}
+        algorithm = loop_elimination(sort_for(self.effective_plan))
+        found = self.evaluator.evaluate(algorithm, inputs, finite=False)
+        vdot = found["qdd"]
+        doubtful = ~is_trusted(*(found[name][..., 0] for name in ("defect", "change", "before", "size")))
+        if np.any(doubtful):
+            careful = self._each("forward_dynamics", q, v, at_tree, only=doubtful, **given)
+            vdot = np.where(doubtful[..., None], careful, vdot)
+        return vdot
+
+    def body_poses(self, q: ArrayLike) -> dict[str, np.ndarray]:
+        """Return the poses of all bodies and frames in ground, {name: (..., 4, 4)}."""
+        rows = np.asarray(q, dtype=np.float64)[..., None, :]
+        wide = self.reshaped((*self.variation.batch, 1))
+        found = {name: np.asarray(wide.pose(rows, name)) for name in self._plan.body_pose}
+        return {name: x.reshape(*x.shape[:-3], 4, 4) for name, x in found.items()}
+
+    @property
+    def elements(self) -> Elements:
+        """Return the springs, stops, wrenches and other forces of the mechanism on this plan."""
+        if self._elements is None:
+            self._elements = VariedElements(self)
+        return self._elements
+
+    def element_forces(self, q: ArrayLike, v: ArrayLike) -> ElementForces:
+        """Return what springs, stops, wrenches and other forces do, as of a system that is not varied."""
+        batch, flat, rows = self._flattened(q, v)
+        tau, f_ext = flat.elements.forces(*rows)
+        return ElementForces(
+            tau.reshape(*batch, self.nv), {body: w.reshape(*batch, 6) for body, w in f_ext.items()}
+        )
+
+    def element_energy(self, q: ArrayLike) -> np.ndarray:
+        """Return the energy stored in springs, stops and other forces, shape (...)."""
+        batch, flat, rows = self._flattened(q, np.zeros(self.nv))
+        return flat.elements.energy(rows[0]).reshape(batch)
+
+    def force_outputs(self, q: ArrayLike, v: ArrayLike) -> dict[str, dict[str, np.ndarray]]:
+        """Return what is worth recording of every force, as of a system that is not varied."""
+        batch, flat, rows = self._flattened(q, v)
+        found = System.force_outputs(flat, *rows)
+        return {force: {name: x.reshape(batch) for name, x in own.items()} for force, own in found.items()}
+
+    def force_powers(self, q: ArrayLike, v: ArrayLike) -> dict[str, np.ndarray]:
+        """Return the power (...) of the forces of the mechanism by source."""
+        batch, flat, rows = self._flattened(q, v)
+        return {source: x.reshape(batch) for source, x in flat.elements.powers(*rows).items()}
+
+    def _flattened(
+        self, q: Any, v: Any
+    ) -> tuple[tuple[int, ...], VariedSystem, tuple[np.ndarray, np.ndarray]]:
+        """Return the batch, this system over all of its states, and rows (states, ...) of q and v."""
+        batch, _, _ = self.states(q, v)
+        batch = np.broadcast_shapes(batch, self.variation.batch)
+        rows = tuple(arrays.rows(np.asarray(x, dtype=np.float64), batch) for x in (q, v))
+        if self.variation.batch == (prod(batch),):
+            return batch, self, (rows[0], rows[1])
+        return batch, self.over(batch), (rows[0], rows[1])
+
+    def _outside(self, f_ext: Mapping[str, Any] | None, base_acceleration: Any) -> dict[str, Any]:
+        """Return wrenches on the nodes, whose bodies may be elsewhere in every state."""
+        if f_ext is None:
+            return {"f_ext": None, "a_base": base_acceleration}
+        plan = self._plan
+        total: Any = 0.0
+        rows = self.evaluators[0].rows
+        for name, wrench in f_ext.items():
+            x = arrays.as_rows(f"f_ext[{name!r}]", wrench, 6, lambda: "a wrench [moment; force]")
+            R, p = rows.place(self._frame(name))
+            force = x[..., 3:] @ R.T
+            moment = x[..., :3] @ R.T + np.cross(p, force)
+            moved = np.concatenate([moment, np.broadcast_to(force, moment.shape)], axis=-1)
+            here = np.zeros((*moved.shape[:-1], plan.n, 6))
+            here[..., plan.body_pose[name][0], :] = moved
+            total = total + here
+        return {"f_ext": np.reshape(total, (*total.shape[:-2], 6 * plan.n)), "a_base": base_acceleration}
+
+    def _shortest_forward(self) -> Callable[..., np.ndarray | None]:
+        return lambda *rows: None
+
+    def _shortest(self, algorithm: Algorithm, what: str) -> Callable[..., np.ndarray | None]:
+        self._require_tree(what)
+        return lambda *rows: None
+
+    # State after state.
+
+    velocity = _by_state("velocity")
+    correction = _by_state("correction")
+    pulled = _by_state("pulled")
+    closure_jacobian = _by_state("closure_jacobian")
+    reactions = _by_state("reactions")
+    coupling_forces = _by_state("coupling_forces")
+    tree_forces = _by_state("tree_forces")
+    regressor = _by_state("regressor")
+    joint_position = _by_state("joint_position")
+    joint_velocity = _by_state("joint_velocity")
+    parameter_derivatives = _by_state("parameter_derivatives")
+    diagnose = _refused("diagnose")
+    linearise = _refused("linearise")
+    equilibrium = _refused("equilibrium")
+    modes = _refused("modes")
+    equations = _refused("equations")
+    specialise = _refused("specialise")
+    inertial_parameters = _refused("inertial_parameters")
+    contact_dynamics = _refused("contact_dynamics")
+
+    def assemble(self, given: Any = None, guess: Any = None, slack: float = 1e-5) -> np.ndarray:
+        """Return the coordinates, shape (..., nq), that close all loops of each state's own mechanism."""
+        start = self.neutral() if guess is None else guess
+        return self._each("assemble", {} if given is None else given, start, slack)
+
+    def closure(self, q: ArrayLike, v: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the position and velocity errors of the loops, each of shape (..., constraints)."""
+        if self._settling.found is None:
+            return super().closure(q, v)
+        return self._each("closure", q, v)
+
+    def project(self, q: ArrayLike, v: ArrayLike | None = None, held: Any = None) -> Any:
+        """Return the closed state nearest to q (..., nq) and v (..., nv) of each state's own mechanism."""
+        return self._each("project", q, v, held=held)
+
+    def inverse_dynamics(
+        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, *rest: Any, **named: Any
+    ) -> np.ndarray:
+        """Return the joint forces tau, shape (..., nv), each with the numbers of its state."""
+        if self._closed:
+            return self._each("inverse_dynamics", q, v, vdot, *rest, **named)
+        return super().inverse_dynamics(q, v, vdot, *rest, **named)
+
+    def hybrid_dynamics(
+        self, q: ArrayLike, v: ArrayLike, tau: Any, prescribed: Any, *rest: Any, **named: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the accelerations vdot and the joint forces, each (..., nv), with some accelerations prescribed."""
+        if self._closed or self._lacking_inertia is not None:
+            return self._each("hybrid_dynamics", q, v, tau, prescribed, *rest, **named)
+        return super().hybrid_dynamics(q, v, tau, prescribed, *rest, **named)
+
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
+        """Return the kinetic energy of bodies and rotors, shape (...), each with the numbers of its state."""
+        if any(loop.armature.any() for loop in self._plan.loop_joints):
+            return self._each("kinetic_energy", q, v)
+        return super().kinetic_energy(q, v)
+
+    def operational_space(self, q: ArrayLike, frame: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return Lambda^-1 (..., 6, 6) and Omega (..., nv, 6) of a frame, each with the numbers of its state."""
+        if self._closed or self._lacking_inertia is not None:
+            return self._each("operational_space", q, frame)
+        return super().operational_space(q, frame)
+
+    def forward_dynamics_derivatives(self, q: ArrayLike, v: ArrayLike, *rest: Any, **named: Any) -> Any:
+        """Return vdot by q, by v and by tau, each of shape (..., nv, nv), each with the numbers of its state."""
+        return self._each("forward_dynamics_derivatives", q, v, *rest, **named)
+
+    def mass_matrix(
+        self,
+        q: ArrayLike,
+        method: str = "composite_body",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> np.ndarray:
+        """Return the joint-space inertia H of the tree, shape (..., nv, nv), each with the numbers of its state."""
+        self._require_no_more(parameters)
+        if method == "composite_body":
+            return super().mass_matrix(q)
+        return self._each("mass_matrix", q, method)
+
+    @staticmethod
+    def _require_no_more(parameters: Any) -> None:
+        if parameters is not None:
+            raise StateError("This system is varied already; name all parameters in one call of vary.")
+
+    def _each(self, name: str, *given: Any, only: np.ndarray | None = None, **named: Any) -> Any:
+        """Return what the systems of the states say, put together. Arrays have batch dimensions before their last one;
+        with `only` (...) the other states are left out and get zeros."""
+        spread = [_spread(x) for x in (*given, *named.values())]
+        batch = np.broadcast_shapes(self.variation.batch, *(s for shapes in spread for s in shapes))
+        which = np.broadcast_to(np.arange(self.count).reshape(self.variation.batch), batch)
+        wanted = np.ones(batch, dtype=bool) if only is None else only
+        parts, places = [], []
+        for k in np.unique(which[wanted]).tolist():
+            mine = (which == k) & wanted
+            own = self.state(k)
+            arguments = [_taken(x, batch, mine) for x in given]
+            parts.append(
+                getattr(own, name)(*arguments, **{n: _taken(x, batch, mine) for n, x in named.items()})
+            )
+            places.append(mine)
+        return _joined(parts, places, batch)

@@ -1,0 +1,320 @@
+"""States that go over to another plan: the same motion, plastic impacts, momentum, batches, and what is refused."""
+
+import numpy as np
+import pytest
+
+import catena as ct
+from catena.mechanism.generators import chain, random_mechanism, walker
+from tests.changing.oracle import absolute_impact, flyer, inertia, matrix, random_state, twists_of
+
+KINDS = ["Revolute", "Prismatic", "Spherical", "Free", "Universal"]
+
+
+def moved(m, s, q, v):
+    """What nobody can argue about: poses and twists of all bodies."""
+    poses = s.body_poses(q)
+    return {name: (poses[name], s.twist(q, v, name)) for name in m.bodies}
+
+
+def assert_same_motion(m, one, other, tolerance=1e-9):
+    a, b = moved(m, *one), moved(m, *other)
+    size = max(1.0, max(float(np.abs(twist).max()) for _, twist in a.values()))
+    for name in m.bodies:
+        np.testing.assert_allclose(a[name][0], b[name][0], atol=tolerance)
+        np.testing.assert_allclose(a[name][1], b[name][1], atol=tolerance * size)
+
+
+def accelerated(s, q, v, name):
+    """The acceleration of a body when nothing but gravity acts."""
+    return s.jacobian(q, name) @ s.forward_dynamics(q, v) + s.bias_acceleration(q, v, name)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_root_and_any_cut_is_the_same_motion(seed):
+    m = random_mechanism(seed=seed, bodies=5, kinds=KINDS, floating=True, loops=1)
+    s = m.system()
+    q, v = random_state(s, seed)
+    for options in ({"root": "body3"}, {"cut": [s.joints[-1]]}):
+        other = m.system(**options)
+        found = ct.transfer(s, q, v, other)
+        assert_same_motion(m, (s, q, v), (other, found.q, found.v))
+        assert not found.jumped and found.energy_loss == 0.0
+        for name in m.bodies:
+            a, b = accelerated(s, q, v, name), accelerated(other, *found, name)
+            np.testing.assert_allclose(b, a, atol=1e-9 * max(1.0, np.abs(a).max()))
+        back = ct.transfer(other, found.q, found.v, s)
+        np.testing.assert_allclose(s.difference(q, back.q), 0.0, atol=1e-9)
+        np.testing.assert_allclose(back.v, v, atol=1e-9 * max(1.0, np.abs(v).max()))
+
+
+def test_a_grip_keeps_momentum_whatever_joint_became_the_loop():
+    """What a new user tried: after a grip the object's Free joint is the loop, and nothing of the momentum is lost."""
+    m = flyer()
+    s = m.system()
+    q, v = random_state(s, 5)
+    new = m.attach("grip", "left/hand", "box", ct.Fixed(), at=s.configuration(q)).system()
+    assert new.loops == ("box floats",)
+    found = ct.transfer(s, q, v, new)
+    assert found.jumped and found.energy_loss > 0.1
+    np.testing.assert_allclose(new.momentum(*found), s.momentum(q, v), rtol=0, atol=1e-12 * 50)
+    assert found.momentum_error < 1e-13
+    assert len(found.free_parts) == 1 and set(found.free_parts[0].bodies) == set(m.bodies) - {"ground"}
+    lost = s.kinetic_energy(q, v) - new.kinetic_energy(*found)
+    assert found.energy_loss == pytest.approx(lost, rel=1e-9)
+    assert "velocities jump" in str(found) and "impulse of 'grip'" in str(found)
+
+
+def cases():
+    m = flyer()
+    s = m.system()
+    q, v = random_state(s, 2)
+    here = s.configuration(q)
+    yield "grip", s, q, v, m.attach("grip", "left/hand", "box", ct.Revolute("z"), at=here)
+    yield "ground", s, q, v, m.attach("hold", "ground", "left/link3", ct.Spherical(), at=here)
+    yield "lock", s, q, v, m.lock(["left/joint2", "right/*"], at=here)
+    yield "loop", s, q, v, m.attach("grip", "left/hand", "right/link3", ct.Fixed(), at=here)
+    yield (
+        "two holds",
+        s,
+        q,
+        v,
+        m.changed(
+            attach={
+                "a": ("ground", "left/link3", ct.Fixed()),
+                "b": ("ground", "right/link3", ct.Spherical()),
+            },
+            at=here,
+        ),
+    )
+    yield (
+        "redundant",
+        s,
+        q,
+        v,
+        m.changed(
+            attach={
+                "a": ("left/link3", "box", ct.Fixed()),
+                "b": ("right/link3", "box", ct.Fixed()),
+                "c": ("left/link2", "box", ct.Fixed()),
+            },
+            at=here,
+        ),
+    )
+
+
+@pytest.mark.parametrize("case", range(6))
+def test_velocity_jumps_obey_impulse_and_momentum_of_all_bodies(case):
+    """Against the equations written out in absolute coordinates."""
+    _, s, q, v, m2 = list(cases())[case]
+    new = m2.system()
+    found = ct.transfer(s, q, v, new)
+    poses = s.body_poses(q)
+    before = twists_of(s, q, v)
+    exact = absolute_impact(m2, poses, before)
+    after = twists_of(new, *found)
+    for name in m2.bodies:
+        np.testing.assert_allclose(after[name], exact[name], atol=1e-10)
+    # The impulses give every body what its momentum changed by.
+    left = {
+        name: inertia(m2.bodies[name]) @ (after[name] - before[name])
+        for name in m2.bodies
+        if name != "ground"
+    }
+    for joint in m2.joints.values():
+        impulse = found.impulse[joint.name]
+        P = ct.Pose(p=poses[joint.parent][:3, 3], R=poses[joint.parent][:3, :3]) * joint.in_parent
+        C = ct.Pose(p=poses[joint.child][:3, 3], R=poses[joint.child][:3, :3]) * joint.in_child
+        X = matrix(C) @ np.linalg.inv(matrix(P))
+        if joint.child != "ground":
+            left[joint.child] = left[joint.child] - matrix(joint.in_child).T @ impulse
+        if joint.parent != "ground":
+            left[joint.parent] = left[joint.parent] + matrix(joint.in_parent).T @ X.T @ impulse
+        if joint.dof:
+            q_joint = new.configuration(found.q).position_of(joint.name)
+            S = np.asarray(joint.kind.motion_space(q_joint).array, dtype=float)
+            np.testing.assert_allclose(S.T @ impulse, 0.0, atol=1e-9)
+    for name, rest in left.items():
+        np.testing.assert_allclose(rest, 0.0, atol=1e-9, err_msg=name)
+    assert found.momentum_error < 1e-12
+
+
+def test_lock_and_unlock_attach_and_detach_return_the_state():
+    m = flyer()
+    s = m.system()
+    q, _ = random_state(s, 7)
+    v = np.zeros(s.nv)
+    v[s.slice_v("base")] = [0.3, -0.2, 0.1, 0.5, 0.4, -0.3]
+    v[s.slice_v("right/joint2")] = 0.7
+    here = s.configuration(q)
+    for m2 in (m.lock("left/*", at=here), m.attach("more", "bus", "left/link1", ct.Free(), at=here)):
+        new = m2.system()
+        there = ct.transfer(s, q, v, new)
+        back = ct.transfer(new, *there, s)
+        assert not there.jumped and there.energy_loss == 0.0
+        np.testing.assert_allclose(back.q, q, atol=1e-12)
+        np.testing.assert_allclose(back.v, v, atol=1e-12)
+    # Opening keeps all velocities, those of an impact before it too.
+    held = m.attach("grip", "left/hand", "box", ct.Fixed(), at=here).system()
+    caught = ct.transfer(s, q, v, held)
+    freed = ct.transfer(held, *caught, s)
+    assert caught.jumped and not freed.jumped
+    assert_same_motion(m, (held, *caught), (s, *freed), 1e-12)
+
+
+def test_a_rebound_turns_what_is_forbidden_around():
+    """A ball on a rail hits a wall: e times the speed back, (1 - e^2) of the energy lost; and two masses on one rail,
+    with the closed form of Newton's law."""
+    m = ct.Mechanism("two on a rail", gravity=(0, 0, 0))
+    for name, mass in (("a", 2.0), ("b", 3.0)):
+        m.add_body(name, mass=mass, inertia=0.1)
+        m.add_joint(f"{name} slides", "ground", name, ct.Prismatic("x"))
+    s = m.system()
+    q, v, e = np.array([0.2, 0.2]), np.array([1.5, -0.5]), 0.4
+    new = m.attach("touch", "a", "b", ct.Fixed(), at=s.configuration(q)).system()
+    found = ct.transfer(s, q, v, new, restitution=e)
+    common = (2.0 * 1.5 - 3.0 * 0.5) / 5.0
+    np.testing.assert_allclose(found.v, common + e * (common - v), rtol=1e-13)
+    assert found.system is s and found.v[1] - found.v[0] == pytest.approx(e * 2.0)
+    assert found.energy_loss == pytest.approx(s.kinetic_energy(q, v) - s.kinetic_energy(q, found.v))
+    assert found.impulse["touch"][3] == pytest.approx(3.0 * (found.v[1] - v[1]))
+    plastic = ct.transfer(s, q, v, new)
+    np.testing.assert_allclose(plastic.v, [common], rtol=1e-13)
+    with pytest.raises(ct.StateError, match="restitution is 1.5"):
+        ct.transfer(s, q, v, new, restitution=1.5)
+
+
+def test_a_batch_is_its_states_one_by_one():
+    m = flyer()
+    s = m.system()
+    q, v = random_state(s, 1, (2, 3))
+    v[0] = 0.0
+    q[...] = q[0, 0]
+    new = m.attach("grip", "left/hand", "box", ct.Fixed(), at=s.configuration(q[0, 0])).system()
+    found = ct.transfer(s, q, v, new)
+    assert found.q.shape == (2, 3, new.nq) and found.energy_loss.shape == (2, 3)
+    assert not found.jumped[0].any() and found.jumped[1].all()
+    for i in np.ndindex(2, 3):
+        one = ct.transfer(s, q[i], v[i], new)
+        np.testing.assert_allclose(found.v[i], one.v, atol=1e-13)
+        np.testing.assert_allclose(found.impulse["grip"][i], one.impulse["grip"], atol=1e-11)
+
+
+def test_what_cannot_go_over_is_refused():
+    m = flyer()
+    s = m.system()
+    q, v = random_state(s, 1)
+    with pytest.raises(ct.StateError, match="give a system"):
+        ct.transfer(s, q, v, m)
+    other = m.copy()
+    other.add_body("more", mass=1.0, inertia=0.1)
+    other.add_joint("more floats", "ground", "more", ct.Free())
+    with pytest.raises(ct.StateError, match="only one of them has 'more'"):
+        ct.transfer(s, q, v, other.system())
+    with pytest.raises(ct.LoopError, match="'left/joint2' by"):
+        ct.transfer(s, q, v, m.lock("left/joint2", at=q[s.slice_q("left/joint2")] + 1.0).system())
+    stale = other.system()
+    other.add_frame("late", "more")
+    with pytest.raises(ct.StaleSystemError):
+        ct.transfer(stale, *random_state(s, 1), s)
+    with pytest.raises(ct.StateError, match="q has shape"):
+        ct.transfer(s, q[:-1], v, s)
+
+
+def test_a_foot_that_lands_takes_the_velocity_that_it_must():
+    """A walker that falls on its feet: with all four standing and stiff legs nothing moves any more but the knees."""
+    m = walker(0)
+    s = m.system()
+    q, v = s.neutral(), np.zeros(s.nv)
+    v[s.slice_v("base")] = [0, 0, 0, 0.2, 0, -1.0]
+    new = walker(4).system()
+    found = ct.transfer(s, q, v, new)
+    exact = absolute_impact(walker(4), s.body_poses(q), twists_of(s, q, v))
+    for name, twist in twists_of(new, *found).items():
+        np.testing.assert_allclose(twist, exact[name], atol=1e-10)
+    assert np.abs(new.closure(*found)[1]).max() < 1e-12
+    up = sum(
+        found.impulse[f"{leg}/contact"][3:]
+        for leg in ("front_left", "hind_right", "front_right", "hind_left")
+    )
+    change = new.momentum(*found)[3:] - s.momentum(q, v)[3:]
+    assert up[2] == pytest.approx(change[2], rel=1e-9)
+
+
+def random_edit(rng, m, s, q):
+    """One edit that somebody might make now: lock, unlock, grip, let go."""
+    here = s.configuration(q)
+    free = [n for n, j in m.joints.items() if j.dof and j.dof < 6 and not n.startswith("grip")]
+    locked = [n for n, j in m.joints.items() if j.locked]
+    grips = [n for n in m.joints if n.startswith("grip")]
+    choice = rng.integers(4)
+    if choice == 0 and free:
+        return m.lock(str(rng.choice(free)), at=here)
+    if choice == 1 and locked:
+        return m.unlock(str(rng.choice(locked)))
+    if choice == 2 and len(grips) < 2:
+        a, b = (str(x) for x in rng.choice(list(m.bodies), 2, replace=False))
+        kind = [ct.Fixed(), ct.Revolute("z"), ct.Spherical()][rng.integers(3)]
+        return m.attach(f"grip{rng.integers(10**9)}", a, b, kind, ct.Pose(p=(0.1, 0.2, 0.0)), at=here)
+    if grips:
+        return m.detach(str(rng.choice(grips)))
+    return m
+
+
+def follow_random_edits(seed, edits):
+    """Energy never grows, momentum of what touches nothing stays, bodies stay where they are, and velocities agree with
+    those of all bodies in absolute coordinates."""
+    rng = np.random.default_rng(seed)
+    m = random_mechanism(seed=seed, bodies=5, kinds=["Revolute", "Prismatic", "Spherical"], floating=True)
+    m.gravity = (0, 0, 0)
+    s = m.system()
+    q, v = random_state(s, seed)
+    for k in range(edits):
+        m2 = random_edit(rng, m, s, q)
+        new = m2.system()
+        if not new.nv:
+            continue
+        found = ct.transfer(s, q, v, new)
+        before, after = s.kinetic_energy(q, v), new.kinetic_energy(*found)
+        size = max(float(before), 1e-6)
+        assert after <= before + 1e-9 * size and found.energy_loss == pytest.approx(
+            before - after, abs=1e-9 * size
+        )
+        assert found.momentum_error < 1e-10, (seed, k)
+        exact = absolute_impact(m2, s.body_poses(q), twists_of(s, q, v))
+        speed = max(1e-3, max(np.abs(t).max() for t in exact.values()))
+        for name, twist in twists_of(new, *found).items():
+            np.testing.assert_allclose(twist, exact[name], atol=1e-7 * speed, err_msg=f"{seed} {k}")
+        if new.nq != s.nq:
+            with pytest.raises(ct.StateError):
+                new.kinetic_energy(q, v)
+        m, s, (q, v) = m2, new, found
+        if rng.integers(3) == 0:
+            # Somebody pushes, so that not all comes to rest.
+            v = v + rng.normal(size=s.nv)
+            q, v = s.project(q, v, held=()) if s.plan.total_constraints else (q, v)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_random_edits_keep_what_they_must(seed):
+    follow_random_edits(seed, 25)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 22))
+def test_a_hundred_random_edits_keep_what_they_must(seed):
+    follow_random_edits(seed, 100)
+
+
+def test_locked_and_carried_along_at_rest_move_alike():
+    """A chain with a locked joint, and with the same joint driven at rest, over a while."""
+    m = chain(4, axes="zyxy")
+    s = m.system()
+    third = list(m.joints)[2]
+    q, v = np.array([0.3, 0.4, -0.2, 0.5]), np.array([0.5, -0.3, 0.0, 0.4])
+    small = m.lock(third, at=s.configuration(q)).system()
+    q2, v2 = ct.transfer(s, q, v, small)
+    run = ct.simulate(small, q2, v2, 1.0)
+    carried = ct.simulate(s, q, v, 1.0, motion={third: lambda t: (-0.2, 0.0, 0.0)})
+    end = ct.transfer(small, run.q[-1], run.v[-1], s)
+    np.testing.assert_allclose(end.q, carried.q[-1], atol=1e-9)
+    np.testing.assert_allclose(end.v, carried.v[-1], atol=1e-9)

@@ -1,0 +1,88 @@
+"""Changed copies: numbers by name against a mechanism built with them, and what is said about wrong ones."""
+
+import numpy as np
+import pytest
+
+import catena as ct
+from catena.forces import PointSpring
+
+
+def arm(mass=1.5, damping=0.2, stiffness=40.0, reach=0.4):
+    m = ct.Mechanism("arm")
+    m.add_body("upper", mass=2.0, com=(0.2, 0, 0), inertia=(0.01, 0.02, 0.02))
+    m.add_body("fore", mass=mass, com=(0.1, 0, 0), inertia=(0.01, 0.02, 0.02))
+    m.add_joint("shoulder", "ground", "upper", ct.Revolute("y"))
+    m.add_joint(
+        "elbow", "upper", "fore", ct.Revolute("y"), in_parent=ct.Pose(p=(reach, 0, 0)), damping=damping
+    )
+    m.add_frame("hand", "fore", ct.Pose(p=(0.3, 0, 0)))
+    m.add_spring("coil", "elbow", stiffness=stiffness)
+    m.add_spring_between("strut", "ground", "hand", stiffness=10.0, rest_length=0.2)
+    m.add_force("rope", PointSpring(5.0), between=("upper", "hand"))
+    m.set_initial(q={"elbow": 0.3})
+    return m
+
+
+def numbers(m):
+    s = m.system()
+    q, v = [0.3, -0.5], [0.4, 1.0]
+    forces = s.element_forces(q, v)
+    vdot = s.forward_dynamics(q, v, forces.tau, f_ext=forces.f_ext)
+    return np.concatenate([vdot, s.pose(q, "hand").p])
+
+
+@pytest.mark.parametrize("change, built", [
+    (lambda m: m.with_body("fore", mass=0.7), {"mass": 0.7}),
+    (lambda m: m.with_joint("elbow", damping=0.9), {"damping": 0.9}),
+    (lambda m: m.with_joint("elbow", in_parent=ct.Pose(p=(0.7, 0, 0))), {"reach": 0.7}),
+    (lambda m: m.with_spring("coil", stiffness=3.0), {"stiffness": 3.0}),
+])  # fmt: skip
+def test_a_changed_copy_is_the_mechanism_built_so(change, built):
+    original = arm()
+    before = numbers(original)
+    changed = change(original)
+    np.testing.assert_array_equal(numbers(changed), numbers(arm(**built)))
+    np.testing.assert_array_equal(numbers(original), before)
+    assert list(changed.joints) == list(original.joints) and list(changed.springs) == list(original.springs)
+    assert changed.initial.q["elbow"] == 0.3
+
+
+def test_forces_and_frames_change_by_name():
+    m = arm()
+    assert m.with_force("rope", stiffness=7.0).forces["rope"].kind == PointSpring(7.0)
+    moved = m.with_frame("hand", ct.Pose(p=(0.5, 0, 0)))
+    assert moved.system().pose([0, 0], "hand").p[0] == pytest.approx(0.9)
+    assert m.with_spring("strut", rest_length=0.5).springs["strut"].rest_length == 0.5
+
+
+def test_a_loaded_mechanism_changes_too(tmp_path):
+    path = tmp_path / "arm.toml"
+    arm().save(path)
+    loaded = ct.load(path).with_body("fore", mass=0.7)
+    np.testing.assert_allclose(numbers(loaded), numbers(arm(mass=0.7)), rtol=1e-13)
+
+
+def test_a_locked_joint_stays_locked_and_its_kind_may_change():
+    m = arm().lock("shoulder", 0.2).with_joint("shoulder", damping=1.0)
+    assert m.joints["shoulder"].locked
+    slid = arm().with_joint("shoulder", kind=ct.Cylindrical("y"))
+    assert slid.system().nv == 3
+
+
+@pytest.mark.parametrize("change, words", [
+    (lambda m: m.with_body("for", mass=1.0), "did you mean 'fore'"),
+    (lambda m: m.with_body("fore", mas=1.0), "body 'fore'.*did you mean 'mass'"),
+    (lambda m: m.with_body("fore", mass=-1.0), "body 'fore'.*mass"),
+    (lambda m: m.with_body("fore", inertia=(1, 0, 0)), "body 'fore'.*principal moments"),
+    (lambda m: m.with_body("ground", mass=1.0), "ground"),
+    (lambda m: m.with_joint("elbow", dampin=1.0), "joint 'elbow'.*did you mean 'damping'"),
+    (lambda m: m.with_joint("elbow", damping=-1.0), "joint 'elbow'.*damping"),
+    (lambda m: m.with_joint("elbow", kind=ct.Cylindrical("y")), "'coil' needs its 1"),
+    (lambda m: m.with_spring("coil", rest_length=1.0), "spring 'coil'"),
+    (lambda m: m.with_spring("coi", stiffness=1.0), "did you mean 'coil'"),
+    (lambda m: m.with_force("rope", stiffness=-1.0), "force 'rope'.*stiffness"),
+    (lambda m: m.with_frame("hand", (1, 0, 0)), "frame 'hand'.*pose"),
+])  # fmt: skip
+def test_what_is_wrong_is_said(change, words):
+    with pytest.raises(ct.CatenaError, match=words):
+        change(arm())

@@ -1,0 +1,93 @@
+"""Runs whose mechanism differs from state to state: in lanes against one run after the other."""
+
+import numpy as np
+import pytest
+
+import catena as ct
+
+MASS, LENGTH = np.array([0.1, 0.3, 0.5, 0.9, 0.2]), np.array([0.3, 0.5, 1.0, 0.8, 0.4])
+
+
+def cart_pole():
+    m = ct.Mechanism("cart-pole")
+    m.add_body("cart", mass=1.0)
+    m.add_body("pole", mass=0.2, com=(0, 0, 0.5), inertia=(0.01, 0.01, 0.001))
+    m.add_joint("rail", "ground", "cart", ct.Prismatic("x"))
+    m.add_joint("hinge", "cart", "pole", ct.Revolute("y"))
+    return m
+
+
+def own(m, k):
+    return m.with_body("pole", mass=MASS[k], com=(0, 0, LENGTH[k])).system()
+
+
+PARAMETERS = {"pole.mass": MASS, "pole.com.z": LENGTH}
+
+
+@pytest.mark.parametrize("options", [{}, {"integrator": "rk4", "step": 0.01}])
+def test_cart_poles_in_lanes_are_cart_poles_one_after_the_other(options):
+    m = cart_pole()
+    run = ct.simulate(m.system(), [0, 0.3], [0, 0], 2.0, parameters=PARAMETERS, samples=21, **options)
+    for k in range(len(MASS)):
+        alone = ct.simulate(own(m, k), [0, 0.3], [0, 0], 2.0, samples=21, **options)
+        np.testing.assert_allclose(run.q[k], alone.q, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(run.v[k], alone.v, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(run.energy[k], alone.energy, rtol=1e-11)
+        np.testing.assert_allclose(run.position("pole")[k], alone.position("pole"), atol=1e-12)
+    assert run.audit().ok
+
+
+def test_a_solver_of_scipy_takes_each_state_by_itself():
+    m = cart_pole()
+    options = {"integrator": "lsoda", "rtol": 1e-6, "atol": 1e-8, "samples": 4, "check": False}
+    given = {name: x[:2] for name, x in PARAMETERS.items()}
+    run = ct.simulate(m.system(), [0, 0.3], [0, 0], 0.2, parameters=given, **options)
+    for k in range(2):
+        alone = ct.simulate(own(m, k), [0, 0.3], [0, 0], 0.2, **options)
+        np.testing.assert_allclose(run.q[k], alone.q, rtol=1e-12, atol=1e-12)
+
+
+def test_springs_stops_and_events_are_those_of_each_state():
+    m = cart_pole().with_joint("hinge", limits=(-0.6, 0.6))
+    m.add_spring("coil", "rail", stiffness=4.0, damping=0.2)
+    stiff = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+    up = ct.Event(lambda t, q, v: q[..., 0] - 0.02)
+    given = {**PARAMETERS, "coil.stiffness": stiff}
+    run = ct.simulate(
+        m.system(), [0, 0.3], [0, 0], 1.0, parameters=given, samples=11, events=[up], check=False
+    )
+    for k in range(len(MASS)):
+        system = own(m.with_spring("coil", stiffness=stiff[k]), k)
+        alone = ct.simulate(system, [0, 0.3], [0, 0], 1.0, samples=11, events=[up], check=False)
+        np.testing.assert_allclose(run.q[k], alone.q, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(
+            [e.t for e in run.events if e.state == (k,)], [e.t for e in alone.events], rtol=1e-9
+        )
+
+
+def test_loops_with_other_lengths_run_in_lanes():
+    m = ct.generators.four_bar()
+    s = m.system()
+    longer = np.array([0.0, 0.02, 0.05])
+    varied = s.vary({"B.in_child.p.x": longer, "coupler.mass": np.array([1.0, 1.5, 2.0])})
+    q = varied.assemble({"A": 0.7})
+    v = varied.velocity(q, {"A": 1.0})
+    run = ct.simulate(varied, q, v, 1.0, samples=11)
+    assert run.closure_error < 1e-9
+    for k in range(3):
+        alone = ct.simulate(varied.state(k), q[k], v[k], 1.0, samples=11)
+        np.testing.assert_allclose(run.q[k], alone.q, rtol=1e-9, atol=1e-10)
+    assert run.audit().ok
+
+
+def test_a_grid_of_parameters_and_a_controller_made_for_the_described_system():
+    m = cart_pole()
+    s = m.system()
+    held = ct.PID(s, {"rail": 0.0}, kp=[30.0, 0.0], kd=[8.0, 0.0])
+    grid = {"pole.mass": MASS[:, None], "pole.com.z": LENGTH[:2]}
+    run = ct.simulate(s, [0.1, 0.3], [0, 0], 0.5, control=held, parameters=grid, samples=6)
+    assert run.q.shape == (5, 2, 6, 2)
+    system = m.with_body("pole", mass=MASS[3], com=(0, 0, LENGTH[1])).system()
+    law = ct.PID(system, {"rail": 0.0}, kp=[30.0, 0.0], kd=[8.0, 0.0])
+    alone = ct.simulate(system, [0.1, 0.3], [0, 0], 0.5, control=law, samples=6)
+    np.testing.assert_allclose(run.q[3, 1], alone.q, rtol=1e-9, atol=1e-11)

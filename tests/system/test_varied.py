@@ -1,0 +1,147 @@
+"""Numbers that differ from state to state: in lanes against a mechanism of its own for each state."""
+
+import numpy as np
+import pytest
+
+import catena as ct
+
+STATES = 6
+
+
+def cart_pole():
+    m = ct.Mechanism("cart-pole")
+    m.add_body("cart", mass=1.0)
+    m.add_body("pole", mass=0.2, com=(0, 0, 0.5), inertia=(0.01, 0.01, 0.001))
+    m.add_joint("rail", "ground", "cart", ct.Prismatic("x"))
+    m.add_joint("hinge", "cart", "pole", ct.Revolute("y"), in_child=ct.Pose(p=(0, 0, 0.05)))
+    m.add_frame("tip", "pole", ct.Pose(p=(0, 0, 1.0)))
+    m.add_spring("coil", "hinge", stiffness=0.0, damping=0.1)
+    m.add_spring_between("strut", "ground", "tip", stiffness=2.0, rest_length=0.3)
+    return m
+
+
+def parameters(rng):
+    return {
+        "pole.mass": rng.uniform(0.1, 1.0, STATES), "pole.com.z": rng.uniform(0.2, 1.0, STATES),
+        "rail.damping": rng.uniform(0.0, 1.0, STATES), "coil.stiffness": rng.uniform(0.5, 2.0, STATES),
+        "strut.rest_length": rng.uniform(0.2, 0.6, STATES), "tip.p.z": rng.uniform(0.8, 1.2, STATES),
+        "hinge.in_child.p": rng.normal(size=(STATES, 3)) * 0.05, "gravity.length": rng.uniform(1.0, 10.0, STATES),
+    }  # fmt: skip
+
+
+def own(given, k):
+    g = {name: x[k] for name, x in given.items()}
+    m = cart_pole().with_body("pole", mass=g["pole.mass"], com=(0, 0, g["pole.com.z"]))
+    m = m.with_joint("rail", damping=g["rail.damping"]).with_spring("coil", stiffness=g["coil.stiffness"])
+    m = m.with_spring("strut", rest_length=g["strut.rest_length"])
+    m = m.with_frame("tip", ct.Pose(p=(0, 0, g["tip.p.z"])))
+    m = m.with_joint("hinge", in_child=ct.Pose(p=g["hinge.in_child.p"]))
+    m.gravity = (0, 0, -g["gravity.length"])
+    return m.system()
+
+
+@pytest.fixture(scope="module")
+def case():
+    rng = np.random.default_rng(3)
+    given = parameters(rng)
+    q, v, tau = (rng.normal(size=(STATES, 2)) for _ in range(3))
+    return given, q, v, tau, [own(given, k) for k in range(STATES)]
+
+
+def test_dynamics_in_lanes_are_those_of_each_mechanism(case):
+    given, q, v, tau, alone = case
+    s = cart_pole().system()
+    vdot = s.forward_dynamics(q, v, tau, parameters=given)
+    np.testing.assert_allclose(vdot, [a.forward_dynamics(*x) for a, *x in zip(alone, q, v, tau)], rtol=1e-12)
+    np.testing.assert_allclose(s.inverse_dynamics(q, v, vdot, parameters=given), tau, rtol=1e-10, atol=1e-11)
+    H = s.mass_matrix(q, parameters=given)
+    np.testing.assert_allclose(H, [a.mass_matrix(x) for a, x in zip(alone, q)], rtol=1e-12, atol=1e-15)
+    push = {"pole": np.array([0.1, 0.2, 0.3, 1.0, 2.0, 3.0])}
+    found = s.forward_dynamics(q, v, tau, f_ext=push, parameters=given)
+    pushed = [a.forward_dynamics(*x, f_ext=push) for a, *x in zip(alone, q, v, tau)]
+    np.testing.assert_allclose(found, pushed, rtol=1e-12)
+
+
+@pytest.mark.parametrize("ask", [
+    lambda s, q, v: s.kinetic_energy(q, v), lambda s, q, v: s.potential_energy(q), lambda s, q, v: s.momentum(q, v),
+    lambda s, q, v: np.asarray(s.pose(q, "tip").matrix() if q.ndim == 1 else s.pose(q, "tip")),
+    lambda s, q, v: s.body_poses(q)["pole"], lambda s, q, v: s.twist(q, v, "tip"), lambda s, q, v: s.jacobian(q, "tip"),
+    lambda s, q, v: s.element_forces(q, v).tau, lambda s, q, v: s.element_forces(q, v).f_ext["pole"],
+    lambda s, q, v: s.element_energy(q), lambda s, q, v: s.force_outputs(q, v)["strut"]["tension"],
+    lambda s, q, v: s.force_powers(q, v)["friction"], lambda s, q, v: s.reactions(q, v)["hinge"],
+    lambda s, q, v: s.operational_space(q, "tip")[0], lambda s, q, v: s.hybrid_dynamics(q, v, None, {"rail": 0.4})[1],
+])  # fmt: skip
+def test_everything_asked_of_a_varied_system_is_that_of_each_mechanism(case, ask):
+    given, q, v, _, alone = case
+    varied = cart_pole().system().vary(given)
+    expected = np.stack([ask(a, *x) for a, *x in zip(alone, q, v)])
+    np.testing.assert_allclose(ask(varied, q, v), expected, rtol=1e-11, atol=1e-13)
+
+
+def test_a_closed_mechanism_varies_in_lanes():
+    m = ct.generators.four_bar()
+    s = m.system()
+    q = s.assemble({"A": 0.7})
+    v = s.velocity(q, {"A": 1.3})
+    masses = np.array([0.5, 1.0, 2.0])
+    found = s.forward_dynamics(q, v, [1.0, 0, 0], parameters={"coupler.mass": masses})
+    alone = [m.with_body("coupler", mass=x).system().forward_dynamics(q, v, [1.0, 0, 0]) for x in masses]
+    np.testing.assert_allclose(found, alone, rtol=1e-11)
+    varied = s.vary({"B.in_child.p.x": [0.0, 0.05]})
+    closed = varied.assemble({"A": 0.7})
+    assert np.abs(varied.closure(closed)[0]).max() < 1e-11
+    assert np.abs(closed[0] - closed[1]).max() > 1e-3
+    np.testing.assert_allclose(closed[1], varied.state(1).assemble({"A": 0.7}), atol=1e-12)
+
+
+def test_plain_numbers_agree(case):
+    given, q, v, tau, _ = case
+    s = cart_pole().system()
+    with ct.plain_numbers():
+        plain = s.forward_dynamics(q, v, tau, parameters=given)
+    np.testing.assert_allclose(plain, s.forward_dynamics(q, v, tau, parameters=given), rtol=1e-11)
+
+
+@pytest.mark.parametrize("given, words", [
+    ({"pole.masss": 1.0}, "Did you mean 'pole.mass'"),
+    ({"coil.stifness": 1.0}, "Did you mean 'coil.stiffness'"),
+    ({"poel.mass": 1.0}, "did you mean 'pole'"),
+    ({"pole.mass": np.ones((2, 3))}, r"parameters \(2, 3\)"),
+    ({"pole.com": 1.0}, "last dimension must be 3"),
+    ({"pole.mass": [1.0, np.nan]}, r"nan in state \(1,\)"),
+    ({"pole.mass": [1.0, -1.0]}, r"-1 in state \(1,\)"),
+    ({"pole.mass": "heavy"}, "not an array of numbers"),
+    ({"pole.inertia": [[1.0, 0, 0, 0.1, 0, 0.1]] * STATES}, "body 'pole' in state .*principal moments"),
+    ([1.0], "give a mapping"),
+    ({3: 1.0}, "the key 3"),
+])  # fmt: skip
+def test_wrong_parameters_are_named(case, given, words):
+    _, q, v, tau, _ = case
+    with pytest.raises(ct.CatenaError, match=words):
+        cart_pole().system().forward_dynamics(q, v, tau, parameters=given)
+
+
+def test_what_belongs_to_one_mechanism_says_so(case):
+    varied = cart_pole().system().vary(case[0])
+    with pytest.raises(ct.CatenaError, match=r"state\(k\).linearise"):
+        varied.linearise(np.zeros(2))
+    with pytest.raises(ct.CatenaError, match="no state 99"):
+        varied.state(99)
+
+
+def test_derivatives_know_the_numbers_of_forces():
+    m = cart_pole()
+    s = m.system()
+    q, v = np.array([0.1, 0.4]), np.array([0.3, 0.2])
+
+    def vdot(length):
+        changed = m.with_spring("strut", rest_length=length).system()
+        forces = changed.element_forces(q, v)
+        return changed.forward_dynamics(q, v, forces.tau, f_ext=forces.f_ext)
+
+    found = s.parameter_derivatives(q, v, np.zeros(2), ["strut.rest_length"], elements=True)[
+        "strut.rest_length"
+    ]
+    np.testing.assert_allclose(found[:, 0], (vdot(0.3 + 1e-6) - vdot(0.3 - 1e-6)) / 2e-6, rtol=1e-7)
+    with pytest.raises(ct.CatenaError, match="no springs"):
+        s.equations("forward_dynamics", symbols=["strut.stiffness"])
