@@ -1,6 +1,11 @@
 """The public names, and where each of them lives. They are imported when they are first used."""
 
 from . import forces as forces
+from .bodies import (
+    Beam as Beam,
+    FiniteElements as FiniteElements,
+    FlexibleBody as FlexibleBody,
+)
 from .changing import (
     Configuration as Configuration,
     Transfer as Transfer,
@@ -67,6 +72,7 @@ from .mechanism import (
     generators as generators,
     notations as notations,
     profiles as profiles,
+    segmented as segmented,
     shapes as shapes,
 )
 from .planning import (

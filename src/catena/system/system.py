@@ -33,7 +33,7 @@ from catena.mechanism import GROUND, Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.structure import Connectivity, Fates, Plan, connectivity, fates, plan
-from catena.system import arrays, closed_chains, derivatives, loop_closure, wrenches
+from catena.system import arrays, closed_chains, derivatives, flexible_loops, loop_closure, wrenches
 from catena.system.branches import branches
 from catena.system.by_name import as_tree_forces, forces_by_name
 from catena.system.driving import Drive, checked_range, drive
@@ -313,6 +313,13 @@ class System:
         """
         start = self._guessed(guess)
         self.settle()
+        if self._plan.owner is not None and self.loops:
+            # Bodies stay as deformed as the guess has them, unless loops close only if they give way.
+            held = flexible_loops.with_modes(self._plan, given, start)
+            try:
+                return loop_closure.assemble(self.evaluator, held, start, slack)
+            except LoopError:
+                pass
         q = loop_closure.assemble(self.evaluator, given, start, slack)
         return loop_closure.assemble(self.evaluator, given, start, slack) if self.settle(q) else q
 
@@ -431,6 +438,12 @@ class System:
         q = self.evaluator.checked(kinematics.integrate, "q", q)
         self.evaluator.check_positions("q", q)
         self.settle(q)
+        if self._plan.owner is not None and self.loops:
+            try:
+                held = flexible_loops.with_modes(self._plan, given, None)
+                return loop_closure.velocity(self.evaluator, q, held, slack)
+            except LoopError:
+                pass
         return loop_closure.velocity(self.evaluator, q, given, slack)
 
     def closure(self, q: ArrayLike, v: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -627,7 +640,7 @@ class System:
         self._require_tree("forward dynamics")
         given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
         if method in ("auto", "articulated_body"):
-            return self._run(dynamics.articulated_body, **given)["qdd"]
+            return self._run(dynamics.tree_dynamics(self._plan), **given)["qdd"]
         if method == "composite_body":
             tau = given.pop("tau")
             bias = self._run(dynamics.newton_euler, **given)["tau"]
@@ -789,7 +802,7 @@ class System:
         q, v, tau, loop_tau = self._by_name(q, v, tau)
         problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
         if self._reactions is None:
-            self._reactions = Reactions(self._mechanism, self._plan)
+            self._reactions = Reactions(self._plan.parts or self._mechanism, self._plan)
         known_motion = vdot is not None and not self._closed
         found = self._settling.found
         if not self._reactions.welds and not known_motion and found is None:
@@ -846,8 +859,14 @@ class System:
 
     def potential_energy(self, q: ArrayLike) -> np.ndarray:
         """Return the potential energy of gravity, shape (...), zero with the centre of mass at the ground's
-        origin."""
-        return self._run(dynamics.potential_energy, q=q)["V"][..., 0]
+        origin, and of the strain in flexible bodies."""
+        gravity = self._run(dynamics.potential_energy, q=q)["V"][..., 0]
+        return gravity if self._plan.owner is None else gravity + self.strain_energy(q)
+
+    def strain_energy(self, q: ArrayLike) -> np.ndarray:
+        """Return the strain energy in all flexible bodies, shape (...)."""
+        q = self.evaluator.checked(kinematics.rate, "q", q)
+        return dynamics.strain_energy(self._plan, q)
 
     def momentum(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """Return the total momentum [angular; linear], shape (..., 6), about the ground's origin in ground axes."""
@@ -1111,7 +1130,7 @@ class System:
             return closed_chains.shortest(self.evaluator, _NO_WRENCH)
         if self._lacking_inertia is not None:
             return lambda *rows: None
-        return self._shortest(dynamics.articulated_body, "forward dynamics")
+        return self._shortest(dynamics.tree_dynamics(self._plan), "forward dynamics")
 
     def _shortest(self, algorithm: Algorithm, what: str) -> Callable[..., np.ndarray | None]:
         """Return the function that computes one ordinary state the shortest way, and declines (None) everything
