@@ -171,6 +171,7 @@ OF_SUBJECT: dict[str, Good] = {
     "parameters": lambda s: {f"{s.frame}.mass": 1.5},
     "before": lambda s: s.system,
     "goals": lambda s: {s.frame: s.system.pose(s.q, s.frame)},
+    "sensor": lambda s: ct.IMU(s.frame),
 }
 # The same name means something else here.
 SPECIAL: dict[tuple[str, str], Good] = {

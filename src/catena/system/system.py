@@ -556,6 +556,11 @@ class System:
         return self
 
     @property
+    def parameters(self) -> Mapping[str, np.ndarray]:
+        """Return the parameters that differ from state to state, {name: (..., n)}; nothing where none do."""
+        return {}
+
+    @property
     def parameter_batch(self) -> tuple[int, ...]:
         """Return the batch dimensions of parameters that differ from state to state, () where none do."""
         return ()

@@ -238,6 +238,11 @@ class VariedSystem(System):
         return tuple(e for e in dict.fromkeys(found) if isinstance(e, VariedEvaluator))
 
     @property
+    def parameters(self) -> Mapping[str, np.ndarray]:
+        """Return the parameters, {name: (*batch, n)}."""
+        return dict(self.variation.values)
+
+    @property
     def parameter_batch(self) -> tuple[int, ...]:
         """Return the batch dimensions of the parameters."""
         return self.variation.batch
