@@ -172,6 +172,7 @@ OF_SUBJECT: dict[str, Good] = {
     "before": lambda s: s.system,
     "goals": lambda s: {s.frame: s.system.pose(s.q, s.frame)},
     "sensor": lambda s: ct.IMU(s.frame),
+    "index": lambda s: 0,
 }
 # The same name means something else here.
 SPECIAL: dict[tuple[str, str], Good] = {

@@ -1,6 +1,7 @@
 """From a state to a trajectory."""
 
 from catena.simulation import control, references
+from catena.simulation.contacts import Contact
 from catena.simulation.drift import Baumgarte, Corrective, Projection
 from catena.simulation.events import Event
 from catena.simulation.external import ExternalWrench
@@ -17,6 +18,7 @@ from catena.simulation.trajectory import Found, Trajectory
 
 __all__ = [
     "Baumgarte",
+    "Contact",
     "Corrective",
     "Encoder",
     "Event",

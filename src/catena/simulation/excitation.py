@@ -159,6 +159,8 @@ class Excitation:
                 low, high = motor.joint_limits[:, 0], motor.joint_limits[:, 1]
                 force[..., at] = _limited(force[..., at], rate[..., at], low, high, motor.joint_speed)
                 closing[motor.joint] = force
+        if not closing:
+            return system.tree_forces(q, own), np.zeros(system.nv)
         there = system.tree_forces(q, closing)
         self.through_loops |= np.any(there.reshape(-1, system.nv) != 0.0, axis=0)
         return system.tree_forces(q, own), there

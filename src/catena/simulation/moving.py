@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.dynamics import most_modes
 from catena.dynamics.hybrid_dynamics import DRIVE_INPUTS
 from catena.dynamics.loop_elimination import sort_for
 from catena.errors import SimulationError
@@ -86,6 +87,7 @@ class Mover:
             wrench_paths=len(excitation.forces) if excitation.compiled_wrenches else 0,
             pushed=excitation.push is not None,
             pulls=drift.pulls and not drift.in_python,
+            modes=most_modes(self.system.plan),
         )
         self.counts = variant.counts
         self.algorithm = algorithm_for(variant, law, excitation)

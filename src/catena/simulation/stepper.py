@@ -133,7 +133,7 @@ class Stepper:
         """Return the velocities now, (..., nv)."""
         return self._v.reshape(*self.batch, -1).copy()
 
-    def step(self, tau: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def step(self, tau: ArrayLike | Mapping[str, ArrayLike] | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Take one step with the joint forces tau, (..., nv) or by joint, held over it (none if None), and return q
         and v at its end. A step that fails leaves the stepper where it was."""
         if tau is not None:

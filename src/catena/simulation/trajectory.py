@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from catena.errors import StateError, UnknownNameError
 from catena.given import is_one_of, real_array, real_number, shown
 from catena.hooks import hook
+from catena.mechanism import MODES
 from catena.mechanism.validation import known
 from catena.simulation import dense, loads
 from catena.system import System
@@ -131,7 +132,11 @@ class Trajectory:
     # Named access.
 
     def __getitem__(self, joint: str) -> np.ndarray:
-        """Return the coordinates of a joint, tree or loop, (..., samples, nq_joint)."""
+        """Return the coordinates of a joint, tree or loop, (..., samples, nq_joint); "boom.mode1" is the amplitude
+        (..., samples) of the first mode of the flexible body "boom", "boom.modes" are all."""
+        mode = self._mode(joint)
+        if mode is not None:
+            return self.q[..., mode].copy()
         return self.system.joint_position(self.q, self._joint(joint))
 
     def velocity(self, joint: str) -> np.ndarray:
@@ -351,6 +356,18 @@ class Trajectory:
         return load_run(path, system, kinds)
 
     # Behind the scenes.
+
+    def _mode(self, name: str) -> int | None:
+        """Return the place in q of the mode of a flexible body called "<body>.mode<number>", None for other names."""
+        body, _, number = name.rpartition(".mode") if isinstance(name, str) else ("", "", "")
+        if not number.isdecimal() or body + MODES not in self.system.joints:
+            return None
+        own = self.system.slice_q(body + MODES)
+        if not 1 <= int(number) <= own.stop - own.start:
+            raise UnknownNameError(
+                f"{self.system.mechanism.name!r}: body {body!r} has {own.stop - own.start} modes, and no mode {number}"
+            )
+        return own.start + int(number) - 1
 
     def _joint(self, name: str) -> str:
         who = repr(self.system.mechanism.name)

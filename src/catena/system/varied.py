@@ -27,7 +27,7 @@ from catena.structure import Plan
 from catena.system import arrays
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
-from catena.system.system import System
+from catena.system.system import State, System
 from catena.system.variation import ConstantRows, Variation
 
 # Steps on the manifold of q know of no length and no mass.
@@ -314,7 +314,7 @@ class VariedSystem(System):
     # In lanes.
 
     def forward_dynamics(
-        self, q: ArrayLike, v: ArrayLike, tau: Any = None, method: str = "auto",
+        self, q: State, v: State, tau: Any = None, method: str = "auto",
         f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
         member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None, elements: bool = False,
     ) -> np.ndarray:  # fmt: skip
@@ -452,17 +452,15 @@ class VariedSystem(System):
         """Return the closed state nearest to q (..., nq) and v (..., nv) of each state's own mechanism."""
         return self._each("project", q, v, held=held)
 
-    def inverse_dynamics(
-        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, *rest: Any, **named: Any
-    ) -> np.ndarray:
+    def inverse_dynamics(self, q: State, v: State, vdot: ArrayLike, *rest: Any, **named: Any) -> Any:
         """Return the joint forces tau, shape (..., nv), each with the numbers of its state."""
         if self._closed:
             return self._each("inverse_dynamics", q, v, vdot, *rest, **named)
         return super().inverse_dynamics(q, v, vdot, *rest, **named)
 
     def hybrid_dynamics(
-        self, q: ArrayLike, v: ArrayLike, tau: Any, prescribed: Any, *rest: Any, **named: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, q: State, v: State, tau: Any, prescribed: Any, *rest: Any, **named: Any
+    ) -> tuple[np.ndarray, Any]:
         """Return the accelerations vdot and the joint forces, each (..., nv), with some accelerations prescribed."""
         if self._closed or self._lacking_inertia is not None:
             return self._each("hybrid_dynamics", q, v, tau, prescribed, *rest, **named)

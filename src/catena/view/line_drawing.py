@@ -152,8 +152,9 @@ class _Plane:
         if labels in ("frames", "all"):
             for name in self.system.mechanism.frames:
                 place = self.flat(self.poses[name][:3, 3])
-                own = self.sites.get(name)
-                at_joint = own is not None and np.allclose(self.flat(own.point), place, atol=self.r)
+                at_joint = name in self.sites and np.allclose(
+                    self.flat(self.sites[name].point), place, atol=self.r
+                )
                 if labels == "frames" or not at_joint:
                     self._cross(ax, name, place)
                     self._text(ax, name, place, taken, ends, "italic", 1.8)

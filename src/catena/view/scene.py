@@ -181,8 +181,8 @@ def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] 
                 lines = hatching(site, looking.up, looking.right, centres[child], extent, r)
                 parts.append(Part(name, "hatching", theme.FAINT_INK, GROUND, (), tuple(lines)))
     for wheel in wheels(mechanism, sites, sizes):
-        solids = tuple(solid.moved(into[wheel.body]) for solid in wheel.solids)
-        parts.append(Part(wheel.coupling, "coupling", theme.COUPLING, wheel.body, solids))
+        carried = tuple(solid.moved(into[wheel.body]) for solid in wheel.solids)
+        parts.append(Part(wheel.coupling, "coupling", theme.COUPLING, wheel.body, carried))
     spans += _force_spans(mechanism, r)
     masses = {name: (body.mass, body.com) for name, body in bodies.items() if body.mass > 0.0}
     body_anchors = {

@@ -193,8 +193,8 @@ class ToothedWheel(Solid):
             faces.append(np.array([low[0], low[1], high[1], high[0]]))
             for side in (half, -half):
                 ring = np.array([[*inner[k], side], [*rim[k], side], [*rim[n], side], [*inner[n], side]])
-                hub = np.array([[0.0, 0.0, side], [*inner[k], side], [*inner[n], side]])
-                faces += [ring, hub] if side > 0.0 else [ring[::-1], hub[::-1]]
+                middle = np.array([[0.0, 0.0, side], [*inner[k], side], [*inner[n], side]])
+                faces += [ring, middle] if side > 0.0 else [ring[::-1], middle[::-1]]
         return faces
 
 
