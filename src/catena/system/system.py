@@ -1035,7 +1035,7 @@ class System:
     # Springs, stops, wrenches and other forces of the mechanism.
 
     def _with_elements(
-        self, q: ArrayLike, v: ArrayLike, tau: Any, f_ext: Mapping[str, ArrayLike] | None
+        self, q: Any, v: Any, tau: Any, f_ext: Mapping[str, ArrayLike] | None
     ) -> tuple[np.ndarray, dict[str, Any] | None]:
         """Return joint forces and wrenches with those of the mechanism's own forces added."""
         own = self.element_forces(q, v)

@@ -17,14 +17,14 @@ from catena.dynamics.closed.certified_elimination import is_for, is_trusted
 from catena.dynamics.loop_elimination import loop_elimination, sort_for
 from catena.errors import StateError
 from catena.forces import JointStop, PlacedForce
-from catena.given import shown
+from catena.given import real_array, shown
 from catena.kernels import CONSTANTS, Algorithm, build_tape
 from catena.kernels.tape import Tape
 from catena.kinematics import stacks
 from catena.mechanism import LIMITS, Mechanism
 from catena.spatial import Pose
 from catena.structure import Plan
-from catena.system import arrays
+from catena.system import arrays, wrenches
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
 from catena.system.system import State, System
@@ -172,8 +172,8 @@ def _numbers(x: Any) -> np.ndarray | None:
     if x is None or isinstance(x, str | bool | int | float):
         return None
     try:
-        return np.asarray(x, dtype=np.float64)
-    except (TypeError, ValueError):
+        return real_array(x)
+    except ValueError:
         return None
 
 
@@ -394,6 +394,8 @@ class VariedSystem(System):
         """Return wrenches on the nodes, whose bodies may be elsewhere in every state."""
         if f_ext is None:
             return {"f_ext": None, "a_base": base_acceleration}
+        # What is wrong with wrenches is said as for a system that is not varied.
+        wrenches.in_node_frames(self._plan, f_ext, self._frame)
         plan = self._plan
         total: Any = 0.0
         rows = self.evaluators[0].rows
