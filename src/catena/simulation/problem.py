@@ -75,10 +75,10 @@ class Problem:
                 f"control is {shown(self.control)}, which cannot be called with (t, q, v); give a function of time, "
                 f"positions (..., nq) and velocities (..., nv) that returns forces (..., nv)."
             )
-        for joint, given in self.motion.items() if isinstance(self.motion, Mapping) else ():
-            if not hasattr(given, "at") and callable(given) and not can_take(given, "t"):
+        for joint, moves in self.motion.items() if isinstance(self.motion, Mapping) else ():
+            if not hasattr(moves, "at") and callable(moves) and not can_take(moves, "t"):
                 raise StateError(
-                    f"The motion of joint {joint!r} is {shown(given)}, which cannot be called with (t); give a "
+                    f"The motion of joint {joint!r} is {shown(moves)}, which cannot be called with (t); give a "
                     f"function of the time that returns position, velocity and acceleration."
                 )
         if not is_one_of(self.drift, NAMES) and not isinstance(self.drift, Remedy):

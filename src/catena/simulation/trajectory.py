@@ -98,6 +98,26 @@ class Trajectory:
         """Return the parts of the motion that have one structure each: this one. See `SegmentedTrajectory`."""
         return (self,)
 
+    def state(self, *index: int) -> Trajectory:
+        """Return the motion of one state of a batch, given by its index, with a system of its own where parameters
+        differ from state to state."""
+        try:
+            number = int(np.ravel_multi_index(index, self.batch))
+        except (ValueError, TypeError):
+            raise StateError(
+                f"There is no state {shown(index)}; the batch has shape {self.batch}: give an index for each dimension."
+            ) from None
+        over = self.q.shape[:-1]
+        wrenches, driven = (
+            {name: np.broadcast_to(x, (*over, x.shape[-1]))[index] for name, x in given.items()}
+            for given in (self.wrenches, self.driven)
+        )
+        events = tuple(replace(event, state=()) for event in self.events if event.state == tuple(index))
+        return replace(
+            self, system=self.system.alone(number), q=self.q[index], v=self.v[index], tau=self.tau[index],
+            work={name: x[index] for name, x in self.work.items()}, wrenches=wrenches, driven=driven, events=events,
+        )  # fmt: skip
+
     def shifted(self, start: float) -> Trajectory:
         """Return this run with its times moved so that it begins at `start` [s]."""
         try:

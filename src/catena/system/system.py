@@ -571,6 +571,11 @@ class System:
         return self
 
     @property
+    def parameters(self) -> Mapping[str, np.ndarray]:
+        """Return the parameters that differ from state to state, {name: (..., n)}; nothing where none do."""
+        return {}
+
+    @property
     def parameter_batch(self) -> tuple[int, ...]:
         """Return the batch dimensions of parameters that differ from state to state, () where none do."""
         return ()
@@ -1030,7 +1035,7 @@ class System:
     # Springs, stops, wrenches and other forces of the mechanism.
 
     def _with_elements(
-        self, q: ArrayLike, v: ArrayLike, tau: Any, f_ext: Mapping[str, ArrayLike] | None
+        self, q: Any, v: Any, tau: Any, f_ext: Mapping[str, ArrayLike] | None
     ) -> tuple[np.ndarray, dict[str, Any] | None]:
         """Return joint forces and wrenches with those of the mechanism's own forces added."""
         own = self.element_forces(q, v)

@@ -24,7 +24,7 @@ from catena.kinematics import stacks
 from catena.mechanism import LIMITS, Mechanism
 from catena.spatial import Pose
 from catena.structure import Plan
-from catena.system import arrays
+from catena.system import arrays, wrenches
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
 from catena.system.system import State, System
@@ -238,6 +238,11 @@ class VariedSystem(System):
         return tuple(e for e in dict.fromkeys(found) if isinstance(e, VariedEvaluator))
 
     @property
+    def parameters(self) -> Mapping[str, np.ndarray]:
+        """Return the parameters, {name: (*batch, n)}."""
+        return dict(self.variation.values)
+
+    @property
     def parameter_batch(self) -> tuple[int, ...]:
         """Return the batch dimensions of the parameters."""
         return self.variation.batch
@@ -389,6 +394,8 @@ class VariedSystem(System):
         """Return wrenches on the nodes, whose bodies may be elsewhere in every state."""
         if f_ext is None:
             return {"f_ext": None, "a_base": base_acceleration}
+        # What is wrong with wrenches is said as for a system that is not varied.
+        wrenches.in_node_frames(self._plan, f_ext, self._frame)
         plan = self._plan
         total: Any = 0.0
         rows = self.evaluators[0].rows
