@@ -23,6 +23,7 @@ ORDER = (
     "spatial",
     "joints",
     "forces",
+    "bodies",
     "mechanism",
     "formats",
     "structure",

@@ -101,3 +101,19 @@ def test_parts_are_told_even_if_no_closed_state_is_found(catena):
     assert "coupler  2" in answer.out
     assert answer.err.startswith("catena: error: ")
     assert "C" in answer.err
+
+
+def test_couplings_and_rotors_are_listed(catena, tmp_path):
+    m = generators.chain(3)
+    a, b, c = list(m.joints)[:3]
+    m.add_coupling("gear", {a: 1.0, b: -2.5}, 0.5)
+    m.add_polynomial_coupling("cam", c, a, (0.0, 1.0, -0.5))
+    m.save(tmp_path / "m.toml")
+    answer = catena("info", str(tmp_path / "m.toml"), "--q", f"{b}=0")
+    assert (
+        f"gear      1 {a} - 2.5 {b} = 0.5" in answer.out
+        and f"cam       {c} = 1 {a} - 0.5 {a}^2" in answer.out
+    )
+    data = catena("info", str(tmp_path / "m.toml"), "--json", "--q", f"{b}=0").data
+    assert [x["name"] for x in data["couplings"]] == ["gear", "cam"] and data["joints"][0]["armature"] is None
+    assert data["state"]["q"][a] == pytest.approx([0.5]) and data["loops"]["mobility"] == 1

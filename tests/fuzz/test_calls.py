@@ -39,8 +39,9 @@ MECHANISM = [
     if name[0] != "_" and name not in SHOWN | INSIDE
 ]
 TRAJECTORY = [
-    "__getitem__", *(n for n, m in inspect.getmembers(ct.Trajectory, callable) if n[0] != "_" and n not in SHOWN | INSIDE)
-]  # fmt: skip
+    "__getitem__",
+    *(n for n, m in inspect.getmembers(ct.Trajectory, callable) if n[0] != "_" and n not in SHOWN | INSIDE),
+]
 REFERENCES = [
     "JointPath", "PosePath", "TaskPath", "constant", "cubic", "function", "quintic", "spline", "turning", "turns",
 ]  # fmt: skip
@@ -149,7 +150,8 @@ GOOD: dict[str, Any] = {
     "angular_quadratic": 0.0, "low": (-1.0,), "high": (1.0,), "spring": ct.forces.Table((0.0, 1.0), (0.0, 2.0)),
     "damper": None, "component": 0, "base": "ground", "to": (0.0, 0.1), "hold": None, "seek": "any", "out": None,
     "of": "forward_dynamics", "elements": False, "no_load_speed": None, "shapes": (), "offset": 0.1, "keep": (),
-    "polynomial": (0.0, 1.0), "profile": ((0.0, 1.0, 2.0), (0.0, 1.0, 0.0)), "detach": (), "unlock": (), "lock": (), "attach": {}, "numbers": 1.0,
+    "polynomial": (0.0, 1.0), "profile": ((0.0, 1.0, 2.0), (0.0, 1.0, 0.0)), "detach": (), "unlock": (), "lock": (),
+    "attach": {}, "numbers": 1.0, "flexible": None,
     "bodies": (), "frames": (), "restitution": 0.0, "then": None,
 }  # fmt: skip
 OF_SUBJECT: dict[str, Good] = {
@@ -168,8 +170,10 @@ OF_SUBJECT: dict[str, Good] = {
     "function": lambda s: lambda t, q, v: -v,
     "parameters": lambda s: {f"{s.frame}.mass": 1.5},
     "before": lambda s: s.system,
+    "sensor": lambda s: ct.Encoder(s.joint),
     "goals": lambda s: {s.frame: s.system.pose(s.q, s.frame)},
-    "coefficients": lambda s: {s.joint: 1.0},
+    "sensor": lambda s: ct.IMU(s.frame),
+    "index": lambda s: 0,
 }
 # The same name means something else here.
 SPECIAL: dict[tuple[str, str], Good] = {
@@ -209,9 +213,7 @@ SPECIAL: dict[tuple[str, str], Good] = {
     **{(name, "of"): lambda s: s.joint for name in ("add_cam", "add_polynomial_coupling", "add_mimic")},
     ("inverse_dynamics", "actuated"): lambda s: None,
     ("tree_forces", "forces"): lambda s: {s.joint: s.rates},
-    ("replace_body", "body"): lambda s: (
-        s.mechanism.bodies[s.frame] if s.frame in s.mechanism.bodies else s.frame
-    ),
+    ("replace_body", "body"): lambda s: s.mechanism.bodies.get(s.frame, s.frame),
     ("drive", "samples"): lambda s: 5,
     **{(name, "name"): lambda s: s.frame for name in ("with_body",)},
     **{(name, "name"): lambda s: s.joint for name in ("with_joint", "reduce_to", "lock", "unlock", "detach")},

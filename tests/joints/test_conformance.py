@@ -16,8 +16,11 @@ from catena.joints import (
     Sdof,
     Spherical,
     Universal,
+    WithRotor,
     check_joint_kind,
+    described,
 )
+from catena.joints.modal import Modal
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform
 
 MOTIONS = ("rx", "ry", "rz", "dx", "dy", "dz")
@@ -67,7 +70,19 @@ def test_flipped_sdof_keeps_the_contract(motions):
 def test_every_built_in_kind_has_an_example():
     known = {type(kind) for kind in KINDS}
     built_in = {c for c in JointKind.__subclasses__() if c.__module__.startswith("catena.joints.")}
-    assert built_in - {Flipped, Reduced} == known
+    assert built_in - {Flipped, Modal, Reduced, WithRotor} == known
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.nv], ids=repr)
+def test_a_kind_with_rotors_is_a_kind_that_moves_as_the_plain_one(kind):
+    geared = WithRotor(kind, tuple(0.1 * (k + 1) for k in range(kind.nv)))
+    check_joint_kind(geared)
+    assert kind.rotor is None and geared.rotor.tolist() == list(geared.armature)
+    again = geared.with_params([2.0 * x for x in geared.params()])
+    assert again.armature == tuple(2.0 * x for x in geared.armature)
+    flipped = geared.flip()
+    assert isinstance(flipped, WithRotor) and flipped.armature == geared.armature
+    assert described(WithRotor(kind.flip(), geared.armature)) == described(kind.flip())
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.nv < 6], ids=repr)

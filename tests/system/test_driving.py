@@ -143,8 +143,6 @@ def test_forces_by_name_do_what_arrays_do_and_unknown_names_are_refused():
         s.forward_dynamics(q, v, {"A": [1.0, 2.0]})
     with pytest.raises(ct.StateError, match="actuated names joint 'A' twice"):
         s.inverse_dynamics(q, v, vdot, actuated=["A", "A"])
-    with pytest.raises(ct.StateError, match=r"'D' closes a loop in this plan .*keep=\['D'\]"):
-        s.hybrid_dynamics(q, v, None, {"D": 1.0})
     with pytest.raises(
         ct.UnknownNameError, match=r"'D' closes a loop in this plan .*m.system\(keep=\['D'\]\)"
     ):
@@ -156,6 +154,21 @@ def test_forces_by_name_do_what_arrays_do_and_unknown_names_are_refused():
     with pytest.raises(ct.ModelError, match="'motor' drives component 0 of joint 'A' already"):
         m.add_actuator("motor", "A")
         m.add_actuator("second", "A")
+
+
+def test_accelerations_of_loop_joints_are_prescribed_with_the_forces_of_their_drives():
+    m = four_bar()
+    kept, cut = m.system(keep=["D"], cut=["C"]), m.system(cut=["D"])
+    at = {"A": 0.4}, {"A": 2.0}
+    vdot, forces = kept.hybrid_dynamics(*at, {"B": 0.3}, {"D": 1.7})
+    found, drives = cut.hybrid_dynamics(*at, {"B": 0.3}, {"D": 1.7})
+    assert found[cut.slice_v("A")] == pytest.approx(vdot[kept.slice_v("A")], rel=1e-11)
+    assert drives["D"] == pytest.approx(forces[kept.slice_v("D")], rel=1e-10)
+    many, each = cut.hybrid_dynamics(*at, {"B": 0.3}, {"D": np.array([[1.7], [0.0]])})
+    np.testing.assert_allclose(many[0], found, rtol=1e-12)
+    assert each["D"].shape == (2, 1)
+    with pytest.raises(ct.LoopError, match="'A', 'D'|do not let 'D' accelerate"):
+        cut.hybrid_dynamics(*at, None, {"A": 1.0, "D": 5.0})
 
 
 def test_named_joints_give_the_smallest_forces_that_do_it():

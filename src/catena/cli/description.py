@@ -34,6 +34,10 @@ def describe(system: System) -> dict[str, Any]:
         "springs": [plain(vars(part)) for part in mechanism.springs.values()],
         "wrenches": [plain(vars(part)) for part in mechanism.wrenches.values()],
         "forces": [_force(part) for part in mechanism.forces.values()],
+        "couplings": [
+            {"name": c.name, "joints": list(c.joints), "equation": c.equation}
+            for c in mechanism.couplings.values()
+        ],
         "initial": {"q": plain(mechanism.initial.q), "v": plain(mechanism.initial.v)},
     }
 
@@ -104,6 +108,7 @@ def _joint(joint: Joint, system: System) -> dict[str, Any]:
         "actuated": joint.actuated,
         "damping": plain(joint.damping),
         "friction": plain(joint.friction),
+        "armature": plain(joint.armature),
         "limits": plain(joint.limits),
         "locked_at": plain(joint.locked_at),
     }

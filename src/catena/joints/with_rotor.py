@@ -36,5 +36,9 @@ class WithRotor(SameMotion, JointKind):  # type: ignore[override]
         kind = self.kind.with_params(params[:own]) if own else self.kind
         return WithRotor(kind, tuple(params[own:]))
 
+    def canonical(self) -> tuple[np.ndarray, JointKind]:
+        R, kind = self.kind.canonical()
+        return R, WithRotor(kind, self.armature)
+
     def flip(self) -> JointKind:
         return WithRotor(self.kind.flip(), self.armature)

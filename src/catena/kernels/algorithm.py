@@ -484,7 +484,8 @@ class Algorithm:
     body); `ground_inputs` does so for the ground. `ground_outputs`, `frame_outputs` and `multiplier_outputs`
     name fields of the ground, of the frame and of the loops. An optional input that is not given is zero and
     costs nothing. `rewritten` names private fields that more than one step writes, `views` the fields of
-    neighbours that are no bodies. A loop has at most `columns` constraints. `path_only` restricts the sweeps
+    neighbours that are no bodies. A loop has at most `columns` constraints, and a link to a body `link_rows` rows of
+    them. `path_only` restricts the sweeps
     to the bodies between the frame and the ground. One that is `replayed` finds in its next play what this one left:
     inputs keep their places; its `occasional` sweeps, from the first of these indices to before the second, are left
     out of most plays. `shared` are fields that bodies and the ground keep where forces find them; those of a spatial
@@ -508,6 +509,7 @@ class Algorithm:
     rewritten: frozenset[str] = frozenset()
     multiplier_outputs: tuple[str, ...] = ()
     columns: int = 6
+    link_rows: int = 12
     path_only: bool = False
     replayed: bool = False
     occasional: tuple[int, int] = (0, 0)

@@ -52,6 +52,11 @@ class Coupling(ABC):
         """Return the derivative of the residual with respect to the position of each of its joints."""
         return {joint: sign * f.slope(positions[joint]) for joint, (sign, f) in self.terms.items()}
 
+    @property
+    @abstractmethod
+    def equation(self) -> str:
+        """The equation in words, with the names of joints for their positions."""
+
     @abstractmethod
     def renamed(self, name: str, prefix: str) -> Coupling:
         """Return the same coupling under another name, of joints whose names have a prefix."""
@@ -71,6 +76,12 @@ class LinearCoupling(Coupling):
     @property
     def right_hand_side(self) -> float:
         return self.offset
+
+    @property
+    def equation(self) -> str:
+        return f"{' + '.join(f'{c:g} {joint}' for joint, c in self.coefficients.items())} = {self.offset:g}".replace(
+            "+ -", "- "
+        )
 
     def renamed(self, name: str, prefix: str) -> LinearCoupling:
         terms = {prefix + joint: c for joint, c in self.coefficients.items()}
@@ -92,6 +103,10 @@ class PolynomialCoupling(Coupling):
     def terms(self) -> Mapping[str, tuple[float, Profile]]:
         return {self.joint: (1.0, Line(1.0)), self.of: (-1.0, Polynomial(self.polynomial))}
 
+    @property
+    def equation(self) -> str:
+        return f"{self.joint} = {_polynomial_in_words(self.polynomial, self.of)}"
+
     def renamed(self, name: str, prefix: str) -> PolynomialCoupling:
         return PolynomialCoupling(name, prefix + self.joint, prefix + self.of, self.polynomial)
 
@@ -108,8 +123,21 @@ class CamCoupling(Coupling):
     def terms(self) -> Mapping[str, tuple[float, Profile]]:
         return {self.joint: (1.0, Line(1.0)), self.of: (-1.0, self.profile)}
 
+    @property
+    def equation(self) -> str:
+        if isinstance(self.profile, Polynomial):
+            return f"{self.joint} = {_polynomial_in_words(self.profile.coefficients, self.of)}"
+        return f"{self.joint} = {type(self.profile).__name__.lower()} of {self.of}"
+
     def renamed(self, name: str, prefix: str) -> CamCoupling:
         return CamCoupling(name, prefix + self.joint, prefix + self.of, self.profile)
+
+
+def _polynomial_in_words(coefficients: tuple[float, ...], joint: str) -> str:
+    """The terms of a polynomial of the position of a joint that are not zero."""
+    powers = ["", f" {joint}", *(f" {joint}^{k}" for k in range(2, len(coefficients)))]
+    terms = [f"{c:g}{power}" for c, power in zip(coefficients, powers, strict=False) if c]
+    return " + ".join(terms).replace("+ -", "- ") or "0"
 
 
 def make_linear(name: str, coefficients: Any, offset: Any) -> LinearCoupling:

@@ -10,6 +10,7 @@ from catena.simulation.occasions import at_limit, at_time
 from catena.simulation.recording import load_run
 from catena.simulation.segments import SegmentedTrajectory, Transition
 from catena.simulation.sensitivities import Gradient, Sensitivities, sensitivities
+from catena.simulation.sensors import IMU, Encoder, ForceSensor, Gauge, Sensed, Sensor
 from catena.simulation.simulate import simulate
 from catena.simulation.stepper import Stepper
 from catena.simulation.structure_changes import PerStructure
@@ -19,13 +20,19 @@ __all__ = [
     "Baumgarte",
     "Contact",
     "Corrective",
+    "Encoder",
     "Event",
     "ExternalWrench",
+    "ForceSensor",
     "Found",
+    "Gauge",
+    "IMU",
     "Moment",
     "PerStructure",
     "Projection",
     "SegmentedTrajectory",
+    "Sensed",
+    "Sensor",
     "Stepper",
     "Trajectory",
     "Transition",

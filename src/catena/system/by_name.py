@@ -1,6 +1,8 @@
 """Positions, velocities and forces that are given by joint instead of as arrays."""
 
 from collections.abc import Mapping
+from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ from catena.errors import StateError
 from catena.kinematics.closure import loop_state
 from catena.kinematics.held import held_forces
 from catena.kinematics.stacks import apply, transposed
+from catena.structure import Plan
 from catena.system.evaluation import Evaluator
 
 
@@ -16,6 +19,9 @@ def forces_by_name(evaluator: Evaluator, given: Mapping[str, Any]) -> tuple[np.n
     """Return forces at the joints of the tree (..., nv), and those at all loop joints, one after the other (..., k);
     None where nothing is given for these."""
     plan = evaluator.plan
+    plain = _plain_forces(plan, given)
+    if plain is not None:
+        return plain, None
     held = held_forces(evaluator.mechanism, plan, given)
     shapes = {h.name: h.value.shape[:-1] for h in held}
     try:
@@ -32,6 +38,24 @@ def forces_by_name(evaluator: Evaluator, given: Mapping[str, Any]) -> tuple[np.n
         else:
             loop_tau[..., starts[h.loop] : starts[h.loop] + h.kind.nv] = h.value
     return tau, loop_tau if any(h.loop >= 0 for h in held) else None
+
+
+def _plain_forces(plan: Plan, given: Mapping[str, Any]) -> np.ndarray | None:
+    """Return forces (nv,) where single numbers are given for joints of the tree, as controllers mostly do, without
+    further ado; None for anything else."""
+    components, tau = _components(plan), np.zeros(plan.nv)
+    for name, value in given.items():
+        k = components.get(name) if type(name) is str else None
+        if k is None or type(value) not in (float, np.float64) or not isfinite(value):
+            return None
+        tau[k] = value
+    return tau
+
+
+@lru_cache(maxsize=64)
+def _components(plan: Plan) -> dict[str, int]:
+    """Return the velocity component of each tree joint that has one."""
+    return {plan.joint[i]: int(plan.v_start[i]) for i in range(1, plan.n) if plan.v_size[i] == 1}
 
 
 def as_tree_forces(evaluator: Evaluator, q: np.ndarray, given: Mapping[str, Any]) -> np.ndarray:

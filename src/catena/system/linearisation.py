@@ -41,7 +41,9 @@ def linearise(system: "System", q: np.ndarray, v: np.ndarray, tau: Any) -> Linea
     """Return the linear system at one state. The mechanism's own forces act."""
     found, batch = system.responder.respond(q, v, tau)
     if batch:
-        raise StateError(f"tau has batch dimensions {batch}; linearise is for one state, tau of shape ({system.nv},).")
+        raise StateError(
+            f"tau has batch dimensions {batch}; linearise is for one state, tau of shape ({system.nv},)."
+        )
     return reduced(system, q, v, found)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import catena as ct
+from catena.mechanism.generators import random_mechanism
 
 METHODS = ("auto", "absolute", "joint_multipliers", "minimal")
 P = ct.Pose
@@ -78,6 +79,50 @@ def test_all_formulations_agree_for_every_cut_in_lanes_and_in_plain_numbers(case
         np.testing.assert_allclose(s.forward_dynamics(q, v, forces), known, atol=1e-10 * size)
         with pytest.raises(ct.LoopError, match="reference_member"):
             s.forward_dynamics(q, v, tau, method="reference_member")
+
+
+KINDS = ["Revolute", "Revolute", "Prismatic", "Helical", "Cylindrical", "Universal", "Revolute", "Planar"]
+
+
+def randomly_coupled(seed):
+    """A random mechanism, some of whose joints are tied where it is closed, and that configuration by joint."""
+    rng = np.random.default_rng(seed)
+    m = random_mechanism(
+        seed, int(rng.integers(4, 8)), KINDS, loops=seed % 3, floating=bool(seed % 2), friction=True
+    )
+    s = m.system()
+    q = s.assemble()
+    at = {name: s.joint_position(q, name) for name in m.joints if m.joints[name].dof}
+    tied = [name for name in at if m.joints[name].dof == 1]
+    for k in range(int(rng.integers(1, 4))):
+        some = list(rng.choice(tied, size=int(rng.integers(1, min(3, len(tied)) + 1)), replace=False))
+        if len(some) == 2:
+            x, (a, b) = at[some[1]][0], rng.normal(size=2)
+            m.add_polynomial_coupling(f"cam {k}", *some, (at[some[0]][0] - a * x - b * x * x, a, b))
+        else:
+            terms = {name: float(rng.normal()) for name in some}
+            m.add_coupling(f"gear {k}", terms, sum(c * at[name][0] for name, c in terms.items()))
+    return m, at, tied
+
+
+@pytest.mark.parametrize("seed", [2, *(pytest.param(k, marks=pytest.mark.slow) for k in range(3, 40))])
+def test_random_mechanisms_with_couplings_move_alike_in_all_formulations(seed):
+    m, at, tied = randomly_coupled(seed)
+    for cut in ([], tied[:1], tied[-1:]):
+        try:
+            s = m.system(cut=cut)
+        except ct.PlanError:
+            continue
+        rng = np.random.default_rng(seed)
+        q = s.assemble({name: at[name] for name in s.joints})
+        v = s.project(q, rng.normal(size=s.nv), held=[])[1]
+        tau = rng.normal(size=s.nv)
+        known = s.forward_dynamics(q, v, tau, method="kkt")
+        for method in ("auto", "absolute", "joint_multipliers"):
+            found = s.forward_dynamics(q, v, tau, method=method)
+            np.testing.assert_allclose(
+                found, known, atol=1e-8 * max(1.0, np.abs(known).max()), err_msg=f"{cut} {method}"
+            )
 
 
 def test_wrenches_and_forces_of_couplings_do_not_depend_on_the_cut():

@@ -69,6 +69,8 @@ def _print_parts(about: dict[str, Any], console: Console) -> None:
     _section("springs", ("spring", "acts on", "stiffness", "damping"), _springs(about), console)
     _section("wrenches", ("wrench", "frame", "moment [N m]", "force [N]", "axes"), _wrenches(about), console)
     _section("forces", ("force", "kind", "acts on"), _forces(about), console)
+    couplings = [(c["name"], c["equation"]) for c in about["couplings"]]
+    _section("couplings", ("coupling", "equation between positions"), couplings, console)
 
 
 def _section(title: str, head: tuple[str, ...], rows: Iterable[tuple[str, ...]], console: Console) -> None:
@@ -86,6 +88,8 @@ def _bodies(about: dict[str, Any]) -> Iterable[tuple[str, ...]]:
 def _joints(joints: list[dict[str, Any]]) -> Iterable[tuple[str, ...]]:
     for j in joints:
         more = [f"{key} {_cell(j[key])}" for key in ("damping", "friction") if any(j[key])]
+        if j["armature"] is not None and any(j["armature"]):
+            more.append(f"armature {_cell(j['armature'])}")
         if j["limits"] is not None:
             more.append(f"limits {_cell(j['limits'])}")
         if j["locked_at"] is not None:
