@@ -168,7 +168,7 @@ class ContactRun:
         standing = Standing(now, slip)
         if before is None and not impulse and not staying:
             return standing, v, []
-        return standing, v, [Transition(t, why, lost, impulse, 0.0, told)]
+        return standing, v, [Transition(t, why, lost, impulse, np.nan, told)]
 
     def _at_the_edge(
         self, t: float, q: np.ndarray, v: np.ndarray, before: Standing | None, why: str, found: Pressed,
