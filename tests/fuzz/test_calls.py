@@ -172,7 +172,6 @@ OF_SUBJECT: dict[str, Good] = {
     "before": lambda s: s.system,
     "sensor": lambda s: ct.Encoder(s.joint),
     "goals": lambda s: {s.frame: s.system.pose(s.q, s.frame)},
-    "sensor": lambda s: ct.IMU(s.frame),
     "index": lambda s: 0,
 }
 # The same name means something else here.
