@@ -320,12 +320,12 @@ class VariedSystem(System):
     ) -> np.ndarray:  # fmt: skip
         """Return the accelerations vdot, shape (..., nv), each with the numbers of its state."""
         self._require_no_more(parameters)
-        if elements:
+        if self._acts(elements):
             q, v, _, _ = self._by_name(q, v)
             tau, f_ext = self._with_elements(q, v, tau, f_ext)
         given: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration}
         closed = self._closed and is_one_of(method, ("auto", "elimination")) and is_for(self.effective_plan)
-        tree = not self._closed and method in ("auto", "articulated_body", "composite_body")
+        tree = not self._closed and is_one_of(method, ("auto", "articulated_body", "composite_body"))
         q, v, at_tree, at_loops = self._by_name(q, v, tau)
         if at_loops is not None or not (closed or tree) or self._lacking_inertia is not None:
             return self._each("forward_dynamics", q, v, tau, method=method, member=member, **given)
