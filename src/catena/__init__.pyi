@@ -1,6 +1,11 @@
 """The public names, and where each of them lives. They are imported when they are first used."""
 
 from . import forces as forces
+from .bodies import (
+    Beam as Beam,
+    FiniteElements as FiniteElements,
+    FlexibleBody as FlexibleBody,
+)
 from .changing import (
     Configuration as Configuration,
     Transfer as Transfer,
@@ -27,6 +32,10 @@ from .errors import (
     StaleSystemError as StaleSystemError,
     StateError as StateError,
     UnknownNameError as UnknownNameError,
+)
+from .flying import (
+    FreeFlyer as FreeFlyer,
+    identify_inertia as identify_inertia,
 )
 from .forces import (
     ForceKind as ForceKind,
@@ -63,18 +72,30 @@ from .mechanism import (
     generators as generators,
     notations as notations,
     profiles as profiles,
+    segmented as segmented,
     shapes as shapes,
 )
+from .planning import (
+    MotionPlan as MotionPlan,
+    plan_motion as plan_motion,
+)
 from .simulation import (
+    IMU as IMU,
     Baumgarte as Baumgarte,
+    Contact as Contact,
     Corrective as Corrective,
+    Encoder as Encoder,
     Event as Event,
     ExternalWrench as ExternalWrench,
+    ForceSensor as ForceSensor,
     Found as Found,
+    Gauge as Gauge,
     Moment as Moment,
     PerStructure as PerStructure,
     Projection as Projection,
     SegmentedTrajectory as SegmentedTrajectory,
+    Sensed as Sensed,
+    Sensor as Sensor,
     Stepper as Stepper,
     Trajectory as Trajectory,
     Transition as Transition,

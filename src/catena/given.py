@@ -7,6 +7,7 @@ dates are none, although NumPy would make numbers of them.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection, Iterable
 from math import isfinite
 from typing import Any
@@ -74,6 +75,17 @@ def is_not_negative(value: Any) -> bool:
 def is_count(value: Any) -> bool:
     """Return whether `value` is a whole number, zero or more; true and false are none."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 0)
+
+
+def can_take(function: Any, *names: str) -> bool:
+    """Return whether a function can be called with as many arguments as there are names; True where nobody can tell."""
+    try:
+        inspect.signature(function).bind(*names)
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
 
 
 def is_one_of(value: Any, words: Collection[str]) -> bool:

@@ -91,3 +91,28 @@ def test_a_grid_of_parameters_and_a_controller_made_for_the_described_system():
     law = ct.PID(system, {"rail": 0.0}, kp=[30.0, 0.0], kd=[8.0, 0.0])
     alone = ct.simulate(system, [0.1, 0.3], [0, 0], 0.5, control=law, samples=6)
     np.testing.assert_allclose(run.q[3, 1], alone.q, rtol=1e-9, atol=1e-11)
+
+
+def test_a_varied_run_is_kept_and_comes_apart(tmp_path):
+    run = ct.simulate(cart_pole().system(), [0, 0.3], [0, 0], 0.2, parameters=PARAMETERS, samples=5)
+    run.save(tmp_path / "run.nc")
+    kept = ct.load_run(tmp_path / "run.nc")
+    np.testing.assert_array_equal(kept.q, run.q)
+    np.testing.assert_allclose(kept.energy, run.energy, rtol=1e-13)
+    one = run.state(3)
+    alone = ct.simulate(own(cart_pole(), 3), [0, 0.3], [0, 0], 0.2, samples=5)
+    np.testing.assert_allclose(one.energy, alone.energy, rtol=1e-12)
+    assert one.system.mechanism.bodies["pole"].mass == MASS[3] and one.audit().ok
+    with pytest.raises(ct.CatenaError, match="no state"):
+        run.state(7)
+
+
+def test_a_stepper_moves_varied_states():
+    s = cart_pole().system()
+    options = {"integrator": "rk4", "step": 0.01}
+    stepper = ct.Stepper(s.vary(PARAMETERS), [0, 0.3], [0, 0], **options)
+    for _ in range(5):
+        q, v = stepper.step(np.zeros((5, 2)))
+    run = ct.simulate(s, [0, 0.3], [0, 0], 0.05, parameters=PARAMETERS, samples=2, **options)
+    np.testing.assert_allclose(q, run.q[:, -1], atol=1e-14)
+    np.testing.assert_allclose(v, run.v[:, -1], atol=1e-14)

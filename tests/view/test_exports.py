@@ -100,6 +100,11 @@ def test_a_line_drawing_names_every_joint_and_draws_every_body(tmp_path):
         assert re.search(rf"<text[^>]*>{name}</text>", text)
     for gid in ("body:crank", "joint:A", "ground:A", "ground:D"):
         assert f'id="{gid}"' in text
+    drawn = ct.Linkage("bars", fixed={"O": (0, 0), "P": (1, 0)}).bars({"O-A": 0.3, "A-B": 0.8, "P-B": 0.7})
+    linkage = drawn.sketch({"A": (0.3, 0.1), "B": (0.8, 0.6)}).mechanism()
+    linkage.add_frame("tip", "A-B", ct.Pose(p=(0.2, 0, 0.3)))
+    linkage.system().save_drawing(tmp_path / "frames.svg", labels="frames")
+    assert 'id="frame:tip"' in (tmp_path / "frames.svg").read_text()
     s.save_drawing(tmp_path / "bars.pdf")
     assert (tmp_path / "bars.pdf").read_bytes().startswith(b"%PDF")
 

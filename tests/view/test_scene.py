@@ -327,3 +327,23 @@ def test_links_of_a_plane_mechanism_are_no_square_plates():
         points = corners(part(shown, name, "body"))[:, :2]
         spread = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
         assert spread[1] < 0.6 * spread[0]
+
+
+def test_a_plate_of_bars_reaches_its_points_and_no_block_hides_what_it_carries():
+    """Bodies of a linkage are as large as what they carry, and an inertia that is only a number makes no cube."""
+    drawn = ct.Linkage("plate", fixed={"O": (0, 0), "P": (1, 0)}).bars({"O-A": 0.3, "A-B": 0.8, "P-B": 0.7})
+    drawn.bars({"A-C": 0.6, "B-C": 0.6}).sketch({"A": (0.3, 0.1), "B": (0.8, 0.6), "C": (0.4, 0.7)})
+    system = drawn.mechanism().system()
+    plate = corners(part(picture_at(system, system.neutral()), "A-B-C", "body"))
+    for name in "ABC":
+        assert np.linalg.norm(plate - system.pose(system.neutral(), name).p, axis=1).min() < 0.06
+    m = ct.Mechanism("car")
+    m.add_body("chassis", mass=350.0, inertia=30.0)
+    for k, place in enumerate(((0.15, 0, 0), (-0.15, 0, 0), (0, 0.1, 0.1))):
+        m.add_body(f"arm{k}", mass=1.0, com=(0, 0.1, 0), inertia=0.01)
+        m.add_joint(f"pivot{k}", "chassis", f"arm{k}", ct.Revolute("x"), in_parent=ct.Pose(p=place))
+        m.add_frame(f"end{k}", f"arm{k}", ct.Pose(p=(0, 0.3, 0)))
+    m.add_joint("heave", "ground", "chassis", ct.Prismatic("z"))
+    car = m.system()
+    block = corners(part(picture_at(car, car.neutral()), "chassis", "body"))
+    assert np.ptp(block, axis=0).max() < 0.45

@@ -3,6 +3,8 @@
 from catena.dynamics.articulated_body import articulated_body
 from catena.dynamics.composite_body import composite_body
 from catena.dynamics.conserved import kinetic_energy, momentum, potential_energy, total_inertia
+from catena.dynamics.flexible_body import flexible_dynamics, most_modes, tree_dynamics
+from catena.dynamics.friction import strain_energy
 from catena.dynamics.hybrid_dynamics import hybrid_dynamics
 from catena.dynamics.inertial_regressor import inertial_regressor
 from catena.dynamics.newton_euler import newton_euler, newton_euler_bodies
@@ -11,13 +13,17 @@ from catena.dynamics.operational_space import operational_space
 __all__ = [
     "articulated_body",
     "composite_body",
+    "flexible_dynamics",
     "hybrid_dynamics",
     "inertial_regressor",
     "kinetic_energy",
     "momentum",
+    "most_modes",
     "newton_euler",
     "newton_euler_bodies",
     "operational_space",
     "potential_energy",
+    "strain_energy",
     "total_inertia",
+    "tree_dynamics",
 ]

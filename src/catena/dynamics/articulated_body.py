@@ -6,7 +6,7 @@ from accelerating.
 
 from typing import Any
 
-from catena.dynamics.friction import friction_force
+from catena.dynamics.friction import passive_force
 from catena.dynamics.rotors import felt_through, with_rotor
 from catena.kernels import POSITION, VELOCITY, Algorithm, base_to_tip, tip_to_base
 from catena.spatial import ArticulatedInertia, Force, ForceSpace, Motion, cross, spd_inverse
@@ -43,7 +43,7 @@ def articulated_inertias(body: Any, parent: Any) -> None:
 def resistance(body: Any) -> tuple[ArticulatedInertia, Force, ForceSpace, Any]:
     """IA and pA of the body with all that hangs on it, U = IA S, and the joint force u that is left to accelerate."""
     IA, pA = body.IA + body.inertia, body.pA + body.p
-    return IA, pA, IA * body.S, body.tau - friction_force(body) - body.S.T * pA
+    return IA, pA, IA * body.S, body.tau - passive_force(body) - body.S.T * pA
 
 
 def pass_on(

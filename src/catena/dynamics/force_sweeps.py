@@ -88,7 +88,8 @@ def forget_power(ground: Any) -> None:
 @with_ground
 def count_given(body: Any, ground: Any) -> None:
     """The power of joint forces from outside."""
-    ground.power_actuators = ground.power_actuators + body.given @ body.qd
+    if not body.joint.follows:
+        ground.power_actuators = ground.power_actuators + body.given @ body.qd
 
 
 @each_moving_force

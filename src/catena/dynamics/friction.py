@@ -5,7 +5,10 @@ So integrators pass a reversal without a jump, and a joint that loops hold still
 rounding, has next to no friction instead of all of it in a random direction. A joint at rest on a slope creeps.
 """
 
+from collections.abc import Iterator
 from typing import Any
+
+import numpy as np
 
 from catena.forces.smooth import smooth_sign, smooth_sign_slope
 
@@ -15,9 +18,48 @@ def friction_force(body: Any) -> Any:
     return friction_at(body.damping, body.friction, body.qd)
 
 
+def passive_force(body: Any) -> Any:
+    """The joint force, shape (nv,), that overcomes friction and the stiffness that the joint's kind has by itself."""
+    force, restoring = friction_force(body), body.joint.restoring(body.q)
+    return force if restoring is None else force + restoring
+
+
 def friction_at(damping: Any, friction: Any, v: Any) -> Any:
     """The force that overcomes friction at velocities v, with coefficients of the same shape."""
     return damping * v + friction * smooth_sign(v)
+
+
+def tree_friction(plan: Any, q: Any, v: Any) -> Any:
+    """The forces (..., nv) that overcome the friction of all tree joints and the stiffness of modes."""
+    force = friction_at(plan.damping, plan.friction, v)
+    if plan.owner is None:
+        return force
+    force = np.array(np.broadcast_to(force, (*np.shape(q)[:-1], plan.nv)))
+    for own, kind, eta in _elastic(plan, q):
+        force[..., own] += np.moveaxis(kind.restoring(eta), 0, -1)
+    return force
+
+
+def tree_stiffness(plan: Any, q: Any) -> Any:
+    """The derivatives (..., nv, nv) of the forces of flexible bodies by their amplitudes."""
+    found = np.zeros((*np.shape(q)[:-1], plan.nv, plan.nv))
+    for own, kind, eta in _elastic(plan, q):
+        found[..., own, own] = np.moveaxis(kind.tangent(eta), (0, 1), (-2, -1))
+    return found
+
+
+def strain_energy(plan: Any, q: Any) -> Any:
+    """The energy (...) stored in the modes of flexible bodies at q (..., nq)."""
+    return sum((kind.energy(eta) for _, kind, eta in _elastic(plan, q)), np.zeros(q.shape[:-1]))
+
+
+def _elastic(plan: Any, q: Any) -> Iterator[tuple[slice, Any, Any]]:
+    """The velocity components of each flexible body, its kind, and its amplitudes (k, ...) in q (..., nq)."""
+    for i in np.unique(plan.owner if plan.owner is not None else ())[1:].tolist():
+        if plan.kind[i].restoring(plan.kind[i].neutral()) is not None:
+            first, count = int(plan.q_start[i]), int(plan.q_size[i])
+            eta = np.moveaxis(np.asarray(q)[..., first : first + count], -1, 0)
+            yield slice(int(plan.v_start[i]), int(plan.v_start[i]) + count), plan.kind[i], eta
 
 
 def friction_slope(body: Any) -> Any:

@@ -7,7 +7,7 @@ X^T f of the children, tau = phi^T f + friction. Gravity is an upward accelerati
 
 from typing import Any
 
-from catena.dynamics.friction import friction_force
+from catena.dynamics.friction import passive_force
 from catena.dynamics.rotors import rotor_force
 from catena.kernels import POSITION, VELOCITY, Algorithm, base_to_tip, tip_to_base
 from catena.spatial import Force, Motion, Transform, cross
@@ -36,7 +36,7 @@ def motions(body: Any, parent: Any) -> None:
 def forces(body: Any, parent: Any) -> None:
     """What passes through the joint, and the part of it that the joint must exert by itself."""
     body.f += body.F
-    body.tau = body.S.T * body.f + friction_force(body) + rotor_force(body.joint, body.qdd)
+    body.tau = body.S.T * body.f + passive_force(body) + rotor_force(body.joint, body.qdd)
     parent.f += (body.X_joint * body.placement).pull(body.f)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from catena import dynamics, kinematics
-from catena.dynamics.closed.certified_elimination import is_for
-from catena.dynamics.loop_elimination import loop_elimination, sort_for
+from catena.dynamics.closed.certified_elimination import elimination_of, is_for
+from catena.dynamics.loop_elimination import sort_for
 from catena.dynamics.loop_elimination.least_change import closure as closure_algorithm
 from catena.dynamics.rotors import with_rotors
 from catena.equations.closed_forms import Choice, choose, joint_form, minimal, minimal_form, with_multipliers
@@ -107,14 +107,14 @@ def _forward_dynamics(request: Request) -> Outputs:
             vdot = ldl_solve(H, force)
             d.note("solve", "joint space", vdot)
             return {"vdot": vdot}
-        return {"vdot": d.play(dynamics.articulated_body, given)["qdd"]}
+        return {"vdot": d.play(dynamics.tree_dynamics(d.plan), given)["qdd"]}
     _require_method(request, ("auto", "elimination", "joint_multipliers", "minimal"))
     _require_formulas(request)
     if method == "joint_multipliers":
         return with_multipliers(d, request.choice())
     if method == "minimal":
         return minimal(d, request.choice())
-    return {"vdot": d.play(loop_elimination(sort_for(request.plan)), given)["qdd"]}
+    return {"vdot": d.play(elimination_of(request.plan), given)["qdd"]}
 
 
 def _inverse_dynamics(request: Request) -> Outputs:

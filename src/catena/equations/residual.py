@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from catena.dynamics import newton_euler
-from catena.dynamics.closed.certified_elimination import is_for
+from catena.dynamics.closed.certified_elimination import knows_joints
 from catena.dynamics.force_report import force_report
 from catena.equations.derivation import Derivation
 from catena.equations.loop_rows import loop_rows
@@ -25,7 +25,7 @@ from catena.equations.unrolling import new_symbols, unroll
 from catena.errors import EquationsError
 from catena.forces import PlacedForce
 from catena.forces.placed import TREE
-from catena.kernels.plain import play
+from catena.kernels.plain import play_shared
 from catena.kinematics import rate
 from catena.mechanism import Mechanism
 from catena.spatial.scalars import array
@@ -48,7 +48,7 @@ class Residual:
         placing: Placing | None = None,
         outside: Sequence[str] = (),
     ) -> None:
-        if any(loop.constraints or loop.rubs for loop in plan.loop_joints) and not is_for(plan):
+        if any(loop.constraints or loop.rubs for loop in plan.loop_joints) and not knows_joints(plan):
             iterating = [loop.name for loop in plan.loop_joints if not loop.kind.finds_coordinates_of_symbols]
             raise EquationsError(
                 f"The loop joints {iterating} of {plan.name!r} find their coordinates by an iteration, so there are no "
@@ -89,7 +89,7 @@ class Residual:
         if not forces:
             return array(tau), given
         wrench: list[Any] = [0.0] * (6 * plan.n) if given is None else list(given)
-        told = play(force_report, plan, plan.gravity, {"q": self._q, "qd": self._v}, None, forces)
+        told = play_shared(force_report, plan, plan.gravity, {"q": self._q, "qd": self._v}, None, forces)
         at = {"tau": 0, "on_a": 0, "on_b": 0}
         for force in forces:
             if force.site == TREE:

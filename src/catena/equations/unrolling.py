@@ -16,6 +16,7 @@ from catena.equations.quick_symbols import quick_symbols
 from catena.kernels import POSITION, VELOCITY, Algorithm, Entry, OnCall, Schedule, Sweep
 from catena.kernels.fields import flatten
 from catena.kernels.plain import PlainRun, outputs_of, run_steps
+from catena.kernels.sharing import shared_outputs, spread_inputs
 from catena.kernels.tape import mobility_scale
 from catena.spatial import Pose
 from catena.spatial.scalars import array, is_symbolic
@@ -77,11 +78,16 @@ def unroll(
     inputs = dict(given) if isinstance(given, Mapping) else symbols_for(algorithm, plan, given)
     run = _Recording if calls else _SymbolicRun
     place = plan.plan.body_pose[frame] if frame is not None else None
+    shared = plan.plan.owner is not None
     with quick_symbols():
-        played = run(algorithm, plan, inputs, place)
+        wide = replace(plan, plan=plan.plan.spread) if shared else plan
+        told = spread_inputs(algorithm, plan.plan, inputs) if shared else inputs
+        played = run(algorithm, wide, told, place)
         run_steps(played)
         played.algorithm = algorithm
         outputs = outputs_of(played)
+        if shared:
+            outputs = shared_outputs(algorithm, plan.plan, outputs)
     noted = (tuple(played.calls), tuple(played.made)) if isinstance(played, _Recording) else ((), ())
     absent = frozenset({*algorithm.inputs, *algorithm.ground_inputs} - inputs.keys())
     played_once = (Played(algorithm, absent, frame),)

@@ -33,6 +33,9 @@ class JointKind(ABC):
     """Whether `coordinates` takes symbols too, so that a loop closed by this kind can be compiled although its
     constraint space varies."""
 
+    follows: ClassVar[bool] | bool = False
+    """Whether the coordinates are those of another node: all points of a flexible body share its modes."""
+
     @property
     @abstractmethod
     def nq(self) -> int:
@@ -98,6 +101,15 @@ class JointKind(ABC):
         from catena.joints import derivatives
 
         return derivatives.bias(self, q, v)
+
+    def restoring(self, q: np.ndarray) -> Any:
+        """Return the joint force (nv,) that holds the joint away from its neutral position; None, the default, if the
+        kind has no stiffness of its own."""
+        return None
+
+    def energy(self, q: Any) -> Any:
+        """Return the energy that `restoring` takes from what moves, zero by default."""
+        return 0.0
 
     def constraint_space(self, q: np.ndarray) -> ForceSpace:
         """Return the forces the joint resists, 6 x (6 - nv) of full rank, S^T of which is zero.

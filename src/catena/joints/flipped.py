@@ -48,6 +48,19 @@ class Flipped(Around, JointKind):
     def constraint_space(self, q: np.ndarray) -> ForceSpace:
         return self.kind.transform(q).pull(self.kind.constraint_space(q))
 
+    @property
+    def follows(self) -> bool:  # type: ignore[override]
+        return self.kind.follows
+
+    def restoring(self, q: np.ndarray) -> Any:
+        return self.kind.restoring(q)
+
+    def energy(self, q: Any) -> Any:
+        return self.kind.energy(q)
+
+    def tangent(self, q: Any) -> Any:
+        return self.kind.tangent(q)  # type: ignore[attr-defined]
+
     def rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return self.kind.rate(q, v)
 

@@ -34,8 +34,8 @@ from catena.kernels.algorithm import (
 )
 from catena.kernels.code import building
 from catena.kernels.cpu import target
-from catena.kernels.engine import compilations
-from catena.kernels.plain import is_plain, plain_numbers, play
+from catena.kernels.engine import compilations, compile_seconds
+from catena.kernels.plain import is_plain, plain_numbers, play, play_shared
 from catena.kernels.program import Program
 from catena.kernels.session import Session
 from catena.kernels.tape import Constants, build_tape, constant_parts
@@ -69,6 +69,7 @@ __all__ = [
     "building",
     "columns_to_base",
     "compilations",
+    "compile_seconds",
     "constant_parts",
     "each_body",
     "each_force",
@@ -78,6 +79,7 @@ __all__ = [
     "plain",
     "plain_numbers",
     "play",
+    "play_shared",
     "set_threads",
     "target",
     "threads",

@@ -46,7 +46,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -127,6 +127,12 @@ ADDED_TO = frozenset({"above", "sum"})
 """Names of neighbours that steps on call add to."""
 
 
+@lru_cache(maxsize=4096)
+def _parameters(step: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the parameter names of a step, looked up once: tapes ask for them many times."""
+    return tuple(inspect.signature(step).parameters)
+
+
 @dataclass(frozen=True)
 class Sweep(ABC):
     """A step and the order of its calls."""
@@ -142,7 +148,7 @@ class Sweep(ABC):
     @property
     def roles(self) -> tuple[str, ...]:
         """Return the parameter names of the step; the first one is the owner."""
-        return tuple(inspect.signature(self.step).parameters)
+        return _parameters(self.step)
 
     @abstractmethod
     def calls(self, layout: "Layout") -> Calls:
@@ -478,7 +484,8 @@ class Algorithm:
     body); `ground_inputs` does so for the ground. `ground_outputs`, `frame_outputs` and `multiplier_outputs`
     name fields of the ground, of the frame and of the loops. An optional input that is not given is zero and
     costs nothing. `rewritten` names private fields that more than one step writes, `views` the fields of
-    neighbours that are no bodies. A loop has at most `columns` constraints. `path_only` restricts the sweeps
+    neighbours that are no bodies. A loop has at most `columns` constraints, and a link to a body `link_rows` rows of
+    them. `path_only` restricts the sweeps
     to the bodies between the frame and the ground. One that is `replayed` finds in its next play what this one left:
     inputs keep their places; its `occasional` sweeps, from the first of these indices to before the second, are left
     out of most plays. `shared` are fields that bodies and the ground keep where forces find them; those of a spatial
@@ -502,6 +509,7 @@ class Algorithm:
     rewritten: frozenset[str] = frozenset()
     multiplier_outputs: tuple[str, ...] = ()
     columns: int = 6
+    link_rows: int = 12
     path_only: bool = False
     replayed: bool = False
     occasional: tuple[int, int] = (0, 0)

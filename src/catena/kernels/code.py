@@ -132,7 +132,8 @@ def _unit(
             entry = cache.key(name, *sorted(absent), json.dumps(owner), wide, *digests)
         code, description = _kept(entry) if entry else (None, {})
         if code is None:
-            code, description = _compile(algorithm, absent, owner, kind, lanes, varying)
+            with engine.timed():
+                code, description = _compile(algorithm, absent, owner, kind, lanes, varying)
             if entry:
                 cache.write(entry, b"", description)
         names = {(index, variant): name for index, variant, name in description["steps"]}

@@ -9,8 +9,10 @@ import atexit
 import contextlib
 import itertools
 import threading
+import time
 import weakref
 from collections import deque
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -47,6 +49,25 @@ def compilations() -> int:
     """Return how many pieces of machine code this process has compiled so far (loading from the cache does not
     count)."""
     return _count
+
+
+def compile_seconds() -> float:
+    """Return how many seconds this process has spent tracing steps and compiling them so far."""
+    return _seconds
+
+
+@contextlib.contextmanager
+def timed() -> Iterator[None]:
+    """Count the time that is spent in this block as time of compiling; blocks do not lie within each other."""
+    global _seconds
+    began = time.perf_counter()
+    try:
+        yield
+    finally:
+        _seconds += time.perf_counter() - began
+
+
+_seconds = 0.0
 
 
 @lru_cache(maxsize=1)

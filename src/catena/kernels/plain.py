@@ -31,6 +31,7 @@ from catena.kernels.algorithm import (
     has_own_flows,
 )
 from catena.kernels.fields import flatten
+from catena.kernels.sharing import shared_outputs, spread_inputs
 from catena.kernels.tape import mobility_scale, output_shape, reached
 from catena.kernels.tracing import SECOND_NAMES, sample
 from catena.spatial import Force, Pose, RigidInertia, Transform
@@ -131,7 +132,10 @@ class PlainRun:
             del records[1]
         for role, record in zip(entry.sweep.roles, records, strict=True):
             if role in ADDED_TO and entry.variant == ASSIGN:
-                record.K = sample(self.algorithm.views[SECOND_NAMES[role]]["K"], 0, 0)
+                view = self.algorithm.views[SECOND_NAMES[role]]
+                for name in ("K", "Km"):
+                    if name in view:
+                        setattr(record, name, sample(view[name], 0, 0))
         entry.sweep.step(*records)
 
     def clear_flows(self) -> None:
@@ -338,6 +342,21 @@ def play(
     run = PlainRun(algorithm, plan, gravity, inputs, frame, forces)
     run_steps(run)
     return outputs_of(run)
+
+
+def play_shared(
+    algorithm: Algorithm,
+    plan: Plan,
+    gravity: Any,
+    inputs: Mapping[str, Any],
+    frame: tuple[int, Pose] | None = None,
+    forces: Sequence[PlacedForce] = (),
+) -> dict[str, np.ndarray]:
+    """Run an algorithm on one state of a plan whose nodes may share coordinates."""
+    if plan.owner is None:
+        return play(algorithm, plan, gravity, inputs, frame, forces)
+    found = play(algorithm, plan.spread, gravity, spread_inputs(algorithm, plan, inputs), frame, forces)
+    return shared_outputs(algorithm, plan, found)
 
 
 def run_steps(run: PlainRun) -> None:

@@ -42,6 +42,7 @@ from catena.kernels.code import (
     views_unit,
 )
 from catena.kernels.cpu import target
+from catena.kernels.sharing import fold
 from catena.kernels.tracing import CLEARING, GROUND, shared_size
 from catena.kernels.whole import whole_step
 from catena.spatial import Pose, Transform
@@ -62,6 +63,7 @@ class Constants:
     def of(plan: Plan, gravity: np.ndarray) -> "Constants":
         """Return the constants of a node. Ground: gravity. Body: placement (12), inertia (10), damping, friction,
         joint parameters."""
+        plan = plan.spread
         n = len(plan.parent)
         params = np.array([len(p) for p in plan.params], dtype=np.int64)
         sizes = 22 + 2 * plan.v_size + params
@@ -115,6 +117,8 @@ class Layout:
     algorithm: Algorithm | None = None
     ground_fields: dict[str, list[int]] = field(default_factory=dict)
     matrix_places: dict[str, tuple[tuple[int, ...], np.ndarray]] = field(default_factory=dict)
+    described: Plan | None = None
+    """The plan in which nodes may share coordinates; `plan` gives each its own."""
 
     def __post_init__(self) -> None:
         self.slot_bytes = WORD * self.lanes
@@ -141,7 +145,7 @@ class Layout:
     @property
     def link_size(self) -> int:
         """Return the slots of a link: what a loop holds of a body (6 x columns) and of its joint (nv x columns)."""
-        return 12 * self.columns
+        return (self.algorithm.link_rows if self.algorithm else 12) * self.columns
 
     def reserve(self, slots: int) -> int:
         """Return a new place at the end of the workspace."""
@@ -415,6 +419,7 @@ def build_tape(
     given; `forces` are what steps of forces are done for. With `varying` the constants are an input, CONSTANTS, with
     the numbers of `tape.constants` for each state."""
     lanes = lanes or target().lanes
+    described, plan = plan, plan.spread
     signatures: dict[Any, int] = {}
     unit_of = np.zeros(len(plan.parent), dtype=np.int64)
     kinds: list[JointKind] = []
@@ -446,7 +451,7 @@ def build_tape(
         tuple([u.size for u in loop_units] + [multipliers.size for _ in plan.couplings if multipliers]),
         tuple(u.size for u in term_units), {id(s): algorithm.first(k) for k, s in enumerate(algorithm.sweeps)},
         algorithm.columns, lanes, shared_size(algorithm) if algorithm.shared else 0, tuple(forces), force_units,
-        algorithm, ground.fields,
+        algorithm, ground.fields, described=described,
     )  # fmt: skip
     views = None
     if any(isinstance(sweep, OnMatrices) for sweep in algorithm.sweeps):
@@ -562,7 +567,7 @@ def build_tape(
         for sweep, before in zip(algorithm.sweeps, ends, strict=False)
         if isinstance(sweep, Pause)
     )
-    return Tape(
+    made = Tape(
         np.ascontiguousarray(np.concatenate(tape)),
         values,
         layout.bytes,
@@ -574,6 +579,7 @@ def build_tape(
         pauses,
         rest=ground.fields[algorithm.rests][0] * layout.slot_bytes if algorithm.rests else -1,
     )
+    return made if described.owner is None else fold(made, algorithm, described)
 
 
 @dataclass(frozen=True)

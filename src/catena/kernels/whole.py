@@ -15,6 +15,7 @@ from catena.kernels.algorithm import FORCE_INPUTS, POSITION, VELOCITY, Algorithm
 from catena.kernels.code import Unit
 from catena.kernels.lowering import Slot, lower, prelude
 from catena.kernels.objects import compiled_object, object_name
+from catena.kernels.sharing import owned_columns
 from catena.kernels.tracing import TracedStep
 from catena.spatial.scalars import array
 
@@ -57,17 +58,18 @@ class TracedWhole:
 
 def whole_step(algorithm: Algorithm, step: Step, layout: "Layout", ground: Unit) -> engine.Code:
     """Return the code, `whole`, of a step on the whole state of the mechanism with this layout."""
-    engine.prepare_tracing()
-    slots, scalars = _slots(algorithm, layout, ground)
-    traced = TracedStep()
-    step(TracedWhole(traced, slots, scalars))
-    lanes = layout.lanes
-    text = prelude(lanes) + lower("whole", list(traced.loads.items()), list(traced.stores.items()), lanes)
-    name = object_name(text)
-    loaded = _loaded.get(name)
-    if loaded is None:
-        _, code = compiled_object(text)
-        loaded = _loaded[name] = engine.load_object("whole", code, ["whole"])
+    with engine.timed():
+        engine.prepare_tracing()
+        slots, scalars = _slots(algorithm, layout, ground)
+        traced = TracedStep()
+        step(TracedWhole(traced, slots, scalars))
+        lanes = layout.lanes
+        text = prelude(lanes) + lower("whole", list(traced.loads.items()), list(traced.stores.items()), lanes)
+        name = object_name(text)
+        loaded = _loaded.get(name)
+        if loaded is None:
+            _, code = compiled_object(text)
+            loaded = _loaded[name] = engine.load_object("whole", code, ["whole"])
     return loaded
 
 
@@ -80,11 +82,14 @@ def _slots(
     single = frozenset(
         n for n in ground.fields if n not in algorithm.ground_inputs or algorithm.ground_inputs[n].size == 1
     )
-    plan = layout.plan
+    plan = layout.described or layout.plan
     for name, extent in {**algorithm.outputs, **algorithm.inputs}.items():
         if extent in (POSITION, VELOCITY):
             where = np.zeros(plan.nq if extent is POSITION else plan.nv, dtype=np.int64)
-            for column, offset in layout.body_table(name, extent) // np.array([8, layout.slot_bytes]):
+            table = layout.body_table(name, extent)
+            if plan.owner is not None:
+                table = owned_columns(table, plan, extent)
+            for column, offset in table // np.array([8, layout.slot_bytes]):
                 where[column] = offset
             slots[name] = where
     slots[FORCE_INPUTS] = layout.force_table("inputs")[:, 1] // layout.slot_bytes

@@ -22,7 +22,7 @@ def body_jacobians(plan: Plan, motions: Motions, a_ground: np.ndarray) -> tuple[
         )
         X = motions.X[:, i]
         B[:, i] = X @ B[:, parent]
-        B[:, i, :, columns] += stacks.transposed(motions.S_rows[:, columns, :])
+        B[:, i, :, columns] += stacks.transposed(motions.S_rows[:, plan.rows(i), :])
         a[:, i] = stacks.apply(X, a[:, parent]) + motions.c[:, i]
     return B, a
 

@@ -178,6 +178,17 @@ def _states_alike(plan: Plan, motions: Motions, loops: list[Loop], v: Any) -> li
     ]
 
 
+def coordinate_rows(plan: Plan, S_rows: np.ndarray) -> np.ndarray:
+    """One motion (..., nv, 6) for each coordinate from those of all nodes: where nodes share a coordinate, the largest
+    motion in each direction, which tells sizes and no directions."""
+    if plan.owner is None:
+        return S_rows
+    found = np.zeros((*S_rows.shape[:-2], plan.nv, 6))
+    for row, column in enumerate(plan.v_index):
+        found[..., column, :] = np.maximum(found[..., column, :], np.abs(S_rows[..., row, :]))
+    return found
+
+
 def _to_frames(poses: list[Pose]) -> np.ndarray:
     """The motion matrices (frames, 6, 6) from reference frames to the frames that `poses` place in them."""
     R = np.array([pose.R for pose in poses], dtype=np.float64)
@@ -219,9 +230,12 @@ def path_motions(
         sizes = plan.v_size[here]
         frame = np.repeat(np.arange(len(going)), sizes)
         # The columns of all joints passed now, one behind the other.
-        column = np.repeat(plan.v_start[here] - np.cumsum(sizes) + sizes, sizes) + np.arange(len(frame))
-        rows[..., going[frame], column, :] = stacks.apply(
-            Y_here[..., frame, :, :], motions.S_rows[..., column, :]
+        count_before = np.repeat(np.cumsum(sizes) - sizes, sizes)
+        column = np.repeat(plan.v_start[here], sizes) - count_before + np.arange(len(frame))
+        own = np.repeat(plan.spread.v_start[here], sizes) - count_before + np.arange(len(frame))
+        # Joints that share coordinates are passed one after the other.
+        rows[..., going[frame], column, :] += stacks.apply(
+            Y_here[..., frame, :, :], motions.S_rows[..., own, :]
         )
         a[..., going, :] += stacks.apply(Y_here, motions.c[..., here, :])
         Y[..., going, :, :] = Y_here @ motions.X[..., here, :, :]

@@ -17,7 +17,14 @@ import numpy as np
 
 from catena.joints import Flipped, Reduced
 from catena.kinematics.assembly import characteristic_length
-from catena.kinematics.closure import LoopState, Motions, Runner, loop_states, tree_motions
+from catena.kinematics.closure import (
+    LoopState,
+    Motions,
+    Runner,
+    coordinate_rows,
+    loop_states,
+    tree_motions,
+)
 from catena.kinematics.coupling_states import CouplingState, coupling_states
 from catena.kinematics.scales import row_sizes
 from catena.kinematics.stacks import transposed
@@ -121,7 +128,7 @@ def _better(kept: list[np.ndarray], U: np.ndarray) -> list[np.ndarray]:
 
 def _constraints(plan: Plan, motions: Motions, length: float, q: np.ndarray) -> np.ndarray:
     """The Jacobian (places, m, nv) of all loops and couplings, rows and columns in radians and lengths."""
-    S = transposed(motions.S_rows)
+    S = transposed(coordinate_rows(plan, motions.S_rows))
     units = 1.0 / row_sizes(S, 1.0 / length)[..., None, :]
     J = [np.zeros((len(S), 0, plan.nv))]
     loops = loop_states(plan, motions)

@@ -34,7 +34,10 @@ class Scales:
             kind = plan.kind[i]
             assert kind is not None
             S = np.asarray(kind.motion_space(kind.neutral()).array, dtype=np.float64)
-            self.units[plan.v_start[i] : plan.v_start[i] + plan.v_size[i]] = 1.0 / row_sizes(S, 1.0 / length)
+            own = slice(plan.v_start[i], plan.v_start[i] + plan.v_size[i])
+            units = 1.0 / row_sizes(S, 1.0 / length)
+            shared = plan.owner is not None and plan.owner[i] != i
+            self.units[own] = np.minimum(self.units[own], units) if shared else units
 
     def errors(self, e: np.ndarray) -> np.ndarray:
         """Errors (..., m) of the constraints in radians and lengths."""

@@ -13,15 +13,18 @@ from catena.mechanism.elements import (
     Spring,
     Wrench,
 )
+from catena.mechanism.flexible_bodies import MODES
 from catena.mechanism.linkage import Linkage
 from catena.mechanism.mechanism import LIMITS, VIRTUAL_ROOT, Mechanism
 from catena.mechanism.notations import from_denavit_hartenberg, from_sdof, sdof_coordinates
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
+from catena.mechanism.segmented import segmented
 from catena.mechanism.shapes import Shape
 
 __all__ = [
     "GROUND",
     "LIMITS",
+    "MODES",
     "VIRTUAL_ROOT",
     "Actuator",
     "Body",
@@ -47,5 +50,6 @@ __all__ = [
     "notations",
     "profiles",
     "sdof_coordinates",
+    "segmented",
     "shapes",
 ]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from catena.bodies.contract import FlexibleBody
 from catena.errors import ModelError
 from catena.forces import Bushing, ForceKind, FrameForce, JointForce
 from catena.given import entries, is_not_negative, shown
@@ -37,6 +38,7 @@ from catena.mechanism.elements import (
     Spring,
     Wrench,
 )
+from catena.mechanism.flexible_bodies import MODES, flexible_body, owner_of_modes, with_modes_locked
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
 from catena.mechanism.profiles import as_profile
 from catena.mechanism.shapes import Shape, as_shapes, filled
@@ -173,6 +175,7 @@ class Mechanism:
         visuals: Shape | Iterable[Shape] = (),
         collisions: Shape | Iterable[Shape] = (),
         physical: bool = True,
+        flexible: FlexibleBody | None = None,
     ) -> Body:
         """Add a body with its mass [kg], mass centre (3,) [m] in the body frame and inertia [kg m^2] about
         that centre.
@@ -183,11 +186,22 @@ class Mechanism:
 
         An inertia that no distribution of mass can have is refused, unless `physical` is False: model files often have
         such inertias, and where they sum up with others they may do no harm.
+
+        A `flexible` body is described by a beam or another kind of `catena.bodies`, which has its mass and inertia too.
+        Joints and frames attach to its points: their poses in the body are those in the undeformed body. Its modes are
+        coordinates called "<name>.modes"; the body frame is the floating frame that its deformation is seen from.
         """
         self._check_new_frame_name("body", name)
         who = f"body {name!r}"
         seen = as_shapes(who, "visuals", visuals)
         touched = as_shapes(who, "collisions", collisions)
+        if flexible is not None:
+            if any(x is not None for x in (mass, com, inertia, density)):
+                raise ModelError(f"{who}: a flexible body has its own mass and inertia: leave them out")
+            body = flexible_body(who, name, flexible, seen, touched)
+            self._bodies[name] = body
+            self._revision += 1
+            return body
         if density is not None:
             if mass is not None or com is not None or inertia is not None:
                 raise ModelError(
@@ -252,6 +266,10 @@ class Mechanism:
         if name.startswith(VIRTUAL_ROOT):
             raise ModelError(
                 f"{who}: names starting with {VIRTUAL_ROOT!r} are kept for pinned roots: choose another"
+            )
+        if name.endswith(MODES):
+            raise ModelError(
+                f"{who}: names ending with {MODES!r} are kept for flexible bodies: choose another"
             )
         validation.known("body", parent, self._bodies, who)
         validation.known("body", child, self._bodies, who)
@@ -559,15 +577,27 @@ class Mechanism:
     def lock(self, name: edits.Names, at: edits.Position = None) -> Mechanism:
         """Return the mechanism with joints held at positions (their neutral ones by default): joints of 0 dof.
 
-        `name` is a joint, a pattern such as "arm2/*" for all joints that look so and can move, or a list of these.
-        `at` is a position, a mapping from joints to positions, or `s.configuration(q)` for where they are now. Planning
-        merges the two bodies of a locked joint, and its coordinates disappear until it is unlocked; so does what the
-        initial state says about it.
+        `name` is a joint, a pattern such as "arm2/*" for all joints that look so and can move, or a list of these;
+        "<body>.modes" locks the modes of a flexible body. `at` is a position, a mapping from joints to positions, or
+        `s.configuration(q)` for where they are now. Planning merges the two bodies of a locked joint, and its
+        coordinates disappear until it is unlocked; so does what the initial state says about it.
         """
+        flexible = owner_of_modes(name, self._bodies)
+        if flexible is not None:
+            changed = self.copy()
+            changed.replace_body(with_modes_locked(flexible, at))
+            changed._initial = self._initial.without(flexible.name + MODES)
+            return changed
         return edits.lock(self, name, at)
 
     def unlock(self, name: edits.Names) -> Mechanism:
-        """Return the mechanism with locked joints free to move again; `name` is that of `lock`."""
+        """Return the mechanism with locked joints, or the modes of a body, free to move again; `name` is that of
+        `lock`."""
+        flexible = owner_of_modes(name, self._bodies)
+        if flexible is not None and flexible.locked_at is not None:
+            changed = self.copy()
+            changed.replace_body(replace(flexible, locked_at=None))
+            return changed
         return edits.unlock(self, name)
 
     def attach(

@@ -87,6 +87,15 @@ def _add_bodies(mechanism: Mechanism, other: Mechanism, prefix: str, on: str, pl
                 on, *(replace(shape, pose=place * shape.pose) for shape in body.collisions)
             )
             continue
+        if body.flexible is not None:
+            mechanism.add_body(
+                prefix + body.name, flexible=body.flexible, visuals=body.visuals, collisions=body.collisions
+            )
+            if body.locked_at is not None:
+                mechanism.replace_body(
+                    replace(mechanism.bodies[prefix + body.name], locked_at=body.locked_at)
+                )
+            continue
         # What the other mechanism accepted as it is, this one accepts as well.
         mechanism.add_body(
             prefix + body.name, body.mass, body.com, body.inertia,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from catena.bodies.contract import FlexibleBody
 from catena.joints import JointKind
 from catena.mechanism.shapes import Shape
 from catena.spatial import Pose
@@ -19,11 +20,12 @@ GROUND = "ground"
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """A rigid body: its mass [kg], mass centre `com` (3,) [m] and rotational `inertia` (3, 3) [kg m^2].
+    """A body: its mass [kg], mass centre `com` (3,) [m] and rotational `inertia` (3, 3) [kg m^2].
 
     The mass centre is given in the body frame; the inertia is about the mass centre, in the axes of the
     body frame. `visuals` are the shapes it is drawn with, `collisions` those it may touch others with; dynamics
-    knows neither.
+    knows neither. A `flexible` body has modes; mass, mass centre and inertia are then those of its undeformed shape.
+    `locked_at` (k,) are the amplitudes its modes are held at, None for modes that move.
     """
 
     name: str
@@ -32,6 +34,8 @@ class Body:
     inertia: NDArray[np.float64]
     visuals: tuple[Shape, ...] = ()
     collisions: tuple[Shape, ...] = ()
+    flexible: FlexibleBody | None = None
+    locked_at: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, eq=False)

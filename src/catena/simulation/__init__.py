@@ -1,6 +1,7 @@
 """From a state to a trajectory."""
 
 from catena.simulation import control, references
+from catena.simulation.contacts import Contact
 from catena.simulation.drift import Baumgarte, Corrective, Projection
 from catena.simulation.events import Event
 from catena.simulation.external import ExternalWrench
@@ -9,6 +10,7 @@ from catena.simulation.occasions import at_limit, at_time
 from catena.simulation.recording import load_run
 from catena.simulation.segments import SegmentedTrajectory, Transition
 from catena.simulation.sensitivities import Gradient, Sensitivities, sensitivities
+from catena.simulation.sensors import IMU, Encoder, ForceSensor, Gauge, Sensed, Sensor
 from catena.simulation.simulate import simulate
 from catena.simulation.stepper import Stepper
 from catena.simulation.structure_changes import PerStructure
@@ -16,14 +18,21 @@ from catena.simulation.trajectory import Found, Trajectory
 
 __all__ = [
     "Baumgarte",
+    "Contact",
     "Corrective",
+    "Encoder",
     "Event",
     "ExternalWrench",
+    "ForceSensor",
     "Found",
+    "Gauge",
+    "IMU",
     "Moment",
     "PerStructure",
     "Projection",
     "SegmentedTrajectory",
+    "Sensed",
+    "Sensor",
     "Stepper",
     "Trajectory",
     "Transition",

@@ -183,17 +183,17 @@ class Excitation:
                 raise SimulationError(
                     f"The controller gave forces by name at t = {t:.9g} s: {error}"
                 ) from error
+        wanted = f"one for each velocity component of the joints {', '.join(self.system.joints[:8])}"
+        who = f"The controller{self._called}"
         try:
-            given = real_array(given)
+            given = real_array(given if given is not None else "nothing")
         except ValueError:
             raise SimulationError(
-                f"The controller gave {shown(given)} at t = {t:.9g} s; it must give numbers, one for each velocity "
-                f"component of the joints {', '.join(self.system.joints[:8])}."
+                f"{who} gave {shown(given)} at t = {t:.9g} s; it must give numbers, {wanted}."
             ) from None
         if given.shape[-1:] != (nv,):
             raise SimulationError(
-                f"The controller gave shape {given.shape} at t = {t:.9g} s; it must end in {nv}, one for each velocity "
-                f"component of the joints {', '.join(self.system.joints[:8])}."
+                f"{who} gave shape {given.shape} at t = {t:.9g} s; it must end in {nv}, {wanted}."
             )
         try:
             tau = np.array(np.broadcast_to(given, (*batch, nv)).reshape(-1, nv))
@@ -208,6 +208,12 @@ class Excitation:
                 f"t = {t:.9g} s; the trajectory so far is in the attribute `trajectory` of this error."
             )
         return self.limited(tau, v)
+
+    @property
+    def _called(self) -> str:
+        """Return the name of the controller, if it has one, as messages add it."""
+        name = getattr(self.control, "__name__", "")
+        return f" {name!r}" if name and name != "<lambda>" else ""
 
     def begun(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what the controller gives to begin with, (n, nv), and refuse it at joints that are not actuated. What

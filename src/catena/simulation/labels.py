@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from catena.joints import Cylindrical, Free, JointKind, Planar, Sdof, Spherical, Universal
+from catena.mechanism import MODES
 from catena.system import System
 
 Quantity = Literal["position", "velocity", "force"]
@@ -43,6 +44,10 @@ def labels(system: System, quantity: Quantity) -> tuple[Label, ...]:
 
 def joint_labels(system: System, joint: str, quantity: Quantity) -> tuple[Label, ...]:
     """Return the labels of the coordinates of one joint, of the tree or of a loop."""
+    if joint.endswith(MODES):
+        unit = {"position": "m", "velocity": "m/s", "force": "N"}[quantity]
+        count = system.slice_v(joint).stop - system.slice_v(joint).start
+        return tuple(Label(joint.removesuffix(MODES), f"mode{k + 1}", unit) for k in range(count))
     described = system.mechanism.joints.get(joint)
     # A pinned root hangs on a free joint that nobody described.
     kind = described.kind if described else Free()

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.dynamics import most_modes
 from catena.dynamics.hybrid_dynamics import DRIVE_INPUTS
 from catena.dynamics.loop_elimination import sort_for
 from catena.errors import SimulationError
@@ -86,6 +87,7 @@ class Mover:
             wrench_paths=len(excitation.forces) if excitation.compiled_wrenches else 0,
             pushed=excitation.push is not None,
             pulls=drift.pulls and not drift.in_python,
+            modes=most_modes(self.system.plan),
         )
         self.counts = variant.counts
         self.algorithm = algorithm_for(variant, law, excitation)
@@ -220,14 +222,18 @@ class Mover:
         wanted += ["power_start"] if self.counts else []
         if self.law is not None:
             wanted += [self.target, "tau_start", *self.law.kept]
+        # Of fixed steps that nobody asks for, only the last is recorded.
+        sparse = nodes is None and self.law is None and not self.adaptive
         status, out = self.program.run(
-            inputs, len(active), steps=plays, every=1, rare=(every, self.since % every), wanted=wanted
-        )
+            inputs, len(active), steps=plays, every=plays if sparse else 1, rare=(every, self.since % every),
+            wanted=wanted,
+        )  # fmt: skip
         self.since += plays
         tried = (out["t"][:, :-1, 0] < ends[active, None]) & (out["halt"][:, :-1, 0] < 0.5)
-        self.steps += 1 + int(tried.sum(axis=1).max())
-        self._cost[active] += 1.0 + tried.sum(axis=1)
-        self._tried[active] += 1.0 + tried.sum(axis=1)
+        count = 1.0 + (plays - 1.0 if sparse else tried.sum(axis=1))
+        self.steps += int(np.max(count))
+        self._cost[active] += count
+        self._tried[active] += count
         if nodes is not None:
             accepted = out["accepted"][:, :, 0] > 0.5
             if status:
@@ -250,7 +256,7 @@ class Mover:
         unfinished = ends[active] - t[active] > COLLAPSE * np.maximum(1.0, ends[active])
         halted = np.flatnonzero((out["halt"][:, -1, 0] > 0.5) & unfinished)
         for k in halted.tolist():
-            doubtful = self.adaptive or bool(out["doubt"][k].max() > 0.5)
+            doubtful = self.adaptive or sparse or bool(out["doubt"][k].max() > 0.5)
             self._step_carefully(active[k : k + 1], t, q, v, tau, ends, nodes, np.array([doubtful]))
         return min(2 * plays, LONGEST_CALL)
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from catena.dynamics.closed.certified_elimination import is_for, is_trusted
-from catena.dynamics.loop_elimination import loop_elimination, sort_for
+from catena.dynamics.closed.certified_elimination import elimination_of, is_for, is_trusted
 from catena.errors import LoopError
 from catena.kinematics.scales import scales_of
 from catena.simulation.excitation import Excitation
@@ -75,9 +74,7 @@ def _is_regular(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Return whether the accelerations of states q (states, nq), v (states, nv) can be vouched for, (states,)."""
     if not is_for(system.plan):
         return np.ones(len(q), dtype=bool)
-    program = system.program(
-        loop_elimination(sort_for(system.effective_plan)), frozenset({"f_ext", "a_base", "tau"})
-    )
+    program = system.program(elimination_of(system.effective_plan), frozenset({"f_ext", "a_base", "tau"}))
     found = program.run({"q": np.ascontiguousarray(q), "qd": np.ascontiguousarray(v)}, len(q))[1]
     sure: np.ndarray = is_trusted(*(found[name][:, 0] for name in ("defect", "change", "before", "size")))
     return sure

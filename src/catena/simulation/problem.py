@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
-from catena.given import is_finite, is_one_of, is_positive, shown
+from catena.given import can_take, is_finite, is_one_of, is_positive, shown
 from catena.mechanism.validation import known
 from catena.simulation.drift import NAMES, Remedy
 from catena.simulation.external import ExternalWrench, as_wrench
@@ -70,6 +70,17 @@ class Problem:
             raise StateError(
                 f"control is {shown(self.control)}; give a function of (t, q, v), or a controller."
             )
+        if self.control is not None and not can_take(self.control, "t", "q", "v"):
+            raise StateError(
+                f"control is {shown(self.control)}, which cannot be called with (t, q, v); give a function of time, "
+                f"positions (..., nq) and velocities (..., nv) that returns forces (..., nv)."
+            )
+        for joint, moves in self.motion.items() if isinstance(self.motion, Mapping) else ():
+            if not hasattr(moves, "at") and callable(moves) and not can_take(moves, "t"):
+                raise StateError(
+                    f"The motion of joint {joint!r} is {shown(moves)}, which cannot be called with (t); give a "
+                    f"function of the time that returns position, velocity and acceleration."
+                )
         if not is_one_of(self.drift, NAMES) and not isinstance(self.drift, Remedy):
             raise StateError(
                 f"There is no drift control {shown(self.drift)}; choose {', '.join(NAMES)}, or give "

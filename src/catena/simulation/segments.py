@@ -7,7 +7,7 @@ where a segment does not know it (a joint that was not there, or was locked) the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
     from catena.changing import Transfer
-    from catena.structure import Fates
     from catena.view.live.view import View
 
 # Segments follow each other where their times differ by no more than this part of the whole time.
@@ -36,27 +35,22 @@ MOMENTUM = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Transition:
-    """A change of structure during a run: when it happened and why, what became of the state, and what became of each
-    joint; print it to read that."""
+    """A change of structure during a run: when it happened and why, the kinetic energy that was lost [J], the impulse
+    of each joint (6,) on its child or of each contact (3,) in the axes of its plane, by how much the momentum of what
+    touches nothing changed (as a part of what is summed up in it), and what became of joints or contacts in words.
+    Print it to read that. `transfer` is how the state went over, where it did so by `catena.transfer`."""
 
     t: float
     name: str
-    transfer: Transfer
-    fates: Fates
-
-    @property
-    def energy_loss(self) -> float:
-        """Return the kinetic energy that was lost [J]."""
-        return float(self.transfer.energy_loss)
-
-    @property
-    def impulse(self) -> dict[str, np.ndarray]:
-        """Return the impulse (6,) of each joint on its child."""
-        return self.transfer.impulse
+    energy_loss: float
+    impulse: Mapping[str, np.ndarray]
+    momentum_error: float
+    told: tuple[str, ...]
+    transfer: Transfer | None = None
 
     def __str__(self) -> str:
-        changed = [str(fate) for fate in self.fates.joints.values() if not fate.is_same]
-        return "\n".join([f"t = {self.t:.6g} s, {self.name}: {self.transfer}", *(f"  {x}" for x in changed)])
+        head = f"t = {self.t:.6g} s, {self.name}: {self.energy_loss:.6g} J lost"
+        return "\n".join([head, *(f"  {x}" for x in self.told)])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -263,14 +257,14 @@ def _change_lines(run: SegmentedTrajectory) -> tuple[Line, ...]:
     """Return what an audit tells of each change of structure."""
     lines = []
     for k, change in enumerate(run.transitions, 1):
-        size = {name: float(np.linalg.norm(x[3:])) for name, x in change.impulse.items()}
+        size = {name: float(np.linalg.norm(x[-3:])) for name, x in change.impulse.items()}
         hardest = max(size, key=lambda name: size[name], default="")
         impulse = (
             f", the largest impulse {size[hardest]:.4g} N s at {hardest!r}"
             if hardest and size[hardest]
             else ""
         )
-        error = change.transfer.momentum_error
+        error = change.momentum_error
         text = (
             f"{change.name} at t = {change.t:.6g} s: {change.energy_loss:.4g} J lost{impulse}; momentum of what "
             f"touches nothing kept to {error:.1e}."

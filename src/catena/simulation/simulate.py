@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypedDict, Unpack, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
+from catena.given import entries, shown
 from catena.simulation.arguments import event_list
+from catena.simulation.contacts import Contact, ContactRun
 from catena.simulation.drift import Remedy
 from catena.simulation.events import Event
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
@@ -33,6 +35,7 @@ class Options(TypedDict, total=False):
     samples: int | ArrayLike | None
     progress: bool | None
     check: bool
+    contacts: Sequence[Contact]
     parameters: Mapping[str, ArrayLike] | None
 
 
@@ -78,6 +81,7 @@ def simulate(
     samples: int | ArrayLike | None = None,
     progress: bool | None = None,
     check: bool = True,
+    contacts: Sequence[Contact] = (),
     parameters: Mapping[str, ArrayLike] | None = None,
 ) -> Trajectory | SegmentedTrajectory | list[Trajectory]:
     """Follow the motion from q (..., nq) and v (..., nv), or from positions and velocities by joint, for `duration`
@@ -94,7 +98,8 @@ def simulate(
 
     An event with a `then` changes the structure: the motion goes on with the mechanism that it returns, and the result
     is a `SegmentedTrajectory`, whose `transitions` tell impulses and energy lost. `control` may then be a
-    `PerStructure`.
+    `PerStructure`. `contacts` are points and balls that may touch planes: they are made and broken on the way, stick
+    or slide, and never pull; the result is a `SegmentedTrajectory` too.
 
     `integrator`: "dopri5" or "dop853" choose their steps by `rtol` and `atol`, each state of a batch its own; "rk4",
     "midpoint", "euler", "semi_implicit" and "abm4" take steps of `step` seconds; "radau", "bdf" and "lsoda" are for
@@ -119,13 +124,27 @@ def simulate(
     if parameters is not None:
         systems = [one.vary(parameters) if isinstance(one, System) else one for one in systems]
     motion, forces = {} if motion is None else motion, {} if forces is None else forces
-    if is_changing(events):
+    contacts = _contact_list(contacts)
+    changing = bool(contacts) or is_changing(events)
+    if changing and parameters is not None:
+        raise StateError(
+            "Events that change the structure do so for one mechanism: leave parameters out, or run states one by one."
+        )
+    if changing:
         if count > 1 or isinstance(system, Sequence):
             raise StateError(
                 "Events that change the structure are for one system and one controller at a time."
             )
         options = {"integrator": integrator, "step": step, "rtol": rtol, "atol": atol, "drift": drift}
         listed = event_list(events)
+        if contacts:
+            if listed or samples is not None or motion or forces:
+                raise StateError(
+                    "A run with contacts takes no events, samples, motion or forces besides them yet."
+                )
+            return ContactRun(systems[0], contacts, duration, controls[0], motion, forces, options, check).go(
+                q, v
+            )
         return ChangingRun(
             systems[0], duration, controls[0], motion, forces, options, listed, samples, progress, check
         ).go(q, v)
@@ -141,3 +160,15 @@ def simulate(
     ]  # fmt: skip
     several = isinstance(system, Sequence) or isinstance(control, Sequence)
     return runs if several else runs[0]
+
+
+def _contact_list(given: Any) -> tuple[Contact, ...]:
+    """Return contacts from one or many."""
+    try:
+        listed = (given,) if isinstance(given, Contact) else entries(given)
+    except ValueError:
+        listed = (given,)
+    for contact in listed:
+        if not isinstance(contact, Contact):
+            raise StateError(f"contacts: {shown(contact)} is no contact; give a list of ct.Contact.")
+    return listed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -62,9 +63,13 @@ class Stepper:
             system, None, {} if motion is None else motion, {} if forces is None else forces, integrator,
             None if adaptive else float(step), drift=drift, **tolerance,
         )  # fmt: skip
-        self.system, self.size = system, float(step)
         q, v = initial_state(system, q, v)
-        self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+        self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], system.parameter_batch)
+        if system.origin is not system:
+            # Parameters that differ from state to state do so for the states one behind the other.
+            system = system.over(self.batch)
+            self.problem = replace(self.problem, system=system)
+        self.system, self.size = system, float(step)
         if not system.nv or 0 in self.batch:
             raise StateError(f"Stepper: there is nothing to move in {system.mechanism.name!r}.")
         self._states = int(np.prod(self.batch, dtype=int))
@@ -82,7 +87,7 @@ class Stepper:
         mover = self._mover
         self._session = session = Session(mover.program, self._states)
         b = session.buffers
-        for name, value in mover.constant.items():
+        for name, value in (mover.constant | mover.varying).items():
             b[name][:] = value
         b["h"][:], b["end"][:] = self.size, self.size
         # What does not change stays where it is: only states and forces are packed again.

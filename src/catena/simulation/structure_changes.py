@@ -158,7 +158,7 @@ class ChangingRun:
                 still[event.label] = max(still.get(event.label, 0.0), STILL * size)
             made = self._change(happened, system, now, q, v)
             transitions += made
-            if made:
+            if made and made[-1].transfer is not None:
                 system = made[-1].transfer.system
                 q, v = made[-1].transfer
             start = now
@@ -267,7 +267,10 @@ class ChangingRun:
                     f"Event {event.label!r} gave {shown(wanted)} at t = {t:.9g} s; it must return the changed "
                     "mechanism, its system, or None."
                 )
-            made.append(Transition(t, event.label, moved, moved.system.fates(system)))
+            fates = moved.system.fates(system)
+            told = tuple(str(fate) for fate in fates.joints.values() if not fate.is_same)
+            lost, kept = float(moved.energy_loss), moved.momentum_error
+            made.append(Transition(t, event.label, lost, moved.impulse, kept, told, moved))
             system, (q, v) = moved.system, moved
         return made
 

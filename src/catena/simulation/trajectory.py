@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from catena.errors import StateError, UnknownNameError
 from catena.given import is_one_of, real_array, real_number, shown
 from catena.hooks import hook
+from catena.mechanism import MODES
 from catena.mechanism.validation import known
 from catena.simulation import dense, loads
 from catena.system import System
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
     from catena.simulation.audit import Audit
+    from catena.simulation.sensors import Sensor
     from catena.view.live.view import View
 
 PathLike = str | os.PathLike[str]
@@ -96,6 +98,26 @@ class Trajectory:
         """Return the parts of the motion that have one structure each: this one. See `SegmentedTrajectory`."""
         return (self,)
 
+    def state(self, *index: int) -> Trajectory:
+        """Return the motion of one state of a batch, given by its index, with a system of its own where parameters
+        differ from state to state."""
+        try:
+            number = int(np.ravel_multi_index(index, self.batch))
+        except (ValueError, TypeError):
+            raise StateError(
+                f"There is no state {shown(index)}; the batch has shape {self.batch}: give an index for each dimension."
+            ) from None
+        over = self.q.shape[:-1]
+        wrenches, driven = (
+            {name: np.broadcast_to(x, (*over, x.shape[-1]))[index] for name, x in given.items()}
+            for given in (self.wrenches, self.driven)
+        )
+        events = tuple(replace(event, state=()) for event in self.events if event.state == tuple(index))
+        return replace(
+            self, system=self.system.alone(number), q=self.q[index], v=self.v[index], tau=self.tau[index],
+            work={name: x[index] for name, x in self.work.items()}, wrenches=wrenches, driven=driven, events=events,
+        )  # fmt: skip
+
     def shifted(self, start: float) -> Trajectory:
         """Return this run with its times moved so that it begins at `start` [s]."""
         try:
@@ -110,7 +132,11 @@ class Trajectory:
     # Named access.
 
     def __getitem__(self, joint: str) -> np.ndarray:
-        """Return the coordinates of a joint, tree or loop, (..., samples, nq_joint)."""
+        """Return the coordinates of a joint, tree or loop, (..., samples, nq_joint); "boom.mode1" is the amplitude
+        (..., samples) of the first mode of the flexible body "boom", "boom.modes" are all."""
+        mode = self._mode(joint)
+        if mode is not None:
+            return self.q[..., mode].copy()
         return self.system.joint_position(self.q, self._joint(joint))
 
     def velocity(self, joint: str) -> np.ndarray:
@@ -210,6 +236,23 @@ class Trajectory:
     def acceleration(self) -> np.ndarray:
         """Return vdot at the samples, (..., samples, nv), with the forces that act from then on."""
         return loads.accelerations(self.system, self.q, self.v, self.tau, self.wrenches, self.driven)
+
+    def frame_acceleration(self, frame: str, axes: str = "frame") -> np.ndarray:
+        """Return the angular acceleration of a frame and the acceleration of its origin, (..., samples, 6), in its own
+        axes, or in ground's with axes="aligned"."""
+        return self.system.acceleration(self.q, self.v, self.acceleration, frame, axes=axes)
+
+    def read(self, sensor: Sensor) -> dict[str, np.ndarray]:
+        """Return what a sensor tells along the run, {name: (..., samples, n)}, with the forces that act from each
+        sample on."""
+        from catena.simulation.sensors import Sensor, Situation
+
+        if not isinstance(sensor, Sensor):
+            raise StateError(
+                f"{shown(sensor)} is no sensor; give one such as ct.IMU('head') or ct.Encoder('elbow')."
+            )
+        sensor.check(self.system)
+        return sensor.read(Situation(self.system, self.q, self.v, self.tau, self.wrenches, self.driven))
 
     def reactions(self) -> dict[str, np.ndarray]:
         """Return the whole wrench [moment; force] that each joint passes to its child, {joint: (..., samples, 6)}, at
@@ -313,6 +356,18 @@ class Trajectory:
         return load_run(path, system, kinds)
 
     # Behind the scenes.
+
+    def _mode(self, name: str) -> int | None:
+        """Return the place in q of the mode of a flexible body called "<body>.mode<number>", None for other names."""
+        body, _, number = name.rpartition(".mode") if isinstance(name, str) else ("", "", "")
+        if not number.isdecimal() or body + MODES not in self.system.joints:
+            return None
+        own = self.system.slice_q(body + MODES)
+        if not 1 <= int(number) <= own.stop - own.start:
+            raise UnknownNameError(
+                f"{self.system.mechanism.name!r}: body {body!r} has {own.stop - own.start} modes, and no mode {number}"
+            )
+        return own.start + int(number) - 1
 
     def _joint(self, name: str) -> str:
         who = repr(self.system.mechanism.name)

@@ -18,17 +18,18 @@ def bridge_joints(plan: Plan) -> tuple[str, ...]:
     """Return the names of the joints, of the tree or left out of it, that are on no cycle of constraints.
 
     A joint of six degrees of freedom constrains nothing, so a cycle that it closes is none. A coupled joint depends on
-    those that it is coupled to.
+    those that it is coupled to. The modes of flexible bodies are not among them.
     """
+    arms = set() if plan.parts is None else {*plan.joint} - {*plan.parts.described}
     edges = [
-        (int(plan.parent[i]), i, plan.joint[i], int(plan.v_size[i]))
+        (int(plan.parent[i]), i, plan.joint[i], 0 if plan.joint[i] in arms else int(plan.v_size[i]))
         for i in range(1, plan.n)
         if not plan.joint[i].startswith(_PIN)
     ]
     edges += [(loop.parent_node, loop.child_node, loop.name, loop.kind.nv) for loop in plan.loop_joints]
     alone = set(bridges(plan.n, [edge[:2] for edge in edges]))
     edges = [edge for k, edge in enumerate(edges) if k in alone or edge[3] < 6]
-    tied = {term.joint for coupling in plan.couplings for term in coupling.terms}
+    tied = {term.joint for coupling in plan.couplings for term in coupling.terms} | arms
     found = bridges(plan.n, [edge[:2] for edge in edges])
     return tuple(edges[k][2] for k in found if edges[k][2] not in tied)
 

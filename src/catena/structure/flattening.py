@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catena.joints import Fixed, JointKind, WithRotor
-from catena.mechanism import VIRTUAL_ROOT, Body, Joint, Mechanism
+from catena.mechanism import VIRTUAL_ROOT, Body, Frame, Joint, Mechanism
 from catena.spatial import Pose, array, is_symbolic
 from catena.structure.canonical import canonical
 from catena.structure.coupled import plan_couplings
-from catena.structure.plan import Loop, Placements, Plan
+from catena.structure.expansion import Expanded
+from catena.structure.plan import Loop, Parts, Placements, Plan
+from catena.structure.sharing import share_modes
 from catena.structure.spanning_tree import Tree
 from catena.structure.welding import Welds, motion_when_locked
 
@@ -38,6 +40,7 @@ class Choice:
     tree: Tree
     order: Sequence[int]
     via: Sequence[int]
+    parts: Expanded
 
 
 def flatten(
@@ -80,18 +83,22 @@ def flatten(
     nodes = np.array(body_node, dtype=np.int64)
     body_R = node_R[nodes].transpose(0, 2, 1) @ welds.R
     body_p = _rotate_back(node_R[nodes], welds.p - node_p[nodes])
-    q_start, q_size, v_start, v_size, in_order = _coordinates(kinds, tree_joints, joints)
+    names = ["", *(joints[k].name for k in tree_joints)]
+    sharing = share_modes(choice.parts, tree_joints, body_node, kinds, names)
+    followers = sharing.followers if sharing else frozenset()
+    q_start, q_size, v_start, v_size, in_order = _coordinates(kinds, tree_joints, joints, followers)
+    if sharing:
+        sharing.give(q_start, q_size, v_start, v_size)
     body_index = {body.name: i for i, body in enumerate(bodies)}
-    placements = _placements(mechanism, body_index, nodes, body_R, body_p)
+    placements = _placements(choice.parts.frames, body_index, nodes, body_R, body_p)
     members: list[list[str]] = [[] for _ in range(n)]
     for body, node in zip(bodies, body_node, strict=True):
         members[node].append(body.name)
 
     in_tree = set(tree_joints)
     left_out = [k for k in range(len(joints)) if k not in in_tree and k not in welds.used]
-    moving = [joints[k] for k in in_order]
+    moving = [sharing.described(joints[k], k) if sharing else joints[k] for k in in_order]
     nv = sum(j.kind.nv for j in moving)
-    node_joints = ["", *(joints[k].name for k in tree_joints)]
     loops = tuple(joints[k].name for k in left_out)
     return Plan(
         name=mechanism.name,
@@ -107,7 +114,7 @@ def flatten(
         bodies=tuple(tuple(names) for names in members),
         parent=above,
         depth=np.array([tree.depth[g] for g in order], dtype=np.int64),
-        joint=node_joints,
+        joint=names,
         kind=kinds,
         params=[(), *(kind.params() for kind in kinds if kind is not None)],
         flipped=np.array([False, *flipped]),
@@ -124,7 +131,27 @@ def flatten(
         body_node=dict(zip(body_index, body_node, strict=True)),
         body_pose=placements,
         loop_joints=[_loop(joints[k], ends[k], body_node, body_R, body_p) for k in left_out],
-        couplings=plan_couplings(mechanism, node_joints, loops),
+        couplings=plan_couplings(mechanism, names, loops),
+        owner=sharing.owner if sharing else None,
+        parts=_named_parts(choice, names, tree_joints) if choice.parts.star else None,
+    )
+
+
+def _named_parts(choice: Choice, names: Sequence[str], tree_joints: Sequence[int]) -> Parts:
+    """The parts of an expanded mechanism by name; the arm that has the modes is known by their name too."""
+    parts = choice.parts
+    joints = {joint.name: joint for joint in parts.joints if not joint.name.startswith(VIRTUAL_ROOT)}
+    for name, k in zip(names[1:], tree_joints, strict=True):
+        if name not in joints and k in parts.star:
+            joints[name] = parts.joints[k]
+    described = [
+        joint.name for k, joint in enumerate(parts.joints) if k not in parts.star and joint.name in joints
+    ]
+    return Parts(
+        {body.name: body for body in choice.bodies},
+        joints,
+        {frame.name: frame for frame in parts.frames},
+        tuple(described),
     )
 
 
@@ -149,16 +176,18 @@ def _rotate_back(R: Floats, p: Floats) -> Floats:
 
 
 def _coordinates(
-    kinds: Sequence[Any], tree_joints: Sequence[int], joints: Sequence[Joint]
+    kinds: Sequence[Any], tree_joints: Sequence[int], joints: Sequence[Joint], followers: frozenset[int]
 ) -> tuple[Any, Any, Any, Any, list[int]]:
     """Where each node's coordinates start, numbered in the order the joints were added (a pinned root
-    first), and that order."""
+    first), and that order; nodes that follow another one have none."""
     n = len(kinds)
     q_start, q_size, v_start, v_size = (np.zeros(n, dtype=np.int64) for _ in range(4))
     q = v = 0
     by_addition = sorted(range(1, n), key=lambda node: tree_joints[node - 1])
     if by_addition and joints[tree_joints[by_addition[-1] - 1]].name.startswith(VIRTUAL_ROOT):
         by_addition.insert(0, by_addition.pop())
+    if followers:
+        by_addition = [node for node in by_addition if node not in followers]
     for node in by_addition:
         nq, nv = kinds[node].nq, kinds[node].nv
         q_start[node], q_size[node], v_start[node], v_size[node] = q, nq, v, nv
@@ -168,13 +197,16 @@ def _coordinates(
 
 
 def _placements(
-    mechanism: Mechanism, body_index: dict[str, int], nodes: NDArray[np.int64], body_R: Floats, body_p: Floats
+    frames: Sequence[Frame],
+    body_index: dict[str, int],
+    nodes: NDArray[np.int64],
+    body_R: Floats,
+    body_p: Floats,
 ) -> Placements:
     """Bodies first, then frames, each in its node."""
     index = dict(body_index)
-    if not mechanism.frames:
+    if not frames:
         return Placements(index, nodes, body_R, body_p)
-    frames = list(mechanism.frames.values())
     rows = np.array([body_index[f.body] for f in frames], dtype=np.int64)
     index.update((f.name, len(body_index) + i) for i, f in enumerate(frames))
     R = body_R[rows] @ np.array([f.pose.R for f in frames])

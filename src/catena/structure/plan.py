@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from catena.joints import JointKind
+from catena.mechanism import Body, Frame, Joint
 from catena.spatial import Pose, is_symbolic
 from catena.structure.coupled import PlannedCoupling
 
@@ -83,6 +85,16 @@ class Loop:
 
 
 @dataclass(frozen=True, eq=False)
+class Parts:
+    """Bodies, joints and frames by name, as a mechanism has them, and the names of the joints that were described."""
+
+    bodies: Mapping[str, Body]
+    joints: Mapping[str, Joint]
+    frames: Mapping[str, Frame]
+    described: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Plan:
     """A mechanism as a rooted tree of nodes plus loops. Node 0 is ground, and parent[i] < i.
 
@@ -95,6 +107,9 @@ class Plan:
     `q_size`, `v_start`, `v_size`, `inertia` (n, 10) as (mass, first moment, Ixx, Ixy, Ixz, Iyy, Iyz, Izz
     about the node origin), `placement_R` (n, 3, 3) taking parent-node coordinates to coordinates of the
     parent-side joint frame, and `placement_p` (n, 3), the origin of that frame in parent-node coordinates.
+    Where bodies are flexible, `owner` (n,) is the node whose coordinates a node has: its own number, or for points of a
+    flexible body that of the node of its floating frame; None where every node has its own. `parts` are then the
+    bodies and joints that the plan is made of, stars in the place of flexible bodies.
     Per velocity coordinate (nv,): `damping`, `friction`, `actuated`. Coordinates follow the order in which
     joints were added. `couplings` tie positions of joints of the tree or of loops.
     """
@@ -130,11 +145,42 @@ class Plan:
     body_pose: Placements
     loop_joints: list[Loop] = field(default_factory=list)
     couplings: list[PlannedCoupling] = field(default_factory=list)
+    owner: Ints | None = None
+    parts: Parts | None = None
 
     @property
     def n(self) -> int:
         """The number of nodes, ground included."""
         return len(self.joint)
+
+    @cached_property
+    def spread(self) -> Plan:
+        """The same plan with coordinates of their own for all nodes, as compiled code and work by nodes have it."""
+        if self.owner is None:
+            return self
+        starts = [np.concatenate([[0], np.cumsum(size)[:-1]]) for size in (self.q_size, self.v_size)]
+        index = self.v_index
+        own = np.repeat(self.owner == np.arange(self.n), self.v_size)
+        return replace(
+            self, q_start=starts[0], v_start=starts[1], nq=int(self.q_size.sum()), nv=int(self.v_size.sum()),
+            damping=np.where(own, self.damping[index], 0.0), friction=np.where(own, self.friction[index], 0.0),
+            actuated=self.actuated[index] & own, owner=None,
+        )  # fmt: skip
+
+    @cached_property
+    def q_index(self) -> Ints:
+        """The coordinate of each entry of the q of `spread`."""
+        return _index(self.q_start, self.q_size)
+
+    @cached_property
+    def v_index(self) -> Ints:
+        """The coordinate of each entry of the v of `spread`."""
+        return _index(self.v_start, self.v_size)
+
+    def rows(self, node: int) -> slice:
+        """The rows of a node among those of all nodes, each of which has its own."""
+        start = int(self.spread.v_start[node])
+        return slice(start, start + int(self.v_size[node]))
 
     def neutral(self) -> Floats:
         """The coordinates (nq,) at which every joint's motion is the identity."""
@@ -154,3 +200,8 @@ class Plan:
     def constraints(self) -> tuple[Loop | PlannedCoupling, ...]:
         """What imposes conditions, in the order of their rows: loop joints, then couplings."""
         return (*self.loop_joints, *self.couplings)
+
+
+def _index(start: Ints, size: Ints) -> Ints:
+    """The numbers start, start + 1, ... of so many entries for each node, one after the other."""
+    return np.concatenate([np.arange(a, a + n) for a, n in zip(start, size, strict=True)]).astype(np.int64)

@@ -13,6 +13,7 @@ from catena.joints import Fixed, Free
 from catena.mechanism import GROUND, VIRTUAL_ROOT, Body, Joint, Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose
+from catena.structure.expansion import expand, welds_across
 from catena.structure.flattening import Choice, flatten
 from catena.structure.plan import Plan
 from catena.structure.spanning_tree import VIRTUAL, Tree, least_dof_tree, preorder
@@ -59,25 +60,32 @@ def _planned(
 ) -> Plan:
     """The plan with `opened` welds left out besides what a user wants."""
     user_cut, cut = cut, (*cut, *opened)
-    bodies = list(mechanism.bodies.values())
-    joints = list(mechanism.joints.values())
+    parts = expand(mechanism, root)
+    bodies, joints = parts.bodies, parts.joints
     for name in cut:
         known("joint", name, mechanism.joints, "cut")
     body_index = {body.name: i for i, body in enumerate(bodies)}
     ends = [(body_index[j.parent], body_index[j.child]) for j in joints]
     kept = [k for k, j in enumerate(joints) if j.name not in cut] if cut else range(len(joints))
+    if parts.star:
+        across = welds_across(joints, ends, parts.star)
+        kept = [k for k in kept if k not in across]
     dof = [j.dof for j in joints]
 
     welds = weld_bodies(len(bodies), joints, ends, [k for k in kept if dof[k] == 0])
     group = welds.group
     edge_joint = [k for k in kept if dof[k] > 0 and group[ends[k][0]] != group[ends[k][1]]]
     wanted = _wanted(mechanism)
-    cost = [_cost(joints[k], wanted, keep) for k in edge_joint]
+    # The arms of flexible bodies share coordinates, so they cost nothing and are always in the tree.
+    cost = [-2 if k in parts.star else _cost(joints[k], wanted, keep) for k in edge_joint]
     edges = [(group[ends[k][0]], group[ends[k][1]], c) for k, c in zip(edge_joint, cost, strict=True)]
     pinned = None
+    hold = root
     if root is not None:
         known("body", root, mechanism.bodies, "root")
-        pinned = group[body_index[root]] or None
+        if mechanism.bodies[root].flexible is not None:
+            hold = parts.place_of_root
+        pinned = group[body_index[str(hold)]] or None
     tree = least_dof_tree(welds.count, edges, pinned)
     _check_connected(tree, bodies, group, joints, cut)
     _check_kept(keep, {joints[edge_joint[e]].name for e in tree.via if e != VIRTUAL})
@@ -85,8 +93,8 @@ def _planned(
     via = [edge_joint[e] if e != VIRTUAL else len(joints) for e in tree.via]
     if pinned is not None:
         joints.append(_virtual_root(str(root)))
-        ends.append((0, body_index[str(root)]))
-    choice = Choice(bodies, joints, ends, welds, tree, preorder(tree), via)
+        ends.append((0, body_index[str(hold)]))
+    choice = Choice(bodies, joints, ends, welds, tree, preorder(tree), via, parts)
     found = flatten(mechanism, root, user_cut, keep, choice)
     _check_finite(found)
     return found

@@ -17,10 +17,10 @@ from catena.dynamics.closed import (
     minimal,
     reference_member,
 )
-from catena.dynamics.closed.certified_elimination import elimination, is_for, is_trusted
+from catena.dynamics.closed.certified_elimination import elimination, elimination_of, is_for, is_trusted
 from catena.dynamics.closed.problem import row_weight
 from catena.dynamics.closed.square_root import constrained, divide_lower, divide_upper, effective
-from catena.dynamics.loop_elimination import loop_elimination, loop_wrenches, sort_for
+from catena.dynamics.loop_elimination import loop_wrenches, sort_for
 from catena.errors import LoopError, StateError
 from catena.kinematics.held import held_forces
 from catena.kinematics.stacks import apply, transposed
@@ -92,6 +92,10 @@ def solve(problem: LoopProblem, method: str, member: str | None = None) -> LoopS
         raise StateError(
             f"There is no forward dynamics method {method!r}; with loops choose auto, {', '.join(FORMULATIONS)}."
         )
+    if problem.plan.owner is not None and method not in ("auto", "elimination", "kkt"):
+        raise LoopError(
+            f"{method} is a method for rigid bodies, and {problem.plan.name!r} has flexible ones: choose auto or kkt."
+        )
     if method == "reference_member":
         return reference_member(problem, member)
     if member is not None:
@@ -106,7 +110,7 @@ def shortest(evaluator: Evaluator, absent: frozenset[str]) -> Any:
     else."""
     if not is_for(evaluator.plan):
         return lambda *rows: None
-    algorithm = loop_elimination(sort_for(evaluator.plan))
+    algorithm = elimination_of(evaluator.plan)
     return evaluator.shortest(algorithm, absent, ("defect", "change", "before", "size"), is_trusted)
 
 
@@ -141,11 +145,11 @@ def unique_wrenches(problem: LoopProblem, mechanism: Mechanism) -> dict[str, np.
     are not unique or not certain in some state."""
     plan = problem.plan
     # Forces at loop joints act in lanes as others that do the same, which pass through other joints.
-    result = None if problem.loop_tau is not None else _unique(problem)
+    result = None if problem.loop_tau is not None or plan.owner is not None else _unique(problem)
     if result is None:
         return None
     loops = {loop.name: result["on_child"][:, k] for k, loop in enumerate(plan.loop_joints)}
-    found = from_lanes(mechanism, plan, result["wrench"], result["X"], loops)
+    found = from_lanes(plan.parts or mechanism, plan, result["wrench"], result["X"], loops)
     return {name: wrench.reshape(*problem.batch, 6) for name, wrench in found.items()}
 
 

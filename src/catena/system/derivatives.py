@@ -11,6 +11,7 @@ from catena import dynamics
 from catena.dynamics.closed.certified_elimination import is_for, is_trusted
 from catena.dynamics.closed.problem import RANK_TOLERANCE
 from catena.dynamics.forward_derivatives import forward_derivatives
+from catena.dynamics.friction import tree_stiffness
 from catena.dynamics.inverse_derivatives import inverse_derivatives
 from catena.dynamics.loop_derivatives import loop_derivatives
 from catena.dynamics.loop_elimination import loop_wrenches, sort_for
@@ -32,12 +33,33 @@ Three = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 def of_inverse_dynamics(evaluator: Evaluator, inputs: Mapping[str, Any], out: Any = None) -> Three:
     """Return tau by q, by v and by vdot, each (*batch, nv, nv), of the tree."""
+    if evaluator.plan.owner is not None:
+        return _written(_of_flexible_inverse(evaluator, inputs), out)
     return _evaluated(evaluator, inverse_derivatives, inputs, ("by_q", "by_v", "H"), out)
 
 
 def of_forward_dynamics(evaluator: Evaluator, inputs: Mapping[str, Any], out: Any = None) -> Three:
     """Return vdot by q, by v and by tau, each (*batch, nv, nv), of a tree that accelerates by the given qdd."""
+    if evaluator.plan.owner is not None:
+        by_q, by_v, H = _of_flexible_inverse(evaluator, inputs)
+        by_tau = np.linalg.inv(H)
+        return _written((-by_tau @ by_q, -by_tau @ by_v, by_tau), out)
     return _evaluated(evaluator, forward_derivatives, inputs, ("by_q", "by_v", "by_tau"), out)
+
+
+def _of_flexible_inverse(evaluator: Evaluator, inputs: Mapping[str, Any]) -> Three:
+    """Return the derivatives of inverse dynamics where bodies are flexible; compiled code lacks the stiffness."""
+    by_q, by_v, H = _evaluated(evaluator, inverse_derivatives, inputs, ("by_q", "by_v", "H"), None)
+    return by_q + tree_stiffness(evaluator.plan, np.asarray(inputs["q"], dtype=np.float64)), by_v, H
+
+
+def _written(found: Three, out: Any) -> Three:
+    if out is None:
+        return found
+    targets = _targets(out)
+    for y, x in zip(targets, found, strict=True):
+        y[...] = x
+    return targets[0], targets[1], targets[2]
 
 
 def of_closed_dynamics(system: "System", inputs: Mapping[str, Any], out: Any = None) -> Three:
@@ -95,6 +117,7 @@ def has_lanes(plan: Plan) -> bool:
     """Return whether derivatives with the loops of a plan are computed in lanes."""
     return (
         is_for(plan)
+        and plan.owner is None
         and not plan.couplings
         and plan.nv * plan.total_constraints <= LARGEST
         and all(

@@ -24,9 +24,10 @@ from catena.kernels import (
     build_tape,
     building,
     is_plain,
-    play,
+    play_shared,
 )
 from catena.kernels.driver import NOT_FINITE_INPUT
+from catena.kernels.sharing import is_summed, summed
 from catena.kernels.tape import Tape
 from catena.mechanism import Mechanism
 from catena.spatial import Pose
@@ -136,6 +137,7 @@ class Evaluator:
         status, outputs = program.run(rows, states, into=self._rows_of(program, into, batch))
         if status & NOT_FINITE_INPUT or (status and finite):
             self.complain(algorithm, status, given, outputs)
+        outputs = summed(algorithm, self.plan, outputs)
         return {n: y.reshape(*batch, *y.shape[1:]) for n, y in outputs.items()}
 
     def varying_inputs(
@@ -166,7 +168,7 @@ class Evaluator:
         if not all(np.isfinite(x).all() for x in rows.values()):
             self.complain(algorithm, NOT_FINITE_INPUT, given, {})
         results = [
-            play(
+            play_shared(
                 algorithm,
                 self.plan,
                 self.plan.gravity,
@@ -178,7 +180,7 @@ class Evaluator:
         ]
         if not results:
             nothing = {n: np.zeros(x.shape[-1]) for n, x in rows.items()}
-            shapes = play(algorithm, self.plan, self.plan.gravity, nothing, self._frame(frame), forces)
+            shapes = play_shared(algorithm, self.plan, self.plan.gravity, nothing, self._frame(frame), forces)
             return {n: np.zeros((*batch, *y.shape)) for n, y in shapes.items()}
         outputs = {n: np.array([r[n] for r in results], dtype=np.float64) for n in results[0]}
         if finite and not all(np.isfinite(y).all() for y in outputs.values()):
@@ -251,7 +253,9 @@ class Evaluator:
         """Return a function of arrays for one state that returns the first output, or None for anything out of the
         ordinary. Where there is a `certificate`, the names of outputs that are single numbers, a result is ordinary if
         `is_trusted` says so of these numbers."""
-        if self._checked:
+        if self._checked or (
+            self.plan.owner is not None and any(is_summed(algorithm, n) for n in algorithm.outputs)
+        ):
             return lambda *rows: None
         program = self.program(algorithm, absent)
         function = program.single([first for _, first, _ in self._quaternions])

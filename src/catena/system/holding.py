@@ -10,6 +10,7 @@ import numpy as np
 from catena.dynamics.closed.problem import LoopProblem, row_scales, typical_inertia
 from catena.dynamics.closed.square_root import divide_lower, effective, solve_upper
 from catena.kinematics import integrate
+from catena.kinematics.closure import coordinate_rows
 from catena.kinematics.scales import Scales, scales_of
 from catena.kinematics.stacks import apply, transposed
 from catena.system.evaluation import Evaluator
@@ -60,7 +61,9 @@ def _worst(scales: Scales, errors: np.ndarray) -> np.ndarray:
 def _least(problem: LoopProblem, free: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the x (states, free) of least x^T H x with J x = b, in the sense of least squares."""
     H, J = problem.H[:, free[:, None], free], problem.J[:, :, free]
-    typical = typical_inertia(problem.motions.S_rows, problem.mass, problem.length)[:, free]
+    typical = typical_inertia(
+        coordinate_rows(problem.plan, problem.motions.S_rows), problem.mass, problem.length
+    )[:, free]
     L = np.linalg.cholesky(H + LENT * typical[:, None, :] * np.eye(len(free)))
     scale = row_scales(problem.rows, L, problem.length, free)
     A = transposed(divide_lower(L, transposed(J))) / scale[..., None]

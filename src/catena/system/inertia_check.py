@@ -7,6 +7,7 @@ with plain numbers.
 
 import numpy as np
 
+from catena.dynamics.flexible_body import is_flexible
 from catena.spatial import ArticulatedInertia, MotionSpace, RigidInertia, Transform, spd_inverse
 from catena.structure import Plan
 
@@ -25,6 +26,11 @@ def lacking_inertia(plan: Plan, driven: np.ndarray | None = None) -> str | None:
         kind = kinds[i]
         assert kind is not None
         q = kind.neutral()
+        if is_flexible(kind):
+            # Modes move the mass of their own body, whatever hangs on it.
+            X = kind.transform(q) * Transform(plan.placement_R[i], plan.placement_p[i])
+            articulated[int(plan.parent[i])] += X.pull(articulated[i])
+            continue
         yields = free[plan.v_start[i] : plan.v_start[i] + plan.v_size[i]]
         S = MotionSpace(kind.motion_space(q).array[:, yields])
         U = articulated[i] * S

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics import articulated_body
+from catena.dynamics import most_modes, tree_dynamics
 from catena.dynamics.closed.consistent_velocity import consistent_velocity
 from catena.dynamics.closed.motion_problem import motion_problem
 from catena.dynamics.loop_elimination import sort_for
+from catena.dynamics.loop_elimination.flexible import flexible_correction
 from catena.dynamics.loop_elimination.least_change import (
     closure as compiled_closure,
     holds,
@@ -18,7 +19,7 @@ from catena.dynamics.loop_elimination.least_change import (
 )
 from catena.errors import LoopError, StateError
 from catena.given import is_not_negative, shown
-from catena.kernels import is_plain
+from catena.kernels import Algorithm, is_plain
 from catena.kinematics import integrate
 from catena.kinematics.assembly import assemble as assemble_one
 from catena.kinematics.coupling_states import CouplingState, constraint_states
@@ -153,10 +154,10 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     evaluator.check_positions("q", q)
     if not plan.total_constraints:
         return q, None if v is None else np.array(evaluator.checked(integrate, "qd", v))
-    sort, scales = sort_for(plan), scales_of(plan)
+    scales = scales_of(plan)
     before = _worst(scales, closure(evaluator, q)[0])
     for _ in range(STEPS):
-        step = evaluator.evaluate(position_correction(sort), {"q": q, "qd": None}, finite=False)["qdd"]
+        step = evaluator.evaluate(_correcting(plan, True), {"q": q, "qd": None}, finite=False)["qdd"]
         trial = evaluator.evaluate(integrate, {"q": q, "qd": np.nan_to_num(step)})["q_next"]
         after = _worst(scales, closure(evaluator, trial)[0])
         better = after < before
@@ -168,7 +169,7 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     if v is None:
         return q, None
     given = evaluator.checked(integrate, "qd", v)
-    rates = given + evaluator.evaluate(velocity_correction(sort), {"q": q, "qd": v}, finite=False)["qdd"]
+    rates = given + evaluator.evaluate(_correcting(plan, False), {"q": q, "qd": v}, finite=False)["qdd"]
     # Where nothing with inertia can move a loop, or at its singular configuration, there is no quick correction.
     rates = np.where(np.isfinite(rates).all(axis=-1, keepdims=True), rates, given)
     return q, _weakly_held(evaluator, scales, q, rates)
@@ -187,9 +188,17 @@ def _weakly_held(evaluator: Evaluator, scales: Scales, q: np.ndarray, v: np.ndar
 
 def correction(evaluator: Evaluator, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the least changes of position and velocity that close the loops to first order."""
-    sort = sort_for(evaluator.plan)
-    by_position = evaluator.evaluate(position_correction(sort), {"q": q, "qd": None})["qdd"]
-    return by_position, evaluator.evaluate(velocity_correction(sort), {"q": q, "qd": v})["qdd"]
+    plan = evaluator.plan
+    by_position = evaluator.evaluate(_correcting(plan, True), {"q": q, "qd": None})["qdd"]
+    return by_position, evaluator.evaluate(_correcting(plan, False), {"q": q, "qd": v})["qdd"]
+
+
+def _correcting(plan: Plan, of_positions: bool) -> Algorithm:
+    """Return the least change of positions, or of velocities, with modes where bodies are flexible."""
+    sort, modes = sort_for(plan), most_modes(plan)
+    if modes:
+        return flexible_correction(sort, modes, of_positions)
+    return position_correction(sort) if of_positions else velocity_correction(sort)
 
 
 def pulled(evaluator: Evaluator, q: Any, v: Any, stiffness: float, damping: float) -> np.ndarray:
@@ -217,7 +226,7 @@ def pulled(evaluator: Evaluator, q: Any, v: Any, stiffness: float, damping: floa
         "q": q, "qd": np.zeros((states, plan.nv)), "tau": tau,
         "f_ext": f_ext.reshape(states, 6 * plan.n), "a_base": weightless,
     }  # fmt: skip
-    return evaluator.evaluate(articulated_body, inputs)["qdd"]
+    return evaluator.evaluate(tree_dynamics(evaluator.plan), inputs)["qdd"]
 
 
 def project_holding(

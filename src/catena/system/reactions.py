@@ -21,6 +21,7 @@ from catena.kinematics import stacks
 from catena.mechanism import GROUND, Mechanism
 from catena.spatial import Pose, RigidInertia, Transform
 from catena.structure import Plan
+from catena.structure.plan import Parts
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,9 @@ class Weld:
 class Reactions:
     """How forces pass through one plan of one mechanism."""
 
-    def __init__(self, mechanism: Mechanism, plan: Plan) -> None:
+    def __init__(self, mechanism: Mechanism | Parts, plan: Plan) -> None:
         self.mechanism, self.plan = mechanism, plan
+        self.told = tuple(mechanism.joints) if plan.parts is None else plan.parts.described
         self.bodies = {name: k for k, name in enumerate(mechanism.bodies)}
         self.welds = [weld for names in plan.bodies for weld in _weld_order(mechanism, plan, names)]
 
@@ -98,7 +100,7 @@ class Reactions:
         a[:, 0] = ground_acceleration(problem)
         for i in range(1, plan.n):
             at = slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i]))
-            joint = np.einsum("sk,ski->si", vdot[:, at], motions.S_rows[:, at])
+            joint = np.einsum("sk,ski->si", vdot[:, at], motions.S_rows[:, plan.rows(i)])
             a[:, i] = stacks.apply(motions.X[:, i], a[:, plan.parent[i]]) + joint + motions.c[:, i]
         need = np.zeros((problem.states, len(self.bodies), 6))
         for name, k in self.bodies.items():
@@ -196,11 +198,15 @@ class Reactions:
             wrench = need[:, :, self.bodies[weld.leaf]].copy()
             need[:, :, self.bodies[weld.other]] += wrench
             passed[weld.joint] = wrench if joints[weld.joint].child == weld.leaf else -wrench
-        return {name: passed[name] for name in joints}
+        return {name: passed[name] for name in self.told}
 
 
 def from_lanes(
-    mechanism: Mechanism, plan: Plan, wrench: np.ndarray, X: np.ndarray, loops: Mapping[str, np.ndarray]
+    mechanism: Mechanism | Parts,
+    plan: Plan,
+    wrench: np.ndarray,
+    X: np.ndarray,
+    loops: Mapping[str, np.ndarray],
 ) -> dict[str, np.ndarray]:
     """Return {joint: wrench (..., 6)} in the order of the mechanism, from the wrenches (..., n, 6) on nodes through
     their tree joints, the transforms (..., n, 12) from the nodes' parents, and those of loops on their children, in
@@ -225,7 +231,7 @@ def from_lanes(
     }
 
 
-def _inertia(mechanism: Mechanism, plan: Plan, name: str) -> np.ndarray:
+def _inertia(mechanism: Mechanism | Parts, plan: Plan, name: str) -> np.ndarray:
     """Return the inertia of a body in the frame of its node, (6, 6)."""
     if name == GROUND:
         return np.zeros((6, 6))
@@ -234,7 +240,7 @@ def _inertia(mechanism: Mechanism, plan: Plan, name: str) -> np.ndarray:
     return np.asarray(Transform.from_pose(plan.body_pose[name][1]).pull(own).matrix(), dtype=np.float64)
 
 
-def _weld_order(mechanism: Mechanism, plan: Plan, names: Sequence[str]) -> list[Weld]:
+def _weld_order(mechanism: Mechanism | Parts, plan: Plan, names: Sequence[str]) -> list[Weld]:
     """Return the welds that hold the bodies of a node together, leaves first."""
     if len(names) == 1:
         return []
@@ -262,7 +268,7 @@ def _side(plan: Plan, body: str, at: Pose) -> tuple[int, Pose]:
     return node, pose * at
 
 
-def _in_joint_frame(mechanism: Mechanism, plan: Plan, name: str, wrench: np.ndarray) -> np.ndarray:
+def _in_joint_frame(mechanism: Mechanism | Parts, plan: Plan, name: str, wrench: np.ndarray) -> np.ndarray:
     """Return a wrench (..., 6) in the frame of the child's node, moved to the child-side joint frame."""
     joint = mechanism.joints[name]
     _, pose = _side(plan, joint.child, joint.in_child)
@@ -270,7 +276,7 @@ def _in_joint_frame(mechanism: Mechanism, plan: Plan, name: str, wrench: np.ndar
     return np.concatenate([moment @ pose.R, wrench[..., 3:] @ pose.R], axis=-1)
 
 
-def _middle(mechanism: Mechanism, problem: LoopProblem, name: str) -> np.ndarray:
+def _middle(mechanism: Mechanism | Parts, problem: LoopProblem, name: str) -> np.ndarray:
     """Return the point between the two frames of a joint, (states, 3), in the frame of the child's node."""
     plan, joint = problem.plan, mechanism.joints[name]
     (child, at_child), (parent, at_parent) = (

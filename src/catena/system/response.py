@@ -142,7 +142,7 @@ class Responder:
             return problem, closed_chains.solve(problem, "auto").vdot
         inputs = {"q": q, "qd": v, "tau": tau, "f_ext": f_ext, "a_base": rows.get("a_base")}
         s._require_tree("forward dynamics")
-        return problem, s.evaluator.evaluate(dynamics.articulated_body, inputs)["qdd"]
+        return problem, s.evaluator.evaluate(dynamics.tree_dynamics(s.plan), inputs)["qdd"]
 
 
 class _Solver:

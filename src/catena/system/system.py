@@ -33,7 +33,7 @@ from catena.mechanism import GROUND, Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.structure import Connectivity, Fates, Plan, connectivity, fates, plan
-from catena.system import arrays, closed_chains, derivatives, loop_closure, wrenches
+from catena.system import arrays, closed_chains, derivatives, flexible_loops, loop_closure, wrenches
 from catena.system.branches import branches
 from catena.system.by_name import as_tree_forces, forces_by_name
 from catena.system.driving import Drive, checked_range, drive
@@ -141,6 +141,11 @@ class System:
     def evaluator(self) -> Evaluator:
         """Return what runs single algorithms, such as those of `catena.dynamics`, on the plan that is computed with."""
         return self._settling.effective
+
+    @property
+    def gravity(self) -> np.ndarray:
+        """Return the acceleration of gravity (3,) in ground axes; (..., 3) where it differs from state to state."""
+        return np.asarray(self._plan.gravity)
 
     @property
     def nq(self) -> int:
@@ -308,6 +313,13 @@ class System:
         """
         start = self._guessed(guess)
         self.settle()
+        if self._plan.owner is not None and self.loops:
+            # Bodies stay as deformed as the guess has them, unless loops close only if they give way.
+            held = flexible_loops.with_modes(self._plan, given, start)
+            try:
+                return loop_closure.assemble(self.evaluator, held, start, slack)
+            except LoopError:
+                pass
         q = loop_closure.assemble(self.evaluator, given, start, slack)
         return loop_closure.assemble(self.evaluator, given, start, slack) if self.settle(q) else q
 
@@ -426,6 +438,12 @@ class System:
         q = self.evaluator.checked(kinematics.integrate, "q", q)
         self.evaluator.check_positions("q", q)
         self.settle(q)
+        if self._plan.owner is not None and self.loops:
+            try:
+                held = flexible_loops.with_modes(self._plan, given, None)
+                return loop_closure.velocity(self.evaluator, q, held, slack)
+            except LoopError:
+                pass
         return loop_closure.velocity(self.evaluator, q, given, slack)
 
     def closure(self, q: ArrayLike, v: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -553,6 +571,11 @@ class System:
         return self
 
     @property
+    def parameters(self) -> Mapping[str, np.ndarray]:
+        """Return the parameters that differ from state to state, {name: (..., n)}; nothing where none do."""
+        return {}
+
+    @property
     def parameter_batch(self) -> tuple[int, ...]:
         """Return the batch dimensions of parameters that differ from state to state, () where none do."""
         return ()
@@ -572,7 +595,7 @@ class System:
     def forward_dynamics(
         self, q: State, v: State, tau: State | None = None, method: str = "auto",
         f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
-        member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None,
+        member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None, elements: bool = False,
     ) -> np.ndarray:  # fmt: skip
         """Return the accelerations vdot, shape (..., nv).
 
@@ -584,10 +607,17 @@ class System:
         certify), "kkt", "absolute", "joint_multipliers", "minimal" or "reference_member" (the body called `member`, or
         the best one); they agree, whatever the rank of the constraints. Trees may be computed by these as well, and
         are by "kkt" where massless bodies leave articulated bodies without inertia. `parameters` are numbers of the
-        mechanism that differ from state to state, as `vary` takes them.
+        mechanism that differ from state to state, as `vary` takes them. With `elements` the springs, stops, wrenches
+        and other forces of the mechanism act too, as they do in a simulation.
         """
         if parameters is not None:
-            return self.vary(parameters).forward_dynamics(q, v, tau, method, f_ext, base_acceleration, member)
+            varied = self.vary(parameters)
+            return varied.forward_dynamics(
+                q, v, tau, method, f_ext, base_acceleration, member, elements=elements
+            )
+        if elements:
+            q, v, _, _ = self._by_name(q, v)
+            tau, f_ext = self._with_elements(q, v, tau, f_ext)
         if type(method) is not str:
             raise StateError(f"method is {shown(method)}; give a word, such as 'auto'.")
         if f_ext is None and base_acceleration is None and method == "auto":
@@ -615,7 +645,7 @@ class System:
         self._require_tree("forward dynamics")
         given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
         if method in ("auto", "articulated_body"):
-            return self._run(dynamics.articulated_body, **given)["qdd"]
+            return self._run(dynamics.tree_dynamics(self._plan), **given)["qdd"]
         if method == "composite_body":
             tau = given.pop("tau")
             bias = self._run(dynamics.newton_euler, **given)["tau"]
@@ -777,7 +807,7 @@ class System:
         q, v, tau, loop_tau = self._by_name(q, v, tau)
         problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
         if self._reactions is None:
-            self._reactions = Reactions(self._mechanism, self._plan)
+            self._reactions = Reactions(self._plan.parts or self._mechanism, self._plan)
         known_motion = vdot is not None and not self._closed
         found = self._settling.found
         if not self._reactions.welds and not known_motion and found is None:
@@ -834,8 +864,14 @@ class System:
 
     def potential_energy(self, q: ArrayLike) -> np.ndarray:
         """Return the potential energy of gravity, shape (...), zero with the centre of mass at the ground's
-        origin."""
-        return self._run(dynamics.potential_energy, q=q)["V"][..., 0]
+        origin, and of the strain in flexible bodies."""
+        gravity = self._run(dynamics.potential_energy, q=q)["V"][..., 0]
+        return gravity if self._plan.owner is None else gravity + self.strain_energy(q)
+
+    def strain_energy(self, q: ArrayLike) -> np.ndarray:
+        """Return the strain energy in all flexible bodies, shape (...)."""
+        q = self.evaluator.checked(kinematics.rate, "q", q)
+        return dynamics.strain_energy(self._plan, q)
 
     def momentum(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """Return the total momentum [angular; linear], shape (..., 6), about the ground's origin in ground axes."""
@@ -998,6 +1034,19 @@ class System:
 
     # Springs, stops, wrenches and other forces of the mechanism.
 
+    def _with_elements(
+        self, q: Any, v: Any, tau: Any, f_ext: Mapping[str, ArrayLike] | None
+    ) -> tuple[np.ndarray, dict[str, Any] | None]:
+        """Return joint forces and wrenches with those of the mechanism's own forces added."""
+        own = self.element_forces(q, v)
+        total: dict[str, Any] = dict(own.f_ext)
+        for name, wrench in (f_ext or {}).items():
+            total[name] = total[name] + np.asarray(wrench, dtype=np.float64) if name in total else wrench
+        if isinstance(tau, Mapping):
+            tau = self.tree_forces(q, tau)
+        given = 0.0 if tau is None else self.evaluator.checked(dynamics.articulated_body, "tau", tau)
+        return own.tau + given, total or None
+
     @property
     def elements(self) -> Elements:
         """Return the springs, stops, wrenches and other forces of the mechanism on this plan."""
@@ -1058,7 +1107,8 @@ class System:
 
     def save_drawing(self, path: str | os.PathLike[str], q: ArrayLike | None = None, **options: Any) -> None:
         """Write a line drawing at q (nq,) as textbooks have them, with names: .svg, .pdf or .png, by the ending of the
-        path. `labels` is "joints", "bodies", "all" or None, `view` the elevation and azimuth of the eye [degrees]."""
+        path. `labels` is "joints", "bodies", "frames", "all" or None, `view` the elevation and azimuth of the eye
+        [degrees]."""
         hook("save_drawing")(self, path, q, **options)
 
     # The edge.
@@ -1085,7 +1135,7 @@ class System:
             return closed_chains.shortest(self.evaluator, _NO_WRENCH)
         if self._lacking_inertia is not None:
             return lambda *rows: None
-        return self._shortest(dynamics.articulated_body, "forward dynamics")
+        return self._shortest(dynamics.tree_dynamics(self._plan), "forward dynamics")
 
     def _shortest(self, algorithm: Algorithm, what: str) -> Callable[..., np.ndarray | None]:
         """Return the function that computes one ordinary state the shortest way, and declines (None) everything
@@ -1131,6 +1181,8 @@ class System:
     def tree_forces(self, q: ArrayLike, forces: Given) -> np.ndarray:
         """Return the forces tau (..., nv) of joints of the tree that move the mechanism at q (..., nq) as forces given
         by joint do, of the tree or of loops: {joint: (..., nv of the joint)}, or a number where there is one."""
+        if not isinstance(forces, Mapping):
+            raise StateError(f"forces is {shown(forces)}; give a mapping from joints to forces.")
         q = self.evaluator.checked(kinematics.rate, "q", q)
         return as_tree_forces(self.evaluator, q, forces)
 

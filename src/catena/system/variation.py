@@ -128,6 +128,10 @@ class ConstantRows:
         pose: Pose = self._symbolic.plan.body_pose[name][1]
         return np.asarray(pose.R, dtype=float), self.evaluate(list(pose.p))
 
+    def gravity(self) -> np.ndarray:
+        """Return the acceleration of gravity (*batch, 3)."""
+        return self.evaluate(list(self._symbolic.plan.gravity))
+
     def tell_stops(self, force: PlacedForce, numbers: np.ndarray) -> None:
         """Take these parameters (*batch, n) for stops that depend on the inertia that a joint feels."""
         self._stops[force] = numbers

@@ -17,14 +17,14 @@ from catena.dynamics.closed.certified_elimination import is_for, is_trusted
 from catena.dynamics.loop_elimination import loop_elimination, sort_for
 from catena.errors import StateError
 from catena.forces import JointStop, PlacedForce
-from catena.given import shown
+from catena.given import is_one_of, real_array, shown
 from catena.kernels import CONSTANTS, Algorithm, build_tape
 from catena.kernels.tape import Tape
 from catena.kinematics import stacks
 from catena.mechanism import LIMITS, Mechanism
 from catena.spatial import Pose
 from catena.structure import Plan
-from catena.system import arrays
+from catena.system import arrays, wrenches
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
 from catena.system.system import State, System
@@ -172,8 +172,8 @@ def _numbers(x: Any) -> np.ndarray | None:
     if x is None or isinstance(x, str | bool | int | float):
         return None
     try:
-        return np.asarray(x, dtype=np.float64)
-    except (TypeError, ValueError):
+        return real_array(x)
+    except ValueError:
         return None
 
 
@@ -238,9 +238,19 @@ class VariedSystem(System):
         return tuple(e for e in dict.fromkeys(found) if isinstance(e, VariedEvaluator))
 
     @property
+    def parameters(self) -> Mapping[str, np.ndarray]:
+        """Return the parameters, {name: (*batch, n)}."""
+        return dict(self.variation.values)
+
+    @property
     def parameter_batch(self) -> tuple[int, ...]:
         """Return the batch dimensions of the parameters."""
         return self.variation.batch
+
+    @property
+    def gravity(self) -> np.ndarray:
+        """Return the acceleration of gravity (*batch, 3) in ground axes."""
+        return self.evaluators[0].rows.gravity()
 
     @property
     def count(self) -> int:
@@ -306,12 +316,15 @@ class VariedSystem(System):
     def forward_dynamics(
         self, q: State, v: State, tau: Any = None, method: str = "auto",
         f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
-        member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None,
+        member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None, elements: bool = False,
     ) -> np.ndarray:  # fmt: skip
         """Return the accelerations vdot, shape (..., nv), each with the numbers of its state."""
         self._require_no_more(parameters)
+        if elements:
+            q, v, _, _ = self._by_name(q, v)
+            tau, f_ext = self._with_elements(q, v, tau, f_ext)
         given: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration}
-        closed = self._closed and method in ("auto", "elimination") and is_for(self.effective_plan)
+        closed = self._closed and is_one_of(method, ("auto", "elimination")) and is_for(self.effective_plan)
         tree = not self._closed and method in ("auto", "articulated_body", "composite_body")
         q, v, at_tree, at_loops = self._by_name(q, v, tau)
         if at_loops is not None or not (closed or tree) or self._lacking_inertia is not None:
@@ -381,6 +394,8 @@ class VariedSystem(System):
         """Return wrenches on the nodes, whose bodies may be elsewhere in every state."""
         if f_ext is None:
             return {"f_ext": None, "a_base": base_acceleration}
+        # What is wrong with wrenches is said as for a system that is not varied.
+        wrenches.in_node_frames(self._plan, f_ext, self._frame)
         plan = self._plan
         total: Any = 0.0
         rows = self.evaluators[0].rows
@@ -477,7 +492,7 @@ class VariedSystem(System):
     ) -> np.ndarray:
         """Return the joint-space inertia H of the tree, shape (..., nv, nv), each with the numbers of its state."""
         self._require_no_more(parameters)
-        if method == "composite_body":
+        if is_one_of(method, ("composite_body",)):
             return super().mass_matrix(q)
         return self._each("mass_matrix", q, method)
 
@@ -491,6 +506,8 @@ class VariedSystem(System):
         with `only` (...) the other states are left out and get zeros."""
         spread = [_spread(x) for x in (*given, *named.values())]
         batch = np.broadcast_shapes(self.variation.batch, *(s for shapes in spread for s in shapes))
+        if 0 in batch:
+            raise StateError(f"{name}: there is no state in a batch of shape {batch}; give at least one.")
         which = np.broadcast_to(np.arange(self.count).reshape(self.variation.batch), batch)
         wanted = np.ones(batch, dtype=bool) if only is None else only
         parts, places = [], []

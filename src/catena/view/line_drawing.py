@@ -31,7 +31,7 @@ from catena.view.sites import Site, joint_sites
 Floats = NDArray[np.float64]
 
 ENDINGS = (".svg", ".pdf", ".png")
-CHOICES = ("joints", "bodies", "all", None)
+CHOICES = ("joints", "bodies", "frames", "all", None)
 INK, THIN, THICK = "#000000", 0.8, 1.8
 
 
@@ -51,7 +51,7 @@ def save_drawing(
             f"{file}: {file.suffix!r} is no format for drawings: name a .svg, .pdf or .png file"
         )
     if labels not in CHOICES:
-        raise StateError(f'labels is {shown(labels)}; choose "joints", "bodies", "all" or None.')
+        raise StateError(f'labels is {shown(labels)}; choose "joints", "bodies", "frames", "all" or None.')
     figure = line_drawing(system, q, labels=labels, view=view, width=width)
     from matplotlib import rc_context
 
@@ -135,7 +135,8 @@ class _Plane:
             self._joint(ax, name, site)
 
     def name(self, ax: Any, labels: str) -> None:
-        """Names beside joints, upright, and of bodies beside the middle of their links, slanted."""
+        """Names beside joints, upright, and of bodies and frames, slanted: beside the middle of links, and at small
+        crosses where no joint of the same name is."""
         taken = [self.flat(site.point) for site in self.sites.values()] + self._feet
         ends = [
             (self.flat(a), self.flat(b)) for own in self.reached.values() for a, b in zip(own[:-1], own[1:])
@@ -148,6 +149,21 @@ class _Plane:
             for name, own in self.reached.items():
                 middle = np.mean(own, axis=0) if len(own) > 1 else self._centre(name)
                 self._text(ax, name, self.flat(middle), taken, ends, "italic", 1.8)
+        if labels in ("frames", "all"):
+            for name in self.system.mechanism.frames:
+                place = self.flat(self.poses[name][:3, 3])
+                at_joint = name in self.sites and np.allclose(
+                    self.flat(self.sites[name].point), place, atol=self.r
+                )
+                if labels == "frames" or not at_joint:
+                    self._cross(ax, name, place)
+                    self._text(ax, name, place, taken, ends, "italic", 1.8)
+
+    def _cross(self, ax: Any, name: str, place: Floats) -> None:
+        arms = 0.6 * self.r * np.array([[1.0, 1.0], [1.0, -1.0]])
+        for arm in arms:
+            (line,) = ax.plot(*np.stack([place - arm, place + arm], axis=1), color=INK, linewidth=THIN)
+            line.set_gid(f"frame:{name}")
 
     def _centre(self, name: str) -> Floats:
         body = self.system.mechanism.bodies[name]

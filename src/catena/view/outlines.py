@@ -14,6 +14,9 @@ from catena.view.solids import Solid, ball, cylinder, rounded_hull, tapered_bar
 
 Floats = NDArray[np.float64]
 
+# A body is flat below this part of its length. A block of this many times the size of what it carries is none.
+FLAT, LARGE = 0.02, 1.9
+
 
 def carried_points(
     mechanism: Mechanism, body: str, poses: Mapping[str, Floats], sites: Mapping[str, Site]
@@ -110,6 +113,13 @@ def _likely_box(
     # nothing of the shape; between joints their hull says more.
     if joints > 1 and thin < 0.25 * long and middle > 0.8 * long:
         return none
+    # Bars without thickness make a plate between their joints, not the box that has their inertia.
+    if thin < FLAT * long and len(ends) > 2 and not _is_line(np.array(ends), r):
+        return none
+    # Inertias are often numbers for want of better ones. A block that is larger than all it carries would hide the
+    # rest, and says less than a plate between its joints.
+    if joints > 2 and np.linalg.norm(size) > LARGE * span:
+        return none
     inside = 0.5 * size - np.abs((np.array(ends).reshape(-1, 3) - centre) @ (pose[:3, :3] @ axes))
     # The mass centre itself may be one of the points, and is always inside.
     deep = np.all(inside > 3.0 * r, axis=1) & (
@@ -120,6 +130,11 @@ def _likely_box(
     half = np.maximum(0.5 * size - 0.7 * r, 0.0)
     signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)
     return centre + (signs * half) @ (pose[:3, :3] @ axes).T
+
+
+def _is_line(points: Floats, r: float) -> bool:
+    """Whether points (n, 3) lie on a line, up to the radius of a bar."""
+    return bool(np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[1] < r)
 
 
 def _nearest_in_box(p: Floats, corners: Floats) -> Floats:

@@ -21,6 +21,7 @@ from catena.system import System
 from catena.view import theme
 from catena.view.camera import Camera, camera
 from catena.view.footing import hatching, pedestal_or_pad
+from catena.view.gears import wheels
 from catena.view.given_shapes import given_solids
 from catena.view.glyphs import joint_glyph
 from catena.view.outlines import body_outline, carried_points
@@ -40,7 +41,8 @@ class Part:
     """Something rigid: the body or joint it stands for, its role, its colour, the body that carries it, and solids and
     lines (n, 3) in that body's frame.
 
-    Roles are "body", "joint", "loop", "locked" and "ground" for solids; "hatching" for strokes behind ground pads.
+    Roles are "body", "joint", "loop", "locked", "coupling" and "ground" for solids; "hatching" for strokes behind
+    ground pads.
     """
 
     name: str
@@ -178,6 +180,9 @@ def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] 
             if looking.is_planar and abs(looking.towards @ looking.up) < 0.5:
                 lines = hatching(site, looking.up, looking.right, centres[child], extent, r)
                 parts.append(Part(name, "hatching", theme.FAINT_INK, GROUND, (), tuple(lines)))
+    for wheel in wheels(mechanism, sites, sizes):
+        carried = tuple(solid.moved(into[wheel.body]) for solid in wheel.solids)
+        parts.append(Part(wheel.coupling, "coupling", theme.COUPLING, wheel.body, carried))
     spans += _force_spans(mechanism, r)
     masses = {name: (body.mass, body.com) for name, body in bodies.items() if body.mass > 0.0}
     body_anchors = {

@@ -164,6 +164,41 @@ class Revolved(Solid):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class ToothedWheel(Solid):
+    """A wheel about the third axis with its middle at p, of the given pitch radius and thickness; without teeth its rim
+    has a groove for a belt."""
+
+    radius: float
+    thickness: float
+    teeth: int
+
+    def own_polygons(self) -> Polygons:
+        half = 0.5 * self.thickness
+        if not self.teeth:
+            groove, hub = 0.92 * self.radius, 0.25 * self.radius
+            heights = [-half, -half, -half, -0.5 * half, 0.5 * half, half, half, half]
+            return _rings(heights, [0.0, hub, self.radius, groove, groove, self.radius, hub, 0.0])
+        depth = min(0.5 * np.pi * self.radius / self.teeth, 0.2 * self.radius)
+        # Root, flank, tip, tip, flank: four corners of the outline for each tooth.
+        pitch = 2.0 * np.pi / self.teeth
+        parts, reach = np.array([-0.32, -0.16, 0.16, 0.32]), np.array([-1.0, 0.8, 0.8, -1.0]) * depth
+        angle = (pitch * (np.arange(self.teeth)[:, None] + parts)).ravel()
+        radius = np.tile(self.radius + reach, self.teeth)
+        rim = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+        inner = 0.6 * self.radius * np.column_stack([np.cos(angle), np.sin(angle)])
+        faces: Polygons = []
+        for k in range(len(rim)):
+            n = (k + 1) % len(rim)
+            low, high = ([*rim[k], -half], [*rim[n], -half]), ([*rim[k], half], [*rim[n], half])
+            faces.append(np.array([low[0], low[1], high[1], high[0]]))
+            for side in (half, -half):
+                ring = np.array([[*inner[k], side], [*rim[k], side], [*rim[n], side], [*inner[n], side]])
+                middle = np.array([[0.0, 0.0, side], [*inner[k], side], [*inner[n], side]])
+                faces += [ring, middle] if side > 0.0 else [ring[::-1], middle[::-1]]
+        return faces
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Hull(Solid):
     """The convex hull of balls around the points (n, 3): a plate or block with round edges."""
 
@@ -245,6 +280,17 @@ def revolved(start: ArrayLike, axis: ArrayLike, heights: ArrayLike, radii: Array
     """A surface of revolution about `axis` from `start`."""
     p = np.asarray(start, dtype=np.float64)
     return Revolved(R=frame_along(axis), p=p, heights=_numbers(heights), radii=_numbers(radii))
+
+
+def toothed_wheel(
+    centre: ArrayLike, R: Floats, radius: float, thickness: float, teeth: int, turned: float
+) -> Solid:
+    """A wheel about the third column of R (3, 3), turned about it by an angle from where a tooth points along the
+    first."""
+    c, s = np.cos(turned), np.sin(turned)
+    about = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    p = np.asarray(centre, dtype=np.float64)
+    return ToothedWheel(R=R @ about, p=p, radius=radius, thickness=thickness, teeth=teeth)
 
 
 def rounded_hull(points: Floats, radius: float) -> Solid:

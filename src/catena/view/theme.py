@@ -9,6 +9,7 @@ JOINT: Colour = "#3d4a5c"
 ROD: Colour = "#c3c9d1"  # what comes out of a slide
 LOOP: Colour = "#e07b2e"
 FORCE: Colour = "#7a4fa3"
+COUPLING: Colour = "#c2a24a"  # wheels, pulleys and belts
 LOCKED: Colour = "#9aa3ad"
 GROUND: Colour = "#b9bec5"
 FLOOR: Colour = "#f3f4f6"

@@ -16,8 +16,11 @@ import numpy as np
 
 from catena.dynamics.closed.kkt import kkt, multipliers_of
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
+from catena.dynamics.flexible_body import most_modes
 from catena.dynamics.loop_elimination import loop_elimination, sort_for
+from catena.dynamics.loop_elimination.flexible import flexible_elimination
 from catena.joints import JointKind
+from catena.kernels import Algorithm
 from catena.structure import Plan
 
 # Forces and accelerations that may be missing, as a part of those that were summed up (1e-10), squared.
@@ -65,8 +68,7 @@ def elimination(problem: LoopProblem) -> LoopSolution:
     if not is_for(problem.plan):
         return kkt(problem)
     given = problem.given
-    algorithm = loop_elimination(sort_for(problem.plan))
-    result = problem.runner.evaluate(algorithm, problem.inputs, finite=False)
+    result = problem.runner.evaluate(elimination_of(problem.plan), problem.inputs, finite=False)
     vdot = result["qdd"]
     doubtful = ~is_trusted(*(result[name][:, 0] for name in ("defect", "change", "before", "size")))
     if np.any(doubtful):
@@ -79,6 +81,19 @@ def elimination(problem: LoopProblem) -> LoopSolution:
 @lru_cache(maxsize=64)
 def is_for(plan: Plan) -> bool:
     """Whether the elimination knows the joints that close the loops."""
+    if plan.owner is not None and plan.couplings:
+        return False
+    return knows_joints(plan)
+
+
+def elimination_of(plan: Plan) -> Algorithm:
+    """The elimination for a plan, with modes where bodies are flexible."""
+    modes = most_modes(plan)
+    return flexible_elimination(sort_for(plan), modes) if modes else loop_elimination(sort_for(plan))
+
+
+def knows_joints(plan: Plan) -> bool:
+    """Whether there are formulas for the joints that close the loops."""
     if plan.couplings and not all(loop.kind.finds_coordinates_of_symbols for loop in plan.loop_joints):
         return False
     if any(loop.kind.nv > 1 and loop.armature.any() for loop in plan.loop_joints):

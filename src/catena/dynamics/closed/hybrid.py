@@ -18,7 +18,9 @@ from catena.dynamics.closed.certified_elimination import is_for, is_trusted
 from catena.dynamics.closed.inertia_root import rooted
 from catena.dynamics.closed.problem import LoopProblem, row_scales
 from catena.dynamics.closed.square_root import constrained, divide_lower, solve_upper
+from catena.dynamics.flexible_body import most_modes
 from catena.dynamics.loop_elimination import sort_for
+from catena.dynamics.loop_elimination.flexible import flexible_elimination
 from catena.dynamics.loop_elimination.hybrid import hybrid_elimination
 from catena.kinematics.stacks import apply, transposed
 
@@ -48,7 +50,8 @@ def hybrid(problem: LoopProblem, driven: np.ndarray, given: np.ndarray) -> Hybri
     if is_for(problem.plan):
         inputs = problem.inputs
         inputs |= {"driven": driven.astype(np.float64), "qdd_given": given}
-        algorithm = hybrid_elimination(sort_for(problem.plan))
+        sort, modes = sort_for(problem.plan), most_modes(problem.plan)
+        algorithm = flexible_elimination(sort, modes, True) if modes else hybrid_elimination(sort)
         result = problem.runner.evaluate(algorithm, inputs, finite=False)
         vdot, tau = result["qdd"], result["drive"]
         if problem.loop_tau is not None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from catena.dynamics.closed.problem import LoopProblem
-from catena.dynamics.friction import friction_at
+from catena.dynamics.friction import tree_friction
 from catena.dynamics.rotors import rotor_inertias
 from catena.kinematics import stacks
 from catena.kinematics.coupling_states import CouplingState, term_motion
@@ -46,7 +46,7 @@ def graph_joints(problem: LoopProblem) -> list[GraphJoint]:
 
 def _tree_joints(problem: LoopProblem) -> list[GraphJoint]:
     plan, motions, states = problem.plan, problem.motions, problem.states
-    force = -friction_at(plan.damping, plan.friction, problem.v)
+    force = -tree_friction(plan, problem.q, problem.v)
     if problem.tau is not None:
         force = force + problem.tau
     here = np.broadcast_to(np.eye(6), (states, 6, 6))
@@ -56,7 +56,7 @@ def _tree_joints(problem: LoopProblem) -> list[GraphJoint]:
         assert kind is not None
         at = slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i]))
         q = problem.q[:, plan.q_start[i] : plan.q_start[i] + plan.q_size[i]]
-        S = stacks.transposed(motions.S_rows[:, at, :])
+        S = stacks.transposed(motions.S_rows[:, plan.rows(i), :])
         Phi = kind_values(kind, q, np.zeros(kind.nv)).Phi
         result.append(
             GraphJoint(

@@ -17,12 +17,19 @@ import numpy as np
 from catena.dynamics.closed.inertia_root import Rows, rooted, tree_rows
 from catena.dynamics.closed.square_root import divide_lower, effective
 from catena.dynamics.composite_body import composite_body
-from catena.dynamics.friction import friction_at
+from catena.dynamics.friction import friction_at, tree_friction
 from catena.dynamics.newton_euler import newton_euler
 from catena.dynamics.rotors import rotor_inertias, with_rotors
 from catena.kinematics import stacks
 from catena.kinematics.body_jacobians import summed_up
-from catena.kinematics.closure import LoopState, Motions, Runner, loop_kinematics, tree_motions
+from catena.kinematics.closure import (
+    LoopState,
+    Motions,
+    Runner,
+    coordinate_rows,
+    loop_kinematics,
+    tree_motions,
+)
 from catena.kinematics.coupling_states import CouplingState, coupling_states
 from catena.kinematics.extent import extent
 from catena.kinematics.scales import row_sizes
@@ -190,7 +197,9 @@ class LoopProblem:
     def velocity_products(self) -> np.ndarray:
         """The size (states,) of the products of velocities that accelerations are made of, in radians and sizes of the
         mechanism: it does not vanish where those products cancel."""
-        rates = np.abs(self.v) * np.linalg.norm(self.motions.S_rows[..., :3], axis=-1)
+        rates = np.abs(self.v) * np.linalg.norm(
+            coordinate_rows(self.plan, self.motions.S_rows)[..., :3], axis=-1
+        )
         turning = np.linalg.norm(self.motions.v[..., :3], axis=-1).max(axis=-1, initial=0.0)
         turning = np.maximum(turning, rates.max(axis=-1, initial=0.0))
         moving = np.linalg.norm(self.motions.v[..., 3:], axis=-1).max(axis=-1, initial=0.0)
@@ -294,7 +303,7 @@ class LoopProblem:
     @cached_property
     def joint_force(self) -> np.ndarray:
         """What acts at the joints of the tree, (states, nv): actuators, their friction, and that of loop joints."""
-        force = -friction_at(self.plan.damping, self.plan.friction, self.v)
+        force = -tree_friction(self.plan, self.q, self.v)
         if self.tau is not None:
             force = force + self.tau
         return force + self.loop_friction

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.friction import friction_at, friction_force
+from catena.dynamics.friction import friction_at, passive_force
 from catena.dynamics.loop_elimination.blocks import Symmetric, Triangle
 from catena.dynamics.loop_elimination.magnitudes import Magnitudes
 from catena.kernels import on_call
@@ -65,7 +65,7 @@ def velocities(body: Any, parent: Any) -> None:
     body.v = body.X * parent.v + v_joint
     body.c = cross(body.v, v_joint) + body.joint.bias(body.q, body.qd)
     body.p0 = cross(body.v, body.inertia * body.v) - body.f_ext
-    body.effort = body.tau - friction_force(body)
+    body.effort = body.tau - passive_force(body)
     body.A = ArticulatedInertia.from_rigid(body.inertia)
     body.p = body.p0
     body.e = np.zeros(body.joint.nv)

@@ -17,7 +17,14 @@ MANY = ("include", "repeat", *PARTS)
 KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "mechanism": (("name",), ("gravity",)),
     "ground": ((), ("visual", "collision")),
-    "body": (("name",), ("mass", "com", "inertia", "density", "physical", "visual", "collision")),
+    "body": (
+        ("name",),
+        ("mass", "com", "inertia", "density", "physical", "visual", "collision", "beam", "locked_modes"),
+    ),
+    "beam": (
+        ("length", "area", "inertia", "density", "young", "modes"),
+        ("shear", "torsion", "ends", "damping", "stations", "rotary", "interface"),
+    ),
     "chain": (
         ("notation",),
         ("rows", "gammas", "phis", "masses", "coms", "inertias", "on", "base", "tool", "tip", "prefix"),

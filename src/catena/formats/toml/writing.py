@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.bodies import Beam
 from catena.errors import FormatError, ModelError
 from catena.formats.shape_files import path_from
 from catena.formats.toml.bodies import describe_shape
@@ -107,6 +108,12 @@ def _table(header: str, pairs: Pairs) -> str:
 
 def _body(body: Body, folder: Path | None) -> Pairs:
     yield "name", _string(body.name)
+    if body.flexible is not None:
+        yield "beam", _beam(body)
+        if body.locked_at is not None:
+            yield "locked_modes", _value(body.locked_at)
+        yield from _shapes(body, folder)
+        return
     if body.mass:
         yield "mass", _value(body.mass)
     if body.com.any():
@@ -118,6 +125,33 @@ def _body(body: Body, folder: Path | None) -> Pairs:
         if not _is_physical(body):
             yield "physical", "false"
     yield from _shapes(body, folder)
+
+
+def _beam(body: Body) -> str:
+    """A beam as a table in one line."""
+    beam = body.flexible
+    if not isinstance(beam, Beam):
+        raise FormatError(
+            f"body {body.name!r}: model files hold flexible bodies that are beams, and this one is a "
+            f"{type(beam).__name__}: describe it in Python, or lock its modes and write a rigid body"
+        )
+    pairs = [
+        (n, getattr(beam, n)) for n in ("length", "area", "inertia", "density", "young", "shear", "torsion")
+    ]
+    words = [f"{name} = {_value(value)}" for name, value in pairs if value is not None]
+    counts = ", ".join(f"{direction} = {count}" for direction, count in beam.modes_wanted.items())
+    words += [
+        f"modes = {{ {counts} }}",
+        f"ends = {_string(beam.ends)}",
+        f"rotary = {_value(bool(beam.rotary))}",
+    ]
+    if np.any(beam.damping_ratio):
+        words.append(f"damping = {_value(beam.damping_ratio)}")
+    if beam.interface:
+        words.append("interface = true")
+    if beam.stations:
+        words.append(f"stations = {_value(beam.stations)}")
+    return "{ " + ", ".join(words) + " }"
 
 
 def _is_physical(body: Body) -> bool:

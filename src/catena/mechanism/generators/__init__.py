@@ -5,6 +5,7 @@ from catena.mechanism.generators.andrews import andrews, driven_andrews
 from catena.mechanism.generators.arms import add_arm, arm6, arm7
 from catena.mechanism.generators.bars import four_bar, n_four_bars
 from catena.mechanism.generators.chains import chain, tree
+from catena.mechanism.generators.delta import delta
 from catena.mechanism.generators.four_link_chain import four_link_chain
 from catena.mechanism.generators.grasping import arms_on_object, free_flyer
 from catena.mechanism.generators.hand import hand
@@ -28,6 +29,7 @@ __all__ = [
     "arms_on_object",
     "bricard",
     "chain",
+    "delta",
     "four_bar",
     "four_link_chain",
     "free_flyer",

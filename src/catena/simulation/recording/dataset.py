@@ -71,7 +71,14 @@ def to_dataset(run: Trajectory) -> Any:
         data["wrench"] = ((*over, "frame", "entry"), stacked, {"long_name": "given wrenches [moment; force]"})
         coords |= {"frame": frames, "entry": list(_WRENCH)}
     # An attribute of an HDF5 file holds no more than 64 KiB, which a model may exceed.
-    data["mechanism"] = ((), _model(run.system), {"long_name": "the model as TOML"})
+    data["mechanism"] = ((), _model(run.system.origin), {"long_name": "the model as TOML"})
+    for name, value in run.system.parameters.items():
+        numbers = np.broadcast_to(value, (*run.batch, 1, value.shape[-1]))[..., 0, :]
+        data[f"parameter_{name}"] = (
+            (*states, f"entry of {name}"),
+            numbers,
+            {"long_name": "a number that differs"},
+        )
     if run.events:
         data |= {
             "event_name": ("event", [found.name for found in run.events]),
@@ -123,6 +130,14 @@ def _from_dataset(dataset: Any, file: str, system: System | None, kinds: Kinds) 
                 f"{file}: the run has the {dimension}s {_few(names[dimension])}, but the system has {_few(own)}: give "
                 f"the system that was simulated, or leave it out"
             )
+
+    varied = {
+        str(name)[10:]: dataset[name].values for name in dataset.data_vars if str(name)[:10] == "parameter_"
+    }
+    if varied:
+        single = {name: x[..., 0] if x.shape[-1] == 1 else x for name, x in varied.items()}
+        batch = next(iter(varied.values())).shape[:-1]
+        system = system.vary(single).reshaped((*batch, 1))
 
     def values(name: str) -> np.ndarray:
         return np.ascontiguousarray(dataset[name].values, dtype=np.float64)

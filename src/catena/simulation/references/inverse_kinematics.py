@@ -20,7 +20,7 @@ import numpy as np
 from catena.errors import StateError
 from catena.kinematics import stacks
 from catena.kinematics.assembly import characteristic_length
-from catena.kinematics.closure import tree_motions
+from catena.kinematics.closure import coordinate_rows, tree_motions
 from catena.kinematics.coupling_states import constraint_states
 from catena.simulation.references.protocol import Motion
 from catena.system import System
@@ -88,7 +88,7 @@ class InverseKinematics:
         self.begin, self.step = begin, step
         self._runner = Evaluator(system.mechanism, system.effective_plan)
         length = characteristic_length(system.plan)
-        S = tree_motions(self._runner, guess).S_rows
+        S = coordinate_rows(system.plan, tree_motions(self._runner, guess).S_rows)
         self._columns = 1.0 / _sizes(S[:, :3], S[:, 3:] / length)
         # The size of each constraint of a loop, in angles; that of a joint does not depend on where it stands.
         Phi = [stacks.transposed(state.Phi) for state in constraint_states(self._runner, guess)]

@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any
 
+from catena.dynamics.loop_elimination.flexible import FlexibleSteps
 from catena.dynamics.loop_elimination.least_change import stand, start_open, start_opening
 from catena.dynamics.loop_elimination.schedule import schedule
 from catena.dynamics.loop_elimination.steps import articulate, resting_ground
@@ -14,9 +15,10 @@ from catena.spatial.scalars import absolute
 rest = at_ground(resting_ground)
 
 
-def closing_sweeps(go: OnCall = articulate) -> tuple[Schedule, Schedule]:
-    """Return the sweeps that find the least changes of position and of velocity; `go` says how bodies yield."""
-    close = partial(schedule, move=stand, rub=False, refine=False, go=go)
+def closing_sweeps(go: OnCall = articulate, steps: FlexibleSteps | None = None) -> tuple[Schedule, Schedule]:
+    """Return the sweeps that find the least changes of position and of velocity; `go` says how bodies yield, `steps`
+    how flexible ones do."""
+    close = partial(steps.order if steps else schedule, move=stand, rub=False, refine=False, go=go)
     return (
         Schedule(partial(close, begin_loop=start_open, finish=leave_open)),
         Schedule(partial(close, begin_loop=start_opening, finish=leave_opening)),

@@ -21,11 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics import articulated_body
+from catena.dynamics import articulated_body, flexible_dynamics
 from catena.dynamics.force_sweeps import GIVEN, SHARED, force_sweeps
 from catena.dynamics.hybrid_dynamics import hybrid_dynamics
 from catena.dynamics.loop_elimination import loop_elimination
 from catena.dynamics.loop_elimination.feedback import elimination_with_feedback
+from catena.dynamics.loop_elimination.flexible import flexible_elimination, flexible_steps
 from catena.dynamics.loop_elimination.hybrid import articulate_driven, hybrid_elimination
 from catena.dynamics.loop_elimination.least_change import stand, start_open, start_opening
 from catena.dynamics.loop_elimination.pulling import (
@@ -271,6 +272,10 @@ def _steps(variant: StepVariant) -> Algorithm:
 
 
 def _dynamics(variant: StepVariant) -> Algorithm:
+    if variant.modes and variant.sort is not None:
+        return flexible_elimination(variant.sort, variant.modes, variant.driven)
+    if variant.modes:
+        return flexible_dynamics(variant.modes, variant.driven)
     if variant.sort is None:
         return hybrid_dynamics if variant.driven else articulated_body
     if variant.feedback:
@@ -285,7 +290,11 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
     begin_dynamics = at_ground(dynamics.ground)
     target = "given" if variant.forces else "tau"
     # Driven joints do not give way when loops are closed.
-    close_positions, close_velocities = closing_sweeps(articulate_driven if variant.driven else articulate)
+    steps = flexible_steps(variant.modes, variant.driven) if variant.modes and sort else None
+    close_positions, close_velocities = closing_sweeps(
+        articulate_driven if variant.driven else articulate, steps
+    )
+    own: dict[Sweep, Sweep] = dict(steps.instead) if steps else {}
     evaluations = 0
     weights = (CORRECT[1], CORRECT[0]) if variant.method == "abm4" else method.b if method else (1.0,)
 
@@ -324,11 +333,17 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
     called = [sweep for sweep in dynamics.sweeps if isinstance(sweep, OnCall)]
     sweeps: list[Sweep] = []
     if sort:
-        sweeps += [*called, stand, start_open, start_opening, *(PULL_STEPS if variant.pulls else ())]
+        sweeps += [
+            *called,
+            own.get(stand, stand),
+            start_open,
+            start_opening,
+            *(PULL_STEPS if variant.pulls else ()),
+        ]
         if sort.coupled:
             sweeps += [leave_open, leave_opening, *(TIES_CALLED if variant.pulls else ())]
         if variant.driven:
-            sweeps.append(accelerate)
+            sweeps.append(own.get(accelerate, accelerate))
         if variant.driven and variant.pulls:
             sweeps.append(articulate)
     if law is not None and shape is not None and shape.asked != "always":
@@ -341,6 +356,8 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
     inputs: dict[str, Any] = dict(dynamics.inputs)
     rewritten = {"q", "qd", "qdd", "xi", "tau", "c", "p0", "effort", "X", "S", "d_inv", "U"}
     rewritten |= dynamics.rewritten
+    if steps:
+        rewritten |= {"Ux"}
     if variant.method == "abm4":
         sweeps += adams_sweeps(accelerations)
         inputs |= HISTORY
@@ -430,6 +447,6 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         variant.name, dynamics.ground, (hold, *sweeps),
         inputs=inputs, outputs=outputs, ground_inputs=ground_inputs, ground_outputs=ground_outputs,
         optional=dynamics.optional | GIVEN.keys(), views=dynamics.views, columns=dynamics.columns,
-        rewritten=frozenset(rewritten), replayed=True, rests="dt", occasional=occasional,
+        link_rows=dynamics.link_rows, rewritten=frozenset(rewritten), replayed=True, rests="dt", occasional=occasional,
         shared=SHARED if variant.forces else {},
     )  # fmt: skip

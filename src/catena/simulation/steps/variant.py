@@ -50,7 +50,8 @@ class StepVariant:
     law, whether loops go back to closed states, whether they do so at every stage (`fragile`), whether some joints are
     `driven` along prescribed motions, whether closure errors feed back into the accelerations, whether work is
     counted, whether driven joints follow polynomials (`paths`), the number of wrenches
-    that do, whether formulas give wrenches (`pushed`), and whether forces pull loops together (`pulls`)."""
+    that do, whether formulas give wrenches (`pushed`), whether forces pull loops together (`pulls`), and the modes of
+    the flexible body that has most (0: all are rigid)."""
 
     method: str
     sort: Sort | None
@@ -65,6 +66,7 @@ class StepVariant:
     wrench_paths: int = 0
     pushed: bool = False
     pulls: bool = False
+    modes: int = 0
 
     @property
     def name(self) -> str:
@@ -83,6 +85,7 @@ class StepVariant:
             "pushed" if self.pushed else "",
             "pulled" if self.pulls else "",
             "forces" if self.forces else "",
+            f"modes_{self.modes}" if self.modes else "",
             law.name if law else "",
         ]
         return "_".join(word for word in words if word)

@@ -41,7 +41,8 @@ def _count_free(body: Any, ground: Any) -> None:
 @with_ground
 def _count_given(body: Any, ground: Any) -> None:
     """Add the power of control forces at a joint, where no other forces act."""
-    ground.power_actuators = ground.power_actuators + body.tau @ body.qd
+    if not body.joint.follows:
+        ground.power_actuators = ground.power_actuators + body.tau @ body.qd
 
 
 @with_ground

@@ -1,0 +1,118 @@
+"""Everyday work: parameters in lanes against one run after the other, assembly, a suspension against its clock."""
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import catena as ct
+from benchmarks.timing import best_of
+
+STATES, ALONE, DURATION = 1000, 20, 10.0
+METHODS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("rk4, 10 ms", {"integrator": "rk4", "step": 0.01}),
+    ("dopri5, rtol 1e-11", {}),
+)
+FASTER, QUICK, REAL_TIME = 20.0, 1.0, 50.0
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+NOT_SHOWN = (
+    "mechanisms with more bodies, for which a run by itself spends less of its time outside the compiled loop; the "
+    "first run, which compiles. Each of the runs one after the other plans its mechanism and audits itself as a "
+    f"user's would; of these {ALONE} were measured. With two threads the lanes take about half of the time."
+)
+
+
+def report() -> str:
+    """The tables of this benchmark as Markdown."""
+    ct.set_threads(1)
+    lines = [
+        f"### Everyday work: {STATES} cart-poles with as many masses and lengths, {DURATION:g} s, one thread",
+        "",
+        "| method | in lanes [s] | one after the other [s] | ratio | aim | largest difference |",
+        "|---|--:|--:|--:|--:|--:|",
+        *(study(name, options) for name, options in METHODS),
+        "",
+        "| assembly of a four-bar | time [ms] | aim |",
+        "|---|--:|--:|",
+        *assembly(),
+        "",
+        "| suspension over a bump, 2 s | step [ms] | time [ms] | times real time | aim | error [rad or m] |",
+        "|---|--:|--:|--:|--:|--:|",
+        *(suspension(step) for step in (1e-3, 2e-3, 4e-3)),
+    ]
+    return "\n".join([*lines, "", f"Not shown: {NOT_SHOWN}", ""])
+
+
+def cart_pole() -> ct.Mechanism:
+    """A pole on a cart."""
+    m = ct.Mechanism("cart-pole")
+    m.add_body("cart", mass=1.0)
+    m.add_body("pole", mass=0.2, com=(0, 0, 0.5), inertia=(0.01, 0.01, 0.001))
+    m.add_joint("rail", "ground", "cart", ct.Prismatic("x"))
+    m.add_joint("hinge", "cart", "pole", ct.Revolute("y"))
+    return m
+
+
+def study(name: str, options: dict[str, Any]) -> str:
+    """One row: all states in one run, and some of them by themselves."""
+    m, rng = cart_pole(), np.random.default_rng(0)
+    s = m.system()
+    masses, lengths = rng.uniform(0.1, 1.0, STATES), rng.uniform(0.2, 1.0, STATES)
+    start = [0.0, 0.3], [0.0, 0.0], DURATION
+    more = {"samples": 101, "progress": False, **options}
+    kept: dict[str, Any] = {}
+
+    def lanes() -> None:
+        kept["run"] = ct.simulate(s, *start, parameters={"pole.mass": masses, "pole.com.z": lengths}, **more)
+
+    def alone() -> None:
+        kept["alone"] = [
+            ct.simulate(m.with_body("pole", mass=masses[k], com=(0, 0, lengths[k])).system(), *start, **more)
+            for k in range(ALONE)
+        ]
+
+    best = best_of({"lanes": lanes, "alone": alone}, rounds=3)
+    one_by_one = best["alone"] / ALONE * STATES
+    off = max(float(np.abs(run.q - kept["run"].q[k]).max()) for k, run in enumerate(kept["alone"]))
+    return (
+        f"| {name} | {best['lanes']:.3g} | {one_by_one:.3g} | {one_by_one / best['lanes']:.3g} | >= {FASTER:g} "
+        f"| {off:.1e} |"
+    )
+
+
+def assembly() -> list[str]:
+    """Rows: one configuration from the neutral one and from a closed one, and a whole turn."""
+    s = ct.generators.four_bar().system()
+    closed = s.assemble({"A": 0.3})
+    angles = np.radians(np.arange(361))[:, None]
+    best = best_of(
+        {
+            "from the neutral configuration": lambda: s.assemble({"A": 0.4}),
+            "from a closed one nearby": lambda: s.assemble({"A": 0.4}, guess=closed),
+            "361 configurations": lambda: s.assemble({"A": angles}),
+        },
+        rounds=5,
+    )
+    aims = (f"<= {QUICK:g}", f"<= {QUICK:g}", "")
+    return [f"| {name} | {1e3 * t:.3g} | {aim} |" for (name, t), aim in zip(best.items(), aims, strict=True)]
+
+
+def suspension(step: float) -> str:
+    """One row: a wheel on wishbones over a bump with fixed steps, against steps chosen by an error."""
+    path = EXAMPLES / "28_wishbone.py"
+    spec = importlib.util.spec_from_file_location("wishbone", path)
+    assert spec is not None and spec.loader is not None
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    s, rest, bump = example.settled()
+    options = {"motion": {"ride": bump}, "samples": 201, "progress": False, "check": False}
+    kept: dict[str, Any] = {}
+
+    def run() -> None:
+        kept["run"] = ct.simulate(s, rest, np.zeros(s.nv), 2.0, integrator="rk4", step=step, **options)
+
+    took = best_of({"run": run}, rounds=5)["run"]
+    exact = ct.simulate(s, rest, np.zeros(s.nv), 2.0, **options)
+    off = float(np.abs(kept["run"].q - exact.q).max())
+    return f"| rk4 | {1e3 * step:g} | {1e3 * took:.3g} | {2.0 / took:.3g} | >= {REAL_TIME:g} | {off:.1e} |"

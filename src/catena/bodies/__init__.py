@@ -1,0 +1,9 @@
+"""Kinds of bodies: what a body of the graph is made of. A rigid body is the kind without modes and needs nothing from
+here; a flexible one has modes, and says how its points move with them."""
+
+from catena.bodies.beam import Beam
+from catena.bodies.contract import FlexibleBody, Particles, Points, Shapes
+from catena.bodies.finite_elements import FiniteElements
+from catena.bodies.points import few_points
+
+__all__ = ["Beam", "FiniteElements", "FlexibleBody", "Particles", "Points", "Shapes", "few_points"]

@@ -1,0 +1,137 @@
+"""The body contract: everything the rest of Catena knows about a flexible body.
+
+A flexible body deforms by modes with amplitudes eta (k,). In its floating frame, whose axes and origin are those of the
+body frame at rest, a point that rests at s is at
+
+    x = s + S eta + eta^T B eta / 2        and turned by        psi = R eta,
+
+S (3, k) and R (3, k) being the shapes of the modes there and B (3, k, k) the displacement of second order: a beam that
+bends becomes shorter. With B, tension stiffens: centrifugal forces, weight and forces of joints do work along it.
+All products that inertia needs are sums over particles; `few_points` finds some points for which they are the same.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from catena.errors import ModelError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Shapes:
+    """How a point moves with the modes: displacement `S` (3, k), rotation `R` (3, k), and the displacement `B` (3, k,
+    k) of second order."""
+
+    S: Floats
+    R: Floats
+    B: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Particles:
+    """Masses (n,) [kg] with their places at rest `s` (n, 3) and their shapes `S` (n, 3, k) and `B` (n, 3, k, k)."""
+
+    mass: Floats
+    s: Floats
+    S: Floats
+    B: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Points of equal `mass` each, with places `s` (n, 3), shapes `S` (n, 3, k) and `B` (n, 3, k, k)."""
+
+    mass: float
+    s: Floats
+    S: Floats
+    B: Floats
+
+
+class FlexibleBody(ABC):
+    """A kind of flexible body. Subclasses say what its modes are, and how particles and points move with them."""
+
+    @property
+    @abstractmethod
+    def frequencies(self) -> Floats:
+        """Return the angular frequencies (k,) [rad/s] of the modes with the ends as described."""
+
+    @property
+    @abstractmethod
+    def stiffness(self) -> Floats:
+        """Return the modal stiffnesses (k,): the strain energy is their sum with eta^2 / 2."""
+
+    @property
+    @abstractmethod
+    def damping(self) -> Floats:
+        """Return the modal damping coefficients (k,)."""
+
+    @abstractmethod
+    def points(self) -> Points:
+        """Return points that have the inertia of the body in all deformed states."""
+
+    @abstractmethod
+    def shapes(self, p: Sequence[float]) -> Shapes:
+        """Return how the point that rests at p (3,) in the body frame moves."""
+
+    @abstractmethod
+    def reach(self) -> float:
+        """Return the length [m] that deflections are compared with."""
+
+    def deflection(self, eta: Floats) -> Floats:
+        """Return the largest deflection (...) in lengths of the body for amplitudes eta (..., k): of points along the
+        outline, from where they are without deformation."""
+        points = np.concatenate(self.outline(17))
+        S = np.stack([self.shapes(tuple(p)).S for p in points])
+        moved = np.einsum("nia,...a->...ni", S, eta)
+        found: Floats = np.linalg.norm(moved, axis=-1).max(axis=-1) / self.reach()
+        return found
+
+    @abstractmethod
+    def outline(self, count: int = 33) -> list[Floats]:
+        """Return lines of points (n, 3) at rest by which the body is drawn and its deflection measured."""
+
+    @property
+    def hardening(self) -> tuple[float, ...]:
+        """Return the coefficients of the strain energy of fourth order, one for each product of four amplitudes in the
+        order of their modes; nothing where the energy is quadratic."""
+        return ()
+
+    @property
+    def turning_inertia(self) -> Floats:
+        """Return the rotational inertia (3, 3) that is not in the particles and turns with the floating frame."""
+        return np.zeros((3, 3))
+
+    @property
+    def modes(self) -> int:
+        """Return the number of modes."""
+        return len(self.stiffness)
+
+    @cached_property
+    def rigid(self) -> tuple[float, Floats, Floats]:
+        """Return mass, mass centre (3,) and inertia (3, 3) about it of the body at rest."""
+        some = self.points()
+        mass = some.mass * len(some.s)
+        com = some.s.mean(axis=0)
+        r = some.s - com
+        second = some.mass * r.T @ r
+        return mass, com, np.trace(second) * np.eye(3) - second + self.turning_inertia
+
+
+def positive(owner: str, name: str, value: Any, what: str) -> float:
+    """Return a number that is finite and above zero, or raise a ModelError that tells what it stands for."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ModelError(f"{owner}: {name} = {value!r} is no number; give {what}.") from None
+    if not (np.isfinite(number) and number > 0.0):
+        raise ModelError(f"{owner}: {name} = {number:g} is not a positive finite number; give {what}.")
+    return number

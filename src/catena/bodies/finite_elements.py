@@ -1,0 +1,251 @@
+"""A body from the mass and stiffness matrices of a finite-element program, reduced by Craig and Bampton.
+
+Interfaces are sets of nodes that move as rigid frames. The first one carries the floating frame. The shapes are what
+the body does when one of the others moves by itself (static, three or six for each), and the lowest modes with all
+interfaces held. Of both together the modes of the reduced body are taken, so that stiffness is diagonal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from catena.bodies.contract import FlexibleBody, Floats, Points, Shapes
+from catena.bodies.points import points_of_products
+from catena.errors import ModelError
+from catena.spatial.vectors import skew
+
+SYMMETRIC = 1e-8
+NEAR = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteElements(FlexibleBody):
+    """A flexible body from mass and stiffness matrices with three displacements x, y, z for each node.
+
+    `mass` [kg] and `stiffness_matrix` [N/m] are (3 n, 3 n): arrays, SciPy's sparse matrices, or paths of Matrix Market
+    files; `nodes` (n, 3) [m] are the places of the nodes in the body frame. `interfaces` maps names to the numbers of
+    the nodes that move as one rigid frame there, at the mean of their places; the first one carries the floating frame.
+    `modes` is how many modes with held interfaces there are besides the static shapes. `damping` is a damping ratio.
+    There is no geometric stiffening: where a slender body turns fast, describe it as beams.
+    """
+
+    mass: Any
+    stiffness_matrix: Any
+    nodes: Any
+    interfaces: Mapping[str, Sequence[int]]
+    inner_modes: int = 4
+    damping_ratio: float = 0.0
+
+    def __init__(
+        self, mass: Any, stiffness: Any, nodes: Any, interfaces: Mapping[str, Sequence[int]], modes: int = 4,
+        damping: float = 0.0,
+    ) -> None:  # fmt: skip
+        places = np.asarray(nodes, dtype=np.float64)
+        if places.ndim != 2 or places.shape[1] != 3 or not np.isfinite(places).all():
+            raise ModelError(
+                f"FiniteElements: nodes have shape {places.shape}; give finite places (n, 3), a row for each node."
+            )
+        M = _matrix("mass", mass, len(places))
+        K = _matrix("stiffness", stiffness, len(places))
+        if not isinstance(interfaces, Mapping) or not interfaces:
+            raise ModelError(
+                "FiniteElements: it has no interface, so nothing can hold it: name the nodes where joints attach."
+            )
+        chosen = {}
+        for name, numbers in interfaces.items():
+            some = np.unique(np.asarray(numbers, dtype=np.int64))
+            if not len(some) or some[0] < 0 or some[-1] >= len(places):
+                raise ModelError(
+                    f"FiniteElements: interface {name!r} has nodes {list(numbers)}; give numbers from 0 to "
+                    f"{len(places) - 1}."
+                )
+            chosen[name] = tuple(some.tolist())
+        held = [k for some in chosen.values() for k in some]
+        if len(held) != len(set(held)):
+            raise ModelError("FiniteElements: two interfaces share a node: give each node to one of them.")
+        first = next(iter(chosen))
+        if np.linalg.matrix_rank(places[list(chosen[first])] - places[list(chosen[first])].mean(axis=0)) < 2:
+            raise ModelError(
+                f"FiniteElements: the nodes of interface {first!r} lie on one line, so they cannot carry the floating "
+                f"frame: give three or more that do not."
+            )
+        values = {
+            "mass": M, "stiffness_matrix": K, "nodes": places, "interfaces": chosen, "inner_modes": int(modes),
+            "damping_ratio": float(damping),
+        }  # fmt: skip
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        if modes < 0 or (modes == 0 and len(chosen) == 1):
+            raise ModelError(
+                f"FiniteElements: {modes} modes and {len(chosen)} interface let nothing deform: give more modes."
+            )
+
+    @cached_property
+    def _reduced(self) -> tuple[Floats, Floats, Floats]:
+        """Return the shapes (3 n, k) scaled to a largest displacement of 1, frequencies (k,) and modal masses (k,)."""
+        from scipy.linalg import eigh
+        from scipy.sparse import csc_array
+        from scipy.sparse.linalg import eigsh, splu
+
+        M, K, n = self.mass, self.stiffness_matrix, 3 * len(self.nodes)
+        held = np.array([3 * k + c for some in self.interfaces.values() for k in some for c in range(3)])
+        inner = np.setdiff1d(np.arange(n), held)
+        factor = splu(csc_array(K[np.ix_(inner, inner)]))
+        pivots = factor.U.diagonal()
+        if np.any(np.abs(pivots) < 1e-13 * np.abs(pivots).max()):
+            raise ModelError(
+                "FiniteElements: the stiffness with all interfaces held is singular: some nodes hang on nothing."
+            )
+        shapes = []
+        for some in list(self.interfaces.values())[1:]:
+            motions = self._rigid_motions(some)
+            moved = np.zeros((n, motions.shape[1]))
+            moved[:] = motions
+            moved[inner] = -factor.solve((K[inner][:, held] @ motions[held]).reshape(len(inner), -1))
+            shapes.append(moved)
+        if self.inner_modes:
+            count = min(self.inner_modes, len(inner) - 1)
+            if count < self.inner_modes:
+                raise ModelError(
+                    f"FiniteElements: {self.inner_modes} modes are asked for, but {len(inner)} displacements are free: "
+                    f"give fewer modes."
+                )
+            _, vectors = eigsh(
+                csc_array(K[np.ix_(inner, inner)]), count, csc_array(M[np.ix_(inner, inner)]), sigma=0.0
+            )
+            moved = np.zeros((n, count))
+            moved[inner] = vectors
+            shapes.append(moved)
+        basis = np.hstack(shapes)
+        k, m = basis.T @ (K @ basis), basis.T @ (M @ basis)
+        try:
+            values, vectors = eigh(0.5 * (k + k.T), 0.5 * (m + m.T))
+        except np.linalg.LinAlgError:
+            raise ModelError(
+                "FiniteElements: the mass matrix is not positive on the reduced shapes: check its rows."
+            ) from None
+        if values[0] <= 1e-12 * values[-1]:
+            raise ModelError(
+                f"FiniteElements: the stiffness is not positive where the body is held (lowest eigenvalue "
+                f"{values[0]:.3g}): check its rows, and that the first interface holds the body."
+            )
+        found = basis @ vectors
+        scale = 1.0 / np.linalg.norm(found.reshape(-1, 3, len(values)), axis=1).max(axis=0)
+        return found * scale, np.sqrt(values), scale**2
+
+    def _rigid_motions(self, some: Sequence[int]) -> Floats:
+        """Return displacements (3 n, 3 or 6) of the nodes of an interface that moves as a rigid frame."""
+        centre = self.nodes[list(some)].mean(axis=0)
+        found = np.zeros((3 * len(self.nodes), 3 if len(some) == 1 else 6))
+        for k in some:
+            found[3 * k : 3 * k + 3, :3] = np.eye(3)
+            if len(some) > 1:
+                found[3 * k : 3 * k + 3, 3:] = -skew(self.nodes[k] - centre)
+        if len(some) > 1:
+            # Nodes on one line do not turn about it.
+            u, size, _ = np.linalg.svd(found, full_matrices=False)
+            found = u[:, size > 1e-9 * size[0]]
+        return found
+
+    @property
+    def frequencies(self) -> Floats:
+        return self._reduced[1]
+
+    @property
+    def stiffness(self) -> Floats:
+        return self._reduced[2] * self._reduced[1] ** 2
+
+    @property
+    def damping(self) -> Floats:
+        return 2.0 * self.damping_ratio * self._reduced[1] * self._reduced[2]
+
+    def points(self) -> Points:
+        return self._points
+
+    @cached_property
+    def _points(self) -> Points:
+        n, k = len(self.nodes), self.modes
+        S = self._reduced[0].reshape(n, 3, k)
+        values = np.concatenate([np.ones((n, 1)), self.nodes, S.reshape(n, 3 * k)], axis=1)
+        scalar = sum(self.mass[c::3][:, c::3] for c in range(3)) / 3.0
+        products = values.T @ (scalar @ values)
+        return points_of_products(0.5 * (products + products.T), k)
+
+    def shapes(self, p: Sequence[float]) -> Shapes:
+        place, k = np.asarray(p, dtype=np.float64), self.modes
+        S = self._reduced[0].reshape(-1, 3, k)
+        none = np.zeros((3, k, k))
+        for some in self.interfaces.values():
+            centre = self.nodes[list(some)].mean(axis=0)
+            if np.linalg.norm(centre - place) <= NEAR * self.reach():
+                return Shapes(
+                    S[list(some)].mean(axis=0), _rotation(self.nodes[list(some)], S[list(some)]), none
+                )
+        distance = np.linalg.norm(self.nodes - place, axis=1)
+        nearest = int(np.argmin(distance))
+        if distance[nearest] > NEAR * self.reach():
+            names = ", ".join(
+                f"{name!r} at {np.round(self.nodes[list(some)].mean(axis=0), 6).tolist()}"
+                for name, some in self.interfaces.items()
+            )
+            raise ModelError(
+                f"FiniteElements: there is no interface and no node at {place.tolist()}; interfaces are {names}."
+            )
+        around = np.argsort(distance)[:9]
+        return Shapes(S[nearest], _rotation(self.nodes[around], S[around]), none)
+
+    def reach(self) -> float:
+        return float(np.linalg.norm(np.ptp(self.nodes, axis=0)))
+
+    def outline(self, count: int = 33) -> list[Floats]:
+        return [self.nodes[:: max(1, len(self.nodes) // count)]]
+
+
+def _rotation(places: Floats, S: Floats) -> Floats:
+    """Return the rotation (3, k) that fits the displacements S (n, 3, k) of nodes best; zero about a line of nodes."""
+    r = places - places.mean(axis=0)
+    u = S - S.mean(axis=0)
+    A = np.concatenate([-skew(x) for x in r])
+    found: Floats = np.linalg.pinv(A, rcond=1e-9) @ u.reshape(-1, S.shape[2])
+    return found
+
+
+def _matrix(name: str, given: Any, nodes: int) -> Any:
+    """Return a symmetric sparse matrix (3 n, 3 n) of numbers, read from a Matrix Market file where a path is given."""
+    from scipy.io import mmread
+    from scipy.sparse import csr_array
+
+    if isinstance(given, (str, Path)):
+        try:
+            given = mmread(given)
+        except (OSError, ValueError) as error:
+            raise ModelError(
+                f"FiniteElements: the {name} matrix cannot be read from {str(given)!r}: {error}."
+            ) from error
+    matrix = csr_array(given, dtype=np.float64)
+    if matrix.shape != (3 * nodes, 3 * nodes):
+        raise ModelError(
+            f"FiniteElements: the {name} matrix has shape {matrix.shape}, but {nodes} nodes have three displacements "
+            f"each: give ({3 * nodes}, {3 * nodes})."
+        )
+    if not np.isfinite(matrix.data).all():
+        raise ModelError(f"FiniteElements: the {name} matrix has an entry that is not finite.")
+    size = np.abs(matrix.data).max(initial=0.0)
+    apart = np.abs((matrix - matrix.T).data).max(initial=0.0)
+    if not size > 0.0 or apart > SYMMETRIC * size:
+        raise ModelError(
+            f"FiniteElements: the {name} matrix is not symmetric (entries differ by {apart:.3g} of {size:.3g}): "
+            f"export the whole matrix, both triangles."
+        )
+    if matrix.diagonal().min() < 0.0 or (name == "mass" and matrix.diagonal().min() <= 0.0):
+        raise ModelError(
+            f"FiniteElements: the {name} matrix is not positive: entry {int(matrix.diagonal().argmin())} of its "
+            f"diagonal is {matrix.diagonal().min():.3g}."
+        )
+    return matrix

@@ -1,0 +1,459 @@
+"""The elimination with flexible bodies, whose points share their amplitudes eta.
+
+Points of a flexible body are nodes that follow the node of its floating frame. A follower is eliminated without
+losing a degree of freedom: besides inertia, force and what loops hold of it, its parent feels what eta'' does to it. So
+the node of the floating frame has 6 + k accelerations: A, p and K get rows for the modes (E and `Mm`, `pm`, `Km`), and
+eta goes like the coordinates of any joint, one after the other. All other bodies do what they do among rigid ones;
+multipliers do more only while their loop holds a floating frame.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from catena.dynamics.flexible_body import is_flexible
+from catena.dynamics.hybrid_dynamics import DRIVE_INPUTS
+from catena.dynamics.loop_elimination import Sort, loop_elimination
+from catena.dynamics.loop_elimination.blocks import Columns, Numbers, Symmetric, views
+from catena.dynamics.loop_elimination.hybrid import (
+    accelerate_driven,
+    articulate_driven,
+    judge_driven,
+    move_driven,
+)
+from catena.dynamics.loop_elimination.least_change import stand, start_open, start_opening
+from catena.dynamics.loop_elimination.magnitudes import Magnitudes, magnitude
+from catena.dynamics.loop_elimination.refinement import (
+    _inertial_load,
+    accelerate_again,
+    balance,
+    feel_again,
+    judge,
+    part,
+    press_again,
+)
+from catena.dynamics.loop_elimination.schedule import REWRITTEN, SHARED, schedule, steps_for
+from catena.dynamics.loop_elimination.steps import (
+    _pace,
+    accelerate,
+    articulate,
+    carry,
+    carry_to_ground,
+    demand,
+    feel,
+    ground as rigid_ground,
+    mix_link,
+    press,
+    resting_ground,
+    velocities,
+)
+from catena.kernels import POSITION, VELOCITY, Algorithm, Entry, JointRows, OnCall, Schedule, on_call
+from catena.spatial import ArticulatedInertia, Force, ForceSpace, Motion, spd_inverse
+from catena.spatial.scalars import absolute, array
+
+AT_FLOATING_FRAMES = (press, feel, press_again, feel_again, mix_link)
+"""Steps of multipliers that do more where their loop holds a floating frame."""
+
+
+class FlexibleSteps:
+    """The steps of an elimination with bodies of at most so many modes: `instead` maps the steps of rigid bodies to
+    those that also know flexible ones, `at_frames` those of multipliers to the ones that are called at floating frames."""
+
+    def __init__(self, modes: int, drives: bool = False) -> None:
+        self.modes = modes
+        self.instead: dict[OnCall, OnCall] = {
+            stand: on_call(self._moved(stand)),
+            carry: on_call(self.carry),
+            carry_to_ground: on_call(self.carry_to_ground),
+            balance: on_call(self.balance),
+            accelerate_again: on_call(self.accelerate_again),
+        }
+        pairs = (velocities, move_driven), (articulate, articulate_driven), (accelerate, accelerate_driven)
+        made = self._moved, self._gone, self._back
+        for (free, driven), make in zip(pairs, made, strict=True):
+            for step in (free, driven) if drives else (free,):
+                self.instead[step] = on_call(make(step))
+        for step in (judge, judge_driven) if drives else (judge,):
+            self.instead[step] = on_call(self._judged(step))
+        own = self.press, self.feel, self.press_again, self.feel_again, self.mix_link
+        self.at_frames = {
+            step: on_call(function) for step, function in zip(AT_FLOATING_FRAMES, own, strict=True)
+        }
+
+    def ground(self, rigid: Callable[[Any], None]) -> Callable[[Any], None]:
+        """What the ground writes, which is where flows get their sizes."""
+        m = self.modes
+
+        def ground(ground: Any) -> None:
+            rigid(ground)
+            ground.E, ground.Mm = np.zeros((6, m)), np.zeros((m, m))
+            ground.pm, ground.fm, ground.am = np.zeros(m), np.zeros(m), np.zeros(m)
+            ground.dam, ground.loadm = np.zeros(m), np.zeros(m)
+
+        return ground
+
+    def order(self, at: Any, **options: Any) -> list[Entry]:
+        """The calls for one mechanism: those of rigid bodies, with the steps of this elimination in their places."""
+        noted = _Noting(at)
+        found = []
+        for entry in schedule(noted, **options):
+            step = self.instead.get(entry.sweep, entry.sweep)
+            if entry.sweep in self.at_frames and noted.holds_frame(entry):
+                step = self.at_frames[entry.sweep]
+            found.append(replace(entry, sweep=step))
+        return found
+
+    # Bodies.
+
+    def _moved(self, rigid: OnCall) -> Callable[..., None]:
+        def move(body: Any, parent: Any) -> None:
+            """Poses and twists as with rigid bodies; floating frames begin with no inertia of modes."""
+            rigid.step(body, parent)
+            m = self.modes
+            if body.joint.follows:
+                body.effort = np.zeros(body.joint.nv)
+            elif is_flexible(body.joint):
+                body.E, body.Mm, body.pm, body.loadm = (
+                    np.zeros((6, m)),
+                    np.zeros((m, m)),
+                    np.zeros(m),
+                    np.zeros(m),
+                )
+
+        return move
+
+    def _gone(self, rigid: OnCall) -> Callable[..., None]:
+        def go(body: Any, parent: Any) -> None:
+            """What the parent feels of a body, of a point of a flexible body, or of a floating frame."""
+            if body.joint.follows:
+                k, S = body.joint.nv, body.S
+                U, pa = body.A * S, body.p + body.A * body.c
+                parent.A += body.X.pull(body.A)
+                parent.p += body.X.pull(pa)
+                parent.E = parent.E + self._wide(body.X.pull(U).array, 6)
+                parent.Mm = parent.Mm + self._square(S.T * U)
+                parent.pm = parent.pm + self._row(S.T * pa)
+                body.U, body.d_inv, body.u = U, np.zeros(k), np.zeros(k)
+            elif is_flexible(body.joint):
+                self._eliminate(body, parent)
+            else:
+                rigid.step(body, parent)
+
+        return go
+
+    def _eliminate(self, body: Any, parent: Any) -> None:
+        """Eliminate the modes, one after the other, from the 6 + k equations of a floating frame."""
+        k = body.joint.nv
+        E, p = body.E[:, :k], np.concatenate([body.p.array, body.pm[:k]])
+        A = np.vstack([np.hstack([body.A.matrix(), E]), np.hstack([E.T, body.Mm[:k, :k]])])
+        columns, d_inv, u = [], [], []
+        for j, s in enumerate(self._motions(body)):
+            U = A @ s
+            yields = spd_inverse(array([[s @ U]]))[0, 0]
+            u.append(body.effort[j] - s @ p)
+            A = A - array([[x * y * yields for y in U] for x in U])
+            p = p + array([x * (yields * u[j]) for x in U])
+            columns.append(U)
+            d_inv.append(yields)
+        felt = ArticulatedInertia.from_matrix(A[:6, :6])
+        parent.A += body.X.pull(felt)
+        parent.p += body.X.pull(Force(p[:6]) + felt * body.c)
+        body.Ux = np.stack(columns)
+        body.U = ForceSpace(np.stack(columns, axis=1)[:6])
+        body.d_inv, body.u = array(d_inv), array(u)
+
+    def carry(self, body: Any, link: Any, above: Any, multiplier: Any) -> None:
+        """How a loop holds the parent when the body is gone."""
+        if body.joint.follows:
+            K = link.K
+            link.E = np.zeros((body.joint.nv, K.n))
+            above.K += body.X.pull(K)
+            above.Km = above.Km + self._wide((body.S.T * K).T, K.n).T
+            multiplier.l = multiplier.l + K.T * body.c
+        elif is_flexible(body.joint):
+            K = self._held(body, link, multiplier)
+            above.K += body.X.pull(K)
+            multiplier.l = multiplier.l + K.T * body.c
+        else:
+            carry.step(body, link, above, multiplier)
+
+    def carry_to_ground(self, body: Any, link: Any, ground: Any, multiplier: Any) -> None:
+        """The same where the parent is the ground, whose acceleration is known."""
+        if is_flexible(body.joint) and not body.joint.follows:
+            K = self._held(body, link, multiplier)
+            multiplier.l = multiplier.l + K.T * (body.c + body.X * ground.a)
+        else:
+            carry_to_ground.step(body, link, ground, multiplier)
+
+    def _held(self, body: Any, link: Any, multiplier: Any) -> ForceSpace:
+        """What a loop holds of a floating frame when its modes are gone."""
+        k = body.joint.nv
+        K, rows = np.vstack([link.K.array, link.Km[:k]]), []
+        for s, U, yields in zip(self._motions(body), body.Ux, body.d_inv, strict=True):
+            E = s @ K
+            K = K - array([[x * (yields * e) for e in E] for x in U])
+            rows.append(E)
+        link.E = np.stack(rows)
+        multiplier.L -= Symmetric.from_matrix(link.E.T @ (body.d_inv[:, None] * link.E))
+        multiplier.l = multiplier.l + link.E.T @ (body.d_inv * body.u)
+        return ForceSpace(K[:6])
+
+    def _back(self, rigid: OnCall) -> Callable[..., None]:
+        def come_back(body: Any, parent: Any) -> None:
+            """Accelerations, those of modes told to the points that follow."""
+            if not is_flexible(body.joint):
+                rigid.step(body, parent)
+                return
+            if body.joint.follows:
+                body.qdd = parent.am[: body.joint.nv]
+                body.a = body.X * parent.a + body.c + body.S * body.qdd
+                v = Magnitudes.of(body.v)
+                pace = parent.pace.moved(body.X) + Magnitudes.of(body.c) + v * v.angular
+                for S, x in zip(body.S.columns(), body.qdd, strict=True):
+                    pace = pace + Magnitudes.of(S) * absolute(x)
+                body.pace = pace
+            else:
+                body.pace = _pace(body, parent)
+                body.qdd, body.a = self._respond(body, body.X * parent.a + body.c)
+                body.am = self._row(body.qdd)
+            body.last_change = 0.0
+            self._demand(body)
+            if rigid is accelerate_driven:
+                body.qdd = body.qdd + 0.0 * body.driven
+
+        return come_back
+
+    def _respond(self, body: Any, a: Motion) -> tuple[np.ndarray, Motion]:
+        """The accelerations of the modes and of the floating frame, given that of the frame if no mode moved."""
+        k = body.joint.nv
+        wide: Any = np.concatenate([a.array, np.zeros(k)])
+        motions, qdd = self._motions(body), [0.0] * k
+        for j in reversed(range(k)):
+            qdd[j] = body.d_inv[j] * (body.u[j] - body.Ux[j] @ wide - body.e[j])
+            wide = wide + array([x * qdd[j] for x in motions[j]])
+        return array(qdd), Motion(wide[:6])
+
+    def _demand(self, body: Any) -> None:
+        demand(body)
+        if not body.joint.follows:
+            body.fm, body.pm = np.zeros(self.modes), np.zeros(self.modes)
+
+    def balance(self, body: Any, parent: Any) -> None:
+        """The joint force that is missing, and what the parent feels of it."""
+        if not is_flexible(body.joint):
+            balance.step(body, parent)
+            return
+        k, p = body.joint.nv, body.p
+        if body.joint.follows:
+            parent.fm = parent.fm + self._row(body.S.T * body.f)
+            parent.pm = parent.pm + self._row(body.S.T * p)
+            body.u = np.zeros(k)
+        else:
+            missing = body.effort - body.S.T * body.f - body.fm[:k]
+            wide, u = np.concatenate([p.array, body.pm[:k]]), []
+            for j, s in enumerate(self._motions(body)):
+                u.append(missing[j] - s @ wide)
+                wide = wide + array([x * (body.d_inv[j] * u[j]) for x in body.Ux[j]])
+            p, body.u = Force(wide[:6]), array(u)
+        parent.f += body.X.pull(body.f)
+        parent.p += body.X.pull(p)
+
+    def accelerate_again(self, body: Any, parent: Any) -> None:
+        """The corrections of all accelerations."""
+        if not is_flexible(body.joint):
+            accelerate_again.step(body, parent)
+            return
+        if body.joint.follows:
+            dq = parent.dam[: body.joint.nv]
+            body.da = body.X * parent.da + body.S * dq
+        else:
+            dq, body.da = self._respond(body, body.X * parent.da)
+            body.dam = self._row(dq)
+            body.am = body.am + body.dam
+        body.a += body.da
+        body.qdd = body.qdd + dq
+        body.change_before, body.last_change = body.last_change, magnitude(body.da.array)
+        self._demand(body)
+
+    def _judged(self, rigid: OnCall) -> Callable[..., None]:
+        def judged(body: Any, parent: Any) -> None:
+            """The force that is missing in the end, as a part of all forces that were summed up."""
+            if not is_flexible(body.joint):
+                rigid.step(body, parent)
+                return
+            if rigid is judge_driven:
+                body.drive = np.zeros(body.joint.nv)
+            load = body.load + _inertial_load(body)
+            at_work = array([Magnitudes.of(S).dot(load) for S in body.S.columns()])
+            parts: list[Any] = []
+            if body.joint.follows:
+                parent.fm = parent.fm + self._row(body.S.T * body.f)
+                parent.loadm = parent.loadm + self._row(at_work)
+            else:
+                missing = body.effort - body.S.T * body.f - body.fm[: body.joint.nv]
+                terms = zip(missing, body.effort, at_work, body.loadm, strict=False)
+                parts = [part(m, absolute(e) + w + beyond) for m, e, w, beyond in terms]
+            parent.f += body.X.pull(body.f)
+            parent.load += load.pulled(body.X)
+            parent.defect += body.defect + sum(parts, 0.0)
+            parent.change += body.change + body.last_change
+            parent.before += body.before + body.change_before
+            parent.size += body.size + body.pace.angular + body.pace.linear
+
+        return judged
+
+    # Multipliers whose loop holds a floating frame.
+
+    def press(self, multiplier: Any, link: Any, body: Any) -> None:
+        """What the loop's chain adds to the inertia of the frame and of its modes."""
+        press.step(multiplier, link, body)
+        W, K, Km = multiplier.W.matrix(), link.K.array, link.Km
+        body.E = body.E + K @ W @ Km.T
+        body.Mm = body.Mm + Km @ W @ Km.T
+        body.pm = body.pm + Km @ multiplier.w
+
+    def feel(self, multiplier: Any, link: Any, body: Any) -> None:
+        """The part of the multiplier that depends on the frame and its modes."""
+        felt = link.K.T * body.a + link.Km.T @ body.am
+        multiplier.lam = multiplier.lam + multiplier.W.matrix() @ felt
+
+    def press_again(self, multiplier: Any, link: Any, body: Any) -> None:
+        """What the loop passes on to the frame and its modes."""
+        body.p += link.K * multiplier.w
+        body.pm = body.pm + link.Km @ multiplier.w
+
+    def feel_again(self, multiplier: Any, link: Any, body: Any) -> None:
+        """The part of the correction that depends on the frame and its modes."""
+        felt = link.K.T * body.da + link.Km.T @ body.dam
+        multiplier.lam = multiplier.lam + multiplier.W.matrix() @ felt
+
+    def mix_link(self, multiplier: Any, link: Any, pair: Any, above: Any) -> None:
+        """What another loop, coupled to this one, holds of the frame and its modes."""
+        mixed = multiplier.W.matrix() @ pair.K
+        above.K += link.K * mixed
+        above.Km = above.Km + link.Km @ mixed
+
+    # Rows for modes, as many as the body with most has.
+
+    def _motions(self, body: Any) -> list[np.ndarray]:
+        """What each mode moves: the floating frame (6), and itself."""
+        unit = np.eye(body.joint.nv)
+        return [np.concatenate([S, unit[j]]) for j, S in enumerate(body.S.array.T)]
+
+    def _row(self, x: Any) -> np.ndarray:
+        return array([*x, *[0.0] * (self.modes - len(x))])
+
+    def _wide(self, x: np.ndarray, rows: int) -> np.ndarray:
+        found = np.zeros((rows, self.modes), dtype=object)
+        found[:, : x.shape[1]] = x
+        return array(found.tolist()).reshape(rows, self.modes)
+
+    def _square(self, x: np.ndarray) -> np.ndarray:
+        found = np.zeros((self.modes, self.modes), dtype=object)
+        found[: len(x), : len(x)] = x
+        return array(found.tolist()).reshape(self.modes, self.modes)
+
+
+class _Noting:
+    """Places that note which flows and links are those of floating frames."""
+
+    def __init__(self, at: Any) -> None:
+        self._at, self.plan = at, at.plan
+        kinds = enumerate(at.plan.kind)
+        self._frames = {i for i, kind in kinds if kind is not None and is_flexible(kind) and not kind.follows}
+        self._noted = {_key(at.flows(i)) for i in self._frames}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._at, name)
+
+    def link(self, loop: int, i: int) -> Any:
+        found = self._at.link(loop, i)
+        if i in self._frames:
+            self._noted.add(_key(found))
+        return found
+
+    def holds_frame(self, entry: Entry) -> bool:
+        """Whether a step of a multiplier is called while its loop holds a floating frame."""
+        return any(_key(place) in self._noted for place in entry.places[1:3])
+
+
+def _key(place: Any) -> int:
+    return place if isinstance(place, int) else id(place)
+
+
+@lru_cache(maxsize=32)
+def flexible_steps(modes: int, drives: bool = False) -> FlexibleSteps:
+    """The steps for bodies of at most so many modes."""
+    return FlexibleSteps(modes, drives)
+
+
+def flexible_views(sort: Sort, modes: int) -> dict[str, dict[str, Any]]:
+    """The records of loops and links, with rows for modes."""
+    found, columns = views(sort), sort.columns
+    block, rows = Columns(columns), Numbers((max(6, modes), columns))
+    held = Numbers((modes, columns))
+    ends = {
+        "K_child": block,
+        "Km_child": held,
+        "E_child": rows,
+        "K_parent": block,
+        "Km_parent": held,
+        "E_parent": rows,
+    }
+    rest = {name: extent for name, extent in found["multiplier"].items() if name not in ends}
+    found["multiplier"] = {**ends, **rest}
+    found["link"] = {"K": block, "Km": held, "E": JointRows(columns)}
+    return found
+
+
+def link_rows(modes: int) -> int:
+    """How many rows a link has: six, those of the modes, and those of a joint."""
+    return 6 + modes + max(6, modes)
+
+
+@lru_cache(maxsize=32)
+def flexible_elimination(sort: Sort, modes: int, drives: bool = False) -> Algorithm:
+    """The elimination for loops of up to so many constraints and bodies of up to so many modes."""
+    base, steps = loop_elimination(sort), flexible_steps(modes, drives)
+    swap = {
+        velocities: move_driven,
+        articulate: articulate_driven,
+        accelerate: accelerate_driven,
+        judge: judge_driven,
+    }
+    own = [swap.get(step, step) if drives else step for step in steps_for(sort)]
+    called = [steps.instead.get(step, step) for step in own]
+    options: dict[str, Any] = {}
+    if drives:
+        options = {
+            "move": move_driven,
+            "go": articulate_driven,
+            "come_back": accelerate_driven,
+            "end": judge_driven,
+        }
+    return replace(
+        base, name=f"flexible_elimination_{sort}_{modes}{'_driven' if drives else ''}",
+        ground=steps.ground(rigid_ground),
+        sweeps=(*called, *steps.at_frames.values(), Schedule(partial(steps.order, **options))),
+        inputs={**base.inputs, **(DRIVE_INPUTS if drives else {})},
+        outputs={"qdd": VELOCITY, **({"drive": VELOCITY} if drives else {})},
+        rewritten=REWRITTEN | {"c", "effort", "Ux"}, views=flexible_views(sort, modes), link_rows=link_rows(modes),
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=32)
+def flexible_correction(sort: Sort, modes: int, of_positions: bool) -> Algorithm:
+    """The least change of position, or of velocity, that closes the loops to first order, as `qdd`."""
+    steps, begin = flexible_steps(modes), start_open if of_positions else start_opening
+    called = [steps.instead.get(step, step) for step in (stand, *SHARED)]
+    order = partial(steps.order, move=stand, begin_loop=begin, rub=False)
+    return Algorithm(
+        f"flexible_correction_{'q' if of_positions else 'v'}_{sort}_{modes}", steps.ground(resting_ground),
+        (called[0], begin, *called[1:], *steps.at_frames.values(), Schedule(order)),
+        inputs={"q": POSITION, "qd": VELOCITY}, outputs={"qdd": VELOCITY},
+        optional=frozenset({"qd"}) if of_positions else frozenset(), rewritten=REWRITTEN | {"Ux", "effort"},
+        views=flexible_views(sort, modes), columns=sort.columns, link_rows=link_rows(modes),
+    )  # fmt: skip

@@ -1,0 +1,67 @@
+"""A very flexible beam as rigid segments with elastic joints between them, which holds for large deflections."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from catena.bodies.beam import Beam
+from catena.errors import ModelError
+from catena.joints import Revolute, Universal
+from catena.mechanism.mechanism import Mechanism
+from catena.mechanism.merging import include
+from catena.mechanism.parts import GROUND
+from catena.spatial import Pose
+
+
+def segmented(
+    beam: Beam, segments: int, plane: str | None = None, *, into: Mechanism | None = None, on: str = GROUND,
+    at: Pose | None = None, name: str = "beam",
+) -> Mechanism:  # fmt: skip
+    """Return a mechanism of rigid segments of a beam along x, clamped to the body `on` at the pose `at`: a new one in
+    which that is the ground, or `into`, the one that they are added to.
+
+    Its bodies are "<name>.1" to "<name>.<segments>", each with its frame at its end towards the clamp, and the frame
+    "<name>.tip" is at the free end. The joints "<name>.bend1" ... have the bending stiffness of half a segment on
+    either side: EI / h between segments, 2 EI / h at the clamp; a beam that is pinned is clamped to a body without mass
+    that a joint holds. Where `plane` is "y" or "z" the beam bends in that direction only, otherwise in both. Sections
+    keep their area, and segments their length: there is no shear and no extension. The error falls with the square of
+    the number of segments.
+    """
+    if not isinstance(beam, Beam):
+        raise ModelError(f"segmented: {beam!r} is no Beam: only beams are split into segments.")
+    if isinstance(segments, bool) or not isinstance(segments, (int, np.integer)) or segments < 1:
+        raise ModelError(f"segmented: segments = {segments!r}; give a whole number of one or more.")
+    if plane not in (None, "y", "z"):
+        raise ModelError(f"segmented: plane = {plane!r}; give 'y', 'z', or None for both.")
+    edges = np.linspace(0.0, beam.length, segments + 1)
+    h = beam.length / segments
+    made = Mechanism(name)
+    for k in range(1, segments + 1):
+        here = beam.section(0.5 * (edges[k - 1] + edges[k]))
+        mass = here["density"] * here["area"] * h
+        turning = here["density"] * h * np.array([here["I_y"] + here["I_z"], here["I_y"], here["I_z"]])
+        turning[1:] *= float(bool(beam.rotary))
+        turning[1:] += mass * h**2 / 12.0
+        made.add_body(f"{name}.{k}", mass=mass, com=(0.5 * h, 0.0, 0.0), inertia=turning)
+        ends = (
+            beam.section(edges[k - 1] + (1e-9 * h if k == 1 else -1e-9 * h)),
+            beam.section(edges[k - 1] + 1e-9 * h),
+        )
+        about_y, about_z = (
+            (2.0 if k == 1 else 1.0) / h / np.mean([1.0 / (end["young"] * end[I]) for end in ends])
+            for I in ("I_y", "I_z")  # noqa: E741
+        )
+        place = Pose(p=(0.0 if k == 1 else h, 0.0, 0.0))
+        joint, below = f"{name}.bend{k}", GROUND if k == 1 else f"{name}.{k - 1}"
+        if plane is None:
+            made.add_joint(joint, below, f"{name}.{k}", Universal("z", "y"), place, actuated=False)
+            made.add_spring(joint, joint=joint, stiffness=(about_z, about_y))
+        else:
+            kind = Revolute("z") if plane == "y" else Revolute("-y")
+            made.add_joint(joint, below, f"{name}.{k}", kind, place, actuated=False)
+            made.add_spring(joint, joint=joint, stiffness=about_z if plane == "y" else about_y)
+    made.add_frame(f"{name}.tip", f"{name}.{segments}", Pose(p=(h, 0.0, 0.0)))
+    if into is None:
+        return made
+    include(into, made, on=on, at=at)
+    return into

@@ -1,0 +1,7 @@
+"""Unilateral contacts of points and balls with planes: they close on touch, stick, slide or roll, and open when they
+would have to pull."""
+
+from catena.simulation.contacts.contact import Contact
+from catena.simulation.contacts.run import ContactRun
+
+__all__ = ["Contact", "ContactRun"]

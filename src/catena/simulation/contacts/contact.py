@@ -1,0 +1,44 @@
+"""A contact that may be made and broken, as plain frozen data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catena.errors import StateError
+from catena.given import is_not_negative, shown
+from catena.mechanism import GROUND
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A point, or a ball of a radius around it, that may touch a plane from above.
+
+    The point is the origin of the frame or body `frame` (a foot, a fingertip, a stop); the plane is the x-y plane of
+    the frame or body `on`, ground unless given; its z axis points to where the point may be. `friction` is Coulomb's
+    coefficient, `restitution` how much of the speed of an impact comes back (0 to 1). A ball (`radius` [m]) touches
+    with the point that is nearest to the plane, and rolls where it does not slide.
+    """
+
+    frame: str
+    on: str = GROUND
+    friction: float = 0.0
+    restitution: float = 0.0
+    radius: float = 0.0
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        for what in ("frame", "on", "name"):
+            if not isinstance(getattr(self, what), str):
+                raise StateError(f"Contact: {what} is {shown(getattr(self, what))}; give a name.")
+        for what in ("friction", "restitution", "radius"):
+            if not is_not_negative(getattr(self, what)):
+                raise StateError(
+                    f"Contact {self.label!r}: {what} is {shown(getattr(self, what))}; give a number, 0 or more."
+                )
+        if self.restitution > 1.0:
+            raise StateError(f"Contact {self.label!r}: restitution is {self.restitution}; give at most 1.")
+
+    @property
+    def label(self) -> str:
+        """Return its name, or that of its frame."""
+        return self.name or self.frame

@@ -1,0 +1,39 @@
+"""Runs of one system that follow each other, as one run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from catena.simulation.trajectory import Trajectory
+
+
+def joined(runs: Sequence[Trajectory]) -> Trajectory:
+    """Return runs of one system, each beginning with the sample that the one before it ends with, as one."""
+    if len(runs) == 1:
+        return runs[0]
+    first = runs[0]
+
+    def rows(parts: Sequence[np.ndarray], axis: int) -> np.ndarray:
+        later = (np.take(x, range(1, x.shape[axis]), axis=axis) for x in parts[1:])
+        return np.concatenate([parts[0], *later], axis=axis)
+
+    work = {}
+    for name in first.work:
+        total, parts = 0.0, []
+        for run in runs:
+            parts.append(run.work[name] + total)
+            total = float(parts[-1][-1])
+        work[name] = rows(parts, -1)
+    return replace(
+        first,
+        t=rows([run.t for run in runs], 0),
+        q=rows([run.q for run in runs], -2),
+        v=rows([run.v for run in runs], -2),
+        tau=rows([run.tau for run in runs], -2),
+        steps=sum(run.steps for run in runs),
+        work=work,
+        wrenches={name: rows([run.wrenches[name] for run in runs], -2) for name in first.wrenches},
+    )

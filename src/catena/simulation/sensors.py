@@ -1,0 +1,173 @@
+"""Sensors: what an instrument on a mechanism tells, for controllers that know nothing else, and to be read off runs.
+
+    imu = ct.IMU("head")
+    ct.simulate(s, q, v, 5.0, control=ct.Sensed({"imu": imu}, law, rate=200.0))     # law(t, readings) gives forces
+    run.read(imu)["accelerometer"]                                                  # (..., samples, 3)
+
+An accelerometer and a force sensor feel the forces that act at that instant, the controller's own among them. A
+controller is asked before it acts, so its sensors tell what they feel under the forces that it gave last.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from catena.errors import StateError
+from catena.given import shown
+from catena.mechanism.validation import known
+from catena.simulation import loads
+from catena.simulation.control.protocol import Controller, checked_rate
+from catena.system import System
+
+Readings = dict[str, np.ndarray]
+
+
+class Situation:
+    """States q (..., nq), v (..., nv) of a system under control forces tau (..., nv) and wrenches on frames. What
+    follows from them is found when a sensor first asks for it."""
+
+    def __init__(
+        self, system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray,
+        wrenches: Mapping[str, np.ndarray] | None = None, driven: Mapping[str, np.ndarray] | None = None,
+    ) -> None:  # fmt: skip
+        self.system, self.q, self.v, self.tau = system, q, v, tau
+        self.wrenches, self.driven = wrenches or {}, driven or {}
+
+    @cached_property
+    def vdot(self) -> np.ndarray:
+        """Return the accelerations (..., nv)."""
+        return loads.accelerations(self.system, self.q, self.v, self.tau, self.wrenches, self.driven)
+
+    @cached_property
+    def reactions(self) -> dict[str, np.ndarray]:
+        """Return the wrenches (..., 6) that joints pass to their children."""
+        tau, f_ext = loads.applied(self.system, self.q, self.v, self.tau, self.wrenches)
+        vdot = self.vdot if self.driven else None
+        return self.system.reactions(self.q, self.v, tau, f_ext=f_ext, vdot=vdot)
+
+
+class Sensor(ABC):
+    """An instrument: `check` raises unless it fits a system, `read` tells {name: (..., n)} in a situation."""
+
+    @abstractmethod
+    def check(self, system: System) -> None:
+        """Raise an UnknownNameError for a frame, joint or force that the system does not have."""
+
+    @abstractmethod
+    def read(self, at: Situation) -> Readings:
+        """Return what it tells."""
+
+
+@dataclass(frozen=True)
+class IMU(Sensor):
+    """An inertial measurement unit in a frame: `gyroscope` (..., 3) [rad/s] and `accelerometer` (..., 3) [m/s^2] in the
+    frame's axes. At rest the accelerometer tells the opposite of gravity."""
+
+    frame: str
+
+    def check(self, system: System) -> None:
+        known("body or frame", self.frame, system.plan.body_pose, repr(system.mechanism.name))
+
+    def read(self, at: Situation) -> Readings:
+        system = at.system
+        pose: Any = system.pose(at.q, self.frame)
+        R = np.asarray(pose.R if not isinstance(pose, np.ndarray) else pose[..., :3, :3])
+        weight = np.einsum("...i,...ij->...j", system.gravity, R)
+        felt = system.acceleration(at.q, at.v, at.vdot, self.frame)[..., 3:] - weight
+        return {"gyroscope": system.twist(at.q, at.v, self.frame)[..., :3], "accelerometer": felt}
+
+
+@dataclass(frozen=True)
+class Encoder(Sensor):
+    """An encoder at a joint, of the tree or of a loop: `position` (..., nq of the joint) and `velocity` (..., nv of the
+    joint). With a `resolution` [rad or m] positions are whole multiples of it."""
+
+    joint: str
+    resolution: float = 0.0
+
+    def check(self, system: System) -> None:
+        known("moving joint", self.joint, (*system.joints, *system.loops), repr(system.mechanism.name))
+
+    def read(self, at: Situation) -> Readings:
+        position = at.system.joint_position(at.q, self.joint)
+        if self.resolution:
+            position = self.resolution * np.round(position / self.resolution)
+        return {"position": position, "velocity": at.system.joint_velocity(at.q, at.v, self.joint)}
+
+
+@dataclass(frozen=True)
+class ForceSensor(Sensor):
+    """A six-axis force sensor in a joint: the `moment` (..., 3) [N m] and the `force` (..., 3) [N] that the joint
+    passes to its child, at the child-side joint frame's origin in its axes."""
+
+    joint: str
+
+    def check(self, system: System) -> None:
+        known("joint", self.joint, system.mechanism.joints, repr(system.mechanism.name))
+
+    def read(self, at: Situation) -> Readings:
+        wrench = at.reactions[self.joint]
+        return {"moment": wrench[..., :3], "force": wrench[..., 3:]}
+
+
+@dataclass(frozen=True)
+class Gauge(Sensor):
+    """What a spring, another force or a coupling of the mechanism does: the outputs of a force, such as `tension` and
+    `length`, each (..., 1), or the `force` (..., 1) that a coupling carries."""
+
+    name: str
+
+    def check(self, system: System) -> None:
+        names = [*(force.name for force in system.elements.placed), *system.mechanism.couplings]
+        known("force or coupling", self.name, names, repr(system.mechanism.name))
+
+    def read(self, at: Situation) -> Readings:
+        system = at.system
+        if self.name in system.mechanism.couplings:
+            tau, f_ext = loads.applied(system, at.q, at.v, at.tau, at.wrenches)
+            return {"force": system.coupling_forces(at.q, at.v, tau, f_ext)[self.name][..., None]}
+        return {name: x[..., None] for name, x in system.force_outputs(at.q, at.v)[self.name].items()}
+
+
+class Sensed(Controller):
+    """A controller that knows what sensors tell and nothing else: `law(t, readings)` with readings {sensor: {name:
+    (..., n)}} gives the joint forces, (..., nv) or by joint. It is asked at the times k / rate."""
+
+    def __init__(self, sensors: Mapping[str, Sensor], law: Callable[[float, Any], Any], rate: float) -> None:
+        if not isinstance(sensors, Mapping) or not all(isinstance(s, Sensor) for s in sensors.values()):
+            raise StateError(
+                f"Sensed: sensors is {shown(sensors)}; give a mapping from names to sensors, such as IMU."
+            )
+        if not callable(law):
+            raise StateError(f"Sensed: {shown(law)} cannot be called; give a function of (t, readings).")
+        self.sensors, self.law = dict(sensors), law
+        self.rate = checked_rate(rate, "Sensed")
+        self._system: System | None = None
+        self._tau: np.ndarray | None = None
+
+    def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
+        for sensor in self.sensors.values():
+            sensor.check(system)
+        # Parameters that differ from state to state do so in the shape of the batch.
+        self._system, self._tau = system.reshaped(batch), None
+        begin = getattr(self.law, "start", None)
+        if begin is not None:
+            begin(system, batch)
+
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> Any:
+        if self._system is None:
+            raise StateError("Sensed: no run has begun; give it to simulate, or call start(system) first.")
+        tau = np.zeros_like(v) if self._tau is None else self._tau
+        at = Situation(self._system, q, v, tau)
+        given = self.law(t, {name: sensor.read(at) for name, sensor in self.sensors.items()})
+        if isinstance(given, Mapping):
+            self._tau = np.broadcast_to(self._system.tree_forces(q, given), v.shape)
+        else:
+            self._tau = np.broadcast_to(np.asarray(given, dtype=np.float64), v.shape)
+        return given

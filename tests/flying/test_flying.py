@@ -1,0 +1,110 @@
+"""Free-flying robots: momentum that stays, the generalised Jacobian, motion without reaction, identification."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import catena as ct
+from catena.mechanism.generators import free_flyer
+
+
+@pytest.fixture(scope="module")
+def robot():
+    """A base and one arm of seven joints that moves: what is left of the robot of the paper."""
+    m = free_flyer()
+    m.gravity = (0, 0, 0)
+    s = m.reduce_to(["base", "arm1/*"]).system()
+    rng = np.random.default_rng(3)
+    return s, ct.FreeFlyer(s), s.integrate(s.neutral(), 0.5 * rng.normal(size=s.nv)), rng.normal(size=7)
+
+
+def test_the_base_moves_so_that_momentum_stays(robot):
+    s, flyer, q, v_m = robot
+    assert np.abs(s.momentum(q, flyer.full_velocity(q, v_m))).max() < 1e-12
+    h = np.array([0.3, -0.2, 0.5, 4.0, -3.0, 2.0])
+    np.testing.assert_allclose(s.momentum(q, flyer.full_velocity(q, v_m, h)), h, atol=1e-11)
+    c, speed = flyer.centre_of_mass(q, flyer.full_velocity(q, v_m, h))
+    spin = flyer.momentum(q, flyer.full_velocity(q, v_m, h))
+    np.testing.assert_allclose(spin[:3], h[:3] - np.cross(c, h[3:]), atol=1e-11)
+    mass = sum(body.mass for body in s.mechanism.bodies.values())
+    np.testing.assert_allclose(speed, h[3:] / mass, rtol=1e-12)
+
+
+def test_the_generalised_jacobian_is_the_twist_without_momentum(robot):
+    s, flyer, q, v_m = robot
+    np.testing.assert_allclose(
+        flyer.generalised_jacobian(q, "arm1/tool") @ v_m,
+        s.twist(q, flyer.full_velocity(q, v_m), "arm1/tool"),
+        atol=1e-12,
+    )
+    batch = np.tile(q, (3, 1))
+    assert flyer.generalised_jacobian(batch, "arm1/tool").shape == (3, 6, 7)
+
+
+def test_reaction_null_motion_leaves_the_base_alone(robot):
+    s, flyer, q, _ = robot
+    basis = flyer.reaction_null(q)
+    assert basis.shape == (7, 1)
+    assert np.abs(flyer.base_velocity(q, basis[:, 0])).max() < 1e-12
+
+
+def test_a_wheel_turns_the_base_by_the_ratio_of_inertias():
+    m = ct.Mechanism("wheel", gravity=(0, 0, 0))
+    m.add_body("bus", mass=10.0, inertia=(1.0, 1.0, 2.0))
+    m.add_body("wheel", mass=1.0, inertia=(0.05, 0.05, 0.1))
+    m.add_joint("base", "ground", "bus", ct.Free(), actuated=False)
+    m.add_joint("spin", "bus", "wheel", ct.Revolute("z"))
+    s = m.system()
+    q, v = ct.FreeFlyer(s).follow(lambda t: ([3.0 * t], [3.0]), np.linspace(0, 2, 5), s.neutral())
+    turned = 2.0 * np.arctan2(q[-1, 6], q[-1, 3])
+    assert turned == pytest.approx(-0.1 / 2.1 * 6.0, rel=1e-12)
+    with pytest.raises(ct.ModelError, match="needs one Free joint"):
+        ct.FreeFlyer(m.fix_base().system())
+
+
+def test_where_the_base_drifts_to_agrees_with_the_simulated_motion(robot):
+    s, flyer, _, _ = robot
+    amplitude = np.linspace(0.3, 0.9, 7)
+
+    def path(t):
+        return amplitude * (1 - np.cos(2 * t)), 2 * amplitude * np.sin(2 * t)
+
+    times = np.linspace(0.0, 1.5, 4)
+    q, v = flyer.follow(path, times, s.neutral(), step=2e-3)
+
+    def swinging(a):
+        return lambda t: (a * (1 - np.cos(2 * t)), 2 * a * np.sin(2 * t), 4 * a * np.cos(2 * t))
+
+    motion = {name: swinging(a) for name, a in zip(flyer.joints, amplitude)}
+    run = ct.simulate(s, s.neutral(), np.zeros(s.nv), 1.5, motion=motion, rtol=1e-10, atol=1e-12, check=False)
+    np.testing.assert_allclose(q[-1], run.q[-1], atol=1e-8)
+    np.testing.assert_allclose(v[-1], run.v[-1], atol=1e-7)
+
+
+def test_the_inertia_of_the_base_is_learnt_from_a_manoeuvre():
+    """Example 3 of the paper: three joints of one arm move, nothing acts from outside, arms are known."""
+    m = free_flyer()
+    m.gravity = (0, 0, 0)
+    s = m.reduce_to(["base", "arm1/joint1", "arm1/joint2", "arm1/joint4"]).system()
+    assert s.nv == 9
+    rng = np.random.default_rng(0)
+    q = s.integrate(np.tile(s.neutral(), (60, 1)), 0.6 * rng.normal(size=(60, 9)))
+    v, tau = rng.normal(size=(60, 9)), 20.0 * rng.normal(size=(60, 9))
+    tau[:, :6] = 0.0
+    vdot = s.forward_dynamics(q, v, tau)
+    wrong = m.copy()
+    bus = m.bodies["bus"]
+    wrong.replace_body(replace(bus, mass=1.3 * bus.mass, inertia=0.7 * bus.inertia, com=bus.com + 0.05))
+    guess = wrong.reduce_to(["base", "arm1/joint1", "arm1/joint2", "arm1/joint4"]).system()
+    found = ct.identify_inertia(guess, q, v, vdot, ["bus"])
+    at = [name for name in m.bodies if s.plan.body_node[name]].index("bus")
+    exact = s.inertial_parameters()[10 * at : 10 * at + 10]
+    assert found.rank == 10
+    np.testing.assert_allclose(found.parameters["bus"], exact, rtol=1e-8, atol=1e-8 * np.abs(exact).max())
+    assert found.mass("bus") == pytest.approx(bus.mass, rel=1e-9) and found.residual < 1e-10
+    noisy = ct.identify_inertia(guess, q, v, vdot + 1e-3 * rng.normal(size=vdot.shape), ["bus"])
+    error = np.abs(noisy.parameters["bus"] - exact)
+    assert (error < 5 * noisy.deviations["bus"]).all()
+    with pytest.raises(ct.UnknownNameError, match="no body is named 'hull'"):
+        ct.identify_inertia(guess, q, v, vdot, ["hull"])

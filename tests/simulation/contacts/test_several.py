@@ -1,0 +1,113 @@
+"""Several contacts at once: a walker on its feet, a block that falls flat, fingers, and what ends in words."""
+
+import numpy as np
+import pytest
+
+import catena as ct
+from catena.mechanism.generators import walker
+from catena.simulation.contacts.coulomb import pressed
+
+LEGS = ("front_left", "hind_right", "front_right", "hind_left")
+
+
+def standing_walker():
+    m = walker(0)
+    for leg in LEGS:
+        m.add_frame(f"{leg}/foot", f"{leg}/shank", ct.Pose(p=(0, 0, -0.3)))
+    return m
+
+
+def hold(s, q, kp=400.0, kd=20.0):
+    """PD control of all legs at where they are."""
+    moved = [k for name in s.joints if name != "base" for k in range(s.nv)[s.slice_v(name)]]
+    rest = np.array([q[s.slice_q(name)][0] for name in s.joints if name != "base"])
+
+    def control(t, q, v):
+        tau = np.zeros(s.nv)
+        now = np.array([q[s.slice_q(name)][0] for name in s.joints if name != "base"])
+        tau[moved] = kp * (rest - now) - kd * v[moved]
+        return tau
+
+    return control
+
+
+def test_a_walker_dropped_on_four_feet_lands_and_stands():
+    m = standing_walker()
+    s = m.system()
+    q = s.neutral()
+    q[s.slice_q("base")][2] = 0.02
+    contacts = [ct.Contact(f"{leg}/foot", friction=0.8) for leg in LEGS]
+    run = ct.simulate(s, q, np.zeros(s.nv), 0.4, contacts=contacts, control=hold(s, q), rtol=1e-6, atol=1e-8)
+    # The neutral walker is so exact that all four feet come down together.
+    touch = next(change for change in run.transitions if "touches" in change.name)
+    assert touch.t == pytest.approx(np.sqrt(2 * 0.02 / 9.81), rel=1e-5)
+    assert set(touch.impulse) == {f"{leg}/foot" for leg in LEGS} and touch.energy_loss > 0.0
+    assert sum("stick" in line for line in touch.told) == 4
+    gap = np.array([run.position(f"{leg}/foot")[:, 2] for leg in LEGS])
+    assert gap.min() > -1e-7
+    last = run.segments[-1]
+    assert sum(last.system.mechanism.joints[f"contact {leg}/foot"] is not None for leg in LEGS) == 4
+    weight = 9.81 * sum(body.mass for body in m.bodies.values())
+    up = sum(
+        np.einsum("ij,j->i", last.pose(f"{leg}/shank")[-1, :3, :3] @ last.system.mechanism.joints[
+            f"contact {leg}/foot"].in_child.R, last.reaction(f"contact {leg}/foot")[-1, 3:])[2]
+        for leg in LEGS
+    )  # fmt: skip
+    assert up == pytest.approx(weight, rel=0.5) and up > 0.0
+
+
+def test_coulomb_of_redundant_contacts_holds_what_it_can():
+    """Four legs of a stiff table: normal forces are not unique, but none pulls and they carry the weight."""
+    places = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]], dtype=float)
+    A = np.zeros((4, 3, 6))
+    for k, (x, y) in enumerate(places):
+        r = np.array([x, y, -0.5])
+        A[k, :, 3:] = np.eye(3)
+        A[k, :, :3] = -np.array([[0, -r[2], r[1]], [r[2], 0, -r[0]], [-r[1], r[0], 0]])
+    W = np.einsum("ian,jbn->iajb", A, A)
+    load = np.array([0, 0, 0, 1.0, 0, -9.81])
+    c = np.einsum("ian,n->ia", A, load)
+    found = pressed(W, c, np.full(4, 0.5), [None] * 4, list("abcd"))
+    assert set(found.modes) == {"stick"} and (found.f[:, 2] > 0).all()
+    np.testing.assert_allclose(found.f.sum(axis=0), [-1.0, 0, 9.81], atol=1e-9)
+    slippery = pressed(W, c, np.full(4, 0.05), [None] * 4, list("abcd"))
+    assert "slide" in slippery.modes
+    np.testing.assert_allclose(
+        np.hypot(slippery.f[:, 0], slippery.f[:, 1]), 0.05 * slippery.f[:, 2], atol=1e-6 * 9.81
+    )
+
+
+def test_a_jam_ends_in_words():
+    """Painleve's rod: friction presses the tip on faster than any force holds it off."""
+    theta, mu, m, I = np.radians(60.0), 3.0, 1.0, 1.0 / 12.0  # noqa: E741
+    x, y = -0.5 * np.cos(theta), -0.5 * np.sin(theta)
+    n, t = np.array([x, 0, 1.0]), np.array([-y, 1.0, 0])
+    H = np.diag([1 / I, 1 / m, 1 / m])
+    rows = np.array([t, 0 * t, n])
+    W = (rows @ H @ rows.T).reshape(1, 3, 1, 3)
+    assert W[0, 2, 0, 2] - mu * W[0, 2, 0, 0] < 0.0 or W[0, 2, 0, 2] + mu * W[0, 2, 0, 0] < 0.0
+    d = np.array([1.0, 0.0]) if W[0, 2, 0, 2] - mu * W[0, 2, 0, 0] < 0.0 else np.array([-1.0, 0.0])
+    with pytest.raises(ct.SimulationError, match=r"'rod' jams.*Painleve"):
+        pressed(W, np.array([[0.0, 0.0, -9.81]]), np.array([mu]), [d], ["rod"])
+
+
+def test_what_cannot_be_a_contact_is_refused():
+    m = standing_walker()
+    s = m.system()
+    rest = np.zeros(s.nv)
+    with pytest.raises(ct.UnknownNameError, match="no body or frame is named 'paw'"):
+        ct.simulate(s, s.neutral(), rest, 0.1, contacts=[ct.Contact("paw")])
+    with pytest.raises(ct.StateError, match="friction is -1"):
+        ct.Contact("trunk", friction=-1)
+    with pytest.raises(ct.StateError, match="move together"):
+        ct.simulate(
+            s, s.neutral(), rest, 0.1, contacts=[ct.Contact("front_left/foot", on="front_left/shank")]
+        )
+    q = s.neutral()
+    q[s.slice_q("base")][2] = -0.01
+    with pytest.raises(ct.StateError, match="begins 0.01 m beyond"):
+        ct.simulate(s, q, rest, 0.1, contacts=[ct.Contact("front_left/foot")])
+    with pytest.raises(ct.StateError, match="called 'trunk'"):
+        ct.simulate(s, s.neutral(), rest, 0.1, contacts=[ct.Contact("trunk"), ct.Contact("trunk")])
+    with pytest.raises(ct.StateError, match="for one state"):
+        ct.simulate(s, np.tile(s.neutral(), (2, 1)), rest, 0.1, contacts=[ct.Contact("trunk")])

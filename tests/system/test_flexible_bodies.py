@@ -1,0 +1,283 @@
+"""Flexible bodies in trees: two ways to the same dynamics, the rigid limit, conserved sums, published frequencies."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import catena as ct
+
+SLENDER = {"area": 1e-4, "inertia": 2e-9, "density": 2700.0, "young": 7e10}
+
+
+def arm(modes=None, **options):
+    """A spatial arm: a flexible boom on a universal joint, with a payload on its tip and a frame in its middle."""
+    m = ct.Mechanism("arm", gravity=(0.5, -1.0, -9.81))
+    m.add_body(
+        "boom", flexible=ct.Beam(2.0, modes=modes or {"y": 2, "z": 1}, damping=0.01, **SLENDER, **options)
+    )
+    m.add_body("load", mass=0.3, com=(0.1, 0.02, 0.0), inertia=(1e-3, 2e-3, 2e-3))
+    m.add_joint("A", "ground", "boom", ct.Universal("z", "x"), damping=0.1)
+    m.add_joint(
+        "B", "boom", "load", ct.Revolute("y"), in_parent=ct.Pose(p=(2.0, 0.0, 0.0), rpy=(0.1, 0.2, 0.3))
+    )
+    m.add_frame("middle", "boom", ct.Pose(p=(1.0, 0.0, 0.01)))
+    return m
+
+
+def states(s, count=4, seed=0):
+    rng = np.random.default_rng(seed)
+    return (
+        rng.uniform(-0.3, 0.3, (count, s.nq)),
+        rng.normal(size=(count, s.nv)),
+        rng.normal(size=(count, s.nv)),
+    )
+
+
+def test_forward_dynamics_inverse_dynamics_and_the_mass_matrix_agree():
+    s = arm().system()
+    q, v, tau = states(s)
+    a = s.forward_dynamics(q, v, tau)
+    size = np.abs(a).max()
+    for method in ("composite_body", "kkt"):
+        np.testing.assert_allclose(s.forward_dynamics(q, v, tau, method=method), a, atol=1e-11 * size)
+    np.testing.assert_allclose(s.forward_dynamics(q[0], v[0], tau[0]), a[0], atol=1e-12 * size)
+    np.testing.assert_allclose(s.inverse_dynamics(q, v, a), tau, atol=1e-9)
+    H = s.mass_matrix(q)
+    np.testing.assert_allclose(np.einsum("si,sij,sj->s", v, H, v), 2.0 * s.kinetic_energy(q, v), rtol=1e-13)
+    with ct.plain_numbers():
+        np.testing.assert_allclose(s.forward_dynamics(q[0], v[0], tau[0]), a[0], atol=1e-11 * size)
+        np.testing.assert_allclose(s.mass_matrix(q[0]), H[0], atol=1e-12)
+
+
+def test_jacobians_of_points_of_a_body_take_velocities_to_twists():
+    s = arm().system()
+    q, v, _ = states(s)
+    for frame in ("middle", "load", "boom"):
+        np.testing.assert_allclose(
+            np.einsum("sij,sj->si", s.jacobian(q, frame), v), s.twist(q, v, frame), atol=1e-13
+        )
+    h = 1e-6
+    moved = [s.pose(s.integrate(q, v, d), "middle")[:, :3, 3] for d in (h, -h)]
+    R = s.pose(q, "middle")[:, :3, :3]
+    np.testing.assert_allclose(
+        np.einsum("sij,si->sj", R, (moved[0] - moved[1]) / (2 * h)), s.twist(q, v, "middle")[:, 3:], atol=1e-8
+    )
+
+
+def test_the_force_of_inverse_dynamics_is_the_slope_of_the_energy_at_rest():
+    s = arm().system()
+    q, _, _ = states(s)
+    rest, h = np.zeros(s.nv), 1e-6
+    tau = s.inverse_dynamics(q, rest, rest)
+    slopes = [
+        (s.potential_energy(s.integrate(q, e, h)) - s.potential_energy(s.integrate(q, e, -h))) / (2 * h)
+        for e in np.eye(s.nv)
+    ]
+    np.testing.assert_allclose(tau, np.transpose(slopes), atol=1e-6)
+
+
+def rigid_arm():
+    m = arm()
+    mass, com, inertia = m.bodies["boom"].flexible.rigid
+    r = ct.Mechanism("rigid", gravity=(0.5, -1.0, -9.81))
+    r.add_body("boom", mass=mass, com=com, inertia=inertia, physical=False)
+    r.add_body("load", mass=0.3, com=(0.1, 0.02, 0.0), inertia=(1e-3, 2e-3, 2e-3))
+    for joint in m.joints.values():
+        r.add_joint(
+            joint.name, joint.parent, joint.child, joint.kind, joint.in_parent, joint.in_child, joint.damping
+        )
+    return m, r
+
+
+def test_a_body_with_locked_modes_is_the_rigid_body():
+    m, r = rigid_arm()
+    locked, rigid = m.lock("boom.modes").system(), r.system()
+    assert locked.nv == rigid.nv == 3
+    q, v, tau = states(rigid)
+    a = rigid.forward_dynamics(q, v, tau)
+    np.testing.assert_allclose(
+        locked.forward_dynamics(q, v, tau), a, rtol=1e-12, atol=1e-12 * np.abs(a).max()
+    )
+    np.testing.assert_allclose(locked.mass_matrix(q), rigid.mass_matrix(q), atol=1e-12)
+    bent = m.lock("boom.modes", at=[0.05, 0.0, 0.02]).system()
+    s = m.system()
+    wide = np.concatenate([q, np.broadcast_to([0.05, 0.0, 0.02], (4, 3))], axis=1)
+    np.testing.assert_allclose(bent.mass_matrix(q), s.mass_matrix(wide)[:, :3, :3], atol=1e-12)
+    assert m.lock("boom.modes").unlock("boom.modes").system().nv == 6
+
+
+def test_the_mass_matrix_of_an_undeformed_body_begins_as_the_rigid_one():
+    m, r = rigid_arm()
+    q, _, _ = states(r.system())
+    wide = np.concatenate([q, np.zeros((4, 3))], axis=1)
+    np.testing.assert_allclose(m.system().mass_matrix(wide)[:, :3, :3], r.system().mass_matrix(q), atol=1e-12)
+
+
+def test_any_root_gives_the_same_motion():
+    m = arm()
+    s = m.system()
+    q, v, tau = states(s, 1)
+    a, T = s.forward_dynamics(q[0], v[0], tau[0]), s.kinetic_energy(q[0], v[0])
+    for root in ("boom", "load"):
+        other = m.system(root=root)
+        assert other.plan.owner is not None
+        at = {joint: q[0][s.slice_q(joint)] for joint in ("B", "boom.modes")}
+        q2 = other.assemble({**at, "A": q[0][s.slice_q("A")]})
+        v2 = other.velocity(q2, {joint: v[0][s.slice_v(joint)] for joint in s.joints})
+        assert other.kinetic_energy(q2, v2) == pytest.approx(T, rel=1e-9)
+        tau2 = np.zeros(other.nv)
+        for joint in ("B", "boom.modes"):
+            tau2[other.slice_v(joint)] = tau[0][s.slice_v(joint)]
+        free = tau[0].copy()
+        free[s.slice_v("A")] = 0.0
+        a2 = other.forward_dynamics(q2, v2, tau2)
+        expected = s.forward_dynamics(q[0], v[0], free)
+        for joint in ("B", "boom.modes"):
+            np.testing.assert_allclose(
+                a2[other.slice_v(joint)], expected[s.slice_v(joint)], rtol=1e-8, atol=1e-9 * np.abs(a).max()
+            )
+
+
+def test_reactions_balance_weight_and_motion():
+    s = arm().system()
+    q, v, tau = states(s, 1)
+    a = s.forward_dynamics(q[0], v[0], tau[0])
+    wrench = s.reactions(q[0], v[0], tau[0])
+    assert set(wrench) == {"A", "B"}
+    h = 1e-6
+    momenta = [s.momentum(s.integrate(q[0], v[0] + d / 2 * a, d), v[0] + d * a)[3:] for d in (h, -h)]
+    rate = (momenta[0] - momenta[1]) / (2 * h)
+    mass = 0.3 + 0.54
+    # The wrench on the boom is told in the axes of the child-side frame, which turns with the root of the boom.
+    R = s.pose(q[0], "boom").R
+    np.testing.assert_allclose(R @ wrench["A"][3:], rate - mass * s.mechanism.gravity, rtol=1e-5, atol=1e-3)
+
+
+def test_derivatives_are_those_of_finite_differences():
+    s = arm().system()
+    q, v, tau = (x[0] for x in states(s, 1))
+    a, h = s.forward_dynamics(q, v, tau), 1e-6
+    found = s.forward_dynamics_derivatives(q, v, tau)
+    I = np.eye(s.nv)  # noqa: E741
+    expected = (
+        [
+            s.forward_dynamics(s.integrate(q, e, h), v, tau)
+            - s.forward_dynamics(s.integrate(q, e, -h), v, tau)
+            for e in I
+        ],
+        [s.forward_dynamics(q, v + h * e, tau) - s.forward_dynamics(q, v - h * e, tau) for e in I],
+        [s.forward_dynamics(q, v, tau + h * e) - s.forward_dynamics(q, v, tau - h * e) for e in I],
+    )
+    for x, y in zip(found, expected, strict=True):
+        y = np.transpose(y) / (2 * h)
+        np.testing.assert_allclose(x, y, atol=1e-6 * np.abs(y).max())
+    assert np.abs(a).max() > 0.0
+
+
+def test_a_free_flexible_body_keeps_energy_and_momentum_at_defaults():
+    m = ct.Mechanism("free", gravity=(0.0, 0.0, 0.0))
+    m.add_body("beam", flexible=ct.Beam(2.0, modes={"y": 1, "z": 1}, ends="free-free", **SLENDER))
+    m.add_joint("fly", "ground", "beam", ct.Free(), in_child=ct.Pose(p=(1.0, 0.0, 0.0)))
+    s = m.system()
+    q, v = s.neutral(), np.array([0.3, 1.0, 2.0, 1.0, 0.5, -0.2, 1.0, -2.0])
+    run = ct.simulate(s, q, v, duration=10.0, samples=21)
+    momentum = s.momentum(run.q, run.v)
+    assert np.abs(momentum - momentum[0]).max() < 1e-8 * np.abs(momentum).max()
+    assert run.energy_drift < 1e-8
+
+
+# Flap frequencies of a cantilever that rotates about its root, in units of sqrt(EI / (rho A L^4)), after Wright, Smith,
+# Thresher and Wang (1982): speed, first and second frequency.
+ROTATING = [(0.0, 3.5160153, 22.0344916), (2.0, 4.1373196, 22.6149220), (6.0, 7.3603730, 26.8090817),
+            (12.0, 13.1701505, 37.6031123)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("speed", "first", "second"), ROTATING)
+def test_a_rotating_beam_has_the_published_frequencies(speed, first, second):
+    beam = ct.Beam(1.0, 1e-4, 1e-9, 1.0, 1e5, modes={"z": 6})
+    unit = np.sqrt(1e5 * 1e-9 / 1e-4)
+    m = ct.Mechanism("rotor", gravity=(0.0, 0.0, 0.0))
+    m.add_body("blade", flexible=beam)
+    m.add_joint("hub", "ground", "blade", ct.Revolute("z"))
+    s = m.system()
+    modes = s.slice_v("blade.modes")
+    v = np.zeros(s.nv)
+    v[s.slice_v("hub")] = speed * unit
+    h, rest = 1e-6, np.zeros(s.nv)
+    stiffness = []
+    for e in np.eye(s.nv)[modes]:
+        force = [s.inverse_dynamics(s.neutral() + d * e, v, rest)[modes] for d in (h, -h)]
+        stiffness.append((force[0] - force[1]) / (2 * h))
+    H = s.mass_matrix(s.neutral())[modes, modes]
+    w = np.sqrt(np.sort(np.linalg.eigvals(np.linalg.solve(H, np.transpose(stiffness))).real)) / unit
+    # Six modes of the beam at rest hold the shapes at this speed to some digits.
+    np.testing.assert_allclose(w[:2], [first, second], rtol=3e-4 * (speed / 12.0) ** 2 + 1e-7)
+
+
+@pytest.mark.parametrize(("mass", "inertia", "first", "second"), [(0.0, 0.0, 3.516015269, 22.034491565),
+                         (0.5, 0.0, 2.016298982, 16.901417721), (1.0, 0.1, 1.429626345, 6.275325701)])  # fmt: skip
+def test_a_cantilever_with_a_tip_mass_has_the_analytic_frequencies(mass, inertia, first, second):
+    beam = ct.Beam(1.0, 1e-4, 1e-9, 1e4, 1e9, modes={"y": 6}, interface=True)
+    m = ct.Mechanism("cantilever", gravity=(0.0, 0.0, 0.0))
+    m.add_body("beam", flexible=beam)
+    m.add_body("tip", mass=mass, inertia=(inertia, inertia, inertia))
+    m.add_joint("clamp", "ground", "beam", ct.Fixed())
+    m.add_joint("weld", "beam", "tip", ct.Fixed(), in_parent=ct.Pose(p=(1.0, 0.0, 0.0)))
+    found = m.system().modes(np.zeros(6)).frequencies
+    np.testing.assert_allclose(found[:2], [first, second], rtol=1e-6)
+
+
+def test_modes_are_named_in_runs_and_large_deflections_warned_of():
+    m = ct.Mechanism("pendulum")
+    m.add_body("boom", flexible=ct.Beam(2.0, modes={"y": 2}, **SLENDER))
+    m.add_joint("A", "ground", "boom", ct.Revolute("z"))
+    s = m.system()
+    q, v = s.neutral(), np.zeros(s.nv)
+    q[s.slice_q("boom.modes")] = [0.5, 0.0]
+    with pytest.warns(ct.CatenaWarning, match="'boom' deflects by 25 % of its length, most at t = 0 s"):
+        run = ct.simulate(s, q, v, duration=0.01, samples=3)
+    assert run["boom.mode1"].shape == (3,) and run["boom.mode1"][0] == 0.5
+    np.testing.assert_array_equal(run["boom.modes"][:, 0], run["boom.mode1"])
+    with pytest.raises(ct.UnknownNameError, match="2 modes, and no mode 3"):
+        run["boom.mode3"]
+
+
+def test_flexible_bodies_survive_pickling_copies_and_files(tmp_path):
+    m = arm().lock("boom.modes", at=[0.01, 0.0, 0.0])
+    s = arm().system()
+    q, v, tau = states(s, 1)
+    a = s.forward_dynamics(q, v, tau)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(s)).forward_dynamics(q, v, tau), a)
+    arm().save(tmp_path / "arm.toml")
+    np.testing.assert_allclose(
+        ct.load(tmp_path / "arm.toml").system().forward_dynamics(q, v, tau), a, rtol=1e-12
+    )
+    m.save(tmp_path / "locked.toml")
+    assert ct.load(tmp_path / "locked.toml").system().nv == 3
+
+
+def test_places_beside_a_beam_and_wrong_bodies_are_refused_in_words():
+    m = arm()
+    m.add_frame("far", "boom", ct.Pose(p=(5.0, 0.0, 0.0)))
+    with pytest.raises(ct.PlanError, match="frame 'far' on body 'boom'.*not on the beam"):
+        m.system()
+    with pytest.raises(ct.ModelError, match="its own mass"):
+        m.add_body("more", mass=1.0, flexible=ct.Beam(2.0, modes=1, **SLENDER))
+    with pytest.raises(ct.ModelError, match="no flexible body"):
+        m.add_body("more", flexible="rubber")
+
+
+def test_stress_resultants_hold_what_hangs_on_the_beam():
+    beam = ct.Beam(2.0, modes={"y": 3}, interface=True, **SLENDER)
+    m = ct.Mechanism("cantilever", gravity=(0.0, 0.0, 0.0))
+    m.add_body("beam", flexible=beam)
+    m.add_joint("clamp", "ground", "beam", ct.Fixed())
+    m.add_frame("tip", "beam", ct.Pose(p=(2.0, 0.0, 0.0)))
+    m.add_wrench("load", "tip", force=(0.0, 0.01, 0.0), axes="ground")
+    s = m.system()
+    q = s.equilibrium(s.neutral()).q
+    found = beam.resultants(q[s.slice_q("beam.modes")], [0.0, 1.0])
+    np.testing.assert_allclose(found["Mz"], [0.02, 0.01], rtol=1e-5)
+    np.testing.assert_allclose(found["Qy"], [0.01, 0.01], rtol=1e-5)
+    assert np.abs(found["My"]).max() == 0.0
