@@ -615,7 +615,7 @@ class System:
             return varied.forward_dynamics(
                 q, v, tau, method, f_ext, base_acceleration, member, elements=elements
             )
-        if elements:
+        if is_asked("elements", elements):
             q, v, _, _ = self._by_name(q, v)
             tau, f_ext = self._with_elements(q, v, tau, f_ext)
         if type(method) is not str:
@@ -1256,6 +1256,13 @@ class System:
             if self._lacking_inertia is None:
                 raise
             raise SingularDynamicsError(self._lacking_inertia) from None
+
+
+def is_asked(name: str, value: object) -> bool:
+    """Return a switch that a user gave, or raise a StateError if it is none."""
+    if not isinstance(value, bool | np.bool_):
+        raise StateError(f"{name} is {shown(value)}; give True or False.")
+    return bool(value)
 
 
 def _matrices(pose: Pose | np.ndarray) -> np.ndarray:

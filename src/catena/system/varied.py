@@ -17,7 +17,7 @@ from catena.dynamics.closed.certified_elimination import is_for, is_trusted
 from catena.dynamics.loop_elimination import loop_elimination, sort_for
 from catena.errors import StateError
 from catena.forces import JointStop, PlacedForce
-from catena.given import real_array, shown
+from catena.given import is_one_of, real_array, shown
 from catena.kernels import CONSTANTS, Algorithm, build_tape
 from catena.kernels.tape import Tape
 from catena.kinematics import stacks
@@ -320,12 +320,12 @@ class VariedSystem(System):
     ) -> np.ndarray:  # fmt: skip
         """Return the accelerations vdot, shape (..., nv), each with the numbers of its state."""
         self._require_no_more(parameters)
-        if elements:
+        if is_asked("elements", elements):
             q, v, _, _ = self._by_name(q, v)
             tau, f_ext = self._with_elements(q, v, tau, f_ext)
         given: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration}
-        closed = self._closed and method in ("auto", "elimination") and is_for(self.effective_plan)
-        tree = not self._closed and method in ("auto", "articulated_body", "composite_body")
+        closed = self._closed and is_one_of(method, ("auto", "elimination")) and is_for(self.effective_plan)
+        tree = not self._closed and is_one_of(method, ("auto", "articulated_body", "composite_body"))
         q, v, at_tree, at_loops = self._by_name(q, v, tau)
         if at_loops is not None or not (closed or tree) or self._lacking_inertia is not None:
             return self._each("forward_dynamics", q, v, tau, method=method, member=member, **given)
@@ -492,7 +492,7 @@ class VariedSystem(System):
     ) -> np.ndarray:
         """Return the joint-space inertia H of the tree, shape (..., nv, nv), each with the numbers of its state."""
         self._require_no_more(parameters)
-        if method == "composite_body":
+        if is_one_of(method, ("composite_body",)):
             return super().mass_matrix(q)
         return self._each("mass_matrix", q, method)
 
@@ -508,13 +508,16 @@ class VariedSystem(System):
         batch = np.broadcast_shapes(self.variation.batch, *(s for shapes in spread for s in shapes))
         which = np.broadcast_to(np.arange(self.count).reshape(self.variation.batch), batch)
         wanted = np.ones(batch, dtype=bool) if only is None else only
+        numbers = np.unique(which[wanted]).tolist()
+        if not numbers:
+            # No state is asked for, so that anybody can say what shape nothing has.
+            systems = [(self.state(0) if self.count else self.base, wanted)]
+        else:
+            systems = [(self.state(k), (which == k) & wanted) for k in numbers]
         parts, places = [], []
-        for k in np.unique(which[wanted]).tolist():
-            mine = (which == k) & wanted
-            own = self.state(k)
+        for own, mine in systems:
             arguments = [_taken(x, batch, mine) for x in given]
-            parts.append(
-                getattr(own, name)(*arguments, **{n: _taken(x, batch, mine) for n, x in named.items()})
-            )
+            options = {n: _taken(x, batch, mine) for n, x in named.items()}
+            parts.append(getattr(own, name)(*arguments, **options))
             places.append(mine)
         return _joined(parts, places, batch)
