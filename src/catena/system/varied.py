@@ -27,7 +27,7 @@ from catena.structure import Plan
 from catena.system import arrays, wrenches
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
-from catena.system.system import State, System
+from catena.system.system import State, System, is_asked
 from catena.system.variation import ConstantRows, Variation
 
 # Steps on the manifold of q know of no length and no mass.
