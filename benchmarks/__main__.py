@@ -5,8 +5,7 @@ import importlib
 
 NAMES = (
     "batches", "single_states", "scaling", "loops", "starting", "work_precision", "rollouts", "control_loop", "forces",
-    "everyday",
-    "what_acts", "tolerances", "specialised", "derivatives", "loading",
+    "what_acts", "tolerances", "specialised", "derivatives", "loading", "everyday", "changes",
 )  # fmt: skip
 
 

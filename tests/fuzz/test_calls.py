@@ -151,7 +151,7 @@ GOOD: dict[str, Any] = {
     "damper": None, "component": 0, "base": "ground", "to": (0.0, 0.1), "hold": None, "seek": "any", "out": None,
     "of": "forward_dynamics", "elements": False, "no_load_speed": None, "shapes": (), "offset": 0.1, "keep": (),
     "polynomial": (0.0, 1.0), "profile": ((0.0, 1.0, 2.0), (0.0, 1.0, 0.0)), "detach": (), "unlock": (), "lock": (),
-    "attach": {}, "numbers": 1.0,
+    "attach": {}, "numbers": 1.0, "flexible": None,
     "bodies": (), "frames": (), "restitution": 0.0, "then": None,
 }  # fmt: skip
 OF_SUBJECT: dict[str, Good] = {
@@ -170,8 +170,8 @@ OF_SUBJECT: dict[str, Good] = {
     "function": lambda s: lambda t, q, v: -v,
     "parameters": lambda s: {f"{s.frame}.mass": 1.5},
     "before": lambda s: s.system,
+    "sensor": lambda s: ct.Encoder(s.joint),
     "goals": lambda s: {s.frame: s.system.pose(s.q, s.frame)},
-    "sensor": lambda s: ct.IMU(s.frame),
     "index": lambda s: 0,
 }
 # The same name means something else here.

@@ -10,6 +10,7 @@ import numpy as np
 from catena.changing.carrying import Bodies, bodies_of, carry, nearest
 from catena.changing.fitting import require_fit
 from catena.kinematics import stacks
+from catena.kinematics.extent import extent
 from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose
@@ -53,4 +54,4 @@ class Configuration:
         the assembled state if there is one near."""
         new = changed.system()
         carried = carry(self.bodies, self.system, self.q[None], np.zeros((1, self.system.nv)), new)
-        require_fit(carried, new, f"joint {joint!r}")
+        require_fit(carried, new, f"joint {joint!r}", extent(self.system.plan))

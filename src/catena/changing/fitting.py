@@ -6,7 +6,6 @@ import numpy as np
 
 from catena.changing.carrying import Carried
 from catena.errors import CatenaError, LoopError
-from catena.kinematics.extent import extent
 from catena.kinematics.scales import scales_of
 from catena.system import System
 
@@ -34,10 +33,9 @@ def misfits(carried: Carried, length: float) -> dict[str, float]:
     return {carried.joints[k]: float(worst[k]) for k in np.argsort(-worst) if worst[k] > 0.0}
 
 
-def require_fit(carried: Carried, new: System, who: str) -> None:
-    """Raise a LoopError unless all joints of a system fit; where a closed state is near, the error offers it in its
-    attribute `assembled`, q (states, nq) of the new system."""
-    length = extent(new.plan)
+def require_fit(carried: Carried, new: System, who: str, length: float) -> None:
+    """Raise a LoopError unless all joints of a system fit, measured by angles and parts of a length; where a closed
+    state is near, the error offers it in its attribute `assembled`, q (states, nq) of the new system."""
     open_by = misfits(carried, length)
     if not open_by:
         return

@@ -11,12 +11,13 @@ What the bodies' momenta change by is what the joints pass on.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from catena.changing.carrying import Bodies
-from catena.dynamics.closed.inertia_root import Rows, body_roots, rooted
+from catena.dynamics.closed.inertia_root import Rows, body_roots, rooted, tree_rows
 from catena.dynamics.closed.problem import LoopProblem
 from catena.dynamics.closed.square_root import constrained, solve_upper
 from catena.kinematics import stacks
@@ -59,7 +60,7 @@ def impact(new: System, q: np.ndarray, v: np.ndarray, bodies: Bodies) -> Impact:
     momentum = np.swapaxes(by_node, 0, 1)
     felt = stacks.apply(body_roots(plan).back, momentum)
     L, y = np.zeros((len(q), plan.nv, plan.nv)), np.zeros_like(v)
-    for some, rows, held in problem.portions():
+    for some, rows, held in _portions(problem):
         jump, nothing = -felt[some, 1:].reshape(rows.r.shape), np.zeros_like(v[some])
         opening = Rows(held.W, stacks.apply(held.W, v[some]), held.f, held.summed)
         L[some], y[some] = rooted(Rows(rows.W, jump, nothing, rows.summed), opening, nothing, plan.name)
@@ -77,6 +78,19 @@ def impact(new: System, q: np.ndarray, v: np.ndarray, bodies: Bodies) -> Impact:
     need = stacks.apply(stacks.transposed(own), taken)
     loss = 0.5 * np.einsum("sbi,sbi->s", taken, jump)
     return Impact(new, v + gained, loss, problem, need, multipliers)
+
+
+def _portions(problem: LoopProblem) -> Iterator[tuple[slice, Rows, Rows]]:
+    """Return portions of the states with the rows of the tree and those of the constraints; loops that constrain
+    nothing are not looked at."""
+    if problem.plan.total_constraints:
+        yield from problem.portions()
+        return
+    states, nv = problem.states, problem.plan.nv
+    none = np.zeros((states, 0, nv))
+    empty = Rows(none, np.zeros((states, 0)), np.zeros((states, nv)), none)
+    for some, rows in tree_rows(problem.plan, problem.motions, np.zeros((states, 6)), None):
+        yield some, rows, empty.of(some)
 
 
 def _twists(problem: LoopProblem, v: np.ndarray) -> np.ndarray:

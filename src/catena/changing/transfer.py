@@ -51,7 +51,7 @@ class Transfer:
     its child, told as `reactions` are: zero where nothing jumped. `energy_loss` (...) is the kinetic energy that is
     gone, `jumped` (...) says whether velocities jumped, and `free_parts` tells the momentum of what touches nothing.
     With a coefficient of restitution the new joints did not hold, and `system` is the old one. `hit` is the impact of
-    those states that jumped, `factor` times which happened, and `bodies` are poses and twists before and after.
+    those states that jumped, `factor` times which happened, and `before` are poses and twists of all bodies before.
     """
 
     system: System
@@ -61,7 +61,7 @@ class Transfer:
     jumped: np.ndarray
     joints: tuple[str, ...]
     hit: Impact | None
-    bodies: tuple[Bodies, Bodies]
+    before: Bodies
     factor: float = 1.0
 
     @cached_property
@@ -77,7 +77,9 @@ class Transfer:
     @cached_property
     def free_parts(self) -> tuple[FreePart, ...]:
         """Return what hangs together and is not held by ground, with its momentum before and after."""
-        return _free_parts(self.system.mechanism, *self.bodies, self.jumped.shape)
+        rows = self.q.reshape(-1, self.system.nq), self.v.reshape(-1, self.system.nv)
+        after = bodies_of(self.system, *rows)
+        return _free_parts(self.system.mechanism, self.before, after, self.jumped.shape)
 
     def __iter__(self) -> Iterator[np.ndarray]:
         return iter((self.q, self.v))
@@ -133,34 +135,38 @@ def transfer(
     bodies = bodies_of(system, rows_q, rows_v)
     carried = carry(bodies, system, rows_q, rows_v, new)
     new.settle(carried.q)
-    bodies, carried = _fitting(bodies, carried, new, assemble)
-    jumped = _jumps(bodies, carried, new)
+    # The size of a mechanism is found once for a plan, and is about the same before and after.
+    length = extent(system.plan)
+    bodies, carried = _fitting(bodies, carried, new, assemble, length)
+    jumped = _jumps(bodies, carried, length)
     v_new = carried.v.copy()
     loss, hit = np.zeros(len(rows_q)), None
     if jumped.any():
         hit = impact(new, carried.q[jumped], carried.v[jumped], bodies.of(jumped))
         v_new[jumped], loss[jumped] = hit.v, hit.loss
-    after = bodies_of(new, carried.q, v_new)
     joints, jumped_b = tuple(new.mechanism.joints), jumped.reshape(batch)
     if restitution is not None and restitution > 0.0:
         e = restitution
         # The plastic change 1 + e times, on the old structure.
+        after = bodies_of(new, carried.q, v_new)
         after = Bodies(bodies.X, bodies.twist + (1.0 + e) * (after.twist - bodies.twist))
         found = carry(after, system, rows_q, rows_v, system, keep=False)
         v_old = np.where(jumped[:, None], found.v, rows_v).reshape(*batch, system.nv)
         lost = ((1.0 - e * e) * loss).reshape(batch)
         old = rows_q.reshape(*batch, system.nq)
-        return Transfer(system, old, v_old, lost, jumped_b, joints, hit, (bodies, after), 1.0 + e)
+        return Transfer(system, old, v_old, lost, jumped_b, joints, hit, bodies, 1.0 + e)
     q_new, v_new = carried.q.reshape(*batch, new.nq), v_new.reshape(*batch, new.nv)
-    return Transfer(new, q_new, v_new, loss.reshape(batch), jumped_b, joints, hit, (bodies, after))
+    return Transfer(new, q_new, v_new, loss.reshape(batch), jumped_b, joints, hit, bodies)
 
 
-def _fitting(bodies: Bodies, carried: Carried, new: System, assemble: bool) -> tuple[Bodies, Carried]:
+def _fitting(
+    bodies: Bodies, carried: Carried, new: System, assemble: bool, length: float
+) -> tuple[Bodies, Carried]:
     """Return bodies and coordinates for which all joints fit: those given, or with `assemble` those near them."""
     try:
-        require_fit(carried, new, f"transfer to {new.mechanism.name!r}")
+        require_fit(carried, new, f"transfer to {new.mechanism.name!r}", length)
     except LoopError:
-        near = assembled(carried, new, extent(new.plan)) if assemble else None
+        near = assembled(carried, new, length) if assemble else None
         if near is None:
             raise
         moved = bodies_of(new, near[0], np.zeros((len(near[0]), new.nv)))
@@ -171,9 +177,8 @@ def _fitting(bodies: Bodies, carried: Carried, new: System, assemble: bool) -> t
     return bodies, carried
 
 
-def _jumps(bodies: Bodies, carried: Carried, new: System) -> np.ndarray:
+def _jumps(bodies: Bodies, carried: Carried, length: float) -> np.ndarray:
     """Return in which states (states,) the new structure forbids part of the velocity."""
-    length = extent(new.plan)
     fastest = sizes(bodies.twist, length).max(axis=-1)
     return np.asarray(sizes(carried.slip, length).max(axis=-1, initial=0.0) > NEGLIGIBLE * fastest)
 

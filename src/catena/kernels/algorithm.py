@@ -46,7 +46,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -127,6 +127,12 @@ ADDED_TO = frozenset({"above", "sum"})
 """Names of neighbours that steps on call add to."""
 
 
+@lru_cache(maxsize=4096)
+def _parameters(step: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the parameter names of a step, looked up once: tapes ask for them many times."""
+    return tuple(inspect.signature(step).parameters)
+
+
 @dataclass(frozen=True)
 class Sweep(ABC):
     """A step and the order of its calls."""
@@ -142,7 +148,7 @@ class Sweep(ABC):
     @property
     def roles(self) -> tuple[str, ...]:
         """Return the parameter names of the step; the first one is the owner."""
-        return tuple(inspect.signature(self.step).parameters)
+        return _parameters(self.step)
 
     @abstractmethod
     def calls(self, layout: "Layout") -> Calls:

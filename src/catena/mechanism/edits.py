@@ -32,14 +32,14 @@ def lock(mechanism: Mechanism, names: Names, at: Position) -> Mechanism:
     chosen = selected("joint", names, mechanism.joints, lambda name: mechanism.joints[name].dof > 0)
     changed = mechanism.copy()
     initial = mechanism.initial
+    here = at if isinstance(at, Whereabouts) else None
     for name in chosen:
         joint = mechanism.joints[name]
         who = f"joint {name!r}"
         if joint.kind.nv == 0:
             raise ModelError(f"{who}: a joint without degrees of freedom cannot be locked: it already holds")
-        position = validation.coordinates(
-            who, "the locked position", _position(joint, at, chosen), joint.kind.nq
-        )
+        given = _position(joint, at, chosen) if here is None else here.position_of(name)
+        position = validation.coordinates(who, "the locked position", given, joint.kind.nq)
         joint.kind.check(position, name)
         changed._joints[name] = replace(joint, locked_at=position)
         initial = initial.without(name)
@@ -52,8 +52,6 @@ def _position(joint: Joint, at: Position, chosen: tuple[str, ...]) -> Any:
     """Return where a joint of those chosen is to be locked."""
     if at is None:
         return joint.kind.neutral()
-    if isinstance(at, Whereabouts):
-        return at.position_of(joint.name)
     if isinstance(at, Mapping):
         for name in at:
             validation.known("joint", name, chosen, "the locked position")

@@ -122,7 +122,7 @@ def plan_motion(
     effort = _integral(casadi, tau[driven.tolist(), :], h) / scale**2 + smooth * _integral(casadi, a, h)
     problem.minimize(effort)
     problem.set_initial(q, np.tile(q0[0], (nodes, 1)).T if guess is None else _resampled(guess, t).T)
-    options = {
+    options: dict[str, Any] = {
         "print_time": False, "ipopt.print_level": 0, "ipopt.sb": "yes", "ipopt.max_iter": int(iterations),
         "ipopt.tol": 1e-8, "ipopt.mu_strategy": "adaptive",
     }  # fmt: skip

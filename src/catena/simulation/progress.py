@@ -6,6 +6,11 @@ import sys
 import time
 from importlib.util import find_spec
 
+import numpy as np
+
+from catena.errors import StateError
+from catena.given import shown
+
 SILENT_FOR, EVERY = 1.0, 0.2
 
 
@@ -17,6 +22,10 @@ class Progress:
 
     def __init__(self, duration: float, wanted: bool | None) -> None:
         self.duration = duration
+        if wanted is not None and not isinstance(wanted, bool | np.bool_):
+            raise StateError(
+                f"progress is {shown(wanted)}; give True, False, or None to decide by the terminal."
+            )
         self.shown = (_is_terminal() or _is_notebook()) if wanted is None else wanted
         self.start = self.last = time.perf_counter()
         self.bar: RichBar | PlainBar | None = None

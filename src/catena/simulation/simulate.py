@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypedDict, Unpack, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
+from catena.given import entries, shown
 from catena.simulation.arguments import event_list
 from catena.simulation.contacts import Contact, ContactRun
 from catena.simulation.drift import Remedy
@@ -123,6 +124,7 @@ def simulate(
     if parameters is not None:
         systems = [one.vary(parameters) if isinstance(one, System) else one for one in systems]
     motion, forces = {} if motion is None else motion, {} if forces is None else forces
+    contacts = _contact_list(contacts)
     changing = bool(contacts) or is_changing(events)
     if changing and parameters is not None:
         raise StateError(
@@ -158,3 +160,15 @@ def simulate(
     ]  # fmt: skip
     several = isinstance(system, Sequence) or isinstance(control, Sequence)
     return runs if several else runs[0]
+
+
+def _contact_list(given: Any) -> tuple[Contact, ...]:
+    """Return contacts from one or many."""
+    try:
+        listed = (given,) if isinstance(given, Contact) else entries(given)
+    except ValueError:
+        listed = (given,)
+    for contact in listed:
+        if not isinstance(contact, Contact):
+            raise StateError(f"contacts: {shown(contact)} is no contact; give a list of ct.Contact.")
+    return listed

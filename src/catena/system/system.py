@@ -1181,6 +1181,8 @@ class System:
     def tree_forces(self, q: ArrayLike, forces: Given) -> np.ndarray:
         """Return the forces tau (..., nv) of joints of the tree that move the mechanism at q (..., nq) as forces given
         by joint do, of the tree or of loops: {joint: (..., nv of the joint)}, or a number where there is one."""
+        if not isinstance(forces, Mapping):
+            raise StateError(f"forces is {shown(forces)}; give a mapping from joints to forces.")
         q = self.evaluator.checked(kinematics.rate, "q", q)
         return as_tree_forces(self.evaluator, q, forces)
 

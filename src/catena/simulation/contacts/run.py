@@ -46,6 +46,8 @@ PULL = 20.0
 FIRST, LONGEST = 0.02, 0.1
 # Places within an interval that are looked at, and how often that is repeated to find a time.
 PLACES, ROUNDS = 8, 4
+# Slips slower than this [sizes/s] do not turn at once.
+SLOW = 0.05
 # A force that pulls by less than this part of the largest does not.
 PULLS = 1e-7
 
@@ -153,6 +155,7 @@ class ContactRun:
         slip: dict[str, np.ndarray] = {}
         if staying:
             found = self._forces(t, q, v, self.system, staying)
+            found, staying = self._at_the_edge(t, q, v, before, why, found, staying)
             for k, x in enumerate(staying):
                 now[x.contact.label] = found.modes[k]
                 slip[x.contact.label] = found.slip[k]
@@ -165,6 +168,28 @@ class ContactRun:
         if before is None and not impulse and not staying:
             return standing, v, []
         return standing, v, [Transition(t, why, lost, impulse, 0.0, told)]
+
+    def _at_the_edge(
+        self, t: float, q: np.ndarray, v: np.ndarray, before: Standing | None, why: str, found: Pressed,
+        staying: list[Touch],
+    ) -> tuple[Pressed, list[Touch]]:  # fmt: skip
+        """Return the forces of contacts, and which they are, where one has come to the edge of what it can hold and
+        would be found to hold just so: it lets go, or begins to slide."""
+        labels = [x.contact.label for x in staying]
+        for k, label in enumerate(labels):
+            if before is None or found.modes[k] != before.modes[label]:
+                continue
+            if why == f"{label} lifts":
+                rest = staying[:k] + staying[k + 1 :]
+                if not rest:
+                    return replace(found, modes=(), slip=np.zeros((0, 2))), rest
+                return self._forces(t, q, v, self.system, rest), rest
+            if why == f"{label} slips":
+                along = -found.f[k, :2]
+                size = float(np.hypot(along[0], along[1]))
+                if size > 0.0:
+                    return self._forces(t, q, v, self.system, staying, {k: along / size}), staying
+        return found, staying
 
     def _mobility(
         self, q: np.ndarray, touches: Sequence[Touch], system: System | None = None
@@ -195,13 +220,17 @@ class ContactRun:
         return np.asarray(system.forward_dynamics(q[None], v[None], given, f_ext=f_ext)[0])
 
     def _forces(
-        self, t: float, q: np.ndarray, v: np.ndarray, system: System, touches: Sequence[Touch]
-    ) -> Pressed:
-        """Return the forces of contacts that touch and do not part."""
+        self, t: float, q: np.ndarray, v: np.ndarray, system: System, touches: Sequence[Touch],
+        edges: Mapping[int, np.ndarray] | None = None,
+    ) -> Pressed:  # fmt: skip
+        """Return the forces of contacts that touch and do not part; `edges` are directions in which some begin to
+        slide."""
         _, W = self._mobility(q, touches, system)
         vdot = self._free_motion(t, q, v, system)
         c = np.array([x.A @ vdot + x.b for x in touches])
-        sliding = [self._direction(x) for x in touches]
+        sliding = [
+            self._direction(x) if k not in (edges or {}) else (edges or {})[k] for k, x in enumerate(touches)
+        ]
         return pressed(W, c, _mu(touches), sliding, [x.contact.label for x in touches])
 
     def _direction(self, x: Touch) -> np.ndarray | None:
@@ -264,7 +293,7 @@ class ContactRun:
     ) -> tuple[float, str] | None:
         """Return when and why the first contact of a stretch changes, None if none does."""
         times = run.t
-        if not pushing.contacts:
+        if not pushing.contacts and not standing.those(self.contacts, "stick"):
             inner = np.linspace(0.0, 1.0, 4, endpoint=False)
             times = np.unique(
                 np.concatenate([(run.t[:-1, None] + np.diff(run.t)[:, None] * inner).ravel(), run.t[-1:]])
@@ -313,14 +342,28 @@ class ContactRun:
 
             return [("contacts change", holds)]
 
+        # All contacts ask for the same times one after the other.
+        known_forces: dict[bytes, dict[str, np.ndarray]] = {}
+
+        def forces(times: np.ndarray) -> dict[str, np.ndarray]:
+            key = times.tobytes()
+            if key not in known_forces:
+                asked = times if len(times) > 1 else np.append(times, run.t[-1])
+                same = len(asked) == len(run.t) and bool(np.all(asked == run.t))
+                part = run if same else run.resample(asked)
+                wrench, poses = part.reactions(), system.body_poses(part.q)
+                found = {}
+                for contact in stuck:
+                    joint = system.mechanism.joints[_joint_name(contact)]
+                    axes = poses[joint.child][..., :3, :3] @ joint.in_child.R
+                    ground = np.einsum("sij,sj->si", axes, wrench[joint.name][:, 3:])
+                    own = np.einsum("sji,sj->si", poses[contact.on][..., :3, :3], ground)
+                    found[contact.label] = np.asarray(own)[: len(times)]
+                known_forces[key] = found
+            return known_forces[key]
+
         def force(contact: Contact, times: np.ndarray) -> np.ndarray:
-            part = run.resample(times) if len(times) > 1 else run.resample(np.append(times, run.t[-1]))
-            joint = system.mechanism.joints[_joint_name(contact)]
-            axes = part.pose(joint.child)[..., :3, :3] @ joint.in_child.R
-            ground = np.einsum("sij,sj->si", axes, part.reaction(joint.name)[:, 3:])
-            return np.asarray(np.einsum("sji,sj->si", part.pose(contact.on)[..., :3, :3], ground))[
-                : len(times)
-            ]
+            return forces(times)[contact.label]
 
         def pressing(contact: Contact) -> Callable[[np.ndarray], np.ndarray]:
             def margin(times: np.ndarray) -> np.ndarray:
@@ -422,10 +465,13 @@ class _Pushing:
         for k, x in enumerate(touches):
             c = x.A @ vdot + x.b
             if self.standing.modes[x.contact.label] == "slide":
-                speed, d = float(np.hypot(x.u[0], x.u[1])), self.along[x.contact.label]
                 # Beyond the end of a slip, which is found afterwards, forces go on as they were: they must not jump.
-                if x.u[:2] @ d > 0.5 * speed:
-                    d = x.u[:2] / speed
+                # Slow slips keep their direction, which would otherwise turn as fast as they are slow.
+                d = self.along[x.contact.label]
+                slow = SLOW * run.length
+                if x.u[:2] @ d > 0.0:
+                    d = x.u[:2] + slow * d
+                    d = d / float(np.hypot(d[0], d[1]))
                 force = np.array([-x.contact.friction * d[0], -x.contact.friction * d[1], 1.0])
                 columns.append((k, force))
                 wanted.append((k, 2, c[2] + 2.0 * PULL * x.u[2] + PULL * PULL * x.gap))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -58,6 +59,9 @@ class SymbolicControl(Controller):
             raise StateError("SymbolicControl: a memory goes from sample to sample, so it needs a rate.")
         self.function, self._size = function, int(memory)
         self._inputs, self._polynomial = _known_ahead(inputs)
+        _require_taken(
+            function, ["t", "q", "v"] + ["memory"] * bool(memory) + ["inputs"] * (inputs is not None)
+        )
         self._remembered = Remembered()
 
     @property
@@ -138,3 +142,17 @@ def _array(x: Any) -> np.ndarray:
     raise StateError(
         f"SymbolicControl: the law returned {shown(x)}; give tau as an array (..., nv) or a list of nv."
     )
+
+
+def _require_taken(function: Any, given: list[str]) -> None:
+    """Raise an error if a function cannot take as many arguments as it will be given."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*given)
+    except TypeError as error:
+        raise StateError(
+            f"SymbolicControl: the function is called as function({', '.join(given)}), which it does not take: {error}."
+        ) from None

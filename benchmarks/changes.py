@@ -1,0 +1,99 @@
+"""Changing structure: what an edit costs, what a reduction gains, how long a plan takes, and contacts in real time."""
+
+from time import perf_counter
+
+import numpy as np
+
+import catena as ct
+from benchmarks.table import Figure, figure_table
+from benchmarks.timing import best_of
+from catena.mechanism.generators import free_flyer, walker
+
+KEPT = ("base", "arm1/joint1", "arm1/joint2", "arm1/joint4")
+BATCH = 1024
+LEGS = ("front_left", "hind_right", "front_right", "hind_left")
+NOT_SHOWN = (
+    "first calls, which compile or read the cache; edits of mechanisms with loops, whose redundancy is looked at anew. "
+    "The walker has springs and dampers at its joints, which are compiled; control from Python costs more than all the "
+    "rest. Planning includes the equations of the mechanism, which CasADi makes anew for each plan."
+)
+
+
+def report() -> str:
+    """The table of this benchmark as Markdown."""
+    ct.set_threads(1)
+    m = free_flyer()
+    m.gravity = (0, 0, 0)
+    full = m.system()
+    q, v = full.neutral(), np.random.default_rng(0).normal(size=full.nv)
+
+    def reduce() -> ct.Transfer:
+        return ct.transfer(full, q, v, m.reduce_to(KEPT, at=full.configuration(q)).system())
+
+    def grapple() -> ct.Transfer:
+        held = m.attach("dock", "ground", "arm1/link7", ct.Revolute("z"), at=full.configuration(q))
+        return ct.transfer(full, q, v, held.system())
+
+    small = reduce().system
+    grapple()
+    before = ct.compilations()
+    best = best_of({"reduce": reduce, "grapple": grapple}, rounds=9)
+    compiled = ct.compilations() - before
+    calls = {}
+    for name, s in (("full", full), ("small", small)):
+        rng = np.random.default_rng(1)
+        states = s.integrate(np.tile(s.neutral(), (BATCH, 1)), 0.3 * rng.normal(size=(BATCH, s.nv)))
+        rates, tau = rng.normal(size=(2, BATCH, s.nv))
+        calls[name] = lambda s=s, x=(states, rates, tau): s.forward_dynamics(*x)
+    speed = best_of(calls, rounds=9)
+    seconds, factor = planned(m), landing()
+    rows = [
+        Figure("37-dof robot: lock 28 joints, plan, take over a motion", 1e3 * best["reduce"], "ms", "<= 5"),
+        Figure("37-dof robot: grapple, plan, take over a motion", 1e3 * best["grapple"], "ms", "<= 5"),
+        Figure("compilations for both", float(compiled), "", "0"),
+        Figure(
+            "forward dynamics of the 9-dof reduction, quicker by",
+            speed["full"] / speed["small"],
+            "times",
+            ">= 3.5",
+        ),
+        Figure("approach of example 12 planned, 13 degrees of freedom", seconds, "s", "<= 30"),
+        Figure("walker on springs lands on four feet, simulated seconds in a second", factor, "", ">= 20"),
+    ]
+    return figure_table("Changing structure, one thread", rows, NOT_SHOWN)
+
+
+def planned(m: ct.Mechanism) -> float:
+    """Seconds for a point-to-point motion of a free-flying arm."""
+    s = m.reduce_to(["base", "arm1/*"]).system()
+    q = s.integrate(s.neutral(), np.r_[np.zeros(6), 0.1, 0.7, 0.1, 0.7, 0.1, 0.7, 0.1])
+    goal = s.pose(q, "arm1/tool").p + np.array([0.05, -0.1, 0.1])
+    begin = perf_counter()
+    plan = ct.plan_motion(
+        s, q, 4.0, frame="arm1/tool", reach=goal, nodes=21, rates=1.5, torques=60.0, attitude=0.5
+    )
+    if not plan.success:
+        raise AssertionError(f"The plan failed ({plan.message}); its time means nothing.")
+    return perf_counter() - begin
+
+
+def landing() -> float:
+    """Simulated seconds in a second of a walker that falls on its feet, bounces with its legs and comes to rest."""
+    m = walker(0)
+    for name, joint in list(m.joints.items()):
+        if joint.kind.nv == 1:
+            m.add_spring(f"{name} spring", name, stiffness=600.0, damping=15.0)
+    for leg in LEGS:
+        m.add_frame(f"{leg}/foot", f"{leg}/shank", ct.Pose(p=(0, 0, -0.3)))
+    s = m.system()
+    q = s.neutral()
+    q[s.slice_q("base")][2] = 0.05
+    contacts = [ct.Contact(f"{leg}/foot", friction=1.5) for leg in LEGS]
+
+    def run() -> ct.SegmentedTrajectory:
+        return ct.simulate(s, q, np.zeros(s.nv), 0.6, contacts=contacts, rtol=1e-5, atol=1e-7, check=False)
+
+    run()
+    begin = perf_counter()
+    run()
+    return 0.6 / (perf_counter() - begin)

@@ -1,0 +1,119 @@
+"""A free-flying robot with three arms grips its own hand and a fixed point, and closes two loops (Lampariello, Abiko,
+Hirzinger, example 2). The inverted plan of the paper, and one rooted at the bus, move alike.
+
+Usage: python examples/10_three_arms_two_loops.py [folder for the pictures; default: out/10_three_arms_two_loops]
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import catena as ct
+from catena.view import draw
+
+HERE = Path(__file__).resolve()
+ARMS = {
+    "arm1": (0.35, 0.0, ("y", "z", "y")),
+    "arm2": (0.1, 0.35, ("z", "y", "z")),
+    "arm3": (-0.3, -0.2, ("z", "y", "z")),
+}
+
+
+def main(arguments: list[str]) -> None:
+    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
+    folder.mkdir(parents=True, exist_ok=True)
+    m = robot()
+    s = m.system()
+    rng = np.random.default_rng(2)
+    # The first two hands meet; where they and the third one are then, is where they are going to hold on.
+    pair = m.attach("grip", "arm1/hand", "arm2/hand", ct.Spherical())
+    met = pair.system()
+    together = met.assemble(guess=met.integrate(met.neutral(), 0.3 * rng.normal(size=met.nv)))
+    at = met.configuration(together)
+    closed = pair.changed(
+        attach={
+            "hold": ("ground", "arm1/link3", ct.Fixed()),
+            "foot": (
+                "ground",
+                "arm3/link3",
+                ct.Spherical(),
+                {"in_parent": ct.Pose(p=at.pose_of("arm3/hand").p)},
+            ),
+        },
+        at=at,
+    )
+    own = closed.system()
+    inverted = closed.system(cut=["base", "grip", "foot"])
+    q, v = ct.transfer(met, together, np.zeros(met.nv), s).q, 0.2 * rng.normal(size=s.nv)
+    before = ct.transfer(s, q, v, own)
+    print(
+        "Three arms: the first holds a fixed point, the second grips its hand, the third stands on the ground."
+    )
+    print(f"    coordinates before, after                 {s.nv}, {own.nv}")
+    print(
+        f"    constraints, mobility                     {own.plan.total_constraints}, {own.diagnose(before.q).mobility}"
+    )
+    print(
+        f"    energy before, lost                       {s.kinetic_energy(q, v):.4f} J, {before.energy_loss:.4f} J"
+    )
+    print("The paper's plan, the first arm inverted and both loops cut at the hands:")
+    print(inverted.connectivity())
+    runs = []
+    for system in (inverted, closed.system(root="bus")):
+        start = ct.transfer(s, q, v, system)
+        runs.append(ct.simulate(system, *start, 2.0, check=False))
+    apart = max(np.abs(a - b).max() for a, b in zip(*(run.pose("bus")[-1] for run in runs)))
+    print(f"    after 2 s the two plans differ by         {apart:.1e} (rad or m)")
+    print(f"    loops are open by at most                 {max(run.closure_error for run in runs):.1e}")
+    figure = Figure(figsize=(9.0, 4.0), layout="constrained")
+    for i, (system, where, title) in enumerate(
+        ((s, q, "free"), (own, before.q, "held, t = 0"), (own, runs[0].q[-1], "t = 2 s")), 1
+    ):
+        ax = figure.add_subplot(1, 3, i, projection="3d")
+        draw(system, where, ax, view=(35.0, -60.0), title=title)
+    save(figure, folder / "loops.png")
+    chart = Figure(figsize=(8.0, 3.4), layout="constrained")
+    ax = chart.subplots()
+    for k, axis in enumerate("xyz"):
+        ax.plot(runs[0].t, runs[0].position("bus")[:, k], label=axis)
+        ax.plot(runs[1].t, runs[1].position("bus")[:, k], "k:", linewidth=1.0)
+    ax.set(
+        title="The bus, held by three hands; dotted: the other plan",
+        xlabel="t [s]",
+        ylabel="position [m]",
+        xlim=(0, 2),
+    )
+    ax.grid(alpha=0.3)
+    ax.legend()
+    save(chart, folder / "bus.png")
+
+
+def robot() -> ct.Mechanism:
+    m = ct.Mechanism("three arms", gravity=(0, 0, 0))
+    m.add_body("bus", mass=15.0, inertia=(0.5, 0.6, 0.7), visuals=ct.shapes.Box((0.6, 0.5, 0.3)))
+    m.add_joint("base", "ground", "bus", ct.Free(), actuated=False)
+    for arm, (x, y, axes) in ARMS.items():
+        above, at = "bus", ct.Pose(p=(x, y, 0.1))
+        for k, axis in enumerate(axes, 1):
+            m.add_body(
+                f"{arm}/link{k}",
+                mass=1.5,
+                com=(0.15, 0, 0),
+                inertia=(0.005, 0.02, 0.02),
+                visuals=ct.shapes.Box((0.3, 0.05, 0.05), pose=ct.Pose(p=(0.15, 0, 0))),
+            )
+            m.add_joint(f"{arm}/joint{k}", above, f"{arm}/link{k}", ct.Revolute(axis), in_parent=at)
+            above, at = f"{arm}/link{k}", ct.Pose(p=(0.3, 0, 0))
+        m.add_frame(f"{arm}/hand", above, ct.Pose(p=(0.3, 0, 0)))
+    return m
+
+
+def save(figure: Figure, path: Path) -> None:
+    figure.savefig(path, dpi=110)
+    print(f"    {path}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,108 @@
+"""A free-flying robot of 37 degrees of freedom, of which a task needs 9 (Lampariello, Abiko, Hirzinger, example 3): the
+other joints are locked and cost nothing. A manoeuvre of three joints of one arm then tells the inertia of the base.
+
+Usage: python examples/11_reduced_robot.py [folder for the pictures; default: out/11_reduced_robot]
+"""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import catena as ct
+from catena.flying import Identification
+
+HERE = Path(__file__).resolve()
+KEPT = ("base", "arm1/joint1", "arm1/joint2", "arm1/joint4")
+BATCH, NOISE = 1024, 2e-4
+NAMES = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+
+
+def main(arguments: list[str]) -> None:
+    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
+    folder.mkdir(parents=True, exist_ok=True)
+    m = ct.generators.free_flyer()
+    m.gravity = (0, 0, 0)
+    full = m.system()
+    ct.transfer(full, full.neutral(), np.zeros(full.nv), m.reduce_to(KEPT).system())
+    compiled, begin = ct.compilations(), perf_counter()
+    here = full.configuration(full.neutral())
+    small = m.reduce_to(KEPT, at=here).system()
+    state = ct.transfer(full, full.neutral(), np.zeros(full.nv), small)
+    taken = perf_counter() - begin
+    print(f"A robot of {full.nv} degrees of freedom, of which {small.nv} are needed.")
+    more = ct.compilations() - compiled
+    print(f"    locking, planning, taking over the state  {1e3 * taken:.2f} ms, {more} compilations")
+    print(f"    forward dynamics is quicker by            {speed(full, small):.2f} times")
+
+    def swing(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        tau = np.zeros(small.nv)
+        for k, joint in enumerate(KEPT[1:]):
+            at = small.slice_v(joint)
+            tau[at] = 30.0 * np.sin((1.0 + 0.7 * k) * t + k) - 6.0 * v[at]
+        return tau
+
+    run = ct.simulate(small, *state, 6.0, control=swing, samples=201, rtol=1e-8, atol=1e-10, check=False)
+    rng = np.random.default_rng(0)
+    measured = run.acceleration + NOISE * rng.normal(size=run.v.shape)
+    bus = m.bodies["bus"]
+    guess = m.copy()
+    guess.replace_body(replace(bus, mass=1.4 * bus.mass, com=bus.com + 0.06, inertia=0.6 * bus.inertia))
+    found = ct.identify_inertia(guess.reduce_to(KEPT, at=here).system(), run.q, run.v, measured, ["bus"])
+    at = [name for name in m.bodies if small.plan.body_node[name]].index("bus")
+    exact = small.inertial_parameters()[10 * at : 10 * at + 10]
+    error = np.abs(found.parameters["bus"] - exact)
+    print(
+        f"A manoeuvre of three joints, {run.t[-1]:g} s, tells {found.rank} of {found.unknowns} numbers of the base."
+    )
+    print(f"    mass, as learnt                           {bus.mass:.3f} kg, {found.mass('bus'):.3f} kg")
+    print(
+        f"    largest error of all numbers              {(error / np.abs(exact).max()).max():.1e} of the largest"
+    )
+    save(charts(run, exact, found), folder / "identification.png")
+
+
+def speed(full: ct.System, small: ct.System) -> float:
+    """How many times quicker the reduced robot is computed, in batches that take turns."""
+    rng, best = np.random.default_rng(1), {}
+    states = {}
+    for name, s in (("full", full), ("small", small)):
+        q = s.integrate(np.tile(s.neutral(), (BATCH, 1)), 0.3 * rng.normal(size=(BATCH, s.nv)))
+        states[name] = (s, q, rng.normal(size=(BATCH, s.nv)), rng.normal(size=(BATCH, s.nv)))
+    for _ in range(15):
+        for name, (s, q, v, tau) in states.items():
+            begin = perf_counter()
+            s.forward_dynamics(q, v, tau)
+            best[name] = min(best.get(name, np.inf), perf_counter() - begin)
+    return best["full"] / best["small"]
+
+
+def charts(run: ct.Trajectory, exact: np.ndarray, found: Identification) -> Figure:
+    figure = Figure(figsize=(9.0, 3.6), layout="constrained")
+    motion, numbers = figure.subplots(1, 2)
+    attitude = 2.0 * np.degrees(run.q[:, 4:7])
+    for k, axis in enumerate("xyz"):
+        motion.plot(run.t, attitude[:, k], label=axis)
+    motion.set(title="The arm makes the base tumble", xlabel="t [s]", ylabel="attitude of the base [deg]")
+    motion.legend()
+    place = np.arange(10)
+    numbers.bar(place - 0.2, exact, 0.4, label="exact")
+    numbers.bar(place + 0.2, found.parameters["bus"], 0.4, yerr=found.deviations["bus"], label="learnt")
+    numbers.set(title="Inertial numbers of the base", yscale="symlog")
+    numbers.set_xticks(place, NAMES)
+    numbers.legend()
+    return figure
+
+
+def save(figure: Figure, path: Path) -> None:
+    for ax in figure.axes:
+        ax.grid(alpha=0.3)
+    figure.savefig(path, dpi=110)
+    print(f"    {path}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
