@@ -614,7 +614,7 @@ class System:
             return varied.forward_dynamics(
                 q, v, tau, method, f_ext, base_acceleration, member, elements=elements
             )
-        if elements is not False and self._acts(elements):
+        if elements is not False and is_asked("elements", elements):
             q, v, _, _ = self._by_name(q, v)
             tau, f_ext = self._with_elements(q, v, tau, f_ext)
         if type(method) is not str:
@@ -947,7 +947,7 @@ class System:
         mechanism's own forces act if `elements` says so.
         """
         wanted = arrays.as_list("names", names, str, "names of parameters")
-        elements = self._acts(elements)
+        elements = is_asked("elements", elements)
         if is_one_of(of, ("forward_dynamics",)):
             found, batch = self.responder.respond(q, v, given, wanted, acting=elements)
             changes = found.by_parameter
@@ -1198,13 +1198,6 @@ class System:
         batch = arrays.batch_shape(given)
         return batch, arrays.rows(given["q"], batch), arrays.rows(given["v"], batch)
 
-    @staticmethod
-    def _acts(elements: Any) -> bool:
-        """Return whether a mechanism's own forces are to act, from what a caller gave."""
-        if not isinstance(elements, bool | np.bool_):
-            raise StateError(f"elements is {shown(elements)}; give True or False.")
-        return bool(elements)
-
     def _one_state(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return one state, checked: q (nq,), and v (nv,), zero if None."""
         given = np.zeros(self.nv) if v is None else v
@@ -1263,6 +1256,13 @@ class System:
             if self._lacking_inertia is None:
                 raise
             raise SingularDynamicsError(self._lacking_inertia) from None
+
+
+def is_asked(name: str, value: object) -> bool:
+    """Return a switch that a user gave, or raise a StateError if it is none."""
+    if not isinstance(value, bool | np.bool_):
+        raise StateError(f"{name} is {shown(value)}; give True or False.")
+    return bool(value)
 
 
 def _matrices(pose: Pose | np.ndarray) -> np.ndarray:
