@@ -1,6 +1,6 @@
 """A free-flying robot drifts to a fixed handle and takes hold of it (Lampariello, Abiko, Hirzinger, example 1): the
-plan re-roots itself at the handle, two coordinates are left and no constraint. The alternative, which keeps the tree and
-adds a loop, moves the same way and costs more.
+plan re-roots itself at the handle, two coordinates are left and no constraint. The alternative, which keeps the tree
+and adds a loop, moves the same way and costs more.
 
 Usage: python examples/09_grapple_a_handle.py [folder for the pictures; default: out/09_grapple_a_handle]
 """

@@ -220,6 +220,58 @@ def test_what_cannot_go_over_is_refused():
         ct.transfer(s, q[:-1], v, s)
 
 
+def test_rotors_keep_turning_with_their_joints():
+    """Inertia of rotors at joints takes part in impacts: against momenta of coordinates, in a tree and in a loop."""
+    m = ct.Mechanism("geared", gravity=(0, 0, 0))
+    for name in ("x", "y"):
+        m.add_body(name, mass=1.0, com=(0.3, 0, 0), inertia=0.1)
+    m.add_joint("j", "ground", "x", ct.Revolute("z"), armature=2.0)
+    m.add_joint("k", "x", "y", ct.Revolute("z"), in_parent=ct.Pose(p=(1, 0, 0)), armature=0.5)
+    s = m.system()
+    q, v = np.array([0.1, 0.2]), np.array([1.0, 0.5])
+    here = s.configuration(q)
+    for locked, kept in (("k", 0), ("j", 1)):
+        new = m.lock(locked, at=here).system()
+        found = ct.transfer(s, q, v, new)
+        expected = (s.mass_matrix(q) @ v)[kept] / new.mass_matrix(found.q)[0, 0]
+        assert found.v[0] == pytest.approx(expected, rel=1e-12)
+        lost = s.kinetic_energy(q, v) - new.kinetic_energy(*found)
+        assert found.energy_loss == pytest.approx(lost, rel=1e-9)
+    pinned = m.attach(
+        "pin", "ground", "y", ct.Revolute("z"), ct.Pose(p=s.pose(q, "y") * np.array([0.5, 0, 0])), at=here
+    )
+    results = []
+    for cut in ("pin", "j", "k"):
+        new = pinned.system(cut=[cut])
+        found = ct.transfer(s, q, v, new)
+        results.append(new.twist(*found, "x"))
+        lost = s.kinetic_energy(q, v) - new.kinetic_energy(*found)
+        assert found.energy_loss == pytest.approx(lost, abs=1e-9)
+    np.testing.assert_allclose(results[1], results[0], atol=1e-9)
+    np.testing.assert_allclose(results[2], results[0], atol=1e-9)
+
+
+def test_a_gear_that_engages_is_an_impact():
+    """Two wheels are coupled while they turn: I1 w1 + I2 w2 along the coupled motion stays, w2 = 2 w1."""
+    m = ct.Mechanism("clutch", gravity=(0, 0, 0))
+    for name, inertia_z in (("a", 0.3), ("b", 0.2)):
+        m.add_body(name, mass=1.0, inertia=(0.2, 0.2, inertia_z))
+        m.add_joint(name, "ground", name, ct.Revolute("z"))
+    s = m.system()
+    q, v = np.array([0.1, 0.2]), np.array([1.0, 0.0])
+    geared = m.copy()
+    geared.add_coupling("gear", {"a": 2.0, "b": -1.0})
+    new = geared.system()
+    found = ct.transfer(s, q, v, new)
+    speed = (0.3 * 1.0 + 2.0 * 0.2 * 0.0) / (0.3 + 4.0 * 0.2)
+    np.testing.assert_allclose(found.v, [speed, 2.0 * speed], rtol=1e-12)
+    assert found.jumped and found.energy_loss == pytest.approx(
+        s.kinetic_energy(q, v) - new.kinetic_energy(*found)
+    )
+    with pytest.raises(ct.LoopError, match="do not meet its couplings"):
+        ct.transfer(s, [0.1, 0.3], v, new)
+
+
 def test_a_foot_that_lands_takes_the_velocity_that_it_must():
     """A walker that falls on its feet: with all four standing and stiff legs nothing moves any more but the knees."""
     m = walker(0)

@@ -188,6 +188,13 @@ def _alike(one: Joint, other: Joint) -> bool:
 
 def require_same_bodies(old: Mechanism, new: Mechanism) -> None:
     """Raise an error unless two mechanisms have the same bodies in the same order."""
+    for mechanism in (old, new):
+        for body in mechanism.bodies.values():
+            if body.flexible is not None and body.locked_at is None:
+                raise StateError(
+                    f"{mechanism.name!r}: body {body.name!r} is flexible and its modes move, which cannot go over to "
+                    "another structure yet: lock its modes first."
+                )
     if list(old.bodies) == list(new.bodies):
         return
     missing = [n for n in old.bodies if n not in new.bodies] + [n for n in new.bodies if n not in old.bodies]

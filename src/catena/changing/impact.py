@@ -16,10 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from catena.changing.carrying import Bodies
+from catena.changing.carrying import Bodies, nearest
 from catena.dynamics.closed.inertia_root import Rows, body_roots, rooted, tree_rows
 from catena.dynamics.closed.problem import LoopProblem
 from catena.dynamics.closed.square_root import constrained, solve_upper
+from catena.dynamics.rotors import rotor_inertias
 from catena.kinematics import stacks
 from catena.mechanism import Mechanism
 from catena.system import System
@@ -59,9 +60,14 @@ def impact(new: System, q: np.ndarray, v: np.ndarray, bodies: Bodies) -> Impact:
     np.add.at(by_node, node, np.swapaxes(stacks.apply(stacks.transposed(own), stacks.apply(M, more)), 0, 1))
     momentum = np.swapaxes(by_node, 0, 1)
     felt = stacks.apply(body_roots(plan).back, momentum)
+    turning = _loop_rotors(problem, new, bodies)
     L, y = np.zeros((len(q), plan.nv, plan.nv)), np.zeros_like(v)
     for some, rows, held in _portions(problem):
-        jump, nothing = -felt[some, 1:].reshape(rows.r.shape), np.zeros_like(v[some])
+        # Behind the rows of bodies are those of rotors: at joints of the tree they turn with v, at loops as they did.
+        jump, nothing = np.zeros_like(rows.r), np.zeros_like(v[some])
+        jump[:, : 6 * (plan.n - 1)] = -felt[some, 1:].reshape(len(jump), -1)
+        if turning.shape[1]:
+            jump[:, -turning.shape[1] :] = -turning[some]
         opening = Rows(held.W, stacks.apply(held.W, v[some]), held.f, held.summed)
         L[some], y[some] = rooted(Rows(rows.W, jump, nothing, rows.summed), opening, nothing, plan.name)
     # Rank and scale of the constraints are then those of this motion.
@@ -76,14 +82,32 @@ def impact(new: System, q: np.ndarray, v: np.ndarray, bodies: Bodies) -> Impact:
     jump = stacks.apply(own, twist[:, node]) - more
     taken = stacks.apply(M, jump)
     need = stacks.apply(stacks.transposed(own), taken)
-    loss = 0.5 * np.einsum("sbi,sbi->s", taken, jump)
+    loss = 0.5 * np.einsum("sbi,sbi->s", taken, jump) + 0.5 * (gained**2) @ rotor_inertias(plan)
+    for k, (row, inertia, _) in enumerate(problem.loop_rotors):
+        left = np.sqrt(inertia) * np.einsum("sk,sk->s", row, gained) - turning[:, k]
+        loss += 0.5 * left**2
     return Impact(new, v + gained, loss, problem, need, multipliers)
+
+
+def _loop_rotors(problem: LoopProblem, new: System, bodies: Bodies) -> np.ndarray:
+    """Return what rotors at loop joints have more speed than v gives them, times the root of their inertias, (states,
+    rotors)."""
+    found = [np.zeros((problem.states, 0))]
+    geared = [state for state in problem.loops if np.any(state.loop.armature)]
+    if geared:
+        joints = [new.mechanism.joints[state.name] for state in geared]
+        before = nearest(new.mechanism, bodies, joints)[1]
+        for state, was in zip(geared, before, strict=True):
+            for k, inertia in enumerate(state.loop.armature):
+                if inertia:
+                    found.append(np.sqrt(float(inertia)) * (was[:, k] - state.v[:, k])[:, None])
+    return np.concatenate(found, axis=1)
 
 
 def _portions(problem: LoopProblem) -> Iterator[tuple[slice, Rows, Rows]]:
     """Return portions of the states with the rows of the tree and those of the constraints; loops that constrain
     nothing are not looked at."""
-    if problem.plan.total_constraints:
+    if problem.plan.total_constraints or rotor_inertias(problem.plan).any() or problem.loop_rotors:
         yield from problem.portions()
         return
     states, nv = problem.states, problem.plan.nv

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.changing.carrying import Bodies, Carried, bodies_of, carry
-from catena.changing.fitting import assembled, require_fit, sizes
+from catena.changing.fitting import FITS, assembled, require_fit, sizes
 from catena.changing.impact import Impact, body_inertias, impact
+from catena.dynamics.rotors import rotor_inertias
 from catena.errors import LoopError, StateError
 from catena.given import is_finite, shown
 from catena.kinematics.extent import extent
@@ -138,12 +139,12 @@ def transfer(
     # The size of a mechanism is found once for a plan, and is about the same before and after.
     length = extent(system.plan)
     bodies, carried = _fitting(bodies, carried, new, assemble, length)
-    jumped = _jumps(bodies, carried, length)
+    jumped = _jumps(bodies, carried, length) | _opens_couplings(new, carried, length)
     v_new = carried.v.copy()
     loss, hit = np.zeros(len(rows_q)), None
     if jumped.any():
         hit = impact(new, carried.q[jumped], carried.v[jumped], bodies.of(jumped))
-        v_new[jumped], loss[jumped] = hit.v, hit.loss
+        v_new[jumped], loss[jumped] = hit.v, hit.loss + _stopped_rotors(system, new, rows_v)[jumped]
     joints, jumped_b = tuple(new.mechanism.joints), jumped.reshape(batch)
     if restitution is not None and restitution > 0.0:
         e = restitution
@@ -181,6 +182,33 @@ def _jumps(bodies: Bodies, carried: Carried, length: float) -> np.ndarray:
     """Return in which states (states,) the new structure forbids part of the velocity."""
     fastest = sizes(bodies.twist, length).max(axis=-1)
     return np.asarray(sizes(carried.slip, length).max(axis=-1, initial=0.0) > NEGLIGIBLE * fastest)
+
+
+def _opens_couplings(new: System, carried: Carried, length: float) -> np.ndarray:
+    """Return in which states (states,) the new couplings forbid part of the velocity; an error tells where positions do
+    not meet them."""
+    if not new.plan.couplings:
+        return np.zeros(len(carried.q), dtype=bool)
+    position, velocity = new.closure(carried.q, carried.v)
+    worst = float(np.abs(position).max(initial=0.0))
+    if worst > FITS * max(1.0, length):
+        raise LoopError(
+            f"transfer to {new.mechanism.name!r}: positions of joints do not meet its couplings by {worst:.3g} rad or "
+            "m; move them to where they do first, or choose the offset of the coupling."
+        )
+    fastest = np.abs(carried.v).max(axis=-1, initial=0.0)
+    return np.asarray(np.abs(velocity).max(axis=-1, initial=0.0) > NEGLIGIBLE * fastest)
+
+
+def _stopped_rotors(system: System, new: System, v: np.ndarray) -> np.ndarray:
+    """Return the energy (states,) of rotors at joints of the old tree that cannot move any more."""
+    energy, rotors = np.zeros(len(v)), rotor_inertias(system.plan)
+    for name in system.joints:
+        joint = new.mechanism.joints.get(name)
+        if joint is not None and joint.dof == 0:
+            at = system.slice_v(name)
+            energy += 0.5 * (v[:, at] ** 2) @ rotors[at]
+    return energy
 
 
 def _free_parts(

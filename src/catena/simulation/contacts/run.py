@@ -43,7 +43,7 @@ DEAD = 1e-4
 # How errors of contacts that get forces are led back to zero [1/s].
 PULL = 20.0
 # A stretch of motion that is looked at as a whole: the first, and the longest, as parts of the duration.
-FIRST, LONGEST = 0.02, 0.1
+FIRST, LONGEST = 0.05, 0.4
 # Places within an interval that are looked at, and how often that is repeated to find a time.
 PLACES, ROUNDS = 8, 4
 # Slips slower than this [sizes/s] do not turn at once.
@@ -92,6 +92,7 @@ class ContactRun:
         if len(set(labels)) < len(labels):
             raise StateError(f"Two contacts are called {max(labels, key=labels.count)!r}; give each a name.")
         self.length = extent(system.plan)
+        self._looked: tuple[System, bool] | None = None
 
     def go(self, q: Any, v: Any) -> SegmentedTrajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
@@ -332,9 +333,7 @@ class ContactRun:
     ) -> list[tuple[str, Callable[[np.ndarray], np.ndarray]]]:
         """Return by how much points that stick press, and what is left of their cones. Where constraints are redundant
         many forces do, and it is asked whether some of them do without pulling."""
-        touches = [touch(self.system, contact, run.q[0], run.v[0]) for contact in stuck]
-        W = self._mobility(run.q[0], touches)[1].reshape(3 * len(stuck), -1)
-        if np.linalg.matrix_rank(W, tol=1e-9 * np.abs(W).max()) < 3 * len(stuck):
+        if self._are_redundant(system, run.q[0], run.v[0], stuck):
 
             def holds(times: np.ndarray) -> np.ndarray:
                 states = zip(np.atleast_1d(times), *run.at(np.atleast_1d(times)), strict=True)
@@ -391,6 +390,15 @@ class ContactRun:
                 (f"{contact.label} slips", sticking(contact)),
             )
         ]
+
+    def _are_redundant(self, system: System, q: np.ndarray, v: np.ndarray, stuck: Sequence[Contact]) -> bool:
+        """Return whether points that stick hold more than there is to hold, looked at once for a structure."""
+        if self._looked is None or self._looked[0] is not system:
+            touches = [touch(self.system, contact, q, v) for contact in stuck]
+            W = self._mobility(q, touches)[1].reshape(3 * len(stuck), -1)
+            rank = np.linalg.matrix_rank(W, tol=1e-9 * np.abs(W).max())
+            self._looked = system, bool(rank < 3 * len(stuck))
+        return self._looked[1]
 
     def _all_stick(self, t: float, q: np.ndarray, v: np.ndarray, stuck: Sequence[Contact]) -> bool:
         touches = [replace(x, u=np.zeros(3)) for x in (touch(self.system, c, q, v) for c in stuck)]
