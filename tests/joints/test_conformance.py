@@ -16,6 +16,7 @@ from catena.joints import (
     Sdof,
     Spherical,
     Universal,
+    WithRotor,
     check_joint_kind,
 )
 from catena.joints.modal import Modal
@@ -68,7 +69,7 @@ def test_flipped_sdof_keeps_the_contract(motions):
 def test_every_built_in_kind_has_an_example():
     known = {type(kind) for kind in KINDS}
     built_in = {c for c in JointKind.__subclasses__() if c.__module__.startswith("catena.joints.")}
-    assert built_in - {Flipped, Reduced, Modal} == known
+    assert built_in - {Flipped, Reduced, WithRotor, Modal} == known
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.nv < 6], ids=repr)

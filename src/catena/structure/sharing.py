@@ -61,7 +61,10 @@ def share_modes(
         if node == middle:
             body = parts.flexible[name]
             kinds[node] = _changed(
-                kinds[node], stiffness=tuple(body.stiffness.tolist()), hardening=tuple(body.hardening)
+                kinds[node],
+                stiffness=tuple(body.stiffness.tolist()),
+                hardening=tuple(body.hardening.values()),
+                products=tuple(body.hardening),
             )
             names[node] = name + MODES
             flexible[joint] = (name, body)

@@ -60,7 +60,7 @@ AT_FLOATING_FRAMES = (press, feel, press_again, feel_again, mix_link)
 
 class FlexibleSteps:
     """The steps of an elimination with bodies of at most so many modes: `instead` maps the steps of rigid bodies to
-    those that also know flexible ones, `at_frames` those of multipliers to the ones that are called at floating frames."""
+    those that also know flexible ones, `at_frames` those of multipliers to the ones called at floating frames."""
 
     def __init__(self, modes: int, drives: bool = False) -> None:
         self.modes = modes
