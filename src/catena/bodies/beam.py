@@ -43,7 +43,7 @@ class BeamMode:
         return self.turned_basis.at(x, self.turned_derivative + derivative) @ self.turned
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Beam(FlexibleBody):
     """A straight beam along x from the origin of the body frame to (length, 0, 0).
 

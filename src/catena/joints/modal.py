@@ -32,7 +32,8 @@ class Modal(JointKind):
     `moves` has S (3, k) by rows, `bends` the matrices B of the three components of u, each its upper triangle by rows,
     `turns` R (3, k) by rows; what is empty is zero and costs nothing. A rotation is that of Cayley, tan(angle / 2) =
     |psi| / 2, which is smooth everywhere and agrees with exp(psi) to the third order. `stiffness` (k,) is
-    the modal stiffness, which acts at the one node that has the coordinates; nodes with `follows` take them from there.
+    the modal stiffness, which acts at the one node that has the coordinates; where the kind `is_follower` they are
+    taken from there.
     `hardening` are the coefficients of the strain energy of fourth order, one for each of the `products` eta_a eta_b
     eta_c eta_d, which are told by a <= b <= c <= d.
     """
@@ -44,7 +45,7 @@ class Modal(JointKind):
     stiffness: tuple[Any, ...] = NOTHING
     hardening: tuple[Any, ...] = NOTHING
     products: tuple[tuple[int, ...], ...] = ()
-    follows: bool = False
+    is_follower: bool = False
 
     @property
     def nq(self) -> int:
@@ -55,8 +56,12 @@ class Modal(JointKind):
         return self.modes
 
     @property
+    def follows(self) -> bool:
+        return self.is_follower
+
+    @property
     def signature(self) -> tuple[Hashable, ...]:
-        return ("Modal", self.modes, *(bool(part) for part in self._parts), self.products, self.follows)
+        return ("Modal", self.modes, *(bool(part) for part in self._parts), self.products, self.is_follower)
 
     @property
     def _parts(self) -> tuple[tuple[Any, ...], ...]:
@@ -72,7 +77,8 @@ class Modal(JointKind):
         for part in self._parts:
             parts.append(tuple(given[: len(part)]))
             given = given[len(part) :]
-        return Modal(self.modes, *parts, products=self.products, follows=self.follows)
+        moves, turns, bends, stiffness, hardening = parts
+        return Modal(self.modes, moves, turns, bends, stiffness, hardening, self.products, self.is_follower)
 
     def restoring(self, q: np.ndarray) -> Any:
         """Return the force (k,) against the deflection, None where another node has it; entries of q may be arrays."""
@@ -215,7 +221,7 @@ class Modal(JointKind):
         return [(r, c, b) for (r, c), b in zip(pairs, part, strict=True)]
 
 
-def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
+def _dot(a: Any, b: Any) -> Any:
     total: Any = 0.0
     for x, y in zip(a, b, strict=True):
         total = total + x * y
@@ -231,10 +237,7 @@ def material_point(
     if offset is not None:
         S = S - skew(offset) @ R
     upper = np.triu_indices(k)
-    bends = np.concatenate([B[i][upper] for i in range(3)])
-    return Modal(
-        k,
-        *(tuple(x.ravel().tolist()) if np.any(x) else NOTHING for x in (S, R)),
-        tuple(bends.tolist()) if np.any(bends) else NOTHING,
-        **more,
+    moves, turns, bends = (
+        tuple(x.ravel().tolist()) if np.any(x) else NOTHING for x in (S, R, B[:, upper[0], upper[1]])
     )
+    return Modal(k, moves, turns, bends, **more)

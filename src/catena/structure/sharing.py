@@ -70,7 +70,7 @@ def share_modes(
             flexible[joint] = (name, body)
         else:
             owner[node] = middle
-            kinds[node] = _changed(kinds[node], follows=True)
+            kinds[node] = _changed(kinds[node], is_follower=True)
     return Sharing(owner, flexible)
 
 

@@ -79,9 +79,8 @@ class FlexibleSteps:
         for step in (judge, judge_driven) if drives else (judge,):
             self.instead[step] = on_call(self._judged(step))
         own = self.press, self.feel, self.press_again, self.feel_again, self.mix_link
-        self.at_frames = {
-            step: on_call(function) for step, function in zip(AT_FLOATING_FRAMES, own, strict=True)
-        }
+        pressed: list[Callable[..., None]] = list(own)
+        self.at_frames = {step: on_call(made) for step, made in zip(AT_FLOATING_FRAMES, pressed, strict=True)}
 
     def ground(self, rigid: Callable[[Any], None]) -> Callable[[Any], None]:
         """What the ground writes, which is where flows get their sizes."""
