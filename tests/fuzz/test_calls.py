@@ -172,7 +172,6 @@ OF_SUBJECT: dict[str, Good] = {
     "before": lambda s: s.system,
     "sensor": lambda s: ct.Encoder(s.joint),
     "goals": lambda s: {s.frame: s.system.pose(s.q, s.frame)},
-    "sensor": lambda s: ct.IMU(s.frame),
     "index": lambda s: 0,
 }
 # The same name means something else here.
@@ -351,7 +350,7 @@ def target(random: np.random.Generator) -> tuple[str, Subject, Callable[..., Any
 
 def used(name: str, s: Subject, found: Any) -> Any:
     """What follows from an answer: references are asked at a time, controllers for a state."""
-    if hasattr(found, "at") and not isinstance(found, ct.Trajectory):
+    if hasattr(found, "at") and not isinstance(found, ct.Trajectory | ct.ExternalWrench):
         return found.at(0.005)
     if isinstance(found, ct.Stepper):
         return found.step(s.v)

@@ -1,5 +1,7 @@
 """The kind of joint that material points of flexible bodies have."""
 
+from itertools import combinations_with_replacement
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from catena.joints.modal import material_point
 RNG = np.random.default_rng(5)
 S, R, B = RNG.normal(size=(3, 3)), 0.5 * RNG.normal(size=(3, 3)), RNG.normal(size=(3, 3, 3))
 B = B + B.transpose(0, 2, 1)
+PRODUCTS = tuple(combinations_with_replacement(range(3), 4))
 
 
 @pytest.mark.parametrize("turns", [0.0, 1.0])
@@ -20,7 +23,9 @@ def test_material_points_keep_the_joint_contract_on_both_sides(turns, bends):
 
 
 def test_the_restoring_force_is_the_slope_of_the_energy():
-    kind = material_point(S, R, B, stiffness=(2.0, 3.0, 5.0), hardening=tuple(RNG.normal(size=15)))
+    kind = material_point(
+        S, R, B, stiffness=(2.0, 3.0, 5.0), hardening=tuple(RNG.normal(size=15)), products=PRODUCTS
+    )
     q, h = RNG.normal(size=3), 1e-5
     slopes = [(kind.energy(q + h * e) - kind.energy(q - h * e)) / (2.0 * h) for e in np.eye(3)]
     np.testing.assert_allclose(kind.restoring(q), slopes, rtol=1e-8, atol=1e-8)

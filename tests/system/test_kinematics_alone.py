@@ -131,6 +131,8 @@ def test_limits_and_what_was_asked_for_end_the_way():
     assert cycle["D"].min() > 1.2 - 1e-9 and cycle["D"].max() < 2.6 + 1e-9
     some = four_bar().system().drive("A", to=(-0.2, 0.3), samples=6)
     np.testing.assert_allclose(some.values, np.linspace(-0.2, 0.3, 6))
+    twice = four_bar().system().drive("A", to=(0.0, 4.0 * np.pi), samples=9)
+    assert twice.range == (0.0, 4.0 * np.pi) and twice.ends[1].reason == "asked for"
 
 
 @pytest.mark.parametrize("ask, words", [

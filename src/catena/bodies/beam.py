@@ -13,7 +13,6 @@ from catena.bodies.contract import FlexibleBody, Floats, Particles, Points, Shap
 from catena.bodies.points import few_points
 from catena.bodies.splines import Basis
 from catena.errors import ModelError
-from catena.joints.modal import fourth_order
 
 ENDS = ("clamped", "pinned", "free")
 DIRECTIONS = ("y", "z", "x", "rx")
@@ -44,7 +43,7 @@ class BeamMode:
         return self.turned_basis.at(x, self.turned_derivative + derivative) @ self.turned
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Beam(FlexibleBody):
     """A straight beam along x from the origin of the body frame to (length, 0, 0).
 
@@ -428,11 +427,11 @@ class Beam(FlexibleBody):
         return np.diag([float(w @ (part["density"] * (part["I_y"] + part["I_z"]))), 0.0, 0.0])
 
     @cached_property
-    def hardening(self) -> tuple[float, ...]:
+    def hardening(self) -> dict[tuple[int, ...], float]:
         """Return what the curvature of a slender beam has beyond v'': it is v'' / sqrt(1 - v'^2) along the axis, which
         keeps its length."""
         if self.shear is not None:
-            return ()
+            return {}
         x, w = self._quadrature.gauss
         part = {name: self._quadrature.piecewise(values, x) for name, values in self._sections.items()}
         k = self.modes
@@ -444,10 +443,12 @@ class Beam(FlexibleBody):
                     product[:, i, j] = np.sqrt(bends) * a.displacement(x, 1) * b.displacement(x, 2)
         product = 0.5 * (product + product.transpose(0, 2, 1))
         fourth = 0.5 * np.einsum("n,nab,ncd->abcd", w, product, product)
-        found = dict.fromkeys(fourth_order(k), 0.0)
+        found: dict[tuple[int, ...], float] = {}
         for places in np.ndindex(k, k, k, k):
-            found[tuple(sorted(places))] += float(fourth[places])
-        return tuple(found.values())
+            order = tuple(sorted(places))
+            found[order] = found.get(order, 0.0) + float(fourth[places])
+        least = 1e-12 * max((abs(c) for c in found.values()), default=0.0)
+        return {order: c for order, c in found.items() if abs(c) > least}
 
     def reach(self) -> float:
         return float(self.length)

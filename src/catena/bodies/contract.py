@@ -100,10 +100,10 @@ class FlexibleBody(ABC):
         """Return lines of points (n, 3) at rest by which the body is drawn and its deflection measured."""
 
     @property
-    def hardening(self) -> tuple[float, ...]:
-        """Return the coefficients of the strain energy of fourth order, one for each product of four amplitudes in the
-        order of their modes; nothing where the energy is quadratic."""
-        return ()
+    def hardening(self) -> dict[tuple[int, ...], float]:
+        """Return the coefficients of the strain energy of fourth order by the numbers of the four modes whose
+        amplitudes they belong to, in order; nothing where the energy is quadratic."""
+        return {}
 
     @property
     def turning_inertia(self) -> Floats:

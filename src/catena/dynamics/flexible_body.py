@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics import articulated_body as free_algorithm
 from catena.dynamics.articulated_body import (
     accelerations as free_accelerations,
+    articulated_body as free_algorithm,
     articulated_inertias as free_inertias,
     ground as free_ground,
     pass_on,

@@ -13,6 +13,7 @@ from catena.forces.contract import AtJoint, JointForce
 from catena.forces.joint_spring import joint_outputs
 from catena.forces.parameters import numbers
 from catena.forces.smooth import positive, push_back
+from catena.given import real_array, shown
 from catena.joints import JointKind
 from catena.spatial.scalars import array
 
@@ -40,9 +41,13 @@ class JointStop(JointForce):
 
     def __post_init__(self) -> None:
         for name in ("low", "high"):
-            object.__setattr__(
-                self, name, tuple(np.clip(np.atleast_1d(getattr(self, name)), -FAR, FAR).tolist())
-            )
+            try:
+                given = np.atleast_1d(real_array(getattr(self, name)))
+            except ValueError:
+                raise ModelError(
+                    f"JointStop: {name} is {shown(getattr(self, name))}: give a number for each velocity component"
+                ) from None
+            object.__setattr__(self, name, tuple(np.clip(given, -FAR, FAR).tolist()))
         for name, least in (("low", -np.inf), ("high", -np.inf), ("stiffness", 0.0), ("damping", 0.0)):
             numbers(self, name, len(self.low), least=least)
 

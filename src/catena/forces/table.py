@@ -116,3 +116,12 @@ def _end_slope(h0: float, h1: float, r0: float, r1: float) -> float:
     if r0 * r1 <= 0.0 and abs(slope) > 3.0 * abs(r0):
         return 3.0 * r0
     return float(slope)
+
+
+def require_tables(who: str, **given: Any) -> None:
+    """Raise an error for anything that is given as a table and is none; None is no table."""
+    for name, value in given.items():
+        if value is not None and not isinstance(value, Table):
+            raise ModelError(
+                f"{who}: {name} is {shown(value)}: give a table, such as catena.forces.Table(x, y)"
+            )

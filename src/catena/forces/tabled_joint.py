@@ -11,7 +11,7 @@ import numpy as np
 from catena.errors import ModelError
 from catena.forces.contract import AtJoint, JointForce
 from catena.forces.parameters import numbers
-from catena.forces.table import Table
+from catena.forces.table import Table, require_tables
 from catena.joints import JointKind
 from catena.spatial.scalars import array
 
@@ -31,6 +31,7 @@ class TabledJointSpring(JointForce):
     drawn_as = "spring"
 
     def __post_init__(self) -> None:
+        require_tables("TabledJointSpring", spring=self.spring, damper=self.damper)
         numbers(self, "rest")
         if self.spring is None and self.damper is None:
             raise ModelError("TabledJointSpring: it has neither a spring nor a damper: give one of them")

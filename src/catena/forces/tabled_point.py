@@ -9,7 +9,7 @@ from typing import Any
 from catena.errors import ModelError
 from catena.forces.contract import FrameForce, Relative
 from catena.forces.line import Line
-from catena.forces.table import Table
+from catena.forces.table import Table, require_tables
 from catena.spatial import Force
 
 
@@ -26,6 +26,7 @@ class TabledPointSpring(FrameForce):
     drawn_as = "spring"
 
     def __post_init__(self) -> None:
+        require_tables("TabledPointSpring", spring=self.spring, damper=self.damper)
         if self.spring is None and self.damper is None:
             raise ModelError("TabledPointSpring: it has neither a spring nor a damper: give one of them")
 

@@ -33,8 +33,10 @@ class JointKind(ABC):
     """Whether `coordinates` takes symbols too, so that a loop closed by this kind can be compiled although its
     constraint space varies."""
 
-    follows: ClassVar[bool] | bool = False
-    """Whether the coordinates are those of another node: all points of a flexible body share its modes."""
+    @property
+    def follows(self) -> bool:
+        """Whether the coordinates are those of another node: all points of a flexible body share its modes."""
+        return False
 
     @property
     @abstractmethod

@@ -49,7 +49,7 @@ class Flipped(Around, JointKind):
         return self.kind.transform(q).pull(self.kind.constraint_space(q))
 
     @property
-    def follows(self) -> bool:  # type: ignore[override]
+    def follows(self) -> bool:
         return self.kind.follows
 
     def restoring(self, q: np.ndarray) -> Any:

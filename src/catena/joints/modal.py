@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -34,9 +32,10 @@ class Modal(JointKind):
     `moves` has S (3, k) by rows, `bends` the matrices B of the three components of u, each its upper triangle by rows,
     `turns` R (3, k) by rows; what is empty is zero and costs nothing. A rotation is that of Cayley, tan(angle / 2) =
     |psi| / 2, which is smooth everywhere and agrees with exp(psi) to the third order. `stiffness` (k,) is
-    the modal stiffness, which acts at the one node that has the coordinates; nodes with `follows` take them from there.
-    `hardening` are the coefficients of the strain energy of fourth order, one for each product eta_a eta_b eta_c eta_d
-    with a <= b <= c <= d.
+    the modal stiffness, which acts at the one node that has the coordinates; where the kind `is_follower` they are
+    taken from there.
+    `hardening` are the coefficients of the strain energy of fourth order, one for each of the `products` eta_a eta_b
+    eta_c eta_d, which are told by a <= b <= c <= d.
     """
 
     modes: int
@@ -45,7 +44,8 @@ class Modal(JointKind):
     bends: tuple[Any, ...] = NOTHING
     stiffness: tuple[Any, ...] = NOTHING
     hardening: tuple[Any, ...] = NOTHING
-    follows: bool = False
+    products: tuple[tuple[int, ...], ...] = ()
+    is_follower: bool = False
 
     @property
     def nq(self) -> int:
@@ -56,8 +56,12 @@ class Modal(JointKind):
         return self.modes
 
     @property
+    def follows(self) -> bool:
+        return self.is_follower
+
+    @property
     def signature(self) -> tuple[Hashable, ...]:
-        return ("Modal", self.modes, *(bool(part) for part in self._parts), self.follows)
+        return ("Modal", self.modes, *(bool(part) for part in self._parts), self.products, self.is_follower)
 
     @property
     def _parts(self) -> tuple[tuple[Any, ...], ...]:
@@ -73,14 +77,15 @@ class Modal(JointKind):
         for part in self._parts:
             parts.append(tuple(given[: len(part)]))
             given = given[len(part) :]
-        return Modal(self.modes, *parts, follows=self.follows)
+        moves, turns, bends, stiffness, hardening = parts
+        return Modal(self.modes, moves, turns, bends, stiffness, hardening, self.products, self.is_follower)
 
     def restoring(self, q: np.ndarray) -> Any:
         """Return the force (k,) against the deflection, None where another node has it; entries of q may be arrays."""
         if not self.stiffness:
             return None
         force = [k * x for k, x in zip(self.stiffness, q, strict=True)]
-        for places, c in zip(fourth_order(self.modes), self.hardening, strict=False):
+        for places, c in zip(self.products, self.hardening, strict=True):
             for a in set(places):
                 rest = list(places)
                 rest.remove(a)
@@ -93,7 +98,7 @@ class Modal(JointKind):
         k = self.modes
         found = np.zeros((k, *np.shape(q)))
         found[range(k), range(k)] = np.reshape(self.stiffness, (k, *(1,) * (np.ndim(q) - 1)))
-        for places, c in zip(fourth_order(k), self.hardening, strict=False):
+        for places, c in zip(self.products, self.hardening, strict=True):
             for a in set(places):
                 rest = list(places)
                 rest.remove(a)
@@ -108,7 +113,7 @@ class Modal(JointKind):
         total: Any = 0.0
         for k, x in zip(self.stiffness, q, strict=True):
             total = total + 0.5 * k * x * x
-        for (a, b, c, d), h in zip(fourth_order(self.modes), self.hardening, strict=False):
+        for (a, b, c, d), h in zip(self.products, self.hardening, strict=True):
             total = total + h * q[a] * q[b] * q[c] * q[d]
         return total
 
@@ -216,13 +221,7 @@ class Modal(JointKind):
         return [(r, c, b) for (r, c), b in zip(pairs, part, strict=True)]
 
 
-@lru_cache(maxsize=32)
-def fourth_order(modes: int) -> tuple[tuple[int, int, int, int], ...]:
-    """Return the products of four amplitudes, by their modes in order."""
-    return tuple(combinations_with_replacement(range(modes), 4))  # type: ignore[arg-type]
-
-
-def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
+def _dot(a: Any, b: Any) -> Any:
     total: Any = 0.0
     for x, y in zip(a, b, strict=True):
         total = total + x * y
@@ -238,10 +237,7 @@ def material_point(
     if offset is not None:
         S = S - skew(offset) @ R
     upper = np.triu_indices(k)
-    bends = np.concatenate([B[i][upper] for i in range(3)])
-    return Modal(
-        k,
-        *(tuple(x.ravel().tolist()) if np.any(x) else NOTHING for x in (S, R)),
-        tuple(bends.tolist()) if np.any(bends) else NOTHING,
-        **more,
+    moves, turns, bends = (
+        tuple(x.ravel().tolist()) if np.any(x) else NOTHING for x in (S, R, B[:, upper[0], upper[1]])
     )
+    return Modal(k, moves, turns, bends, **more)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from catena.bodies.contract import FlexibleBody
 from catena.errors import ModelError
@@ -42,7 +41,7 @@ def owner_of_modes(name: Any, bodies: Mapping[str, Body]) -> Body | None:
     return body if body is not None and body.flexible is not None else None
 
 
-def with_modes_locked(body: Body, at: ArrayLike | None) -> Body:
+def with_modes_locked(body: Body, at: Any) -> Body:
     """Return the body with its modes held at amplitudes, at zero if None."""
     assert body.flexible is not None
     count = body.flexible.modes

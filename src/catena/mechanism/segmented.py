@@ -42,7 +42,7 @@ def segmented(
         turning = here["density"] * h * np.array([here["I_y"] + here["I_z"], here["I_y"], here["I_z"]])
         turning[1:] *= float(bool(beam.rotary))
         turning[1:] += mass * h**2 / 12.0
-        made.add_body(f"{name}.{k}", mass=mass, com=(0.5 * h, 0.0, 0.0), inertia=turning)
+        made.add_body(f"{name}.{k}", mass=mass, com=(0.5 * h, 0.0, 0.0), inertia=turning, physical=False)
         ends = (
             beam.section(edges[k - 1] + (1e-9 * h if k == 1 else -1e-9 * h)),
             beam.section(edges[k - 1] + 1e-9 * h),

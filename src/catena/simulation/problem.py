@@ -76,6 +76,10 @@ class Problem:
                 f"positions (..., nq) and velocities (..., nv) that returns forces (..., nv)."
             )
         for joint, moves in self.motion.items() if isinstance(self.motion, Mapping) else ():
+            if not callable(moves) and not callable(getattr(moves, "at", None)):
+                raise StateError(
+                    f"The motion of joint {joint!r} is {shown(moves)}; give a reference, or a function of the time."
+                )
             if not hasattr(moves, "at") and callable(moves) and not can_take(moves, "t"):
                 raise StateError(
                     f"The motion of joint {joint!r} is {shown(moves)}, which cannot be called with (t); give a "

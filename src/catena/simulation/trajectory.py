@@ -32,6 +32,9 @@ PathLike = str | os.PathLike[str]
 # States whose loops are open by more than this were not kept closed, so nothing between them is closed either.
 OPEN = 1e-6
 
+# More samples than this would fill the memory.
+MOST_SAMPLES = 10_000_000
+
 
 @dataclass(frozen=True, eq=False)
 class Found:
@@ -185,9 +188,9 @@ class Trajectory:
         States are those of `at`, works are cubic between samples, and control forces held, or cubic without
         overshoot."""
         if isinstance(times, int | np.integer) and not isinstance(times, bool):
-            if times < 2:
+            if not 2 <= times <= MOST_SAMPLES:
                 raise StateError(
-                    f"{times} samples make no trajectory; give at least 2, or the times themselves."
+                    f"{shown(times)} samples make no trajectory; give 2 to {MOST_SAMPLES}, or the times themselves."
                 )
             times = np.linspace(self.t[0], self.t[-1], int(times))
         asked = self._times(times)

@@ -61,13 +61,16 @@ def share_modes(
         if node == middle:
             body = parts.flexible[name]
             kinds[node] = _changed(
-                kinds[node], stiffness=tuple(body.stiffness.tolist()), hardening=tuple(body.hardening)
+                kinds[node],
+                stiffness=tuple(body.stiffness.tolist()),
+                hardening=tuple(body.hardening.values()),
+                products=tuple(body.hardening),
             )
             names[node] = name + MODES
             flexible[joint] = (name, body)
         else:
             owner[node] = middle
-            kinds[node] = _changed(kinds[node], follows=True)
+            kinds[node] = _changed(kinds[node], is_follower=True)
     return Sharing(owner, flexible)
 
 

@@ -270,7 +270,7 @@ def _end(
     ]
     if goal is not None:
         tests.append(("asked for", "", lambda x, tx: sign * (way.value(x) - goal)))
-    if is_turning:
+    if is_turning and goal is None:
         tests.append(("full turn", "", lambda x, tx: sign * (way.value(x) - begun) - TURN))
     for name, where, bound, up in _limits(way):
         tests.append(("limit", name, lambda x, tx, where=where, bound=bound, up=up: up * (x[where] - bound)))

@@ -287,11 +287,10 @@ class System:
 
     def joint_velocity(self, q: ArrayLike, v: ArrayLike, joint: str) -> np.ndarray:
         """Return the velocities of any joint, shape (..., nv of the joint), of the tree or of a loop."""
-        v = self.evaluator.checked(kinematics.rate, "qd", v)
+        q, v = (self.evaluator.checked(kinematics.rate, name, x) for name, x in (("q", q), ("qd", v)))
         if not is_one_of(joint, self.loops):
             return v[..., self.slice_v(joint)].copy()
         self.evaluator.check_current()
-        q = self.evaluator.checked(kinematics.rate, "q", q)
         return loop_state(self._settling.described, joint, q, v).v
 
     def bias_acceleration(self, q: ArrayLike, v: ArrayLike, frame: str) -> np.ndarray:
@@ -615,7 +614,7 @@ class System:
             return varied.forward_dynamics(
                 q, v, tau, method, f_ext, base_acceleration, member, elements=elements
             )
-        if elements:
+        if elements is not False and is_asked("elements", elements):
             q, v, _, _ = self._by_name(q, v)
             tau, f_ext = self._with_elements(q, v, tau, f_ext)
         if type(method) is not str:
@@ -948,8 +947,7 @@ class System:
         mechanism's own forces act if `elements` says so.
         """
         wanted = arrays.as_list("names", names, str, "names of parameters")
-        if not isinstance(elements, bool | np.bool_):
-            raise StateError(f"elements is {shown(elements)}; give True or False.")
+        elements = is_asked("elements", elements)
         if is_one_of(of, ("forward_dynamics",)):
             found, batch = self.responder.respond(q, v, given, wanted, acting=elements)
             changes = found.by_parameter
@@ -1258,6 +1256,13 @@ class System:
             if self._lacking_inertia is None:
                 raise
             raise SingularDynamicsError(self._lacking_inertia) from None
+
+
+def is_asked(name: str, value: object) -> bool:
+    """Return a switch that a user gave, or raise a StateError if it is none."""
+    if not isinstance(value, bool | np.bool_):
+        raise StateError(f"{name} is {shown(value)}; give True or False.")
+    return bool(value)
 
 
 def _matrices(pose: Pose | np.ndarray) -> np.ndarray:

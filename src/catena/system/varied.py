@@ -27,7 +27,7 @@ from catena.structure import Plan
 from catena.system import arrays, wrenches
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
-from catena.system.system import State, System
+from catena.system.system import State, System, is_asked
 from catena.system.variation import ConstantRows, Variation
 
 # Steps on the manifold of q know of no length and no mass.
@@ -320,12 +320,12 @@ class VariedSystem(System):
     ) -> np.ndarray:  # fmt: skip
         """Return the accelerations vdot, shape (..., nv), each with the numbers of its state."""
         self._require_no_more(parameters)
-        if elements:
+        if is_asked("elements", elements):
             q, v, _, _ = self._by_name(q, v)
             tau, f_ext = self._with_elements(q, v, tau, f_ext)
         given: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration}
         closed = self._closed and is_one_of(method, ("auto", "elimination")) and is_for(self.effective_plan)
-        tree = not self._closed and method in ("auto", "articulated_body", "composite_body")
+        tree = not self._closed and is_one_of(method, ("auto", "articulated_body", "composite_body"))
         q, v, at_tree, at_loops = self._by_name(q, v, tau)
         if at_loops is not None or not (closed or tree) or self._lacking_inertia is not None:
             return self._each("forward_dynamics", q, v, tau, method=method, member=member, **given)
@@ -506,17 +506,18 @@ class VariedSystem(System):
         with `only` (...) the other states are left out and get zeros."""
         spread = [_spread(x) for x in (*given, *named.values())]
         batch = np.broadcast_shapes(self.variation.batch, *(s for shapes in spread for s in shapes))
-        if 0 in batch:
-            raise StateError(f"{name}: there is no state in a batch of shape {batch}; give at least one.")
         which = np.broadcast_to(np.arange(self.count).reshape(self.variation.batch), batch)
         wanted = np.ones(batch, dtype=bool) if only is None else only
+        numbers = np.unique(which[wanted]).tolist()
+        if not numbers:
+            # No state is asked for, so that anybody can say what shape nothing has.
+            systems = [(self.state(0) if self.count else self.base, wanted)]
+        else:
+            systems = [(self.state(k), (which == k) & wanted) for k in numbers]
         parts, places = [], []
-        for k in np.unique(which[wanted]).tolist():
-            mine = (which == k) & wanted
-            own = self.state(k)
+        for own, mine in systems:
             arguments = [_taken(x, batch, mine) for x in given]
-            parts.append(
-                getattr(own, name)(*arguments, **{n: _taken(x, batch, mine) for n, x in named.items()})
-            )
+            options = {n: _taken(x, batch, mine) for n, x in named.items()}
+            parts.append(getattr(own, name)(*arguments, **options))
             places.append(mine)
         return _joined(parts, places, batch)

@@ -60,7 +60,7 @@ AT_FLOATING_FRAMES = (press, feel, press_again, feel_again, mix_link)
 
 class FlexibleSteps:
     """The steps of an elimination with bodies of at most so many modes: `instead` maps the steps of rigid bodies to
-    those that also know flexible ones, `at_frames` those of multipliers to the ones that are called at floating frames."""
+    those that also know flexible ones, `at_frames` those of multipliers to the ones called at floating frames."""
 
     def __init__(self, modes: int, drives: bool = False) -> None:
         self.modes = modes
@@ -79,9 +79,8 @@ class FlexibleSteps:
         for step in (judge, judge_driven) if drives else (judge,):
             self.instead[step] = on_call(self._judged(step))
         own = self.press, self.feel, self.press_again, self.feel_again, self.mix_link
-        self.at_frames = {
-            step: on_call(function) for step, function in zip(AT_FLOATING_FRAMES, own, strict=True)
-        }
+        pressed: list[Callable[..., None]] = list(own)
+        self.at_frames = {step: on_call(made) for step, made in zip(AT_FLOATING_FRAMES, pressed, strict=True)}
 
     def ground(self, rigid: Callable[[Any], None]) -> Callable[[Any], None]:
         """What the ground writes, which is where flows get their sizes."""

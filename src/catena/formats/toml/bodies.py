@@ -7,7 +7,7 @@ from typing import Any
 from catena.bodies import Beam
 from catena.errors import ModelError
 from catena.formats.meshes import mesh_mass_properties
-from catena.formats.toml.schema import KEYS, SHAPES
+from catena.formats.toml.schema import BEAM, KEYS, SHAPES
 from catena.formats.toml.tables import Table, suggestion
 from catena.mechanism import GROUND, MODES, Mechanism, Shape
 from catena.mechanism.shapes import SHAPES as CLASSES, MassProperties, Mesh
@@ -43,7 +43,7 @@ def add_body(mechanism: Mechanism, table: Table) -> Mechanism:
 
 def _beam(table: Table) -> Beam:
     """Return the beam that the table of a flexible body tells."""
-    table.check_keys(*KEYS["beam"])
+    table.check_keys(*BEAM)
     options: dict[str, Any] = {
         key: table.numbers(key)
         for key in table.content

@@ -11,7 +11,7 @@ from typing import Any
 
 from catena.formats.toml.forces import BUILT_IN as FORCES
 from catena.formats.toml.kinds import ARGUMENTS, BUILT_IN
-from catena.formats.toml.schema import FORMAT, KEYS, PARTS, POSE, SHAPES
+from catena.formats.toml.schema import BEAM, FORMAT, KEYS, PARTS, POSE, SHAPES
 
 Schema = dict[str, Any]
 TEXT: Schema = {"type": "string"}
@@ -30,7 +30,12 @@ SORTS: dict[str, Schema] = {
     **dict.fromkeys(("prefix", "index"), TEXT),
     **dict.fromkeys(("in_parent", "in_child", "pose", "at", "base", "tool"), {"$ref": "#/$defs/pose"}),
     **dict.fromkeys(("axis", "axis1", "axis2", "normal"), AXIS),
-    **dict.fromkeys(("actuated", "physical"), SWITCH),
+    **dict.fromkeys(("actuated", "physical", "rotary", "interface"), SWITCH),
+    "beam": {"$ref": "#/$defs/beam"},
+    "ends": TEXT,
+    "modes": {
+        "anyOf": [{"type": "integer"}, {"type": "object", "additionalProperties": {"type": "integer"}}]
+    },
     **dict.fromkeys(("visual", "collision"), {"type": "array", "items": {"$ref": "#/$defs/shape"}}),
     **dict.fromkeys(("com", "moment", "force", "gravity"), {"$ref": "#/$defs/three"}),
     "between": {"type": "array", "items": NAME, "minItems": 2, "maxItems": 2},
@@ -105,12 +110,16 @@ def _definitions() -> Schema:
     repeat = _table("repeat")
     repeat["properties"] |= {**inner, "initial": {"type": "object"}}
     found["repeat"] = repeat | {"oneOf": [{"required": ["count"]}, {"required": ["values"]}]}
+    found["beam"] = _keyed(*BEAM)
     found["body"] |= {"not": {"required": ["density", "mass"]}}
     return found
 
 
 def _table(word: str, **more: Schema) -> Schema:
-    required, optional = KEYS[word]
+    return _keyed(*KEYS[word], **more)
+
+
+def _keyed(required: tuple[str, ...], optional: tuple[str, ...], **more: Schema) -> Schema:
     properties = {key: SORTS.get(key, {"$ref": "#/$defs/numbers"}) for key in (*required, *optional)}
     return _object({**properties, **more}, required)
 

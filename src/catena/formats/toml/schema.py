@@ -21,10 +21,6 @@ KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("name",),
         ("mass", "com", "inertia", "density", "physical", "visual", "collision", "beam", "locked_modes"),
     ),
-    "beam": (
-        ("length", "area", "inertia", "density", "young", "modes"),
-        ("shear", "torsion", "ends", "damping", "stations", "rotary", "interface"),
-    ),
     "chain": (
         ("notation",),
         ("rows", "gammas", "phis", "masses", "coms", "inertias", "on", "base", "tool", "tip", "prefix"),
@@ -58,6 +54,12 @@ KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 """The keys of each table: those it must have and those it may have. A joint and a force have those of their kind
 besides."""
+
+BEAM: tuple[tuple[str, ...], tuple[str, ...]] = (
+    ("length", "area", "inertia", "density", "young", "modes"),
+    ("shear", "torsion", "ends", "damping", "stations", "rotary", "interface"),
+)
+"""The keys of the table `beam` of a flexible body."""
 
 SHAPES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "box": (("size",), ()),

@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from catena.errors import CatenaError, StateError
+from catena.given import shown
 from catena.simulation.references import JointPath, Motion
 from catena.system import System
 
@@ -48,7 +49,7 @@ def as_path(system: System, who: str, reference: Any) -> StatePath:
             )
         return reference
     raise StateError(
-        f"{who}: the reference is {reference!r}; give {{joint: position or reference}}, a JointPath or a TaskPath."
+        f"{who}: the reference is {shown(reference)}; give {{joint: position or reference}}, a JointPath or a TaskPath."
     )
 
 

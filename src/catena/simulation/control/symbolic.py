@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
-from catena.given import is_count, real_array, shown
+from catena.given import can_take, is_count, real_array, shown
 from catena.simulation.control.protocol import Controller, checked_rate
 from catena.simulation.control.remembered import Remembered
 from catena.simulation.control.symbols import stack
@@ -43,6 +43,17 @@ class SymbolicControl(Controller):
             )
         if not is_count(memory):
             raise StateError(f"SymbolicControl: memory is {shown(memory)}; give the number of its entries.")
+        names = (
+            "t",
+            "q",
+            "v",
+            *(("memory",) if memory else ()),
+            *(("inputs",) if inputs is not None else ()),
+        )
+        if not can_take(function, *names):
+            raise StateError(
+                f"SymbolicControl: {shown(function)} cannot be called with ({', '.join(names)}), which it will be."
+            )
         self.rate = checked_rate(rate, "SymbolicControl")
         if memory and self.rate is None:
             raise StateError("SymbolicControl: a memory goes from sample to sample, so it needs a rate.")

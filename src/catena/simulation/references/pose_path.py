@@ -23,8 +23,8 @@ class PosePath:
     """
 
     def __init__(self, position: Any, rotation: Any = (1.0, 0.0, 0.0, 0.0)) -> None:
-        self.position: Reference = position if isinstance(position, Reference) else Constant(position)
-        if isinstance(rotation, Reference):
+        self.position: Reference = position if _moves(position) else Constant(position)
+        if _moves(rotation):
             self.rotation: Reference = rotation
         else:
             self.rotation = Constant(orientation(rotation, "pose path"), nv=3)
@@ -72,3 +72,8 @@ class PosePath:
         v = np.einsum("...ji,...j->...i", R, pdot)
         a = np.einsum("...ji,...j->...i", R, pddot) - np.cross(w, v)
         return Motion(*(np.concatenate(pair, axis=-1) for pair in ((p, quat), (w, v), (wdot, a))))
+
+
+def _moves(given: Any) -> bool:
+    """Return whether something is a reference, which can be asked where it is."""
+    return callable(getattr(given, "at", None)) and not isinstance(given, type)

@@ -294,7 +294,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
     close_positions, close_velocities = closing_sweeps(
         articulate_driven if variant.driven else articulate, steps
     )
-    own: dict[Sweep, Sweep] = dict(steps.instead) if steps else {}
+    own: dict[Any, Any] = dict(steps.instead) if steps else {}
     evaluations = 0
     weights = (CORRECT[1], CORRECT[0]) if variant.method == "abm4" else method.b if method else (1.0,)
 

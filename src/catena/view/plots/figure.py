@@ -35,6 +35,8 @@ def plot(run: Trajectory, *what: Any, show: bool = False, path: str | os.PathLik
         raise FormatError(f"show is {shown(show)}: give True or False")
     pyplot = require_matplotlib()
     panels = chosen_panels(run, what) if what else default_panels(run)
+    if not panels:
+        raise FormatError(f"There is nothing to plot in {shown(what)}: name panels, joints, frames or bodies")
     figure = figure_of(run, panels, title=_title(run), canvas=pyplot if show else None)
     if path is not None:
         save_figure(figure, path)
