@@ -489,9 +489,8 @@ class _Pushing:
                 # Slow slips keep their direction, which would otherwise turn as fast as they are slow.
                 d = self.along[x.contact.label]
                 slow = SLOW * run.length
-                if x.u[:2] @ d > 0.0:
-                    d = x.u[:2] + slow * d
-                    d = d / float(np.hypot(d[0], d[1]))
+                d = x.u[:2] + (slow - min(0.0, float(x.u[:2] @ d))) * d
+                d = d / float(np.hypot(d[0], d[1])) if d.any() else d
                 force = np.array([-x.contact.friction * d[0], -x.contact.friction * d[1], 1.0])
                 columns.append((k, force))
                 wanted.append((k, 2, c[2] + 2.0 * PULL * x.u[2] + PULL * PULL * x.gap))
