@@ -51,7 +51,7 @@ def test_the_lowest_frequencies_are_those_of_all_nodes_with_the_root_held():
     body = FiniteElements(M, K, nodes, {"root": root, "tip": tip}, modes=12)
     free = np.arange(12, 3 * len(nodes))
     # The tip is a rigid frame in the reduced body, so compare with matrices in which it is one.
-    rigid = body._rigid_motions(list(tip))
+    rigid = body.rigid_motions(list(tip))
     rest = np.eye(3 * len(nodes))[:, 12:-12]
     T = np.hstack([rest, rigid])
     expected = np.sqrt(eigh(T.T @ (K @ T), T.T @ (M @ T), eigvals_only=True))

@@ -104,7 +104,7 @@ class FiniteElements(FlexibleBody):
             )
         shapes = []
         for some in list(self.interfaces.values())[1:]:
-            motions = self._rigid_motions(some)
+            motions = self.rigid_motions(some)
             moved = np.zeros((n, motions.shape[1]))
             moved[:] = motions
             moved[inner] = -factor.solve((K[inner][:, held] @ motions[held]).reshape(len(inner), -1))
@@ -139,7 +139,7 @@ class FiniteElements(FlexibleBody):
         scale = 1.0 / np.linalg.norm(found.reshape(-1, 3, len(values)), axis=1).max(axis=0)
         return found * scale, np.sqrt(values), scale**2
 
-    def _rigid_motions(self, some: Sequence[int]) -> Floats:
+    def rigid_motions(self, some: Sequence[int]) -> Floats:
         """Return displacements (3 n, 3 or 6) of the nodes of an interface that moves as a rigid frame."""
         centre = self.nodes[list(some)].mean(axis=0)
         found = np.zeros((3 * len(self.nodes), 3 if len(some) == 1 else 6))

@@ -16,6 +16,8 @@ from catena.system.arrays import batch_shape
 
 # Samples of a batch where nothing is said.
 SAMPLES = 101
+# More than this would fill the memory.
+MOST_SAMPLES = 10_000_000
 
 
 def initial_state(system: System, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -63,8 +65,8 @@ def sample_times(samples: Any, duration: float, is_batch: bool) -> np.ndarray | 
     if samples is None:
         return np.linspace(0.0, duration, SAMPLES) if is_batch else None
     if isinstance(samples, (int, np.integer)) and not isinstance(samples, bool):
-        if samples < 2:
-            raise StateError(f"samples is {samples}; give at least 2, or an array of times.")
+        if not 2 <= samples <= MOST_SAMPLES:
+            raise StateError(f"samples is {shown(samples)}; give 2 to {MOST_SAMPLES}, or an array of times.")
         return np.linspace(0.0, duration, int(samples))
     try:
         times = np.array(real_array(samples))

@@ -18,6 +18,7 @@ from catena.hooks import hook
 from catena.mechanism import MODES
 from catena.mechanism.validation import known
 from catena.simulation import dense, loads
+from catena.simulation.arguments import MOST_SAMPLES
 from catena.system import System
 
 if TYPE_CHECKING:
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 # States whose loops are open by more than this were not kept closed, so nothing between them is closed either.
 OPEN = 1e-6
-
-# More samples than this would fill the memory.
-MOST_SAMPLES = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)

@@ -807,6 +807,8 @@ class System:
         problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
         if self._reactions is None:
             self._reactions = Reactions(self._plan.parts or self._mechanism, self._plan)
+        if vdot is not None:
+            vdot = self.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
         known_motion = vdot is not None and not self._closed
         found = self._settling.found
         if not self._reactions.welds and not known_motion and found is None:
@@ -823,7 +825,7 @@ class System:
         else:
             if not known_motion:
                 vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
-            vdot = self.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
+            assert vdot is not None
             rows = np.broadcast_to(vdot, (*problem.batch, self.nv)).reshape(problem.states, self.nv)
             solution = LoopSolution(
                 rows, np.zeros((problem.states, 0)), np.zeros(problem.states, dtype=np.int64)

@@ -116,7 +116,8 @@ def _definitions() -> Schema:
 
 
 def _table(word: str, **more: Schema) -> Schema:
-    return _keyed(*KEYS[word], **more)
+    required, optional = KEYS[word]
+    return _keyed(required, optional, **more)
 
 
 def _keyed(required: tuple[str, ...], optional: tuple[str, ...], **more: Schema) -> Schema:

@@ -214,6 +214,8 @@ class PID(Controller):
 
     def _tracking(self, tracking: float | None) -> np.ndarray:
         """Return one over the time constants of back-calculation, (..., n)."""
+        if tracking is not None and not is_finite(tracking):
+            raise StateError(f"PID: tracking is {shown(tracking)}; give a time in seconds.")
         if self.anti_windup != "back_calculation" or not self.integral:
             return np.zeros(len(self._at))
         period = 1.0 / float(self.rate or 1.0)

@@ -14,7 +14,7 @@ from catena.given import can_take, is_count, real_array, shown
 from catena.simulation.control.protocol import Controller, checked_rate
 from catena.simulation.control.remembered import Remembered
 from catena.simulation.control.symbols import stack
-from catena.simulation.references import Constant, PiecewisePolynomial, Reference, as_polynomial
+from catena.simulation.references import Constant, PiecewisePolynomial, Reference, as_polynomial, is_reference
 from catena.simulation.references.as_polynomial import InputPath
 from catena.spatial.scalars import array, is_symbolic
 from catena.system import System
@@ -119,9 +119,9 @@ def _known_ahead(
     inputs: Any,
 ) -> tuple[Callable[[float], Any] | None, PiecewisePolynomial | None]:
     """Return the user's inputs as a function of the time, and as polynomials where they are polynomials."""
-    if inputs is None or (callable(inputs) and not isinstance(inputs, Reference)):
+    if inputs is None or (callable(inputs) and not is_reference(inputs)):
         return inputs, None
-    if not isinstance(inputs, Reference):
+    if not is_reference(inputs):
         try:
             inputs = Constant(inputs)
         except StateError as error:

@@ -18,7 +18,7 @@ from catena.mechanism.validation import known
 from catena.simulation.control.forces import forces
 from catena.simulation.control.gains import gains
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
-from catena.simulation.references import Constant, PosePath, Reference
+from catena.simulation.references import Constant, PosePath, is_reference
 from catena.simulation.references.protocol import as_configuration, as_system
 from catena.simulation.references.task_path import FrameTask
 from catena.spatial import Pose
@@ -55,7 +55,7 @@ class TaskSpace(Controller):
         self.rate = checked_rate(rate, "TaskSpace")
         if isinstance(path, Pose):
             path = PosePath(path.p, path.quat)
-        self.path = path if isinstance(path, Reference) else Constant(path)
+        self.path = path if is_reference(path) else Constant(path)
         self._task = FrameTask(system, frame, self.path)
         self.kp = _gain("kp", kp)
         self.kd = 2.0 * np.sqrt(self.kp) if kd is None else _gain("kd", kd)

@@ -7,7 +7,7 @@ from catena.simulation.references.joint_path import JointPath
 from catena.simulation.references.piecewise import PiecewisePolynomial
 from catena.simulation.references.polynomial import cubic, quintic
 from catena.simulation.references.pose_path import PosePath
-from catena.simulation.references.protocol import Motion, Reference
+from catena.simulation.references.protocol import Motion, Reference, is_reference
 from catena.simulation.references.rotation import Turning, Turns, turning, turns
 from catena.simulation.references.splines import spline
 from catena.simulation.references.task_path import TaskPath
@@ -20,6 +20,7 @@ __all__ = [
     "PiecewisePolynomial",
     "PosePath",
     "Reference",
+    "is_reference",
     "TaskPath",
     "Turning",
     "Turns",

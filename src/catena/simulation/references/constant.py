@@ -23,7 +23,7 @@ class Constant:
             ) from error
         if q.ndim != 1 or not np.isfinite(q).all():
             raise StateError(f"constant: the position is {q.tolist()}; give one row of finite numbers.")
-        if nv is not None and not is_count(nv):
+        if nv is not None and not (is_count(nv) and nv <= 6 * max(1, len(q))):
             raise StateError(f"constant: nv is {shown(nv)}; give the number of velocity components.")
         self.position = q
         self.nv = len(q) if nv is None else int(nv)

@@ -15,10 +15,10 @@ from catena.simulation.references.constant import Constant
 from catena.simulation.references.inverse_kinematics import InverseKinematics
 from catena.simulation.references.protocol import (
     Motion,
-    Reference,
     as_configuration,
     as_system,
     as_times,
+    is_reference,
 )
 from catena.simulation.references.task_path import STEP
 from catena.system import System
@@ -55,7 +55,7 @@ class JointPath:
                 system, name, given, where_q.stop - where_q.start, where_v.stop - where_v.start
             )
             self._references[name] = known
-            source = known.at if isinstance(known, Reference) else partial(_each, known, name)
+            source = known.at if is_reference(known) else partial(_each, known, name)
             self.followed[where_v] = True
             self._parts.append((name, where_q, where_v, source))
         self.given(0.0)
@@ -134,7 +134,7 @@ class _Joints:
 
 def _reference(system: System, name: str, given: Any, nq: int, nv: int) -> Any:
     """Return the reference of a joint, or the user's function for it."""
-    if isinstance(given, Reference) or callable(given):
+    if is_reference(given) or callable(given):
         return given
     stays = Constant(given, nv)
     if stays.position.shape != (nq,):

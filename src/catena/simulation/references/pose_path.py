@@ -9,7 +9,7 @@ import numpy as np
 from catena.errors import StateError
 from catena.given import entries, shown
 from catena.simulation.references.constant import Constant
-from catena.simulation.references.protocol import Motion, Reference
+from catena.simulation.references.protocol import Motion, Reference, is_reference
 from catena.simulation.references.rotation import orientation, rotations
 from catena.spatial import Pose
 
@@ -23,8 +23,8 @@ class PosePath:
     """
 
     def __init__(self, position: Any, rotation: Any = (1.0, 0.0, 0.0, 0.0)) -> None:
-        self.position: Reference = position if _moves(position) else Constant(position)
-        if _moves(rotation):
+        self.position: Reference = position if is_reference(position) else Constant(position)
+        if is_reference(rotation):
             self.rotation: Reference = rotation
         else:
             self.rotation = Constant(orientation(rotation, "pose path"), nv=3)
@@ -72,8 +72,3 @@ class PosePath:
         v = np.einsum("...ji,...j->...i", R, pdot)
         a = np.einsum("...ji,...j->...i", R, pddot) - np.cross(w, v)
         return Motion(*(np.concatenate(pair, axis=-1) for pair in ((p, quat), (w, v), (wdot, a))))
-
-
-def _moves(given: Any) -> bool:
-    """Return whether something is a reference, which can be asked where it is."""
-    return callable(getattr(given, "at", None)) and not isinstance(given, type)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
@@ -38,9 +38,14 @@ def as_times(t: Any, who: str) -> np.ndarray:
     return times
 
 
+def is_reference(value: Any) -> TypeGuard[Reference]:
+    """Return whether something can be asked where it is at a time; a class cannot, only its instances."""
+    return callable(getattr(value, "at", None)) and not isinstance(value, type)
+
+
 def as_reference(value: Any, who: str, what: str) -> Reference:
     """Return a reference, or the complaint that it is none."""
-    if not callable(getattr(value, "at", None)) or isinstance(value, type):
+    if not is_reference(value):
         raise StateError(
             f"{who}: the {what} is {shown(value)}; give a reference, such as cubic(times, points)."
         )
