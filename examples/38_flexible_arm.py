@@ -16,7 +16,7 @@ import catena as ct
 
 HERE = Path(__file__).resolve()
 BLUE, ORANGE, INK = "#4477aa", "#e07b2e", "#1f2933"
-TURN, QUICK, END = {"shoulder": 0.8, "elbow": -0.6}, 0.4, 2.0
+TURN, QUICK, END = {"shoulder": 0.8, "elbow": -0.6}, 0.4, 1.2
 
 
 def arm() -> ct.Mechanism:
@@ -63,7 +63,7 @@ def main(arguments: list[str]) -> None:
         )
         still = s.pose(_at_the_end(s), "payload").p
         away = np.linalg.norm(run.position("payload") - still, axis=-1)
-        rest = away[run.t > QUICK + period]
+        rest = away[run.t > QUICK + period / 2]
         print(f"{word}: the payload swings by up to {1e3 * rest.max():.2f} mm when the motors stand")
         axes.semilogy(run.t, 1e3 * away + 1e-3, color=colour, label=word)
     axes.set(xlabel="time [s]", ylabel="way to the goal [mm]", title="A flexible arm moves its payload")

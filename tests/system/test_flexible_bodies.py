@@ -114,6 +114,7 @@ def test_the_mass_matrix_of_an_undeformed_body_begins_as_the_rigid_one():
     np.testing.assert_allclose(m.system().mass_matrix(wide)[:, :3, :3], r.system().mass_matrix(q), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_any_root_gives_the_same_motion():
     m = arm()
     s = m.system()
@@ -154,6 +155,7 @@ def test_reactions_balance_weight_and_motion():
     np.testing.assert_allclose(R @ wrench["A"][3:], rate - mass * s.mechanism.gravity, rtol=1e-5, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_derivatives_are_those_of_finite_differences():
     s = arm().system()
     q, v, tau = (x[0] for x in states(s, 1))
@@ -175,6 +177,7 @@ def test_derivatives_are_those_of_finite_differences():
     assert np.abs(a).max() > 0.0
 
 
+@pytest.mark.slow
 def test_a_free_flexible_body_keeps_energy_and_momentum_at_defaults():
     m = ct.Mechanism("free", gravity=(0.0, 0.0, 0.0))
     m.add_body("beam", flexible=ct.Beam(2.0, modes={"y": 1, "z": 1}, ends="free-free", **SLENDER))
@@ -281,3 +284,22 @@ def test_stress_resultants_hold_what_hangs_on_the_beam():
     np.testing.assert_allclose(found["Mz"], [0.02, 0.01], rtol=1e-5)
     np.testing.assert_allclose(found["Qy"], [0.01, 0.01], rtol=1e-5)
     assert np.abs(found["My"]).max() == 0.0
+
+
+def test_the_operational_space_inertia_is_that_of_the_mass_matrix():
+    s = arm().system()
+    q, _, _ = states(s, 2)
+    inverse, omega = s.operational_space(q, "load")
+    J, H = s.jacobian(q, "load"), s.mass_matrix(q)
+    expected = np.linalg.solve(H, np.swapaxes(J, -1, -2))
+    np.testing.assert_allclose(omega, expected, atol=1e-9 * np.abs(expected).max())
+    np.testing.assert_allclose(inverse, J @ expected, atol=1e-9 * np.abs(J @ expected).max())
+
+
+def test_what_knows_rigid_bodies_only_says_so():
+    s = arm().system()
+    q, v, _ = states(s, 1)
+    with pytest.raises(ct.StateError, match="regressor knows rigid bodies only.*'boom'"):
+        s.regressor(q, v, v)
+    with pytest.raises(ct.StateError, match="specialise knows rigid bodies only"):
+        s.specialise()

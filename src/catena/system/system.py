@@ -777,7 +777,7 @@ class System:
     def operational_space(self, q: ArrayLike, frame: str) -> tuple[np.ndarray, np.ndarray]:
         """Return Lambda^-1 (..., 6, 6) and Omega = H^-1 J^T (..., nv, 6) of a frame, in its own axes at its
         origin. With loops Omega is what a unit wrench accelerates the closed mechanism by."""
-        if self._closed or self._lacking_inertia is not None:
+        if self._closed or self._lacking_inertia is not None or self._plan.owner is not None:
             problem = self._loop_problem(q, np.zeros(self.nv), None, None, None)
             J = self._run(kinematics.jacobian, self._frame(frame), q=problem.q)["J"]
             with self._naming_what_lacks_inertia():
@@ -923,6 +923,7 @@ class System:
     ) -> np.ndarray:
         """Return the inertial regressor Y, shape (..., nv, 10 b), of the b moving bodies: inverse dynamics of the
         tree without friction and rotors is Y @ inertial_parameters()."""
+        self._require_rigid("regressor")
         inputs = {"q": q, "qd": v, "qdd": vdot, "a_base": base_acceleration}
         Y = self._run(dynamics.inertial_regressor, None, **inputs)["Y"]
         return by_bodies(self._mechanism, self._plan, Y)
@@ -1029,6 +1030,7 @@ class System:
         from catena.system.specialised import SpecialisedSystem
 
         self.evaluator.check_current()
+        self._require_rigid("specialise")
         names = names or ("forward_dynamics",)
         return SpecialisedSystem(self._mechanism, self._plan, self._settling, names)
 
@@ -1224,6 +1226,14 @@ class System:
 
     def _frame(self, name: str) -> str:
         return known("body or frame", name, self._plan.body_pose, repr(self._mechanism.name))
+
+    def _require_rigid(self, what: str) -> None:
+        if self._plan.owner is not None:
+            names = [name for name, body in self._mechanism.bodies.items() if body.flexible is not None]
+            raise StateError(
+                f"{what} knows rigid bodies only, and {self._mechanism.name!r} has flexible ones, {names}: lock their "
+                f"modes, as in m.lock('{names[0]}.modes')."
+            )
 
     def _require_tree(self, what: str) -> None:
         self.evaluator.check_current()

@@ -77,6 +77,7 @@ def expected_modes():
     return s.forward_dynamics(q, v, tau, method="kkt")[s.slice_v("rod.modes")]
 
 
+@pytest.mark.slow
 def test_a_body_in_a_loop_with_three_places_is_eliminated_too():
     s = clamped_beam().system()
     assert s.loops == ("right",)
@@ -99,6 +100,7 @@ def test_any_cut_gives_the_same_motion_and_keeps_energy_and_closure():
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_reactions_accelerate_the_slider():
     s = slider_crank().system()
     q, v = state(s)
@@ -120,6 +122,7 @@ def test_a_stiff_rod_moves_as_a_rigid_one():
     assert moved[0][0] == pytest.approx(moved[1][0], rel=1e-12)
 
 
+@pytest.mark.slow
 def test_modes_of_an_assembled_mechanism_with_a_loop():
     m = slider_crank()
     m.gravity = (0.0, 0.0, 0.0)
