@@ -13,6 +13,7 @@ from catena.simulation.arguments import event_list
 from catena.simulation.contacts import Contact, ContactRun
 from catena.simulation.drift import Remedy
 from catena.simulation.events import Event
+from catena.simulation.loop_drives import with_drives_in_tree
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
 from catena.simulation.run import Run
 from catena.simulation.segments import SegmentedTrajectory
@@ -92,8 +93,9 @@ def simulate(
 
     `control(t, q, v)` gives the joint forces, (..., nv) or by joint, of the tree or of loops: at every stage of a step,
     or, for a controller with a `rate`, at the times k / rate with the forces held in between (those at loop joints as
-    what they do at the tree). `motion` maps joints of the tree to references, or to functions of t that give position,
-    velocity and acceleration: those joints move so, whatever it takes. `forces` maps bodies or frames to functions of t
+    what they do at the tree). `motion` maps joints to references, or to functions of t that give position, velocity and
+    acceleration: those joints move so, whatever it takes. If one of them closes a loop, the run takes a plan in which
+    it does not (`run.system`). `forces` maps bodies or frames to functions of t
     that give wrenches [moment; force] in their axes at their origin.
 
     An event with a `then` changes the structure: the motion goes on with the mechanism that it returns, and the result
@@ -148,6 +150,9 @@ def simulate(
         return ChangingRun(
             systems[0], duration, controls[0], motion, forces, options, listed, samples, progress, check
         ).go(q, v)
+    alone = count == 1 and controls[0] is None and not events and parameters is None
+    if isinstance(systems[0], System):
+        systems[0], q, v = with_drives_in_tree(systems[0], q, v, motion, alone)
     runs = [
         Run(
             Problem(

@@ -197,6 +197,11 @@ class System:
         them; `base` is the body of link 0. Print it for the table."""
         return connectivity(self._plan, base)
 
+    @property
+    def accuracy(self) -> float:
+        """Return the error [rad, or part of the mechanism's size] that dimensions may have."""
+        return self._settling.accuracy
+
     def fates(self, before: "System") -> Fates:
         """Return what became of each joint and its coordinates since another system was planned; print it to read."""
         if not isinstance(before, System):
