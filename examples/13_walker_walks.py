@@ -54,6 +54,8 @@ def main(arguments: list[str]) -> None:
     print(
         f"    vertical force of a foot that stands      {np.nanmin(pressing):.0f} to {np.nanmax(pressing):.0f} N"
     )
+    pulls = sum(np.trapezoid(np.nan_to_num(f) < 0.0, run.t) for f in pressing)
+    print(f"    a foot that stands would have to pull for {1e3 * pulls:.0f} ms in all")
     print(f"    simulated seconds in a second             {duration / seconds:.2f}")
     save(heights(run, feet, pressing), folder / "feet.png")
     save(poses(run), folder / "poses.png")

@@ -181,7 +181,39 @@ def check_engine(report: str, pictures: set[str]) -> None:
     assert numbers(report, "force of the main bearing,")[-1] < 1e-8
 
 
+def check_grapple(report: str, pictures: set[str]) -> None:
+    """Example 1 of Lampariello et al.: two coordinates, no constraint, and the alternative moves alike."""
+    assert numbers(report, "    coordinates before, after") == [7, 2]
+    assert numbers(report, "    constraints after") == [0]
+    assert "7 coordinates, 5 constraints" in report
+    assert float(re.findall(rf"its bus is ({NUMBER}) m away", report)[0]) < 1e-9
+
+
+def check_reduction(report: str, pictures: set[str]) -> None:
+    """Example 3: 37 to 9, nothing compiled, and the inertia of the base learnt."""
+    assert numbers(report, "A robot of")[:2] == [37, 9]
+    assert numbers(report, "    locking, planning, taking over the state")[1] == 0
+    assert numbers(report, "    largest error of all numbers")[0] < 1e-3
+
+
+def check_tumbling(report: str, pictures: set[str]) -> None:
+    """Both plans were found, the hand is at the handle, and momentum stays."""
+    assert report.count("planned,") == 2 and {"phases", "catch"} <= pictures
+    assert numbers(report, "    distance of hand and handle at the grasp")[0] < 1.0
+    assert numbers(report, "    momentum kept to")[0] < 1e-12
+
+
+def check_pick_and_place(report: str, pictures: set[str]) -> None:
+    """The box is gripped, lifted and put down where it should be."""
+    assert [word in report for word in ("fingers touch", "lift off", "box lands")] == [True] * 3
+    assert numbers(report, "    the box is moved by")[0] == pytest.approx(0.5, abs=0.02)
+
+
 CHECKS = {
+    "09_grapple_a_handle": check_grapple,
+    "11_reduced_robot": check_reduction,
+    "12_tumbling_target": check_tumbling,
+    "14_pick_and_place": check_pick_and_place,
     "24_couplings": check_couplings,
     "25_engine": check_engine,
     "20_equations": check_equations,

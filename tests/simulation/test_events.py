@@ -115,3 +115,13 @@ def test_bad_events_are_refused():
     with pytest.raises(ct.SimulationError, match="Event 'odd' gave") as caught:
         ct.simulate(s, [0.0], [1.0], 1.0, events=ct.Event(lambda t, q, v: np.nan, "odd"))
     assert caught.value.trajectory is not None
+
+
+def test_the_last_control_force_is_that_of_the_time_of_a_terminal_event():
+    """A controller that depends on time is asked for the last sample when the motion ended, not for its beginning."""
+    m = ct.Mechanism("cart", gravity=(0, 0, 0))
+    m.add_body("cart", mass=2.0, inertia=0.1)
+    m.add_joint("rail", "ground", "cart", ct.Prismatic("x"))
+    stop = ct.Event(lambda t, q, v: t - 0.7, terminal=True)
+    run = ct.simulate(m.system(), [0.0], [0.0], 1.0, control=lambda t, q, v: np.array([1.0 + t]), events=stop)
+    np.testing.assert_allclose(run.tau[:, 0], 1.0 + run.t, rtol=1e-12)

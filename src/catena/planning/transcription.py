@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -83,7 +84,7 @@ def plan_motion(
     h = float(t[1])
     problem = casadi.Opti()
     q, v, a = (problem.variable(n, nodes) for n in (system.nq, system.nv, system.nv))
-    tau = system.equations("inverse_dynamics").casadi().map(nodes)(q, v, a)
+    tau = _function(system, "inverse_dynamics").map(nodes)(q, v, a)
     moved = h * v[:, :-1] + h * h / 6.0 * (2.0 * a[:, :-1] + a[:, 1:])
     following = _integrated(system, casadi).map(nodes - 1)(q[:, :-1], moved)
     named: list[tuple[str, Any]] = []
@@ -125,6 +126,8 @@ def plan_motion(
     options: dict[str, Any] = {
         "print_time": False, "ipopt.print_level": 0, "ipopt.sb": "yes", "ipopt.max_iter": int(iterations),
         "ipopt.tol": 1e-8, "ipopt.mu_strategy": "adaptive",
+        # Second derivatives take longer to make than first ones to iterate with.
+        "ipopt.hessian_approximation": "limited-memory",
     }  # fmt: skip
     problem.solver("ipopt", options)
     solution: Any
@@ -159,6 +162,19 @@ _REASONS = {
     "Restoration_Failed": "the search came to a place from which it found no way back to the conditions",
     "Invalid_Number_Detected": "the dynamics are not finite where the search went",
 }
+
+
+# Equations of a system take longer to make than many plans to find.
+_functions: WeakKeyDictionary[System, dict[tuple[str, str | None], Any]] = WeakKeyDictionary()
+
+
+def _function(system: System, name: str, frame: str | None = None) -> Any:
+    """Return equations of a system as a CasADi function, made once."""
+    system.evaluator.check_current()
+    own = _functions.setdefault(system, {})
+    if (name, frame) not in own:
+        own[name, frame] = system.equations(name, frame=frame).casadi()
+    return own[name, frame]
 
 
 def _integral(casadi: Any, x: Any, h: float) -> Any:
@@ -244,8 +260,7 @@ def _reach(
     track: Any, track_from: float,
 ) -> None:  # fmt: skip
     """Ask for the pose and the twist of a frame in the end, or along the way."""
-    pose = system.equations("pose", frame=frame).casadi()
-    moving = system.equations("twist", frame=frame).casadi()
+    pose, moving = _function(system, "pose", frame), _function(system, "twist", frame)
     if reach is not None:
         _at(ask, casadi, pose(q[:, -1]), reach, f"{frame} reaches its goal")
     if twist is not None:

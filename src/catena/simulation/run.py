@@ -127,6 +127,8 @@ class Run:
         self.found: list[Found] = []
         self.ended = ""
         self.going = np.ones(len(self.q), dtype=bool)
+        # When terminal events ended the motion of states.
+        self.ends = np.zeros(len(self.q))
         self.tau = self.excitation.begun(self.q, self.v)
         if self.law:
             # The loop asks the law itself, from the first step on.
@@ -257,6 +259,7 @@ class Run:
                 self.nodes.end(state, time, q_event, v_event, work)
                 self.going[state] = False
                 self.q[state], self.v[state], self.t[state] = q_event, v_event, np.inf
+                self.ends[state] = time
                 self.ended = f"event {event.label!r} at t = {time:.9g} s"
                 return
 
@@ -302,7 +305,11 @@ class Run:
     # What is left of it.
 
     def _trajectory(self) -> Trajectory:
-        last = self.tau if self.held else self._command(self.t, self.q, self.v)
+        last = (
+            self.tau
+            if self.held
+            else self._command(np.where(np.isfinite(self.t), self.t, self.ends), self.q, self.v)
+        )
         t, *rows = self.nodes.all(last)
         if self.times is None:
             times, q, v, work, tau = t[0], *(x[0] for x in rows)

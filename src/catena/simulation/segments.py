@@ -37,8 +37,9 @@ MOMENTUM = 1e-9
 class Transition:
     """A change of structure during a run: when it happened and why, the kinetic energy that was lost [J], the impulse
     of each joint (6,) on its child or of each contact (3,) in the axes of its plane, by how much the momentum of what
-    touches nothing changed (as a part of what is summed up in it), and what became of joints or contacts in words.
-    Print it to read that. `transfer` is how the state went over, where it did so by `catena.transfer`."""
+    touches nothing changed (as a part of what is summed up in it; NaN where nobody looked), and what became of joints
+    or contacts in words. Print it to read that. `transfer` is how the state went over, where it did so by
+    `catena.transfer`."""
 
     t: float
     name: str
@@ -265,11 +266,9 @@ def _change_lines(run: SegmentedTrajectory) -> tuple[Line, ...]:
             else ""
         )
         error = change.momentum_error
-        text = (
-            f"{change.name} at t = {change.t:.6g} s: {change.energy_loss:.4g} J lost{impulse}; momentum of what "
-            f"touches nothing kept to {error:.1e}."
-        )
-        level = "ok" if error < MOMENTUM else "warn"
+        momentum = f"; momentum of what touches nothing kept to {error:.1e}" if error == error else ""
+        text = f"{change.name} at t = {change.t:.6g} s: {change.energy_loss:.4g} J lost{impulse}{momentum}."
+        level = "warn" if error > MOMENTUM else "ok"
         lines.append(Line(f"change {k}", change.energy_loss, np.inf, "J", level, text))  # type: ignore[arg-type]
     if run.note:
         lines.append(Line("end", float(run.t[-1]), np.inf, "s", "note", run.note))

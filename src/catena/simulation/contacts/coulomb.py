@@ -20,7 +20,7 @@ import numpy as np
 from catena.errors import SimulationError
 
 # Forces that change by less than this part of the largest have been found; so often it is tried.
-DONE, TRIALS = 1e-13, 20_000
+DONE, TRIALS = 1e-13, 5_000
 # Forces below this part of the largest are none, and so much of a cone may be used up by a contact that sticks.
 NOTHING, WITHIN = 1e-9, 1.0 - 1e-7
 RANK = 1e-11

@@ -38,7 +38,7 @@ from catena.system import System
 
 # Gaps [sizes of the mechanism] and velocities [sizes/s] that are none.
 CLOSED, RESTS = 1e-8, 1e-7
-# Below this speed [m/s] nothing bounces, so that bounces that become shorter and shorter come to an end.
+# Below this speed [m/s] nothing bounces or parts, so that bounces that become shorter and shorter come to an end.
 DEAD = 1e-4
 # How errors of contacts that get forces are led back to zero [1/s].
 PULL = 20.0
@@ -151,7 +151,8 @@ class ContactRun:
             lost = energy - float(self.system.kinetic_energy(q, v))
             impulse = {name: f for name, f in zip(names, hit.f, strict=True) if f.any()}
             near = [touch(self.system, x.contact, q, v) for x in near]
-        staying = [x for x in near if x.u[2] <= slow]
+        staying = [x for x in near if x.u[2] <= DEAD]
+        v, staying = self._brought_to_rest(q, v, staying)
         now = dict.fromkeys((contact.label for contact in self.contacts), "open")
         slip: dict[str, np.ndarray] = {}
         if staying:
@@ -168,7 +169,18 @@ class ContactRun:
         standing = Standing(now, slip)
         if before is None and not impulse and not staying:
             return standing, v, []
-        return standing, v, [Transition(t, why, lost, impulse, 0.0, told)]
+        return standing, v, [Transition(t, why, lost, impulse, np.nan, told)]
+
+    def _brought_to_rest(
+        self, q: np.ndarray, v: np.ndarray, staying: list[Touch]
+    ) -> tuple[np.ndarray, list[Touch]]:
+        """Return velocities with which contacts that part so slowly that they do not part stay, and these contacts."""
+        if not any(abs(x.u[2]) > 1e-3 * RESTS * self.length for x in staying):
+            return v, staying
+        response, W = self._mobility(q, staying)
+        push = np.linalg.lstsq(W[:, 2, :, 2], -np.array([x.u[2] for x in staying]), rcond=1e-11)[0]
+        v = v + push @ response[:, 2]
+        return v, [touch(self.system, x.contact, q, v) for x in staying]
 
     def _at_the_edge(
         self, t: float, q: np.ndarray, v: np.ndarray, before: Standing | None, why: str, found: Pressed,
@@ -477,9 +489,8 @@ class _Pushing:
                 # Slow slips keep their direction, which would otherwise turn as fast as they are slow.
                 d = self.along[x.contact.label]
                 slow = SLOW * run.length
-                if x.u[:2] @ d > 0.0:
-                    d = x.u[:2] + slow * d
-                    d = d / float(np.hypot(d[0], d[1]))
+                d = x.u[:2] + (slow - min(0.0, float(x.u[:2] @ d))) * d
+                d = d / float(np.hypot(d[0], d[1])) if d.any() else d
                 force = np.array([-x.contact.friction * d[0], -x.contact.friction * d[1], 1.0])
                 columns.append((k, force))
                 wanted.append((k, 2, c[2] + 2.0 * PULL * x.u[2] + PULL * PULL * x.gap))
