@@ -34,7 +34,15 @@ def test_there_are_examples_and_the_list_names_them_all():
     assert [example.name for example in EXAMPLES if f"({example.name})" not in listed] == []
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=[example.stem for example in EXAMPLES])
+# Prescribed motions that Python tells at every stage, of stiff bodies: half a minute each.
+SLOW = {"36_spin_up", "38_flexible_arm"}
+CASES = [
+    pytest.param(e, id=e.stem, marks=pytest.mark.slow) if e.stem in SLOW else pytest.param(e, id=e.stem)
+    for e in EXAMPLES
+]
+
+
+@pytest.mark.parametrize("example", CASES)
 def test_an_example_runs_and_writes_the_pictures_it_names(example, tmp_path):
     report = run(example, tmp_path / "pictures")
     written = sorted(tmp_path.glob("pictures/*.png"))
