@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -40,7 +40,7 @@ from catena.mechanism.elements import (
 )
 from catena.mechanism.flexible_bodies import MODES, flexible_body, owner_of_modes, with_modes_locked
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
-from catena.mechanism.profiles import as_profile
+from catena.mechanism.profiles import Profile, as_profile
 from catena.mechanism.shapes import Shape, as_shapes, filled
 from catena.mechanism.whereabouts import Whereabouts
 from catena.spatial import Pose
@@ -528,7 +528,9 @@ class Mechanism:
         self._couple(coupling)
         return coupling
 
-    def add_cam(self, name: str, joint: str, of: str, profile: Any) -> CamCoupling:
+    def add_cam(
+        self, name: str, joint: str, of: str, profile: Profile | Callable[[Any], Any] | Sequence[ArrayLike]
+    ) -> CamCoupling:
         """Add a cam: position(joint) = profile(position(of)), exactly, for two joints with one degree of freedom each.
 
         `profile` is a `catena.profiles.Spline`, a pair (x, y) of points for one, a `Polynomial`, or a function of one
@@ -735,7 +737,7 @@ class Mechanism:
         detach: edits.Names = (),
         unlock: edits.Names = (),
         lock: edits.Names | Mapping[str, ArrayLike] = (),
-        attach: Mapping[str, Any] = _NONE,
+        attach: Mapping[str, Sequence[object]] = _NONE,
         at: Whereabouts | None = None,
     ) -> Mechanism:
         """Return the mechanism after several edits at once, in the order of the arguments.

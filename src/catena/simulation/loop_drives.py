@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from catena.changing import transfer
+from catena.changing.transfer import transfer
 from catena.errors import StateError
 from catena.given import is_one_of
 from catena.simulation.arguments import initial_state

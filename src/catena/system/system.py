@@ -662,6 +662,20 @@ class System:
             f"There is no forward dynamics method {shown(method)}; choose auto, articulated_body or composite_body."
         )
 
+    @overload
+    def inverse_dynamics(
+        self, q: State, v: State, vdot: ArrayLike, f_ext: Mapping[str, ArrayLike] | None = None,
+        base_acceleration: ArrayLike | None = None, actuated: None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> np.ndarray: ...  # fmt: skip
+
+    @overload
+    def inverse_dynamics(
+        self, q: State, v: State, vdot: ArrayLike, f_ext: Mapping[str, ArrayLike] | None = None,
+        base_acceleration: ArrayLike | None = None, *, actuated: Sequence[str],
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> dict[str, np.ndarray]: ...  # fmt: skip
+
     def inverse_dynamics(
         self,
         q: State,
@@ -671,7 +685,7 @@ class System:
         base_acceleration: ArrayLike | None = None,
         actuated: Sequence[str] | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
-    ) -> Any:
+    ) -> np.ndarray | dict[str, np.ndarray]:
         """Return the joint forces tau, shape (..., nv), that produce the accelerations `vdot`; friction included.
 
         With loops or couplings they are the forces of the actuated joints of the tree, the smallest where there are
@@ -1197,7 +1211,7 @@ class System:
         forces = None if f_ext is None else wrenches.on_nodes(self._plan, f_ext, self._frame)
         return {"f_ext": forces, "a_base": base_acceleration}
 
-    def states(self, q: Any, v: Any) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
+    def states(self, q: ArrayLike, v: ArrayLike) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
         """Return the batch shape, and checked rows q (states, nq) and v (states, nv)."""
         given = {
             name: self.evaluator.checked(kinematics.rate, key, x)
