@@ -20,6 +20,7 @@ from catena.mechanism import generators as g
 GENERATORS = {
     "andrews": g.andrews,
     "driven_andrews": g.driven_andrews,
+    "delta": g.delta,
     "arm6": g.arm6,
     "arm7": g.arm7,
     "arms_on_object": partial(g.arms_on_object, 3),

@@ -46,7 +46,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cached_property, lru_cache
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -127,10 +127,14 @@ ADDED_TO = frozenset({"above", "sum"})
 """Names of neighbours that steps on call add to."""
 
 
-@lru_cache(maxsize=4096)
 def _parameters(step: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the parameter names of a step, looked up once: tapes ask for them many times."""
-    return tuple(inspect.signature(step).parameters)
+    """Return the parameter names of a step, the short way for plain functions: tapes ask for them many times, and to
+    remember them would keep a user's law alive."""
+    code = getattr(step, "__code__", None)
+    if code is None or hasattr(step, "__wrapped__"):
+        return tuple(inspect.signature(step).parameters)
+    names: tuple[str, ...] = code.co_varnames[: code.co_argcount]
+    return names
 
 
 @dataclass(frozen=True)

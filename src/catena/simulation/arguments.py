@@ -66,7 +66,9 @@ def sample_times(samples: Any, duration: float, is_batch: bool) -> np.ndarray | 
         return np.linspace(0.0, duration, SAMPLES) if is_batch else None
     if isinstance(samples, (int, np.integer)) and not isinstance(samples, bool):
         if not 2 <= samples <= MOST_SAMPLES:
-            raise StateError(f"samples is {shown(samples)}; give 2 to {MOST_SAMPLES}, or an array of times.")
+            raise StateError(
+                f"samples is {shown(samples)}; give at least 2 and no more than {MOST_SAMPLES}, or an array of times."
+            )
         return np.linspace(0.0, duration, int(samples))
     try:
         times = np.array(real_array(samples))

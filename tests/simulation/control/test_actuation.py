@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.mechanism.generators import chain, four_bar
+from catena.mechanism.generators import four_bar
 from catena.simulation.control import Feedforward, GravityCompensation, SymbolicControl
 
 
@@ -90,15 +90,18 @@ def test_forces_at_a_joint_that_is_not_actuated_do_not_act_silently():
         assert ct.simulate(s, [0.1, 0.2], np.zeros(2), 0.01, control=control).t[-1] == 0.01
 
 
-def test_an_actuator_whose_joint_closes_a_loop_is_told():
+def test_an_actuator_whose_joint_closes_a_loop_acts_within_its_limits():
+    """Once it was dropped with a warning; now it moves the mechanism as on a plan that has its joint in the tree."""
     m = four_bar()
     m.add_actuator("motor", "C", limits=3.0)
-    with pytest.warns(
-        ct.CatenaWarning, match="Actuator 'motor' of 'four-bar' does nothing.*'C' closes a loop"
-    ) as told:
-        m.system(cut=["C"])
-    assert told[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        m.system(cut=["A"])
-        chain(2).system()
+        cut, kept = m.system(cut=["C"]), m.system(keep=["C"])
+    ends = []
+    for s in (cut, kept):
+        q = s.assemble({"A": 0.4})
+        run = ct.simulate(s, q, np.zeros(s.nv), 0.1, control=lambda t, q, v: {"C": 100.0}, check=False)
+        ends.append(s.joint_position(run.q[-1], "A"))
+        held = ct.simulate(s, q, np.zeros(s.nv), 0.1, control=lambda t, q, v: {"C": 3.0}, check=False)
+        np.testing.assert_allclose(run.q[-1], held.q[-1], atol=1e-9)
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-8)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -43,6 +42,11 @@ class SymbolicControl(Controller):
             )
         if not is_count(memory):
             raise StateError(f"SymbolicControl: memory is {shown(memory)}; give the number of its entries.")
+        self.rate = checked_rate(rate, "SymbolicControl")
+        if memory and self.rate is None:
+            raise StateError("SymbolicControl: a memory goes from sample to sample, so it needs a rate.")
+        self.function, self._size = function, int(memory)
+        self._inputs, self._polynomial = _known_ahead(inputs)
         names = (
             "t",
             "q",
@@ -54,14 +58,6 @@ class SymbolicControl(Controller):
             raise StateError(
                 f"SymbolicControl: {shown(function)} cannot be called with ({', '.join(names)}), which it will be."
             )
-        self.rate = checked_rate(rate, "SymbolicControl")
-        if memory and self.rate is None:
-            raise StateError("SymbolicControl: a memory goes from sample to sample, so it needs a rate.")
-        self.function, self._size = function, int(memory)
-        self._inputs, self._polynomial = _known_ahead(inputs)
-        _require_taken(
-            function, ["t", "q", "v"] + ["memory"] * bool(memory) + ["inputs"] * (inputs is not None)
-        )
         self._remembered = Remembered()
 
     @property
@@ -142,17 +138,3 @@ def _array(x: Any) -> np.ndarray:
     raise StateError(
         f"SymbolicControl: the law returned {shown(x)}; give tau as an array (..., nv) or a list of nv."
     )
-
-
-def _require_taken(function: Any, given: list[str]) -> None:
-    """Raise an error if a function cannot take as many arguments as it will be given."""
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return
-    try:
-        signature.bind(*given)
-    except TypeError as error:
-        raise StateError(
-            f"SymbolicControl: the function is called as function({', '.join(given)}), which it does not take: {error}."
-        ) from None
