@@ -30,6 +30,7 @@ from catena.simulation.step_record import Passed, StepRecord
 from catena.simulation.steps.work import SOURCES
 from catena.simulation.stiff import StiffSteps
 from catena.simulation.trajectory import Found, Trajectory
+from catena.system.arrays import rows
 
 # How often a run is looked at for an event that ends it.
 LOOKS = 50
@@ -105,8 +106,7 @@ class Run:
         if system.parameter_batch != () or system.origin is not system:
             system = self.system = system.over(self.batch)
             problem = self.problem = replace(problem, system=system)
-        self.q = np.array(np.broadcast_to(q, (*self.batch, system.nq)).reshape(-1, system.nq))
-        self.v = np.array(np.broadcast_to(v, (*self.batch, system.nv)).reshape(-1, system.nv))
+        self.q, self.v = (np.array(rows(x, self.batch)) for x in (q, v))
         self.t = np.zeros(len(self.q))
         self.times = sample_times(samples, self.duration, bool(self.batch))
         self.excitation = Excitation(problem, self.batch)
@@ -200,6 +200,8 @@ class Run:
         if any(event.terminal for event in self.events):
             # Nothing is computed far beyond an end that may come early.
             stops.append(np.linspace(0.0, self.duration, LOOKS + 1)[1:])
+        if len(stops) == 1:
+            return [self.duration]
         ordered = np.unique(np.concatenate(stops))
         # Two that differ by rounding are one.
         keep = np.append(np.diff(ordered) > SAME * self.duration, True)

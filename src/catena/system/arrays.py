@@ -69,6 +69,8 @@ def batch_shape(arrays: Mapping[str, np.ndarray], trailing: int = 1) -> tuple[in
 
 def rows(x: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
     """Return x (..., width) as (states, width), one row for each state of the batch, of which there may be none."""
+    if x.shape[:-1] == batch:
+        return x.reshape(prod(batch), x.shape[-1])
     return np.broadcast_to(x, (*batch, x.shape[-1])).reshape(prod(batch), x.shape[-1])
 
 
