@@ -130,11 +130,9 @@ ADDED_TO = frozenset({"above", "sum"})
 def _parameters(step: Callable[..., Any]) -> tuple[str, ...]:
     """Return the parameter names of a step, the short way for plain functions: tapes ask for them many times, and to
     remember them would keep a user's law alive."""
-    code = getattr(step, "__code__", None)
-    if code is None or hasattr(step, "__wrapped__"):
+    if not inspect.isfunction(step) or hasattr(step, "__wrapped__"):
         return tuple(inspect.signature(step).parameters)
-    names: tuple[str, ...] = code.co_varnames[: code.co_argcount]
-    return names
+    return step.__code__.co_varnames[: step.__code__.co_argcount]
 
 
 @dataclass(frozen=True)
