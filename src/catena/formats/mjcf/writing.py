@@ -161,6 +161,8 @@ class _Writer:
     def _body_content(self, body: Body, level: int) -> list[str]:
         indent = "  " * level
         lines = []
+        if body.flexible is not None:
+            self.lost.add("modes of flexible bodies, which are written as rigid ones")
         if body.mass or body.inertia.any():
             (xx, xy, xz), (_, yy, yz), (_, _, zz) = body.inertia
             full = _numbers((xx, yy, zz, xy, xz, yz))

@@ -97,6 +97,8 @@ def _bare_root(mechanism: Mechanism, branches: list[Branch]) -> str | None:
 
 def _link(body: Body, name: str, path: Path, lost: set[str]) -> list[str]:
     lines = []
+    if body.flexible is not None:
+        lost.add("modes of flexible bodies, which are written as rigid ones")
     if body.mass or body.inertia.any():
         words = ((0, 0, "ixx"), (0, 1, "ixy"), (0, 2, "ixz"), (1, 1, "iyy"), (1, 2, "iyz"), (2, 2, "izz"))
         entries = " ".join(f'{word}="{_number(body.inertia[i, j])}"' for i, j, word in words)
