@@ -29,6 +29,35 @@ class Around:
     def signature(self) -> tuple[Hashable, ...]:
         return (type(self).__name__, *self.kind.signature)
 
+    def rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return self.kind.rate(q, v)
+
+    def integrate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return self.kind.integrate(q, v)
+
+    def local_rate(self, xi: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return self.kind.local_rate(xi, v)
+
+    @property
+    def turning(self) -> tuple[int, ...]:
+        return self.kind.turning
+
+    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        return self.kind.difference(q0, q1)
+
+    def neutral(self) -> np.ndarray:
+        return self.kind.neutral()
+
+    def check(self, q: np.ndarray, joint: str = "") -> None:
+        self.kind.check(q, joint)
+
+
+def described(kind: JointKind | None) -> JointKind | None:
+    """Return a kind as its joint was described, whichever side a plan sees it from and whatever is geared to it."""
+    while isinstance(kind, Around):
+        kind = kind.kind
+    return kind
+
 
 @dataclass(frozen=True)
 class SameMotion(Around):
@@ -58,34 +87,5 @@ class SameMotion(Around):
     def moves_alike(self) -> bool:
         return self.kind.moves_alike
 
-    def rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return self.kind.rate(q, v)
-
-    def integrate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return self.kind.integrate(q, v)
-
-    def local_rate(self, xi: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return self.kind.local_rate(xi, v)
-
-    @property
-    def turning(self) -> tuple[int, ...]:
-        return self.kind.turning
-
-    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        return self.kind.difference(q0, q1)
-
     def coordinates(self, X: Transform) -> np.ndarray:
         return self.kind.coordinates(X)
-
-    def neutral(self) -> np.ndarray:
-        return self.kind.neutral()
-
-    def check(self, q: np.ndarray, joint: str = "") -> None:
-        self.kind.check(q, joint)
-
-
-def described(kind: JointKind | None) -> JointKind | None:
-    """Return a kind as its joint was described, whichever side a plan sees it from and whatever is geared to it."""
-    while isinstance(kind, Around):
-        kind = kind.kind
-    return kind

@@ -61,30 +61,8 @@ class Flipped(Around, JointKind):
     def tangent(self, q: Any) -> Any:
         return self.kind.tangent(q)  # type: ignore[attr-defined]
 
-    def rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return self.kind.rate(q, v)
-
-    def integrate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return self.kind.integrate(q, v)
-
-    def local_rate(self, xi: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return self.kind.local_rate(xi, v)
-
-    @property
-    def turning(self) -> tuple[int, ...]:
-        return self.kind.turning
-
-    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        return self.kind.difference(q0, q1)
-
     def coordinates(self, X: Transform) -> np.ndarray:
         return self.kind.coordinates(X.inverse())
 
-    def neutral(self) -> np.ndarray:
-        return self.kind.neutral()
-
     def flip(self) -> JointKind:
         return self.kind
-
-    def check(self, q: np.ndarray, joint: str = "") -> None:
-        self.kind.check(q, joint)
