@@ -22,6 +22,7 @@ from catena.errors import LoopError, StateError
 from catena.given import is_finite, shown
 from catena.kinematics.extent import extent
 from catena.mechanism import GROUND, Mechanism
+from catena.mechanism.groups import Groups
 from catena.system import System
 
 # Velocities that a new structure forbids are none below this part of the fastest motion.
@@ -229,18 +230,11 @@ def _free_parts(
 
 def free_groups(mechanism: Mechanism) -> list[list[str]]:
     """Return the groups of bodies that joints hold together and that no joint holds to ground."""
-    group = {name: name for name in mechanism.bodies}
-
-    def top(name: str) -> str:
-        while group[name] != name:
-            group[name] = group[group[name]]
-            name = group[name]
-        return name
-
+    groups = Groups(mechanism.bodies)
     for joint in mechanism.joints.values():
         if joint.dof < 6:
-            group[top(joint.child)] = top(joint.parent)
+            groups.join(joint.parent, joint.child)
     found: dict[str, list[str]] = {}
     for name in mechanism.bodies:
-        found.setdefault(top(name), []).append(name)
-    return [names for first, names in found.items() if first != top(GROUND)]
+        found.setdefault(groups.top(name), []).append(name)
+    return [names for first, names in found.items() if first != groups.top(GROUND)]

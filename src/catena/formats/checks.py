@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from catena.formats.findings import Finding, Severity
 from catena.formats.source import Source
 from catena.mechanism import GROUND, Body, Mechanism
+from catena.mechanism.groups import Groups
 from catena.mechanism.shapes import Mesh
 from catena.mechanism.validation import inertia_fault
 
@@ -156,18 +157,11 @@ def _massless_leaves(mechanism: Mechanism, source: Source) -> Iterator[Finding]:
 
 def _welded(mechanism: Mechanism) -> dict[str, str]:
     """For each body the name of one of those that joints without freedom hold together with it."""
-    group = {name: name for name in mechanism.bodies}
-
-    def top(name: str) -> str:
-        while group[name] != name:
-            group[name] = group[group[name]]
-            name = group[name]
-        return name
-
+    groups = Groups(mechanism.bodies)
     for joint in mechanism.joints.values():
         if joint.dof == 0:
-            group[top(joint.child)] = top(joint.parent)
-    return {name: top(name) for name in group}
+            groups.join(joint.parent, joint.child)
+    return {name: groups.top(name) for name in mechanism.bodies}
 
 
 def _loose_bodies(mechanism: Mechanism, source: Source) -> Iterator[Finding]:

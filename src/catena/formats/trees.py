@@ -23,6 +23,7 @@ from catena.joints import (
 )
 from catena.joints.axes import perpendicular
 from catena.mechanism import GROUND, Joint, Mechanism
+from catena.mechanism.groups import Groups
 from catena.spatial import Pose
 
 HINGE, SLIDE, BALL, FREE = "hinge", "slide", "ball", "free"
@@ -54,20 +55,11 @@ def grow(mechanism: Mechanism, file: str, rank: Callable[[Joint], int]) -> tuple
 
     Joints of lower rank are taken first, among equals those that were added first.
     """
-    group = {name: name for name in mechanism.bodies}
-
-    def top(name: str) -> str:
-        while group[name] != name:
-            group[name] = group[group[name]]
-            name = group[name]
-        return name
-
+    groups = Groups(mechanism.bodies)
     joints = list(mechanism.joints.values())
     chosen: set[str] = set()
     for joint in sorted(joints, key=rank):
-        ends = top(joint.parent), top(joint.child)
-        if ends[0] != ends[1]:
-            group[ends[1]] = ends[0]
+        if groups.join(joint.parent, joint.child):
             chosen.add(joint.name)
     at: dict[str, list[Joint]] = {name: [] for name in mechanism.bodies}
     for joint in joints:
