@@ -28,8 +28,8 @@ REGULARISATION = 1e-11
 # Loops that act on each other pass on the rounding errors of what each other blocks, which are of the order of
 # the machine precision over M; M must be larger than those.
 COUPLED = 1e4
-# Accelerations [rad/s^2 and m/s^2] that nobody asks to be exact. Where nothing is at work and nothing moves, a part of a
-# mechanism that loops hold still would otherwise be judged by comparing rounding with rounding.
+# Accelerations [rad/s^2 and m/s^2] that nobody asks to be exact. Where nothing is at work and nothing moves, a part of
+# a mechanism that loops hold still would otherwise be judged by comparing rounding with rounding.
 LEAST_PACE = (1e-9, 1e-12)
 
 
