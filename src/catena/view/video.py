@@ -16,11 +16,10 @@ from catena.errors import CatenaError, FormatError, StateError
 from catena.formats.complete import file_path, write_complete
 from catena.given import shown
 from catena.mechanism.validation import known
-from catena.simulation import Trajectory
 from catena.simulation.progress import Progress
 from catena.view import theme
 from catena.view.camera import camera as camera_from
-from catena.view.movie import SPEEDS, Motion, movie
+from catena.view.movie import SPEEDS, Motion, Stretch, movie
 from catena.view.raster import Painter, Window, require_pillow
 from catena.view.scene import scene
 from catena.view.sites import joint_sites
@@ -100,17 +99,18 @@ def _pictures(
     there = {name: None for part in run.segments for name in part.system.plan.body_pose}
     for name in traces:
         known("frame or body", name, there, repr(run.segments[0].system.mechanism.name))
-    owners = np.searchsorted([part.t[0] for part in run.segments[1:]], times, side="right")
+    parts: Sequence[Stretch] = run.segments
+    owners = np.searchsorted([part.t[0] for part in parts[1:]], times, side="right")
     reels = [
         _Reel(part, motion, times[owners == k], camera, traces, floor)
-        for k, part in enumerate(run.segments)
+        for k, part in enumerate(parts)
         if np.any(owners == k)
     ]
     window = window_around([(reel.painter, reel.some) for reel in reels], size)
     level = min((reel.painter.level(reel.some) for reel in reels if reel.painter.has_floor), default=0.0)
     for reel in reels:
         for k, t in enumerate(reel.times):
-            image = reel.painter.paint(reel.poses[k], window, level, [way[: k + 1] for way in reel.ways])
+            image = reel.painter.paint(reel.poses[k], window, level, reel.ways_until(t))
             if clock:
                 _write(image, f"{t:.{2 if times[-1] >= 1.0 else 4}f} s")
             yield image
@@ -120,7 +120,7 @@ class _Reel:
     """The part of a film that has one structure: a painter, and poses (times, bodies, 4, 4)."""
 
     def __init__(
-        self, run: Trajectory, motion: int, times: Floats, camera: Any, traces: list[str], floor: bool | None
+        self, run: Stretch, motion: int, times: Floats, camera: Any, traces: list[str], floor: bool | None
     ) -> None:
         system = run.system
         q = _states(run, times).reshape(-1, len(times), system.nq)[motion]
@@ -137,10 +137,19 @@ class _Reel:
         self.painter = Painter(shape, looking, floor)
         self.poses = np.stack([np.broadcast_to(found[name], (len(q), 4, 4)) for name in shape.bodies], axis=1)
         self.some = list(self.poses[np.unique(np.linspace(0, len(q) - 1, 40).round().astype(int))])
-        self.ways = [found[name][:, :3, 3] for name in traces if name in found]
+        # Between two pictures a point may go far; its way is drawn at the samples of the run as well.
+        self._fine = np.union1d(times, run.t[(run.t > times[0]) & (run.t < times[-1])]) if traces else times
+        fine = _states(run, self._fine).reshape(-1, len(self._fine), system.nq)[motion] if traces else q
+        places = system.body_poses(fine) if traces else found
+        self._ways = [places[name][:, :3, 3] for name in traces if name in places]
+
+    def ways_until(self, t: float) -> list[Floats]:
+        """The ways (n, 3) of traced points up to a time."""
+        count = int(np.searchsorted(self._fine, t, side="right"))
+        return [way[:count] for way in self._ways]
 
 
-def _states(run: Trajectory, times: Floats) -> Floats:
+def _states(run: Stretch, times: Floats) -> Floats:
     """q (..., times, nq): between samples, or at the nearest ones where these are too far apart."""
     try:
         return run.at(times)[0]
