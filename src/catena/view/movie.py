@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from catena.errors import CatenaError, StateError
 from catena.given import shown
 from catena.mechanism.validation import known
-from catena.simulation import SegmentedTrajectory, Trajectory
+from catena.simulation import Contact, SegmentedTrajectory, Trajectory
 from catena.view.arrows import Arrows, arrows_of
 from catena.view.course import Course
 from catena.view.plots.panels import Panel, default_panels, position_panels
@@ -92,7 +92,7 @@ def movie(
     """The movie of a run.
 
     `ghost` is another run to compare with, `traces` are frames or bodies whose ways are drawn (the frames of the
-    mechanism, if they are few, unless given), `forces` adds arrows of reactions, actuators and applied wrenches,
+    mechanism, if they are few, unless given), `forces` adds arrows of reactions, actuators, contacts and wrenches,
     `motion` says which of a batch is the main one.
     """
     if not isinstance(run, Motion):
@@ -109,10 +109,11 @@ def movie(
         known("frame or body", name, there, repr(mechanism.name))
     parts = [_motions(part, int(motion)) for part in run.segments]
     events = [(found.t, found.name) for found in run.events if _is_of(found.state, run.batch, motion)]
+    contacts = run.contacts if isinstance(run, SegmentedTrajectory) else ()
     events += [(float(part.t[0]), "structure changes") for part in run.segments[1:]]
     return Movie(
         title or mechanism.name,
-        tuple(_segment(main, others, forces) for main, others in parts),
+        tuple(_segment(main, others, forces, contacts) for main, others in parts),
         ()
         if ghost is None
         else tuple(_segment(_motions(part, 0)[0], None, False) for part in ghost.segments),
@@ -190,14 +191,16 @@ def _motions(run: Stretch, motion: int) -> tuple[Stretch, Stretch | None]:
     return only(motion), only(others) if others else None
 
 
-def _segment(run: Stretch, others: Stretch | None, forces: bool) -> Segment:
+def _segment(run: Stretch, others: Stretch | None, forces: bool, contacts: Sequence[Contact] = ()) -> Segment:
     """The run at times that are close enough to go straight from one to the next."""
     picture = scene(run.system, run.q[0])
     run, others = _at(run, others, _times(run, picture, 1 + (len(others.q) if others is not None else 0)))
     poses = body_frames(picture, run.q)[None]
     if others is not None:
         poses = np.concatenate([poses, body_frames(picture, others.q)])
-    return Segment(picture, run.t, poses, arrows_of(run) if forces and isinstance(run, Trajectory) else ())
+    return Segment(
+        picture, run.t, poses, arrows_of(run, contacts) if forces and isinstance(run, Trajectory) else ()
+    )
 
 
 def _at(run: Stretch, others: Stretch | None, times: Floats) -> tuple[Stretch, Stretch | None]:
