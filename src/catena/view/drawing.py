@@ -93,11 +93,9 @@ def _paint_solids(ax: Any, picture: Picture) -> None:
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     camera = picture.camera
-    light = 0.55 * camera.towards + 0.75 * camera.up - 0.35 * camera.right
-    light = light / np.linalg.norm(light)
     polygons = [polygon for part in picture.parts for polygon in part.polygons]
     base = np.array([to_rgb(part.colour) for part in picture.parts for _ in part.polygons])
-    colours = _shaded(base, polygons, light)
+    colours = _shaded(base, polygons, camera.light)
     solids = Poly3DCollection(polygons, facecolors=colours, edgecolors=colours, linewidths=0.9, zorder=4)
     solids.set_gid("solids")
     ax.add_collection3d(solids, autolim=False)

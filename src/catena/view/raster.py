@@ -63,8 +63,7 @@ class Painter:
         self.has_floor = (scene.has_gravity and not self.camera.is_planar) if floor is None else floor
         towards, right = self.camera.towards, self.camera.right
         self.axes = np.array([right, np.cross(towards, right), towards])
-        light = 0.55 * towards + 0.75 * self.camera.up - 0.35 * right
-        self._light = light / np.linalg.norm(light)
+        self._light = self.camera.light
 
     @cached_property
     def _polygons(self) -> tuple[Floats, NDArray[np.int64], Floats]:

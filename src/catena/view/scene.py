@@ -8,7 +8,7 @@ that draw one configuration; players hand parts over once and then only poses. O
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -181,7 +181,16 @@ def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] 
     bodies = {name: body for name, body in mechanism.bodies.items() if name != GROUND}
     centres = {name: poses[name][:3, :3] @ body.com + poses[name][:3, 3] for name, body in bodies.items()}
     reached = {name: carried_points(mechanism, name, poses, sites) for name in bodies}
-    extent, r = _sizes(reached, centres)
+    given = {name: given_solids(mechanism, name) for name in mechanism.bodies}
+    corners = [
+        poses[name][:3, :3] @ p + poses[name][:3, 3]
+        for name in bodies
+        for _, solids in given[name]
+        for solid in solids
+        for p in _box_around(solid.triangles().corners)
+    ]
+    corners += [poses[station][:3, 3] for each in flexible for station in each.stations]
+    extent, r = _sizes(reached, [*centres.values(), *corners])
     r *= scale
     looking = camera(mechanism.gravity, sites.values(), view)
     into = {name: np.asarray(np.linalg.inv(pose), dtype=np.float64) for name, pose in poses.items()}
@@ -193,24 +202,23 @@ def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] 
     typical = _typical_mass(bodies)
     thickness = {name: r * _relative_size(body.mass, typical, 1.6) for name, body in bodies.items()}
     sizes = {name: _joint_size(site, thickness) for name, site in sites.items()}
-    parts = [_given_ground(mechanism)] if given_solids(mechanism, GROUND) else []
+    parts = [_given_ground(mechanism)] if given[GROUND] else []
     levels = _levels(sites)
     # A body alone may be of any size.
     others = extent if len(bodies) > 1 else np.inf
     skins: list[Skin] = []
     for name, body in bodies.items():
         colour = theme.BODIES[levels.get(name, 0) % 2]
-        given = given_solids(mechanism, name)
         own = next((each for each in flexible if each.body == name), None)
         if own is not None:
             skins += [
                 given_skin(own, paint or colour, [face for solid in solids for face in solid.polygons()])
-                for paint, solids in given
+                for paint, solids in given[name]
             ] or [body_skin(own, colour, thickness[name])]
             continue
-        for paint, solids in given:
+        for paint, solids in given[name]:
             parts.append(Part(name, "body", paint or colour, name, tuple(solids)))
-        if not given:
+        if not given[name]:
             outline = body_outline(body, poses[name], reached[name], around[name], thickness[name], others)
             outline = [_without_hidden_ends(solid, around[name], sizes) for solid in outline]
             parts.append(Part(name, "body", colour, name, tuple(x.moved(into[name]) for x in outline)))
@@ -363,9 +371,15 @@ def _force_spans(mechanism: Mechanism, r: float, flexing: Iterable[Flexing]) -> 
         yield Span(name, form, theme.FORCE, body_a, np.asarray(a), body_b, np.asarray(b), r)
 
 
-def _sizes(reached: Mapping[str, list[Floats]], centres: Mapping[str, Floats]) -> tuple[float, float]:
-    """The size of the mechanism [m], and a radius for its bars that suits both its links and the whole."""
-    points = np.array([p for own in reached.values() for p in own] + list(centres.values()) or [np.zeros(3)])
+def _box_around(points: Floats) -> Floats:
+    """Two opposite corners (2, 3) of the box around points (n, 3)."""
+    return np.stack([points.min(axis=0), points.max(axis=0)]) if len(points) else np.zeros((0, 3))
+
+
+def _sizes(reached: Mapping[str, list[Floats]], others: Sequence[Floats]) -> tuple[float, float]:
+    """The size of the mechanism [m], and a radius for its bars that suits both its links and the whole; it reaches to
+    `others` (3,) as well."""
+    points = np.array([p for own in reached.values() for p in own] + list(others) or [np.zeros(3)])
     extent = float(np.linalg.norm(np.ptp(points, axis=0)))
     lengths = [
         float(np.linalg.norm(np.ptp(np.array(own), axis=0))) for own in reached.values() if len(own) > 1

@@ -264,7 +264,7 @@ def _gif(pictures: Iterator[Any], rate: float, colours: int, PIL: Any) -> bytes:
     both.paste(images[0], (0, 0))
     both.paste(images[len(images) // 2], (images[0].width, 0))
     # Rare colours, such as the orange of loops, are to keep their place.
-    palette = both.quantize(colours, method=PIL.Image.Quantize.MAXCOVERAGE, dither=PIL.Image.Dither.NONE)
+    palette = both.quantize(colours, method=PIL.Image.Quantize.FASTOCTREE, dither=PIL.Image.Dither.NONE)
     flat = [image.quantize(palette=palette, dither=PIL.Image.Dither.NONE) for image in images]
     stream = io.BytesIO()
     flat[0].save(

@@ -233,6 +233,7 @@ def _arrow(arrow: Arrows, scene: Scene) -> Data:
     return offset | {
         "name": arrow.name, "group": arrow.group, "moment": arrow.is_moment,
         "body": scene.carriers.index(arrow.body), "point": _numbers(arrow.point), "largest": largest,
+        "peak": float(np.linalg.norm(arrow.vectors, axis=-1).max()),
         "vectors": numbers(np.round(32767.0 * arrow.vectors / largest), "i2"),
     }  # fmt: skip
 

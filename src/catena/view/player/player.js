@@ -370,7 +370,7 @@ class Player {
     const { options } = this, rows = [], shown = segment.arrows.filter((a) => options[a.group] && (options.moments || !a.moment));
     // One scale for the whole motion, whatever its structure is now.
     const all = this.data.segments.flatMap((s) => s.arrows).filter((a) => options[a.group] && (options.moments || !a.moment));
-    const largest = (moment) => Math.max(...all.filter((a) => a.moment === moment).map((a) => a.largest), 0), most = { false: largest(false), true: largest(true) };
+    const largest = (moment) => Math.max(...all.filter((a) => a.moment === moment).map((a) => a.peak), 0), most = { false: largest(false), true: largest(true) };
     const reach = scene.longest * options.scale;
     for (const arrow of shown) {
       const at = 3 * index, v = [0, 1, 2].map((k) => (arrow.vectors[at + k] / 32767) * arrow.largest), size = size_of(v);

@@ -136,7 +136,7 @@ def _by_unit(run: Trajectory, quantity: Quantity, joints: Sequence[str]) -> list
 
 
 def panel_of(joint: str, quantity: Quantity, unit: str) -> tuple[str, str]:
-    """The title and the unit of the panel that a coordinate belongs to; modes, which are small, have one of their own."""
+    """The title and the unit of the panel that a coordinate belongs to; modes have one of their own."""
     return (MODAL[quantity] if joint.endswith(MODES) else TITLES[quantity, unit]), unit
 
 
