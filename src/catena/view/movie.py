@@ -19,6 +19,7 @@ from catena.given import shown
 from catena.mechanism.validation import known
 from catena.simulation import Contact, SegmentedTrajectory, Trajectory
 from catena.view.arrows import Arrows, arrows_of
+from catena.view.camera import upward
 from catena.view.course import Course
 from catena.view.flexing import checked_factor, deflections, exaggerated, flexings
 from catena.view.plots.panels import Panel, default_panels, position_panels
@@ -79,6 +80,8 @@ class Movie:
     traces: tuple[str, ...] = ()
     speed: float = 1.0
     exaggerate: float = 1.0
+    floor: float | None = None
+    """How high [m] the floor is on which contacts are; None where it is below everything."""
 
     @property
     def start(self) -> float:
@@ -139,7 +142,20 @@ def movie(
         tuple(names),
         _pace(float(run.t[-1] - run.t[0])),
         factor,
+        floor_of(run),
     )
+
+
+def floor_of(run: Motion) -> float | None:
+    """How high [m] the level plane of ground is that contacts are on; None where there is none, or several."""
+    heights = set()
+    for contact in run.contacts if isinstance(run, SegmentedTrajectory) else ():
+        system = run.segments[0].system
+        up = upward(system.mechanism.gravity)
+        node, pose = system.plan.body_pose[contact.on]
+        if node == 0 and pose.R[:, 2] @ up > 0.999:
+            heights.add(round(float(pose.p @ up), 9))
+    return heights.pop() if len(heights) == 1 else None
 
 
 def _visible(parts: Sequence[Stretch]) -> float:

@@ -23,7 +23,7 @@ from catena.view import theme
 from catena.view.arrows import GROUPS, Arrows, arrows_of, longest_arrow
 from catena.view.camera import camera as camera_from
 from catena.view.flexing import checked_factor
-from catena.view.movie import SPEEDS, Motion, Stretch, movie
+from catena.view.movie import SPEEDS, Motion, Stretch, floor_of, movie
 from catena.view.raster import Painter, Window, require_pillow
 from catena.view.scene import Scene, scene
 from catena.view.sites import joint_sites
@@ -123,7 +123,9 @@ def _pictures(
     drawn = [reel.arrow_lines(strongest) for reel in reels]
     ends = np.concatenate([lines.reshape(-1, 3) for lines, _ in drawn])
     window = window_around([(reel.painter, reel.some) for reel in reels], size, ends)
-    level = min((reel.painter.level(reel.some) for reel in reels if reel.painter.has_floor), default=0.0)
+    lowest = min((reel.painter.level(reel.some) for reel in reels if reel.painter.has_floor), default=0.0)
+    plane = floor_of(run)
+    level = lowest if plane is None else plane
     for reel, (lines, colours) in zip(reels, drawn, strict=True):
         for k, t in enumerate(reel.times):
             arrows = list(zip(lines[:, k], colours, strict=True))

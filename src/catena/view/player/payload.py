@@ -55,6 +55,7 @@ def payload(movie: Movie) -> Data:
         "groups": theme.ARROWS,
         "bounds": _bounds(movie.segments),
         "exaggerate": movie.exaggerate,
+        "floor": movie.floor,
         "most": max(each.most for each in movie.segments),
     }
 

@@ -329,7 +329,7 @@ class Player {
     const solids = [...kept.batches, kept.moving];
     gl.begin(look);
     if (scene.floor && options.floor) {
-      const [low, high] = data.bounds, up = eye.up, level = Math.min(dot(low, up), dot(high, up)) - 0.002 * eye.radius, centre = scaled(add(low, high), 0.5);
+      const [low, high] = data.bounds, up = eye.up, level = (data.floor === null ? Math.min(dot(low, up), dot(high, up)) : data.floor) - 0.002 * eye.radius, centre = scaled(add(low, high), 0.5);
       const wide = Math.max(eye.radius * 1.9, 1e-6), rough = eye.radius / 4, power = 10 ** Math.floor(Math.log10(rough)), spacing = power * (rough / power < 2 ? 1 : rough / power < 5 ? 2 : 5);
       gl.draw_floor({ centre: add(centre, up, level - dot(centre, up)), first: eye.first, second: eye.second, reach: wide, spacing });
       if (scene.bodies.length <= 250 && !(this.busy && gl.is_software)) gl.draw(gl.is_software ? [...kept.shades, kept.moving] : solids, { purpose: 2, level: level + 0.001 * eye.radius, plain: colour("--shadow") });
