@@ -78,7 +78,7 @@ class _Placed:
     @property
     def turn(self) -> Floats:
         """Return the matrix (12, 12) to the axes of the element."""
-        found: Floats = np.kron(np.eye(4), self.axes.T)
+        found: Floats = np.asarray(np.kron(np.eye(4), self.axes.T), dtype=np.float64)
         return found
 
 
