@@ -6,6 +6,8 @@ where rows of bodies and forces lie, and calls
 
     step(sweep, *places)     a step whose records are views, on records that begin at these places
     combine(...)             sums of products, T entries at a time
+    product(...)             products of dense blocks
+    inverse(out, A)          the inverse of a small positive definite matrix
     invert(out, x, root)     1 / x and 1 / sqrt(x)
     judge(...)               whether a row is a constraint of its own
     output(name, places)     results
@@ -15,6 +17,7 @@ On the tape each of them is one call; on plain numbers it is done at once.
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +25,7 @@ import numpy as np
 
 from catena.kernels.algorithm import ADD, Algorithm, Calls, OnCall, Sweep
 from catena.kernels.fields import flatten
-from catena.kernels.matrix_kernels import COMBINE, MOST, PAIRS, ROW, kernels, offset
+from catena.kernels.matrix_kernels import COMBINE, INVERSE, MOST, PAIRS, PRODUCT, ROW, kernels, offset
 from catena.kernels.tracing import sample
 from catena.spatial.scalars import less, reciprocal, sqrt, where
 
@@ -39,6 +42,33 @@ _SIGN = {minus: int(np.array(-1.0 if minus else 1.0).view(np.int64)) for minus i
 def view_size(algorithm: Algorithm, view: str) -> int:
     """Return how many numbers a record of a view has."""
     return sum(len(flatten(sample(extent, 0, 0))[0]) for extent in algorithm.views[view].values())
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Where the entries of a matrix lie: the place of the first, and the distances from a row to the next, from a
+    column to the other one of its pair, and from a pair to the next."""
+
+    place: int
+    rows: int
+    columns: int
+    row: int
+    second: int
+    pair: int
+
+    def at(self, r: int, c: int) -> int:
+        """Return the place of an entry."""
+        return self.place + r * self.row + c // 2 * self.pair + c % 2 * self.second
+
+    def part(self, rows: range, columns: range) -> "Panel":
+        """Return some rows and columns, the first column being the first of a pair unless all are equally far apart."""
+        place = self.at(rows.start, columns.start)
+        return Panel(place, len(rows), len(columns), self.row, self.second, self.pair)
+
+    @property
+    def T(self) -> "Panel":
+        """The transpose of a matrix whose columns are all equally far apart."""
+        return Panel(self.place, self.columns, self.rows, self.second, self.row, 2 * self.row)
 
 
 class Work:
@@ -79,6 +109,33 @@ class Work:
         """Return a place for so many numbers."""
         raise NotImplementedError
 
+    def matrix(self, rows: int, columns: int) -> Panel:
+        """Return a new matrix, row after row."""
+        slot = self.slot
+        return Panel(self.reserve(rows * columns), rows, columns, columns * slot, slot, 2 * slot)
+
+    def product(
+        self, out: Panel, A: Panel, B: Panel, *, start: Panel | None = None, minus: bool = False
+    ) -> None:
+        """out = start + or - A B. The columns of A are equally far apart, and `out` may be `start`, but neither A nor
+        B."""
+        r = 0
+        for R, row_tiles in _in_threes(out.rows):
+            c = 0
+            for C, column_tiles in _in_fours(out.columns):
+                rows, columns = range(r, r + R * row_tiles), range(c, c + C * column_tiles)
+                self._product(
+                    (R, C), out.part(rows, columns), A.part(rows, range(A.columns)), B.part(range(B.rows), columns),
+                    None if start is None else start.part(rows, columns), minus,
+                )  # fmt: skip
+                c += len(columns)
+            r += R * row_tiles
+
+    def _product(
+        self, tile: tuple[int, int], out: Panel, A: Panel, B: Panel, start: Panel | None, minus: bool
+    ) -> None:
+        raise NotImplementedError
+
     def combine(
         self, out: int, terms: Sequence[Term], count: int = 1, spread: int = ROW, *, start: int | None = None,
         out_spread: int = ROW, start_spread: int = ROW, minus: bool = False,
@@ -103,6 +160,18 @@ class Work:
         minus: bool,
     ) -> None:
         raise NotImplementedError
+
+
+def _in_threes(count: int) -> list[tuple[int, int]]:
+    """Return how rows are taken: so many at a time, and how many times. Threes and twos, one only by itself."""
+    twos = {0: 0, 1: 2, 2: 1}[count % 3] if count > 1 else 0
+    taken = [(3, (count - 2 * twos) // 3), (2, twos)] if count > 1 else [(1, count)]
+    return [(size, times) for size, times in taken if times]
+
+
+def _in_fours(count: int) -> list[tuple[int, int]]:
+    """Return how columns are taken: so many at a time, and how many times."""
+    return [(size, times) for size, times in ((4, count // 4), (2, count // 2 % 2), (1, count % 2)) if times]
 
 
 class LaneWork(Work):
@@ -165,6 +234,29 @@ class LaneWork(Work):
             *((entry << 32) | factor for factor, entry in terms),
         ]
         self._rows.append((-1, self._kernels[COMBINE[T, spreads[0]]], (0,), numbers))
+
+    def _product(
+        self, tile: tuple[int, int], out: Panel, A: Panel, B: Panel, start: Panel | None, minus: bool
+    ) -> None:
+        R, C = tile
+        begin = Panel(self._nothing, 0, 0, 0, 0, 0) if start is None else start
+        numbers = [
+            A.columns, out.rows // R, out.columns // C, _SIGN[minus],
+            out.place, out.row, out.second, out.pair,
+            begin.place, begin.row, begin.second, begin.pair,
+            A.place, A.row, A.second, B.place, B.row, B.second, B.pair,
+        ]  # fmt: skip
+        self._rows.append((-1, self._kernels[PRODUCT[tile]], (0,), numbers))
+
+    def inverse(self, out: Panel, A: Panel) -> None:
+        """Compute the inverse of a positive definite matrix from its lower half; `out` lies row after row."""
+        kernel = self._kernels[INVERSE[A.rows]]
+        self._rows.append((-1, kernel, (out.place, A.place), (A.row, A.second)))
+
+    def copy(self, out: Panel, A: Panel) -> None:
+        """Copy a matrix; the columns of both are equally far apart."""
+        numbers = (A.rows, A.columns, out.row, out.second, A.row, A.second)
+        self._rows.append((-1, self._kernels["copy"], (out.place, A.place), numbers))
 
     def invert(self, out: int, x: int, root: int) -> None:
         """Compute 1 / x, and 1 / sqrt(x) at `root`."""
@@ -266,6 +358,41 @@ class PlainWork(Work):
             results.append((out + offset(t, spreads[1]), begin - total if minus else begin + total))
         for place, value in results:
             memory[place] = value
+
+    def _product(
+        self, tile: tuple[int, int], out: Panel, A: Panel, B: Panel, start: Panel | None, minus: bool
+    ) -> None:
+        memory = self._memory
+        for r in range(out.rows):
+            for c in range(out.columns):
+                total: Any = 0.0
+                for k in range(A.columns):
+                    total = total + memory[A.at(r, k)] * memory[B.at(k, c)]
+                begin = 0.0 if start is None else memory[start.at(r, c)]
+                memory[out.at(r, c)] = begin - total if minus else begin + total
+
+    def inverse(self, out: Panel, A: Panel) -> None:
+        """Compute the inverse of a positive definite matrix from its lower half; `out` lies row after row."""
+        n, memory = A.rows, self._memory
+        swept = [[memory[A.at(max(i, j), min(i, j))] for j in range(n)] for i in range(n)]
+        for k in range(n):
+            d, met = reciprocal(swept[k][k]), list(swept[k])
+            for i in range(n):
+                for j in range(n):
+                    if i != k and j != k:
+                        swept[i][j] = swept[i][j] - met[i] * d * met[j]
+            for i in range(n):
+                swept[i][k] = swept[k][i] = met[i] * d
+            swept[k][k] = -d
+        for i in range(n):
+            for j in range(n):
+                memory[out.at(i, j)] = -swept[i][j]
+
+    def copy(self, out: Panel, A: Panel) -> None:
+        """Copy a matrix; the columns of both are equally far apart."""
+        for r in range(A.rows):
+            for c in range(A.columns):
+                self._memory[out.at(r, c)] = self._memory[A.at(r, c)]
 
     def invert(self, out: int, x: int, root: int) -> None:
         """Compute 1 / x, and 1 / sqrt(x) at `root`."""
