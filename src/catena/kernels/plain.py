@@ -410,6 +410,9 @@ def _collect(run: PlainRun, name: str, extent: Any) -> np.ndarray:
     shape = output_shape(extent, plan)
     result = np.zeros(shape, dtype=object)
     for i in run.bodies:
+        kind = plan.kind[i]
+        if kind is not None and kind.is_particle and not hasattr(run.records[i], name):
+            continue
         value = getattr(run.records[i], name)
         v = slice(plan.v_start[i], plan.v_start[i] + plan.v_size[i])
         if extent is POSITION:

@@ -490,7 +490,7 @@ def build_tape(
             ):
                 role = algorithm.sweeps[which].roles[0]
                 if role == "body":
-                    row[0], row[5] = units[unit_of[owner]].steps[which, variant], start[owner]
+                    row[0], row[5] = units[unit_of[owner]].steps.get((which, variant), 0), start[owner]
                 elif role == "loop":
                     row[0], row[5] = loop_units[owner].steps[which, variant], loop_start[owner]
                 elif role == "term":
@@ -518,6 +518,7 @@ def build_tape(
             block[:, 0], block[:, 5] = addresses[unit_of[calls.owner], calls.variant], start[calls.owner]
         for number, offsets in enumerate(calls.records):
             block[:, 1 + number] = offsets
+        block = block[block[:, 0] != 0]
         if varying and calls.kernel is None:
             block[:, 5] = -(place + block[:, 5] * lanes)
         blocks[index] = block
