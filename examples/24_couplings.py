@@ -4,14 +4,13 @@ Usage: python examples/24_couplings.py [folder for the pictures; default: out/24
 """
 
 import sys
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import catena as ct
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 BLUE, ORANGE, INK = "#4477aa", "#e07b2e", "#1f2933"
 # Radii of the sun and of the planet [m], lift of the cam [m].
 SUN, PLANET, LIFT = 0.03, 0.02, 0.01
@@ -53,8 +52,7 @@ def drive_train() -> ct.Mechanism:
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
     m = drive_train()
     s = m.system()
     print(s.diagnose(s.assemble({"sun": 0.1})))
@@ -83,8 +81,8 @@ def main(arguments: list[str]) -> None:
     valve.set(title="lift of the valve [mm]", xlabel="t [s]")
     teeth.plot(run.t, forces["cam"], color=ORANGE)
     teeth.set(title="force between cam and valve [N]", xlabel="t [s]")
-    figure.savefig(folder / "drive_train.png", dpi=120)
-    print(f"wrote {folder / 'drive_train.png'}")
+    out.figure(figure, "drive_train.png")
+    out.film(run)
 
 
 if __name__ == "__main__":

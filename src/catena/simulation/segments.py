@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
     from catena.changing import Transfer
+    from catena.simulation.contacts.contact import Contact
     from catena.view.live.view import View
 
 # Segments follow each other where their times differ by no more than this part of the whole time.
@@ -58,11 +59,14 @@ class Transition:
 class SegmentedTrajectory:
     """Runs with the structure that each of them has, in the order of their times, each beginning when the one before it
     ends; all of one batch shape. `transitions` tell what happened between them, where a simulation changed the
-    structure, and `note` why it stopped early, if the last segment does not say."""
+    structure, and `note` why it stopped early, if the last segment does not say. `contacts` are those that were made
+    and broken: a point that sticks is the joint `contact.joint` of a segment, and what slides or rolls pushes with the
+    wrench on its frame in `wrenches`."""
 
     segments: tuple[Trajectory, ...]
     transitions: tuple[Transition, ...] = ()
     note: str = ""
+    contacts: tuple[Contact, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.segments or not all(isinstance(run, Trajectory) for run in self.segments):

@@ -15,7 +15,7 @@ from catena.dynamics.forward_derivatives import forward_derivatives
 from catena.dynamics.friction import tree_stiffness
 from catena.dynamics.inverse_derivatives import inverse_derivatives
 from catena.dynamics.loop_derivatives import loop_derivatives
-from catena.dynamics.loop_elimination import loop_wrenches, sort_for
+from catena.dynamics.loop_elimination import borrowers, loop_wrenches, sort_for
 from catena.errors import StateError
 from catena.forces import AppliedWrench, PlacedForce
 from catena.forces.placed import LOOP
@@ -151,6 +151,7 @@ def _are_for_lanes(plan: Plan) -> bool:
         is_for(plan)
         and plan.owner is None
         and not plan.couplings
+        and not borrowers(plan)
         and plan.nv * plan.total_constraints <= LARGEST
         and all(
             not loop.rubs

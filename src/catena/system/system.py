@@ -637,10 +637,11 @@ class System:
             problem = self._loop_problem(
                 q, v, tau, f_ext, base_acceleration, look=not quick, loop_tau=loop_tau
             )
-            solution = closed_chains.solve(problem, method, member)
-            if len(solution.handed_over) and self.settle(problem.q[solution.handed_over]):
-                problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
+            with self._naming_what_lacks_inertia():
                 solution = closed_chains.solve(problem, method, member)
+                if len(solution.handed_over) and self.settle(problem.q[solution.handed_over]):
+                    problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
+                    solution = closed_chains.solve(problem, method, member)
             return solution.vdot.reshape(*problem.batch, self.nv)
         if member is not None:
             raise StateError(f"member is {shown(member)}, but only the method reference_member has one.")

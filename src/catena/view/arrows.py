@@ -1,22 +1,34 @@
-"""Forces and moments of a run as arrows: reactions of joints, actuators, applied wrenches."""
+"""Forces and moments of a run as arrows: reactions of joints, actuators, contacts, applied wrenches.
+
+All of them have one scale: the longest arrow of what is shown is a part of the mechanism's size.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from catena.errors import CatenaError
-from catena.simulation import Trajectory
+from catena.simulation import Contact, Trajectory
+from catena.system import System
+from catena.view.scene import Scene
 
 Floats = NDArray[np.float64]
 
 
+GROUPS = ("reactions", "actuators", "contacts", "applied")
+
+
 @dataclass(frozen=True, eq=False)
 class Arrows:
-    """An arrow over time: who it belongs to, its group ("reactions", "actuators", "applied"), whether it is a moment,
-    the body and the point (3,) in it where it acts, and its vectors (frames, 3) in ground axes [N or N m]."""
+    """An arrow over time: who it belongs to, its group (one of GROUPS), whether it is a moment, the body and the point
+    (3,) in it where it acts, and its vectors (frames, 3) in ground axes [N or N m].
+
+    `offset` (frames, 3) in ground axes leads from that point to where it acts, for balls that roll.
+    """
 
     name: str
     group: str
@@ -24,11 +36,17 @@ class Arrows:
     body: str
     point: Floats
     vectors: Floats
+    offset: Floats | None = None
 
 
-def arrows_of(run: Trajectory) -> tuple[Arrows, ...]:
+def longest_arrow(scene: Scene) -> float:
+    """The length [m] that the longest arrow of those that are shown has."""
+    return 0.45 * max(scene.extent, 12.0 * scene.bar_radius)
+
+
+def arrows_of(run: Trajectory, contacts: Sequence[Contact] = ()) -> tuple[Arrows, ...]:
     """All arrows of a single motion; those that are zero throughout are left out, and so are reactions that cannot be
-    found."""
+    found. `contacts` are those of the run that this is a segment of."""
     system, joints = run.system, run.system.mechanism.joints
     poses = system.body_poses(run.q)
     found: list[Arrows] = []
@@ -37,12 +55,14 @@ def arrows_of(run: Trajectory) -> tuple[Arrows, ...]:
     except CatenaError:
         # Joints that carry what no law determines: the motion is still worth seeing.
         reactions = {}
+    sticking = {contact.joint: contact.label for contact in contacts}
     for name, wrench in reactions.items():
         if name not in joints:
             continue
         joint = joints[name]
         R = poses[joint.child][..., :3, :3] @ joint.in_child.matrix()[:3, :3]
-        found += _pair(name, "reactions", joint.child, np.asarray(joint.in_child.p), R, wrench)
+        group, told = ("contacts", sticking[name]) if name in sticking else ("reactions", name)
+        found += _pair(told, group, joint.child, np.asarray(joint.in_child.p), R, wrench)
     for name in system.joints:
         # A pinned root hangs on a free joint that nobody described, and no motor.
         if name not in joints:
@@ -56,10 +76,34 @@ def arrows_of(run: Trajectory) -> tuple[Arrows, ...]:
         R = poses[joint.child][..., :3, :3] @ joint.in_child.matrix()[:3, :3]
         wrench = np.stack([_along(joint.kind, q[k], tau[k]) for k in range(len(tau))])
         found += _pair(name, "actuators", joint.child, np.asarray(joint.in_child.p), R, wrench)
+    touching = {frame for contact in contacts for frame in (contact.frame, contact.on)}
+    found += _pushing(system, contacts, poses, run)
     for name, wrench in run.wrenches.items():
+        if name in touching:
+            continue
         body, point = _place(system.mechanism, name)
         found += _pair(name, "applied", body, point, poses[name][..., :3, :3], wrench)
     return tuple(found)
+
+
+def _pushing(
+    system: System, contacts: Sequence[Contact], poses: dict[str, Floats], run: Trajectory
+) -> list[Arrows]:
+    """What planes push points and balls with that slide or roll on them; two contacts of one frame are one arrow."""
+    found: list[Arrows] = []
+    for frame in dict.fromkeys(contact.frame for contact in contacts if contact.frame in run.wrenches):
+        own = [contact for contact in contacts if contact.frame == frame]
+        body, point = _place(system.mechanism, frame)
+        force = np.einsum("...ij,...j->...i", poses[frame][..., :3, :3], run.wrenches[frame][..., 3:])
+        if not np.any(force):
+            continue
+        down = np.zeros_like(force)
+        for contact in own:
+            down = down - contact.radius / len(own) * poses[contact.on][..., :3, 2]
+        name = ", ".join(contact.label for contact in own)
+        offset = down if np.any(down) else None
+        found.append(Arrows(name, "contacts", False, body, point, force, offset))
+    return found
 
 
 def _along(kind: object, q: Floats, tau: Floats) -> Floats:

@@ -17,15 +17,18 @@ from numpy.typing import NDArray
 from catena.errors import CatenaError, StateError
 from catena.given import shown
 from catena.mechanism.validation import known
-from catena.simulation import SegmentedTrajectory, Trajectory
+from catena.simulation import Contact, SegmentedTrajectory, Trajectory
 from catena.view.arrows import Arrows, arrows_of
-from catena.view.plots.panels import Panel, default_panels
+from catena.view.course import Course
+from catena.view.plots.panels import Panel, default_panels, position_panels
 from catena.view.plots.segmented import segmented_panels
 from catena.view.quaternions import quaternions
 from catena.view.scene import Scene, scene
 
 Floats = NDArray[np.float64]
-Motion = Trajectory | SegmentedTrajectory
+Motion = Trajectory | SegmentedTrajectory | Course
+Stretch = Trajectory | Course
+"""A motion of one structure."""
 
 RATE = 30.0
 """Frames a second, unless bodies turn too far between them."""
@@ -89,12 +92,12 @@ def movie(
     """The movie of a run.
 
     `ghost` is another run to compare with, `traces` are frames or bodies whose ways are drawn (the frames of the
-    mechanism, if they are few, unless given), `forces` adds arrows of reactions, actuators and applied wrenches,
+    mechanism, if they are few, unless given), `forces` adds arrows of reactions, actuators, contacts and wrenches,
     `motion` says which of a batch is the main one.
     """
-    if not isinstance(run, Trajectory | SegmentedTrajectory):
+    if not isinstance(run, Motion):
         raise StateError(f"movie shows a run, which {shown(run)} is not; give what ct.simulate returned.")
-    if ghost is not None and not isinstance(ghost, Trajectory | SegmentedTrajectory):
+    if ghost is not None and not isinstance(ghost, Motion):
         raise StateError(f"ghost is {shown(ghost)}; give another run, as ct.simulate returns it.")
     count = prod(run.batch)
     if isinstance(motion, bool) or not isinstance(motion, int | np.integer) or not 0 <= motion < count:
@@ -106,10 +109,11 @@ def movie(
         known("frame or body", name, there, repr(mechanism.name))
     parts = [_motions(part, int(motion)) for part in run.segments]
     events = [(found.t, found.name) for found in run.events if _is_of(found.state, run.batch, motion)]
+    contacts = run.contacts if isinstance(run, SegmentedTrajectory) else ()
     events += [(float(part.t[0]), "structure changes") for part in run.segments[1:]]
     return Movie(
         title or mechanism.name,
-        tuple(_segment(main, others, forces) for main, others in parts),
+        tuple(_segment(main, others, forces, contacts) for main, others in parts),
         ()
         if ghost is None
         else tuple(_segment(_motions(part, 0)[0], None, False) for part in ghost.segments),
@@ -121,11 +125,16 @@ def movie(
     )
 
 
-def _panels(runs: Sequence[Trajectory]) -> Iterable[Panel]:
+def _panels(runs: Sequence[Stretch]) -> Iterable[Panel]:
     """What is plotted beside a motion of one structure, or of several one behind the other."""
+    first = runs[0]
+    if isinstance(first, Course):
+        return [panel for panel in position_panels(first) if isinstance(panel, Panel)]
     if len(runs) > 1:
-        return segmented_panels(SegmentedTrajectory(tuple(runs)))
-    return [panel for panel in default_panels(runs[0]) if isinstance(panel, Panel) and panel.curves]
+        return segmented_panels(
+            SegmentedTrajectory(tuple(run for run in runs if isinstance(run, Trajectory)))
+        )
+    return [panel for panel in default_panels(first) if isinstance(panel, Panel) and panel.curves]
 
 
 def still(scene_of: Scene, q: Floats, title: str) -> Movie:
@@ -160,9 +169,9 @@ def _pace(duration: float) -> float:
     return min(SPEEDS, key=lambda speed: abs(np.log(speed / wanted)))
 
 
-def _motions(run: Trajectory, motion: int) -> tuple[Trajectory, Trajectory | None]:
+def _motions(run: Stretch, motion: int) -> tuple[Stretch, Stretch | None]:
     """The main motion of a run, and some others of its batch."""
-    if not run.batch:
+    if isinstance(run, Course) or not run.batch:
         return run, None
     count = prod(run.batch)
 
@@ -182,17 +191,19 @@ def _motions(run: Trajectory, motion: int) -> tuple[Trajectory, Trajectory | Non
     return only(motion), only(others) if others else None
 
 
-def _segment(run: Trajectory, others: Trajectory | None, forces: bool) -> Segment:
+def _segment(run: Stretch, others: Stretch | None, forces: bool, contacts: Sequence[Contact] = ()) -> Segment:
     """The run at times that are close enough to go straight from one to the next."""
     picture = scene(run.system, run.q[0])
     run, others = _at(run, others, _times(run, picture, 1 + (len(others.q) if others is not None else 0)))
     poses = body_frames(picture, run.q)[None]
     if others is not None:
         poses = np.concatenate([poses, body_frames(picture, others.q)])
-    return Segment(picture, run.t, poses, arrows_of(run) if forces else ())
+    return Segment(
+        picture, run.t, poses, arrows_of(run, contacts) if forces and isinstance(run, Trajectory) else ()
+    )
 
 
-def _at(run: Trajectory, others: Trajectory | None, times: Floats) -> tuple[Trajectory, Trajectory | None]:
+def _at(run: Stretch, others: Stretch | None, times: Floats) -> tuple[Stretch, Stretch | None]:
     """Runs at other times; at some of their own samples where these are too far apart to say what is between them."""
     if len(times) == 1 or np.array_equal(times, run.t):
         return run, others
@@ -202,10 +213,12 @@ def _at(run: Trajectory, others: Trajectory | None, times: Floats) -> tuple[Traj
         return own_samples(run, times), None if others is None else own_samples(others, times)
 
 
-def own_samples(run: Trajectory, times: Floats) -> Trajectory:
+def own_samples(run: Stretch, times: Floats) -> Stretch:
     """The samples of a run next to some times, each once."""
     nearest = np.clip(np.searchsorted(0.5 * (run.t[1:] + run.t[:-1]), times), 0, len(run.t) - 1)
     kept = np.unique(np.concatenate([[0], nearest, [len(run.t) - 1]]))
+    if isinstance(run, Course):
+        return Course(run.system, run.q[kept], run.t[kept])
     return replace(
         run, t=run.t[kept], q=run.q[..., kept, :], v=run.v[..., kept, :], tau=run.tau[..., kept, :], work={},
         wrenches={name: x[..., kept, :] for name, x in run.wrenches.items()},
@@ -213,7 +226,7 @@ def own_samples(run: Trajectory, times: Floats) -> Trajectory:
     )  # fmt: skip
 
 
-def _times(run: Trajectory, picture: Scene, motions: int) -> Floats:
+def _times(run: Stretch, picture: Scene, motions: int) -> Floats:
     """Times of frames: evenly through the run, as many as the turning of its bodies asks for."""
     first, last = float(run.t[0]), float(run.t[-1])
     if last == first:

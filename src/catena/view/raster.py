@@ -96,10 +96,14 @@ class Painter:
         corners, bodies, _ = self._polygons
         return min(float(np.min(_carried(each, bodies, corners) @ self.camera.up)) for each in poses)
 
-    def paint(self, poses: Floats, window: Window, level: float = 0.0, traces: Sequence[Floats] = ()) -> Any:
+    def paint(
+        self, poses: Floats, window: Window, level: float = 0.0, traces: Sequence[Floats] = (),
+        arrows: Sequence[tuple[Floats, theme.Colour]] = (),
+    ) -> Any:  # fmt: skip
         """The picture with the bodies of the scene at poses (bodies, 4, 4): an image of Pillow.
 
-        `traces` are ways (n, 3) in ground that are drawn on top, `level` is the height of the floor.
+        `traces` are ways (n, 3) in ground that are drawn on top, `arrows` lines (2, 3) with their colours, `level` is
+        the height of the floor.
         """
         PIL = require_pillow()
         big = (FINER * window.size[0], FINER * window.size[1])
@@ -124,6 +128,8 @@ class Painter:
             points = np.round(window.pixels(way @ self.axes[:2].T)).astype(int).ravel().tolist()
             if len(points) >= 4:
                 draw.line(points, fill=theme.TRACES[k % len(theme.TRACES)], width=2 * FINER, joint="curve")
+        for line, colour in arrows:
+            _paint_arrow(draw, window.pixels(line @ self.axes[:2].T), colour)
         return image.resize(window.size, PIL.Image.Resampling.BOX)
 
     def _with_spans(self, poses: Floats) -> tuple[Floats, NDArray[np.int64], Floats]:
@@ -181,6 +187,21 @@ class Painter:
         pixels = np.round(window.pixels(flat[normals @ up > 0.0] @ self.axes[:2].T)).astype(int)
         for points in pixels.reshape(len(pixels), 8).tolist():
             draw.polygon(points, fill=theme.SHADOW)
+
+
+def _paint_arrow(draw: Any, ends: Floats, colour: theme.Colour) -> None:
+    """An arrow between two pixels (2, 2), with a head where it is long enough for one."""
+    way = ends[1] - ends[0]
+    long = float(np.linalg.norm(way))
+    if long < 2.0 * FINER:
+        return
+    along = way / long
+    across = np.array([-along[1], along[0]])
+    head = min(9.0 * FINER, 0.7 * long)
+    neck = ends[1] - head * along
+    draw.line([*ends[0], *neck], fill=colour, width=3 * FINER)
+    corners = [ends[1], neck + 0.45 * head * across, neck - 0.45 * head * across]
+    draw.polygon([float(x) for corner in corners for x in corner], fill=colour)
 
 
 def _carried(poses: Floats, bodies: NDArray[np.int64], corners: Floats) -> Floats:

@@ -6,6 +6,7 @@ import io
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,12 @@ from catena.errors import CatenaError, FormatError, StateError
 from catena.formats.complete import file_path, write_complete
 from catena.given import shown
 from catena.mechanism.validation import known
-from catena.simulation import Trajectory
+from catena.simulation import Contact, SegmentedTrajectory, Trajectory
 from catena.simulation.progress import Progress
 from catena.view import theme
+from catena.view.arrows import GROUPS, Arrows, arrows_of, longest_arrow
 from catena.view.camera import camera as camera_from
-from catena.view.movie import SPEEDS, Motion, movie
+from catena.view.movie import SPEEDS, Motion, Stretch, movie
 from catena.view.raster import Painter, Window, require_pillow
 from catena.view.scene import scene
 from catena.view.sites import joint_sites
@@ -44,6 +46,7 @@ def save_video(
     clock: bool = True,
     floor: bool | None = None,
     motion: int = 0,
+    forces: bool | Iterable[str] = False,
     colours: int = 64,
     progress: bool | None = None,
 ) -> None:
@@ -52,6 +55,7 @@ def save_video(
     `speed` is how many seconds of the run pass in one of the film, chosen from the length of the run unless given.
     `camera` = (elevation, azimuth) in degrees looks from elsewhere, `traces` are frames or bodies whose ways are drawn,
     `clock` writes the time into the corner, `floor` leaves the floor out or puts one in, `motion` is which of a batch.
+    `forces` draws arrows: some of "reactions", "actuators", "contacts" and "applied", or True for all of them.
     A .gif has so many `colours`. Long films tell their progress. The file appears complete or not at all.
     """
     file = file_path(path)
@@ -70,7 +74,8 @@ def save_video(
             f"the film would have {count} pictures; raise speed or lower rate to stay below {MOST}."
         )
     times = np.minimum(short.start + speed / rate * np.arange(count), short.end)
-    pictures = _pictures(run, motion, times, (width, height), camera, list(traces), clock, floor)
+    groups = _groups(forces)
+    pictures = _pictures(run, motion, times, (width, height), camera, list(traces), clock, floor, groups)
     counted = _counted(pictures, times - short.start, duration, progress)
     content = (
         _gif(counted, rate, colours, writer)
@@ -94,23 +99,29 @@ def require_ffmpeg() -> Any:
 
 def _pictures(
     run: Motion, motion: int, times: Floats, size: tuple[int, int], camera: Any, traces: list[str], clock: bool,
-    floor: bool | None,
+    floor: bool | None, groups: Sequence[str],
 ) -> Iterator[Any]:  # fmt: skip
     """The pictures at some times; a structure that changes has a painter for each."""
     there = {name: None for part in run.segments for name in part.system.plan.body_pose}
     for name in traces:
         known("frame or body", name, there, repr(run.segments[0].system.mechanism.name))
-    owners = np.searchsorted([part.t[0] for part in run.segments[1:]], times, side="right")
+    parts: Sequence[Stretch] = run.segments
+    contacts = run.contacts if isinstance(run, SegmentedTrajectory) else ()
+    owners = np.searchsorted([part.t[0] for part in parts[1:]], times, side="right")
     reels = [
-        _Reel(part, motion, times[owners == k], camera, traces, floor)
-        for k, part in enumerate(run.segments)
+        _Reel(part, motion, times[owners == k], camera, traces, floor, groups, contacts)
+        for k, part in enumerate(parts)
         if np.any(owners == k)
     ]
-    window = window_around([(reel.painter, reel.some) for reel in reels], size)
+    strongest = max((reel.strongest for reel in reels), default=0.0)
+    drawn = [reel.arrow_lines(strongest) for reel in reels]
+    ends = np.concatenate([lines.reshape(-1, 3) for lines, _ in drawn])
+    window = window_around([(reel.painter, reel.some) for reel in reels], size, ends)
     level = min((reel.painter.level(reel.some) for reel in reels if reel.painter.has_floor), default=0.0)
-    for reel in reels:
+    for reel, (lines, colours) in zip(reels, drawn, strict=True):
         for k, t in enumerate(reel.times):
-            image = reel.painter.paint(reel.poses[k], window, level, [way[: k + 1] for way in reel.ways])
+            arrows = list(zip(lines[:, k], colours, strict=True))
+            image = reel.painter.paint(reel.poses[k], window, level, reel.ways_until(t), arrows)
             if clock:
                 _write(image, f"{t:.{2 if times[-1] >= 1.0 else 4}f} s")
             yield image
@@ -120,8 +131,9 @@ class _Reel:
     """The part of a film that has one structure: a painter, and poses (times, bodies, 4, 4)."""
 
     def __init__(
-        self, run: Trajectory, motion: int, times: Floats, camera: Any, traces: list[str], floor: bool | None
-    ) -> None:
+        self, run: Stretch, motion: int, times: Floats, camera: Any, traces: list[str], floor: bool | None,
+        groups: Sequence[str], contacts: Sequence[Contact],
+    ) -> None:  # fmt: skip
         system = run.system
         q = _states(run, times).reshape(-1, len(times), system.nq)[motion]
         shape = scene(system, q[0])
@@ -137,10 +149,42 @@ class _Reel:
         self.painter = Painter(shape, looking, floor)
         self.poses = np.stack([np.broadcast_to(found[name], (len(q), 4, 4)) for name in shape.bodies], axis=1)
         self.some = list(self.poses[np.unique(np.linspace(0, len(q) - 1, 40).round().astype(int))])
-        self.ways = [found[name][:, :3, 3] for name in traces if name in found]
+        # Between two pictures a point may go far; its way is drawn at the samples of the run as well.
+        self._fine = np.union1d(times, run.t[(run.t > times[0]) & (run.t < times[-1])]) if traces else times
+        fine = _states(run, self._fine).reshape(-1, len(self._fine), system.nq)[motion] if traces else q
+        places = system.body_poses(fine) if traces else found
+        self._ways = [places[name][:, :3, 3] for name in traces if name in places]
+
+        self._arrows = _arrows(run, motion, times, groups, contacts)
+
+    @property
+    def strongest(self) -> float:
+        """The size of the largest force [N]."""
+        return max((float(np.linalg.norm(a.vectors, axis=-1).max()) for a in self._arrows), default=0.0)
+
+    def arrow_lines(self, strongest: float) -> tuple[Floats, list[theme.Colour]]:
+        """Where arrows of forces start and end (arrows, times, 2, 3) in ground, and their colours; those that are zero
+        start and end at one place."""
+        found: list[Floats] = []
+        for arrow in self._arrows:
+            pose = self.poses[:, self.painter.scene.bodies.index(arrow.body)]
+            start = np.einsum("tij,j->ti", pose[:, :3, :3], arrow.point) + pose[:, :3, 3]
+            start = start if arrow.offset is None else start + arrow.offset
+            found.append(
+                np.stack(
+                    [start, start + arrow.vectors * longest_arrow(self.painter.scene) / strongest], axis=1
+                )
+            )
+        lines = np.array(found).reshape(-1, len(self.times), 2, 3)
+        return lines, [theme.ARROWS[arrow.group] for arrow in self._arrows]
+
+    def ways_until(self, t: float) -> list[Floats]:
+        """The ways (n, 3) of traced points up to a time."""
+        count = int(np.searchsorted(self._fine, t, side="right"))
+        return [way[:count] for way in self._ways]
 
 
-def _states(run: Trajectory, times: Floats) -> Floats:
+def _states(run: Stretch, times: Floats) -> Floats:
     """q (..., times, nq): between samples, or at the nearest ones where these are too far apart."""
     try:
         return run.at(times)[0]
@@ -149,9 +193,38 @@ def _states(run: Trajectory, times: Floats) -> Floats:
         return run.q[..., nearest, :]
 
 
-def window_around(seen_by: Sequence[tuple[Painter, Sequence[Floats]]], size: tuple[int, int]) -> Window:
-    """The window that holds everything painters see at some poses (bodies, 4, 4), with a little room."""
+def _arrows(
+    run: Stretch, motion: int, times: Floats, groups: Sequence[str], contacts: Sequence[Contact]
+) -> list[Arrows]:
+    """The forces of a run at some times, of the groups that are asked for."""
+    if not groups or not isinstance(run, Trajectory):
+        return []
+    main = run.state(*(int(k) for k in np.unravel_index(motion, run.batch))) if run.batch else run
+    try:
+        asked = main.resample(times) if len(times) > 1 else main.resample(np.array([times[0], main.t[-1]]))
+    except CatenaError:
+        # Samples too far apart to tell what is between them.
+        return []
+    found = [arrow for arrow in arrows_of(asked, contacts) if arrow.group in groups and not arrow.is_moment]
+    return [replace(arrow, vectors=arrow.vectors[: len(times)]) for arrow in found]
+
+
+def _groups(forces: Any) -> tuple[str, ...]:
+    if isinstance(forces, bool):
+        return GROUPS if forces else ()
+    given = [forces] if isinstance(forces, str) else list(forces)
+    return tuple(known("group of forces", name, GROUPS, "save_video") for name in given)
+
+
+def window_around(
+    seen_by: Sequence[tuple[Painter, Sequence[Floats]]], size: tuple[int, int], also: Floats | None = None
+) -> Window:
+    """The window that holds everything painters see at some poses (bodies, 4, 4), and the points `also` (n, 3), with a
+    little room."""
     boxes = np.array([painter.seen(poses) for painter, poses in seen_by])
+    if also is not None and len(also):
+        points = also @ seen_by[0][0].axes[:2].T
+        boxes = np.concatenate([boxes, [[points.min(axis=0), points.max(axis=0)]]])
     low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
     span = np.maximum(high - low, 1e-9)
     return Window(size, 0.5 * (low + high), float(np.min(0.9 * np.array(size) / span)))

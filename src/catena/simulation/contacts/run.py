@@ -122,7 +122,7 @@ class ContactRun:
             note = _chatters(made, self.duration)
             if note:
                 break
-        found = SegmentedTrajectory(tuple(segments), tuple(made), note)
+        found = SegmentedTrajectory(tuple(segments), tuple(made), note, self.contacts)
         if self.check:
             for audit in found.audit()[len(segments) :]:
                 audit.warn(stacklevel=4)
@@ -571,7 +571,7 @@ def _start(run: Trajectory) -> Trajectory:
 
 
 def _joint_name(contact: Contact) -> str:
-    return f"contact {contact.label}"
+    return contact.joint
 
 
 def _mu(touches: Sequence[Touch]) -> np.ndarray:

@@ -14,11 +14,10 @@ import numpy as np
 from catena.errors import StateError
 from catena.given import shown
 from catena.mechanism import Mechanism
-from catena.simulation import SegmentedTrajectory, Trajectory
 from catena.system import System
 from catena.view.live.questions import Questions
 from catena.view.live.server import Server
-from catena.view.movie import Movie, movie, still
+from catena.view.movie import Motion, Movie, movie, still
 from catena.view.player import page
 from catena.view.scene import scene
 
@@ -109,7 +108,7 @@ class View:
 
 
 def view(
-    subject: Mechanism | System | Trajectory | SegmentedTrajectory,
+    subject: Mechanism | System | Motion,
     q: Any = None,
     *,
     show: bool | None = None,
@@ -122,7 +121,7 @@ def view(
     Without q a mechanism starts at its initial state with its loops closed. `show` opens it at once: by default at a
     prompt, but not in a notebook, where it shows itself, nor in a script. Options are those of `movie`.
     """
-    if isinstance(subject, Trajectory | SegmentedTrajectory):
+    if isinstance(subject, Motion):
         if q is not None:
             raise StateError("a run is shown as it was; give q with a system instead.")
         made = View(movie(subject, **options), None, host, port)

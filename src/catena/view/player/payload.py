@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from catena.view.arrows import Arrows
+from catena.view import theme
+from catena.view.arrows import Arrows, longest_arrow
 from catena.view.movie import Movie, Segment
 from catena.view.plots.panels import Panel
 from catena.view.scene import Scene
@@ -49,6 +50,7 @@ def payload(movie: Movie) -> Data:
         "panels": [_panel(movie.t, panel) for panel in movie.panels] if movie.t is not None else [],
         "events": [list(event) for event in movie.events],
         "traces": list(movie.traces),
+        "groups": theme.ARROWS,
         "bounds": _bounds(movie.segments),
     }
 
@@ -93,6 +95,7 @@ def scene_data(scene: Scene) -> Data:
         },
         "radius": scene.bar_radius,
         "extent": scene.extent,
+        "longest": longest_arrow(scene),
         "floor": scene.has_gravity and not camera.is_planar,
     }  # fmt: skip
 
@@ -189,7 +192,8 @@ def _segment(segment: Segment, scene: int) -> Data:
 def _arrow(arrow: Arrows, scene: Scene) -> Data:
     """An arrow with its vectors in sixteen bits, which is finer than can be seen."""
     largest = float(np.max(np.abs(arrow.vectors)))
-    return {
+    offset = {} if arrow.offset is None else {"offset": numbers(arrow.offset)}
+    return offset | {
         "name": arrow.name, "group": arrow.group, "moment": arrow.is_moment,
         "body": scene.bodies.index(arrow.body), "point": _numbers(arrow.point), "largest": largest,
         "vectors": numbers(np.round(32767.0 * arrow.vectors / largest), "i2"),

@@ -12,13 +12,12 @@ const icon = (name) => `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${I
 
 const SPEEDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 const AXES = ["#d0453a", "#3a9a4c", "#3a6fd0"];
-const GROUPS = { reactions: "#0f8f87", actuators: "#cf3f52", applied: "#8a4fc0" };
 const TRACES = ["#b0307a", "#0f8f87", "#8a6a10", "#5a4fd0", "#c0502a", "#3a7a2a"];
 
 class Player {
   constructor(root, data) {
     this.root = root; this.data = data; this.kept = new Map(); this.frames_drawn = 0;
-    this.options = { bodies: false, joints: false, frames: false, masses: false, reactions: false, actuators: false, applied: false, moments: false, cloud: true, ghost: true, floor: true, scale: 1, follow: "" };
+    this.options = { bodies: false, joints: false, frames: false, masses: false, reactions: false, actuators: false, contacts: false, applied: false, moments: false, cloud: true, ghost: true, floor: true, scale: 1, follow: "" };
     this.read(); this.build();
     this.time = this.start; this.playing = false; this.looping = true; this.speed = data.speed;
     try { this.renderer = new Renderer(this.canvas); } catch (error) { this.say(error.message); }
@@ -39,7 +38,7 @@ class Player {
     for (const segment of [...data.segments, ...data.ghost]) {
       segment.t = decode(segment.t, Float64Array); segment.poses = decode(segment.poses, Float32Array);
       segment.bodies = data.scenes[segment.scene].bodies.length;
-      for (const arrow of segment.arrows) arrow.vectors = decode(arrow.vectors, Int16Array);
+      for (const arrow of segment.arrows) { arrow.vectors = decode(arrow.vectors, Int16Array); if (arrow.offset) arrow.offset = decode(arrow.offset, Float32Array); }
     }
     for (const panel of data.panels) { panel.t = decode(panel.t, Float64Array); for (const curve of panel.curves) curve.values = decode(curve.values, Float32Array); }
     this.start = data.segments[0].t[0]; const last = data.segments[data.segments.length - 1].t; this.end = last[last.length - 1];
@@ -92,7 +91,7 @@ class Player {
     const groups = [...new Set(data.segments.flatMap((s) => s.arrows.map((a) => a.group)))];
     if (groups.length) {
       const forces = group("Forces");
-      for (const name of groups) check(forces, name, name, GROUPS[name]);
+      for (const name of groups) check(forces, name, name, data.groups[name]);
       check(forces, "moments", "moments too");
       const label = element("label", "wide", "length"), range = element("input"); range.type = "range"; range.min = -1; range.max = 1.5; range.step = 0.01; range.value = 0; range.name = "scale";
       range.oninput = () => { options.scale = 10 ** range.value; this.redraw(); }; label.append(range); forces.append(label);
@@ -310,13 +309,16 @@ class Player {
 
   arrow_rows(segment, index, scene) {
     const { options } = this, rows = [], shown = segment.arrows.filter((a) => options[a.group] && (options.moments || !a.moment));
-    const largest = (moment) => Math.max(...shown.filter((a) => a.moment === moment).map((a) => a.largest), 0), most = { false: largest(false), true: largest(true) };
-    const reach = 0.45 * Math.max(scene.extent, 12 * scene.radius) * options.scale;
+    // One scale for the whole motion, whatever its structure is now.
+    const all = this.data.segments.flatMap((s) => s.arrows).filter((a) => options[a.group] && (options.moments || !a.moment));
+    const largest = (moment) => Math.max(...all.filter((a) => a.moment === moment).map((a) => a.largest), 0), most = { false: largest(false), true: largest(true) };
+    const reach = scene.longest * options.scale;
     for (const arrow of shown) {
       const at = 3 * index, v = [0, 1, 2].map((k) => (arrow.vectors[at + k] / 32767) * arrow.largest), size = size_of(v);
       const long = (reach * size) / most[arrow.moment]; if (long < 0.5 * scene.radius) continue;
-      const start = carried(this.rows, arrow.body, arrow.point), d = scaled(v, 1 / size), tip = add(start, d, long), r = 0.42 * scene.radius, head = Math.min(3.2 * r, 0.6 * long);
-      let tint = rgb(GROUPS[arrow.group]); if (arrow.moment) tint = tint.map((x) => 0.55 + 0.45 * x);
+      let start = carried(this.rows, arrow.body, arrow.point); if (arrow.offset) start = add(start, arrow.offset.subarray(at, at + 3), 1);
+      const d = scaled(v, 1 / size), tip = add(start, d, long), r = 0.42 * scene.radius, head = Math.min(3.2 * r, 0.6 * long);
+      let tint = rgb(this.data.groups[arrow.group]); if (arrow.moment) tint = tint.map((x) => 0.55 + 0.45 * x);
       rows.push(...stretched(start, add(tip, d, -head), r * 0.8), ...tint, 65535, 0, 1, ...stretched(add(tip, d, -head), tip, 2 * r), ...tint, 65535, 0, 0);
       // A moment has two heads, as in textbooks.
       if (arrow.moment) rows.push(...stretched(add(tip, d, -1.7 * head), add(tip, d, -0.7 * head), 2 * r), ...tint, 65535, 0, 0);

@@ -103,7 +103,8 @@ def path_panels(run: Trajectory, frame: str) -> list[AnyPanel]:
     return [PathPanel(f"Path of {frame}", p), Panel(f"Position of {frame}", "m", curves)]
 
 
-def _positions(run: Trajectory) -> list[AnyPanel]:
+def position_panels(run: Any) -> list[AnyPanel]:
+    """The positions of all joints of a run or course, a panel for each unit."""
     return _by_unit(run, "position", run.system.joints)
 
 
@@ -197,7 +198,7 @@ def _momentum(run: Trajectory) -> list[AnyPanel]:
 
 
 PANELS: dict[str, Callable[[Trajectory], list[AnyPanel]]] = {
-    "positions": _positions,
+    "positions": position_panels,
     "velocities": _velocities,
     "forces": _forces,
     "energy": _energy,
