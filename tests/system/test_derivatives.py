@@ -210,3 +210,14 @@ def test_energies_poses_and_closure_have_derivatives(agree):
     agree(differences(lambda x: s.potential_energy(s.integrate(q, x)), s.nv), s.bias_force(q, rest), 1e-9)
     opening = differences(lambda x: s.closure(s.integrate(q, x))[0], s.nv)
     agree(opening, s.closure_jacobian(q), 1e-9, scale=1.0)
+
+
+def test_couplings_and_rotors_of_joints_that_close_loops(geared_loop, agree):
+    s = geared_loop().system(cut=["P"])
+    assert [c.name for c in s.plan.couplings] == ["gear", "P.rotor"]
+    q = s.assemble({"A": 0.4})
+    state = q, s.velocity(q, {"A": 1.3}), np.linspace(1.0, 2.0, s.nv)
+    check_along_the_loops(s, state, s.forward_dynamics_derivatives(*state), agree)
+    by = s.parameter_derivatives(*state, ["P.armature"])["P.armature"]
+    heavier = differences(lambda x: geared_loop(0.3 + x[0]).system(cut=["P"]).forward_dynamics(*state), 1)
+    agree(by, heavier, 1e-8)
