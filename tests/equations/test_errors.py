@@ -19,7 +19,7 @@ from catena.spatial import Transform
         ("crank.com.w", "x, y, z and length"),
         ("ground", "none"),
         ("crank", "crank.mass"),
-        ("", "no body, joint or frame"),
+        ("", "no body, joint, frame or force"),
     ],
 )
 def test_an_unknown_parameter_is_named_with_what_there_is(name, words):
