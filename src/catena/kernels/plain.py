@@ -311,7 +311,7 @@ class PlainPlaces:
             coupling = self.plan.couplings[loop - len(self.plan.loop_joints)]
             term = coupling.terms[t]
             self._terms[loop, t] = SimpleNamespace(
-                sign=term.sign, offset=0.0 if t else coupling.inertia or coupling.offset, scale=self._run.mobility(),
+                sign=term.sign, offset=0.0 if t else coupling.number, scale=self._run.mobility(),
                 columns=self._run.algorithm.columns, profile=term.profile,
             )  # fmt: skip
         return self._terms[loop, t]

@@ -625,7 +625,7 @@ def term_constants(plan: Plan) -> list[list[float]]:
     rotor for the first of its joints, the usual angular and linear mobility (2), and the numbers of the profile."""
     scale = mobility_scale(plan)
     return [
-        [term.sign, 0.0 if t else coupling.inertia or coupling.offset, *scale, *term.profile.params()]
+        [term.sign, 0.0 if t else coupling.number, *scale, *term.profile.params()]
         for coupling in plan.couplings
         for t, term in enumerate(coupling.terms)
     ]
