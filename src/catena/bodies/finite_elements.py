@@ -39,7 +39,8 @@ class FiniteElements(FlexibleBody):
     `mass` [kg] and `stiffness_matrix` [N/m] are (3 n, 3 n): arrays, SciPy's sparse matrices, or paths of Matrix Market
     files or of SciPy's .npz files; `nodes` (n, 3) [m] are the places of the nodes in the body frame. `interfaces` maps
     names to the numbers of the nodes that move as one rigid frame there, at the mean of their places; the first one
-    carries the floating frame. `modes` is how many modes with held interfaces there are besides the static shapes. `damping` is a damping ratio.
+    carries the floating frame. `modes` is how many modes with held interfaces there are besides the static shapes.
+    `damping` is a damping ratio.
 
     `stiffening` maps loads to the geometric stiffness matrices (3 n, 3 n) [N/m] that the stresses under them make, as
     finite-element programs find them by a static solution with the first interface held: "x" for a load of 1 m/s^2
