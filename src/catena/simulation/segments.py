@@ -218,6 +218,10 @@ class SegmentedTrajectory:
 
         return to_dataset(self)
 
+    def report(self, path: PathLike = "run.html", title: str | None = None) -> None:
+        """Write one self-contained page: the motion to be played, what changed and when, plots, and the audit."""
+        hook("report")(self, path, title)
+
     def view(self, **options: Any) -> View:
         """Play the motion in a browser or a notebook; see `Trajectory.view`."""
         return hook("view")(self, **options)

@@ -7,9 +7,11 @@ as a ghost.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from inspect import signature
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,7 @@ from catena.errors import CatenaError, StateError
 from catena.given import shown
 from catena.mechanism.validation import known
 from catena.simulation import Contact, SegmentedTrajectory, Trajectory
+from catena.system.arrays import as_list
 from catena.view.arrows import Arrows, arrows_of
 from catena.view.camera import upward
 from catena.view.course import Course
@@ -98,7 +101,7 @@ def movie(
     run: Motion,
     *,
     ghost: Motion | None = None,
-    traces: Iterable[str] | None = None,
+    traces: str | Iterable[str] | None = None,
     forces: bool = True,
     motion: int = 0,
     title: str | None = None,
@@ -120,10 +123,9 @@ def movie(
     if isinstance(motion, bool) or not isinstance(motion, int | np.integer) or not 0 <= motion < count:
         raise StateError(f"motion is {shown(motion)}; the run has {count} motions, counted from 0.")
     mechanism = run.segments[0].system.mechanism
-    names = list(traces) if traces is not None else _few(mechanism.frames)
-    there = {name: None for part in run.segments for name in part.system.plan.body_pose}
-    for name in names:
-        known("frame or body", name, there, repr(mechanism.name))
+    if title is not None and not isinstance(title, str):
+        raise StateError(f"title is {shown(title)}; give a text.")
+    names = _few(mechanism.frames) if traces is None else traced(run, traces)
     factor = checked_factor(exaggerate)
     parts = [_motions(part, int(motion)) for part in run.segments]
     most = max(factor, _visible([main for main, _ in parts]))
@@ -144,6 +146,22 @@ def movie(
         factor,
         floor_of(run),
     )
+
+
+def traced(run: Motion, traces: Any) -> list[str]:
+    """The names of frames and bodies whose ways are drawn: one, or several."""
+    names = as_list("traces", [traces] if isinstance(traces, str) else traces, str, "frames or bodies")
+    there = {name: None for part in run.segments for name in part.system.plan.body_pose}
+    return [
+        known("frame or body", name, there, repr(run.segments[0].system.mechanism.name)) for name in names
+    ]
+
+
+def checked_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Options of a page, or words for one that is none."""
+    for name in options:
+        known("option", name, [each for each in signature(movie).parameters if each != "run"], "a run")
+    return options
 
 
 def floor_of(run: Motion) -> float | None:

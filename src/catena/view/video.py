@@ -19,11 +19,12 @@ from catena.given import shown
 from catena.mechanism.validation import known
 from catena.simulation import Contact, SegmentedTrajectory, Trajectory
 from catena.simulation.progress import Progress
+from catena.system.arrays import as_list
 from catena.view import theme
 from catena.view.arrows import GROUPS, Arrows, arrows_of, longest_arrow
 from catena.view.camera import camera as camera_from
 from catena.view.flexing import checked_factor
-from catena.view.movie import SPEEDS, Motion, Stretch, floor_of, movie
+from catena.view.movie import SPEEDS, Motion, Stretch, floor_of, movie, traced
 from catena.view.raster import Painter, Window, require_pillow
 from catena.view.scene import Scene, scene
 from catena.view.sites import joint_sites
@@ -43,7 +44,7 @@ def save_video(
     rate: float | None = None,
     speed: float | None = None,
     camera: tuple[float, float] | None = None,
-    traces: Iterable[str] = (),
+    traces: str | Iterable[str] = (),
     clock: bool = True,
     floor: bool | None = None,
     motion: int = 0,
@@ -69,6 +70,8 @@ def save_video(
     rate = _positive("rate", 20.0 if ending == ".gif" else 30.0) if rate is None else _positive("rate", rate)
     writer = require_ffmpeg() if ending == ".mp4" else require_pillow()
     factor = checked_factor(exaggerate)
+    if isinstance(colours, bool) or not isinstance(colours, int | np.integer) or not 2 <= colours <= 256:
+        raise StateError(f"colours is {shown(colours)}; give a whole number from 2 to 256.")
     short = movie(run, motion=motion, forces=False, plots=False)
     speed = short.speed if speed is None else _positive("speed", speed)
     duration = short.end - short.start
@@ -78,10 +81,8 @@ def save_video(
             f"the film would have {count} pictures; raise speed or lower rate to stay below {MOST}."
         )
     times = np.minimum(short.start + speed / rate * np.arange(count), short.end)
-    groups = _groups(forces)
-    pictures = _pictures(
-        run, motion, times, (width, height), camera, list(traces), clock, floor, groups, factor
-    )
+    groups, eye, names = _groups(forces), _eye(camera), traced(run, traces)
+    pictures = _pictures(run, motion, times, (width, height), eye, names, clock, floor, groups, factor)
     counted = _counted(pictures, times - short.start, duration, progress)
     content = (
         _gif(counted, rate, colours, writer)
@@ -108,9 +109,6 @@ def _pictures(
     floor: bool | None, groups: Sequence[str], factor: float,
 ) -> Iterator[Any]:  # fmt: skip
     """The pictures at some times; a structure that changes has a painter for each."""
-    there = {name: None for part in run.segments for name in part.system.plan.body_pose}
-    for name in traces:
-        known("frame or body", name, there, repr(run.segments[0].system.mechanism.name))
     parts: Sequence[Stretch] = run.segments
     contacts = run.contacts if isinstance(run, SegmentedTrajectory) else ()
     owners = np.searchsorted([part.t[0] for part in parts[1:]], times, side="right")
@@ -147,11 +145,8 @@ class _Reel:
         shape = scene(system, q[0])
         looking = shape.camera
         if camera is not None:
-            elevation, azimuth = camera
             sites = joint_sites(system.mechanism, shape.poses(q[0]), system.loops, shape.carriage)
-            looking = camera_from(
-                system.mechanism.gravity, sites.values(), (float(elevation), float(azimuth))
-            )
+            looking = camera_from(system.mechanism.gravity, sites.values(), camera)
         found = shape.poses(q, factor)
         self.times = times
         self.painter = Painter(shape, looking, floor)
@@ -221,10 +216,22 @@ def _arrows(
     return [replace(arrow, vectors=arrow.vectors[: len(times)]) for arrow in found]
 
 
+def _eye(camera: Any) -> tuple[float, float] | None:
+    if camera is None:
+        return None
+    try:
+        elevation, azimuth = (float(x) for x in camera)
+    except (TypeError, ValueError):
+        elevation = azimuth = np.nan
+    if not np.isfinite([elevation, azimuth]).all():
+        raise StateError(f"camera is {shown(camera)}; give elevation and azimuth in degrees.")
+    return elevation, azimuth
+
+
 def _groups(forces: Any) -> tuple[str, ...]:
     if isinstance(forces, bool):
         return GROUPS if forces else ()
-    given = [forces] if isinstance(forces, str) else list(forces)
+    given = as_list("forces", [forces] if isinstance(forces, str) else forces, str, "groups, or True")
     return tuple(known("group of forces", name, GROUPS, "save_video") for name in given)
 
 
