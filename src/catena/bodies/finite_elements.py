@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -36,9 +37,10 @@ class FiniteElements(FlexibleBody):
     """A flexible body from mass and stiffness matrices with three displacements x, y, z for each node.
 
     `mass` [kg] and `stiffness_matrix` [N/m] are (3 n, 3 n): arrays, SciPy's sparse matrices, or paths of Matrix Market
-    files; `nodes` (n, 3) [m] are the places of the nodes in the body frame. `interfaces` maps names to the numbers of
-    the nodes that move as one rigid frame there, at the mean of their places; the first one carries the floating frame.
-    `modes` is how many modes with held interfaces there are besides the static shapes. `damping` is a damping ratio.
+    files or of SciPy's .npz files; `nodes` (n, 3) [m] are the places of the nodes in the body frame. `interfaces` maps
+    names to the numbers of the nodes that move as one rigid frame there, at the mean of their places; the first one
+    carries the floating frame. `modes` is how many modes with held interfaces there are besides the static shapes.
+    `damping` is a damping ratio.
 
     `stiffening` maps loads to the geometric stiffness matrices (3 n, 3 n) [N/m] that the stresses under them make, as
     finite-element programs find them by a static solution with the first interface held: "x" for a load of 1 m/s^2
@@ -233,18 +235,25 @@ def _stiffening(given: Any, nodes: int, interfaces: Mapping[str, Any]) -> dict[s
     return found
 
 
+def read_matrix(name: str, file: Path) -> Any:
+    """Return the matrix in a Matrix Market file, or in a .npz file of SciPy's sparse matrices."""
+    from scipy.io import mmread
+    from scipy.sparse import load_npz
+
+    try:
+        return load_npz(file) if file.suffix.lower() == ".npz" else mmread(file)
+    except (OSError, ValueError, KeyError, BadZipFile) as error:
+        raise ModelError(
+            f"FiniteElements: the {name} matrix cannot be read from {str(file)!r}: {error}."
+        ) from error
+
+
 def _matrix(name: str, given: Any, nodes: int) -> Any:
     """Return a symmetric sparse matrix (3 n, 3 n) of numbers, read from a Matrix Market file where a path is given."""
-    from scipy.io import mmread
     from scipy.sparse import csr_array
 
     if isinstance(given, (str, Path)):
-        try:
-            given = mmread(given)
-        except (OSError, ValueError) as error:
-            raise ModelError(
-                f"FiniteElements: the {name} matrix cannot be read from {str(given)!r}: {error}."
-            ) from error
+        given = read_matrix(name, Path(given))
     matrix = csr_array(given, dtype=np.float64)
     if matrix.shape != (3 * nodes, 3 * nodes):
         raise ModelError(

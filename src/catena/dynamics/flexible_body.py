@@ -27,8 +27,8 @@ from catena.dynamics.hybrid_dynamics import (
     articulated_inertias as driven_inertias,
     velocities as driven_velocities,
 )
-from catena.dynamics.loop_elimination.blocks import Symmetric, Triangle
 from catena.dynamics.particles import bias, load, place, weight
+from catena.dynamics.symmetric import Symmetric, Triangle
 from catena.joints.modal import Modal
 from catena.kernels import VELOCITY, Algorithm, base_to_tip, tip_to_base
 from catena.spatial import ArticulatedInertia, ForceSpace, spd_inverse
