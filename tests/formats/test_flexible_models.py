@@ -42,7 +42,9 @@ def test_a_flexible_body_reads_back_from_its_file(body, tmp_path):
     np.testing.assert_allclose(again.frequencies, body.frequencies, rtol=1e-9)
     np.testing.assert_allclose(again.damping, body.damping, rtol=1e-9)
     # Of modes that are equally fast any mixture will do, so compare a sum over them.
-    sums = [np.einsum("n,naa->", b.points().s[:, 0], b.points().B[:, 0]) * b.points().mass for b in (again, body)]
+    sums = [
+        np.einsum("n,naa->", b.points().s[:, 0], b.points().B[:, 0]) * b.points().mass for b in (again, body)
+    ]
     assert sums[0] == pytest.approx(sums[1], rel=1e-6) and abs(sums[1]) > 1e-3
     assert again.rigid[0] == pytest.approx(body.rigid[0], rel=1e-12)
     if isinstance(body, ct.FiniteElements):
