@@ -460,6 +460,12 @@ class Beam(FlexibleBody):
         x = np.linspace(0.0, self.length, count)
         return [np.stack([x, np.zeros_like(x), np.zeros_like(x)], axis=1)]
 
+    def breadths(self, p: Sequence[float]) -> tuple[float, float]:
+        """Return the sides along y and z [m] that a rectangle with the same second moments per area has."""
+        part = self.section(min(max(float(p[0]), 0.0), self.length))
+        y, z = (float(np.sqrt(12.0 * part[name] / part["area"])) for name in ("I_z", "I_y"))
+        return y, z
+
     @cached_property
     def _quadrature(self) -> Basis:
         most = max(self.modes_wanted.values(), default=0)

@@ -99,6 +99,11 @@ class FlexibleBody(ABC):
     def outline(self, count: int = 33) -> list[Floats]:
         """Return lines of points (n, 3) at rest by which the body is drawn and its deflection measured."""
 
+    def breadths(self, p: Sequence[float]) -> tuple[float, float] | None:
+        """Return how wide the section at a point p (3,) of the axis is along y and z [m], to be drawn; None where the
+        body has no sections."""
+        return None
+
     @property
     def hardening(self) -> dict[tuple[int, ...], float]:
         """Return the coefficients of the strain energy of fourth order by the numbers of the four modes whose

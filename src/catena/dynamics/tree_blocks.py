@@ -7,37 +7,41 @@ to the components a above it,
     F_s = P_s H_sa,      H_aa <- H_aa - H_sa^T F_s,      B_a <- B_a - F_s^T B_s,
 
 and from the ground on X_s = P_s B_s - F_s X_a. Columns that have nothing to do with a block, because they belong to
-other branches, take part in the last product only. Long chains are cut into blocks of a few components, whose inverses
+other branches, take part in the last product only. With P_s = K_s K_s^T, H^-1 = G G^T where rows s of G y are
+K_s y_s - F_s (G y)_a. Long chains are cut into blocks of a few components, whose inverses
 stay in registers.
 """
 
 from itertools import pairwise
 from typing import Any
 
-from catena.dynamics.inverse_derivatives import MASS, Table
+from catena.dynamics.inverse_derivatives import BY_Q, MASS, Table
 from catena.kernels.matrices import Panel
 from catena.kernels.matrix_kernels import LARGEST_INVERSE
 
 
 class TreeBlocks:
-    """P and F of all blocks of the matrix in a table, whose masses are used up, as work on matrices."""
+    """P and F of all blocks of the matrix in a table, whose masses are used up, as work on matrices. With `roots` there
+    is also K of each block, P = K K^T."""
 
-    def __init__(self, work: Any, table: Table) -> None:
-        self.work, self.n, slot = work, table.n, work.slot
+    def __init__(self, work: Any, table: Table, roots: bool = False) -> None:
+        self.work, self.n = work, table.n
         self.blocks = _blocks(work)
         self.above = [runs(work.above[block.start][:-1]) for block in self.blocks]
         """The components above each block, as ranges."""
-        self.related = [self._related(block) for block in self.blocks]
-        """The components above, in and beyond each block, as ranges."""
-        n = self.n
-        row, element = 4 * n * slot, 4 * slot
-        self.B = Panel(table.at(0, 0), n, 2 * n, row, slot, element)
-        H = Panel(table.at(0, 0) + MASS * slot, n, n, row, element, 2 * element)
+        self.related = self._related(table)
+        """The components that have entries in the rows of each block, as ranges."""
+        self.B = table.matrix(BY_Q, pairs=True)
+        H = table.matrix(MASS)
         self.P = [work.matrix(len(block), len(block)) for block in self.blocks]
+        self.K = [work.matrix(len(block), len(block)) for block in self.blocks if roots]
         self._F = [work.matrix(len(b), max(1, len(work.above[b.start]) - 1)) for b in self.blocks]
         for s in reversed(range(len(self.blocks))):
             block = self.blocks[s]
-            work.inverse(self.P[s], H.part(block, block))
+            if roots:
+                work.roots(self.P[s], self.K[s], H.part(block, block))
+            else:
+                work.inverse(self.P[s], H.part(block, block))
             for a, F in self.F(s):
                 work.product(F, self.P[s], H.part(block, a))
             for a, F in self.F(s):
@@ -45,10 +49,16 @@ class TreeBlocks:
                     here = H.part(a, b)
                     work.product(here, F.T, H.part(block, b), start=here, minus=True)
 
-    def _related(self, block: range) -> list[range]:
-        above = self.work.above
-        beyond = [m for m in range(self.n) if block.start in above[m]]
-        return runs(sorted({*above[block.start], *beyond, *block}))
+    def _related(self, table: Table) -> list[list[range]]:
+        found = [{c for c in range(self.n) if any(table.related[i][c] for i in b)} for b in self.blocks]
+        for s in reversed(range(len(self.blocks))):
+            for a, block in enumerate(self.blocks[:s]):
+                if block.start in self.work.above[self.blocks[s].start]:
+                    found[a] |= found[s]
+        for block, columns in zip(self.blocks, found, strict=True):
+            for run in runs(sorted(columns)):
+                table.relate(block, run)
+        return [runs(sorted(columns)) for columns in found]
 
     def F(self, s: int) -> list[tuple[range, Panel]]:
         """The parts of F of a block that belong to runs of components above it."""
@@ -96,6 +106,17 @@ class TreeBlocks:
             else:
                 work.copy(own, start)
         return X
+
+    def rooted(self, Q: Panel) -> Panel:
+        """G Q, for Q (n, m): H^-1 = G G^T."""
+        work, columns = self.work, range(Q.columns)
+        Z = work.matrix(self.n, Q.columns)
+        for s, block in enumerate(self.blocks):
+            here = Z.part(block, columns)
+            work.product(here, self.K[s], Q.part(block, columns))
+            for a, F in self.F(s):
+                work.product(here, F, Z.part(a, columns), start=here, minus=True)
+        return Z
 
 
 def _blocks(work: Any) -> list[range]:

@@ -7,7 +7,8 @@ where rows of bodies and forces lie, and calls
     step(sweep, *places)     a step whose records are views, on records that begin at these places
     combine(...)             sums of products, T entries at a time
     product(...)             products of dense blocks
-    inverse(out, A)          the inverse of a small positive definite matrix
+    inverse(out, A)          the inverse of a small positive definite matrix, `roots` also its root
+    copy(out, A)             a copy of a matrix
     invert(out, x, root)     1 / x and 1 / sqrt(x)
     judge(...)               whether a row is a constraint of its own
     output(name, places)     results
@@ -25,7 +26,7 @@ import numpy as np
 
 from catena.kernels.algorithm import ADD, Algorithm, Calls, OnCall, Sweep
 from catena.kernels.fields import flatten
-from catena.kernels.matrix_kernels import COMBINE, INVERSE, MOST, PAIRS, PRODUCT, ROW, kernels, offset
+from catena.kernels.matrix_kernels import COMBINE, INVERSE, MOST, PAIRS, PRODUCT, ROOTS, ROW, kernels, offset
 from catena.kernels.tracing import sample
 from catena.spatial.scalars import less, reciprocal, sqrt, where
 
@@ -86,6 +87,8 @@ class Work:
         self.index = {pair: number for number, pair in enumerate(self.components)}
         self.coordinate = [int(plan.v_start[i]) + k for i, k in self.components]
         """The place of each component among the coordinates."""
+        # Zeros. A kernel needs at least one term, which may be nothing times nothing; entries may lie in pairs.
+        self._nothing = self.reserve(2 * MOST)
         self.above = self._above()
         """The components on the way to the ground from each component, itself last."""
 
@@ -136,6 +139,14 @@ class Work:
     ) -> None:
         raise NotImplementedError
 
+    def copy(self, out: Panel, A: Panel) -> None:
+        """Copy a matrix; the columns of both are equally far apart."""
+        raise NotImplementedError
+
+    def clear(self, out: Panel) -> None:
+        """Let a matrix, whose columns are equally far apart, be zero."""
+        self.copy(out, Panel(self._nothing, out.rows, out.columns, 0, 0, 0))
+
     def combine(
         self, out: int, terms: Sequence[Term], count: int = 1, spread: int = ROW, *, start: int | None = None,
         out_spread: int = ROW, start_spread: int = ROW, minus: bool = False,
@@ -179,13 +190,11 @@ class LaneWork(Work):
 
     def __init__(self, layout: "Layout") -> None:
         assert layout.algorithm is not None
-        super().__init__(layout.plan, layout.algorithm, layout.forces)
         self._layout, self.slot = layout, layout.slot_bytes
+        super().__init__(layout.plan, layout.algorithm, layout.forces)
         self._kernels = kernels(layout.lanes)
         self._rows: list[tuple[int, int, tuple[int, ...], Sequence[int]]] = []
         self._starts = {f: layout.slots(f) for f in self.widths}
-        # A kernel needs at least one term, which may be nothing times nothing; entries may lie in pairs.
-        self._nothing = layout.reserve(2 * MOST)
 
     def reserve(self, count: int) -> int:
         # On a cache line, so that a pair takes one.
@@ -253,6 +262,12 @@ class LaneWork(Work):
         kernel = self._kernels[INVERSE[A.rows]]
         self._rows.append((-1, kernel, (out.place, A.place), (A.row, A.second)))
 
+    def roots(self, out: Panel, root: Panel, A: Panel) -> None:
+        """Compute the inverse of a positive definite matrix as K K^T, K upper triangular, from its lower half; `out`
+        and `root`, which is K, lie row after row."""
+        kernel = self._kernels[ROOTS[A.rows]]
+        self._rows.append((-1, kernel, (out.place, root.place, A.place), (A.row, A.second)))
+
     def copy(self, out: Panel, A: Panel) -> None:
         """Copy a matrix; the columns of both are equally far apart."""
         numbers = (A.rows, A.columns, out.row, out.second, A.row, A.second)
@@ -290,9 +305,9 @@ class PlainWork(Work):
     slot = 1
 
     def __init__(self, run: "PlainRun") -> None:
+        self._memory: list[Any] = []
         super().__init__(run.plan, run.algorithm, run.forces)
         self._run = run
-        self._memory: list[Any] = []
         self._placed: dict[tuple[str, int, int], int] = {}
 
     def reserve(self, count: int) -> int:
@@ -387,6 +402,24 @@ class PlainWork(Work):
         for i in range(n):
             for j in range(n):
                 memory[out.at(i, j)] = -swept[i][j]
+
+    def roots(self, out: Panel, root: Panel, A: Panel) -> None:
+        """Compute the inverse of a positive definite matrix as K K^T, K upper triangular, from its lower half; `out`
+        and `root`, which is K, lie row after row."""
+        n, memory = A.rows, self._memory
+        left = [[memory[A.at(max(i, j), min(i, j))] for j in range(n)] for i in range(n)]
+        W: list[list[Any]] = [[float(i == j) for j in range(n)] for i in range(n)]
+        for k in range(n):
+            D = reciprocal(left[k][k])
+            for i in range(k + 1, n):
+                factor = left[i][k] * D
+                left[i] = [x - factor * y for x, y in zip(left[i], left[k], strict=True)]
+                W[i] = [x - factor * y for x, y in zip(W[i], W[k], strict=True)]
+        K = [[W[c][r] * reciprocal(sqrt(left[c][c])) if c >= r else 0.0 for c in range(n)] for r in range(n)]
+        for i in range(n):
+            for j in range(n):
+                memory[root.at(i, j)] = K[i][j]
+                memory[out.at(i, j)] = sum((K[i][c] * K[j][c] for c in range(max(i, j), n)), 0.0)
 
     def copy(self, out: Panel, A: Panel) -> None:
         """Copy a matrix; the columns of both are equally far apart."""

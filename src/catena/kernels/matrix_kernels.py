@@ -16,7 +16,8 @@ a word. Places are bytes from the workspace. Whatever does not lie in pairs is o
 
 Its words are how many terms k there are, how many times R rows and how many times C columns, the sign, and of out,
 start, A and B the place and the distances in bytes: from row to row, from a column to the other one of its pair, and
-from pair to pair; for A instead of the latter two from k to k + 1. `inverse_n` inverts a symmetric matrix of n rows.
+from pair to pair; for A instead of the latter two from k to k + 1. `inverse_n` inverts a
+positive definite matrix of n rows, and `roots_n` does so by its factors.
 """
 
 from catena.kernels import cache, engine
@@ -36,7 +37,8 @@ def offset(t: int, spread: int) -> int:
 PRODUCT = {(R, C): f"product_{R}_{C}" for R in (1, 2, 3) for C in (1, 2, 4)}
 LARGEST_INVERSE = 8
 INVERSE = {n: f"inverse_{n}" for n in range(1, LARGEST_INVERSE + 1)}
-OTHERS = ("invert", "judge", "copy", *PRODUCT.values(), *INVERSE.values())
+ROOTS = {n: f"roots_{n}" for n in range(1, LARGEST_INVERSE + 1)}
+OTHERS = ("invert", "judge", "copy", *PRODUCT.values(), *INVERSE.values(), *ROOTS.values())
 _kernels: dict[int, engine.Code] = {}
 
 
@@ -58,7 +60,7 @@ def text(lanes: int) -> str:
     declared = f"declare {V} @llvm.fma.v{lanes}f64({V}, {V}, {V})\ndeclare {V} @llvm.sqrt.v{lanes}f64({V})\n"
     sums = "".join(_combine(lanes, *shape) for shape in COMBINE)
     products = "".join(_product(lanes, *shape) for shape in PRODUCT)
-    inverses = "".join(_inverse(lanes, n) for n in INVERSE)
+    inverses = "".join(_inverse(lanes, n) for n in INVERSE) + "".join(_roots(lanes, n) for n in ROOTS)
     return declared + sums + products + inverses + _copy(lanes) + _invert(lanes) + _judge(lanes)
 
 
@@ -244,17 +246,7 @@ def _inverse(lanes: int, n: int) -> str:
     row after row.
     """
     V, align = f"<{lanes} x double>", 8 * lanes
-    lines = [_word("row", 0), _word("column", 1)]
-    entries: dict[tuple[int, int], str] = {}
-    for i in range(n):
-        for j in range(i + 1):
-            lines.append(
-                f"  %r{i}_{j} = mul i64 %row, {i}\n  %c{i}_{j} = mul i64 %column, {j}\n"
-                f"  %m{i}_{j} = add i64 %r{i}_{j}, %c{i}_{j}\n"
-                f"  %p{i}_{j} = getelementptr i8, ptr %r1, i64 %m{i}_{j}\n"
-                f"  %a{i}_{j} = load {V}, ptr %p{i}_{j}, align {align}\n"
-            )
-            entries[i, j] = f"%a{i}_{j}"
+    lines, entries = _lower_half(lanes, n, "%r1")
     for k in range(n):
         lines.append(f"  %d{k} = fdiv {V} splat (double 1.0), {entries[k, k]}\n")
         met = {i: entries[max(i, k), min(i, k)] for i in range(n) if i != k}
@@ -278,6 +270,75 @@ def _inverse(lanes: int, n: int) -> str:
                     f"  store {V} %z{i}_{j}, ptr %q{row}_{column}, align {align}\n"
                 )
     return f"\ndefine void @inverse_{n}{_HEAD} {{\n{''.join(lines)}  ret void\n}}\n"
+
+
+def _lower_half(lanes: int, n: int, place: str) -> tuple[list[str], dict[tuple[int, int], str]]:
+    """Return LLVM text that loads the lower half of a matrix, whose rows are words[0] bytes and columns words[1] bytes
+    apart, and the names of its entries."""
+    V, align = f"<{lanes} x double>", 8 * lanes
+    lines = [_word("row", 0), _word("column", 1)]
+    entries: dict[tuple[int, int], str] = {}
+    for i in range(n):
+        for j in range(i + 1):
+            lines.append(
+                f"  %r{i}_{j} = mul i64 %row, {i}\n  %c{i}_{j} = mul i64 %column, {j}\n"
+                f"  %m{i}_{j} = add i64 %r{i}_{j}, %c{i}_{j}\n"
+                f"  %p{i}_{j} = getelementptr i8, ptr {place}, i64 %m{i}_{j}\n"
+                f"  %a{i}_{j} = load {V}, ptr %p{i}_{j}, align {align}\n"
+            )
+            entries[i, j] = f"%a{i}_{j}"
+    return lines, entries
+
+
+def _roots(lanes: int, n: int) -> str:
+    """Return LLVM text that takes a positive definite matrix, whose lower half r2 holds, apart as L D L^T.
+
+    r1 gets K = L^-T D^-1/2, r0 the inverse K K^T, both row after row.
+    """
+    V, align = f"<{lanes} x double>", 8 * lanes
+    lines, a = _lower_half(lanes, n, "%r2")
+    W: dict[tuple[int, int], str] = {(i, i): "splat (double 1.0)" for i in range(n)}
+    names = iter(f"%t{k}" for k in range(10 * n**3 + 100))
+
+    def call(text: str) -> str:
+        name = next(names)
+        lines.append(f"  {name} = {text}\n")
+        return name
+
+    def fma(x: str, y: str, z: str) -> str:
+        return call(f"call {V} @llvm.fma.v{lanes}f64({V} {x}, {V} {y}, {V} {z})")
+
+    for k in range(n):
+        D = call(f"fdiv {V} splat (double 1.0), {a[k, k]}")
+        for i in range(k + 1, n):
+            factor = call(f"fneg {V} {call(f'fmul {V} {a[i, k]}, {D}')}")
+            for j in range(k + 1, i + 1):
+                a[i, j] = fma(factor, a[j, k], a[i, j])
+            for j in range(k):
+                W[i, j] = (
+                    fma(factor, W[k, j], W[i, j]) if (i, j) in W else call(f"fmul {V} {factor}, {W[k, j]}")
+                )
+            W[i, k] = factor
+    K = {}
+    for c in range(n):
+        root = call(f"call {V} @llvm.sqrt.v{lanes}f64({V} {a[c, c]})")
+        inverse = call(f"fdiv {V} splat (double 1.0), {root}")
+        for r in range(c + 1):
+            K[r, c] = inverse if r == c else call(f"fmul {V} {W[c, r]}, {inverse}")
+    for i in range(n):
+        for j in range(n):
+            lines.append(f"  %kp{i}_{j} = getelementptr {V}, ptr %r1, i64 {i * n + j}\n")
+            lines.append(f"  store {V} {K.get((i, j), 'zeroinitializer')}, ptr %kp{i}_{j}, align {align}\n")
+            if j <= i:
+                total = call(f"fmul {V} {K[i, n - 1]}, {K[j, n - 1]}")
+                for c in range(i, n - 1):
+                    total = fma(K[i, c], K[j, c], total)
+                for row, column in {(i, j), (j, i)}:
+                    lines.append(
+                        f"  %qp{row}_{column} = getelementptr {V}, ptr %r0, i64 {row * n + column}\n"
+                    )
+                    lines.append(f"  store {V} {total}, ptr %qp{row}_{column}, align {align}\n")
+    return f"\ndefine void @roots_{n}{_HEAD} {{\n{''.join(lines)}  ret void\n}}\n"
 
 
 def _copy(lanes: int) -> str:
