@@ -67,7 +67,7 @@ def main(arguments: list[str]) -> None:
         axes.set(xlabel="mass centre [m]", ylabel="mass [kg]", title=title)
         figure.colorbar(drawn, ax=axes)
     out.figure(figure, "study.png")
-    out.film(held.state(0, 0))
+    out.film(held.state(*np.argwhere(upright)[-1]))
 
 
 if __name__ == "__main__":

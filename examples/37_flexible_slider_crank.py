@@ -59,7 +59,7 @@ def main(arguments: list[str]) -> None:
     figure.colorbar(shade, ax=bottom, label="bending moment [N m]")
     figure.tight_layout()
     out.figure(figure, "rod.png")
-    out.film(run)
+    out.film(run, exaggerate=5.0)
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ def main(arguments: list[str]) -> None:
     axes.legend()
     axes.grid(alpha=0.3)
     out.figure(figure, "arm.png")
-    out.film(run)
+    out.film(run, exaggerate=10.0, traces=["payload"])
 
 
 def _at_the_end(s: ct.System) -> np.ndarray:

@@ -60,7 +60,7 @@ def main(arguments: list[str]) -> None:
         axes.grid(alpha=0.3)
     figure.tight_layout()
     out.figure(figure, "panels.png")
-    out.film(run)
+    out.film(run, exaggerate=20.0)
 
 
 if __name__ == "__main__":

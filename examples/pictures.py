@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 import catena as ct
 from catena.view import Course
 
-SIZE, RATE, SECONDS, COLOURS = (280, 210), 12.0, 3.0, 24
+SIZE, RATE, SECONDS, COLOURS = (280, 210), 12.0, 3.0, 32
 """How films look: pixels, pictures a second, seconds and colours."""
 
 

@@ -10,6 +10,7 @@ from catena.view import theme
 from catena.view.arrows import arrows_of, longest_arrow
 from catena.view.movie import movie
 from catena.view.player.payload import payload
+from catena.view.scene import scene
 
 MASS, FRICTION, SPEED, G = 2.0, 0.3, 1.0, 9.81
 STOPS = SPEED / (FRICTION * G)
@@ -41,6 +42,7 @@ def test_sliding_and_sticking_contacts_are_arrows_of_one_group(run):
     for arrow in (slides, sticks):
         assert (arrow.name, arrow.body) == ("foot", "sled")
         np.testing.assert_allclose(arrow.point, [0, 0, -0.1])
+    assert shown.floor == 0.0, "the floor is the plane that the contacts are on"
     groups = {a.group for part in shown.segments for a in part.arrows}
     assert "applied" not in groups, "what a contact pushes with is not told twice"
 
@@ -53,7 +55,7 @@ def test_a_ball_is_pushed_where_it_touches():
     q = s.neutral()
     q[2] = 0.1
     rolls = ct.simulate(s, q, np.zeros(6), 0.05, contacts=[ct.Contact("ball", friction=0.3, radius=0.1)])
-    (arrow,) = arrows_of(rolls.segments[0], rolls.contacts)
+    (arrow,) = arrows_of(rolls.segments[0], scene(s, q), rolls.contacts)
     np.testing.assert_allclose(arrow.offset, np.tile([0, 0, -0.1], (len(arrow.offset), 1)))
     np.testing.assert_allclose(arrow.vectors[:, 2], G, rtol=1e-6)
 

@@ -351,6 +351,8 @@ class System:
             raise StateError(f"branches looks from one guess, but it has shape {start.shape}.")
         self.settle()
         quick = self._quick_assembly("branches")
+        if self._plan.owner is not None:
+            given = flexible_loops.with_modes(self._plan, given, start)
         held = loop_closure.held(self.evaluator, given)
         for one in held:
             if one.value.ndim != 1:
@@ -386,6 +388,8 @@ class System:
         if hold is not None and not isinstance(hold, Mapping):
             raise StateError(f"hold is {shown(hold)}; give a mapping from joints to positions.")
         held = {} if hold is None else dict(hold)
+        if self._plan.owner is not None:
+            held = flexible_loops.with_modes(self._plan, held, self._guessed(guess))
         start = self.assemble(held, guess=guess)
         if start.ndim != 1:
             raise StateError(f"drive begins at one configuration, but the guess has shape {start.shape}.")
@@ -1050,7 +1054,6 @@ class System:
         from catena.system.specialised import SpecialisedSystem
 
         self.evaluator.check_current()
-        self._require_rigid("specialise")
         names = names or ("forward_dynamics",)
         return SpecialisedSystem(self._mechanism, self._plan, self._settling, names)
 

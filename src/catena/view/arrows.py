@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from catena.errors import CatenaError
 from catena.simulation import Contact, Trajectory
-from catena.system import System
 from catena.view.scene import Scene
 
 Floats = NDArray[np.float64]
@@ -44,11 +43,11 @@ def longest_arrow(scene: Scene) -> float:
     return 0.45 * max(scene.extent, 12.0 * scene.bar_radius)
 
 
-def arrows_of(run: Trajectory, contacts: Sequence[Contact] = ()) -> tuple[Arrows, ...]:
+def arrows_of(run: Trajectory, scene: Scene, contacts: Sequence[Contact] = ()) -> tuple[Arrows, ...]:
     """All arrows of a single motion; those that are zero throughout are left out, and so are reactions that cannot be
     found. `contacts` are those of the run that this is a segment of."""
     system, joints = run.system, run.system.mechanism.joints
-    poses = system.body_poses(run.q)
+    poses = scene.poses(run.q)
     found: list[Arrows] = []
     try:
         reactions = run.reactions()
@@ -60,9 +59,10 @@ def arrows_of(run: Trajectory, contacts: Sequence[Contact] = ()) -> tuple[Arrows
         if name not in joints:
             continue
         joint = joints[name]
-        R = poses[joint.child][..., :3, :3] @ joint.in_child.matrix()[:3, :3]
+        carrier, point = scene.carriage(joint.child, joint.in_child.p)
+        R = poses[carrier][..., :3, :3] @ joint.in_child.R
         group, told = ("contacts", sticking[name]) if name in sticking else ("reactions", name)
-        found += _pair(told, group, joint.child, np.asarray(joint.in_child.p), R, wrench)
+        found += _pair(told, group, carrier, point, R, wrench)
     for name in system.joints:
         # A pinned root hangs on a free joint that nobody described, and no motor.
         if name not in joints:
@@ -73,27 +73,28 @@ def arrows_of(run: Trajectory, contacts: Sequence[Contact] = ()) -> tuple[Arrows
         if not np.any(tau):
             continue
         q = run.q[..., system.slice_q(name)]
-        R = poses[joint.child][..., :3, :3] @ joint.in_child.matrix()[:3, :3]
+        carrier, point = scene.carriage(joint.child, joint.in_child.p)
+        R = poses[carrier][..., :3, :3] @ joint.in_child.R
         wrench = np.stack([_along(joint.kind, q[k], tau[k]) for k in range(len(tau))])
-        found += _pair(name, "actuators", joint.child, np.asarray(joint.in_child.p), R, wrench)
+        found += _pair(name, "actuators", carrier, point, R, wrench)
     touching = {frame for contact in contacts for frame in (contact.frame, contact.on)}
-    found += _pushing(system, contacts, poses, run)
+    found += _pushing(scene, contacts, poses, run)
     for name, wrench in run.wrenches.items():
         if name in touching:
             continue
-        body, point = _place(system.mechanism, name)
+        body, point = _place(scene, name)
         found += _pair(name, "applied", body, point, poses[name][..., :3, :3], wrench)
     return tuple(found)
 
 
 def _pushing(
-    system: System, contacts: Sequence[Contact], poses: dict[str, Floats], run: Trajectory
+    scene: Scene, contacts: Sequence[Contact], poses: dict[str, Floats], run: Trajectory
 ) -> list[Arrows]:
     """What planes push points and balls with that slide or roll on them; two contacts of one frame are one arrow."""
     found: list[Arrows] = []
     for frame in dict.fromkeys(contact.frame for contact in contacts if contact.frame in run.wrenches):
         own = [contact for contact in contacts if contact.frame == frame]
-        body, point = _place(system.mechanism, frame)
+        body, point = _place(scene, frame)
         force = np.einsum("...ij,...j->...i", poses[frame][..., :3, :3], run.wrenches[frame][..., 3:])
         if not np.any(force):
             continue
@@ -112,9 +113,10 @@ def _along(kind: object, q: Floats, tau: Floats) -> Floats:
     return np.linalg.pinv(S.T) @ tau
 
 
-def _place(mechanism: object, name: str) -> tuple[str, Floats]:
-    frame = mechanism.frames.get(name)  # type: ignore[attr-defined]
-    return (frame.body, np.asarray(frame.pose.p)) if frame else (name, np.zeros(3))
+def _place(scene: Scene, name: str) -> tuple[str, Floats]:
+    """What carries a frame or body, and its origin there; the origin of a flexible body does not deform."""
+    frame = scene.system.mechanism.frames.get(name)
+    return scene.carriage(frame.body, frame.pose.p) if frame else (name, np.zeros(3))
 
 
 def _pair(name: str, group: str, body: str, point: Floats, R: Floats, wrench: Floats) -> list[Arrows]:

@@ -22,9 +22,10 @@ from catena.simulation.progress import Progress
 from catena.view import theme
 from catena.view.arrows import GROUPS, Arrows, arrows_of, longest_arrow
 from catena.view.camera import camera as camera_from
-from catena.view.movie import SPEEDS, Motion, Stretch, movie
+from catena.view.flexing import checked_factor
+from catena.view.movie import SPEEDS, Motion, Stretch, floor_of, movie
 from catena.view.raster import Painter, Window, require_pillow
-from catena.view.scene import scene
+from catena.view.scene import Scene, scene
 from catena.view.sites import joint_sites
 
 Floats = NDArray[np.float64]
@@ -47,6 +48,7 @@ def save_video(
     floor: bool | None = None,
     motion: int = 0,
     forces: bool | Iterable[str] = False,
+    exaggerate: float = 1.0,
     colours: int = 64,
     progress: bool | None = None,
 ) -> None:
@@ -56,6 +58,7 @@ def save_video(
     `camera` = (elevation, azimuth) in degrees looks from elsewhere, `traces` are frames or bodies whose ways are drawn,
     `clock` writes the time into the corner, `floor` leaves the floor out or puts one in, `motion` is which of a batch.
     `forces` draws arrows: some of "reactions", "actuators", "contacts" and "applied", or True for all of them.
+    Flexible bodies deform `exaggerate` times as far as they do.
     A .gif has so many `colours`. Long films tell their progress. The file appears complete or not at all.
     """
     file = file_path(path)
@@ -65,6 +68,7 @@ def save_video(
     width, height = _size(size)
     rate = _positive("rate", 20.0 if ending == ".gif" else 30.0) if rate is None else _positive("rate", rate)
     writer = require_ffmpeg() if ending == ".mp4" else require_pillow()
+    factor = checked_factor(exaggerate)
     short = movie(run, motion=motion, forces=False, plots=False)
     speed = short.speed if speed is None else _positive("speed", speed)
     duration = short.end - short.start
@@ -75,7 +79,9 @@ def save_video(
         )
     times = np.minimum(short.start + speed / rate * np.arange(count), short.end)
     groups = _groups(forces)
-    pictures = _pictures(run, motion, times, (width, height), camera, list(traces), clock, floor, groups)
+    pictures = _pictures(
+        run, motion, times, (width, height), camera, list(traces), clock, floor, groups, factor
+    )
     counted = _counted(pictures, times - short.start, duration, progress)
     content = (
         _gif(counted, rate, colours, writer)
@@ -99,7 +105,7 @@ def require_ffmpeg() -> Any:
 
 def _pictures(
     run: Motion, motion: int, times: Floats, size: tuple[int, int], camera: Any, traces: list[str], clock: bool,
-    floor: bool | None, groups: Sequence[str],
+    floor: bool | None, groups: Sequence[str], factor: float,
 ) -> Iterator[Any]:  # fmt: skip
     """The pictures at some times; a structure that changes has a painter for each."""
     there = {name: None for part in run.segments for name in part.system.plan.body_pose}
@@ -109,7 +115,7 @@ def _pictures(
     contacts = run.contacts if isinstance(run, SegmentedTrajectory) else ()
     owners = np.searchsorted([part.t[0] for part in parts[1:]], times, side="right")
     reels = [
-        _Reel(part, motion, times[owners == k], camera, traces, floor, groups, contacts)
+        _Reel(part, motion, times[owners == k], camera, traces, floor, groups, contacts, factor)
         for k, part in enumerate(parts)
         if np.any(owners == k)
     ]
@@ -117,7 +123,9 @@ def _pictures(
     drawn = [reel.arrow_lines(strongest) for reel in reels]
     ends = np.concatenate([lines.reshape(-1, 3) for lines, _ in drawn])
     window = window_around([(reel.painter, reel.some) for reel in reels], size, ends)
-    level = min((reel.painter.level(reel.some) for reel in reels if reel.painter.has_floor), default=0.0)
+    lowest = min((reel.painter.level(reel.some) for reel in reels if reel.painter.has_floor), default=0.0)
+    plane = floor_of(run)
+    level = lowest if plane is None else plane
     for reel, (lines, colours) in zip(reels, drawn, strict=True):
         for k, t in enumerate(reel.times):
             arrows = list(zip(lines[:, k], colours, strict=True))
@@ -132,7 +140,7 @@ class _Reel:
 
     def __init__(
         self, run: Stretch, motion: int, times: Floats, camera: Any, traces: list[str], floor: bool | None,
-        groups: Sequence[str], contacts: Sequence[Contact],
+        groups: Sequence[str], contacts: Sequence[Contact], factor: float,
     ) -> None:  # fmt: skip
         system = run.system
         q = _states(run, times).reshape(-1, len(times), system.nq)[motion]
@@ -140,22 +148,24 @@ class _Reel:
         looking = shape.camera
         if camera is not None:
             elevation, azimuth = camera
-            sites = joint_sites(system.mechanism, system.body_poses(q[0]), system.loops)
+            sites = joint_sites(system.mechanism, shape.poses(q[0]), system.loops, shape.carriage)
             looking = camera_from(
                 system.mechanism.gravity, sites.values(), (float(elevation), float(azimuth))
             )
-        found = system.body_poses(q)
+        found = shape.poses(q, factor)
         self.times = times
         self.painter = Painter(shape, looking, floor)
-        self.poses = np.stack([np.broadcast_to(found[name], (len(q), 4, 4)) for name in shape.bodies], axis=1)
+        self.poses = np.stack(
+            [np.broadcast_to(found[name], (len(q), 4, 4)) for name in shape.carriers], axis=1
+        )
         self.some = list(self.poses[np.unique(np.linspace(0, len(q) - 1, 40).round().astype(int))])
         # Between two pictures a point may go far; its way is drawn at the samples of the run as well.
         self._fine = np.union1d(times, run.t[(run.t > times[0]) & (run.t < times[-1])]) if traces else times
         fine = _states(run, self._fine).reshape(-1, len(self._fine), system.nq)[motion] if traces else q
-        places = system.body_poses(fine) if traces else found
+        places = shape.poses(fine, factor) if traces else found
         self._ways = [places[name][:, :3, 3] for name in traces if name in places]
 
-        self._arrows = _arrows(run, motion, times, groups, contacts)
+        self._arrows = _arrows(run, shape, motion, times, groups, contacts)
 
     @property
     def strongest(self) -> float:
@@ -167,7 +177,7 @@ class _Reel:
         start and end at one place."""
         found: list[Floats] = []
         for arrow in self._arrows:
-            pose = self.poses[:, self.painter.scene.bodies.index(arrow.body)]
+            pose = self.poses[:, self.painter.scene.carriers.index(arrow.body)]
             start = np.einsum("tij,j->ti", pose[:, :3, :3], arrow.point) + pose[:, :3, 3]
             start = start if arrow.offset is None else start + arrow.offset
             found.append(
@@ -194,7 +204,7 @@ def _states(run: Stretch, times: Floats) -> Floats:
 
 
 def _arrows(
-    run: Stretch, motion: int, times: Floats, groups: Sequence[str], contacts: Sequence[Contact]
+    run: Stretch, shape: Scene, motion: int, times: Floats, groups: Sequence[str], contacts: Sequence[Contact]
 ) -> list[Arrows]:
     """The forces of a run at some times, of the groups that are asked for."""
     if not groups or not isinstance(run, Trajectory):
@@ -205,7 +215,9 @@ def _arrows(
     except CatenaError:
         # Samples too far apart to tell what is between them.
         return []
-    found = [arrow for arrow in arrows_of(asked, contacts) if arrow.group in groups and not arrow.is_moment]
+    found = [
+        arrow for arrow in arrows_of(asked, shape, contacts) if arrow.group in groups and not arrow.is_moment
+    ]
     return [replace(arrow, vectors=arrow.vectors[: len(times)]) for arrow in found]
 
 
@@ -254,7 +266,7 @@ def _gif(pictures: Iterator[Any], rate: float, colours: int, PIL: Any) -> bytes:
     both.paste(images[0], (0, 0))
     both.paste(images[len(images) // 2], (images[0].width, 0))
     # Rare colours, such as the orange of loops, are to keep their place.
-    palette = both.quantize(colours, method=PIL.Image.Quantize.MAXCOVERAGE, dither=PIL.Image.Dither.NONE)
+    palette = both.quantize(colours, method=PIL.Image.Quantize.FASTOCTREE, dither=PIL.Image.Dither.NONE)
     flat = [image.quantize(palette=palette, dither=PIL.Image.Dither.NONE) for image in images]
     stream = io.BytesIO()
     flat[0].save(

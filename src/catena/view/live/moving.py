@@ -78,7 +78,7 @@ class Mover:
             if abs(left) < 1e-9 * one.unit:
                 return Moved(q)
             slope = one.slope(q)
-            answer = self._answers(q, slope[None], moved=joint)[0]
+            answer = self._answers(q, slope[None], slope)[0]
             gain = float(slope @ answer)
             # What does not move under a force of its own stands at a dead point, whatever the force.
             if gain <= 1e-9 * np.max(np.abs(answer) * one.unit / self._unit):
@@ -172,15 +172,11 @@ class Mover:
             for k in range(self.system.mechanism.joints[name].kind.nv)
         ]
 
-    def _answers(self, q: Floats, forces: Floats, moved: str = "") -> Floats:
+    def _answers(self, q: Floats, forces: Floats, moved: Floats | None = None) -> Floats:
         """The accelerations (k, nv) of the closed mechanism at rest and without weight under forces (k, nv), with all
-        modes held but those that are `moved`."""
-        e = [
-            k
-            for name in self._modes
-            if name != moved
-            for k in range(self.system.nv)[self.system.slice_v(name)]
-        ]
+        modes held but the one that is `moved`, which is told by its slope (nv,)."""
+        modes = [k for name in self._modes for k in range(self.system.nv)[self.system.slice_v(name)]]
+        e = [k for k in modes if moved is None or not moved[k]]
         if not e:
             return self._free_answers(q, forces)
         found = self._free_answers(q, np.concatenate([forces, np.eye(self.system.nv)[e]]))

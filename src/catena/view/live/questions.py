@@ -14,12 +14,14 @@ from catena.mechanism import MODES
 from catena.mechanism.validation import known
 from catena.simulation.labels import joint_labels
 from catena.system import System
-from catena.view.live.moving import MANY, Moved, Mover, kind_of, movable_loops
+from catena.view.live.moving import Moved, Mover, kind_of, movable_loops
 from catena.view.movie import body_frames
 from catena.view.scene import Scene
 
 Floats = NDArray[np.float64]
 
+FEW = 12
+"""Up to so many joints that close loops all have sliders; asking where they are takes time."""
 DEFLECTION = 0.15
 """How far the slider of a mode goes, in lengths of its body: about as far as modes hold."""
 
@@ -84,6 +86,7 @@ class Questions:
         return {
             "q": [float(x) for x in moved.q],
             "poses": [float(f"{x:.9g}") for x in poses.ravel()],
+            "amplitudes": [float(f"{x:.9g}") for x in self.scene.amplitudes(moved.q)],
             "values": values,
             "marks": self._mover.marks(moved.q),
             "note": moved.note,
@@ -94,7 +97,7 @@ class Questions:
         tree = [name for name, kind in kinds.items() if kind.nq == kind.nv]
         loops = movable_loops(self.system)
         # Where there are very many, those that have limits are the ones worth looking at.
-        return tree + (loops if len(tree) + len(loops) <= MANY else self._mover.limited_loops)
+        return tree + (loops if len(loops) <= FEW else self._mover.limited_loops)
 
     def _joints(self) -> list[dict[str, Any]]:
         found = []

@@ -42,7 +42,7 @@ class Live {
 
   take(found) {
     this.q = found.q; this.values = found.values; this.marks = found.marks; this.updates++;
-    const segment = this.player.data.segments[0]; segment.poses = Float32Array.from(found.poses); segment.motions = 1; segment.t = new Float64Array([0]);
+    const segment = this.player.data.segments[0]; segment.poses = Float32Array.from(found.poses); segment.amplitudes = Float32Array.from(found.amplitudes); segment.motions = 1; segment.t = new Float64Array([0]);
     this.player.say(found.note || ""); this.show_soon(); this.player.hurry();
   }
 
