@@ -18,6 +18,7 @@ from catena.errors import StateError, UnknownNameError
 from catena.given import real_array, shown
 from catena.hooks import hook
 from catena.simulation.audit import Audit, Line
+from catena.simulation.pressing import Pressing
 from catena.simulation.trajectory import Found, PathLike, Trajectory
 
 if TYPE_CHECKING:
@@ -83,6 +84,16 @@ class SegmentedTrajectory:
                     f"Segment {k} ends at t = {before.t[-1]:.9g} s and segment {k + 1} begins at t = "
                     f"{after.t[0]:.9g} s; give segments that follow each other (`run.shifted(t)` moves one in time)."
                 )
+
+    def pressing(self, segment: int) -> tuple[Pressing, ...]:
+        """Return what contacts are pushed with during one of the segments."""
+        first = sum(len(run.t) for run in self.segments[:segment])
+        here = slice(first, first + len(self.segments[segment].t))
+        return tuple(
+            Pressing(contact, self.t[here], self.contact_forces[contact.label][here])
+            for contact in self.contacts
+            if contact.label in self.contact_forces
+        )
 
     def __repr__(self) -> str:
         return (

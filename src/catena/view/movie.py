@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from catena.errors import CatenaError, StateError
 from catena.given import shown
 from catena.mechanism.validation import known
-from catena.simulation import Contact, SegmentedTrajectory, Trajectory
+from catena.simulation import SegmentedTrajectory, Trajectory
+from catena.simulation.pressing import Pressing
 from catena.system.arrays import as_list
 from catena.view.arrows import Arrows, arrows_of
 from catena.view.camera import upward
@@ -130,11 +131,13 @@ def movie(
     parts = [_motions(part, int(motion)) for part in run.segments]
     most = max(factor, _visible([main for main, _ in parts]))
     events = [(found.t, found.name) for found in run.events if _is_of(found.state, run.batch, motion)]
-    contacts = run.contacts if isinstance(run, SegmentedTrajectory) else ()
     events += [(float(part.t[0]), "structure changes") for part in run.segments[1:]]
     return Movie(
         title or mechanism.name,
-        tuple(_segment(main, others, forces, contacts, most) for main, others in parts),
+        tuple(
+            _segment(main, others, forces, pressing_of(run, k), most)
+            for k, (main, others) in enumerate(parts)
+        ),
         ()
         if ghost is None
         else tuple(_segment(_motions(part, 0)[0], None, False, (), most) for part in ghost.segments),
@@ -162,6 +165,11 @@ def checked_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
     for name in options:
         known("option", name, [each for each in signature(movie).parameters if each != "run"], "a run")
     return options
+
+
+def pressing_of(run: Motion, segment: int) -> tuple[Pressing, ...]:
+    """What contacts are pushed with during a segment of a run."""
+    return run.pressing(segment) if isinstance(run, SegmentedTrajectory) else ()
 
 
 def floor_of(run: Motion) -> float | None:
@@ -253,13 +261,13 @@ def _motions(run: Stretch, motion: int) -> tuple[Stretch, Stretch | None]:
 
 
 def _segment(
-    run: Stretch, others: Stretch | None, forces: bool, contacts: Sequence[Contact], most: float
+    run: Stretch, others: Stretch | None, forces: bool, pressing: Sequence[Pressing], most: float
 ) -> Segment:
     """The run at times that are close enough to go straight from one to the next."""
     picture = scene(run.system, run.q[0])
     run, others = _at(run, others, _times(run, picture, 1 + (len(others.q) if others is not None else 0)))
     q = run.q[None] if others is None else np.concatenate([run.q[None], others.q])
-    arrows = arrows_of(run, picture, contacts) if forces and isinstance(run, Trajectory) else ()
+    arrows = arrows_of(run, picture, pressing) if forces and isinstance(run, Trajectory) else ()
     deforms = bool(picture.flexings)
     return Segment(
         picture, run.t, body_frames(picture, q), arrows,

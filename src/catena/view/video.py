@@ -17,14 +17,15 @@ from catena.errors import CatenaError, FormatError, StateError
 from catena.formats.complete import file_path, write_complete
 from catena.given import shown
 from catena.mechanism.validation import known
-from catena.simulation import Contact, SegmentedTrajectory, Trajectory
+from catena.simulation import Trajectory
+from catena.simulation.pressing import Pressing
 from catena.simulation.progress import Progress
 from catena.system.arrays import as_list
 from catena.view import theme
 from catena.view.arrows import GROUPS, Arrows, arrows_of, longest_arrow
 from catena.view.camera import camera as camera_from
 from catena.view.flexing import checked_factor
-from catena.view.movie import SPEEDS, Motion, Stretch, floor_of, movie, traced
+from catena.view.movie import SPEEDS, Motion, Stretch, floor_of, movie, pressing_of, traced
 from catena.view.raster import Painter, Window, require_pillow
 from catena.view.scene import Scene, scene
 from catena.view.sites import joint_sites
@@ -110,10 +111,9 @@ def _pictures(
 ) -> Iterator[Any]:  # fmt: skip
     """The pictures at some times; a structure that changes has a painter for each."""
     parts: Sequence[Stretch] = run.segments
-    contacts = run.contacts if isinstance(run, SegmentedTrajectory) else ()
     owners = np.searchsorted([part.t[0] for part in parts[1:]], times, side="right")
     reels = [
-        _Reel(part, motion, times[owners == k], camera, traces, floor, groups, contacts, factor)
+        _Reel(part, motion, times[owners == k], camera, traces, floor, groups, pressing_of(run, k), factor)
         for k, part in enumerate(parts)
         if np.any(owners == k)
     ]
@@ -138,7 +138,7 @@ class _Reel:
 
     def __init__(
         self, run: Stretch, motion: int, times: Floats, camera: Any, traces: list[str], floor: bool | None,
-        groups: Sequence[str], contacts: Sequence[Contact], factor: float,
+        groups: Sequence[str], pressing: Sequence[Pressing], factor: float,
     ) -> None:  # fmt: skip
         system = run.system
         q = _states(run, times).reshape(-1, len(times), system.nq)[motion]
@@ -160,7 +160,7 @@ class _Reel:
         places = shape.poses(fine, factor) if traces else found
         self._ways = [places[name][:, :3, 3] for name in traces if name in places]
 
-        self._arrows = _arrows(run, shape, motion, times, groups, contacts)
+        self._arrows = _arrows(run, shape, motion, times, groups, pressing)
 
     @property
     def strongest(self) -> float:
@@ -199,7 +199,12 @@ def _states(run: Stretch, times: Floats) -> Floats:
 
 
 def _arrows(
-    run: Stretch, shape: Scene, motion: int, times: Floats, groups: Sequence[str], contacts: Sequence[Contact]
+    run: Stretch,
+    shape: Scene,
+    motion: int,
+    times: Floats,
+    groups: Sequence[str],
+    pressing: Sequence[Pressing],
 ) -> list[Arrows]:
     """The forces of a run at some times, of the groups that are asked for."""
     if not groups or not isinstance(run, Trajectory):
@@ -211,7 +216,7 @@ def _arrows(
         # Samples too far apart to tell what is between them.
         return []
     found = [
-        arrow for arrow in arrows_of(asked, shape, contacts) if arrow.group in groups and not arrow.is_moment
+        arrow for arrow in arrows_of(asked, shape, pressing) if arrow.group in groups and not arrow.is_moment
     ]
     return [replace(arrow, vectors=arrow.vectors[: len(times)]) for arrow in found]
 
