@@ -8,7 +8,7 @@ where a segment does not know it (a joint that was not there, or was locked) the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -60,13 +60,14 @@ class SegmentedTrajectory:
     """Runs with the structure that each of them has, in the order of their times, each beginning when the one before it
     ends; all of one batch shape. `transitions` tell what happened between them, where a simulation changed the
     structure, and `note` why it stopped early, if the last segment does not say. `contacts` are those that were made
-    and broken: a point that sticks is the joint `contact.joint` of a segment, and what slides or rolls pushes with the
-    wrench on its frame in `wrenches`."""
+    and broken, and `contact_forces` maps their names to the forces (samples, 3) on their frames in the axes of their
+    planes, zero where they do not touch."""
 
     segments: tuple[Trajectory, ...]
     transitions: tuple[Transition, ...] = ()
     note: str = ""
     contacts: tuple[Contact, ...] = ()
+    contact_forces: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.segments or not all(isinstance(run, Trajectory) for run in self.segments):
