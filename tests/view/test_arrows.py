@@ -42,6 +42,7 @@ def test_sliding_and_sticking_contacts_are_arrows_of_one_group(run):
     for arrow in (slides, sticks):
         assert (arrow.name, arrow.body) == ("foot", "sled")
         np.testing.assert_allclose(arrow.point, [0, 0, -0.1])
+    assert [name for _, name in shown.events] == [change.name for change in run.transitions[-1:]]
     assert shown.floor == 0.0, "the floor is the plane that the contacts are on"
     groups = {a.group for part in shown.segments for a in part.arrows}
     assert "applied" not in groups, "what a contact pushes with is not told twice"

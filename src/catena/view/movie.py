@@ -131,7 +131,12 @@ def movie(
     parts = [_motions(part, int(motion)) for part in run.segments]
     most = max(factor, _visible([main for main, _ in parts]))
     events = [(found.t, found.name) for found in run.events if _is_of(found.state, run.batch, motion)]
-    events += [(float(part.t[0]), "structure changes") for part in run.segments[1:]]
+    told = (
+        {change.t: change.name for change in run.transitions} if isinstance(run, SegmentedTrajectory) else {}
+    )
+    events += [
+        (float(part.t[0]), told.get(float(part.t[0]), "structure changes")) for part in run.segments[1:]
+    ]
     return Movie(
         title or mechanism.name,
         tuple(
