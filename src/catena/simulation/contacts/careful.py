@@ -19,6 +19,7 @@ import numpy as np
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.coulomb import pressed
 from catena.simulation.contacts.deciding import CLOSED, DEAD
+from catena.simulation.contacts.geometry import Touches
 from catena.simulation.steps.work import SOURCES
 from catena.simulation.trajectory import Trajectory
 
@@ -38,6 +39,13 @@ class CarefulSteps:
     length: float
     h: float
 
+    def __post_init__(self) -> None:
+        plan = self.acting.system.plan
+        self.rubs = bool(
+            plan.damping.any() or plan.friction.any() or any(loop.rubs for loop in plan.loop_joints)
+        )
+        self.last = np.zeros((len(self.acting.places.contacts), 3))
+
     def go(
         self,
         t: float,
@@ -51,76 +59,86 @@ class CarefulSteps:
         contacts, 3) in the axes of the planes, held from each sample on. An impact ends it just before."""
         times, states, forces, taus = [t], [(q, v)], [], []
         work = [np.zeros(len(SOURCES))]
+        here = self.acting.places.at(q[None], v[None])
         while end - times[-1] > 1e-9 * self.h:
             h = min(self.h, end - times[-1])
-            made = self._step(times[-1], q, v, h, len(times) > UNASKED)
+            made = self._step(times[-1], q, v, here.gap[0], h, len(times) > UNASKED)
             if made is None:
                 break
-            q, v, p, tau, done = made
+            q, v, here, p, tau, done = made
             times.append(times[-1] + h)
             states.append((q, v))
             forces.append(p / h)
             taus.append(tau)
             work.append(work[-1] + done)
-            if not stays(p, self.acting.places.at(q[None], v[None]).u[0]):
+            if not stays(p, here.A[0] @ v):
                 break
         forces.append(forces[-1] if forces else np.zeros((len(self.acting.places.contacts), 3)))
         taus.append(taus[-1] if taus else self.acting.command(t, q, v))
         return self._trajectory(np.array(times), states, np.array(taus), np.array(forces), np.array(work))
 
     def _step(
-        self, t: float, q: np.ndarray, v: np.ndarray, h: float, looks: bool
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
-        """Return the state after a step, the impulses (contacts, 3), the control forces and works in it; None if it
-        `looks` for an impact and finds one that is worth telling."""
+        self, t: float, q: np.ndarray, v: np.ndarray, gap: np.ndarray, h: float, looks: bool
+    ) -> tuple[np.ndarray, np.ndarray, Touches, np.ndarray, np.ndarray, np.ndarray] | None:
+        """Return the state after a step from gaps (contacts,), how contacts stand then, the impulses (contacts, 3), the
+        control forces and works in it; None if it `looks` for an impact and finds one that is worth telling."""
         acting, system = self.acting, self.acting.system
         tau = acting.command(t, q, v)
         middle = system.integrate(q, v, 0.5 * h)
         free = v + h * acting.free(np.array([t + 0.5 * h]), middle[None], v[None], tau[None])[0]
         touches = acting.places.at(middle[None], free[None])
-        gap = acting.places.gaps(q[None])[0]
-        p = np.zeros((len(gap), 3))
-        u = touches.u[0]
-        near = np.flatnonzero(gap + REACH * h * np.minimum(u[:, 2], 0.0) <= 10.0 * CLOSED * self.length)
-        after, weight = free, float(np.linalg.norm(system.gravity))
+        p, u = np.zeros((len(gap), 3)), touches.u[0]
+        none, weight = 10.0 * CLOSED * self.length, float(np.linalg.norm(system.gravity))
+        near = np.flatnonzero(gap + REACH * h * np.minimum(u[:, 2], 0.0) <= none)
+        after = free
         if len(near):
-            hits = (gap[near] > 10.0 * CLOSED * self.length) & (gap[near] + h * u[near, 2] <= 0.0)
+            hits = (gap[near] > none) & (gap[near] + h * u[near, 2] <= 0.0)
             if looks and np.any(hits & (u[near, 2] < -HARD * max(DEAD, h * weight))):
                 return None
             some = touches.only([int(k) for k in near])
             response, W = (x[0] for x in acting.mobility(middle[None], some))
             c = some.u[0].copy()
-            c[:, 2] += np.where(gap[near] > 10.0 * CLOSED * self.length, gap[near], 0.0) / h
+            c[:, 2] += np.where(gap[near] > none, gap[near], 0.0) / h
             names = [acting.places.labels[k] for k in near]
-            p[near] = pressed(W, c, acting.places.friction[near], [None] * len(near), names).f
+            p[near] = pressed(
+                W, c, acting.places.friction[near], [None] * len(near), names, self.last[near]
+            ).f
             after = free + np.einsum("ka,kan->n", p[near], response)
+        self.last = p
         q_new = system.integrate(q, 0.5 * (v + after), h)
         if acting.excitation.motion:
             q_new, after = (x[0] for x in acting.excitation.imposed(t + h, q_new[None], after[None])[:2])
-        q_new, after = self._mended(q_new, after)
-        done = self._works(middle, 0.5 * (v + after), tau, h)
-        mean = acting.places.at(middle[None], 0.5 * (v + after)[None]).u[0]
-        done[SOURCES.index("wrenches")] += float((p * mean).sum())
-        return q_new, after, p, tau, done
+        q_new, after, here = self._mended(q_new, after, p[:, 2] > 0.0)
+        mean = 0.5 * (v + after)
+        done = self._works(middle, mean, tau, h)
+        done[SOURCES.index("wrenches")] += float((p * (touches.A[0] @ mean)).sum())
+        return q_new, after, here, p, tau, done
 
-    def _mended(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return a state in which no contact is in its plane by more than is none."""
+    def _mended(
+        self, q: np.ndarray, v: np.ndarray, pushed: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, Touches]:
+        """Return a state in which contacts that are `pushed` (contacts,) touch, and none is in its plane, and how they
+        stand there."""
         acting, system = self.acting, self.acting.system
         if system.constrained:
             q, v = system.project(q, v)
+        none = 0.1 * CLOSED * self.length
+        touches = acting.places.at(q[None], v[None])
         for _ in range(4):
-            touches = acting.places.at(q[None], v[None])
-            if np.all(touches.gap[0] >= -CLOSED * self.length):
+            wrong = np.where(pushed, touches.gap[0], np.minimum(touches.gap[0], 0.0))
+            if np.all(np.abs(wrong) <= none):
                 break
-            some = touches.only([int(k) for k in np.flatnonzero(touches.gap[0] < CLOSED * self.length)])
-            response, W = (x[0] for x in acting.mobility(q[None], some))
-            push = np.linalg.lstsq(W[:, 2, :, 2], np.maximum(-some.gap[0], 0.0), rcond=1e-11)[0]
+            near = [int(k) for k in np.flatnonzero(pushed | (wrong < 0.0))]
+            response, W = (x[0] for x in acting.mobility(q[None], touches.only(near)))
+            push = np.linalg.lstsq(W[:, 2, :, 2], -wrong[near], rcond=1e-11)[0]
             q = system.integrate(q, push @ response[:, 2])
-        return q, v
+            touches = acting.places.at(q[None], v[None])
+        return q, v, touches
 
     def _works(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, h: float) -> np.ndarray:
         """Return the works (sources,) in a step, by what happens in its middle."""
-        own = self.acting.system.force_powers(q[None], v[None])
+        system = self.acting.system
+        own = {} if system.elements.is_empty and not self.rubs else system.force_powers(q[None], v[None])
         done = np.array([h * float(own[name][0]) if name in own else 0.0 for name in SOURCES])
         done[SOURCES.index("actuators")] += h * float(tau @ v)
         return done

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -112,8 +113,7 @@ class Law:
         self.k = len(c)
         self.W, self.c, self.mu, self.sliding = W.reshape(3 * self.k, -1), c.reshape(-1), mu, sliding
         blocks = [self.W[3 * i : 3 * i + 3, 3 * i : 3 * i + 3] for i in range(self.k)]
-        self.inverse = [np.linalg.pinv(block, rcond=RANK, hermitian=True) for block in blocks]
-        self.step = [1.0 / max(float(np.linalg.eigvalsh(block)[-1]), 1e-300) for block in blocks]
+        self.blocks = np.array(blocks)
         self.along = [
             None if d is None else np.array([-m * d[0], -m * d[1], 1.0])
             for d, m in zip(sliding, mu, strict=True)
@@ -123,6 +123,16 @@ class Law:
             None if a is None else _positive(float(b[2] @ a), float(np.abs(b[2]) @ np.abs(a)))
             for a, b in zip(self.along, blocks, strict=True)
         ]
+
+    @cached_property
+    def inverse(self) -> np.ndarray:
+        """Return the inverses (contacts, 3, 3) of what each contact does by itself."""
+        return np.linalg.pinv(self.blocks, rcond=RANK, hermitian=True)
+
+    @cached_property
+    def step(self) -> np.ndarray:
+        """Return how far a projection may go, (contacts,)."""
+        return 1.0 / np.maximum(np.linalg.eigvalsh(self.blocks)[:, -1], 1e-300)
 
     def rest(self, f: np.ndarray) -> np.ndarray:
         """Return what contacts do under forces f (contacts, 3), (contacts, 3)."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.changing.transfer import free_groups
 from catena.errors import SimulationError, StateError
 from catena.given import is_positive, shown
 from catena.kinematics.extent import extent
@@ -161,7 +162,24 @@ class ContactRun:
         impulse = {
             contact.label: p for contact, p in zip(self.contacts, found.impulse, strict=True) if p.any()
         }
-        return Transition(t, why, found.lost, impulse, np.nan, told)
+        return Transition(t, why, found.lost, impulse, self._momentum_error(q, v, found), told)
+
+    def _momentum_error(self, q: np.ndarray, v: np.ndarray, found: Decision) -> float:
+        """Return by how much the momentum of what contacts alone push on changed otherwise than by their impulses, as a
+        part of what is summed up in it; zero where nothing jumped, NaN where other joints lead to ground."""
+        if not found.impulse.any():
+            return 0.0
+        system, places = self.system, self.acting.places
+        free = {name for group in free_groups(system.mechanism) for name in group}
+        if len(free) < len(system.mechanism.bodies) - 1 or self.acting.excitation.motion:
+            return np.nan
+        T = places.at(q[None], v[None]).T[0]
+        # Between two bodies that move an impulse stays within: only what ground gives counts.
+        given = np.where((places.b == 0)[:, None], (found.impulse[:, None, :] @ T)[:, 0], 0.0)
+        given = np.where((places.a == 0)[:, None], given - (found.impulse[:, None, :] @ T)[:, 0], given)
+        before, after = (system.momentum(q, x) for x in (v, found.v))
+        size = np.abs(before).max() + np.abs(after).max() + np.abs(given).sum(axis=0).max()
+        return float(np.abs(after - before - given.sum(axis=0)).max() / max(size, 1e-300))
 
     def _is_hasty(self, t: float) -> bool:
         """Return whether changes follow each other too quickly."""
@@ -217,10 +235,15 @@ class ContactRun:
 
     def _keep(self, run: Trajectory, holding: Holding) -> None:
         def pressing(run: Trajectory) -> np.ndarray:
-            f = np.zeros((len(run.t), len(self.contacts), 3))
+            f, tau = np.zeros((len(run.t), len(self.contacts), 3)), run.tau
             if holding.closed:
-                f[:, holding.closed] = holding.forces(run.t, run.q, run.v, run.tau).f
+                if asks and len(run.t) != nodes:
+                    states = zip(run.t, run.q, run.v, strict=True)
+                    tau = np.array([holding.acting.command(float(t), q, v) for t, q, v in states])
+                f[:, holding.closed] = holding.forces(run.t, run.q, run.v, tau).f
             return f
+
+        nodes, asks = len(run.t), self.acting.problem.control is not None and not run.held
 
         if len(run.t) > 1:
             self.segments.append(run)

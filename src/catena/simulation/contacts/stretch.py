@@ -81,7 +81,7 @@ class Stretch:
             stiff = enough and float(run.t[-1]) - t < self.slow * ENOUGH
             change = looking.first(run)
             if change is not None:
-                runs.append(_until(run, change.t))
+                runs.append(self._until(run, change.t))
                 return Stretched(joined(runs), change, False)
             runs.append(run)
             t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
@@ -115,8 +115,16 @@ class Stretch:
             return replace(found, ended="").shifted(t), True
         return run.shifted(t), False
 
+    def _until(self, run: Trajectory, t: float) -> Trajectory:
+        """Return a run up to a time, with the events that it has met by then."""
+        found = _cut(run, t)
+        if self.acting.problem.control is not None and not run.held and len(found.t) > 1:
+            # Between two steps control forces are interpolated, which is not good enough for contacts at an edge.
+            found.tau[-1] = self.acting.command(t, found.q[-1], found.v[-1])
+        return found
 
-def _until(run: Trajectory, t: float) -> Trajectory:
+
+def _cut(run: Trajectory, t: float) -> Trajectory:
     """Return a run up to a time, with the events that it has met by then."""
     events = tuple(event for event in run.events if event.t <= t)
     if t <= run.t[0]:
@@ -138,12 +146,16 @@ class _Asked(LaterControl):
     def __init__(self, control: Any, start: float) -> None:
         super().__init__(control, start)
         self.last: Any = None
+        self.at: tuple[float, bytes, bytes] | None = None
 
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
         """Do nothing: it was started with the whole run."""
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> Any:
-        self.last = super().__call__(t, q, v)
+        at = (t, q.tobytes(), v.tobytes())
+        # A run asks for the forces of contacts, which ask for the control, and for the control itself.
+        if at != self.at:
+            self.last, self.at = super().__call__(t, q, v), at
         return self.last
 
 
@@ -172,10 +184,7 @@ class _Pushing:
             if self.asked > ENOUGH:
                 raise Enough
             acting, now = self.holding.acting, t + self.offset
-            if self.control is not None and self.control.rate is not None:
-                tau = acting.excitation.limited(np.asarray(self.control.last, dtype=np.float64), v)
-            else:
-                tau = acting.command(now, q, v)
+            tau = self._command(t, q, v)
             found = self.holding.forces(np.array([now]), q[None], v[None], tau[None])
             total = self.holding.places.wrenches(found.touches, found.f)
             given = acting.excitation.forces
@@ -185,3 +194,10 @@ class _Pushing:
                 total = {name: x + others.get(name, 0.0) for name, x in total.items()}
             self.known[key] = total
         return self.known[key]
+
+    def _command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the control forces (nv,) at a stage; those of a sampled controller are held."""
+        if self.control is None:
+            return np.zeros(len(v))
+        given = self.control.last if self.control.rate is not None else self.control(t, q.copy(), v.copy())
+        return self.holding.acting.excitation.checked(t + self.offset, given, q, v)
