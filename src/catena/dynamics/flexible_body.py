@@ -25,6 +25,7 @@ from catena.dynamics.hybrid_dynamics import (
     DRIVE_INPUTS,
     accelerations as driven_accelerations,
     articulated_inertias as driven_inertias,
+    inverse_where_free,
     velocities as driven_velocities,
 )
 from catena.dynamics.particles import bias, load, place, weight
@@ -92,7 +93,7 @@ def flexible_dynamics(modes: int, drives: bool = False) -> Algorithm:
         elif body.joint.follows:
             _follow(body, parent)
         elif is_flexible(body.joint):
-            _yield_in_modes(body, parent)
+            _yield_in_modes(body, parent, drives)
         else:
             go.step(body, parent)
 
@@ -146,13 +147,18 @@ def flexible_dynamics(modes: int, drives: bool = False) -> Algorithm:
     )  # fmt: skip
 
 
-def _yield_in_modes(body: Any, parent: Any) -> None:
-    """What the parent feels of a flexible body whose modes yield."""
+def _yield_in_modes(body: Any, parent: Any, drives: bool) -> None:
+    """What the parent feels of a flexible body whose modes yield, or accelerate as given where they are driven."""
     k = body.joint.nv
     IA, pA = body.IA + body.inertia, body.pA + body.p
     E = ForceSpace(body.E[:, :k])
     U = IA * body.S + E
     D = body.S.T * U + (body.S.T * E).T + body.modal_inertia.matrix()[:k, :k]
-    u = body.tau - passive_force(body) - body.S.T * pA - body.modal_force[:k]
-    D_inv = spd_inverse(D)
+    modal_force = body.modal_force[:k]
+    if drives:
+        given = body.driven * body.qdd_given
+        pA = pA + E * given
+        modal_force = modal_force + body.modal_inertia.matrix()[:k, :k] @ given
+    u = body.tau - passive_force(body) - body.S.T * pA - modal_force
+    D_inv = inverse_where_free(D, body.driven) if drives else spd_inverse(D)
     pass_on(body, parent, IA - ArticulatedInertia.from_outer(U, D_inv), pA, U, D_inv, u)

@@ -66,7 +66,7 @@ from catena.dynamics.loop_elimination.ties import TIES, leave, leave_open, leave
 from catena.dynamics.particles import bias, but_particles, load, place, weight
 from catena.kernels import POSITION, VELOCITY, Algorithm, Entry, JointRows, OnCall, Schedule, on_call
 from catena.spatial import ArticulatedInertia, Force, ForceSpace, Motion, RigidInertia, spd_inverse
-from catena.spatial.scalars import absolute, array, sqrt
+from catena.spatial.scalars import absolute, array, less, sqrt, where
 
 AT_FLOATING_FRAMES = (press, feel, press_again, feel_again, mix_link)
 """Steps of multipliers that do more where their loop holds a floating frame."""
@@ -74,7 +74,7 @@ RESTING = (stand, stand_and_tell)
 """Steps with which bodies stand, without forces."""
 MOVES = (velocities, move_driven, move_and_tell, move_driven_and_tell, *RESTING)
 """Steps with which bodies begin to move."""
-OWN = frozenset({"I_own", "E_own", "M_own", "p_own", "pm_own"})
+OWN = frozenset({"I_own", "E_own", "M_own", "p_own", "pm_own", "qdd_driven"})
 """What floating frames keep of themselves."""
 
 
@@ -83,7 +83,7 @@ class FlexibleSteps:
     those that also know flexible ones, `at_frames` those of multipliers to the ones called at floating frames."""
 
     def __init__(self, modes: int, drives: bool = False) -> None:
-        self.modes = modes
+        self.modes, self.drives = modes, drives
         self.instead: dict[OnCall, OnCall] = {
             stand: on_call(self._moved(stand)),
             stand_and_tell: on_call(self._moved(stand_and_tell)),
@@ -174,6 +174,9 @@ class FlexibleSteps:
                 body.E, body.Mm, body.weight = np.zeros((6, m)), Triangle(m).zero(), body.inertia
                 body.pm, body.loadm = np.zeros(m), np.zeros(m)
                 body.eta, body.etad = self._row(body.q), self._row(body.qd)
+                if self.drives:
+                    driven = rigid in (move_driven, move_driven_and_tell)
+                    body.qdd_driven = body.driven * body.qdd_given if driven else np.zeros(body.joint.nv)
 
         return move
 
@@ -230,10 +233,12 @@ class FlexibleSteps:
         k = body.joint.nv
         E, p = body.E[:, :k], np.concatenate([body.p.array, body.pm[:k]])
         A = np.vstack([np.hstack([body.A.matrix(), E]), np.hstack([E.T, body.Mm.matrix()[:k, :k]])])
+        if self.drives:
+            p = p + A[:, 6:] @ body.qdd_driven
         columns, d_inv, u = [], [], []
         for j, s in enumerate(self._motions(body)):
             U = A @ s
-            yields = spd_inverse(array([[s @ U]]))[0, 0]
+            yields = self._yielding(body, j, s @ U)
             u.append(body.effort[j] - s @ p)
             A = A - array([[x * y * yields for y in U] for x in U])
             p = p + array([x * (yields * u[j]) for x in U])
@@ -245,6 +250,13 @@ class FlexibleSteps:
         body.Ux = np.stack(columns)
         body.U = ForceSpace(np.stack(columns, axis=1)[:6])
         body.d_inv, body.u = array(d_inv), array(u)
+
+    def _yielding(self, body: Any, j: int, inertia: Any) -> Any:
+        """How much a mode yields to a force: not at all where it is driven."""
+        if not self.drives:
+            return spd_inverse(array([[inertia]]))[0, 0]
+        is_driven = less(0.5, body.driven[j])
+        return where(is_driven, 0.0, spd_inverse(array([[where(is_driven, 1.0, inertia)]]))[0, 0])
 
     def carry(self, body: Any, link: Any, above: Any, multiplier: Any) -> None:
         """How a loop holds the parent when the body is gone."""
@@ -298,12 +310,11 @@ class FlexibleSteps:
                 body.pace = pace
             else:
                 body.pace = _pace(body, parent)
-                body.qdd, body.a = self._respond(body, body.X * parent.a + body.c)
+                qdd, body.a = self._respond(body, body.X * parent.a + body.c)
+                body.qdd = qdd + body.qdd_driven if self.drives else qdd
                 body.am = self._row(body.qdd)
             body.last_change = 0.0
             self._demand(body)
-            if rigid is accelerate_driven:
-                body.qdd = body.qdd + 0.0 * body.driven
 
         return come_back
 
@@ -369,8 +380,6 @@ class FlexibleSteps:
             if not is_flexible(body.joint):
                 rigid.step(body, parent)
                 return
-            if rigid is judge_driven:
-                body.drive = np.zeros(body.joint.nv)
             own = _inertial_load(body) if body.joint.follows else self._own_load(body)
             load = body.load + own
             at_work = array([Magnitudes.of(S).dot(load) for S in body.S.columns()])
@@ -378,8 +387,14 @@ class FlexibleSteps:
             if body.joint.follows:
                 parent.fm = parent.fm + self._row(body.S.T * body.f)
                 parent.loadm = parent.loadm + self._row(at_work)
+                if rigid is judge_driven:
+                    body.drive = np.zeros(body.joint.nv)
             else:
                 missing = body.effort - body.S.T * body.f - body.fm[: body.joint.nv]
+                if rigid is judge_driven:
+                    # What a drive lacks is what it gives.
+                    body.drive = body.tau - body.driven * missing
+                    missing = missing - body.driven * missing
                 terms = zip(
                     missing, body.effort, at_work, body.loadm, self._own_modal_load(body), strict=False
                 )
