@@ -92,8 +92,6 @@ def elimination(problem: LoopProblem) -> LoopSolution:
 @lru_cache(maxsize=64)
 def is_for(plan: Plan) -> bool:
     """Whether the elimination knows the joints that close the loops."""
-    if plan.owner is not None and plan.couplings:
-        return False
     return knows_joints(plan)
 
 

@@ -21,6 +21,13 @@ from catena.dynamics.flexible_body import is_flexible
 from catena.dynamics.hybrid_dynamics import DRIVE_INPUTS
 from catena.dynamics.loop_elimination import Sort, loop_elimination
 from catena.dynamics.loop_elimination.blocks import Columns, Numbers, Symmetric, Triangle, views
+from catena.dynamics.loop_elimination.feedback import (
+    Pair,
+    leave_with_feedback,
+    move_and_tell,
+    move_driven_and_tell,
+    start_with_feedback,
+)
 from catena.dynamics.loop_elimination.hybrid import (
     accelerate_driven,
     articulate_driven,
@@ -29,6 +36,7 @@ from catena.dynamics.loop_elimination.hybrid import (
 )
 from catena.dynamics.loop_elimination.least_change import stand, start_open, start_opening
 from catena.dynamics.loop_elimination.magnitudes import Magnitudes, magnitude
+from catena.dynamics.loop_elimination.pulling import pulling, stand_and_tell
 from catena.dynamics.loop_elimination.refinement import (
     _inertial_load,
     accelerate_again,
@@ -51,8 +59,10 @@ from catena.dynamics.loop_elimination.steps import (
     mix_link,
     press,
     resting_ground,
+    start,
     velocities,
 )
+from catena.dynamics.loop_elimination.ties import TIES, leave, leave_open, leave_opening
 from catena.dynamics.particles import bias, but_particles, load, place, weight
 from catena.kernels import POSITION, VELOCITY, Algorithm, Entry, JointRows, OnCall, Schedule, on_call
 from catena.spatial import ArticulatedInertia, Force, ForceSpace, Motion, RigidInertia, spd_inverse
@@ -60,7 +70,9 @@ from catena.spatial.scalars import absolute, array, sqrt
 
 AT_FLOATING_FRAMES = (press, feel, press_again, feel_again, mix_link)
 """Steps of multipliers that do more where their loop holds a floating frame."""
-MOVES = (velocities, move_driven, stand)
+RESTING = (stand, stand_and_tell)
+"""Steps with which bodies stand, without forces."""
+MOVES = (velocities, move_driven, move_and_tell, move_driven_and_tell, *RESTING)
 """Steps with which bodies begin to move."""
 OWN = frozenset({"I_own", "E_own", "M_own", "p_own", "pm_own"})
 """What floating frames keep of themselves."""
@@ -74,6 +86,7 @@ class FlexibleSteps:
         self.modes = modes
         self.instead: dict[OnCall, OnCall] = {
             stand: on_call(self._moved(stand)),
+            stand_and_tell: on_call(self._moved(stand_and_tell)),
             carry: on_call(self.carry),
             carry_to_ground: on_call(self.carry_to_ground),
             balance: on_call(self.balance),
@@ -81,14 +94,19 @@ class FlexibleSteps:
         }
         self.weigh, self.weigh_at_rest = on_call(self._weigh), on_call(self._weigh_at_rest)
         self.gather = on_call(self._gather)
-        pairs = (velocities, move_driven), (articulate, articulate_driven), (accelerate, accelerate_driven)
-        made = self._moved, self._gone, self._back
+        pairs = (
+            (velocities, move_driven),
+            (move_and_tell, move_driven_and_tell),
+            (articulate, articulate_driven),
+            (accelerate, accelerate_driven),
+        )
+        made = self._moved, self._moved, self._gone, self._back
         for (free, driven), make in zip(pairs, made, strict=True):
             for step in (free, driven) if drives else (free,):
                 self.instead[step] = on_call(make(step))
         for step in (judge, judge_driven) if drives else (judge,):
             self.instead[step] = on_call(self._judged(step))
-        for step in SHARED:
+        for step in (*SHARED, *TIES):
             if step.roles[0] == "body" and step not in self.instead:
                 self.instead[step] = step
         # Particles take no part in any of it.
@@ -114,8 +132,16 @@ class FlexibleSteps:
     def order(self, at: Any, **options: Any) -> list[Entry]:
         """The calls for one mechanism: those of rigid bodies, with the steps of this elimination in their places."""
         noted = _Noting(at)
+        return self._own(at, noted, schedule(noted, **options))
+
+    def pulling(self, at: Any) -> list[Entry]:
+        """The calls by which forces at the loops pull them together."""
+        noted = _Noting(at)
+        return self._own(at, noted, pulling(noted))
+
+    def _own(self, at: Any, noted: Any, entries: list[Entry]) -> list[Entry]:
         found = []
-        for entry in schedule(noted, **options):
+        for entry in entries:
             if entry.owner in noted.particles and entry.sweep.roles[0] == "body":
                 continue
             step = self.instead.get(entry.sweep, entry.sweep)
@@ -124,7 +150,7 @@ class FlexibleSteps:
             found.append(replace(entry, sweep=step))
             if entry.owner in noted.frames and entry.sweep in MOVES:
                 i, own = entry.owner, (at.body(entry.owner), at.flows(entry.owner))
-                weigh = self.weigh_at_rest if entry.sweep is stand else self.weigh
+                weigh = self.weigh_at_rest if entry.sweep in RESTING else self.weigh
                 for j in noted.particles_of(i):
                     found.append(Entry(weigh, j, (at.body(j), at.flows(j), at.flows(i))))
                 found.append(Entry(self.gather, i, (*own, at.flows(int(at.plan.parent[i])))))
@@ -492,8 +518,9 @@ def flexible_views(sort: Sort, modes: int) -> dict[str, dict[str, Any]]:
         "Km_parent": held,
         "E_parent": rows,
     }
-    rest = {name: extent for name, extent in found["multiplier"].items() if name not in ends}
-    found["multiplier"] = {**ends, **rest}
+    for record in ("multiplier", *(("term",) if sort.coupled else ())):
+        rest = {name: extent for name, extent in found[record].items() if name not in ends}
+        found[record] = {**ends, **rest}
     found["link"] = {"K": block, "Km": held, "E": JointRows(columns)}
     return found
 
@@ -504,34 +531,43 @@ def link_rows(modes: int) -> int:
 
 
 @lru_cache(maxsize=32)
-def flexible_elimination(sort: Sort, modes: int, drives: bool = False) -> Algorithm:
-    """The elimination for loops of up to so many constraints and bodies of up to so many modes."""
+def flexible_elimination(sort: Sort, modes: int, drives: bool = False, feedback: bool = False) -> Algorithm:
+    """The elimination for loops of up to so many constraints and bodies of up to so many modes; with `feedback`,
+    closure errors are fed back into the constraints, as in `elimination_with_feedback`."""
     base, steps = loop_elimination(sort), flexible_steps(modes, drives)
-    swap = {
-        velocities: move_driven,
-        articulate: articulate_driven,
-        accelerate: accelerate_driven,
-        judge: judge_driven,
-    }
-    own = [swap.get(step, step) if drives else step for step in steps_for(sort)]
-    called = [steps.instead.get(step, step) for step in own]
+    swap: dict[OnCall, OnCall] = {}
     options: dict[str, Any] = {}
     if drives:
-        options = {
-            "move": move_driven,
-            "go": articulate_driven,
-            "come_back": accelerate_driven,
-            "end": judge_driven,
-        }
+        swap = {articulate: articulate_driven, accelerate: accelerate_driven, judge: judge_driven}
+        options = {"go": articulate_driven, "come_back": accelerate_driven, "end": judge_driven}
+    move = (
+        (move_driven_and_tell if drives else move_and_tell)
+        if feedback
+        else move_driven
+        if drives
+        else velocities
+    )
+    begin = start_with_feedback if feedback else start
+    swap |= {velocities: move, start: begin}
+    finish = leave_with_feedback if feedback else leave
+    called = [steps.instead.get(step, step) for step in (swap.get(step, step) for step in steps_for(sort))]
+    order = partial(steps.order, move=move, begin_loop=begin, finish=finish, **options)
+    words = f"{'_driven' if drives else ''}{'_with_feedback' if feedback else ''}"
+
+    def ground(ground: Any) -> None:
+        steps.ground(rigid_ground)(ground)
+        if feedback:
+            ground.feedback = ground.feedback_given
+
     return replace(
-        base, name=f"flexible_elimination_{sort}_{modes}{'_driven' if drives else ''}",
-        ground=steps.ground(rigid_ground),
+        base, name=f"flexible_elimination_{sort}_{modes}{words}", ground=ground,
         sweeps=(
-            called[0], *steps.weighing, *called[1:], *steps.at_frames.values(),
-            Schedule(partial(steps.order, **options)),
+            called[0], *steps.weighing, *called[1:], *((finish,) if sort.coupled and feedback else ()),
+            *steps.at_frames.values(), Schedule(order),
         ),
         inputs={**base.inputs, **(DRIVE_INPUTS if drives else {})},
         outputs={"qdd": VELOCITY, **({"drive": VELOCITY} if drives else {})},
+        ground_inputs={**base.ground_inputs, **({"feedback_given": Pair} if feedback else {})},
         rewritten=REWRITTEN | OWN | {"c", "effort", "Ux"}, views=flexible_views(sort, modes),
         link_rows=link_rows(modes),
     )  # fmt: skip
@@ -541,8 +577,10 @@ def flexible_elimination(sort: Sort, modes: int, drives: bool = False) -> Algori
 def flexible_correction(sort: Sort, modes: int, of_positions: bool) -> Algorithm:
     """The least change of position, or of velocity, that closes the loops to first order, as `qdd`."""
     steps, begin = flexible_steps(modes), start_open if of_positions else start_opening
-    called = [steps.instead.get(step, step) for step in (stand, *SHARED)]
-    order = partial(steps.order, move=stand, begin_loop=begin, rub=False)
+    finish = leave_open if of_positions else leave_opening
+    ties = (*TIES, finish) if sort.coupled else ()
+    called = [steps.instead.get(step, step) for step in (stand, *SHARED, *ties)]
+    order = partial(steps.order, move=stand, begin_loop=begin, rub=False, finish=finish)
     return Algorithm(
         f"flexible_correction_{'q' if of_positions else 'v'}_{sort}_{modes}", steps.ground(resting_ground),
         (called[0], *steps.weighing[1:], begin, *called[1:], *steps.at_frames.values(), Schedule(order)),

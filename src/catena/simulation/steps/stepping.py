@@ -31,9 +31,9 @@ from catena.dynamics.loop_elimination.hybrid import articulate_driven, hybrid_el
 from catena.dynamics.loop_elimination.least_change import stand, start_open, start_opening
 from catena.dynamics.loop_elimination.pulling import (
     CALLED as PULL_STEPS,
-    PULLING,
     REWRITTEN as PULL_REWRITTEN,
     TIES_CALLED,
+    pulling_sweeps,
     telling,
 )
 from catena.dynamics.loop_elimination.steps import accelerate, articulate
@@ -276,7 +276,7 @@ def _steps(variant: StepVariant) -> Algorithm:
 
 def _dynamics(variant: StepVariant) -> Algorithm:
     if variant.modes and variant.sort is not None:
-        return flexible_elimination(variant.sort, variant.modes, variant.driven)
+        return flexible_elimination(variant.sort, variant.modes, variant.driven, variant.feedback)
     if variant.modes:
         return flexible_dynamics(variant.modes, variant.driven)
     if variant.sort is None:
@@ -298,6 +298,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         articulate_driven if variant.driven else articulate, steps
     )
     own: dict[Any, Any] = dict(steps.instead) if steps else {}
+    pulled = () if not variant.pulls else pulling_sweeps(steps.pulling) if steps else pulling_sweeps()
     evaluations = 0
     weights = (CORRECT[1], CORRECT[0]) if variant.method == "abm4" else method.b if method else (1.0,)
 
@@ -323,7 +324,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         sweeps += [sweep for sweep in dynamics.sweeps if not isinstance(sweep, OnCall)]
         sweeps += [
             *([certify] if sort else []),
-            *(PULLING if variant.pulls else ()),
+            *pulled,
             Pause("accelerations"),
         ]
         if variant.counts:
@@ -341,14 +342,14 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
             own.get(stand, stand),
             start_open,
             start_opening,
-            *(PULL_STEPS if variant.pulls else ()),
+            *(own.get(step, step) for step in (PULL_STEPS if variant.pulls else ())),
         ]
         if sort.coupled:
             sweeps += [leave_open, leave_opening, *(TIES_CALLED if variant.pulls else ())]
         if variant.driven:
             sweeps.append(own.get(accelerate, accelerate))
         if variant.driven and variant.pulls:
-            sweeps.append(articulate)
+            sweeps.append(own.get(articulate, articulate))
     if law is not None and shape is not None and shape.asked != "always":
         sweeps.append(steer(law, shape, 0.0, target))
     sweeps.append(open_timed_step if shape is not None and shape.asked == "timed" else open_step)
