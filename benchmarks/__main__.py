@@ -5,7 +5,7 @@ import importlib
 
 NAMES = (
     "batches", "single_states", "scaling", "loops", "starting", "work_precision", "rollouts", "control_loop", "forces",
-    "what_acts", "tolerances", "specialised", "derivatives", "loading", "everyday", "changes",
+    "what_acts", "tolerances", "specialised", "derivatives", "loading", "everyday", "changes", "flexible",
 )  # fmt: skip
 
 

@@ -1,17 +1,15 @@
 """A controlled machine: one second of the HSLM mechanism under PID controllers at 1 kHz, as in example 05."""
 
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import catena as ct
+from benchmarks.examples import example
 from benchmarks.table import Figure, figure_table
 from benchmarks.timing import best_of
 from catena.simulation.control import PID
 
-EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "05_hslm_pid.py"
 DURATION = 1.0
 
 NOT_SHOWN = (
@@ -47,7 +45,7 @@ def error_of(tips: bool, integrator: str, every: int) -> float:
 def held(tips: bool, integrator: str, every: int, parts: int = 1) -> Any:
     """A call that simulates the fall of the mechanism while slides and tips are held, or its way up with the slides
     alone, with so many steps for each sample of the controller."""
-    example = _example()
+    hslm = example("05_hslm_pid")
     # As the example plans them: with driven tips all joints must be in the tree.
     system = (
         ct.generators.hslm(driven_tips=True).system(cut=("hold2", "hold3"))
@@ -55,29 +53,20 @@ def held(tips: bool, integrator: str, every: int, parts: int = 1) -> Any:
         else ct.generators.hslm().system()
     )
     # The fall of the first simulation, and the way up of the third.
-    up = example.joints_at(example.UP)
-    targets: dict[str, Any] = {joint: up[joint] for joint in example.SLIDES}
+    up = hslm.joints_at(hslm.UP)
+    targets: dict[str, Any] = {joint: up[joint] for joint in hslm.SLIDES}
     if tips:
-        targets = dict.fromkeys(example.SLIDES, 0.0)
-        targets |= dict.fromkeys(example.TIPS, (0.0, 0.0))
+        targets = dict.fromkeys(hslm.SLIDES, 0.0)
+        targets |= dict.fromkeys(hslm.TIPS, (0.0, 0.0))
     kp, ki, kd = (
-        {joint: (0.0, gain) if joint in example.TIPS else gain for joint in targets}
-        for gain in (example.KP, example.KI, example.KD)
+        {joint: (0.0, gain) if joint in hslm.TIPS else gain for joint in targets}
+        for gain in (hslm.KP, hslm.KI, hslm.KD)
     )
     q, v = system.neutral(), np.zeros(system.nv)
     carried = np.zeros(system.nv) if tips else system.inverse_dynamics(q, v, v)
-    pid = PID(system, targets, kp, ki, kd, bias=carried, rate=example.RATE)
-    step = 1.0 / (parts * example.RATE)
+    pid = PID(system, targets, kp, ki, kd, bias=carried, rate=hslm.RATE)
+    step = 1.0 / (parts * hslm.RATE)
     return lambda: ct.simulate(
         system, q, v, DURATION, control=pid, integrator=integrator, step=step, drift=ct.Projection(every),
         progress=False, check=False,
     )  # fmt: skip
-
-
-def _example() -> Any:
-    """The example as a module; its name is no identifier."""
-    spec = spec_from_file_location("example_05", EXAMPLE)
-    assert spec is not None and spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

@@ -1,12 +1,11 @@
 """Everyday work: parameters in lanes against one run after the other, assembly, a suspension against its clock."""
 
-import importlib.util
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import catena as ct
+from benchmarks.examples import example
 from benchmarks.timing import best_of
 
 STATES, ALONE, DURATION = 1000, 20, 10.0
@@ -15,7 +14,6 @@ METHODS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("dopri5, rtol 1e-11", {}),
 )
 FASTER, QUICK, REAL_TIME = 20.0, 1.0, 50.0
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 NOT_SHOWN = (
     "mechanisms with more bodies, for which a run by itself spends less of its time outside the compiled loop; the "
     "first run, which compiles. Each of the runs one after the other plans its mechanism and audits itself as a "
@@ -101,12 +99,7 @@ def assembly() -> list[str]:
 
 def suspension(step: float) -> str:
     """One row: a wheel on wishbones over a bump with fixed steps, against steps chosen by an error."""
-    path = EXAMPLES / "28_wishbone.py"
-    spec = importlib.util.spec_from_file_location("wishbone", path)
-    assert spec is not None and spec.loader is not None
-    example = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
-    s, rest, bump = example.settled()
+    s, rest, bump = example("28_wishbone").settled()
     options = {"motion": {"ride": bump}, "samples": 201, "progress": False, "check": False}
     kept: dict[str, Any] = {}
 

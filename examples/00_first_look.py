@@ -1,11 +1,10 @@
 """A first look at Catena: four short results and two pictures.
 
-Usage: python examples/00_first_look.py [folder for the pictures; default: out]
+Usage: python examples/00_first_look.py [folder for the pictures; default: out/00_first_look]
 """
 
 import sys
 import time
-from pathlib import Path
 
 import matplotlib
 
@@ -16,6 +15,7 @@ import numpy as np
 import catena as ct
 from catena.mechanism import from_sdof, generators, sdof_coordinates
 from catena.view import draw, structure_diagram
+from pictures import Pictures
 
 WIDTH = 92
 
@@ -134,7 +134,7 @@ def changing_structure() -> None:
     )
 
 
-def pictures(folder: Path) -> None:
+def pictures(out: Pictures) -> None:
     """Draw the gallery and the structure diagram."""
     heading("4. Pictures")
     arm = generators.arm7(posture=(0.3, 0.5, 0.0, -1.5, 0.0, 1.1, 0.0))
@@ -159,9 +159,9 @@ def pictures(folder: Path) -> None:
         ax.set_title(title, fontsize=12, fontweight="bold", color="#1f2933", pad=16)
         caption = f"{len(mechanism.bodies) - 1} bodies, {len(mechanism.joints)} joints{loops}"
         ax.text2D(0.5, 1.01, caption, transform=ax.transAxes, ha="center", fontsize=9, color="#6b7683")
-    save(figure, folder / "gallery.png")
-    save(structure_diagram(generators.free_flyer().system()).figure, folder / "free_flyer_structure.png")
-    save(structure_diagram(generators.stewart().system()).figure, folder / "stewart_structure.png")
+    out.figure(figure, "gallery.png")
+    out.figure(structure_diagram(generators.free_flyer().system()).figure, "free_flyer_structure.png")
+    out.figure(structure_diagram(generators.stewart().system()).figure, "stewart_structure.png")
     say("Orange joints close loops, grey pads are ground, quartered discs are mass centres.")
 
 
@@ -207,20 +207,13 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]], sides: str) -> Non
     print()
 
 
-def save(figure, path: Path) -> None:
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
-    print(f"    {path}")
-
-
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else Path(__file__).resolve().parents[1] / "out"
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
     print(f"Catena {ct.__version__}: the dynamics of mechanisms that branch, close and change.")
     stanford_arm()
     humanoids()
     changing_structure()
-    pictures(folder)
+    pictures(out)
 
 
 if __name__ == "__main__":

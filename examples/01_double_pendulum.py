@@ -11,16 +11,15 @@ from matplotlib.figure import Figure
 
 import catena as ct
 from catena.simulation.audit import energy_balance
+from pictures import Pictures
 
 HERE = Path(__file__).resolve()
 STARTS = {"level": np.radians([90.0, 0.0]), "high": np.radians([165.0, 0.0])}
 APART = 1e-6
-FILM = {"size": (280, 210), "rate": 10, "colours": 24, "floor": False, "progress": False}
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
 
     m = ct.load(HERE.parent / "models" / "double_pendulum.toml")
     s = m.system()
@@ -44,12 +43,11 @@ def main(arguments: list[str]) -> None:
         f"strangers (a radian apart) after {parted:.1f} s: chaos."
     )
 
-    save(motion(one), folder / "motion.png")
-    save(energies(one, lost, balance.rest), folder / "energy.png")
-    save(chaos(run.t, apart), folder / "chaos.png")
-    save(paths(run), folder / "paths.png")
-    one.save_video(folder / "motion.gif", speed=2.0, traces=["tip"], **FILM)
-    print(f"    {folder / 'motion.gif'}")
+    out.figure(motion(one), "motion.png")
+    out.figure(energies(one, lost, balance.rest), "energy.png")
+    out.figure(chaos(run.t, apart), "chaos.png")
+    out.figure(paths(run), "paths.png")
+    out.film(one, traces=["tip"])
 
 
 def motion(run: ct.Trajectory) -> Figure:
@@ -105,13 +103,6 @@ def paths(run: ct.Trajectory) -> Figure:
     figure.axes[0].set_ylabel("z [m]")
     figure.axes[0].legend(loc="upper right")
     return figure
-
-
-def save(figure: Figure, path: Path) -> None:
-    for ax in figure.axes:
-        ax.grid(alpha=0.3)
-    figure.savefig(path, dpi=110)
-    print(f"    {path}")
 
 
 if __name__ == "__main__":

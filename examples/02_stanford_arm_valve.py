@@ -7,15 +7,14 @@ Usage: python examples/02_stanford_arm_valve.py [folder for the pictures; defaul
 """
 
 import sys
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import catena as ct
 from catena.view import draw
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 # The gripper's axis, its own x, points down onto the tap.
 TAP = ct.Pose(p=(0.0, 0.0, 0.5), rpy=(0.0, 0.0, -np.pi / 2))
 ENGAGED, CLOSED, RESISTANCE = 1.0, 1.5, 5.0
@@ -24,8 +23,7 @@ OFF = (0.0, np.radians(2.0))
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
 
     arm = ct.generators.stanford_arm()
     s = arm.system()
@@ -87,8 +85,8 @@ def main(arguments: list[str]) -> None:
         "stills": stills(s, path),
     }
     for name, figure in figures.items():
-        figure.savefig(folder / f"{name}.png", dpi=110)
-        print(f"    {folder / name}.png")
+        out.figure(figure, f"{name}.png")
+    out.film(runs["computed torque", OFF[1]], traces=["tip"])
 
 
 def posture_over_tap(arm: ct.Mechanism, near: np.ndarray) -> np.ndarray:

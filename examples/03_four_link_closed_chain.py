@@ -7,15 +7,14 @@ Usage: python examples/03_four_link_closed_chain.py [folder for the pictures; de
 """
 
 import sys
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import catena as ct
 from catena.view import draw
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 STIFFNESS, DAMPING = 60.0, 40.0
 PIN = np.array([2.0, 0.0, 3.0])
 # At rest link 1 lies level and the others hang straight down from the pin, which bears them and half of link 1.
@@ -25,8 +24,7 @@ ANGLES = ("joint 1", "joint 2", "joint 3", "joint 4")
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
 
     s = ct.generators.four_link_chain(damping=0.25).system(cut=["tip"])
     start = still = np.zeros(4)
@@ -70,8 +68,8 @@ def main(arguments: list[str]) -> None:
         "stills": stills(run),
     }
     for name, figure in figures.items():
-        figure.savefig(folder / f"{name}.png", dpi=110)
-        print(f"    {folder / name}.png")
+        out.figure(figure, f"{name}.png")
+    out.film(run)
 
 
 def in_ground(run: ct.Trajectory, vectors: np.ndarray) -> np.ndarray:

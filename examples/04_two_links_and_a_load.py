@@ -4,15 +4,14 @@ Usage: python examples/04_two_links_and_a_load.py [folder for the pictures; defa
 """
 
 import sys
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import catena as ct
 from catena.view import draw
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 # The mass centre of the load, and what the thesis gives. The load stays level, so its mass centre must not matter to
 # the motion, only to how the links share it. The recipe of sections 6.4.4 and 6.4.5 counts a direction that a link
 # blocks as one without inertia, which is right by symmetry only.
@@ -23,8 +22,7 @@ CASES = {
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
 
     row("", "here", "in the thesis")
     runs = {}
@@ -50,9 +48,10 @@ def main(arguments: list[str]) -> None:
     row("energy drift, loop open by", f"{run.energy_drift:.0e}, {run.closure_error:.0e} m", "")
     row("moving the mass centre changes angles by", f"{np.max(np.abs(run.q - aside.q)):.0e} rad", "")
 
-    save(stills(run), folder / "stills.png")
-    save(motion(run), folder / "motion.png")
-    save(shared_load(runs), folder / "forces.png")
+    out.figure(stills(run), "stills.png")
+    out.figure(motion(run), "motion.png")
+    out.figure(shared_load(runs), "forces.png")
+    out.film(run)
 
 
 def row(what: str, here: str, thesis: str) -> None:
@@ -111,13 +110,6 @@ def shared_load(runs: dict[str, ct.Trajectory]) -> Figure:
     rows[1, 0].set_ylabel("force on load, z [N]")
     figure.legend(*rows[0, 0].get_legend_handles_labels(), loc="outside lower right", ncols=2)
     return figure
-
-
-def save(figure: Figure, path: Path) -> None:
-    for ax in figure.axes:
-        ax.grid(alpha=0.3)
-    figure.savefig(path, dpi=110)
-    print(f"    {path}")
 
 
 if __name__ == "__main__":

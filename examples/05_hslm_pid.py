@@ -5,7 +5,6 @@ Usage: python examples/05_hslm_pid.py [folder for the pictures; default: out/05_
 """
 
 import sys
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -13,17 +12,15 @@ from matplotlib.figure import Figure
 import catena as ct
 from catena.simulation.control import PID
 from catena.view import draw
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 SLIDES, TIPS = ("slide1", "slide2", "slide3"), ("tip1", "tip2", "tip3")
 KP, KI, KD = 800.0, 1000.0, 50.0  # (8.4) to (8.6), for slides [m] and tips [rad] alike
 RATE, DURATION, UP = 1000.0, 5.0, 0.25
-FILM = {"size": (280, 210), "rate": 10, "colours": 24, "floor": False, "progress": False}
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
     # The tips are driven too, so every joint must be in the tree: cut at the welds to the member.
     whole = ct.generators.hslm(driven_tips=True).system(cut=("hold2", "hold3"))
     check(whole)
@@ -58,17 +55,16 @@ def main(arguments: list[str]) -> None:
     print(f"    a slide's force drifts by {drift[0]:.2f} N/s; with exact targets by {abs(drift[1]):.2f} N/s.")
     print(f"Loops stay closed to {max(run.closure_error for run in (fall, move, exact, slides)):.0e} m.")
 
-    save(poses(fall, slides), folder / "mechanism.png")
-    save(response({"": fall}, 0.0, "Kept in the default position (figure 8.3)"), folder / "fall.png")
+    out.figure(poses(fall, slides), "mechanism.png")
+    out.figure(response({"": fall}, 0.0, "Kept in the default position (figure 8.3)"), "fall.png")
     told = f"Told to move up by {1e3 * UP:g} mm"
     targets = {", rounded targets": move, ", exact targets": exact}
-    save(response(targets, UP, f"{told}, slides and tips (figure 8.4)"), folder / "move_slides_and_tips.png")
-    save(response({"": slides}, UP, f"{told}, slides alone (figure 8.5)"), folder / "move_slides.png")
-    slides.save_video(folder / "motion.gif", speed=1.25, **FILM)
-    print(f"    {folder / 'motion.gif'}")
+    out.figure(response(targets, UP, f"{told}, slides and tips (figure 8.4)"), "move_slides_and_tips.png")
+    out.figure(response({"": slides}, UP, f"{told}, slides alone (figure 8.5)"), "move_slides.png")
+    out.film(slides)
     # One page with everything about a run, to open in a browser.
-    slides.report(folder / "move_slides.html", title=f"{told}, slides alone")
-    print(f"    {folder / 'move_slides.html'}")
+    slides.report(out.folder / "move_slides.html", title=f"{told}, slides alone")
+    out.tell("move_slides.html")
 
 
 def check(s: ct.System) -> None:
@@ -149,13 +145,6 @@ def poses(fall: ct.Trajectory, move: ct.Trajectory) -> Figure:
     for ax in figure.axes:
         ax.set(xlim=longest.get_xlim(), ylim=longest.get_ylim(), zlim=longest.get_zlim())
     return figure
-
-
-def save(figure: Figure, path: Path) -> None:
-    for ax in figure.axes:
-        ax.grid(alpha=0.3)
-    figure.savefig(path, dpi=110)
-    print(f"    {path}")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ Usage: python examples/06_stewart_path.py [folder for the pictures; default: out
 """
 
 import sys
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -16,18 +15,16 @@ import catena as ct
 from catena.simulation.control import PID, SymbolicControl
 from catena.simulation.references import PosePath, TaskPath, function, turning
 from catena.view import draw
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 LEGS = [f"leg{k}" for k in range(1, 7)]
 LAP, DURATION, RATE = 4.0, 6.0, 250.0
 CRATE = 8.0  # [kg], the platform itself has 20
 GAINS = {"kp": 2e4, "ki": 8e4, "kd": 1.2e3}
-FILM = {"size": (280, 210), "rate": 10, "colours": 24, "floor": False, "progress": False}
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
     path = figure_of_eight()
     runs = fly(path)
     asked = path.at(runs["PID alone"].t).q
@@ -46,12 +43,11 @@ def main(arguments: list[str]) -> None:
     print(f"    forces of the legs                       {forces.min():.0f} to {forces.max():.0f} N")
     print(f"    five loops open by                       {run.closure_error:.0e} m")
 
-    save(ways(runs, asked), folder / "path.png")
-    save(legs(run.t, lengths, forces), folder / "legs.png")
-    save(accuracy(runs, errors), folder / "errors.png")
-    save(poses(run), folder / "poses.png")
-    run.save_video(folder / "motion.gif", speed=1.5, traces=["platform"], **FILM)
-    print(f"    {folder / 'motion.gif'}")
+    out.figure(ways(runs, asked), "path.png")
+    out.figure(legs(run.t, lengths, forces), "legs.png")
+    out.figure(accuracy(runs, errors), "errors.png")
+    out.figure(poses(run), "poses.png")
+    out.film(run, traces=["platform"])
 
 
 def fly(path: PosePath) -> dict[str, ct.Trajectory]:
@@ -143,13 +139,6 @@ def poses(run: ct.Trajectory) -> Figure:
         ax = figure.add_subplot(1, 3, i, projection="3d")
         draw(run.system, run.q[k], ax, title=f"t = {run.t[k]:.1f} s")
     return figure
-
-
-def save(figure: Figure, path: Path) -> None:
-    for ax in figure.axes:
-        ax.grid(alpha=0.3)
-    figure.savefig(path, dpi=110)
-    print(f"    {path}")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ Usage: python examples/07_walker_stands_up.py [folder for the pictures; default:
 
 import sys
 from math import acos
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -15,20 +14,18 @@ import catena as ct
 from catena.simulation.control import PID, SymbolicControl
 from catena.simulation.references import JointPath, quintic
 from catena.view import draw
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 LEGS = ("front_left", "hind_right", "front_right", "hind_left")
 CROUCHED, STANDING, THIGH = 0.22, 0.52, 0.3  # [m]
 BEGIN, END, DURATION = 0.3, 1.2, 2.0  # [s]
 KP, KD, RATE = 400.0, 20.0, 500.0
 BACKPACK = 5.0  # [kg]
 GRIP = 0.6  # what a rubber foot holds on a dry floor: horizontal by vertical force
-FILM = {"size": (280, 210), "rate": 10, "colours": 24, "floor": False, "progress": False}
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
     alone, m = ct.generators.walker(), ct.generators.walker()
     m.add_body("backpack", BACKPACK, inertia=0.03)
     m.add_joint("straps", "trunk", "backpack", ct.Fixed(), in_parent=ct.Pose(p=(-0.05, 0.0, 0.15)))
@@ -56,12 +53,11 @@ def main(arguments: list[str]) -> None:
         f"    faster than this, and a foot would pull   {np.interp(0.0, least, times):.2f} s (without the backpack)"
     )
 
-    save(poses(run), folder / "poses.png")
-    save(motion(run, z, wanted), folder / "rising.png")
-    save(pressing(run.t, feet), folder / "feet.png")
-    save(limits(times, least), folder / "how_fast.png")
-    run.save_video(folder / "motion.gif", speed=1.0, **FILM)
-    print(f"    {folder / 'motion.gif'}")
+    out.figure(poses(run), "poses.png")
+    out.figure(motion(run, z, wanted), "rising.png")
+    out.figure(pressing(run.t, feet), "feet.png")
+    out.figure(limits(times, least), "how_fast.png")
+    out.film(run)
 
 
 def rising(s: ct.System) -> tuple[JointPath, np.ndarray]:
@@ -173,13 +169,6 @@ def limits(times: np.ndarray, least: np.ndarray) -> Figure:
     )
     ax.set(xlim=(times[0], times[-1]), ylim=(min(least.min(), -1.0), None))
     return figure
-
-
-def save(figure: Figure, path: Path) -> None:
-    for ax in figure.axes:
-        ax.grid(alpha=0.3)
-    figure.savefig(path, dpi=110)
-    print(f"    {path}")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ Usage: python examples/08_two_arms_carry.py [folder for the pictures; default: o
 """
 
 import sys
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -16,18 +15,16 @@ import catena as ct
 from catena.simulation.control import PID, SymbolicControl
 from catena.simulation.references import PosePath, TaskPath
 from catena.view import draw
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 ARMS = (1, 2)
 SQUEEZE = 40.0  # [N]
 KNOWN, MORE = 10.0, 1.0  # what the arms know of the object, and what is in it [kg]
 KP, KD, RATE, DURATION = 2000.0, 60.0, 500.0, 4.5
-FILM = {"size": (280, 210), "rate": 10, "colours": 24, "floor": False, "progress": False}
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
     empty, m = ct.generators.arms_on_object(2), ct.generators.arms_on_object(2)
     m.add_body("filling", MORE, inertia=0.01)
     m.add_joint("inside", "object", "filling", ct.Fixed())
@@ -57,12 +54,11 @@ def main(arguments: list[str]) -> None:
     print(f"    lifted at the end, by arm                 {', '.join(f'{x:.1f} N' for x in hands[:, -1, 2])}")
     print(f"    loop through both arms open by            {run.closure_error:.0e} m")
 
-    save(poses(run), folder / "poses.png")
-    save(way(run.t, asked, reached, miss), folder / "path.png")
-    save(torques(run), folder / "torques.png")
-    save(sharing(run.t, hands, felt, t, leaning), folder / "forces.png")
-    run.save_video(folder / "motion.gif", speed=1.5, **FILM)
-    print(f"    {folder / 'motion.gif'}")
+    out.figure(poses(run), "poses.png")
+    out.figure(way(run.t, asked, reached, miss), "path.png")
+    out.figure(torques(run), "torques.png")
+    out.figure(sharing(run.t, hands, felt, t, leaning), "forces.png")
+    out.film(run)
 
 
 def carrying(s: ct.System) -> TaskPath:
@@ -156,13 +152,6 @@ def sharing(t, hands, felt, plan_t, leaning) -> Figure:
     for ax in figure.axes:
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
-
-
-def save(figure: Figure, path: Path) -> None:
-    for ax in figure.axes:
-        ax.grid(alpha=0.3)
-    figure.savefig(path, dpi=110)
-    print(f"    {path}")
 
 
 if __name__ == "__main__":

@@ -6,21 +6,19 @@ Usage: python examples/09_grapple_a_handle.py [folder for the pictures; default:
 """
 
 import sys
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import catena as ct
 from catena.view import draw
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 MEETING = 1.6  # [s]
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
     m = robot()
     s = m.system()
     q, v = s.neutral(), np.zeros(s.nv)
@@ -63,8 +61,9 @@ def main(arguments: list[str]) -> None:
         f"The alternative keeps the tree: {kept.nv} coordinates, {kept.plan.total_constraints} constraints; after "
         f"{span:.2f} s its bus is {error:.1e} m away."
     )
-    save(pictures(run, change.t, handle), folder / "grapple.png")
-    save(curves(run), folder / "motion.png")
+    out.figure(pictures(run, change.t, handle), "grapple.png")
+    out.figure(curves(run), "motion.png")
+    out.film(run, traces=["hand"])
 
 
 def robot() -> ct.Mechanism:
@@ -103,13 +102,6 @@ def curves(run: ct.SegmentedTrajectory) -> Figure:
     energy.set(xlabel="t [s]", ylabel="kinetic energy [J]", xlim=(0.0, run.t[-1]), ylim=(0.0, None))
     joints.legend()
     return figure
-
-
-def save(figure: Figure, path: Path) -> None:
-    for ax in figure.axes:
-        ax.grid(alpha=0.3)
-    figure.savefig(path, dpi=110)
-    print(f"    {path}")
 
 
 if __name__ == "__main__":

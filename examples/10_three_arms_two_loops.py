@@ -5,15 +5,14 @@ Usage: python examples/10_three_arms_two_loops.py [folder for the pictures; defa
 """
 
 import sys
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import catena as ct
 from catena.view import draw
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 ARMS = {
     "arm1": (0.35, 0.0, ("y", "z", "y")),
     "arm2": (0.1, 0.35, ("z", "y", "z")),
@@ -22,8 +21,7 @@ ARMS = {
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
     m = robot()
     s = m.system()
     rng = np.random.default_rng(2)
@@ -73,7 +71,7 @@ def main(arguments: list[str]) -> None:
     ):
         ax = figure.add_subplot(1, 3, i, projection="3d")
         draw(system, where, ax, view=(35.0, -60.0), title=title)
-    save(figure, folder / "loops.png")
+    out.figure(figure, "loops.png")
     chart = Figure(figsize=(8.0, 3.4), layout="constrained")
     ax = chart.subplots()
     for k, axis in enumerate("xyz"):
@@ -87,7 +85,8 @@ def main(arguments: list[str]) -> None:
     )
     ax.grid(alpha=0.3)
     ax.legend()
-    save(chart, folder / "bus.png")
+    out.figure(chart, "bus.png")
+    out.film(runs[0], traces=["bus"])
 
 
 def robot() -> ct.Mechanism:
@@ -108,11 +107,6 @@ def robot() -> ct.Mechanism:
             above, at = f"{arm}/link{k}", ct.Pose(p=(0.3, 0, 0))
         m.add_frame(f"{arm}/hand", above, ct.Pose(p=(0.3, 0, 0)))
     return m
-
-
-def save(figure: Figure, path: Path) -> None:
-    figure.savefig(path, dpi=110)
-    print(f"    {path}")
 
 
 if __name__ == "__main__":

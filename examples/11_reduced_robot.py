@@ -6,7 +6,6 @@ Usage: python examples/11_reduced_robot.py [folder for the pictures; default: ou
 
 import sys
 from dataclasses import replace
-from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -14,16 +13,15 @@ from matplotlib.figure import Figure
 
 import catena as ct
 from catena.flying import Identification
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 KEPT = ("base", "arm1/joint1", "arm1/joint2", "arm1/joint4")
 BATCH, NOISE = 1024, 2e-4
 NAMES = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
     m = ct.generators.free_flyer()
     m.gravity = (0, 0, 0)
     full = m.system()
@@ -62,7 +60,8 @@ def main(arguments: list[str]) -> None:
     print(
         f"    largest error of all numbers              {(error / np.abs(exact).max()).max():.1e} of the largest"
     )
-    save(charts(run, exact, found), folder / "identification.png")
+    out.figure(charts(run, exact, found), "identification.png")
+    out.film(run)
 
 
 def speed(full: ct.System, small: ct.System) -> float:
@@ -95,13 +94,6 @@ def charts(run: ct.Trajectory, exact: np.ndarray, found: Identification) -> Figu
     numbers.set_xticks(place, NAMES)
     numbers.legend()
     return figure
-
-
-def save(figure: Figure, path: Path) -> None:
-    for ax in figure.axes:
-        ax.grid(alpha=0.3)
-    figure.savefig(path, dpi=110)
-    print(f"    {path}")
 
 
 if __name__ == "__main__":

@@ -6,22 +6,20 @@ Usage: python examples/12_tumbling_target.py [folder for the pictures; default: 
 """
 
 import sys
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import catena as ct
 from catena.view import draw
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 WAIT, APPROACH, TRACK, BRAKE = 1.0, 4.0, 1.0, 4.0  # [s]
 LIMITS = {"rates": 1.5, "torques": 60.0, "attitude": 0.5}
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
     robot = ct.generators.free_flyer().reduce_to(["base", "arm1/*"])
     robot.gravity = (0, 0, 0)
     s = robot.system()
@@ -90,8 +88,9 @@ def main(arguments: list[str]) -> None:
     )
     print(f"    momentum kept to                          {caught.momentum_error:.0e}")
     print(f"    joints of the arm still turn with         {np.abs(after.v[-1, arm]).max():.1e} rad/s")
-    save(pictures(run, (WAIT, meet, meet + TRACK, run.t[-1])), folder / "phases.png")
-    save(curves(run, gap), folder / "catch.png")
+    out.figure(pictures(run, (WAIT, meet, meet + TRACK, run.t[-1])), "phases.png")
+    out.figure(curves(run, gap), "catch.png")
+    out.film(run, traces=["handle"])
 
 
 def add_target(m: ct.Mechanism) -> None:
@@ -150,11 +149,6 @@ def curves(run: ct.SegmentedTrajectory, gap: np.ndarray) -> Figure:
             ax.axvline(t, color="0.7", linewidth=0.8)
         ax.grid(alpha=0.3)
     return figure
-
-
-def save(figure: Figure, path: Path) -> None:
-    figure.savefig(path, dpi=110)
-    print(f"    {path}")
 
 
 if __name__ == "__main__":

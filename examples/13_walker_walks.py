@@ -6,7 +6,6 @@ Usage: python examples/13_walker_walks.py [folder for the pictures; default: out
 
 import sys
 from math import acos, atan2, hypot
-from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -15,8 +14,8 @@ from matplotlib.figure import Figure
 import catena as ct
 from catena.mechanism.generators.walker import HIPS
 from catena.view import draw
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 LEGS = tuple(HIPS)
 ORDER = ("hind_right", "front_right")
 HEIGHT, LEAN, LIFT, STEP = 0.5, acos(0.5 / 0.6), 0.05, 0.06  # [m, rad]
@@ -27,8 +26,7 @@ PERIOD = SHIFT + SWING + PAUSE
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
     m = ct.generators.walker(0)
     for leg in LEGS:
         m.add_frame(f"{leg}/foot", f"{leg}/shank", ct.Pose(p=(0.0, 0.0, -0.3)))
@@ -59,8 +57,9 @@ def main(arguments: list[str]) -> None:
     print(f"    most of the friction that is asked for    {rubs.max():.2f} of {FRICTION:g}")
     print(f"    simulated seconds in a second             {duration / seconds:.2f}")
     pressing = np.where(forces[..., 2] > 0.0, forces[..., 2], np.nan)
-    save(heights(run, feet, pressing), folder / "feet.png")
-    save(poses(run), folder / "poses.png")
+    out.figure(heights(run, feet, pressing), "feet.png")
+    out.figure(poses(run), "poses.png")
+    out.film(run)
 
 
 def angles(foot: np.ndarray) -> tuple[float, float, float]:
@@ -144,11 +143,6 @@ def poses(run: ct.SegmentedTrajectory) -> Figure:
         ax = figure.add_subplot(1, 3, i, projection="3d")
         draw(part.system, q, ax, view=(14.0, -70.0), title=f"t = {t:.2f} s")
     return figure
-
-
-def save(figure: Figure, path: Path) -> None:
-    figure.savefig(path, dpi=110)
-    print(f"    {path}")
 
 
 if __name__ == "__main__":

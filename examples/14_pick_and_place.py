@@ -5,22 +5,20 @@ Usage: python examples/14_pick_and_place.py [folder for the pictures; default: o
 """
 
 import sys
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import catena as ct
 from catena.view import draw
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 SIZE, OPEN, HIGH = 0.1, 0.1, 0.35  # [m]
 GAINS = {"along": (800.0, 120.0), "lift": (1500.0, 150.0), "left": (400.0, 40.0), "right": (400.0, 40.0)}
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
     m = cell()
     s = m.system()
     q, v = s.neutral(), np.zeros(s.nv)
@@ -57,8 +55,9 @@ def main(arguments: list[str]) -> None:
         f"    the box is moved by                       {box[-1, 0] - box[0, 0]:.3f} m and ends "
         f"{box[-1, 2] - SIZE / 2:.1e} m above the table"
     )
-    save(pictures(run), folder / "cell.png")
-    save(curves(run, box), folder / "box.png")
+    out.figure(pictures(run), "cell.png")
+    out.figure(curves(run, box), "box.png")
+    out.film(run)
 
 
 def cell() -> ct.Mechanism:
@@ -146,11 +145,6 @@ def curves(run: ct.SegmentedTrajectory, box: np.ndarray) -> Figure:
     ax.grid(alpha=0.3)
     ax.legend()
     return figure
-
-
-def save(figure: Figure, path: Path) -> None:
-    figure.savefig(path, dpi=110)
-    print(f"    {path}")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import catena as ct
 from catena.equations.papers.parallelism import PRINTED_SPEED_UPS, Forms, Reading, forms, stanford_readings
 from catena.mechanism.generators import arm7, humanoid
 from catena.view import gantt
+from pictures import Pictures
 
 HERE = Path(__file__).resolve()
 BLUE, ORANGE, INK = "#4477aa", "#e07b2e", "#1f2933"
@@ -21,8 +22,7 @@ CHAINS = {"R": ("revolute joints", (2, 4, 5, 6, 7, 8)), "S": ("spherical joints"
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
 
     # To read: the masses and lengths that are asked for stay symbols.
     pendulum = ct.load(HERE.parent / "models" / "double_pendulum.toml").system()
@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> None:
     print(H.latex(numbered=True))
     q = np.array([0.3, -0.4])
     print(f"off the running code by {np.abs(H(q) - pendulum.mass_matrix(q)).max():.0e} kg m^2")
-    for file in H.save(folder / "mass_matrix.c"):
+    for file in H.save(out.folder / "mass_matrix.c"):
         print(f"wrote {file}")
 
     # What it costs: as the general code does it, and what is left for this mechanism.
@@ -48,13 +48,13 @@ def main(arguments: list[str]) -> None:
     schedule = flow.schedule(4)
     print(f"humanoid, a body in a sweep as one task: {flow.largest_speed_up:.2f} times as quick at the most,")
     print(f"  {schedule.speed_up:.2f} times on 4 processors")
-    save(gantt(schedule).figure, folder / "gantt.png")
+    out.figure(gantt(schedule).figure, "gantt.png")
 
     # The paper's figure 7, in four readings.
     readings = [list(stanford_readings(n)) for n in range(1, 7)]
     print("\nStanford arm, largest speed-up with zeros skipped, sums in turn:")
     print("  " + ", ".join(f"{r[0].freedom} dof {r[0].largest_speed_up:.1f}" for r in readings))
-    save(speed_ups(readings), folder / "figure_7_speed_ups.png")
+    out.figure(speed_ups(readings), "figure_7_speed_ups.png")
 
     # The paper's figure 6: which form takes fewer operations.
     both = {letter: [forms(letter, n) for n in lengths] for letter, (_, lengths) in CHAINS.items()}
@@ -62,7 +62,7 @@ def main(arguments: list[str]) -> None:
     for letter, (words, _) in CHAINS.items():
         first = next(f.joints for f in both[letter] if f.joints > 1 and f.recursive < f.non_recursive)
         print(f"the recursive form takes fewer operations from {first} {words} on")
-    save(operations(both, star), folder / "figure_6_operations.png")
+    out.figure(operations(both, star), "figure_6_operations.png")
 
 
 def speed_ups(readings: list[list[Reading]]) -> Figure:
@@ -119,11 +119,6 @@ def finished(figure: Figure) -> Figure:
         axes.spines[["top", "right"]].set_visible(False)
         axes.title.set_fontsize(10)
     return figure
-
-
-def save(figure: Figure, path: Path) -> None:
-    figure.savefig(path, dpi=130)
-    print(f"wrote {path}")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ Usage: python examples/21_swing_up.py [folder for the pictures; default: out/21_
 """
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import casadi
@@ -14,8 +13,8 @@ from matplotlib.figure import Figure
 from scipy.interpolate import CubicSpline
 
 import catena as ct
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 BLUE, ORANGE, INK = "#4477aa", "#e07b2e", "#1f2933"
 DURATION, INTERVALS, STRONGEST, TRACK = 2.0, 40, 20.0, 2.0
 
@@ -58,8 +57,7 @@ def swing_up(system: ct.System) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
     system = cart_pole().system()
     t, x, u = swing_up(system)
     print(f"forces up to {np.abs(u).max():.2f} N swing the pole up in {DURATION} s")
@@ -83,8 +81,8 @@ def main(arguments: list[str]) -> None:
     left.set(aspect="equal", xlabel="x [m]", ylabel="z [m]", title="later is darker")
     right.plot(t, u, color=ORANGE)
     right.set(xlabel="t [s]", ylabel="force on the cart [N]")
-    figure.savefig(folder / "swing_up.png", dpi=120)
-    print(f"wrote {folder / 'swing_up.png'}")
+    out.figure(figure, "swing_up.png")
+    out.film(run)
 
 
 if __name__ == "__main__":

@@ -4,14 +4,13 @@ Usage: python examples/22_car_modes.py [folder for the pictures; default: out/22
 """
 
 import sys
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import catena as ct
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 BLUE, ORANGE, INK = "#4477aa", "#e07b2e", "#1f2933"
 # Wheelbase and track [m], the mass centre is nearer to the front axle.
 FRONT, REAR, HALF_TRACK = 1.2, -1.5, 0.75
@@ -36,8 +35,7 @@ def car() -> ct.Mechanism:
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
     system = car().system()
     rest = system.equilibrium()
     print(f"the car sinks by {-1000.0 * rest.q[0]:.1f} mm and is {rest.stability}")
@@ -56,8 +54,8 @@ def main(arguments: list[str]) -> None:
         )
         axes.set(aspect="equal", xlim=(-2.6, 2.8), ylim=(-0.6, 1.2))
         axes.set_axis_off()
-    figure.savefig(folder / "modes.png", dpi=120)
-    print(f"wrote {folder / 'modes.png'}")
+    out.figure(figure, "modes.png")
+    out.film(modes.course(0, 0.15))
 
 
 def draw(axes: object, system: ct.System, q: np.ndarray, colour: str) -> None:

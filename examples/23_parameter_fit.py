@@ -6,15 +6,15 @@ Usage: python examples/23_parameter_fit.py [folder for the pictures; default: ou
 
 import importlib.util
 import sys
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 from scipy.optimize import least_squares
 
 import catena as ct
+from catena.view import Course
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 BLUE, ORANGE = "#4477aa", "#e07b2e"
 DURATION, INTERVALS, NOISE = 2.0, 80, 2e-3
 NAMES = ("load.mass", "elbow.damping")
@@ -32,8 +32,7 @@ def arm(mass: float, damping: float) -> ct.Mechanism:
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
     q, v = np.array([1.2, -0.5]), np.array([0.0, 1.0])
     truth = ct.sensitivities(arm(*TRUE).system(), q, v, DURATION, intervals=INTERVALS)
     random = np.random.default_rng(0)
@@ -79,8 +78,8 @@ def main(arguments: list[str]) -> None:
         axes.plot(truth.t, motion(GUESS).q[:, k], "--", color=ORANGE, linewidth=1)
         axes.plot(truth.t, motion(fit.x).q[:, k], color=BLUE, label=joint)
     axes.set(xlabel="t [s]", ylabel="angle [rad]", title="recorded (dots), guessed (dashed), fitted")
-    figure.savefig(folder / "fit.png", dpi=120)
-    print(f"wrote {folder / 'fit.png'}")
+    out.figure(figure, "fit.png")
+    out.film(Course(s, truth.q, truth.t))
 
 
 def predicted(s: ct.System, numbers: np.ndarray, random: np.random.Generator) -> float:

@@ -4,36 +4,53 @@ Usage: python examples/24_couplings.py [folder for the pictures; default: out/24
 """
 
 import sys
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import catena as ct
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 BLUE, ORANGE, INK = "#4477aa", "#e07b2e", "#1f2933"
 # Radii of the sun and of the planet [m], lift of the cam [m].
 SUN, PLANET, LIFT = 0.03, 0.02, 0.01
+
+
+PLACES = {
+    "left": ct.Pose(p=(-0.16, 0, 0)), "right": ct.Pose(p=(0.16, 0, 0)), "camshaft": ct.Pose(p=(0, 0, 0.14)),
+    "valve": ct.Pose(p=(0.04, 0, 0.18)),
+}  # fmt: skip
+
+
+def disc(radius: float, thickness: float) -> ct.shapes.Cylinder:
+    """A disc or shaft about the axle."""
+    return ct.shapes.Cylinder(radius, thickness, pose=ct.Pose(rpy=(0, np.pi / 2, 0)))
+
+
+def carrier() -> ct.shapes.Box:
+    """The arm of the carrier, from the axle to the planet."""
+    return ct.shapes.Box((0.01, 0.015, SUN + PLANET), pose=ct.Pose(p=(0.015, 0, (SUN + PLANET) / 2)))
 
 
 def drive_train() -> ct.Mechanism:
     """A motor on the sun of a planetary gear whose ring is held; its carrier turns a differential and a camshaft."""
     m = ct.Mechanism("drive train", gravity=(0, 0, 0))
     axle = ct.Revolute("x")
-    for name, mass, inertia in (
-        ("sun", 0.2, 5e-5), ("carrier", 0.5, 1e-3), ("left", 4.0, 0.1), ("right", 4.0, 0.1), ("camshaft", 0.3, 2e-4),
+    for name, mass, inertia, looks in (
+        ("sun", 0.2, 5e-5, disc(0.5 * SUN, 0.08)), ("carrier", 0.5, 1e-3, carrier()),
+        ("left", 4.0, 0.1, disc(0.1, 0.03)), ("right", 4.0, 0.1, disc(0.1, 0.03)),
+        ("camshaft", 0.3, 2e-4, disc(0.01, 0.12)),
     ):  # fmt: skip
-        m.add_body(name, mass, (0, 0, 0), inertia)
+        m.add_body(name, mass, (0, 0, 0), inertia, visuals=looks)
     m.add_joint("sun", "ground", "sun", axle, armature=2e-4)
     m.add_joint("carrier", "ground", "carrier", axle)
     m.add_body("planet", 0.1, (0, 0, 0), 2e-5)
     m.add_joint("planet", "carrier", "planet", axle, in_parent=ct.Pose(p=(0, 0, SUN + PLANET)))
     for side in ("left", "right"):
-        m.add_joint(side, "ground", side, axle, damping=0.02)
-    m.add_joint("camshaft", "ground", "camshaft", axle)
+        m.add_joint(side, "ground", side, axle, in_parent=PLACES[side], damping=0.02)
+    m.add_joint("camshaft", "ground", "camshaft", axle, in_parent=PLACES["camshaft"])
     m.add_body("valve", 0.05, (0, 0, 0), 1e-6)
-    m.add_joint("valve", "ground", "valve", ct.Prismatic("z"))
+    m.add_joint("valve", "ground", "valve", ct.Prismatic("z"), in_parent=PLACES["valve"])
     m.add_spring("valve spring", "valve", stiffness=2e3, rest=-5e-3)
     m.add_actuator("motor", "sun", limits=0.4, no_load_speed=400.0)
 
@@ -53,8 +70,7 @@ def drive_train() -> ct.Mechanism:
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
     m = drive_train()
     s = m.system()
     print(s.diagnose(s.assemble({"sun": 0.1})))
@@ -83,8 +99,8 @@ def main(arguments: list[str]) -> None:
     valve.set(title="lift of the valve [mm]", xlabel="t [s]")
     teeth.plot(run.t, forces["cam"], color=ORANGE)
     teeth.set(title="force between cam and valve [N]", xlabel="t [s]")
-    figure.savefig(folder / "drive_train.png", dpi=120)
-    print(f"wrote {folder / 'drive_train.png'}")
+    out.figure(figure, "drive_train.png")
+    out.film(run.resample(np.linspace(0.0, 0.6, 181)), camera=(22.0, -55.0))
 
 
 if __name__ == "__main__":

@@ -4,15 +4,14 @@ Usage: python examples/25_engine.py [folder for the pictures; default: out/25_en
 """
 
 import sys
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 from scipy.integrate import solve_ivp
 
 import catena as ct
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 BLUE, ORANGE, INK = "#4477aa", "#e07b2e", "#1f2933"
 # Crank radius, rod length and where its mass centre is from the crank pin [m]; masses [kg] and inertias [kg m^2].
 R, L, A = 0.04, 0.14, 0.04
@@ -79,8 +78,7 @@ def by_hand(angle: np.ndarray, speed: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
     s = engine().system()
     print(f"planned with the coordinates of {', '.join(s.joints)}; {', '.join(s.loops)} closes the loop")
 
@@ -117,8 +115,8 @@ def main(arguments: list[str]) -> None:
     left.set(title="speed of the crank [rad/s]", xlabel="t [s]")
     right.plot(turned[:, 0], turned[:, 2], color=ORANGE, linewidth=0.8)
     right.set(title="force of the main bearing [N]", xlabel="along the cylinder", ylabel="across it")
-    figure.savefig(folder / "engine.png", dpi=120)
-    print(f"wrote {folder / 'engine.png'}")
+    out.figure(figure, "engine.png")
+    out.film(run.resample(np.linspace(0.0, 0.05, 101)))
 
 
 if __name__ == "__main__":

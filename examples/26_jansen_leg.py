@@ -4,14 +4,13 @@ Usage: python examples/26_jansen_leg.py [folder for the pictures; default: out/2
 """
 
 import sys
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import catena as ct
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 BLUE, ORANGE, INK = "#4477aa", "#e07b2e", "#1f2933"
 
 
@@ -26,8 +25,7 @@ def leg() -> ct.Linkage:
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
     s = leg().mechanism(at={"O-A": 0.0}).system()
     found, ways = s.diagnose(s.neutral()), s.branches({"O": 0.0})
     print(f"{found.mobility} degree of freedom, {len(ways)} ways to put it together")
@@ -51,8 +49,8 @@ def main(arguments: list[str]) -> None:
     left.set(aspect="equal", xlabel="x [m]", ylabel="z [m]")
     right.plot(np.degrees(cycle.values), torque, color=BLUE)
     right.set(xlabel="crank [degrees]", ylabel="torque [N m]")
-    figure.savefig(folder / "jansen.png", dpi=120)
-    print(f"wrote {folder / 'jansen.png'}")
+    out.figure(figure, "jansen.png")
+    out.film(cycle.course(), traces=["F"])
 
 
 def draw(axes, system: ct.System, q: np.ndarray, colour: str) -> None:

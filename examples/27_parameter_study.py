@@ -5,14 +5,13 @@ Usage: python examples/27_parameter_study.py [folder for the pictures; default: 
 
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import catena as ct
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 MASSES, LENGTHS = np.linspace(0.05, 1.5, 40), np.linspace(0.1, 1.2, 25)
 DURATION, STEP = 10.0, 0.01
 
@@ -28,8 +27,7 @@ def cart_pole() -> ct.Mechanism:
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
     m = cart_pole()
     s = m.system()
     mass, length = np.meshgrid(MASSES, LENGTHS, indexing="ij")
@@ -68,8 +66,8 @@ def main(arguments: list[str]) -> None:
         drawn = axes.pcolormesh(LENGTHS, MASSES, values, cmap="viridis", shading="nearest")
         axes.set(xlabel="mass centre [m]", ylabel="mass [kg]", title=title)
         figure.colorbar(drawn, ax=axes)
-    figure.savefig(folder / "study.png", dpi=120)
-    print(f"wrote {folder / 'study.png'}")
+    out.figure(figure, "study.png")
+    out.film(held.state(*np.argwhere(upright)[-1]))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ Usage: python examples/28_wishbone.py [folder for the pictures; default: out/28_
 
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,8 @@ from matplotlib.figure import Figure
 
 import catena as ct
 from catena import shapes
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 BLUE, ORANGE, INK = "#4477aa", "#e07b2e", "#1f2933"
 STEP = 2e-3
 
@@ -64,8 +63,7 @@ def settled() -> tuple[ct.System, np.ndarray, Any]:
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
     s, rest, bump = settled()
     print(f"the chassis settles at {rest[s.slice_q('heave')][0] * 1000:.1f} mm")
     options = {"motion": {"ride": bump}, "integrator": "rk4", "step": STEP, "samples": 201, "progress": False}
@@ -94,8 +92,8 @@ def main(arguments: list[str]) -> None:
     left.legend()
     right.plot(run.t, -force / 1000.0, color=ORANGE)
     right.set(xlabel="time [s]", ylabel="tyre [kN]")
-    figure.savefig(folder / "bump.png", dpi=120)
-    print(f"wrote {folder / 'bump.png'}")
+    out.figure(figure, "bump.png")
+    out.film(run)
 
 
 if __name__ == "__main__":

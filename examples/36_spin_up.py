@@ -4,14 +4,13 @@ Usage: python examples/36_spin_up.py [folder for the pictures; default: out/36_s
 """
 
 import sys
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import catena as ct
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 BLUE, ORANGE, INK = "#4477aa", "#e07b2e", "#1f2933"
 LENGTH, SPEED, RISE = 8.0, 6.0, 15.0
 
@@ -39,8 +38,7 @@ def hub(t: float) -> tuple[float, float, float]:
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
     figure = Figure(figsize=(8, 4.5))
     axes = figure.subplots()
     for modes, colour in ((1, ORANGE), (2, BLUE)):
@@ -65,9 +63,8 @@ def main(arguments: list[str]) -> None:
     )
     axes.legend()
     axes.grid(alpha=0.3)
-    picture = folder / "spin_up.png"
-    figure.savefig(picture, dpi=150)
-    print(f"wrote {picture}")
+    out.figure(figure, "spin_up.png")
+    out.film(run)
 
 
 if __name__ == "__main__":

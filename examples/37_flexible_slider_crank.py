@@ -4,14 +4,13 @@ Usage: python examples/37_flexible_slider_crank.py [folder for the pictures; def
 """
 
 import sys
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import catena as ct
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 BLUE, ORANGE, INK = "#4477aa", "#e07b2e", "#1f2933"
 CRANK, ROD, DIAMETER = 0.15, 0.3, 0.006
 
@@ -34,8 +33,7 @@ def slider_crank() -> ct.Mechanism:
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
     m = slider_crank()
     s, rod = m.system(), m.bodies["rod"].flexible
     print(f"coordinates: {', '.join(s.joints)}; loop closed by {', '.join(s.loops)}")
@@ -60,9 +58,8 @@ def main(arguments: list[str]) -> None:
     bottom.set(xlabel="time [ms]", ylabel="along the rod [m]")
     figure.colorbar(shade, ax=bottom, label="bending moment [N m]")
     figure.tight_layout()
-    picture = folder / "rod.png"
-    figure.savefig(picture, dpi=150)
-    print(f"wrote {picture}")
+    out.figure(figure, "rod.png")
+    out.film(run, exaggerate=5.0)
 
 
 if __name__ == "__main__":

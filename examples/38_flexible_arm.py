@@ -7,14 +7,13 @@ Usage: python examples/38_flexible_arm.py [folder for the pictures; default: out
 """
 
 import sys
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import catena as ct
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 BLUE, ORANGE, INK = "#4477aa", "#e07b2e", "#1f2933"
 TURN, QUICK, END = {"shoulder": 0.8, "elbow": -0.6}, 0.4, 1.2
 
@@ -42,8 +41,7 @@ def smooth(t: float) -> np.ndarray:
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
     m = arm()
     s = m.system()
     held = m.lock("shoulder").lock("elbow", at=TURN["elbow"]).system()
@@ -69,9 +67,8 @@ def main(arguments: list[str]) -> None:
     axes.set(xlabel="time [s]", ylabel="way to the goal [mm]", title="A flexible arm moves its payload")
     axes.legend()
     axes.grid(alpha=0.3)
-    picture = folder / "arm.png"
-    figure.savefig(picture, dpi=150)
-    print(f"wrote {picture}")
+    out.figure(figure, "arm.png")
+    out.film(run, exaggerate=10.0, traces=["payload"])
 
 
 def _at_the_end(s: ct.System) -> np.ndarray:

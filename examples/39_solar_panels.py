@@ -4,14 +4,13 @@ Usage: python examples/39_solar_panels.py [folder for the pictures; default: out
 """
 
 import sys
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import catena as ct
+from pictures import Pictures
 
-HERE = Path(__file__).resolve()
 BLUE, ORANGE, INK = "#4477aa", "#e07b2e", "#1f2933"
 PANEL, THRUST, BURN = 6.0, 4.0, 3.0
 
@@ -31,8 +30,7 @@ def satellite() -> ct.Mechanism:
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else HERE.parents[1] / "out" / HERE.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    out = Pictures(__file__, arguments)
     s = satellite().system()
 
     def jets(t, q, v):
@@ -61,9 +59,8 @@ def main(arguments: list[str]) -> None:
     for axes in (top, bottom):
         axes.grid(alpha=0.3)
     figure.tight_layout()
-    picture = folder / "panels.png"
-    figure.savefig(picture, dpi=150)
-    print(f"wrote {picture}")
+    out.figure(figure, "panels.png")
+    out.film(run, exaggerate=20.0)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+import catena as ct
 from catena.joints import Sdof
 from catena.mechanism.generators import random_mechanism
 
@@ -85,3 +86,24 @@ def agree():
 def derivative():
     """`derivative_at_zero`."""
     return derivative_at_zero
+
+
+@pytest.fixture(scope="session")
+def geared_loop():
+    """A spatial slider-crank without redundant constraints, whose slider carries a rotor and turns an arm by a gear."""
+
+    def make(armature=0.3):
+        m = ct.Mechanism("geared slider crank", gravity=(1.0, 2.0, -9.0))
+        m.add_body("crank", mass=1.0, com=(0.1, 0, 0.05), inertia=(0.02, 0.03, 0.04))
+        m.add_body("coupler", mass=0.8, com=(0.4, 0.1, 0), inertia=(0.01, 0.05, 0.05))
+        m.add_body("slider", mass=0.5, com=(0, 0, 0.1), inertia=0.02)
+        m.add_body("arm", mass=0.3, com=(0.1, 0, 0.02), inertia=0.01)
+        m.add_joint("A", "ground", "crank", ct.Revolute("z"))
+        m.add_joint("U", "crank", "coupler", ct.Universal("y", "z"), in_parent=ct.Pose(p=(0.3, 0, 0.1)))
+        m.add_joint("P", "ground", "slider", ct.Prismatic("x"), ct.Pose(p=(1.0, 0.1, 0)), armature=armature)
+        m.add_joint("B", "coupler", "slider", ct.Spherical(), in_parent=ct.Pose(p=(0.8, 0, 0)))
+        m.add_joint("E", "slider", "arm", ct.Revolute("y"), in_parent=ct.Pose(p=(0, 0, 0.1)))
+        m.add_coupling("gear", {"P": 2.0, "E": 1.0, "A": 0.5})
+        return m
+
+    return make

@@ -1,4 +1,4 @@
-"""Writes docs/gallery: a small moving picture of every generator and of the examples that make one, and the page.
+"""Writes docs/gallery: a small moving picture of every generator, what every example draws of itself, and the page.
 
 Usage: python tools/write_gallery.py [name ...]     only these generators or examples, and the page
 """
@@ -16,9 +16,12 @@ from catena.cli.models import gallery_about, gallery_names, gallery_signature, r
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "gallery"
-SIZE, RATE, LENGTH, COLOURS = (240, 180), 12.0, 3.0, 24
-LARGEST = 300_000
-"""Bytes of the largest picture."""
+EXAMPLES = ROOT / "examples"
+sys.path.insert(0, str(EXAMPLES))
+from pictures import Pictures  # noqa: E402
+
+LARGEST, IN_ALL = 300_000, 6_000_000
+"""Bytes of the largest picture, and of all of them."""
 # Seconds of a run, and the velocities that set it in motion; whatever is not named falls for a second.
 STARTS: dict[str, tuple[float, dict[str, float]]] = {
     "andrews": (0.03, {}),
@@ -27,6 +30,7 @@ STARTS: dict[str, tuple[float, dict[str, float]]] = {
     "arm7": (1.5, {"joint1": 1.0, "joint2": 0.5}),
     "arms_on_object": (0.5, {}),
     "bricard": (2.0, {}),
+    "delta": (0.25, {"motor1": 3.0, "motor2": -3.0}),
     "four_bar": (2.0, {"A": 8.0}),
     "free_flyer": (4.0, {"arm1/joint1": 0.5, "arm1/joint2": 0.3}),
     "hand": (0.3, {"finger1/spread": 2.0}),
@@ -42,7 +46,7 @@ STARTS: dict[str, tuple[float, dict[str, float]]] = {
 }
 
 
-def film(name: str) -> None:
+def generator(name: str) -> None:
     """Simulate a generator and write its picture."""
     demo = DEMOS.get(name)
     mechanism = resolve(demo.model if demo and demo.change is None else name)
@@ -58,34 +62,49 @@ def film(name: str) -> None:
         run = ct.simulate(system, q, v, duration, control=lambda t, q, v: tau)
     else:
         run = ct.simulate(system, q, v, duration, integrator="rk4", step=duration / 2000.0, samples=200)
-    write(run, FOLDER / f"{name}.gif", duration)
-
-
-def write(run: ct.Trajectory, file: Path, duration: float) -> None:
-    """A film of the same length whatever the run."""
-    run.save_video(
-        file,
-        size=SIZE,
-        rate=RATE,
-        speed=duration / LENGTH,
-        clock=False,
-        floor=False,
-        colours=COLOURS,
-        progress=False,
-    )
-    assert file.stat().st_size < LARGEST, f"{file} has {file.stat().st_size} bytes"
-    print(f"{file.relative_to(ROOT)}  {file.stat().st_size / 1e3:.0f} kB")
+    with tempfile.TemporaryDirectory() as folder:
+        Pictures(__file__, [folder]).film(run)
+        take(Path(folder) / "motion.gif", name)
 
 
 def example(file: Path) -> None:
-    """Run an example and take its moving picture over, if it makes one."""
+    """Run an example and take over its moving picture, or a small copy of its first one where nothing moves."""
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, str(file), folder], check=True, capture_output=True)
-        for made in Path(folder).glob("motion.gif"):
-            made.replace(FOLDER / f"{file.stem}.gif")
-            print(
-                f"docs/gallery/{file.stem}.gif  {(FOLDER / f'{file.stem}.gif').stat().st_size / 1e3:.0f} kB"
-            )
+        done = subprocess.run([sys.executable, str(file), folder], capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"{file.name} failed:\n{done.stderr}")
+        film = Path(folder) / "motion.gif"
+        take(film if film.exists() else still(Path(folder)), file.stem)
+
+
+def still(folder: Path) -> Path:
+    """The first picture of a folder, as small as those that move."""
+    from PIL import Image
+
+    image = Image.open(min(folder.glob("*.png"), key=lambda path: path.stat().st_mtime)).convert("RGB")
+    image.thumbnail((400, 300), Image.Resampling.LANCZOS)
+    small = folder / "still.gif"
+    image.quantize(32).save(small)
+    return small
+
+
+def take(made: Path, name: str) -> None:
+    """Move a picture into the gallery."""
+    size = made.stat().st_size
+    if size > LARGEST:
+        raise RuntimeError(f"the picture of {name} has {size} bytes; let it be shorter or smaller.")
+    (FOLDER / f"{name}.gif").write_bytes(made.read_bytes())
+    print(f"docs/gallery/{name}.gif  {size / 1e3:.0f} kB", flush=True)
+
+
+def entries() -> list[str]:
+    """The names of all pictures: those of generators, then those of examples."""
+    return [*gallery_names(), *(file.stem for file in examples())]
+
+
+def examples() -> list[Path]:
+    """The numbered examples."""
+    return sorted(EXAMPLES.glob("[0-9][0-9]_*.py"))
 
 
 def page() -> str:
@@ -93,9 +112,9 @@ def page() -> str:
     lines = [
         "# Gallery",
         "",
-        "Every generator of mechanisms that comes with Catena, let go or pushed, and the examples. The pictures are",
-        "written by `python tools/write_gallery.py`. `catena view NAME` opens a mechanism in the browser, where its",
-        "joints can be moved; `ct.generators.NAME()` makes it in Python.",
+        "Every generator of mechanisms that comes with Catena, let go or pushed, and every example, which draws its",
+        "own picture. All of it is written by `python tools/write_gallery.py`. `catena view NAME` opens a mechanism in",
+        "the browser, where its joints can be moved; `ct.generators.NAME()` makes it in Python.",
         "",
         "## Generators",
         "",
@@ -104,9 +123,14 @@ def page() -> str:
         [(name, f"`{gallery_signature(name)}`<br>{gallery_about(name)}") for name in gallery_names()]
     )
     lines += ["", "## Examples", ""]
-    made = [file for file in examples() if (FOLDER / f"{file.stem}.gif").exists()]
-    lines += _table([(file.stem, f"[{file.name}](../../examples/{file.name})") for file in made])
+    lines += _table([(f.stem, f"[{f.name}](../../examples/{f.name})<br>{about(f)}") for f in examples()])
     return "\n".join(lines) + "\n"
+
+
+def about(file: Path) -> str:
+    """The first sentence of an example's docstring, on one line."""
+    text = " ".join(file.read_text(encoding="utf-8").split('"""')[1].split("\n\n")[0].split())
+    return text.split(". ")[0].rstrip(".")
 
 
 def _table(cells: list[tuple[str, str]]) -> list[str]:
@@ -121,19 +145,20 @@ def _table(cells: list[tuple[str, str]]) -> list[str]:
     return rows
 
 
-def examples() -> list[Path]:
-    """The numbered examples."""
-    return sorted((ROOT / "examples").glob("[0-9][0-9]_*.py"))
-
-
 def main(arguments: list[str]) -> None:
+    unknown = sorted(set(arguments) - set(entries()))
+    if unknown:
+        raise SystemExit(f"{', '.join(unknown)}: there is no such generator or example")
     FOLDER.mkdir(exist_ok=True)
     for name in gallery_names():
         if not arguments or name in arguments:
-            film(name)
+            generator(name)
     for file in examples():
         if not arguments or file.stem in arguments:
             example(file)
+    for file in FOLDER.glob("*.gif"):
+        if file.stem not in entries():
+            file.unlink()
     (FOLDER / "README.md").write_text(page(), encoding="utf-8")
 
 

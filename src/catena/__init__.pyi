@@ -3,8 +3,10 @@
 from . import forces as forces
 from .bodies import (
     Beam as Beam,
+    BeamFrame as BeamFrame,
     FiniteElements as FiniteElements,
     FlexibleBody as FlexibleBody,
+    Member as Member,
 )
 from .changing import (
     Configuration as Configuration,

@@ -14,6 +14,7 @@ _WHERE = {
     "plot": ("catena.view.plots", "plot"),
     "plot_segments": ("catena.view.plots.segmented", "plot_segments"),
     "report": ("catena.view.report", "report"),
+    "course": ("catena.view.course", "Course"),
     "view": ("catena.view.live.view", "view"),
     "save_html": ("catena.view.exports", "save_html"),
     "save_video": ("catena.view.video", "save_video"),

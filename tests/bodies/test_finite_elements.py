@@ -4,46 +4,11 @@ import numpy as np
 import pytest
 from scipy.io import mmwrite
 from scipy.linalg import eigh
-from scipy.sparse import lil_array
 
+import catena as ct
+from benchmarks.blocks import bar, stiffened_by_tension
 from catena.bodies import FiniteElements
 from catena.errors import ModelError
-
-POINTS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
-
-
-def brick(size, young=2e7, poisson=0.3, density=1000.0):
-    """Mass and stiffness (24, 24) of a block with trilinear displacements."""
-    lam, mu = young * poisson / (1 + poisson) / (1 - 2 * poisson), young / 2 / (1 + poisson)
-    D = np.diag([lam + 2 * mu] * 3 + [mu] * 3)
-    D[:3, :3] += lam * (1 - np.eye(3))
-    M, K = np.zeros((24, 24)), np.zeros((24, 24))
-    g = 1.0 / np.sqrt(3.0)
-    for xi in POINTS * g:
-        N = np.prod(1 + POINTS * xi, axis=1) / 8.0
-        d = np.array([[POINTS[a, i] * np.prod([1 + POINTS[a, j] * xi[j] for j in range(3) if j != i]) / 8.0
-                       for i in range(3)] for a in range(8)]) * 2.0 / np.array(size)  # fmt: skip
-        B = np.zeros((6, 24))
-        for a, (x, y, z) in enumerate(d):
-            B[:, 3 * a : 3 * a + 3] = [[x, 0, 0], [0, y, 0], [0, 0, z], [y, x, 0], [0, z, y], [z, 0, x]]
-        w = np.prod(size) / 8.0
-        K += w * B.T @ D @ B
-        M += w * density * np.kron(np.outer(N, N), np.eye(3))
-    return M, K
-
-
-def bar(count=6, size=(0.2, 0.1, 0.1)):
-    """A bar of blocks along x: M, K, places of nodes, and the nodes of its two ends."""
-    nodes = np.array([[x * size[0], y * size[1], z * size[2]]
-                      for x in range(count + 1) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])  # fmt: skip
-    n = 3 * len(nodes)
-    M, K = lil_array((n, n)), lil_array((n, n))
-    m, k = brick(size)
-    for e in range(count):
-        dofs = np.concatenate([np.arange(3 * a, 3 * a + 3) for a in range(4 * e, 4 * e + 8)])
-        M[np.ix_(dofs, dofs)] += m
-        K[np.ix_(dofs, dofs)] += k
-    return M.tocsr(), K.tocsr(), nodes, range(4), range(len(nodes) - 4, len(nodes))
 
 
 def test_the_lowest_frequencies_are_those_of_all_nodes_with_the_root_held():
@@ -104,3 +69,56 @@ def test_too_few_modes_and_poor_interfaces_are_refused_in_words():
         FiniteElements(M, K, nodes, {"root": root, "tip": root})
     with pytest.raises(ModelError, match="no interface and no node at"):
         FiniteElements(M, K, nodes, {"root": root, "tip": tip}).shapes((9.0, 0.0, 0.0))
+
+
+def test_geometric_stiffness_matrices_stiffen_a_body_that_spins():
+    size, L = (0.2, 0.1, 0.1), 1.2
+    M, K, nodes, root, tip = bar(6, size)
+    spun = stiffened_by_tension(6, size, lambda x: 1000.0 * (L**2 - x**2) / 2.0)
+    pulled = stiffened_by_tension(6, size, lambda x: 1.0 / 0.01)
+    body = FiniteElements(
+        M, K, nodes, {"root": root, "tip": tip}, modes=2, stiffening={"xx": spun, "tip.x": pulled}
+    )
+    m = ct.Mechanism("rotor", gravity=(0.0, 0.0, 0.0))
+    m.add_body("bar", flexible=body)
+    m.add_joint("hub", "ground", "bar", ct.Revolute("z"))
+    m.add_frame("tip", "bar", ct.Pose(p=(L, 0.0, 0.0)))
+    s = m.system()
+    speed, h, modes = 20.0, 1e-5, s.slice_v("bar.modes")
+    v, rest = np.zeros(s.nv), np.zeros(s.nv)
+    v[s.slice_v("hub")] = speed
+    pull = {"tip": [0.0, 0.0, 0.0, 500.0, 0.0, 0.0]}
+
+    def stiffness(**acting):
+        rows = []
+        for e in np.eye(s.nv)[modes]:
+            ends = [s.inverse_dynamics(s.neutral() + d * e, v, rest, **acting)[modes] for d in (h, -h)]
+            rows.append((ends[0] - ends[1]) / (2 * h))
+        return np.transpose(rows)
+
+    S = np.concatenate([body.shapes(node).S for node in nodes])
+    plane = np.tile([1.0, 1.0, 0.0], len(nodes))
+    expected = S.T @ (K @ S) + speed**2 * (
+        S.T @ (spun @ S) - (S * plane[:, None]).T @ (M @ (S * plane[:, None]))
+    )
+    np.testing.assert_allclose(stiffness(), expected, atol=1e-6 * np.abs(expected).max())
+    expected += 500.0 * S.T @ (pulled @ S)
+    np.testing.assert_allclose(
+        stiffness() + _pulled(s, body, pull, h), expected, atol=1e-6 * np.abs(expected).max()
+    )
+    # The flap of a slender cantilever grows by 1.19334 times the square of the speed.
+    first = np.flatnonzero(np.abs(body.shapes((L, 0.0, 0.0)).S[2]) > 0.5)[0]
+    found = S[:, first] @ (spun @ S[:, first]) / (S[:, first] @ (M @ S[:, first]))
+    assert found == pytest.approx(1.19334, rel=0.02)
+
+
+def _pulled(s, body, pull, h):
+    """The stiffness that a force on the tip adds, which is its work along the displacement of second order."""
+    B = body.shapes((1.2, 0.0, 0.0)).B
+    return -np.tensordot(pull["tip"][3:], B, axes=1)
+
+
+def test_loads_that_are_not_known_are_refused_in_words():
+    M, K, nodes, root, tip = bar(2)
+    with pytest.raises(ModelError, match="stiffening under 'spin' is not known; loads are x, xx"):
+        FiniteElements(M, K, nodes, {"root": root, "tip": tip}, stiffening={"spin": K})

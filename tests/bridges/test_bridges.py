@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import catena as ct
-from benchmarks.states import random_states
+from benchmarks.states import closed_states, random_states
 from catena.bridges import ambient
-from catena.mechanism.generators import random_mechanism
+from catena.mechanism.generators import four_bar, random_mechanism
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +62,76 @@ def test_torch(states, agree):
     expected = ambient.pulled(s, "forward_dynamics", q, v, tau, 2 * s.forward_dynamics(q, v, tau))
     for a, b in zip(expected, given):
         agree(b.grad.numpy(), a, 1e-12)
+
+
+@pytest.fixture(scope="module")
+def slides():
+    """A tree whose v is dq/dt, so that differences of entries of q are those of steps; two states."""
+    s = random_mechanism(5, 4, ["Revolute", "Prismatic"]).system()
+    return s, *random_states(s, 2)[:3]
+
+
+@pytest.mark.parametrize("name", ["forward_dynamics", "inverse_dynamics"])
+def test_torch_checks_gradients_itself(slides, name):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'catena[torch]'")
+    from catena.bridges.torch import dynamics
+
+    s, q, v, tau = slides
+    given = [torch.tensor(x, requires_grad=True) for x in (q, v, tau)]
+    assert torch.autograd.gradcheck(dynamics(s, name), given, eps=1e-6, atol=1e-5, rtol=1e-6)
+    # One row of forces for all states, whose gradients are summed up.
+    given[2] = torch.tensor(tau[0], requires_grad=True)
+    assert torch.autograd.gradcheck(dynamics(s, name), given, eps=1e-6, atol=1e-5, rtol=1e-6)
+
+
+def test_torch_in_single_precision(slides, agree):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'catena[torch]'")
+    from catena.bridges.torch import forward_dynamics
+
+    s, q, v, tau = slides
+    given = [torch.tensor(x, dtype=torch.float32, requires_grad=True) for x in (q, v, tau)]
+    vdot = forward_dynamics(s, *given)
+    vdot.sum().backward()
+    assert vdot.dtype == torch.float32 and all(x.grad.dtype == torch.float32 for x in given)
+    expected = ambient.pulled(s, "forward_dynamics", q, v, tau, np.ones_like(v))
+    for x, gradient in zip(given, expected):
+        agree(x.grad.numpy(), gradient, 1e-4)
+
+
+@pytest.mark.parametrize("name", ["forward_dynamics", "inverse_dynamics"])
+def test_jax_checks_gradients_itself(slides, name):
+    jax = pytest.importorskip("jax", reason="JAX is not installed: pip install 'catena[jax]'")
+    jax.config.update("jax_enable_x64", True)
+    from jax.test_util import check_grads
+
+    from catena.bridges.jax import dynamics
+
+    s, *given = slides
+    check_grads(jax.jit(dynamics(s, name)), given, order=1, modes=["rev"], atol=1e-5, rtol=1e-5, eps=1e-6)
+
+
+@pytest.mark.parametrize("package", ["jax", "torch"])
+def test_loops_are_respected(package, agree):
+    there = pytest.importorskip(
+        package, reason=f"{package} is not installed: pip install 'catena[{package}]'"
+    )
+    s = four_bar().system()
+    q, v, tau, _ = closed_states(s, 3)
+    g = np.linspace(-1.0, 1.0, s.nv)
+    expected = [g @ d for d in s.forward_dynamics_derivatives(q, v, tau)]
+    if package == "torch":
+        from catena.bridges.torch import forward_dynamics
+
+        given = [there.tensor(x, requires_grad=True) for x in (q, v, tau)]
+        (forward_dynamics(s, *given) @ there.tensor(g)).sum().backward()
+        found = [x.grad.numpy() for x in given]
+    else:
+        there.config.update("jax_enable_x64", True)
+        from catena.bridges.jax import forward_dynamics
+
+        found = there.grad(lambda *x: (forward_dynamics(s, *x) @ g).sum(), argnums=(0, 1, 2))(q, v, tau)
+    for a, b in zip(found, expected):
+        agree(np.asarray(a), b, 1e-12)
 
 
 def test_unknown_functions_are_named(states):

@@ -19,7 +19,7 @@ from catena.spatial import Transform
         ("crank.com.w", "x, y, z and length"),
         ("ground", "none"),
         ("crank", "crank.mass"),
-        ("", "no body, joint or frame"),
+        ("", "no body, joint, frame or force"),
     ],
 )
 def test_an_unknown_parameter_is_named_with_what_there_is(name, words):
@@ -139,3 +139,13 @@ def test_friction_of_a_loop_joint_as_a_symbol(agree):
     assert np.abs(rubbing - e(q, v, tau)).max() > 1e-3
     by_multipliers = system.equations("forward_dynamics", symbols=["C.damping"], method="minimal", at=q)
     agree(by_multipliers(q, v, tau, parameters={"C.damping": 0.7}), rubbing, 1e-11)
+
+
+def test_rotors_of_loop_joints_with_several_freedoms_are_named(geared_loop):
+    m = geared_loop()
+    m.add_body("strut", mass=0.1, com=(0.1, 0, 0), inertia=0.01)
+    m.add_joint("F", "ground", "strut", ct.Spherical())
+    m.add_joint("G", "strut", "arm", ct.Universal("x", "y"), ct.Pose(p=(1.0, 0.1, 0.1)), armature=(0.1, 0.2))
+    system = m.system(cut=["G", "B"])
+    with pytest.raises(ct.EquationsError, match=r"\['G'\].*several degrees of freedom and rotors.*cut"):
+        system.equations("forward_dynamics")

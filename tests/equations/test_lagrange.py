@@ -73,9 +73,13 @@ def test_a_double_pendulum_reads_as_in_a_textbook():
     assert sympy.expand(H[1, 1]) == I2 + c2**2 * m2
     text = double_pendulum().equations("mass_matrix", symbols=PENDULUM).latex(numbered=True)
     assert text.count(r"\cos") == 3 and r"\sin" not in text and "q_{1}" not in text
-    assert r"m_{\mathrm{lower}}" in text and r"l_{\mathrm{elbow}}" in text
+    # Inertias before masses, masses before lengths, the first body before the second.
+    upper, lower = r"\mathrm{upper}", r"\mathrm{lower}"
+    begin = f"I_{{{upper},zz}} + I_{{{lower},zz}} + m_{{{upper}}} c_{{{upper}}}^{{2}} + m_{{{lower}}} "
+    assert text.startswith(r"H(q) = \left[\begin{matrix}" + begin)
+    assert rf"I_{{{lower},zz}} + m_{{{lower}}} c_{{{lower}}}^{{2}}\end{{matrix}}" in text
     bias = double_pendulum().equations("bias_force", symbols=PENDULUM).latex()
-    assert r"\cos {\left(q_{\mathrm{elbow}} + q_{\mathrm{shoulder}} \right)}" in bias.replace(
+    assert r"\cos {\left(q_{\mathrm{shoulder}} + q_{\mathrm{elbow}} \right)}" in bias.replace(
         r"\cos{", r"\cos {"
     )
     assert r"\dot q_{\mathrm{elbow}}" in bias

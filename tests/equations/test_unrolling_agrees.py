@@ -238,3 +238,36 @@ def test_a_batch_of_parameters(agree):
     together = e(q, v, tau, parameters={f"{body}.mass": masses})
     one_by_one = [e(q[k], v[k], tau[k], parameters={f"{body}.mass": masses[k]}) for k in range(3)]
     agree(together, one_by_one, 1e-15)
+
+
+@pytest.mark.parametrize("method", ["elimination", "joint_multipliers", "minimal"])
+def test_couplings_and_rotors_of_joints_that_close_loops(method, geared_loop, agree):
+    system, other = geared_loop().system(cut=["P"]), geared_loop().system(cut=["B"])
+    assert [c.name for c in system.plan.couplings] == ["gear", "P.rotor"]
+    q = system.assemble({"A": 0.4})
+    v, tau = system.velocity(q, {"A": 1.3}), np.zeros(system.nv)
+    found = system.equations("forward_dynamics", method=method, at=q, symbols=["P.armature"])(q, v, tau)
+    vdot = found[0] if isinstance(found, tuple) else found
+    tolerance = ROUNDING * conditioning(system, q) ** 2
+    agree(vdot, system.forward_dynamics(q, v, tau, method=method), tolerance)
+    agree(system.equations("closure_jacobian")(q), system.closure_jacobian(q), ROUNDING)
+    # The same mechanism, whose gear and rotor are at joints of the tree.
+    q = other.assemble({"A": 0.4})
+    expected = other.forward_dynamics(q, other.velocity(q, {"A": 1.3}), np.zeros(other.nv))
+    agree(vdot[system.slice_v("A")], expected[other.slice_v("A")], 1e-10)
+
+
+def test_energies_of_one_state_with_rotors_and_strain(geared_loop, agree):
+    """Single states, whose energies are single numbers; a rotor at a joint that closes a loop; a bent beam."""
+    system = geared_loop().system(cut=["P"])
+    q = system.assemble({"A": 0.4})
+    v = system.velocity(q, {"A": 1.3})
+    agree(system.equations("kinetic_energy")(q, v), system.kinetic_energy(q, v), ROUNDING)
+    m = ct.Mechanism("boom", gravity=(0, 0, -9.81))
+    beam = ct.Beam(2.0, modes={"z": 1}, area=1e-4, inertia=2e-9, density=2700.0, young=7e10)
+    m.add_body("boom", flexible=beam)
+    m.add_joint("A", "ground", "boom", ct.Revolute("y"))
+    system = m.system()
+    q = np.full(system.nq, 0.1)
+    agree(system.equations("potential_energy")(q), system.potential_energy(q), ROUNDING)
+    assert system.equations("potential_energy")(np.tile(q, (3, 2, 1))).shape == (3, 2)

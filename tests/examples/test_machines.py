@@ -1,24 +1,14 @@
 """What examples 05 to 08 simulate, against formulas written by hand: one equation of motion for the HSLM mechanism, leg
 lengths by geometry, and the balance of forces on feet and on an object that is carried."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import catena as ct
+from benchmarks.examples import example
 from catena.mechanism.generators.hslm import ACROSS, DROP
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 G = np.array([0.0, 0.0, -9.81])
-
-
-def example(name):
-    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def second_derivative(t, x):

@@ -211,7 +211,7 @@ class _Maker:
         if random.random() < 0.2:
             last = list(made.poses)[-1]
             self.mechanism.add_wrench(
-                "load", last, random.normal(size=3) * made.size**3, random.normal(size=3)
+                "load", last, random.normal(size=3) * made.size**4, random.normal(size=3) * made.size**3
             )
         if random.random() < 0.25 and moving:
             for name in random.choice(moving, size=int(random.integers(1, 3))):

@@ -7,7 +7,7 @@ import pytest
 import catena as ct
 from benchmarks.peers.pinocchio_model import to_pinocchio
 from benchmarks.states import closed_states, random_states
-from catena.mechanism.generators import arm7, four_bar, random_mechanism, spatial_four_bar
+from catena.mechanism.generators import arm7, chain, four_bar, random_mechanism, spatial_four_bar
 from catena.system.derivatives import has_lanes
 
 
@@ -88,6 +88,22 @@ def test_plain_numbers_give_the_same(mixed, agree):
         plain = s.forward_dynamics_derivatives(q, v, tau)
     for a, b in zip(compiled, plain):
         agree(a, b, 1e-11)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: chain(20), lambda: random_mechanism(3, 25, ["Revolute", "Prismatic"])]
+)
+def test_long_chains_and_many_branches(make, agree):
+    """Chains that are cut into several blocks, and blocks below which the tree goes on in several ways."""
+    s = make().system()
+    q, v, tau, _ = random_states(s, 5)
+    by_q, by_v, H = s.inverse_dynamics_derivatives(q, v, s.forward_dynamics(q, v, tau))
+    inverse = np.linalg.inv(H)
+    tolerance = 1e-15 * np.linalg.cond(H).max()
+    for found, expected in zip(
+        s.forward_dynamics_derivatives(q, v, tau), (-inverse @ by_q, -inverse @ by_v, inverse)
+    ):
+        agree(found, expected, tolerance)
 
 
 @pytest.mark.parametrize("states", [1, 3, 4, 9, 257])
@@ -210,3 +226,14 @@ def test_energies_poses_and_closure_have_derivatives(agree):
     agree(differences(lambda x: s.potential_energy(s.integrate(q, x)), s.nv), s.bias_force(q, rest), 1e-9)
     opening = differences(lambda x: s.closure(s.integrate(q, x))[0], s.nv)
     agree(opening, s.closure_jacobian(q), 1e-9, scale=1.0)
+
+
+def test_couplings_and_rotors_of_joints_that_close_loops(geared_loop, agree):
+    s = geared_loop().system(cut=["P"])
+    assert [c.name for c in s.plan.couplings] == ["gear", "P.rotor"]
+    q = s.assemble({"A": 0.4})
+    state = q, s.velocity(q, {"A": 1.3}), np.linspace(1.0, 2.0, s.nv)
+    check_along_the_loops(s, state, s.forward_dynamics_derivatives(*state), agree)
+    by = s.parameter_derivatives(*state, ["P.armature"])["P.armature"]
+    heavier = differences(lambda x: geared_loop(0.3 + x[0]).system(cut=["P"]).forward_dynamics(*state), 1)
+    agree(by, heavier, 1e-8)

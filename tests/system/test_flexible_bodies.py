@@ -301,5 +301,33 @@ def test_what_knows_rigid_bodies_only_says_so():
     q, v, _ = states(s, 1)
     with pytest.raises(ct.StateError, match="regressor knows rigid bodies only.*'boom'"):
         s.regressor(q, v, v)
-    with pytest.raises(ct.StateError, match="specialise knows rigid bodies only"):
-        s.specialise()
+
+
+@pytest.mark.slow
+def test_specialised_code_agrees_for_trees_and_loops():
+    for s, q, v in ((arm().system(), *(x[0] for x in states(arm().system(), 1)[:2])), _loop()):
+        fast = s.specialise("forward_dynamics", "inverse_dynamics", "mass_matrix")
+        a = s.forward_dynamics(q, v)
+        assert fast.wait(300.0)
+        for x, y in (
+            (fast.forward_dynamics(q, v), a),
+            (fast.mass_matrix(q), s.mass_matrix(q)),
+            (fast.inverse_dynamics(q, v, a), s.inverse_dynamics(q, v, a)),
+        ):
+            np.testing.assert_allclose(x, y, atol=1e-11 * max(1.0, np.abs(y).max()))
+
+
+def _loop():
+    """A slider-crank with a flexible rod, and a state of it."""
+    m = ct.Mechanism("slider-crank", gravity=(0.0, -9.81, 0.0))
+    m.add_body("crank", mass=0.1, com=(0.075, 0.0, 0.0), inertia=(1e-5, 2e-4, 2e-4))
+    rod = ct.Beam(0.3, 2.8e-5, 6.4e-11, 7870.0, 2e11, modes={"y": 2}, ends="pinned-pinned")
+    m.add_body("rod", flexible=rod)
+    m.add_body("slider", mass=0.03, inertia=(1e-5, 1e-5, 1e-5))
+    m.add_joint("A", "ground", "crank", ct.Revolute("z"))
+    m.add_joint("B", "crank", "rod", ct.Revolute("z"), in_parent=ct.Pose(p=(0.15, 0.0, 0.0)))
+    m.add_joint("C", "rod", "slider", ct.Revolute("z"), in_parent=ct.Pose(p=(0.3, 0.0, 0.0)))
+    m.add_joint("D", "ground", "slider", ct.Prismatic("x"))
+    s = m.system()
+    q = s.assemble({"A": 0.4, "rod.modes": [1e-3, -5e-4]})
+    return s, q, s.velocity(q, {"A": 20.0, "rod.modes": [0.3, -0.2]})

@@ -101,9 +101,52 @@ def test_limits_stop_a_joint_and_a_drag():
     assert q[0] == pytest.approx(-0.5, abs=1e-9)
 
 
+def limited_four_bar():
+    """A four-bar whose joint that closes the loop, "D", may turn by 0.2 rad to either side of where it starts."""
+    m = ct.generators.four_bar()
+    free = m.system()
+    at = free.joint_position(free.assemble({"A": 1.0}), free.loops[0])[0]
+    m = m.with_joint(free.loops[0], limits=(at - 0.2, at + 0.2))
+    s = m.system()
+    return s, s.assemble({"A": 1.0}), s.loops[0], at
+
+
+def test_a_joint_that_closes_a_loop_is_moved_and_has_limits_as_others_have():
+    s, q, loop, at = limited_four_bar()
+    mover = Mover(s, 1.0)
+    moved = mover.slide(q, loop, 0, at + 0.1).q
+    assert s.joint_position(moved, loop)[0] == pytest.approx(at + 0.1, abs=1e-8)
+    assert np.abs(s.closure(moved)[0]).max() < 1e-12
+    for side in (1.0, -1.0):
+        far = mover.slide(q, loop, 0, at + side).q
+        assert s.joint_position(far, loop)[0] == pytest.approx(at + 0.2 * side, abs=1e-6)
+        assert mover.marks(far)[f"{loop} 0"] == "limit"
+    # A joint of the tree stops where the loop joint is at its limit.
+    far = q
+    for _ in range(20):
+        far = mover.slide(far, "A", 0, 3.0).q
+    assert abs(s.joint_position(far, loop)[0] - at) == pytest.approx(0.2, abs=1e-4)
+    told = {row["label"]: row for row in Questions(scene(s, q), q).first()["joints"]}
+    assert told[loop]["loop"] and told[loop]["limited"] and not told["A"]["loop"]
+    assert told[loop]["low"] == pytest.approx(at - 0.2)
+
+
 def test_mobility_is_told(stewart, bars):
     assert "in 6 independent ways" in Mover(stewart, 1.0).marks(stewart.assemble({}))["state"]
     assert "in one way" in Mover(bars, 1.0).marks(bars.assemble({"A": 0.4}))["state"]
+
+
+def test_a_light_joint_that_drives_heavy_bodies_is_at_no_dead_point():
+    """A shaft of 1e-4 kg m^2 geared to a wheel of 10 kg m^2 moves it all the same."""
+    m = ct.Mechanism("geared", gravity=(0, 0, 0))
+    m.add_body("shaft", 0.1, inertia=1e-4)
+    m.add_body("wheel", 10.0, inertia=10.0)
+    for name, x in (("shaft", 0.0), ("wheel", 1.0)):
+        m.add_joint(name, "ground", name, ct.Revolute("y"), in_parent=ct.Pose(p=(x, 0, 0)))
+    m.add_coupling("gear", {"shaft": 1.0, "wheel": 2.0})
+    s = m.system()
+    marks = Mover(s, 1.0).marks(s.assemble({"shaft": 0.2}))
+    assert marks == {"state": "It can move in one way."}
 
 
 def test_bodies_without_mass_can_be_dragged():

@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from catena.bodies.contract import FlexibleBody, Floats, Particles, Points, Shapes, positive
+from catena.bodies.contract import (
+    FlexibleBody,
+    Floats,
+    Particles,
+    Points,
+    Shapes,
+    check_second_moments,
+    positive,
+)
 from catena.bodies.points import few_points
 from catena.bodies.splines import Basis
 from catena.errors import ModelError
@@ -165,12 +173,7 @@ class Beam(FlexibleBody):
                 "Beam: modes of torsion 'rx' need the torsional stiffness: give torsion=G J in N m^2."
             )
         for area, I_y, I_z in zip(found["area"], found["I_y"], found["I_z"], strict=True):
-            # Of all sections of one area the round one has the least sum of second moments, A^2 / (2 pi).
-            if I_y + I_z < 0.999 * area**2 / (2.0 * np.pi):
-                raise ModelError(
-                    f"Beam: no section of area {area:g} m^2 has second moments as small as {I_y:g} and {I_z:g} m^4; "
-                    f"together they are at least A^2 / (2 pi) = {area**2 / (2.0 * np.pi):.4g} m^4. Check the units."
-                )
+            check_second_moments("Beam", area, I_y, I_z)
         return found
 
     @staticmethod
@@ -456,6 +459,12 @@ class Beam(FlexibleBody):
     def outline(self, count: int = 33) -> list[Floats]:
         x = np.linspace(0.0, self.length, count)
         return [np.stack([x, np.zeros_like(x), np.zeros_like(x)], axis=1)]
+
+    def breadths(self, p: Sequence[float]) -> tuple[float, float]:
+        """Return the sides along y and z [m] that a rectangle with the same second moments per area has."""
+        part = self.section(min(max(float(p[0]), 0.0), self.length))
+        y, z = (float(np.sqrt(12.0 * part[name] / part["area"])) for name in ("I_z", "I_y"))
+        return y, z
 
     @cached_property
     def _quadrature(self) -> Basis:

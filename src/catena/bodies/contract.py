@@ -99,6 +99,11 @@ class FlexibleBody(ABC):
     def outline(self, count: int = 33) -> list[Floats]:
         """Return lines of points (n, 3) at rest by which the body is drawn and its deflection measured."""
 
+    def breadths(self, p: Sequence[float]) -> tuple[float, float] | None:
+        """Return how wide the section at a point p (3,) of the axis is along y and z [m], to be drawn; None where the
+        body has no sections."""
+        return None
+
     @property
     def hardening(self) -> dict[tuple[int, ...], float]:
         """Return the coefficients of the strain energy of fourth order by the numbers of the four modes whose
@@ -135,3 +140,14 @@ def positive(owner: str, name: str, value: Any, what: str) -> float:
     if not (np.isfinite(number) and number > 0.0):
         raise ModelError(f"{owner}: {name} = {number:g} is not a positive finite number; give {what}.")
     return number
+
+
+def check_second_moments(owner: str, area: float, I_y: float, I_z: float) -> None:
+    """Raise a ModelError for second moments of area [m^4] that no section of this area [m^2] has."""
+    # Of all sections of one area the round one has the least sum of second moments, A^2 / (2 pi).
+    least = area**2 / (2.0 * np.pi)
+    if I_y + I_z < 0.999 * least:
+        raise ModelError(
+            f"{owner}: no section of area {area:g} m^2 has second moments as small as {I_y:g} and {I_z:g} m^4; "
+            f"together they are at least A^2 / (2 pi) = {least:.4g} m^4. Check the units."
+        )

@@ -27,6 +27,8 @@ from catena.dynamics.hybrid_dynamics import (
     articulated_inertias as driven_inertias,
     velocities as driven_velocities,
 )
+from catena.dynamics.particles import bias, load, place, weight
+from catena.dynamics.symmetric import Symmetric, Triangle
 from catena.joints.modal import Modal
 from catena.kernels import VELOCITY, Algorithm, base_to_tip, tip_to_base
 from catena.spatial import ArticulatedInertia, ForceSpace, spd_inverse
@@ -64,17 +66,30 @@ def flexible_dynamics(modes: int, drives: bool = False) -> Algorithm:
         """The ground has no modes."""
         free_ground(ground)
         ground.E = np.zeros((6, modes))
-        ground.modal_inertia = np.zeros((modes, modes))
+        ground.modal_inertia = Triangle(modes).zero()
         ground.modal_force = np.zeros(modes)
         ground.modal_qdd = np.zeros(modes)
+        ground.eta, ground.modal_qd = np.zeros(modes), np.zeros(modes)
 
     def velocities(body: Any, parent: Any) -> None:
         """As with rigid bodies; points of flexible ones are not driven by themselves."""
+        if body.joint.is_particle:
+            k = body.joint.nv
+            body.x, L = place(body, parent.eta[:k])
+            body.b = bias(body, body.x, L, parent.v, parent.modal_qd[:k])
+            if body.joint.bends:
+                body.L = L
+            return
         (free_velocities if body.joint.follows else move).step(body, parent)
+        if is_flexible(body.joint) and not body.joint.follows:
+            rest = [0.0] * (modes - body.joint.nv)
+            body.eta, body.modal_qd = array([*body.q, *rest]), array([*body.qd, *rest])
 
     def articulated_inertias(body: Any, parent: Any) -> None:
         """What the parent feels of a body, of a point of a flexible body, or of a flexible body as a whole."""
-        if body.joint.follows:
+        if body.joint.is_particle:
+            _weigh(body, parent)
+        elif body.joint.follows:
             _follow(body, parent)
         elif is_flexible(body.joint):
             _yield_in_modes(body, parent)
@@ -83,6 +98,8 @@ def flexible_dynamics(modes: int, drives: bool = False) -> Algorithm:
 
     def accelerations(body: Any, parent: Any) -> None:
         """As with rigid bodies; points of flexible ones know how the modes accelerate."""
+        if body.joint.is_particle:
+            return
         if body.joint.follows:
             k = body.joint.nv
             body.qdd = parent.modal_qdd[:k]
@@ -94,18 +111,29 @@ def flexible_dynamics(modes: int, drives: bool = False) -> Algorithm:
         if is_flexible(body.joint):
             body.modal_qdd = array([*body.qdd, *[0.0] * (modes - body.joint.nv)])
 
+    def _weigh(body: Any, parent: Any) -> None:
+        x, b, k = body.x, body.b, body.joint.nv
+        L = body.L if body.joint.bends else array(body.joint.slopes(np.zeros(k)))
+        felt = weight(body.inertia.mass, x, L)
+        p, f = load(body, x, b)
+        parent.IA += ArticulatedInertia.from_rigid(felt.rigid)
+        parent.pA += p
+        _add(parent, k, felt.E, Symmetric(felt.M).matrix(), L.T @ f)
+
     def _follow(body: Any, parent: Any) -> None:
         IA, pA = body.IA + body.inertia, body.pA + body.p
         X, U = body.X_joint * body.placement, IA * body.S
         pa = pA + IA * body.c
         parent.IA += X.pull(IA)
         parent.pA += X.pull(pa)
-        k = body.joint.nv
+        _add(parent, body.joint.nv, X.pull(U).array, body.S.T * U, body.S.T * pa)
+
+    def _add(parent: Any, k: int, E_k: Any, M_k: Any, force_k: Any) -> None:
         E, M = np.zeros((6, modes), dtype=object), np.zeros((modes, modes), dtype=object)
         force = np.zeros(modes, dtype=object)
-        E[:, :k], M[:k, :k], force[:k] = X.pull(U).array, body.S.T * U, body.S.T * pa
+        E[:, :k], M[:k, :k], force[:k] = E_k, M_k, force_k
         parent.E = parent.E + array(E)
-        parent.modal_inertia = parent.modal_inertia + array(M)
+        parent.modal_inertia += Symmetric.from_matrix(M)
         parent.modal_force = parent.modal_force + array(force)
 
     return Algorithm(
@@ -124,7 +152,7 @@ def _yield_in_modes(body: Any, parent: Any) -> None:
     IA, pA = body.IA + body.inertia, body.pA + body.p
     E = ForceSpace(body.E[:, :k])
     U = IA * body.S + E
-    D = body.S.T * U + (body.S.T * E).T + body.modal_inertia[:k, :k]
+    D = body.S.T * U + (body.S.T * E).T + body.modal_inertia.matrix()[:k, :k]
     u = body.tau - passive_force(body) - body.S.T * pA - body.modal_force[:k]
     D_inv = spd_inverse(D)
     pass_on(body, parent, IA - ArticulatedInertia.from_outer(U, D_inv), pA, U, D_inv, u)

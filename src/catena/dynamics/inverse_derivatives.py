@@ -28,7 +28,7 @@ from catena.kernels import (
     on_call,
     tip_to_base,
 )
-from catena.kernels.matrices import Work
+from catena.kernels.matrices import Panel, Work
 from catena.spatial import Force, Motion, RigidInertia, Transform, cross, cross3
 from catena.spatial.scalars import array
 
@@ -76,7 +76,10 @@ def change(body: Any, parent: Any, stance: Transform) -> None:
     body.own_f = inertia * a + cross(v, momentum) - stance.pull(body.f_ext)
     body.own_I, body.own_p = inertia, momentum.linear
     body.own_K = array(np.outer(v.linear, inertia.h)) + _turned(v.angular, inertia.euler_tensor())
-    body.S, body.d_q, body.e_q, body.e_v = S, _stacked(d_q), _stacked(e_q), _stacked(e_v)
+    told = [x.entries() for vectors in zip(S.columns(), e_q, d_q, e_v, strict=True) for x in vectors]
+    body.components = (
+        array([x for entries in told for x in entries]).reshape(S.n, -1) if S.n else np.zeros((0, 24))
+    )
     body.stance, body.v, body.a = stance, v, a
     body.own_stance = stance
 
@@ -90,16 +93,15 @@ def forces(body: Any, parent: Any) -> None:
 def gather(body: Any, parent: Any, own_f: Force) -> None:
     """The same with the force that the body itself takes."""
     Ic, K, p, f = body.Ic + body.own_I, body.K + body.own_K, body.p + body.own_p, body.f + own_f
-    S, n = body.S.columns(), body.S.n
+    told = [[Motion(row[k : k + 6]) for k in range(0, 24, 6)] for row in body.components]
+    S, n = [row[0] for row in told], len(told)
     spin = _spin(K)
     rows, force_q, force_v, momenta = [], [], [], []
-    for c in range(n):
-        s, d, e_q, e_v = S[c], Motion(body.d_q[c]), Motion(body.e_q[c]), Motion(body.e_v[c])
+    for s, e_q, d, e_v in told:
         back = spin.T @ s.angular + 2.0 * cross3(p, s.linear)
         felt_q, felt_v, momentum = Ic * e_q + _bent(spin, p, d), Ic * e_v + _bent(spin, p, s), Ic * s
         carried = felt_q + cross(s, f)
-        rows += [*s.entries(), *momentum.entries(), *back, *carried.entries(), *felt_v.entries(), *e_q.entries(),
-                 *d.entries(), *e_v.entries()]  # fmt: skip
+        rows += [*momentum.entries(), *back, *carried.entries(), *felt_v.entries()]
         force_q.append(felt_q)
         force_v.append(felt_v)
         momenta.append(momentum)
@@ -116,7 +118,7 @@ def gather(body: Any, parent: Any, own_f: Force) -> None:
             rubbed = slope[r] if r == c else 0.0
             mass = S[r].dot(momenta[c]) + (rotor[r] if r == c else 0.0)
             own += [S[r].dot(force_q[c]) + turned[r, c], S[r].dot(force_v[c]) + rubbed, mass]
-    body.components = array(rows).reshape(n, -1) if n else np.zeros((0, WIDTH))
+    body.burdens = array(rows).reshape(n, -1) if n else np.zeros((0, 21))
     body.own = array(own).reshape(n * n, 3) if n else np.zeros((0, 3))
     parent.Ic += Ic
     parent.K = parent.K + K
@@ -125,13 +127,13 @@ def gather(body: Any, parent: Any, own_f: Force) -> None:
 
 
 @on_call
-def meet(component: Any, beyond: Any, element: Any, transposed: Any) -> None:
+def meet(component: Any, burden: Any, element: Any, transposed: Any) -> None:
     """A component and one beyond it: forces of the former by the latter's changes, and the other way round."""
-    mass = component.S.dot(beyond.momentum)
-    element.numbers = array([component.S.dot(beyond.carried), component.S.dot(beyond.felt), mass])
+    mass = component.S.dot(burden.momentum)
+    element.numbers = array([component.S.dot(burden.carried), component.S.dot(burden.felt), mass])
     transposed.numbers = array([
-        component.e_q.dot(beyond.momentum) + component.d.angular @ beyond.back,
-        component.e_v.dot(beyond.momentum) + component.S.angular @ beyond.back,
+        component.e_q.dot(burden.momentum) + component.d.angular @ burden.back,
+        component.e_v.dot(burden.momentum) + component.S.angular @ burden.back,
         mass,
     ])  # fmt: skip
 
@@ -159,15 +161,35 @@ class Table:
         """The place of an element."""
         return self._start + 4 * (row * self.n + column) * self.work.slot
 
+    def matrix(self, number: int, pairs: bool = False) -> Panel:
+        """One of the matrices (n, n), or in pairs the matrix (n, 2 n) of this number and the next one."""
+        n, slot = self.n, self.work.slot
+        place, row, element = self.at(0, 0) + number * slot, 4 * self.n * slot, 4 * slot
+        if pairs:
+            return Panel(place, n, 2 * n, row, slot, element)
+        return Panel(place, n, n, row, element, 2 * element)
+
+    def relate(self, rows: range, columns: range) -> None:
+        """Let a block have entries by q and by v; those that were not there before are zero."""
+        new = [(r, c) for r in rows for c in columns if not self.related[r][c]]
+        for r, c in new:
+            self.related[r][c] = True
+        if len(new) == len(rows) * len(columns):
+            for number in (BY_Q, BY_V):
+                self.work.clear(self.matrix(number).part(rows, columns))
+        else:
+            for r, c in new:
+                self.work.combine(self.at(r, c), [], 2)
+
     def fill(self) -> None:
         """Compute all elements that can differ from zero."""
         work: Any = self.work
         for j, (node, k) in enumerate(work.components):
-            beyond = work.component("components", node, k)
+            burden = work.component("burdens", node, k)
             for i in work.reach(int(work.plan.parent[node])):
                 self.related[i][j] = self.related[j][i] = True
                 above = work.component("components", *work.components[i])
-                work.step(meet, above, beyond, self.at(i, j), self.at(j, i))
+                work.step(meet, above, burden, self.at(i, j), self.at(j, i))
             n = int(work.plan.v_size[node])
             for r in range(n):
                 i = work.index[node, r]
@@ -214,19 +236,12 @@ def _turned(w: np.ndarray, J: np.ndarray) -> np.ndarray:
     return array([cross3(w, J[:, k]) for k in range(3)]).T
 
 
-def _stacked(motions: list[Motion]) -> np.ndarray:
-    return array([m.entries() for m in motions]) if motions else np.zeros((0, 6))
-
-
 VIEWS: dict[str, dict[str, Any]] = {
-    "component": {
-        "S": Motion, "momentum": Force, "back": Numbers(3), "carried": Force, "felt": Force, "e_q": Motion,
-        "d": Motion, "e_v": Motion,
-    },
+    "component": {"S": Motion, "e_q": Motion, "d": Motion, "e_v": Motion},
+    "burden": {"momentum": Force, "back": Numbers(3), "carried": Force, "felt": Force},
     "element": {"numbers": Numbers(3)},
 }  # fmt: skip
-WIDTH = 45
-FIELDS = {"components": "component", "own": "element"}
+FIELDS = {"components": "component", "burdens": "burden", "own": "element"}
 INPUTS = {"q": POSITION, "qd": VELOCITY, "qdd": VELOCITY, "f_ext": Force}
 OPTIONAL = frozenset({"qdd", "f_ext", "a_base"})
 

@@ -10,17 +10,20 @@ component on the way to one of them by
 with e, d, e_v and s of `inverse_derivatives`, and components below both sides take no part. Constraint spaces must be
 the same wherever the joint stands, and loop joints must not rub; other loops have `equations/residual.py`.
 
-With H = G^T G, G = D^1/2 L, the rows of A = J G^-1 are made orthonormal one after the other, twice each. A row of which
-nothing is left depends on those before it and drops out, so redundant constraints do no harm; how near the others came
-to that is told as `doubt`. With the orthonormal rows Q, A = R Q, and Z = G^-1 Q^T
+With H^-1 = G G^T, G = U^-1 K of `tree_blocks`, the rows of A = J G are made orthonormal one after the other, twice
+each. A row of which nothing is left depends on those before it and drops out, so redundant constraints do no harm; how
+near the others came to that is told as `doubt`. With the orthonormal rows Q, A = R Q, Z = G Q^T, and vdot by x without
+the loops, X = -H^-1 (tau by x),
 
-    vdot by tau = H^-1 - Z Z^T,      vdot by x = -(vdot by tau) (tau by x) - Z R^-1 (c by x).
+    vdot by tau = H^-1 - Z Z^T,      vdot by x = X - Z R^-1 (c by x + J X).
 """
 
 from functools import lru_cache
 from typing import Any
 
 from catena.dynamics.inverse_derivatives import (
+    BY_Q,
+    BY_V,
     FIELDS,
     INPUTS,
     OPTIONAL,
@@ -32,7 +35,7 @@ from catena.dynamics.inverse_derivatives import (
     keep,
     meet,
 )
-from catena.dynamics.tree_factor import TreeFactor, runs
+from catena.dynamics.tree_blocks import TreeBlocks, runs
 from catena.joints import JointKind
 from catena.kernels import (
     Algorithm,
@@ -44,7 +47,7 @@ from catena.kernels import (
     on_call,
     tip_to_base,
 )
-from catena.kernels.matrix_kernels import PAIRS
+from catena.kernels.matrices import Panel
 from catena.spatial import Force, ForceSpace, Motion, Transform, cross
 from catena.spatial.scalars import array
 
@@ -115,64 +118,67 @@ def open_parent(component: Any, turning: Any, opening: Any) -> None:
     opening.turned = cross(opening.s, turning.W)
 
 
-@on_call
-def resist(hold: Any, opening: Any, pair: Any, entry: Any) -> None:
-    """The entries of one constraint: of c by q and by v, and of J."""
-    pair.numbers = array([hold.K.dot(opening.by_q), hold.K.dot(opening.by_v)])
-    entry.number = array([hold.K.dot(opening.s)])
-
-
-@on_call
-def turn(component: Any, opening: Any, element: Any) -> None:
-    """What a component below the parent feels when the wrench on the parent turns."""
-    q, v, mass = element.numbers
-    element.numbers = array([q + component.S.dot(opening.turned), v, mass])
-
-
 def constraints_of(kind: JointKind) -> int:
     """Return how many motions a joint holds: those that it does not let go, or fewer if it leaves some to others."""
     return kind.constraint_space(kind.neutral()).n
 
 
 class Constraints:
-    """J (m, n), and c by q and v, of all loops, as work on matrices."""
+    """J (m, n), and c by q and v (m, 2 n), of all loops, as work on matrices. Entries that no loop has are zero."""
 
     def __init__(self, work: Any, table: Table) -> None:
         self.work, self.n = work, table.n
-        slot = work.slot
         self.rows = [
             (f, r) for f, force in enumerate(work.forces) for r in range(constraints_of(force.joint))
         ]
         self.m = len(self.rows)
-        self.J = [work.reserve(self.n) for _ in self.rows]
-        self.changes = [work.reserve(2 * self.n) for _ in self.rows]
-        self.touched: list[list[int]] = []
-        # What an earlier block of states left is not part of any sum.
-        for row, pair in zip(self.J, self.changes, strict=True):
-            work.combine(row, [], self.n)
-            work.combine(pair, [], 2 * self.n)
+        self.J, self.changes = work.matrix(self.m, self.n), work.matrix(self.m, 2 * self.n)
+        self._table, self._S = table, work.matrix(self.n, 6)
+        self._copied: set[int] = set()
+        self.loops: list[tuple[range, list[range]]] = []
+        """The rows of each loop and the components that it touches, as ranges."""
         first = 0
         for f, force in enumerate(work.forces):
             to_a, to_b = work.reach(force.a), work.reach(force.b)
             sides = ((open_child, set(to_b) - set(to_a)), (open_parent, set(to_a) - set(to_b)))
-            count = constraints_of(force.joint)
+            rows = range(first, first + constraints_of(force.joint))
             for step, side in sides:
-                for c in sorted(side):
-                    opening = work.reserve(24)
-                    component = work.component("components", *work.components[c])
-                    work.step(step, component, work.force_row("turning", f, 0), opening)
-                    for r in range(count):
-                        hold, row = work.force_row("holds", f, r), first + r
-                        pair, entry = self.changes[row] + 2 * c * slot, self.J[row] + c * slot
-                        work.step(resist, hold, opening, pair, entry)
-                    for i in to_a:
-                        if not table.related[i][c]:
-                            table.related[i][c] = True
-                            work.combine(table.at(i, c), [], 2)
-                        above = work.component("components", *work.components[i])
-                        work.step(turn, above, opening, table.at(i, c))
-            self.touched += [sorted(sides[0][1] | sides[1][1])] * count
-            first += count
+                for run in runs(sorted(side)):
+                    self._open(f, rows, step, run, to_a)
+            self.loops.append((rows, runs(sorted(sides[0][1] | sides[1][1]))))
+            first = rows.stop
+
+    def _open(self, f: int, rows: range, step: Any, run: range, to_a: list[int]) -> None:
+        """What a run of components does to a loop, and what the loop's wrench, carried along, does to others."""
+        work, slot, table = self.work, self.work.slot, self._table
+        openings = work.reserve(24 * len(run))
+        for number, c in enumerate(run):
+            component = work.component("components", *work.components[c])
+            work.step(step, component, work.force_row("turning", f, 0), openings + 24 * number * slot)
+
+        def told(number: int) -> Panel:
+            """The vectors (6, components) of this number in the openings."""
+            return Panel(openings + 6 * number * slot, 6, len(run), slot, 24 * slot, 48 * slot)
+
+        n, C = self.n, self.changes
+        by = [Panel(C.place + k * slot, self.m, n, C.row, 2 * slot, 4 * slot) for k in (BY_Q, BY_V)]
+        holds = Panel(work.force_row("holds", f, 0), len(rows), 6, 7 * slot, slot, 2 * slot)
+        for out, number in ((self.J, 0), (by[0], 1), (by[1], 2)):
+            work.product(out.part(rows, run), holds, told(number))
+        forces = table.matrix(BY_Q)
+        for below in runs(to_a):
+            for i in below:
+                self._copy_S(i)
+            table.relate(below, run)
+            here = forces.part(below, run)
+            work.product(here, self._S.part(below, range(6)), told(3), start=here)
+
+    def _copy_S(self, i: int) -> None:
+        if i not in self._copied:
+            self._copied.add(i)
+            work, slot = self.work, self.work.slot
+            S = Panel(work.component("components", *work.components[i]), 1, 6, 6 * slot, slot, 2 * slot)
+            work.copy(self._S.part(range(i, i + 1), range(6)), S)
 
     def usual(self, row: int) -> int:
         """The place of the square of a usual row."""
@@ -180,114 +186,122 @@ class Constraints:
 
 
 class Orthonormal:
-    """Q, R and the doubt of the constraints in square-root form, and Z = G^-1 Q^T kept by components."""
+    """Q, R and the doubt of the constraints in square-root form, and Z = G Q^T (n, m)."""
 
-    def __init__(self, constraints: Constraints, factor: TreeFactor) -> None:
+    def __init__(self, constraints: Constraints, blocks: TreeBlocks) -> None:
         work, n, m, slot = constraints.work, constraints.n, constraints.m, constraints.work.slot
-        self.m = m
-        self.inverse = [work.reserve(1) for _ in range(m)]
-        self.R = [work.reserve(m) for _ in range(m)]
-        self.doubt = work.reserve(1)
+        self._work, self._constraints = work, constraints
+        self._inverse = [work.reserve(1) for _ in range(m)]
+        self._R, self.doubt = work.matrix(m, m), work.reserve(1)
+        self._met: list[list[int]] = []
         work.combine(self.doubt, [])
-        self._Z = work.reserve(n * m)
-        self._work = work
-        tolerance, one = work.ground("bounds"), work.reserve(m)
-        rows = constraints.J
-        supports: list[set[int]] = []
+        A, supports = self._rooted(constraints, blocks)
+        # By components too, so that products with many rows are found at once.
+        turned, found, squares = work.matrix(n, m), work.matrix(2, m), work.reserve(3)
         for r in range(m):
-            support = sorted({k for c in constraints.touched[r] for k in work.above[c]})
-            self._divide(factor, rows[r], support)
-            squares = work.reserve(3)
-            work.combine(squares + slot, [(rows[r] + k * slot, rows[r] + k * slot) for k in support])
+            filled = supports[r]
+            met = [j for j in range(r) if filled & supports[j]]
+            self._met.append(met)
+            self._square(squares + slot, A, r, filled)
             work.combine(squares + 2 * slot, [], start=constraints.usual(r))
-            filled = set(support)
-            for again in (False, True):
-                met = [j for j in range(r) if filled & supports[j]]
-                for j in met:
-                    shared = sorted(filled & supports[j])
-                    place = (one if again else self.R[r]) + j * slot
-                    work.combine(place, [(rows[j] + k * slot, rows[r] + k * slot) for k in shared])
-                factors = [((one if again else self.R[r]) + j * slot, j) for j in met]
-                filled |= {k for j in met for k in supports[j]}
-                for begin, count in runs(sorted(filled)):
-                    k = sorted(filled)[begin]
-                    terms = [(place, rows[j] + k * slot) for place, j in factors]
-                    work.combine(rows[r] + k * slot, terms, count, start=rows[r] + k * slot, minus=True)
-            if met:
-                work.combine(self.R[r], [(self._unit(), one)], r, start=self.R[r])
-            work.combine(squares, [(rows[r] + k * slot, rows[r] + k * slot) for k in sorted(filled)])
-            work.judge(self.inverse[r], squares, tolerance, self.doubt)
-            work.combine(rows[r], [(self.inverse[r], rows[r])], n)
-            supports.append(filled)
-        self.supports = supports
-        for k in range(n):
-            for r in range(m):
-                work.combine(self.Z(k, r), [(factor.D_root[k], rows[r] + k * slot)])
-            terms = [(place, self.Z(i, 0)) for i, place in factor.row(k)]
-            if terms:
-                work.combine(self.Z(k, 0), terms, m, start=self.Z(k, 0), minus=True)
+            for again in (0, 1) if met else ():
+                for run in runs(met):
+                    terms = [(A.at(r, k), turned.at(k, run.start)) for k in sorted(filled)]
+                    work.combine(found.at(again, run.start), terms, len(run))
+                more = {k for j in met for k in supports[j]} - filled
+                # What an earlier block of states left where a row had no entries so far is not part of the sum.
+                for columns, start in ((filled, True), (more, False)):
+                    for run in runs(sorted(columns)):
+                        place, terms = (
+                            A.at(r, run.start),
+                            [(found.at(again, j), A.at(j, run.start)) for j in met],
+                        )
+                        work.combine(place, terms, len(run), start=place if start else None, minus=True)
+                filled = filled | more
+            for run in runs(met):
+                one = [(self._unit(), found.at(1, run.start))]
+                work.combine(self._R.at(r, run.start), one, len(run), start=found.at(0, run.start))
+            self._square(squares, A, r, filled)
+            work.judge(self._inverse[r], squares, work.ground("bounds"), self.doubt)
+            for run in runs(sorted(filled)):
+                work.combine(A.at(r, run.start), [(self._inverse[r], A.at(r, run.start))], len(run))
+                work.copy(turned.part(run, range(r, r + 1)), A.part(range(r, r + 1), run).T)
+            supports[r] = filled
+        self.Z = blocks.rooted(turned)
+
+    def _rooted(self, constraints: Constraints, blocks: TreeBlocks) -> tuple[Panel, list[set[int]]]:
+        """A = J G, and the components at which its rows have entries."""
+        work, n, m = self._work, constraints.n, constraints.m
+        left, A = work.matrix(m, n), work.matrix(m, n)
+        supports: list[set[int]] = []
+        for rows, touched in constraints.loops:
+            reached = {k for run in touched for c in run for k in work.above[c]}
+            numbers = [s for s, block in enumerate(blocks.blocks) if reached & set(block)]
+            for s in numbers:
+                work.copy(left.part(rows, blocks.blocks[s]), constraints.J.part(rows, blocks.blocks[s]))
+            for s in reversed(numbers):
+                block = blocks.blocks[s]
+                for a, F in blocks.F(s):
+                    here = left.part(rows, a)
+                    work.product(here, left.part(rows, block), F, start=here, minus=True)
+                work.product(A.part(rows, block), left.part(rows, block), blocks.K[s])
+            supports += [{k for s in numbers for k in blocks.blocks[s]} for _ in rows]
+        return A, supports
+
+    def _square(self, place: int, A: Panel, r: int, filled: set[int]) -> None:
+        self._work.combine(place, [(A.at(r, k), A.at(r, k)) for k in sorted(filled)])
 
     def _unit(self) -> int:
         """One: sums are sums of products."""
         return int(self._work.ground("bounds") + 3 * self._work.slot)
 
-    def _divide(self, factor: TreeFactor, row: int, support: list[int]) -> None:
-        """A row of J becomes that of A = J G^-1: tips first."""
-        slot = self._work.slot
-        for k in reversed(support):
-            beyond = [m for m in factor.beyond[k] if m in set(support)]
-            if beyond:
-                terms = [(factor.L(m, factor.depth[k] - 1), row + m * slot) for m in beyond]
-                self._work.combine(row + k * slot, terms, start=row + k * slot, minus=True)
-        for k in support:
-            self._work.combine(row + k * slot, [(factor.D_root[k], row + k * slot)])
-
-    def Z(self, component: int, row: int) -> int:
-        """The place of an entry of Z."""
-        return self._Z + (component * self.m + row) * self._work.slot
+    def divide(self, E: Panel) -> None:
+        """Let E (m, columns) become R^-1 E, with zeros in the rows that drop out."""
+        work, columns = self._work, range(E.columns)
+        for rows, _ in self._constraints.loops:
+            here = E.part(rows, columns)
+            for run in runs(sorted({j for r in rows for j in self._met[r] if j < rows.start})):
+                work.product(here, self._R.part(rows, run), E.part(run, columns), start=here, minus=True)
+            for r in rows:
+                place = E.at(r, 0)
+                terms = [(self._R.at(r, j), E.at(j, 0)) for j in self._met[r] if j >= rows.start]
+                if terms:
+                    work.combine(place, terms, len(columns), start=place, minus=True)
+                work.combine(place, [(self._inverse[r], place)], len(columns))
 
 
 def _solve(work: Any) -> None:
     table = Table(work)
     table.fill()
     constraints = Constraints(work, table)
-    factor = TreeFactor(work, table)
-    H_inv = factor.inverse()
-    found = Orthonormal(constraints, factor)
-    n, m, slot, at = table.n, constraints.m, work.slot, work.coordinate
-    for r in range(m):
-        row = constraints.changes[r]
-        work.combine(
-            row,
-            [(found.R[r] + j * slot, constraints.changes[j]) for j in range(r)],
-            2 * n,
-            start=row,
-            minus=True,
-        )
-        work.combine(row, [(found.inverse[r], row)], 2 * n)
-    for k in range(n):
-        for c in range(k, n):
-            terms = [(found.Z(k, r), found.Z(c, r)) for r in range(m)]
-            work.combine(H_inv.at(k, c), terms, start=H_inv.at(k, c), minus=True)
-    result = work.reserve(2 * n * n)
-    for k in range(n):
-        row = result + 2 * k * n * slot
-        for c in range(0, n, 4):
-            tile = range(c, min(c + 4, n))
-            touched = [i for i in range(n) if any(table.related[i][j] for j in tile)]
-            terms = [(H_inv.at(k, i), table.at(i, c)) for i in touched]
-            work.combine(row + 2 * c * slot, terms, 2 * len(tile), PAIRS, minus=True)
-        work.combine(
-            row, [(found.Z(k, r), constraints.changes[r]) for r in range(m)], 2 * n, start=row, minus=True
-        )
+    blocks = TreeBlocks(work, table, roots=True)
+    found = Orthonormal(constraints, blocks)
+    free_by_tau, free = blocks.inverse(), blocks.divided()
+    n, m, at = table.n, constraints.m, work.coordinate
+    opened, both = work.matrix(m, 2 * n), range(2 * n)
+    for rows, touched in constraints.loops:
+        start = constraints.changes.part(rows, both)
+        for run in touched:
+            here = opened.part(rows, both)
+            work.product(here, constraints.J.part(rows, run), free.part(run, both), start=start)
+            start = here
+    found.divide(opened)
+    result, by_tau = work.two_matrices(n, n), work.matrix(n, n)
+    work.product(result, found.Z, opened, start=free, minus=True)
+    for first in range(0, n, STRIP):
+        rows, columns = range(first, min(first + STRIP, n)), range(min(first + STRIP, n))
+        held = found.Z.part(columns, range(m)).T
+        out, start = by_tau.part(rows, columns), free_by_tau.part(rows, columns)
+        work.product(out, found.Z.part(rows, range(m)), held, start=start, minus=True)
     pairs = sorted((at[r] * n + at[c], r, c) for r in range(n) for c in range(n))
     for number, name in enumerate(("by_q", "by_v")):
-        places = [(index, result + (2 * (r * n + c) + number) * slot) for index, r, c in pairs]
-        work.output(name, (n, n), places)
-    work.output("by_tau", (n, n), [(index, H_inv.at(r, c)) for index, r, c in pairs])
+        work.output(name, (n, n), [(index, result.at(r, 2 * c + number)) for index, r, c in pairs])
+    work.output("by_tau", (n, n), [(index, by_tau.at(max(r, c), min(r, c))) for index, r, c in pairs])
     work.output("doubt", (1,), [(0, found.doubt)])
 
 
+STRIP = 6
+"""So many rows of a symmetric matrix are found at a time, up to its diagonal."""
 TOLD = 4
 """What the ground is told: the tolerance, the usual angular and linear mobility, and one."""
 
@@ -297,14 +311,13 @@ def loop_derivatives() -> Algorithm:
     """The derivatives by q, by v and by tau of a mechanism with loops, whose joints are given as forces."""
     return Algorithm(
         "loop_derivatives", ground,
-        (stand, changes_about_ground, grip, forces_with_loops, meet, keep, open_child, open_parent, resist, turn,
+        (stand, changes_about_ground, grip, forces_with_loops, meet, keep, open_child, open_parent,
          OnMatrices(_solve)),
         INPUTS, ground_inputs={"a_base": Motion, "told": Numbers(TOLD)}, optional=OPTIONAL, shared=SHARED,
         views={
-            **VIEWS, "hold": {"K": Force, "usual": Numbers(1)}, "entry": {"number": Numbers(1)},
+            **VIEWS, "hold": {"K": Force, "usual": Numbers(1)},
             "turning": {"W": Force, "v_a": Motion, "v_b": Motion, "a_a": Motion},
             "opening": {"s": Motion, "by_q": Motion, "by_v": Motion, "turned": Force},
-            "pair": {"numbers": Numbers(2)},
         },
         component_fields={**FIELDS, "holds": "hold", "turning": "turning"},
         matrix_outputs=("by_q", "by_v", "by_tau", "doubt"),

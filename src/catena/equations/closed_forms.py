@@ -76,6 +76,15 @@ def joint_form(derivation: Derivation) -> JointForm:
     rows = loop_rows(derivation)
     tau = derivation.arguments.get("tau", np.zeros(derivation.plan.nv))
     force = array([t - b + f for t, b, f in zip(tau, bias, rows.friction, strict=True)])
+    for rotor in rows.rotors:
+        taken = [rotor.inertia * x for x in rotor.row]
+        H = array(
+            [
+                [h + a * b for h, b in zip(line, rotor.row, strict=True)]
+                for line, a in zip(H, taken, strict=True)
+            ]
+        )
+        force = array([f - x * rotor.drift for f, x in zip(force, taken, strict=True)])
     return JointForm(H, force, rows)
 
 

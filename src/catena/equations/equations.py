@@ -80,7 +80,7 @@ class Equations:
             n: np.broadcast_to(x, (*batch, x.shape[-1])).reshape(prod(batch), x.shape[-1])
             for n, x in values.items()
         }
-        results = [y.reshape(*batch, *y.shape[1:]) for y in self.graph.evaluate(rows).values()]
+        results = [y.reshape((*batch, *y.shape[1:])) for y in self.graph.evaluate(rows).values()]
         return results[0] if len(results) == 1 else tuple(results)
 
     def _array(self, name: str, value: Any, size: int) -> np.ndarray:

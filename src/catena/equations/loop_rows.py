@@ -7,12 +7,15 @@ entry of J. Joints that move both sides alike take no part.
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from catena.dynamics.closed.certified_elimination import knows_joints
 from catena.dynamics.loop_elimination import Sort, loop_elimination, sort_for
 from catena.dynamics.loop_elimination.steps import drag, start, velocities
+from catena.dynamics.loop_elimination.ties import tell_loop
 from catena.equations.derivation import Derivation
 from catena.errors import EquationsError
 from catena.kernels import COLUMNS, Algorithm, Entry, Schedule
@@ -23,21 +26,35 @@ from catena.structure import Plan, PlannedCoupling
 
 @dataclass(frozen=True, eq=False)
 class LoopRows:
-    """The constraint Jacobian `J` (m, nv), the accelerations `gamma` (m,) of the constraints when vdot is zero, and the
-    joint forces `friction` (nv,) of the loop joints' own friction on the joints of the tree."""
+    """The constraint Jacobian `J` (m, nv), the accelerations `gamma` (m,) of the constraints when vdot is zero, the
+    joint forces `friction` (nv,) of the loop joints' own friction on the joints of the tree, and the `rotors` of loop
+    joints."""
 
     J: np.ndarray
     gamma: np.ndarray
     friction: np.ndarray
+    rotors: tuple["RotorRow", ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class RotorRow:
+    """A rotor of a joint that closes a loop, which accelerates by row . vdot + drift: its `inertia`, `row` (nv,) and
+    `drift`."""
+
+    inertia: Any
+    row: np.ndarray
+    drift: Any
 
 
 @lru_cache(maxsize=8)
-def loop_constraints(sort: Sort) -> Algorithm:
-    """How tree joints stand and move, and how loops of up to so many constraints hold their bodies."""
+def loop_constraints(sort: Sort, whereabouts: bool = False) -> Algorithm:
+    """How tree joints stand and move, and how loops of up to so many constraints hold their bodies; with `whereabouts`
+    also how bodies stand and move."""
+    told = {"pose": Transform, "v": Motion} if whereabouts else {}
     return replace(
         loop_elimination(sort), name=f"loop_constraints_{sort}",
         sweeps=(velocities, start, drag, Schedule(_order)), ground_outputs=(),
-        outputs={"X": Transform, "S": COLUMNS, "c": Motion},
+        outputs={"X": Transform, "S": COLUMNS, "c": Motion, **told},
         multiplier_outputs=("K_child", "K_parent", "gamma", "drag_child", "drag_parent"),
     )  # fmt: skip
 
@@ -57,16 +74,31 @@ def _order(at: Any) -> list[Entry]:
     return entries
 
 
+def require_formulas(plan: Plan) -> None:
+    """Raise an error that names the loop joints of which there are no formulas over all states."""
+    if knows_joints(plan):
+        return
+    turning = [loop.name for loop in plan.loop_joints if loop.kind.nv > 1 and loop.armature.any()]
+    if turning:
+        raise EquationsError(
+            f"The loop joints {turning} of {plan.name!r} have several degrees of freedom and rotors, whose "
+            f"accelerations are not among the unknowns of these equations: cut other joints, m.system(cut=[...]), or "
+            f"leave the armature out."
+        )
+    iterating = [loop.name for loop in plan.loop_joints if not loop.kind.finds_coordinates_of_symbols]
+    raise EquationsError(
+        f"The loop joints {iterating} of {plan.name!r} find their coordinates by an iteration that depends on the "
+        f"state, so there is no single expression: give their kind a `coordinates` that takes symbols, or cut other "
+        f"joints."
+    )
+
+
 def loop_rows(derivation: Derivation, moving: bool = True) -> LoopRows:
     """The rows of all loops of a plan, in their order. Without `moving` only J is there."""
     plan = derivation.plan
-    for coupling in plan.couplings:
-        if coupling.inertia:
-            raise EquationsError(
-                f"joint {coupling.terms[0].joint!r} of {plan.name!r} closes a loop and has a rotor, which these "
-                "equations do not know: plan with another joint cut, m.system(cut=[...])."
-            )
-    found = derivation.play(loop_constraints(sort_for(plan)), ("q", "v") if moving else ("q",))
+    asked = any(term.loop >= 0 for coupling in plan.couplings for term in coupling.terms)
+    algorithm = loop_constraints(sort_for(plan), asked)
+    found = derivation.play(algorithm, ("q", "v") if moving else ("q",))
     rows, gamma, friction = [], [], np.zeros(plan.nv)
     for k, loop in enumerate(plan.loop_joints):
         last = _last_common(plan, loop.parent_node, loop.child_node)
@@ -84,35 +116,67 @@ def loop_rows(derivation: Derivation, moving: bool = True) -> LoopRows:
                 friction = friction - _to_base(plan, found, node, last, f)[0]
         rows.append(J)
         gamma.append(array([g + d for g, d in zip(found["gamma"][k, :m], drift, strict=True)]))
+    rotors = []
     for coupling in plan.couplings:
-        if coupling.constraints:
-            row, bent = _coupled(derivation, coupling, moving)
-            rows.append(row)
-            gamma.append(bent)
+        if coupling.acts:
+            row, bent = _coupled(derivation, coupling, found, moving)
+            if coupling.is_rotor:
+                rotors.append(RotorRow(coupling.inertia, row, bent))
+            else:
+                rows.append(row[None])
+                gamma.append(array([bent]))
     J = np.concatenate([np.zeros((0, plan.nv)), *rows])
-    result = LoopRows(J, np.concatenate([np.zeros(0), *gamma]), friction)
-    derivation.note("constraints", "loops", [*result.J.ravel(), *result.gamma, *result.friction])
+    result = LoopRows(J, np.concatenate([np.zeros(0), *gamma]), friction, tuple(rotors))
+    turning = [x for rotor in rotors for x in (*rotor.row, rotor.drift)]
+    derivation.note("constraints", "loops", [*result.J.ravel(), *result.gamma, *result.friction, *turning])
     return result
 
 
 def _coupled(
-    derivation: Derivation, coupling: PlannedCoupling, moving: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """The row (1, nv) of a coupling between joints of the tree, and the acceleration (1,) of its residual."""
-    plan, row, bent = derivation.plan, np.zeros((1, derivation.plan.nv), dtype=object), 0.0
+    derivation: Derivation, coupling: PlannedCoupling, found: dict[str, np.ndarray], moving: bool
+) -> tuple[np.ndarray, Any]:
+    """The row (nv,) of a coupling, and the acceleration of its residual when vdot is zero."""
+    plan, bent = derivation.plan, 0.0
+    row: list[Any] = [0.0] * plan.nv
     for term in coupling.terms:
-        if term.node < 0:
-            raise EquationsError(
-                f"coupling {coupling.name!r} of {plan.name!r}: its joint {term.joint!r} closes a loop, and equations "
-                "know couplings between joints of the tree only: plan with another joint cut, m.system(cut=[...])."
-            )
-        x = derivation.arguments["q"][int(plan.q_start[term.node])]
-        column = int(plan.v_start[term.node])
-        row[0, column] = term.sign * term.profile.slope(x)
+        if term.loop >= 0:
+            own, drift, x, rate = _of_loop_joint(plan, found, term.loop)
+        else:
+            column = int(plan.v_start[term.node])
+            own, drift, x = np.zeros(plan.nv), 0.0, derivation.arguments["q"][int(plan.q_start[term.node])]
+            own[column], rate = 1.0, derivation.arguments["v"][column] if moving else 0.0
+        slope = term.sign * term.profile.slope(x)
+        row = [r + slope * o for r, o in zip(row, own, strict=True)]
         if moving:
-            rate = derivation.arguments["v"][column]
-            bent = bent + term.sign * term.profile.curvature(x) * rate * rate
-    return array([list(row[0])]), array([bent])
+            bent = bent + slope * drift + term.sign * term.profile.curvature(x) * rate * rate
+    return array(row), bent
+
+
+def _of_loop_joint(plan: Plan, found: dict[str, np.ndarray], number: int) -> tuple[np.ndarray, Any, Any, Any]:
+    """Of a joint with one freedom that closes a loop: its rate is row . v with a row (nv,), and further its
+    acceleration when vdot is zero, its position and its rate."""
+    joint, term = plan.loop_joints[number], SimpleNamespace()
+    sides = (joint.child_node, joint.parent_node)
+    if sides[0] == sides[1]:
+        # Both sides are on one rigid piece: the joint stands still.
+        return np.zeros(plan.nv), 0.0, joint.kind.neutral()[0], 0.0
+    on_child, on_parent = (Transform.from_pose(pose) for pose in (joint.child_pose, joint.parent_pose))
+    loop = SimpleNamespace(joint=joint.kind, on_child=on_child, on_parent=on_parent)
+    tell_loop.step(loop, *(_body(found, node) for node in sides), term)
+    x, rate, drift = term.motion
+    last, row = _last_common(plan, *sides), np.zeros(plan.nv)
+    for node, wrench in zip(sides, (term.w_child, term.w_parent), strict=True):
+        own, along = _to_base(plan, found, node, last, wrench)
+        row, drift = row + own, drift + along
+    return row, drift, x, rate
+
+
+def _body(found: dict[str, np.ndarray], node: int) -> SimpleNamespace:
+    """How a body stands and moves, the ground too."""
+    if node == 0:
+        return SimpleNamespace(pose=Transform.identity(), v=Motion.zero())
+    pose, v = (list(found[name][node]) for name in ("pose", "v"))
+    return SimpleNamespace(pose=Transform.from_entries(pose), v=Motion(array(v)))
 
 
 def _to_base(

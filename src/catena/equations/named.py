@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from catena import dynamics, kinematics
-from catena.dynamics.closed.certified_elimination import elimination_of, is_for
+from catena.dynamics.closed.certified_elimination import elimination_of
 from catena.dynamics.loop_elimination import sort_for
 from catena.dynamics.loop_elimination.least_change import closure as closure_algorithm
 from catena.dynamics.rotors import with_rotors
 from catena.equations.closed_forms import Choice, choose, joint_form, minimal, minimal_form, with_multipliers
 from catena.equations.derivation import Derivation
-from catena.equations.loop_rows import loop_rows
+from catena.equations.loop_rows import loop_rows, require_formulas
 from catena.equations.parameters import symbolic_plan
 from catena.equations.quick_symbols import quick_symbols
 from catena.equations.unrolling import Unrolled
@@ -109,7 +109,7 @@ def _forward_dynamics(request: Request) -> Outputs:
             return {"vdot": vdot}
         return {"vdot": d.play(dynamics.tree_dynamics(d.plan), given)["qdd"]}
     _require_method(request, ("auto", "elimination", "joint_multipliers", "minimal"))
-    _require_formulas(request)
+    require_formulas(request.plan)
     if method == "joint_multipliers":
         return with_multipliers(d, request.choice())
     if method == "minimal":
@@ -139,7 +139,7 @@ def _mass_matrix(request: Request) -> Outputs:
 
 
 def _joint_coordinates(request: Request) -> Outputs:
-    _require_formulas(request)
+    require_formulas(request.plan)
     form = joint_form(request.derivation)
     return {"H": form.H, "force": form.force, "J": form.rows.J, "gamma": form.rows.gamma}
 
@@ -190,8 +190,24 @@ def _kinematics(request: Request) -> Outputs:
     return {**_pose(request), **_twist(request), **_jacobian(request)}
 
 
-def _energy(algorithm: Any, names: tuple[str, ...], output: str) -> Callable[[Request], Outputs]:
-    return lambda request: {output: request.derivation.play(algorithm, names)[output].reshape(())}
+def _kinetic_energy(request: Request) -> Outputs:
+    """The energy of bodies and of rotors, of loop joints too."""
+    d = request.derivation
+    T = d.play(dynamics.kinetic_energy, ("q", "v"))["T"][0]
+    if any(coupling.is_rotor for coupling in d.plan.couplings):
+        require_formulas(request.plan)
+        for rotor in loop_rows(d).rotors:
+            rate = sum(r * x for r, x in zip(rotor.row, d.arguments["v"], strict=True))
+            T = T + 0.5 * rotor.inertia * rate * rate
+    return {"T": array([T]).reshape(())}
+
+
+def _potential_energy(request: Request) -> Outputs:
+    """The energy of gravity and of strain in flexible bodies."""
+    d = request.derivation
+    gravity = d.play(dynamics.potential_energy, ("q",))["V"][0]
+    strain = dynamics.strain_energy(d.plan, d.arguments["q"]) if d.plan.owner is not None else 0.0
+    return {"V": array([gravity + strain]).reshape(())}
 
 
 def _momentum(request: Request) -> Outputs:
@@ -220,8 +236,8 @@ EQUATIONS: dict[str, Named] = {
     "twist": Named(("q", "v"), _twist, "twist (6,) of a frame in its own axes", True),
     "jacobian": Named(("q",), _jacobian, "Jacobian (6, nv) of a frame in its own axes", True),
     "kinematics": Named(("q", "v"), _kinematics, "pose (4, 4), twist (6,) and Jacobian (6, nv) of a frame", True),
-    "kinetic_energy": Named(("q", "v"), _energy(dynamics.kinetic_energy, ("q", "v"), "T"), "kinetic energy"),
-    "potential_energy": Named(("q",), _energy(dynamics.potential_energy, ("q",), "V"), "potential energy of gravity"),
+    "kinetic_energy": Named(("q", "v"), _kinetic_energy, "kinetic energy of bodies and rotors"),
+    "potential_energy": Named(("q",), _potential_energy, "potential energy of gravity and of strain"),
     "momentum": Named(("q", "v"), _momentum, "total momentum (6,) about the ground's origin"),
 }  # fmt: skip
 
@@ -249,16 +265,4 @@ def _require_loops(request: Request) -> None:
         raise LoopError(
             f"{request.plan.name!r} has no loops and no couplings, so it has no {request.derivation.name}."
         )
-    _require_formulas(request)
-
-
-def _require_formulas(request: Request) -> None:
-    """Raise where a loop joint finds its coordinates by iterating, which is a branch by state."""
-    if is_for(request.plan):
-        return
-    iterating = [j.name for j in request.plan.loop_joints if not j.kind.finds_coordinates_of_symbols]
-    raise EquationsError(
-        f"The loop joints {iterating} of {request.plan.name!r} find their coordinates by an iteration that depends on "
-        f"the state, so there is no single expression: give their kind a `coordinates` that takes symbols, or cut "
-        f"other joints."
-    )
+    require_formulas(request.plan)

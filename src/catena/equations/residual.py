@@ -15,14 +15,12 @@ from typing import Any
 import numpy as np
 
 from catena.dynamics import newton_euler
-from catena.dynamics.closed.certified_elimination import knows_joints
 from catena.dynamics.force_report import force_report
 from catena.equations.derivation import Derivation
-from catena.equations.loop_rows import loop_rows
+from catena.equations.loop_rows import loop_rows, require_formulas
 from catena.equations.parameters import Parameter, symbolic_plan
 from catena.equations.quick_symbols import quick_symbols
 from catena.equations.unrolling import new_symbols, unroll
-from catena.errors import EquationsError
 from catena.forces import PlacedForce
 from catena.forces.placed import TREE
 from catena.kernels.plain import play_shared
@@ -48,12 +46,8 @@ class Residual:
         placing: Placing | None = None,
         outside: Sequence[str] = (),
     ) -> None:
-        if any(loop.constraints or loop.rubs for loop in plan.loop_joints) and not knows_joints(plan):
-            iterating = [loop.name for loop in plan.loop_joints if not loop.kind.finds_coordinates_of_symbols]
-            raise EquationsError(
-                f"The loop joints {iterating} of {plan.name!r} find their coordinates by an iteration, so there are no "
-                f"formulas to differentiate: give their kind a `coordinates` that takes symbols, or cut other joints."
-            )
+        if any(loop.constraints or loop.rubs for loop in plan.loop_joints):
+            require_formulas(plan)
         self.plan = plan
         symbolic = symbolic_plan(mechanism, plan, names)
         self.parameters: tuple[Parameter, ...] = symbolic.parameters
@@ -75,10 +69,14 @@ class Residual:
             self._free = array([a - b for a, b in zip(inverse, tau, strict=True)])
             self._J = np.zeros((0, plan.nv))
             self._gamma = np.zeros(0)
-            if plan.constraints:
+            if plan.constraints or plan.couplings:
                 rows = loop_rows(self._derivation)
                 self._J, self._gamma = rows.J, rows.gamma
                 self._free = array([a - b for a, b in zip(self._free, rows.friction, strict=True)])
+                for rotor in rows.rotors:
+                    turned = sum((r * a for r, a in zip(rotor.row, self._vdot, strict=True)), rotor.drift)
+                    torque = rotor.inertia * turned
+                    self._free = array([a + r * torque for a, r in zip(self._free, rotor.row, strict=True)])
             self._directions = self._rates(symbolic)
 
     def _pressed(self, forces: tuple[PlacedForce, ...]) -> tuple[np.ndarray, np.ndarray | None]:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from catena import dynamics
+from catena.dynamics.closed.certified_elimination import elimination_of
 from catena.dynamics.loop_elimination import loop_elimination
 from catena.dynamics.loop_elimination.blocks import SORTS
 from catena.equations.building import unrolled_graph
@@ -43,7 +44,16 @@ ALGORITHMS: dict[str, Algorithm] = {
         *(loop_elimination(sort) for sort in SORTS),
     )
 }
-"""The algorithms that can be specialised, by name."""
+"""The algorithms that can be specialised, by name; besides them there are those of flexible bodies, which are made for
+the modes of a plan."""
+
+
+def algorithm_named(name: str, plan: Plan) -> Algorithm:
+    """The algorithm of this name for a plan."""
+    if name in ALGORITHMS:
+        return ALGORITHMS[name]
+    own = dynamics.tree_dynamics(plan)
+    return own if own.name == name else elimination_of(plan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +67,7 @@ class Order:
 
     def make(self) -> tuple[bytes, dict[str, Any]]:
         """Unroll and compile: machine code and the description that `lanes.load` takes."""
-        algorithm = ALGORITHMS[self.algorithm]
+        algorithm = algorithm_named(self.algorithm, self.plan)
         begun = time.perf_counter()
         given = [n for n in (*algorithm.inputs, *algorithm.ground_inputs) if n not in self.absent]
         graph = unrolled_graph(unroll(algorithm, plan_in_numbers(self.plan), given))
@@ -67,7 +77,7 @@ class Order:
 
     def entry(self) -> str | None:
         """The name under which the result is kept, None if it depends on code that is in no file."""
-        algorithm = ALGORITHMS[self.algorithm]
+        algorithm = algorithm_named(self.algorithm, self.plan)
         plan = self.plan
         kinds = [k for k in (*plan.kind, *(loop.kind for loop in plan.loop_joints)) if k is not None]
         digests: set[str] = set()

@@ -289,11 +289,15 @@ def latex_text(equations: Equations, numbered: bool) -> str:
     sympy = sympy_module()
     require_size(equations, "latex")
     names = _latex_names(equations, numbered)
+    # SymPy sorts by names, so symbols are called after where a reader looks for them.
+    sorted_names = sorted(names, key=lambda symbol: _rank(names[symbol]))
+    called = {symbol: sympy.Symbol(f"s{k:04d}") for k, symbol in enumerate(sorted_names)}
+    written = {called[symbol]: name for symbol, name in names.items()}
     lines = []
     for name, value in sympy_results(equations, True, numbered).items():
         left = _LEFT.get(equations.name, {}).get(name, name)
-        style = {"symbol_names": names, "mat_delim": "[", "full_prec": False, "fold_func_brackets": True}
-        lines.append(f"{left} = {sympy.latex(value, **style)}")
+        style = {"symbol_names": written, "mat_delim": "[", "full_prec": False, "fold_func_brackets": True}
+        lines.append(f"{left} = {sympy.latex(value.xreplace(called), **style)}")
     text = "\n\n".join(lines)
     if len(text) > LONGEST_LATEX:
         raise EquationsError(
@@ -301,6 +305,15 @@ def latex_text(equations: Equations, numbered: bool) -> str:
             f"(at most {LONGEST_LATEX}). Take c(), python() or casadi(), which have no limit, or leave fewer symbols."
         )
     return text
+
+
+def _rank(name: str) -> int:
+    """Where a symbol stands in a product or a sum: inertias, masses, gravity, lengths, then angles and their rates."""
+    letter = name.split("_")[0]
+    return _ORDER.index(letter) if letter in _ORDER else len(_ORDER)
+
+
+_ORDER = ("I", "m", "g", "l", "p", "r", "c")
 
 
 def _latex_names(equations: Equations, numbered: bool) -> dict[Any, str]:

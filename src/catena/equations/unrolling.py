@@ -20,6 +20,7 @@ from catena.kernels.sharing import shared_outputs, spread_inputs
 from catena.kernels.tape import mobility_scale
 from catena.spatial import Pose
 from catena.spatial.scalars import array, is_symbolic
+from catena.structure.plan import Loop
 
 
 @dataclass(frozen=True)
@@ -129,9 +130,9 @@ class _SymbolicRun(PlainRun):
         self._values = plan.values
         super().__init__(algorithm, plan.plan, plan.plan.gravity, inputs, frame)
 
-    def mobility(self) -> np.ndarray:
-        """What a usual body yields; a scale, so numbers serve where masses are symbols."""
-        return np.array(mobility_scale(self._values))
+    def mobility(self, loop: Loop | None = None) -> np.ndarray:
+        """What a usual body yields, or one that a loop holds; a scale, so numbers serve where masses are symbols."""
+        return np.array(mobility_scale(self._values, loop))
 
 
 @dataclass

@@ -39,6 +39,11 @@ class JointKind(ABC):
         return False
 
     @property
+    def is_particle(self) -> bool:
+        """Whether the node is a point with mass of a flexible body, at which nothing attaches."""
+        return False
+
+    @property
     @abstractmethod
     def nq(self) -> int:
         """The number of position coordinates."""

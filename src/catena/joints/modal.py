@@ -7,7 +7,7 @@ points of the body share: one node of a plan has them, the others follow.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ class Modal(JointKind):
     |psi| / 2, which is smooth everywhere and agrees with exp(psi) to the third order. `stiffness` (k,) is
     the modal stiffness, which acts at the one node that has the coordinates; where the kind `is_follower` they are
     taken from there.
+    A point that `has_mass` is one of those that stand for the body's inertia.
     `hardening` are the coefficients of the strain energy of fourth order, one for each of the `products` eta_a eta_b
     eta_c eta_d, which are told by a <= b <= c <= d.
     """
@@ -46,6 +47,11 @@ class Modal(JointKind):
     hardening: tuple[Any, ...] = NOTHING
     products: tuple[tuple[int, ...], ...] = ()
     is_follower: bool = False
+    has_mass: bool = False
+
+    @property
+    def is_particle(self) -> bool:
+        return self.has_mass and self.is_follower
 
     @property
     def nq(self) -> int:
@@ -61,7 +67,14 @@ class Modal(JointKind):
 
     @property
     def signature(self) -> tuple[Hashable, ...]:
-        return ("Modal", self.modes, *(bool(part) for part in self._parts), self.products, self.is_follower)
+        return (
+            "Modal",
+            self.modes,
+            *(bool(part) for part in self._parts),
+            self.products,
+            self.is_follower,
+            self.has_mass,
+        )
 
     @property
     def _parts(self) -> tuple[tuple[Any, ...], ...]:
@@ -78,7 +91,7 @@ class Modal(JointKind):
             parts.append(tuple(given[: len(part)]))
             given = given[len(part) :]
         moves, turns, bends, stiffness, hardening = parts
-        return Modal(self.modes, moves, turns, bends, stiffness, hardening, self.products, self.is_follower)
+        return replace(self, moves=moves, turns=turns, bends=bends, stiffness=stiffness, hardening=hardening)
 
     def restoring(self, q: np.ndarray) -> Any:
         """Return the force (k,) against the deflection, None where another node has it; entries of q may be arrays."""
@@ -118,11 +131,11 @@ class Modal(JointKind):
         return total
 
     def transform(self, q: np.ndarray) -> Transform:
-        return Transform(array(self._rotation(self._half(q))), array(self._displacement(q)))
+        return Transform(array(self._rotation(self._half(q))), array(self.displacement(q)))
 
     def motion_space(self, q: np.ndarray) -> MotionSpace:
         k, a = self.modes, self._half(q)
-        E, slopes = self._rotation(a), self._slopes(q)
+        E, slopes = self._rotation(a), self.slopes(q)
         angular: Any = [[0.0] * k for _ in range(3)]
         if self.turns:
             per = 1.0 / (1.0 + _dot(a, a))
@@ -137,7 +150,7 @@ class Modal(JointKind):
         return MotionSpace(array([*angular, *linear]))
 
     def bias(self, q: np.ndarray, v: np.ndarray) -> Motion:
-        bent = self._second(v, v)
+        bent = self.second(v, v)
         if not self.turns:
             return Motion(array([0.0, 0.0, 0.0, *bent]))
         a, k = self._half(q), self.modes
@@ -147,7 +160,7 @@ class Modal(JointKind):
         w = [(x - y) * per for x, y in zip(rate, twisted, strict=True)]
         # w is (psi' - a x psi') / (1 + a^2) with a = psi / 2, and psi' stays the same.
         shrinks = _dot(a, rate) * per
-        velocity = [_dot(s, v) for s in self._slopes(q)]
+        velocity = [_dot(s, v) for s in self.slopes(q)]
         turned = [_dot(row, velocity) for row in E]
         second = [_dot(row, bent) for row in E]
         dragged = _cross(w, turned)
@@ -181,15 +194,16 @@ class Modal(JointKind):
             [twice * (x * z + y), twice * (y * z - x), 1.0 - twice * (x * x + y * y)],
         ]
 
-    def _displacement(self, q: Any) -> list[Any]:
+    def displacement(self, q: Any) -> list[Any]:
+        """Return S eta + eta^T B eta / 2 (3,)."""
         k = self.modes
-        bent = self._second(q, q)
+        bent = self.second(q, q)
         if not self.moves:
             return [0.5 * x for x in bent]
         return [_dot(self.moves[i * k : (i + 1) * k], q) + 0.5 * bent[i] for i in range(3)]
 
-    def _slopes(self, q: Any) -> list[list[Any]]:
-        """S + B eta: how the displacement changes with the coordinates (3, k)."""
+    def slopes(self, q: Any) -> list[list[Any]]:
+        """Return S + B eta (3, k): how the displacement changes with the coordinates."""
         k = self.modes
         rows: list[list[Any]] = [
             list(self.moves[i * k : (i + 1) * k]) if self.moves else [0.0] * k for i in range(3)
@@ -201,8 +215,8 @@ class Modal(JointKind):
                     rows[i][c] = rows[i][c] + b * q[r]
         return rows
 
-    def _second(self, x: Any, y: Any) -> list[Any]:
-        """x^T B y for the three components."""
+    def second(self, x: Any, y: Any) -> list[Any]:
+        """Return x^T B y for the three components."""
         if not self.bends:
             return [0.0, 0.0, 0.0]
         found = []

@@ -181,10 +181,12 @@ def _compile(
         traced = tracing.trace_views(algorithm, traced)
     elif owner[0] == "frame":
         traced = tracing.trace_frame(algorithm, absent, traced)
-    names = {key: f"step_{number}" for number, key in enumerate(traced.steps)}
+    # A step that leaves nothing behind for a kind of joint is not called for it.
+    acting = {key: s for key, s in traced.steps.items() if s.stores or owner[0] != "body"}
+    names = {key: f"step_{number}" for number, key in enumerate(acting)}
     functions = [
         lower(names[key], list(step.loads.items()), list(step.stores.items()), lanes, varying)
-        for key, step in traced.steps.items()
+        for key, step in acting.items()
     ]
     fields = {n: f.offsets() for n, f in traced.layout.fields.items() if all(f.slots)}
     description = {

@@ -21,13 +21,34 @@ constants; a negative one says that they vary from state to state and lie in the
 start.
 Input and output tables, five words each: data address, doubles from one state to the next, number of columns,
 column table, doubles from one step (inputs; 0: the same for all) or sample (outputs) to the next.
-Column table, two words each: byte offset in a state's row, byte offset of the slot in the workspace.
+Column table, two words each: byte offset in a state's row, byte offset of the slot in the workspace. For outputs the
+upper half of the first word says how many times four columns follow from here whose slots are equally far apart
+(`with_runs`); they are stored four at a time.
 Status: bit 0 an input is not finite, bit 1 a result is not finite.
 `run_one` is the same loop for a single state, which fills all lanes.
 """
 
+import numpy as np
+
 TABLE = 5
 NOT_FINITE_INPUT, NOT_FINITE_RESULT = 1, 2
+
+
+def with_runs(table: np.ndarray) -> np.ndarray:
+    """Return a column table (columns, 2) of an output with the lengths of its runs, in fours, in the first word."""
+    count = len(table)
+    follows = np.zeros(count, dtype=np.int64)
+    if count > 1:
+        step = np.diff(table, axis=0)
+        near = step[:, 0] == 8
+        goes_on = np.append(near[:-1] & near[1:] & (step[:-1, 1] == step[1:, 1]), False)
+        # Where the steps that are like the one at k end.
+        ends = np.where(goes_on, count, np.arange(count - 1))
+        ends = np.minimum.accumulate(ends[::-1])[::-1]
+        follows[:-1] = np.where(near, ends - np.arange(count - 1) + 1, 0)
+    marked = table.copy()
+    marked[:, 0] += (follows + 1) // 4 << 32
+    return marked
 
 
 def text(lanes: int) -> str:
@@ -179,7 +200,8 @@ column:
   br i1 %j_more, label %column_body, label %pack_next
 column_body:
   %pair = getelementptr [2 x i64], ptr %intab, i64 %j
-{word("incol", "%pair", 0)}
+{word("inword", "%pair", 0)}
+  %incol = and i64 %inword, 4294967295
 {word("inslot", "%pair", 1)}
 {gather}
   %packed = {spread}
@@ -256,13 +278,14 @@ unpack_one:
 {lane_rows("out")}
   br label %result
 result:
-  %n = phi i64 [0, %unpack_one], [%n1, %result_body]{", [%n4, %four_body]" if together else ""}
+  %n = phi i64 [0, %unpack_one], [%n1, %result_body]{", [%n4, %four_done]" if together else ""}
   %n_more = icmp slt i64 %n, %outcols
   br i1 %n_more, label %{"four" if together else "result_body"}, label %unpack_next
 {together}
 result_body:
   %out_pair = getelementptr [2 x i64], ptr %outtab, i64 %n
-{word("outcol", "%out_pair", 0)}
+{word("outword", "%out_pair", 0)}
+  %outcol = and i64 %outword, 4294967295
 {word("outslot", "%out_pair", 1)}
   %out_address = getelementptr i8, ptr %work, i64 %outslot
   %outv = load {V}, ptr %out_address, align {align}
@@ -296,30 +319,37 @@ block_done:
 
 
 def _four_results(lanes: int) -> str:
-    """Return LLVM text that transposes four vectors and stores them at once, where four columns follow each other."""
+    """Return LLVM text that transposes four vectors and stores them at once, as long as a run of columns goes on."""
     V, align = f"<{lanes} x double>", 8 * lanes
-    lines = ["four:", "  %n4 = add i64 %n, 4", "  %n4_fits = icmp sle i64 %n4, %outcols",
-             "  br i1 %n4_fits, label %four_look, label %result_body", "four_look:"]  # fmt: skip
-    for k in range(4):
-        lines += [
-            f"  %fp{k} = getelementptr [2 x i64], ptr %outtab, i64 %n",
-            f"  %fq{k} = getelementptr [2 x i64], ptr %fp{k}, i64 {k}",
-            f"  %fc{k} = load i64, ptr %fq{k}, align 8",
-            f"  %fr{k} = getelementptr i64, ptr %fq{k}, i64 1",
-            f"  %fs{k} = load i64, ptr %fr{k}, align 8",
-        ]
-    follows = []
+    lines = [
+        "four:",
+        "  %fpair = getelementptr [2 x i64], ptr %outtab, i64 %n",
+        "  %fword = load i64, ptr %fpair, align 8",
+        "  %fours = lshr i64 %fword, 32",
+        "  %fany = icmp ne i64 %fours, 0",
+        "  br i1 %fany, label %four_begin, label %result_body",
+        "four_begin:",
+        "  %fcol = and i64 %fword, 4294967295",
+        "  %fslot_p = getelementptr i64, ptr %fpair, i64 1",
+        "  %fslot = load i64, ptr %fslot_p, align 8",
+        "  %fslot_after_p = getelementptr i64, ptr %fpair, i64 3",
+        "  %fslot_after = load i64, ptr %fslot_after_p, align 8",
+        "  %fstep1 = sub i64 %fslot_after, %fslot",
+        "  %fstep2 = mul i64 %fstep1, 2",
+        "  %fstep3 = mul i64 %fstep1, 3",
+        "  %fstep4 = mul i64 %fstep1, 4",
+        "  %ffirst = getelementptr i8, ptr %work, i64 %fslot",
+        "  br label %four_body",
+        "four_body:",
+        "  %fleft = phi i64 [%fours, %four_begin], [%fleft_next, %four_body]",
+        "  %fsource = phi ptr [%ffirst, %four_begin], [%fsource_next, %four_body]",
+        "  %fto = phi i64 [%fcol, %four_begin], [%fto_next, %four_body]",
+        f"  %fbad = phi {V} [zeroinitializer, %four_begin], [%fbad_next, %four_body]",
+        f"  %fv0 = load {V}, ptr %fsource, align {align}",
+    ]
     for k in range(1, 4):
-        lines += [f"  %fdc{k} = sub i64 %fc{k}, %fc0", f"  %fec{k} = icmp eq i64 %fdc{k}, {8 * k}"]
-        follows.append(f"%fec{k}")
-    so_far = follows[0]
-    for k, other in enumerate(follows[1:]):
-        lines.append(f"  %fall{k} = and i1 {so_far}, {other}")
-        so_far = f"%fall{k}"
-    lines += [f"  br i1 {so_far}, label %four_body, label %result_body", "four_body:"]
-    for k in range(4):
         lines += [
-            f"  %fv{k}_a = getelementptr i8, ptr %work, i64 %fs{k}",
+            f"  %fv{k}_a = getelementptr i8, ptr %fsource, i64 %fstep{k}",
             f"  %fv{k} = load {V}, ptr %fv{k}_a, align {align}",
         ]
     both = f"<{2 * lanes} x i32> <{', '.join(f'i32 {k}' for k in range(2 * lanes))}>"
@@ -332,13 +362,18 @@ def _four_results(lanes: int) -> str:
         picked = ", ".join(f"i32 {x}" for x in (k, lanes + k, 2 * lanes + k, 3 * lanes + k))
         lines += [
             f"  %ft{k} = shufflevector {wide} %fw0, {wide} %fw1, <4 x i32> <{picked}>",
-            f"  %fd{k} = getelementptr i8, ptr %outr{k}, i64 %fc0",
+            f"  %fd{k} = getelementptr i8, ptr %outr{k}, i64 %fto",
             f"  store <4 x double> %ft{k}, ptr %fd{k}, align 8",
         ]
     # Each number times zero is summed up: the sum is zero unless one of them is not finite.
     lines += [
         f"  %fz0 = fadd {V} %fv0, %fv1", f"  %fz1 = fadd {V} %fv2, %fv3", f"  %fz = fadd {V} %fz0, %fz1",
-        f"  %fzero = fmul {V} %fz, zeroinitializer", f"  %fworse = load {V}, ptr %worse_p",
-        f"  %fsum = fadd {V} %fworse, %fzero", f"  store {V} %fsum, ptr %worse_p", "  br label %result",
+        f"  %fzero = fmul {V} %fz, zeroinitializer", f"  %fbad_next = fadd {V} %fbad, %fzero",
+        "  %fsource_next = getelementptr i8, ptr %fsource, i64 %fstep4",
+        "  %fto_next = add i64 %fto, 32", "  %fleft_next = sub i64 %fleft, 1",
+        "  %fmore = icmp ne i64 %fleft_next, 0", "  br i1 %fmore, label %four_body, label %four_done",
+        "four_done:", f"  %fworse = load {V}, ptr %worse_p", f"  %fsum = fadd {V} %fworse, %fbad_next",
+        f"  store {V} %fsum, ptr %worse_p", "  %fpassed = mul i64 %fours, 4", "  %n4 = add i64 %n, %fpassed",
+        "  br label %result",
     ]  # fmt: skip
     return "\n".join(lines)

@@ -6,6 +6,9 @@ where rows of bodies and forces lie, and calls
 
     step(sweep, *places)     a step whose records are views, on records that begin at these places
     combine(...)             sums of products, T entries at a time
+    product(...)             products of dense blocks
+    inverse(out, A)          the inverse of a small positive definite matrix, `roots` also its root
+    copy(out, A)             a copy of a matrix
     invert(out, x, root)     1 / x and 1 / sqrt(x)
     judge(...)               whether a row is a constraint of its own
     output(name, places)     results
@@ -15,6 +18,7 @@ On the tape each of them is one call; on plain numbers it is done at once.
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +26,7 @@ import numpy as np
 
 from catena.kernels.algorithm import ADD, Algorithm, Calls, OnCall, Sweep
 from catena.kernels.fields import flatten
-from catena.kernels.matrix_kernels import COMBINE, MOST, PAIRS, ROW, kernels, offset
+from catena.kernels.matrix_kernels import COMBINE, INVERSE, MOST, PAIRS, PRODUCT, ROOTS, ROW, kernels, offset
 from catena.kernels.tracing import sample
 from catena.spatial.scalars import less, reciprocal, sqrt, where
 
@@ -41,6 +45,33 @@ def view_size(algorithm: Algorithm, view: str) -> int:
     return sum(len(flatten(sample(extent, 0, 0))[0]) for extent in algorithm.views[view].values())
 
 
+@dataclass(frozen=True)
+class Panel:
+    """Where the entries of a matrix lie: the place of the first, and the distances from a row to the next, from a
+    column to the other one of its pair, and from a pair to the next."""
+
+    place: int
+    rows: int
+    columns: int
+    row: int
+    second: int
+    pair: int
+
+    def at(self, r: int, c: int) -> int:
+        """Return the place of an entry."""
+        return self.place + r * self.row + c // 2 * self.pair + c % 2 * self.second
+
+    def part(self, rows: range, columns: range) -> "Panel":
+        """Return some rows and columns, the first column being the first of a pair unless all are equally far apart."""
+        place = self.at(rows.start, columns.start)
+        return Panel(place, len(rows), len(columns), self.row, self.second, self.pair)
+
+    @property
+    def T(self) -> "Panel":
+        """The transpose of a matrix whose columns are all equally far apart."""
+        return Panel(self.place, self.columns, self.rows, self.second, self.row, 2 * self.row)
+
+
 class Work:
     """What is common to both ways of working."""
 
@@ -56,6 +87,8 @@ class Work:
         self.index = {pair: number for number, pair in enumerate(self.components)}
         self.coordinate = [int(plan.v_start[i]) + k for i, k in self.components]
         """The place of each component among the coordinates."""
+        # Zeros. A kernel needs at least one term, which may be nothing times nothing; entries may lie in pairs.
+        self._nothing = self.reserve(2 * MOST)
         self.above = self._above()
         """The components on the way to the ground from each component, itself last."""
 
@@ -78,6 +111,46 @@ class Work:
     def reserve(self, count: int) -> int:
         """Return a place for so many numbers."""
         raise NotImplementedError
+
+    def matrix(self, rows: int, columns: int) -> Panel:
+        """Return a new matrix, row after row."""
+        slot = self.slot
+        return Panel(self.reserve(rows * columns), rows, columns, columns * slot, slot, 2 * slot)
+
+    def two_matrices(self, rows: int, columns: int) -> Panel:
+        """Return two new matrices, one after the other, whose columns are taken in turns."""
+        slot, place = self.slot, self.reserve(2 * rows * columns)
+        return Panel(place, rows, 2 * columns, columns * slot, rows * columns * slot, slot)
+
+    def product(
+        self, out: Panel, A: Panel, B: Panel, *, start: Panel | None = None, minus: bool = False
+    ) -> None:
+        """out = start + or - A B. The columns of A are equally far apart, and `out` may be `start`, but neither A nor
+        B."""
+        r = 0
+        for R, row_tiles in _in_threes(out.rows):
+            c = 0
+            for C, column_tiles in _in_fours(out.columns):
+                rows, columns = range(r, r + R * row_tiles), range(c, c + C * column_tiles)
+                self._product(
+                    (R, C), out.part(rows, columns), A.part(rows, range(A.columns)), B.part(range(B.rows), columns),
+                    None if start is None else start.part(rows, columns), minus,
+                )  # fmt: skip
+                c += len(columns)
+            r += R * row_tiles
+
+    def _product(
+        self, tile: tuple[int, int], out: Panel, A: Panel, B: Panel, start: Panel | None, minus: bool
+    ) -> None:
+        raise NotImplementedError
+
+    def copy(self, out: Panel, A: Panel) -> None:
+        """Copy a matrix; the columns of both are equally far apart."""
+        raise NotImplementedError
+
+    def clear(self, out: Panel) -> None:
+        """Let a matrix, whose columns are equally far apart, be zero."""
+        self.copy(out, Panel(self._nothing, out.rows, out.columns, 0, 0, 0))
 
     def combine(
         self, out: int, terms: Sequence[Term], count: int = 1, spread: int = ROW, *, start: int | None = None,
@@ -105,18 +178,28 @@ class Work:
         raise NotImplementedError
 
 
+def _in_threes(count: int) -> list[tuple[int, int]]:
+    """Return how rows are taken: so many at a time, and how many times. Threes and twos, one only by itself."""
+    twos = {0: 0, 1: 2, 2: 1}[count % 3] if count > 1 else 0
+    taken = [(3, (count - 2 * twos) // 3), (2, twos)] if count > 1 else [(1, count)]
+    return [(size, times) for size, times in taken if times]
+
+
+def _in_fours(count: int) -> list[tuple[int, int]]:
+    """Return how columns are taken: so many at a time, and how many times."""
+    return [(size, times) for size, times in ((4, count // 4), (2, count // 2 % 2), (1, count % 2)) if times]
+
+
 class LaneWork(Work):
     """Work that is written to a tape."""
 
     def __init__(self, layout: "Layout") -> None:
         assert layout.algorithm is not None
-        super().__init__(layout.plan, layout.algorithm, layout.forces)
         self._layout, self.slot = layout, layout.slot_bytes
+        super().__init__(layout.plan, layout.algorithm, layout.forces)
         self._kernels = kernels(layout.lanes)
         self._rows: list[tuple[int, int, tuple[int, ...], Sequence[int]]] = []
         self._starts = {f: layout.slots(f) for f in self.widths}
-        # A kernel needs at least one term, which may be nothing times nothing; entries may lie in pairs.
-        self._nothing = layout.reserve(2 * MOST)
 
     def reserve(self, count: int) -> int:
         # On a cache line, so that a pair takes one.
@@ -166,6 +249,35 @@ class LaneWork(Work):
         ]
         self._rows.append((-1, self._kernels[COMBINE[T, spreads[0]]], (0,), numbers))
 
+    def _product(
+        self, tile: tuple[int, int], out: Panel, A: Panel, B: Panel, start: Panel | None, minus: bool
+    ) -> None:
+        R, C = tile
+        begin = Panel(self._nothing, 0, 0, 0, 0, 0) if start is None else start
+        numbers = [
+            A.columns, out.rows // R, out.columns // C, _SIGN[minus],
+            out.place, out.row, out.second, out.pair,
+            begin.place, begin.row, begin.second, begin.pair,
+            A.place, A.row, A.second, B.place, B.row, B.second, B.pair,
+        ]  # fmt: skip
+        self._rows.append((-1, self._kernels[PRODUCT[tile]], (0,), numbers))
+
+    def inverse(self, out: Panel, A: Panel) -> None:
+        """Compute the inverse of a positive definite matrix from its lower half; `out` lies row after row."""
+        kernel = self._kernels[INVERSE[A.rows]]
+        self._rows.append((-1, kernel, (out.place, A.place), (A.row, A.second)))
+
+    def roots(self, out: Panel, root: Panel, A: Panel) -> None:
+        """Compute the inverse of a positive definite matrix as K K^T, K upper triangular, from its lower half; `out`
+        and `root`, which is K, lie row after row."""
+        kernel = self._kernels[ROOTS[A.rows]]
+        self._rows.append((-1, kernel, (out.place, root.place, A.place), (A.row, A.second)))
+
+    def copy(self, out: Panel, A: Panel) -> None:
+        """Copy a matrix; the columns of both are equally far apart."""
+        numbers = (A.rows, A.columns, out.row, out.second, A.row, A.second)
+        self._rows.append((-1, self._kernels["copy"], (out.place, A.place), numbers))
+
     def invert(self, out: int, x: int, root: int) -> None:
         """Compute 1 / x, and 1 / sqrt(x) at `root`."""
         self._rows.append((-1, self._kernels["invert"], (out, x, root), ()))
@@ -198,9 +310,9 @@ class PlainWork(Work):
     slot = 1
 
     def __init__(self, run: "PlainRun") -> None:
+        self._memory: list[Any] = []
         super().__init__(run.plan, run.algorithm, run.forces)
         self._run = run
-        self._memory: list[Any] = []
         self._placed: dict[tuple[str, int, int], int] = {}
 
     def reserve(self, count: int) -> int:
@@ -266,6 +378,59 @@ class PlainWork(Work):
             results.append((out + offset(t, spreads[1]), begin - total if minus else begin + total))
         for place, value in results:
             memory[place] = value
+
+    def _product(
+        self, tile: tuple[int, int], out: Panel, A: Panel, B: Panel, start: Panel | None, minus: bool
+    ) -> None:
+        memory = self._memory
+        for r in range(out.rows):
+            for c in range(out.columns):
+                total: Any = 0.0
+                for k in range(A.columns):
+                    total = total + memory[A.at(r, k)] * memory[B.at(k, c)]
+                begin = 0.0 if start is None else memory[start.at(r, c)]
+                memory[out.at(r, c)] = begin - total if minus else begin + total
+
+    def inverse(self, out: Panel, A: Panel) -> None:
+        """Compute the inverse of a positive definite matrix from its lower half; `out` lies row after row."""
+        n, memory = A.rows, self._memory
+        swept = [[memory[A.at(max(i, j), min(i, j))] for j in range(n)] for i in range(n)]
+        for k in range(n):
+            d, met = reciprocal(swept[k][k]), list(swept[k])
+            for i in range(n):
+                for j in range(n):
+                    if i != k and j != k:
+                        swept[i][j] = swept[i][j] - met[i] * d * met[j]
+            for i in range(n):
+                swept[i][k] = swept[k][i] = met[i] * d
+            swept[k][k] = -d
+        for i in range(n):
+            for j in range(n):
+                memory[out.at(i, j)] = -swept[i][j]
+
+    def roots(self, out: Panel, root: Panel, A: Panel) -> None:
+        """Compute the inverse of a positive definite matrix as K K^T, K upper triangular, from its lower half; `out`
+        and `root`, which is K, lie row after row."""
+        n, memory = A.rows, self._memory
+        left = [[memory[A.at(max(i, j), min(i, j))] for j in range(n)] for i in range(n)]
+        W: list[list[Any]] = [[float(i == j) for j in range(n)] for i in range(n)]
+        for k in range(n):
+            D = reciprocal(left[k][k])
+            for i in range(k + 1, n):
+                factor = left[i][k] * D
+                left[i] = [x - factor * y for x, y in zip(left[i], left[k], strict=True)]
+                W[i] = [x - factor * y for x, y in zip(W[i], W[k], strict=True)]
+        K = [[W[c][r] * reciprocal(sqrt(left[c][c])) if c >= r else 0.0 for c in range(n)] for r in range(n)]
+        for i in range(n):
+            for j in range(n):
+                memory[root.at(i, j)] = K[i][j]
+                memory[out.at(i, j)] = sum((K[i][c] * K[j][c] for c in range(max(i, j), n)), 0.0)
+
+    def copy(self, out: Panel, A: Panel) -> None:
+        """Copy a matrix; the columns of both are equally far apart."""
+        for r in range(A.rows):
+            for c in range(A.columns):
+                self._memory[out.at(r, c)] = self._memory[A.at(r, c)]
 
     def invert(self, out: int, x: int, root: int) -> None:
         """Compute 1 / x, and 1 / sqrt(x) at `root`."""

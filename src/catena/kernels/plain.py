@@ -37,6 +37,7 @@ from catena.kernels.tracing import SECOND_NAMES, sample
 from catena.spatial import Force, Pose, RigidInertia, Transform
 from catena.spatial.scalars import array
 from catena.structure import Plan
+from catena.structure.plan import Loop
 
 _always = os.environ.get("CATENA_PLAIN", "") not in ("", "0")
 _here: ContextVar[bool] = ContextVar("catena plain numbers", default=_always)
@@ -121,9 +122,9 @@ class PlainRun:
         """Return what all forces are given from outside."""
         return array([x for record in self.force_records for x in record.inputs])
 
-    def mobility(self) -> np.ndarray:
-        """Return the usual angular and linear mobility (2,) of a body."""
-        return np.array(mobility_scale(self.plan))
+    def mobility(self, loop: Loop | None = None) -> np.ndarray:
+        """Return the usual angular and linear mobility (2,) of a body, or of those that a loop holds."""
+        return np.array(mobility_scale(self.plan, loop))
 
     def call(self, entry: Entry) -> None:
         """Call one step of a schedule on plain records."""
@@ -264,7 +265,7 @@ class PlainPlaces:
             self._loops[loop] = SimpleNamespace(
                 joint=joint.kind, on_parent=Transform.from_pose(joint.parent_pose), damping=joint.damping,
                 on_child=Transform.from_pose(joint.child_pose), friction=joint.friction,
-                scale=self._run.mobility(), resists_alike=joint.kind.resists_alike,
+                scale=self._run.mobility(joint), resists_alike=joint.kind.resists_alike,
                 moves_alike=joint.kind.moves_alike, columns=self._run.algorithm.columns,
                 neutral=joint.kind.neutral(),
             )  # fmt: skip
@@ -310,7 +311,7 @@ class PlainPlaces:
             coupling = self.plan.couplings[loop - len(self.plan.loop_joints)]
             term = coupling.terms[t]
             self._terms[loop, t] = SimpleNamespace(
-                sign=term.sign, offset=0.0 if t else coupling.inertia or coupling.offset, scale=self._run.mobility(),
+                sign=term.sign, offset=0.0 if t else coupling.number, scale=self._run.mobility(),
                 columns=self._run.algorithm.columns, profile=term.profile,
             )  # fmt: skip
         return self._terms[loop, t]
@@ -409,6 +410,9 @@ def _collect(run: PlainRun, name: str, extent: Any) -> np.ndarray:
     shape = output_shape(extent, plan)
     result = np.zeros(shape, dtype=object)
     for i in run.bodies:
+        kind = plan.kind[i]
+        if kind is not None and kind.is_particle and not hasattr(run.records[i], name):
+            continue
         value = getattr(run.records[i], name)
         v = slice(plan.v_start[i], plan.v_start[i] + plan.v_size[i])
         if extent is POSITION:

@@ -10,7 +10,7 @@ import numpy as np
 from catena.kernels import shortcut
 from catena.kernels.code import loops
 from catena.kernels.crew import Crew, crew
-from catena.kernels.driver import TABLE
+from catena.kernels.driver import TABLE, with_runs
 from catena.kernels.tape import WORD, Tape
 from catena.kernels.threads import threads
 
@@ -68,7 +68,8 @@ class Program:
         self.tape = tape
         self.input_names = tuple(tape.inputs)
         self.output_names = tuple(tape.outputs)
-        self._tables = {n: np.ascontiguousarray(t) for n, (_, t) in (tape.inputs | tape.outputs).items()}
+        self._tables = {n: np.ascontiguousarray(t) for n, (_, t) in tape.inputs.items()}
+        self._tables |= {n: with_runs(np.ascontiguousarray(t)) for n, (_, t) in tape.outputs.items()}
         self._columns = {n: (len(t), t.ctypes.data) for n, t in self._tables.items()}
         self._is_filled = {
             n: len(np.unique(t[:, 0])) == np.prod(shape) for n, (shape, t) in tape.outputs.items()

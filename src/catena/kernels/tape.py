@@ -47,8 +47,11 @@ from catena.kernels.tracing import CLEARING, GROUND, shared_size
 from catena.kernels.whole import whole_step
 from catena.spatial import Pose, Transform
 from catena.structure import Plan
+from catena.structure.plan import Loop
 
 WORD = 8
+# A body is very light if the usual one is so many times heavier, and counts as no lighter than this part of it.
+VERY_HEAVY, HEAVIEST = 1e2, 1e4
 
 
 @dataclass(frozen=True)
@@ -487,7 +490,7 @@ def build_tape(
             ):
                 role = algorithm.sweeps[which].roles[0]
                 if role == "body":
-                    row[0], row[5] = units[unit_of[owner]].steps[which, variant], start[owner]
+                    row[0], row[5] = units[unit_of[owner]].steps.get((which, variant), 0), start[owner]
                 elif role == "loop":
                     row[0], row[5] = loop_units[owner].steps[which, variant], loop_start[owner]
                 elif role == "term":
@@ -515,6 +518,7 @@ def build_tape(
             block[:, 0], block[:, 5] = addresses[unit_of[calls.owner], calls.variant], start[calls.owner]
         for number, offsets in enumerate(calls.records):
             block[:, 1 + number] = offsets
+        block = block[block[:, 0] != 0]
         if varying and calls.kernel is None:
             block[:, 5] = -(place + block[:, 5] * lanes)
         blocks[index] = block
@@ -609,10 +613,9 @@ def constant_parts(
 
 def loop_constants(plan: Plan) -> list[list[Any]]:
     """Return the constants of every loop."""
-    scale = mobility_scale(plan)
     return [
         [*Transform.from_pose(loop.parent_pose).entries(), *Transform.from_pose(loop.child_pose).entries(),
-         *loop.damping, *loop.friction, *scale, *loop.params]
+         *loop.damping, *loop.friction, *mobility_scale(plan, loop), *loop.params]
         for loop in plan.loop_joints
     ]  # fmt: skip
 
@@ -622,19 +625,25 @@ def term_constants(plan: Plan) -> list[list[float]]:
     rotor for the first of its joints, the usual angular and linear mobility (2), and the numbers of the profile."""
     scale = mobility_scale(plan)
     return [
-        [term.sign, 0.0 if t else coupling.inertia or coupling.offset, *scale, *term.profile.params()]
+        [term.sign, 0.0 if t else coupling.number, *scale, *term.profile.params()]
         for coupling in plan.couplings
         for t, term in enumerate(coupling.terms)
     ]
 
 
-def mobility_scale(plan: Plan) -> tuple[float, float]:
+def mobility_scale(plan: Plan, loop: Loop | None = None) -> tuple[float, float]:
     """Return how much a usual body of this mechanism yields to a unit moment and to a unit force: 1 / (kg m^2) and 1
-    / kg. Where inertias are symbols, some of them are taken not to vanish."""
+    / kg. A loop that holds a body beside which the usual one is very heavy gets the mobility of that body. Where
+    inertias are symbols, some of them are taken not to vanish."""
     mass = plan.inertia[1:, 0].mean() if plan.n > 1 else 1.0
     inertia = plan.inertia[1:, [4, 7, 9]].mean() if plan.n > 1 else 1.0
     if plan.inertia.dtype == object:
         return 1.0 / inertia, 1.0 / mass
+    for node in () if loop is None else {loop.parent_node, loop.child_node} - {0}:
+        own_mass, own_inertia = plan.inertia[node, 0], plan.inertia[node, [4, 7, 9]].mean()
+        if own_mass > 0.0 and own_inertia > 0.0 and max(mass / own_mass, inertia / own_inertia) > VERY_HEAVY:
+            mass = max(min(mass, own_mass), mass / HEAVIEST)
+            inertia = max(min(inertia, own_inertia), inertia / HEAVIEST)
     return (1.0 / float(inertia) if inertia > 0 else 1.0), (1.0 / float(mass) if mass > 0 else 1.0)
 
 

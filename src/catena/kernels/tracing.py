@@ -316,7 +316,8 @@ def trace_kind(algorithm: Algorithm, kind: JointKind, absent: frozenset[str], gr
             (read_to_base if to_base else written_to_tip).update(owner.flows_used)
     _refuse_two_ways(algorithm, written_to_tip & read_to_base)
     if not (algorithm.is_scheduled or algorithm.is_repeated or algorithm.replayed):
-        _reuse_slots(steps, layout, final, frozenset(algorithm.inputs), shared)
+        together = frozenset(algorithm.component_fields)
+        _reuse_slots(steps, layout, final, frozenset(algorithm.inputs), shared, together)
     return Traced(steps, layout, flows)
 
 
@@ -523,9 +524,11 @@ def _reuse_slots(
     final: frozenset[str],
     inputs: frozenset[str],
     shared: int,
+    together: frozenset[str],
 ) -> None:
     """Give private slots whose lives do not overlap the same place. Inputs live from the start, results until
-    the end, and the first slots, which are shared, always and where they are."""
+    the end, and the first slots, which are shared, always and where they are. The slots of fields `together` stay one
+    behind the other, as views read them."""
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     for (index, _), step in steps.items():
@@ -543,8 +546,16 @@ def _reuse_slots(
         first[k], last[k] = -2, _FOR_EVER
     place: dict[int, int] = {}
     free: list[tuple[int, int]] = []  # (last use, place)
-    size = 0
-    for slot_index in sorted(first, key=lambda k: (first[k], k)):
+    size = shared
+    for k in range(shared):
+        place[k] = k
+        free.append((_FOR_EVER, k))
+    for name in sorted(together & layout.fields.keys()):
+        for e in layout.fields[name].entries:
+            place[int(e)] = size
+            free.append((_FOR_EVER, size))
+            size += 1
+    for slot_index in sorted(first.keys() - place.keys(), key=lambda k: (first[k], k)):
         for k, (end, where_free) in enumerate(free):
             # A step reads a slot before it writes it, so the same step may end one life and begin another.
             if end <= first[slot_index] and end < last[slot_index]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -35,7 +36,15 @@ def flexible_body(
 
 def owner_of_modes(name: Any, bodies: Mapping[str, Body]) -> Body | None:
     """Return the flexible body whose modes are called so, None if there is none."""
-    if not isinstance(name, str) or not name.endswith(MODES):
+    if not isinstance(name, str):
+        return None
+    single = re.fullmatch(r"(.+)\.mode\d+", name)
+    if single and (body := bodies.get(single[1])) is not None and body.flexible is not None:
+        raise ModelError(
+            f"{name!r}: the modes of a body are locked and freed together: name {single[1] + MODES!r}, or describe the "
+            f"body with fewer modes"
+        )
+    if not name.endswith(MODES):
         return None
     body = bodies.get(name.removesuffix(MODES))
     return body if body is not None and body.flexible is not None else None

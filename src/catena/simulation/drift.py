@@ -86,10 +86,8 @@ class Drift:
         system.settle(start)
         self.every = remedy.every if isinstance(remedy, Projection) else 1
         self.closed = system.constrained
-        rigid = system.plan.owner is None or isinstance(remedy, Projection)
-        self.in_python = self.closed and not (rigid and _compiles(system))
-        """Whether a joint kind that closes a loop does not give its coordinates as formulas, or bodies are flexible and
-        the remedy is not projection, which the compiled steps do not know together."""
+        self.in_python = self.closed and not _compiles(system)
+        """Whether a joint kind that closes a loop does not give its coordinates as formulas."""
 
     def alone(self, state: int) -> Drift:
         """Return the remedy for one state by itself: this, unless parameters differ from state to state."""

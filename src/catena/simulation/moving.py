@@ -46,6 +46,8 @@ LOOKED_AT = 8
 WALKED, CAREFUL = 50.0, 1000.0
 # Progress is judged over steps of this cost in all: at their pace the run must not cost more than that.
 WATCHED, ENDLESS = 1e5, 1e8
+# How many careful steps are taken together.
+GATHERED = 64
 
 
 class Mover:
@@ -98,6 +100,8 @@ class Mover:
         self.constant = self._constants(wrench)
         # Whether even many states take the lanes of one, because those are compiled already.
         self.is_narrow = False
+        # Whether halted states are stepped together, as many moves from one state to its samples can be.
+        self.gathers = False
         self.steps = 0
         self.every, self.since = drift.every, 0
         self.kept: dict[str, np.ndarray] = {}
@@ -255,6 +259,8 @@ class Mover:
         # A state that has come to its end may still be told to be in doubt there.
         unfinished = ends[active] - t[active] > COLLAPSE * np.maximum(1.0, ends[active])
         halted = np.flatnonzero((out["halt"][:, -1, 0] > 0.5) & unfinished)
+        if self.gathers:
+            halted = self._step_together(active, halted, t, q, v, tau, ends)
         for k in halted.tolist():
             doubtful = self.adaptive or sparse or bool(out["doubt"][k].max() > 0.5)
             self._step_carefully(active[k : k + 1], t, q, v, tau, ends, nodes, np.array([doubtful]))
@@ -354,6 +360,26 @@ class Mover:
                 who, t[who].copy(), q[who], v[who], self.works(who), np.array(force),
                 out[self.start_acceleration].copy(),
             )  # fmt: skip
+
+    def _step_together(
+        self, active: np.ndarray, halted: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray,
+        ends: np.ndarray,
+    ) -> np.ndarray:  # fmt: skip
+        """Try one careful step of each of the `halted` among the active states, many at a time, and return those that
+        are left, because one of their group was rejected."""
+        left = [np.zeros(0, dtype=np.int64)]
+        for group in (
+            np.split(halted, range(GATHERED, len(halted), GATHERED)) if len(halted) > 1 else [halted]
+        ):
+            who = active[group]
+            if len(who) > 1:
+                self.kept["row"][who] = 0.0
+                out, _ = self._step(who, t, q, v, tau, ends, np.ones(len(who), dtype=bool))
+                self._taken(who, t, q, v, tau, out, None)
+                if out["accepted"][0, 0] > 0.5:
+                    continue
+            left.append(group)
+        return np.concatenate(left)
 
     def _step_carefully(
         self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray,

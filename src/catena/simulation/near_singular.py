@@ -22,21 +22,27 @@ DISTANCES = (5e-3, 1.3e-2)
 # Where a configuration is compared with those beside it, and how much smaller a singular value is next to a singular
 # one.
 BESIDE, SMALLER = 2e-2, 0.5
+# A step that moves the fastest joint by less than this [rad or lengths] goes nowhere: its velocities are rounding.
+STANDING = 1e-15
 # Singular values below this part of the largest, or of a row that constrains something, are zero.
 RANK = 1e-9
 
 
-def is_near_singular(system: System, q: np.ndarray, v: np.ndarray) -> bool:
-    """Return whether constraints of one state q (nq,), v (nv,) count for less there than on its way before and
-    behind."""
+def are_near_singular(system: System, q: np.ndarray, v: np.ndarray, h: np.ndarray) -> np.ndarray:
+    """Return whether constraints of states q (states, nq), v (states, nv) count for less there than on their ways
+    before and behind, (states,). States that a step of size h (states,) does not move have no such ways."""
     scales = scales_of(system.plan)
-    speed = float(np.max(np.abs(v / scales.units), initial=0.0))
-    if speed == 0.0:
-        return False
-    places = system.integrate(q, np.outer([0.0, -1.0, 1.0], v), BESIDE / speed)
-    here, *sides = np.linalg.svd(scales.jacobian(system.closure_jacobian(places)), compute_uv=False)
-    rank = max(int(np.sum(side > RANK * side.max(initial=1.0))) for side in sides)
-    return rank > 0 and bool(here[rank - 1] < SMALLER * max(side[rank - 1] for side in sides))
+    speed = np.max(np.abs(v / scales.units), axis=-1, initial=0.0)
+    found, moving = np.zeros(len(q), dtype=bool), np.flatnonzero(speed * h > STANDING)
+    if not len(moving):
+        return found
+    ways = np.array([0.0, -1.0, 1.0])[:, None, None] * (v[moving] * (BESIDE / speed[moving])[:, None])
+    places = system.integrate(np.broadcast_to(q[moving], (3, len(moving), q.shape[-1])), ways)
+    sigma = np.linalg.svd(scales.jacobian(system.closure_jacobian(places)), compute_uv=False)
+    for state, (here, *sides) in zip(moving, np.moveaxis(sigma, 0, 1), strict=True):
+        rank = max(int(np.sum(side > RANK * side.max(initial=1.0))) for side in sides)
+        found[state] = rank > 0 and here[rank - 1] < SMALLER * max(side[rank - 1] for side in sides)
+    return found
 
 
 def accelerations_near_singular(

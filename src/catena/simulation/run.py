@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from catena.dynamics.loop_elimination import borrowers
 from catena.errors import CatenaError, LoopError, StateError
 from catena.given import is_positive, shown
 from catena.kernels import compile_seconds
@@ -130,6 +131,9 @@ class Run:
         # When terminal events ended the motion of states.
         self.ends = np.zeros(len(self.q))
         self.tau = self.excitation.begun(self.q, self.v)
+        if borrowers(system.effective_plan):
+            # The loop trusts what bodies do that are lent inertia; whether it is determined is asked once.
+            self.excitation.accelerations(0.0, self.q, self.v, self.tau)
         if self.law:
             # The loop asks the law itself, from the first step on.
             self.excitation.control.start(system, self.batch)  # type: ignore[union-attr]
@@ -163,6 +167,7 @@ class Run:
         method = "rk4" if alone and self.problem.integrator == "abm4" else None
         mover = Mover(excitation, self.drift, law, self.duration, tick, method)
         mover.is_narrow = alone and len(self.q) == 1
+        mover.gathers = alone and mover.adaptive and not inside
         return mover
 
     def go(self) -> Trajectory:

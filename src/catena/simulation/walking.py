@@ -19,7 +19,7 @@ from catena.kernels.algorithm import FORCE_INPUTS
 from catena.kernels.session import Piece
 from catena.simulation.drift import Drift
 from catena.simulation.excitation import Excitation
-from catena.simulation.near_singular import accelerations_near_singular, is_near_singular
+from catena.simulation.near_singular import accelerations_near_singular, are_near_singular
 from catena.simulation.steps.stepping import evaluation_times
 from catena.system import System
 
@@ -60,6 +60,8 @@ class Walk:
         self.tau_start: np.ndarray | None = None
         self.tau_now = np.zeros((states, excitation.system.nv))
         self.held = tuple(excitation.motion) if excitation.motion else None
+        # Whether all states have the same parameters, so that what is solved for many can be solved at once.
+        self.are_alike = self.system.alone(0) is self.system
 
     def step(
         self,
@@ -168,13 +170,14 @@ class Walk:
         """Find the careful states that begin next to a singular configuration, and loosen their tolerances to what
         can be reached there."""
         assert self.careful is not None
-        for i in np.flatnonzero(self.careful):
-            self.near_singular[i] = self.drift.projects and is_near_singular(
-                self.system.alone(int(self.who[i])), b["q"][i], b["qd"][i]
-            )
-            if self.near_singular[i]:
-                for name in ("rtol", "atol"):
-                    b[name][i] = np.maximum(b[name][i], BESIDE)
+        if not self.drift.projects:
+            return
+        who = np.flatnonzero(self.careful)
+        for some in [who] if self.are_alike else who[:, None]:
+            system = self.system.alone(int(self.who[some[0]])) if len(some) else self.system
+            self.near_singular[some] = are_near_singular(system, b["q"][some], b["qd"][some], b["h"][some, 0])
+        for name in ("rtol", "atol"):
+            b[name][self.near_singular] = np.maximum(b[name][self.near_singular], BESIDE)
 
     def _mend(self, b: dict[str, np.ndarray], part: float) -> None:
         """Replace accelerations that are in doubt; what pulls loops together is added to them."""
@@ -185,7 +188,7 @@ class Walk:
             return
         else:
             wanted = self.careful & (self.near_singular | doubtful)
-        for i in np.flatnonzero(wanted):
+        for i in np.flatnonzero(self._mend_together(b, wanted)):
             here = slice(i, i + 1)
             t, q, v = self._time(b, part, int(i)), b["q"][here].copy(), b["qd"][here].copy()
             tau = (self.tau_now if self.asks and not self.has_law else b[self.target])[here]
@@ -201,6 +204,25 @@ class Walk:
                 continue
             b["doubt"][i] = 0.0
 
+    def _mend_together(self, b: dict[str, np.ndarray], wanted: np.ndarray) -> np.ndarray:
+        """Replace the accelerations of the `wanted` states (states,) that can be found together, and return which are
+        left: those next to singular configurations, and all where what acts depends on time or on the state's own
+        parameters."""
+        together = wanted & ~self.near_singular
+        timed = self.asks or self.excitation.motion or self.excitation.forces
+        if together.sum() < 2 or not self.are_alike or timed or self.drift.in_python or self.drift.pulls:
+            return wanted
+        rows = [b[name] for name in ("q", "qd", self.target)]
+        for x in rows:
+            together &= np.isfinite(x).all(axis=-1)
+        q, v, tau = (x[together] for x in rows)
+        try:
+            b["qdd"][together] = self.excitation.accelerations(0.0, q, v, tau)
+        except LoopError:
+            return wanted
+        b["doubt"][together] = 0.0
+        return wanted & ~together
+
     def _close(self, b: dict[str, np.ndarray], closes: bool) -> None:
         """Bring prescribed joints where they must be, and, in a careful step, loops back to closed states."""
         q, v = b["q"], b["qd"]
@@ -209,14 +231,25 @@ class Walk:
             q[:], v[:], _ = self.excitation.imposed(self._time(b, 1.0), q, v)
         if not (closes and self.drift.projects) or (self.careful is None and not self.drift.in_python):
             return
-        for i in range(self.states):
-            if not (np.isfinite(q[i]).all() and np.isfinite(v[i]).all()):
-                continue
+        finite = np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1)
+        for i in np.flatnonzero(finite & ~self._close_together(q, v, finite)):
             try:
                 own = self.system.alone(int(self.who[i]))
                 q[i], v[i] = self._projected(own, q[i], v[i], bool(self.near_singular[i]))
             except LoopError:
                 b["error_0"][i] = np.inf
+
+    def _close_together(self, q: np.ndarray, v: np.ndarray, finite: np.ndarray) -> np.ndarray:
+        """Bring the finite states (states,) that are not next to singular configurations back at once, and return
+        which are; none where one of them cannot be brought back the quick way."""
+        chosen = finite & ~self.near_singular
+        if chosen.sum() < 2 or not self.are_alike or self.held is not None or self.drift.in_python:
+            return np.zeros(self.states, dtype=bool)
+        try:
+            q[chosen], v[chosen] = self.system.project(q[chosen], v[chosen])
+        except LoopError:
+            return np.zeros(self.states, dtype=bool)
+        return chosen
 
     def _projected(
         self, system: System, q: np.ndarray, v: np.ndarray, near_singular: bool

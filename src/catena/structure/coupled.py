@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catena.errors import PlanError
 from catena.mechanism import Mechanism
 from catena.mechanism.profiles import Line, Profile
+from catena.spatial import is_symbolic
 
 if TYPE_CHECKING:
     from catena.structure.plan import Plan
@@ -55,12 +56,22 @@ class PlannedCoupling:
     terms: tuple[Term, ...]
     offset: float
     constraints: int = 1
-    inertia: float = 0.0
+    inertia: Any = 0.0
+
+    @property
+    def is_rotor(self) -> bool:
+        """Whether it is a rotor. An inertia that is a symbol counts as one that does not vanish."""
+        return is_symbolic(self.inertia) or self.inertia != 0.0
+
+    @property
+    def number(self) -> Any:
+        """The inertia of a rotor, or the offset of an equation."""
+        return self.inertia if self.is_rotor else self.offset
 
     @property
     def acts(self) -> bool:
         """Whether it does anything."""
-        return bool(self.constraints or self.inertia)
+        return bool(self.constraints) or self.is_rotor
 
     def nodes(self, plan: Plan) -> frozenset[int]:
         """The nodes that its joints move against each other; none if all its joints are within rigid pieces."""
@@ -101,8 +112,11 @@ def plan_couplings(
     for name, k in closing.items():
         # Rotors at joints of more freedom are left to formulations that know all coordinates.
         joint = mechanism.joints.get(name)
-        if joint is not None and joint.dof == 1 and joint.armature is not None and joint.armature[0]:
+        if joint is None or joint.dof != 1 or joint.armature is None:
+            continue
+        inertia = joint.armature[0] if is_symbolic(joint.armature[0]) else float(joint.armature[0])
+        if is_symbolic(inertia) or inertia:
             turns = bool(np.any(joint.kind.motion_space(joint.kind.neutral()).array[:3]))
             term = Term(name, -1, k, 1.0, Line(1.0), turns)
-            found.append(PlannedCoupling(f"{name}.rotor", (term,), 0.0, 0, float(joint.armature[0])))
+            found.append(PlannedCoupling(f"{name}.rotor", (term,), 0.0, 0, inertia))
     return found

@@ -111,7 +111,9 @@ class _Star:
             found.append((kind, p, Body(attachment(self.name, number), 0.0, np.zeros(3), np.zeros((3, 3)))))
         points = self.kind.points()
         for number, s in enumerate(points.s):
-            kind = material_point(points.S[number], np.zeros_like(points.S[number]), points.B[number])
+            kind = material_point(
+                points.S[number], np.zeros_like(points.S[number]), points.B[number], has_mass=True
+            )
             name = f"{self.name}{MODES}#{number}"
             found.append((kind, s, Body(name, points.mass, np.zeros(3), np.zeros((3, 3)))))
         return [

@@ -20,7 +20,7 @@ from catena.dynamics.closed import (
 from catena.dynamics.closed.certified_elimination import elimination, elimination_of, is_for, is_trusted
 from catena.dynamics.closed.problem import row_weight
 from catena.dynamics.closed.square_root import constrained, divide_lower, divide_upper, effective
-from catena.dynamics.loop_elimination import loop_wrenches, sort_for
+from catena.dynamics.loop_elimination import borrowers, loop_wrenches, sort_for
 from catena.errors import LoopError, StateError
 from catena.kinematics.held import held_forces
 from catena.kinematics.stacks import apply, transposed
@@ -108,7 +108,7 @@ def solve(problem: LoopProblem, method: str, member: str | None = None) -> LoopS
 def shortest(evaluator: Evaluator, absent: frozenset[str]) -> Any:
     """Return a function of q, v and tau that computes one ordinary state the shortest way, and declines (None) all
     else."""
-    if not is_for(evaluator.plan):
+    if not is_for(evaluator.plan) or borrowers(evaluator.plan):
         return lambda *rows: None
     algorithm = elimination_of(evaluator.plan)
     return evaluator.shortest(algorithm, absent, ("defect", "change", "before", "size"), is_trusted)

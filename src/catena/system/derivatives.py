@@ -2,6 +2,7 @@
 forces or accelerations."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -14,7 +15,7 @@ from catena.dynamics.forward_derivatives import forward_derivatives
 from catena.dynamics.friction import tree_stiffness
 from catena.dynamics.inverse_derivatives import inverse_derivatives
 from catena.dynamics.loop_derivatives import loop_derivatives
-from catena.dynamics.loop_elimination import loop_wrenches, sort_for
+from catena.dynamics.loop_elimination import borrowers, loop_wrenches, sort_for
 from catena.errors import StateError
 from catena.forces import AppliedWrench, PlacedForce
 from catena.forces.placed import LOOP
@@ -115,10 +116,42 @@ def of_closed_dynamics(system: "System", inputs: Mapping[str, Any], out: Any = N
 
 def has_lanes(plan: Plan) -> bool:
     """Return whether derivatives with the loops of a plan are computed in lanes."""
+    return _grip(plan).has_lanes
+
+
+@dataclass(frozen=True)
+class _Grip:
+    """What is the same for all states of a plan: whether its loops are differentiated in lanes, the loop joints as
+    forces, and what the ground is told."""
+
+    has_lanes: bool
+    held: tuple[PlacedForce, ...]
+    told: np.ndarray
+
+
+def _grip(plan: Plan) -> _Grip:
+    """Return what is the same for all states of a plan; found once."""
+    found = _grips.get(plan)
+    if found is None:
+        held = tuple(
+            PlacedForce(loop.name, AppliedWrench(), LOOP, loop.parent_node, loop.child_node,
+                        Transform.from_pose(loop.parent_pose), Transform.from_pose(loop.child_pose), loop.kind)
+            for loop in plan.loop_joints
+        )  # fmt: skip
+        told = np.array([RANK_TOLERANCE, *mobility_scale(plan), 1.0])
+        found = _grips.setdefault(plan, _Grip(_are_for_lanes(plan), held, told))
+    return found
+
+
+_grips: WeakKeyDictionary[Plan, _Grip] = WeakKeyDictionary()
+
+
+def _are_for_lanes(plan: Plan) -> bool:
     return (
         is_for(plan)
         and plan.owner is None
         and not plan.couplings
+        and not borrowers(plan)
         and plan.nv * plan.total_constraints <= LARGEST
         and all(
             not loop.rubs
@@ -142,13 +175,7 @@ def _in_lanes(evaluator: Evaluator, rows: Mapping[str, np.ndarray], results: lis
     if not trusted.all():
         # States that are in doubt anyway must not spoil the check of the others.
         moved["qdd"][~trusted], moved["on_child"][~trusted] = 0.0, 0.0
-    held = tuple(
-        PlacedForce(loop.name, AppliedWrench(), LOOP, loop.parent_node, loop.child_node,
-                    Transform.from_pose(loop.parent_pose), Transform.from_pose(loop.child_pose), loop.kind)
-        for loop in plan.loop_joints
-    )  # fmt: skip
-    held = _held.setdefault(plan, held)
-    told = np.array([RANK_TOLERANCE, *mobility_scale(plan), 1.0])
+    held, told = _grip(plan).held, _grip(plan).told
     into = dict(zip(("by_q", "by_v", "by_tau"), results, strict=True))
     inputs = {
         "q": rows["q"], "qd": rows["qd"], "qdd": moved["qdd"], "f_ext": rows.get("f_ext"),
@@ -163,7 +190,6 @@ def _in_lanes(evaluator: Evaluator, rows: Mapping[str, np.ndarray], results: lis
 WEAKEST = 1e-6
 # Larger products of velocity components and constraints than this are left to the other way.
 LARGEST = 4000
-_held: WeakKeyDictionary[Plan, tuple[PlacedForce, ...]] = WeakKeyDictionary()
 
 
 def _evaluated(

@@ -19,12 +19,14 @@ from numpy.typing import ArrayLike
 from catena.dynamics.closed.problem import LoopProblem
 from catena.errors import LoopError, StateError
 from catena.given import is_finite, shown
+from catena.hooks import hook
 from catena.joints import Revolute
 from catena.mechanism.validation import known
 from catena.system.quick_assembly import QuickAssembly
 
 if TYPE_CHECKING:
     from catena.system.system import System
+    from catena.view.course import Course
 
 # Steps along the curve [rad or characteristic lengths], the shortest one, and how many at most.
 STEP, SHORTEST, MOST = 0.05, 1e-9, 20_000
@@ -114,6 +116,10 @@ class Drive:
         if moving.any():
             found[moving] = ask(self.q[moving], self.v[moving], self.vdot[moving])
         return found
+
+    def course(self) -> Course:
+        """Return the configurations as something to play: `course().view()`, `save_html`, `save_video`."""
+        return hook("course")(self.system, self.q)
 
     def transmission_angle(self, joint: str, between: tuple[str, str] | None = None) -> np.ndarray:
         """Return the angle (n,) [rad, 0 to pi] at a joint between the lines to two others, one on each of the bodies it

@@ -3,7 +3,7 @@
 from typing import Any
 
 from catena import dynamics
-from catena.dynamics.loop_elimination import loop_elimination, sort_for
+from catena.dynamics.closed.certified_elimination import elimination_of
 from catena.equations.specialising import Specialiser
 from catena.forces import PlacedForce
 from catena.kernels import Algorithm, Program
@@ -83,7 +83,7 @@ class SpecialisedSystem(System):
 def _usual(plan: Plan) -> dict[str, tuple[Algorithm, frozenset[str]]]:
     """Return the calculations that can be specialised: their algorithm, and the inputs that are usually absent."""
     closed = closed_chains.is_closed(plan)
-    forward: Any = loop_elimination(sort_for(plan)) if closed else dynamics.articulated_body
+    forward: Any = elimination_of(plan) if closed else dynamics.tree_dynamics(plan)
     return {
         "forward_dynamics": (forward, _NO_WRENCH),
         "inverse_dynamics": (dynamics.newton_euler, _NO_WRENCH),

@@ -351,6 +351,8 @@ class System:
             raise StateError(f"branches looks from one guess, but it has shape {start.shape}.")
         self.settle()
         quick = self._quick_assembly("branches")
+        if self._plan.owner is not None:
+            given = flexible_loops.with_modes(self._plan, given, start)
         held = loop_closure.held(self.evaluator, given)
         for one in held:
             if one.value.ndim != 1:
@@ -386,6 +388,8 @@ class System:
         if hold is not None and not isinstance(hold, Mapping):
             raise StateError(f"hold is {shown(hold)}; give a mapping from joints to positions.")
         held = {} if hold is None else dict(hold)
+        if self._plan.owner is not None:
+            held = flexible_loops.with_modes(self._plan, held, self._guessed(guess))
         start = self.assemble(held, guess=guess)
         if start.ndim != 1:
             raise StateError(f"drive begins at one configuration, but the guess has shape {start.shape}.")
@@ -637,10 +641,11 @@ class System:
             problem = self._loop_problem(
                 q, v, tau, f_ext, base_acceleration, look=not quick, loop_tau=loop_tau
             )
-            solution = closed_chains.solve(problem, method, member)
-            if len(solution.handed_over) and self.settle(problem.q[solution.handed_over]):
-                problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
+            with self._naming_what_lacks_inertia():
                 solution = closed_chains.solve(problem, method, member)
+                if len(solution.handed_over) and self.settle(problem.q[solution.handed_over]):
+                    problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
+                    solution = closed_chains.solve(problem, method, member)
             return solution.vdot.reshape(*problem.batch, self.nv)
         if member is not None:
             raise StateError(f"member is {shown(member)}, but only the method reference_member has one.")
@@ -1049,7 +1054,6 @@ class System:
         from catena.system.specialised import SpecialisedSystem
 
         self.evaluator.check_current()
-        self._require_rigid("specialise")
         names = names or ("forward_dynamics",)
         return SpecialisedSystem(self._mechanism, self._plan, self._settling, names)
 

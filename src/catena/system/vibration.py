@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catena.errors import StateError
+from catena.hooks import hook
 from catena.system.linearisation import Linearisation
 
 if TYPE_CHECKING:
     from catena.system.system import System
+    from catena.view.course import Course
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +50,12 @@ class Modes:
         turn = np.exp(1j * np.asarray(phases, dtype=float))[..., None]
         q = self.system.integrate(self.q, amplitude * (self.shapes[:, mode] * turn).real)
         return self.system.project(q, held=[]) if self.system.constrained else q
+
+    def course(self, mode: int, amplitude: float = 0.2, samples: int = 49) -> "Course":
+        """Return one swing of a mode as something to play: `course(0).view()`, `save_html`, `save_video`."""
+        return hook("course")(
+            self.system, self.positions(mode, amplitude, np.linspace(0.0, 2.0 * np.pi, samples))
+        )
 
     def __str__(self) -> str:
         lines = ["mode  frequency [Hz]  damping ratio"]

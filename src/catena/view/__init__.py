@@ -1,9 +1,21 @@
 """Pictures of mechanisms. Needs matplotlib (`pip install "catena[plot]"`), imported only to draw."""
 
+from catena.view.course import Course
 from catena.view.drawing import draw
 from catena.view.gantt import gantt
 from catena.view.picture import Picture
 from catena.view.scene import Part, Scene, Span, picture, scene
 from catena.view.structure_diagram import structure_diagram
 
-__all__ = ["Part", "Picture", "Scene", "Span", "draw", "gantt", "picture", "scene", "structure_diagram"]
+__all__ = [
+    "Course",
+    "Part",
+    "Picture",
+    "Scene",
+    "Span",
+    "draw",
+    "gantt",
+    "picture",
+    "scene",
+    "structure_diagram",
+]

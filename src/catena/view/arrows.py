@@ -1,7 +1,11 @@
-"""Forces and moments of a run as arrows: reactions of joints, actuators, applied wrenches."""
+"""Forces and moments of a run as arrows: reactions of joints, actuators, contacts, applied wrenches.
+
+All of them have one scale: the longest arrow of what is shown is a part of the mechanism's size.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,14 +13,22 @@ from numpy.typing import NDArray
 
 from catena.errors import CatenaError
 from catena.simulation import Trajectory
+from catena.simulation.pressing import Pressing
+from catena.view.scene import Scene
 
 Floats = NDArray[np.float64]
 
 
+GROUPS = ("reactions", "actuators", "contacts", "applied")
+
+
 @dataclass(frozen=True, eq=False)
 class Arrows:
-    """An arrow over time: who it belongs to, its group ("reactions", "actuators", "applied"), whether it is a moment,
-    the body and the point (3,) in it where it acts, and its vectors (frames, 3) in ground axes [N or N m]."""
+    """An arrow over time: who it belongs to, its group (one of GROUPS), whether it is a moment, the body and the point
+    (3,) in it where it acts, and its vectors (frames, 3) in ground axes [N or N m].
+
+    `offset` (frames, 3) in ground axes leads from that point to where it acts, for balls that roll.
+    """
 
     name: str
     group: str
@@ -24,25 +36,33 @@ class Arrows:
     body: str
     point: Floats
     vectors: Floats
+    offset: Floats | None = None
 
 
-def arrows_of(run: Trajectory) -> tuple[Arrows, ...]:
+def longest_arrow(scene: Scene) -> float:
+    """The length [m] that the longest arrow of those that are shown has."""
+    return 0.45 * max(scene.extent, 12.0 * scene.bar_radius)
+
+
+def arrows_of(run: Trajectory, scene: Scene, pressing: Sequence[Pressing] = ()) -> tuple[Arrows, ...]:
     """All arrows of a single motion; those that are zero throughout are left out, and so are reactions that cannot be
-    found."""
+    found. `pressing` is what contacts are pushed with in the meantime."""
     system, joints = run.system, run.system.mechanism.joints
-    poses = system.body_poses(run.q)
+    poses = scene.poses(run.q)
     found: list[Arrows] = []
     try:
         reactions = run.reactions()
     except CatenaError:
         # Joints that carry what no law determines: the motion is still worth seeing.
         reactions = {}
+    sticking = {each.contact.joint for each in pressing}
     for name, wrench in reactions.items():
-        if name not in joints:
+        if name not in joints or name in sticking:
             continue
         joint = joints[name]
-        R = poses[joint.child][..., :3, :3] @ joint.in_child.matrix()[:3, :3]
-        found += _pair(name, "reactions", joint.child, np.asarray(joint.in_child.p), R, wrench)
+        carrier, point = scene.carriage(joint.child, joint.in_child.p)
+        R = poses[carrier][..., :3, :3] @ joint.in_child.R
+        found += _pair(name, "reactions", carrier, point, R, wrench)
     for name in system.joints:
         # A pinned root hangs on a free joint that nobody described, and no motor.
         if name not in joints:
@@ -53,13 +73,36 @@ def arrows_of(run: Trajectory) -> tuple[Arrows, ...]:
         if not np.any(tau):
             continue
         q = run.q[..., system.slice_q(name)]
-        R = poses[joint.child][..., :3, :3] @ joint.in_child.matrix()[:3, :3]
+        carrier, point = scene.carriage(joint.child, joint.in_child.p)
+        R = poses[carrier][..., :3, :3] @ joint.in_child.R
         wrench = np.stack([_along(joint.kind, q[k], tau[k]) for k in range(len(tau))])
-        found += _pair(name, "actuators", joint.child, np.asarray(joint.in_child.p), R, wrench)
+        found += _pair(name, "actuators", carrier, point, R, wrench)
+    frames = system.mechanism.frames
+    sides = {side for each in pressing for side in (each.contact.frame, each.contact.on)}
+    touching = {frames[side].body if side in frames else side for side in sides}
+    found += _pushing(scene, pressing, poses, run.t)
     for name, wrench in run.wrenches.items():
-        body, point = _place(system.mechanism, name)
+        if name in touching:
+            continue
+        body, point = _place(scene, name)
         found += _pair(name, "applied", body, point, poses[name][..., :3, :3], wrench)
     return tuple(found)
+
+
+def _pushing(
+    scene: Scene, pressing: Sequence[Pressing], poses: dict[str, Floats], times: Floats
+) -> list[Arrows]:
+    """What planes push points and balls with that stick, slide or roll on them."""
+    found: list[Arrows] = []
+    for each in pressing:
+        contact, on = each.contact, poses[each.contact.on]
+        force = np.einsum("...ij,...j->...i", on[..., :3, :3], each.at(times))
+        if not np.any(force):
+            continue
+        body, point = _place(scene, contact.frame)
+        offset = np.broadcast_to(-contact.radius * on[..., :3, 2], force.shape) if contact.radius else None
+        found.append(Arrows(contact.label, "contacts", False, body, point, force, offset))
+    return found
 
 
 def _along(kind: object, q: Floats, tau: Floats) -> Floats:
@@ -68,9 +111,10 @@ def _along(kind: object, q: Floats, tau: Floats) -> Floats:
     return np.linalg.pinv(S.T) @ tau
 
 
-def _place(mechanism: object, name: str) -> tuple[str, Floats]:
-    frame = mechanism.frames.get(name)  # type: ignore[attr-defined]
-    return (frame.body, np.asarray(frame.pose.p)) if frame else (name, np.zeros(3))
+def _place(scene: Scene, name: str) -> tuple[str, Floats]:
+    """What carries a frame or body, and its origin there; the origin of a flexible body does not deform."""
+    frame = scene.system.mechanism.frames.get(name)
+    return scene.carriage(frame.body, frame.pose.p) if frame else (name, np.zeros(3))
 
 
 def _pair(name: str, group: str, body: str, point: Floats, R: Floats, wrench: Floats) -> list[Arrows]:

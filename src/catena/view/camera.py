@@ -38,6 +38,14 @@ class Camera:
             right = np.cross(np.roll(self.up, -1), self.towards)
         return right / np.linalg.norm(right)
 
+    @property
+    def light(self) -> Floats:
+        """The direction (3,) that light comes from: above, to the left and in front, as the picture shows it. Seen from
+        straight above, light from above would come from the eye and show no forms."""
+        above = self.up if abs(self.up @ self.towards) < 0.9 else np.cross(self.towards, self.right)
+        light = 0.55 * self.towards + 0.75 * above - 0.35 * self.right
+        return light / np.linalg.norm(light)
+
 
 def upward(gravity: Floats) -> Floats:
     """The coordinate direction (3,) nearest to the one against gravity; z without gravity."""

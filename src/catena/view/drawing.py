@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from catena.errors import StateError
 from catena.system import System
 from catena.view import theme
+from catena.view.flexing import checked_factor
 from catena.view.picture import Picture
 from catena.view.plotting import require_matplotlib
 from catena.view.scene import picture as picture_at
@@ -28,6 +29,7 @@ def draw(
     floor: bool | None = None,
     view: tuple[float, float] | None = None,
     scale: float = 1.0,
+    exaggerate: float = 1.0,
     title: str | None = None,
 ) -> Any:
     """Draw a mechanism at one configuration q (nq,), neutral by default, and return the 3-D axes.
@@ -36,7 +38,8 @@ def draw(
     slides, ball: spherical, cross: universal), orange where they close a loop and grey where they are
     locked; quartered discs are mass centres. `labels` is "bodies", "joints", "all" (or True) or None.
     Mechanisms that move in a plane are seen face-on, others from `view` = (elevation, azimuth) in degrees.
-    The `floor` with its shadow is left out in plane pictures and without gravity. `scale` thickens the bars.
+    The `floor` with its shadow is left out in plane pictures and without gravity. `scale` thickens the bars. Flexible
+    bodies deform `exaggerate` times as far as they do.
     Without `ax` a new figure is made.
     """
     pyplot = require_matplotlib()
@@ -47,7 +50,7 @@ def draw(
     q = system.neutral() if q is None else np.asarray(q, dtype=np.float64)
     if q.shape != (system.nq,):
         raise StateError(f"draw shows one configuration: q has shape {q.shape}, give ({system.nq},).")
-    picture = picture_at(system, q, scale, view)
+    picture = picture_at(system, q, scale, view, checked_factor(exaggerate))
     if floor is None:
         floor = picture.has_gravity and not picture.camera.is_planar
 
@@ -90,11 +93,9 @@ def _paint_solids(ax: Any, picture: Picture) -> None:
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     camera = picture.camera
-    light = 0.55 * camera.towards + 0.75 * camera.up - 0.35 * camera.right
-    light = light / np.linalg.norm(light)
     polygons = [polygon for part in picture.parts for polygon in part.polygons]
     base = np.array([to_rgb(part.colour) for part in picture.parts for _ in part.polygons])
-    colours = _shaded(base, polygons, light)
+    colours = _shaded(base, polygons, camera.light)
     solids = Poly3DCollection(polygons, facecolors=colours, edgecolors=colours, linewidths=0.9, zorder=4)
     solids.set_gid("solids")
     ax.add_collection3d(solids, autolim=False)

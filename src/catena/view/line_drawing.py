@@ -22,6 +22,7 @@ from catena.mechanism import GROUND
 from catena.system import System
 from catena.view import theme
 from catena.view.camera import camera
+from catena.view.flexing import checked_factor, exaggerated
 from catena.view.force_glyphs import arrow_strokes, span_strokes
 from catena.view.outlines import carried_points, distinct
 from catena.view.plotting import require_matplotlib
@@ -43,8 +44,10 @@ def save_drawing(
     labels: str | None = "joints",
     view: tuple[float, float] | None = None,
     width: float = 5.0,
+    exaggerate: float = 1.0,
 ) -> None:
-    """Write the line drawing of a system at q (nq,), closed by default, `width` inches wide."""
+    """Write the line drawing of a system at q (nq,), closed by default, `width` inches wide; flexible bodies deform
+    `exaggerate` times as far as they do."""
     file = file_path(path)
     if file.suffix.lower() not in ENDINGS:
         raise FormatError(
@@ -52,7 +55,7 @@ def save_drawing(
         )
     if labels not in CHOICES:
         raise StateError(f'labels is {shown(labels)}; choose "joints", "bodies", "frames", "all" or None.')
-    figure = line_drawing(system, q, labels=labels, view=view, width=width)
+    figure = line_drawing(system, q, labels=labels, view=view, width=width, exaggerate=exaggerate)
     from matplotlib import rc_context
 
     stream = io.BytesIO()
@@ -63,8 +66,9 @@ def save_drawing(
 
 
 def line_drawing(
-    system: System, q: Any = None, *, labels: str | None = "joints", view: Any = None, width: float = 5.0
-) -> Any:
+    system: System, q: Any = None, *, labels: str | None = "joints", view: Any = None, width: float = 5.0,
+    exaggerate: float = 1.0,
+) -> Any:  # fmt: skip
     """The drawing as a matplotlib `Figure` that belongs to nobody."""
     require_matplotlib()
     from matplotlib.figure import Figure
@@ -72,7 +76,7 @@ def line_drawing(
     q = system.assemble(system.mechanism.initial.q) if q is None else np.asarray(q, dtype=np.float64)
     if q.shape != (system.nq,):
         raise StateError(f"a drawing shows one configuration: q has shape {q.shape}, give ({system.nq},).")
-    plane = _Plane(system, q, view)
+    plane = _Plane(system, exaggerated(system, q, checked_factor(exaggerate)), view)
     low, high = plane.box()
     span = np.maximum(high - low, 0.12 * np.max(high - low))
     figure = Figure(figsize=(width, float(np.clip(width * span[1] / span[0], 0.3 * width, 1.6 * width))))
@@ -93,12 +97,12 @@ class _Plane:
 
     def __init__(self, system: System, q: Floats, view: Any) -> None:
         self.system, mechanism = system, system.mechanism
-        self.poses = {name: np.asarray(pose) for name, pose in system.body_poses(q).items()}
-        self.sites = joint_sites(mechanism, self.poses, system.loops)
+        self.scene = scene(system, q)
+        self.poses = self.scene.poses(q)
+        self.sites = joint_sites(mechanism, self.poses, system.loops, self.scene.carriage)
         self.camera = camera(mechanism.gravity, self.sites.values(), view)
         towards, right = self.camera.towards, self.camera.right
         self.axes = np.array([right, np.cross(towards, right)])
-        self.scene = scene(system, q)
         self.r = 0.8 * self.scene.bar_radius
         self._feet: list[Floats] = []
         self.reached = {
@@ -114,6 +118,7 @@ class _Plane:
     def box(self) -> tuple[Floats, Floats]:
         points = [p for own in self.reached.values() for p in own] + [s.point for s in self.sites.values()]
         points += [self._centre(name) for name in self.reached]
+        points += [self.poses[station][:3, 3] for each in self.scene.flexings for station in each.stations]
         flat = self.flat(np.array(points or [np.zeros(3)]))
         room = 5.0 * self.r
         return flat.min(axis=0) - room, flat.max(axis=0) + room
@@ -173,6 +178,8 @@ class _Plane:
         from matplotlib.patches import Polygon
         from scipy.spatial import ConvexHull, QhullError
 
+        if self._flexible(ax, name):
+            return
         points = distinct(self.reached[name], 0.5 * self.r)
         if len(points) < 2:
             points = distinct([*points, self._centre(name)], 0.5 * self.r)
@@ -198,6 +205,33 @@ class _Plane:
             far = int(np.argmax(np.linalg.norm(flat - flat[0], axis=1)))
             flat = flat[[int(np.argmax(np.linalg.norm(flat - flat[far], axis=1))), far]]
         ax.plot(*flat.T, color=INK, linewidth=THICK, solid_capstyle="round", zorder=3, gid=f"body:{name}")
+
+    def _flexible(self, ax: Any, name: str) -> bool:
+        """Whether a body is flexible, and if so, its axis as a bent line, or the edges of its surface."""
+        from matplotlib.collections import PolyCollection
+
+        own = next((each for each in self.scene.flexings if each.body == name), None)
+        if own is None:
+            return False
+        places = np.array([self.poses[station][:3, 3] for station in own.stations])
+        spread = np.linalg.svd(own.s - own.s.mean(axis=0), compute_uv=False)
+        if spread[1] <= 1e-9 * spread[0]:
+            along = np.argsort(own.s @ (own.s[-1] - own.s[0]))
+            ax.plot(
+                *self.flat(places[along]).T, color=INK, linewidth=THICK, solid_capstyle="round", zorder=3,
+                gid=f"body:{name}",
+            )  # fmt: skip
+            return True
+        for skin in self.scene.skins:
+            if skin.body == name:
+                faces = self.flat(skin.surface(self.poses).corners)[skin.faces]
+                ax.add_collection(
+                    PolyCollection(
+                        list(faces), facecolor="#f2f2f2", edgecolor="#808080", linewidth=0.3, zorder=2,
+                        gid=f"body:{name}",
+                    )
+                )  # fmt: skip
+        return True
 
     def _strokes(self, ax: Any, strokes: Any, gid: str) -> None:
         for stroke in strokes:

@@ -7,9 +7,11 @@ as a ghost.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from inspect import signature
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +20,21 @@ from catena.errors import CatenaError, StateError
 from catena.given import shown
 from catena.mechanism.validation import known
 from catena.simulation import SegmentedTrajectory, Trajectory
+from catena.simulation.pressing import Pressing
+from catena.system.arrays import as_list
 from catena.view.arrows import Arrows, arrows_of
-from catena.view.plots.panels import Panel, default_panels
+from catena.view.camera import upward
+from catena.view.course import Course
+from catena.view.flexing import checked_factor, deflections, exaggerated, flexings
+from catena.view.plots.panels import Panel, default_panels, position_panels
 from catena.view.plots.segmented import segmented_panels
 from catena.view.quaternions import quaternions
 from catena.view.scene import Scene, scene
 
 Floats = NDArray[np.float64]
-Motion = Trajectory | SegmentedTrajectory
+Motion = Trajectory | SegmentedTrajectory | Course
+Stretch = Trajectory | Course
+"""A motion of one structure."""
 
 RATE = 30.0
 """Frames a second, unless bodies turn too far between them."""
@@ -35,6 +44,10 @@ TURN = 0.15
 """How far [rad] a body may turn between two frames, because players go straight from one to the next."""
 NUMBERS = 300_000
 """How many numbers poses may have in all, so that a page stays small."""
+DEFLECTION = 0.1
+"""Deflections that are seen well, in lengths of the body."""
+SWING = 8
+"""Frames between two turns of a mode."""
 SPEEDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 CLOUD = 24
 """The greatest number of motions that accompany the main one."""
@@ -43,12 +56,18 @@ CLOUD = 24
 @dataclass(frozen=True, eq=False)
 class Segment:
     """One structure for a while: its scene, the times t (frames,) and the places and quaternions (w, x, y, z) of the
-    bodies of the scene, `poses` (motions, frames, bodies, 7), the main motion first."""
+    bodies of the scene, `poses` (motions, frames, bodies, 7), the main motion first.
+
+    Flexible bodies deform by the `amplitudes` (motions, frames, modes) of their modes; `larger` are the poses with
+    amplitudes that are `most` times as large, None where nothing deforms."""
 
     scene: Scene
     t: Floats
     poses: Floats
     arrows: tuple[Arrows, ...] = ()
+    amplitudes: Floats | None = None
+    larger: Floats | None = None
+    most: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +83,9 @@ class Movie:
     events: tuple[tuple[float, str], ...] = ()
     traces: tuple[str, ...] = ()
     speed: float = 1.0
+    exaggerate: float = 1.0
+    floor: float | None = None
+    """How high [m] the floor is on which contacts are; None where it is below everything."""
 
     @property
     def start(self) -> float:
@@ -80,58 +102,119 @@ def movie(
     run: Motion,
     *,
     ghost: Motion | None = None,
-    traces: Iterable[str] | None = None,
+    traces: str | Iterable[str] | None = None,
     forces: bool = True,
     motion: int = 0,
     title: str | None = None,
     plots: bool = True,
+    exaggerate: float = 1.0,
 ) -> Movie:
     """The movie of a run.
 
     `ghost` is another run to compare with, `traces` are frames or bodies whose ways are drawn (the frames of the
-    mechanism, if they are few, unless given), `forces` adds arrows of reactions, actuators and applied wrenches,
-    `motion` says which of a batch is the main one.
+    mechanism, if they are few, unless given), `forces` adds arrows of reactions, actuators, contacts and wrenches,
+    `motion` says which of a batch is the main one. Flexible bodies deform `exaggerate` times as far as they do, and a
+    slider of the page goes from once to as far as can be seen well.
     """
-    if not isinstance(run, Trajectory | SegmentedTrajectory):
+    if not isinstance(run, Motion):
         raise StateError(f"movie shows a run, which {shown(run)} is not; give what ct.simulate returned.")
-    if ghost is not None and not isinstance(ghost, Trajectory | SegmentedTrajectory):
+    if ghost is not None and not isinstance(ghost, Motion):
         raise StateError(f"ghost is {shown(ghost)}; give another run, as ct.simulate returns it.")
     count = prod(run.batch)
     if isinstance(motion, bool) or not isinstance(motion, int | np.integer) or not 0 <= motion < count:
         raise StateError(f"motion is {shown(motion)}; the run has {count} motions, counted from 0.")
     mechanism = run.segments[0].system.mechanism
-    names = list(traces) if traces is not None else _few(mechanism.frames)
-    there = {name: None for part in run.segments for name in part.system.plan.body_pose}
-    for name in names:
-        known("frame or body", name, there, repr(mechanism.name))
+    if title is not None and not isinstance(title, str):
+        raise StateError(f"title is {shown(title)}; give a text.")
+    names = _few(mechanism.frames) if traces is None else traced(run, traces)
+    factor = checked_factor(exaggerate)
     parts = [_motions(part, int(motion)) for part in run.segments]
+    most = max(factor, _visible([main for main, _ in parts]))
     events = [(found.t, found.name) for found in run.events if _is_of(found.state, run.batch, motion)]
-    events += [(float(part.t[0]), "structure changes") for part in run.segments[1:]]
+    told = (
+        {change.t: change.name for change in run.transitions} if isinstance(run, SegmentedTrajectory) else {}
+    )
+    events += [
+        (float(part.t[0]), told.get(float(part.t[0]), "structure changes")) for part in run.segments[1:]
+    ]
     return Movie(
         title or mechanism.name,
-        tuple(_segment(main, others, forces) for main, others in parts),
+        tuple(
+            _segment(main, others, forces, pressing_of(run, k), most)
+            for k, (main, others) in enumerate(parts)
+        ),
         ()
         if ghost is None
-        else tuple(_segment(_motions(part, 0)[0], None, False) for part in ghost.segments),
+        else tuple(_segment(_motions(part, 0)[0], None, False, (), most) for part in ghost.segments),
         np.concatenate([main.t for main, _ in parts]),
         tuple(_panels([main for main, _ in parts])) if plots else (),
         tuple(sorted(events)),
         tuple(names),
         _pace(float(run.t[-1] - run.t[0])),
+        factor,
+        floor_of(run),
     )
 
 
-def _panels(runs: Sequence[Trajectory]) -> Iterable[Panel]:
+def traced(run: Motion, traces: Any) -> list[str]:
+    """The names of frames and bodies whose ways are drawn: one, or several."""
+    names = as_list("traces", [traces] if isinstance(traces, str) else traces, str, "frames or bodies")
+    there = {name: None for part in run.segments for name in part.system.plan.body_pose}
+    return [
+        known("frame or body", name, there, repr(run.segments[0].system.mechanism.name)) for name in names
+    ]
+
+
+def checked_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Options of a page, or words for one that is none."""
+    for name in options:
+        known("option", name, [each for each in signature(movie).parameters if each != "run"], "a run")
+    return options
+
+
+def pressing_of(run: Motion, segment: int) -> tuple[Pressing, ...]:
+    """What contacts are pushed with during a segment of a run."""
+    return run.pressing(segment) if isinstance(run, SegmentedTrajectory) else ()
+
+
+def floor_of(run: Motion) -> float | None:
+    """How high [m] the level plane of ground is that contacts are on; None where there is none, or several."""
+    heights = set()
+    for contact in run.contacts if isinstance(run, SegmentedTrajectory) else ():
+        system = run.segments[0].system
+        up = upward(system.mechanism.gravity)
+        node, pose = system.plan.body_pose[contact.on]
+        if node == 0 and pose.R[:, 2] @ up > 0.999:
+            heights.add(round(float(pose.p @ up), 9))
+    return heights.pop() if len(heights) == 1 else None
+
+
+def _visible(parts: Sequence[Stretch]) -> float:
+    """How many times as large deformations can be seen well: 1, 2 or 5 times a power of ten."""
+    largest = max((deflections(flexings(part.system), part.q) for part in parts), default=0.0)
+    if largest <= 1e-12:
+        return 1.0
+    wanted = DEFLECTION / largest
+    power = 10.0 ** np.floor(np.log10(wanted))
+    return max(1.0, float(power * max(x for x in (1.0, 2.0, 5.0) if x * power <= wanted * (1.0 + 1e-9))))
+
+
+def _panels(runs: Sequence[Stretch]) -> Iterable[Panel]:
     """What is plotted beside a motion of one structure, or of several one behind the other."""
+    first = runs[0]
+    if isinstance(first, Course):
+        return [panel for panel in position_panels(first) if isinstance(panel, Panel)]
     if len(runs) > 1:
-        return segmented_panels(SegmentedTrajectory(tuple(runs)))
-    return [panel for panel in default_panels(runs[0]) if isinstance(panel, Panel) and panel.curves]
+        return segmented_panels(
+            SegmentedTrajectory(tuple(run for run in runs if isinstance(run, Trajectory)))
+        )
+    return [panel for panel in default_panels(first) if isinstance(panel, Panel) and panel.curves]
 
 
 def still(scene_of: Scene, q: Floats, title: str) -> Movie:
     """The movie of one configuration q (nq,): a single frame."""
-    poses = body_frames(scene_of, q[None])
-    return Movie(title, (Segment(scene_of, np.zeros(1), poses[None]),))
+    poses, amplitudes = body_frames(scene_of, q[None]), scene_of.amplitudes(q[None])
+    return Movie(title, (Segment(scene_of, np.zeros(1), poses[None], amplitudes=amplitudes[None]),))
 
 
 def body_frames(scene_of: Scene, q: Floats) -> Floats:
@@ -160,9 +243,9 @@ def _pace(duration: float) -> float:
     return min(SPEEDS, key=lambda speed: abs(np.log(speed / wanted)))
 
 
-def _motions(run: Trajectory, motion: int) -> tuple[Trajectory, Trajectory | None]:
+def _motions(run: Stretch, motion: int) -> tuple[Stretch, Stretch | None]:
     """The main motion of a run, and some others of its batch."""
-    if not run.batch:
+    if isinstance(run, Course) or not run.batch:
         return run, None
     count = prod(run.batch)
 
@@ -182,17 +265,23 @@ def _motions(run: Trajectory, motion: int) -> tuple[Trajectory, Trajectory | Non
     return only(motion), only(others) if others else None
 
 
-def _segment(run: Trajectory, others: Trajectory | None, forces: bool) -> Segment:
+def _segment(
+    run: Stretch, others: Stretch | None, forces: bool, pressing: Sequence[Pressing], most: float
+) -> Segment:
     """The run at times that are close enough to go straight from one to the next."""
     picture = scene(run.system, run.q[0])
     run, others = _at(run, others, _times(run, picture, 1 + (len(others.q) if others is not None else 0)))
-    poses = body_frames(picture, run.q)[None]
-    if others is not None:
-        poses = np.concatenate([poses, body_frames(picture, others.q)])
-    return Segment(picture, run.t, poses, arrows_of(run) if forces else ())
+    q = run.q[None] if others is None else np.concatenate([run.q[None], others.q])
+    arrows = arrows_of(run, picture, pressing) if forces and isinstance(run, Trajectory) else ()
+    deforms = bool(picture.flexings)
+    return Segment(
+        picture, run.t, body_frames(picture, q), arrows,
+        picture.amplitudes(q) if deforms else None,
+        body_frames(picture, exaggerated(run.system, q, most)) if deforms and most > 1.0 else None, most,
+    )  # fmt: skip
 
 
-def _at(run: Trajectory, others: Trajectory | None, times: Floats) -> tuple[Trajectory, Trajectory | None]:
+def _at(run: Stretch, others: Stretch | None, times: Floats) -> tuple[Stretch, Stretch | None]:
     """Runs at other times; at some of their own samples where these are too far apart to say what is between them."""
     if len(times) == 1 or np.array_equal(times, run.t):
         return run, others
@@ -202,10 +291,12 @@ def _at(run: Trajectory, others: Trajectory | None, times: Floats) -> tuple[Traj
         return own_samples(run, times), None if others is None else own_samples(others, times)
 
 
-def own_samples(run: Trajectory, times: Floats) -> Trajectory:
+def own_samples(run: Stretch, times: Floats) -> Stretch:
     """The samples of a run next to some times, each once."""
     nearest = np.clip(np.searchsorted(0.5 * (run.t[1:] + run.t[:-1]), times), 0, len(run.t) - 1)
     kept = np.unique(np.concatenate([[0], nearest, [len(run.t) - 1]]))
+    if isinstance(run, Course):
+        return Course(run.system, run.q[kept], run.t[kept])
     return replace(
         run, t=run.t[kept], q=run.q[..., kept, :], v=run.v[..., kept, :], tau=run.tau[..., kept, :], work={},
         wrenches={name: x[..., kept, :] for name, x in run.wrenches.items()},
@@ -213,7 +304,7 @@ def own_samples(run: Trajectory, times: Floats) -> Trajectory:
     )  # fmt: skip
 
 
-def _times(run: Trajectory, picture: Scene, motions: int) -> Floats:
+def _times(run: Stretch, picture: Scene, motions: int) -> Floats:
     """Times of frames: evenly through the run, as many as the turning of its bodies asks for."""
     first, last = float(run.t[0]), float(run.t[-1])
     if last == first:
@@ -222,6 +313,17 @@ def _times(run: Trajectory, picture: Scene, motions: int) -> Floats:
     turn = 2.0 * np.arccos(np.clip(np.abs(np.sum(R[1:] * R[:-1], axis=-1)), 0.0, 1.0))
     # The fastest turning on average between two samples, which long steps hide: samples of a run follow its motion.
     fastest = float(np.max(np.max(turn, axis=-1, initial=0.0) / np.diff(run.t), initial=0.0))
-    asked = max(FEWEST, RATE * (last - first), fastest * (last - first) / TURN)
+    swings = _swings(picture.amplitudes(run.q))
+    asked = max(FEWEST, RATE * (last - first), fastest * (last - first) / TURN, SWING * swings)
     most = max(FEWEST, min(MOST, NUMBERS // (7 * len(picture.bodies) * motions)))
     return np.linspace(first, last, int(min(asked, most)) + 1)
+
+
+def _swings(amplitudes: Floats) -> int:
+    """How often the mode that swings fastest turns back, of those (samples, modes) that swing visibly."""
+    if not amplitudes.shape[-1] or len(amplitudes) < 3:
+        return 0
+    steps = np.diff(amplitudes, axis=0)
+    turns = np.sum(steps[1:] * steps[:-1] < 0.0, axis=0)
+    sizes = np.ptp(amplitudes, axis=0)
+    return int(np.max(turns[sizes > 0.02 * np.max(sizes)], initial=0))

@@ -122,10 +122,10 @@ def _likely_box(
         return none
     inside = 0.5 * size - np.abs((np.array(ends).reshape(-1, 3) - centre) @ (pose[:3, :3] @ axes))
     # The mass centre itself may be one of the points, and is always inside.
-    deep = np.all(inside > 3.0 * r, axis=1) & (
-        np.linalg.norm(np.array(ends).reshape(-1, 3) - centre, axis=1) > r
-    )
-    if len(ends) > 1 and np.sum(deep) > 1:
+    away = np.linalg.norm(np.array(ends).reshape(-1, 3) - centre, axis=1) > r
+    depth = inside.min(axis=1)[away] / r
+    # What lies deep inside is not seen, and neither are joints that all lie a little inside.
+    if np.sum(depth > 3.0) > 1 or (len(depth) > 2 and np.all(depth > 1.0)):
         return none
     half = np.maximum(0.5 * size - 0.7 * r, 0.0)
     signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from catena.view import theme
 from catena.view.camera import Camera
 from catena.view.force_glyphs import arrow_strokes, span_strokes
-from catena.view.solids import tapered_bar
+from catena.view.solids import Mesh, tapered_bar
 
 if TYPE_CHECKING:
     from catena.view.scene import Part, Scene
@@ -49,6 +49,9 @@ def picture_of(scene: Scene, poses: Mapping[str, Floats]) -> Picture:
 
     r = scene.bar_radius
     parts = [part.moved(poses[part.body]) for part in scene.parts]
+    for skin in scene.skins:
+        solid = Mesh(surface=skin.surface(poses))
+        parts.append(Part(skin.name, skin.role, skin.colour, skin.body, (solid,)))
     for span in scene.spans:
         a, b = span.ends(poses)
         length = float(np.linalg.norm(b - a))

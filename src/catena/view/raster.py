@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catena.errors import CatenaError
+from catena.spatial import Pose
 from catena.view import theme
 from catena.view.camera import Camera
 from catena.view.force_glyphs import arrow_strokes, span_strokes
@@ -62,8 +63,7 @@ class Painter:
         self.has_floor = (scene.has_gravity and not self.camera.is_planar) if floor is None else floor
         towards, right = self.camera.towards, self.camera.right
         self.axes = np.array([right, np.cross(towards, right), towards])
-        light = 0.55 * towards + 0.75 * self.camera.up - 0.35 * right
-        self._light = light / np.linalg.norm(light)
+        self._light = self.camera.light
 
     @cached_property
     def _polygons(self) -> tuple[Floats, NDArray[np.int64], Floats]:
@@ -72,7 +72,7 @@ class Painter:
         for part in self.scene.parts:
             for polygon in part.polygons:
                 corners.append(polygon if len(polygon) == 4 else polygon[[0, 1, 2, 2]])
-                bodies.append(self.scene.bodies.index(part.body))
+                bodies.append(self.scene.carriers.index(part.body))
                 colours.append(_rgb(part.colour))
         if not corners:
             return np.zeros((0, 4, 3)), np.zeros(0, dtype=np.int64), np.zeros((0, 3))
@@ -80,26 +80,34 @@ class Painter:
 
     def seen(self, poses: Sequence[Floats]) -> Floats:
         """The corners (2, 2) of the box around everything in the plane of the picture, over poses (bodies, 4, 4)."""
-        corners, bodies, _ = self._polygons
         low, high = np.full(2, np.inf), np.full(2, -np.inf)
         for each in poses:
-            points = (_carried(each, bodies, corners) @ self.axes[:2].T).reshape(-1, 2)
-            named = dict(zip(self.scene.bodies, each, strict=True))
+            named = dict(zip(self.scene.carriers, each, strict=True))
             forces = [span for span in self.scene.spans if span.form in ("coils", "damper", "cable")]
             ends = np.array([end for span in forces for end in span.ends(named)]).reshape(-1, 3)
-            points = np.concatenate([points, ends @ self.axes[:2].T])
+            points = np.concatenate([self._corners(each), ends]) @ self.axes[:2].T
             low, high = np.minimum(low, points.min(axis=0)), np.maximum(high, points.max(axis=0))
         return np.array([low, high])
 
     def level(self, poses: Sequence[Floats]) -> float:
         """How high the floor is: the lowest corner over poses."""
-        corners, bodies, _ = self._polygons
-        return min(float(np.min(_carried(each, bodies, corners) @ self.camera.up)) for each in poses)
+        return min(float(np.min(self._corners(each) @ self.camera.up)) for each in poses)
 
-    def paint(self, poses: Floats, window: Window, level: float = 0.0, traces: Sequence[Floats] = ()) -> Any:
+    def _corners(self, poses: Floats) -> Floats:
+        """All corners (n, 3) in ground."""
+        corners, bodies, _ = self._polygons
+        named = dict(zip(self.scene.carriers, poses, strict=True))
+        bent = [skin.surface(named).corners for skin in self.scene.skins]
+        return np.concatenate([_carried(poses, bodies, corners).reshape(-1, 3), *bent])
+
+    def paint(
+        self, poses: Floats, window: Window, level: float = 0.0, traces: Sequence[Floats] = (),
+        arrows: Sequence[tuple[Floats, theme.Colour]] = (),
+    ) -> Any:  # fmt: skip
         """The picture with the bodies of the scene at poses (bodies, 4, 4): an image of Pillow.
 
-        `traces` are ways (n, 3) in ground that are drawn on top, `level` is the height of the floor.
+        `traces` are ways (n, 3) in ground that are drawn on top, `arrows` lines (2, 3) with their colours, `level` is
+        the height of the floor.
         """
         PIL = require_pillow()
         big = (FINER * window.size[0], FINER * window.size[1])
@@ -124,27 +132,32 @@ class Painter:
             points = np.round(window.pixels(way @ self.axes[:2].T)).astype(int).ravel().tolist()
             if len(points) >= 4:
                 draw.line(points, fill=theme.TRACES[k % len(theme.TRACES)], width=2 * FINER, joint="curve")
+        for line, colour in arrows:
+            _paint_arrow(draw, window.pixels(line @ self.axes[:2].T), colour)
         return image.resize(window.size, PIL.Image.Resampling.BOX)
 
     def _with_spans(self, poses: Floats) -> tuple[Floats, NDArray[np.int64], Floats]:
-        """The polygons of the scene and of the rods that have come out of slides."""
+        """The polygons of the scene, of the rods that have come out of slides and of flexible bodies."""
         corners, bodies, colours = self._polygons
-        named = dict(zip(self.scene.bodies, poses, strict=True))
+        named = dict(zip(self.scene.carriers, poses, strict=True))
         rods = []
         for span in self.scene.spans:
             a, b = span.ends(named)
             if span.form == "rod" and np.linalg.norm(b - a) > 0.5 * span.radius:
                 rods.append((tapered_bar(a, b, span.radius, span.radius).polygons(), span.colour))
+        for skin in self.scene.skins:
+            surface = skin.surface(named)
+            rods.append((list(surface.corners[skin.faces]), skin.colour))
         if rods:
             added = np.array([polygon for faces, _ in rods for polygon in faces])
             corners = np.concatenate([corners, added])
-            # Rods are told in ground, which is the first body.
+            # These are told in ground, which is the first body.
             bodies = np.concatenate([bodies, np.zeros(len(added), dtype=np.int64)])
             colours = np.concatenate([colours, np.array([_rgb(c) for faces, c in rods for _ in faces])])
         return corners, bodies, colours
 
     def _lines(self, poses: Floats) -> list[tuple[Floats, theme.Colour, int]]:
-        named = dict(zip(self.scene.bodies, poses, strict=True))
+        named = dict(zip(self.scene.carriers, poses, strict=True))
         found: list[tuple[Floats, theme.Colour, int]] = []
         r = self.scene.bar_radius
         for part in self.scene.parts:
@@ -158,7 +171,10 @@ class Painter:
             elif span.form == "float" and long > 3.0 * r or span.form == "gap" and long > 0.05 * r:
                 found.append((np.array([a, b]), span.colour, 1))
         mechanism = self.scene.system.mechanism
-        frames = {n: named[f.body] @ f.pose.matrix() for n, f in mechanism.frames.items()}
+        frames = {}
+        for name, frame in mechanism.frames.items():
+            carrier, p = self.scene.carriage(frame.body, frame.pose.p)
+            frames[name] = named[carrier] @ Pose.unchecked(p, frame.pose.R).matrix()
         for element in mechanism.force_elements.values():
             found += [(stroke, theme.FORCE, 2) for stroke in arrow_strokes(element, named | frames, r)]
         return found
@@ -181,6 +197,21 @@ class Painter:
         pixels = np.round(window.pixels(flat[normals @ up > 0.0] @ self.axes[:2].T)).astype(int)
         for points in pixels.reshape(len(pixels), 8).tolist():
             draw.polygon(points, fill=theme.SHADOW)
+
+
+def _paint_arrow(draw: Any, ends: Floats, colour: theme.Colour) -> None:
+    """An arrow between two pixels (2, 2), with a head where it is long enough for one."""
+    way = ends[1] - ends[0]
+    long = float(np.linalg.norm(way))
+    if long < 2.0 * FINER:
+        return
+    along = way / long
+    across = np.array([-along[1], along[0]])
+    head = min(9.0 * FINER, 0.7 * long)
+    neck = ends[1] - head * along
+    draw.line([*ends[0], *neck], fill=colour, width=3 * FINER)
+    corners = [ends[1], neck + 0.45 * head * across, neck - 0.45 * head * across]
+    draw.polygon([float(x) for corner in corners for x in corner], fill=colour)
 
 
 def _carried(poses: Floats, bodies: NDArray[np.int64], corners: Floats) -> Floats:

@@ -2,14 +2,15 @@
 
 Everything that shows a mechanism starts here. A *part* is rigid and rides on one body; a *span* is stretched between
 points of two bodies, as a spring or the rod of a slide is. `Scene.at` puts them where given poses say, for painters
-that draw one configuration; players hand parts over once and then only poses.
+that draw one configuration; players hand parts over once and then only poses. On a flexible body parts ride on
+*stations*, points that move with its modes, and the body itself is a *skin* between them (see `flexing`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from catena.mechanism import GROUND, Body, Mechanism
 from catena.system import System
 from catena.view import theme
 from catena.view.camera import Camera, camera
+from catena.view.flexing import Flexing, Skin, body_skin, exaggerated, flexings, given_skin
 from catena.view.footing import hatching, pedestal_or_pad
 from catena.view.gears import wheels
 from catena.view.given_shapes import given_solids
@@ -112,21 +114,58 @@ class Scene:
     bar_radius: float
     extent: float
     has_gravity: bool
+    skins: tuple[Skin, ...] = ()
+    flexings: tuple[Flexing, ...] = ()
 
     @property
     def bodies(self) -> tuple[str, ...]:
         """The bodies that carry something, ground first."""
         return tuple(self.system.mechanism.bodies)
 
+    @cached_property
+    def carriers(self) -> tuple[str, ...]:
+        """All that carries something: the bodies, then the stations of those that are flexible."""
+        return (*self.bodies, *(name for each in self.flexings for name in each.stations))
+
+    def poses(self, q: Floats, exaggerate: float = 1.0) -> dict[str, Floats]:
+        """The poses (..., 4, 4) of all bodies, frames and stations at q (..., nq), with deformations so many times as
+        large as they are."""
+        shown = exaggerated(self.system, np.asarray(q, dtype=np.float64), exaggerate)
+        return _carrier_poses(self.system, self.flexings, shown)
+
+    def amplitudes(self, q: Floats) -> Floats:
+        """The amplitudes (..., modes) of all flexible bodies at q (..., nq), one body after the other."""
+        found = [each.amplitudes(q) for each in self.flexings]
+        return np.concatenate(found, axis=-1) if found else np.zeros((*q.shape[:-1], 0))
+
+    def carriage(self, body: str, point: Any) -> tuple[str, Floats]:
+        """What carries a point (3,) of a body, and the point in its axes: the body, or a station of it."""
+        return carriage(self.flexings, body, point)
+
     def at(self, poses: Poses) -> Picture:
         """The picture of the mechanism with its bodies and frames at these poses (4, 4)."""
         return picture_of(self, poses)
 
 
-def picture(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] | None = None) -> Picture:
-    """What is to be painted of a system at one configuration q (nq,), in ground."""
-    q = np.asarray(q, dtype=np.float64)
-    return scene(system, q, scale, view).at(_poses(system, q))
+def picture(
+    system: System,
+    q: Any,
+    scale: float = 1.0,
+    view: tuple[float, float] | None = None,
+    exaggerate: float = 1.0,
+) -> Picture:
+    """What is to be painted of a system at one configuration q (nq,), in ground; flexible bodies deform `exaggerate`
+    times as far as they do."""
+    q = exaggerated(system, np.asarray(q, dtype=np.float64), exaggerate)
+    shape = scene(system, q, scale, view)
+    return shape.at(shape.poses(q))
+
+
+def carriage(flexing: Iterable[Flexing], body: str, point: Any) -> tuple[str, Floats]:
+    """What carries a point (3,) of a body at rest, and the point in its axes."""
+    own = next((each for each in flexing if each.body == body), None)
+    p = np.asarray(point, dtype=np.float64)
+    return (body, p) if own is None else own.nearest(p)
 
 
 def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] | None = None) -> Scene:
@@ -136,12 +175,22 @@ def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] 
     [degrees], chosen from the mechanism when left out.
     """
     mechanism = system.mechanism
-    poses = _poses(system, np.asarray(q, dtype=np.float64))
-    sites = joint_sites(mechanism, poses, system.loops)
+    flexible = flexings(system)
+    poses = _carrier_poses(system, flexible, np.asarray(q, dtype=np.float64))
+    sites = joint_sites(mechanism, poses, system.loops, partial(carriage, flexible))
     bodies = {name: body for name, body in mechanism.bodies.items() if name != GROUND}
     centres = {name: poses[name][:3, :3] @ body.com + poses[name][:3, 3] for name, body in bodies.items()}
     reached = {name: carried_points(mechanism, name, poses, sites) for name in bodies}
-    extent, r = _sizes(reached, centres)
+    given = {name: given_solids(mechanism, name) for name in mechanism.bodies}
+    corners = [
+        poses[name][:3, :3] @ p + poses[name][:3, 3]
+        for name in bodies
+        for _, solids in given[name]
+        for solid in solids
+        for p in _box_around(solid.triangles().corners)
+    ]
+    corners += [poses[station][:3, 3] for each in flexible for station in each.stations]
+    extent, r = _sizes(reached, [*centres.values(), *corners])
     r *= scale
     looking = camera(mechanism.gravity, sites.values(), view)
     into = {name: np.asarray(np.linalg.inv(pose), dtype=np.float64) for name, pose in poses.items()}
@@ -153,16 +202,23 @@ def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] 
     typical = _typical_mass(bodies)
     thickness = {name: r * _relative_size(body.mass, typical, 1.6) for name, body in bodies.items()}
     sizes = {name: _joint_size(site, thickness) for name, site in sites.items()}
-    parts = [_given_ground(mechanism)] if given_solids(mechanism, GROUND) else []
+    parts = [_given_ground(mechanism)] if given[GROUND] else []
     levels = _levels(sites)
     # A body alone may be of any size.
     others = extent if len(bodies) > 1 else np.inf
+    skins: list[Skin] = []
     for name, body in bodies.items():
         colour = theme.BODIES[levels.get(name, 0) % 2]
-        given = given_solids(mechanism, name)
-        for paint, solids in given:
+        own = next((each for each in flexible if each.body == name), None)
+        if own is not None:
+            skins += [
+                given_skin(own, paint or colour, [face for solid in solids for face in solid.polygons()])
+                for paint, solids in given[name]
+            ] or [body_skin(own, colour, thickness[name])]
+            continue
+        for paint, solids in given[name]:
             parts.append(Part(name, "body", paint or colour, name, tuple(solids)))
-        if not given:
+        if not given[name]:
             outline = body_outline(body, poses[name], reached[name], around[name], thickness[name], others)
             outline = [_without_hidden_ends(solid, around[name], sizes) for solid in outline]
             parts.append(Part(name, "body", colour, name, tuple(x.moved(into[name]) for x in outline)))
@@ -170,9 +226,11 @@ def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] 
     spans: list[Span] = []
     for name, site in sites.items():
         size = sizes[name]
-        carrier = site.joint.parent
-        parts += [part.moved(into[carrier]) for part in _joint_parts(name, site, size, drawn.rank(site, r))]
-        spans += _joint_spans(name, site, size, into)
+        carrier, _ = carriage(flexible, site.joint.parent, site.joint.in_parent.p)
+        parts += [
+            part.moved(into[carrier]) for part in _joint_parts(name, site, size, drawn.rank(site, r), carrier)
+        ]
+        spans += _joint_spans(name, site, size, into, flexible)
         if GROUND in (site.joint.parent, site.joint.child) and not isinstance(site.joint.kind, Free):
             child = site.joint.child if site.joint.parent == GROUND else site.joint.parent
             foot = pedestal_or_pad(site, looking.up, centres[child], extent, r)
@@ -183,23 +241,32 @@ def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] 
     for wheel in wheels(mechanism, sites, sizes):
         carried = tuple(solid.moved(into[wheel.body]) for solid in wheel.solids)
         parts.append(Part(wheel.coupling, "coupling", theme.COUPLING, wheel.body, carried))
-    spans += _force_spans(mechanism, r)
+    spans += _force_spans(mechanism, r, flexible)
     masses = {name: (body.mass, body.com) for name, body in bodies.items() if body.mass > 0.0}
     body_anchors = {
         name: Anchor(name, _apply(into[name], _middle(reached[name], centres[name]))) for name in bodies
     }
-    joint_anchors = {
-        name: Anchor(site.joint.parent, _apply(into[site.joint.parent], site.point))
-        for name, site in sites.items()
-    }
+    for each in flexible:
+        # The middle of what is drawn, not of the joints, which may all be at one end.
+        carrier, point = each.nearest(np.mean(each.s, axis=0))
+        body_anchors[each.body] = Anchor(carrier, point)
+    joint_anchors = {}
+    for name, site in sites.items():
+        carrier, _ = carriage(flexible, site.joint.parent, site.joint.in_parent.p)
+        joint_anchors[name] = Anchor(carrier, _apply(into[carrier], site.point))
     return Scene(
         system, tuple(parts), tuple(spans), masses, body_anchors, joint_anchors, looking, r, extent,
-        bool(np.any(mechanism.gravity)),
+        bool(np.any(mechanism.gravity)), tuple(skins), flexible,
     )  # fmt: skip
 
 
-def _poses(system: System, q: Floats) -> dict[str, Floats]:
-    return {name: np.asarray(pose) for name, pose in system.body_poses(q).items()}
+def _carrier_poses(system: System, flexing: Iterable[Flexing], q: Floats) -> dict[str, Floats]:
+    """The poses (..., 4, 4) of bodies, frames and stations."""
+    found = {name: np.asarray(pose) for name, pose in system.body_poses(q).items()}
+    for each in flexing:
+        stations = each.poses(found[each.body], each.amplitudes(q))
+        found |= {name: stations[..., k, :, :] for k, name in enumerate(each.stations)}
+    return found
 
 
 def _apply(pose: Floats, point: Floats) -> Floats:
@@ -255,22 +322,25 @@ def _without_hidden_ends(solid: Solid, sites: Iterable[Site], sizes: Mapping[str
     return replace(solid, is_hidden=(hidden[0], hidden[1]))
 
 
-def _joint_parts(name: str, site: Site, r: float, rank: int) -> list[Part]:
+def _joint_parts(name: str, site: Site, r: float, rank: int, carrier: str) -> list[Part]:
     """What is seen of a joint itself, in ground, to be carried by its parent."""
     if isinstance(site.joint.kind, Free):
         return []
     role = "locked" if site.joint.locked else "loop" if site.is_loop else "joint"
     colour = {"locked": theme.LOCKED, "loop": theme.LOOP, "joint": theme.JOINT}[role]
-    return [Part(name, role, colour, site.joint.parent, tuple(joint_glyph(site, r, rank)))]
+    return [Part(name, role, colour, carrier, tuple(joint_glyph(site, r, rank)))]
 
 
-def _joint_spans(name: str, site: Site, r: float, into: Poses) -> list[Span]:
+def _joint_spans(name: str, site: Site, r: float, into: Poses, flexing: Iterable[Flexing]) -> list[Span]:
     """What stretches when a joint moves: the rod of a slide, the line to a floating body, the gap of an open loop."""
     joint = site.joint
+    parent, _ = carriage(flexing, joint.parent, joint.in_parent.p)
+    child, _ = carriage(flexing, joint.child, joint.in_child.p)
 
     def span(form: str, colour: theme.Colour, a: Floats, b: Floats, radius: float) -> Span:
-        a, b = _apply(into[joint.parent], a), _apply(into[joint.child], b)
-        return Span(name, form, colour, joint.parent, a, joint.child, b, radius)
+        return Span(
+            name, form, colour, parent, _apply(into[parent], a), child, _apply(into[child], b), radius
+        )
 
     if isinstance(joint.kind, Free):
         return [span("float", theme.FAINT_INK, site.on_parent[:3, 3], site.on_child[:3, 3], r)]
@@ -284,7 +354,7 @@ def _joint_spans(name: str, site: Site, r: float, into: Poses) -> list[Span]:
     return [rod]
 
 
-def _force_spans(mechanism: Mechanism, r: float) -> Iterable[Span]:
+def _force_spans(mechanism: Mechanism, r: float, flexing: Iterable[Flexing]) -> Iterable[Span]:
     """Springs, dampers and cables between two frames."""
     forms = {"spring": "coils", "bushing": "coils", "damper": "damper", "none": "", "arrow": ""}
     for name, element in mechanism.force_elements.items():
@@ -294,14 +364,22 @@ def _force_spans(mechanism: Mechanism, r: float) -> Iterable[Span]:
         ends = []
         for frame in element.frames:
             at = mechanism.frames.get(frame)
-            ends.append((at.body, at.pose.p) if at else (frame, np.zeros(3)))
+            ends.append(
+                carriage(flexing, at.body, at.pose.p) if at else carriage(flexing, frame, np.zeros(3))
+            )
         (body_a, a), (body_b, b) = ends
         yield Span(name, form, theme.FORCE, body_a, np.asarray(a), body_b, np.asarray(b), r)
 
 
-def _sizes(reached: Mapping[str, list[Floats]], centres: Mapping[str, Floats]) -> tuple[float, float]:
-    """The size of the mechanism [m], and a radius for its bars that suits both its links and the whole."""
-    points = np.array([p for own in reached.values() for p in own] + list(centres.values()) or [np.zeros(3)])
+def _box_around(points: Floats) -> Floats:
+    """Two opposite corners (2, 3) of the box around points (n, 3)."""
+    return np.stack([points.min(axis=0), points.max(axis=0)]) if len(points) else np.zeros((0, 3))
+
+
+def _sizes(reached: Mapping[str, list[Floats]], others: Sequence[Floats]) -> tuple[float, float]:
+    """The size of the mechanism [m], and a radius for its bars that suits both its links and the whole; it reaches to
+    `others` (3,) as well."""
+    points = np.array([p for own in reached.values() for p in own] + list(others) or [np.zeros(3)])
     extent = float(np.linalg.norm(np.ptp(points, axis=0)))
     lengths = [
         float(np.linalg.norm(np.ptp(np.array(own), axis=0))) for own in reached.values() if len(own) > 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from catena.joints import Cylindrical, Free, Helical, Planar, Prismatic
 from catena.mechanism import GROUND, Joint, Mechanism
+from catena.spatial import Pose, Transform
 
 Floats = NDArray[np.float64]
 
@@ -29,12 +30,26 @@ class Site:
     gap: float
 
 
-def joint_sites(mechanism: Mechanism, poses: Mapping[str, Floats], loops: tuple[str, ...]) -> dict[str, Site]:
-    """The sites of all joints, given the poses (4, 4) of all bodies and the names of the loop joints."""
+Carriage = Callable[[str, Floats], tuple[str, Floats]]
+"""What carries a point (3,) of a body, and the point in its axes."""
+
+
+def joint_sites(
+    mechanism: Mechanism,
+    poses: Mapping[str, Floats],
+    loops: tuple[str, ...],
+    carriage: Carriage | None = None,
+) -> dict[str, Site]:
+    """The sites of all joints, given the poses (4, 4) of all bodies and the names of the loop joints; where bodies are
+    flexible, `carriage` tells which of the poses moves a point of them."""
+
+    def seen(body: str, frame: Pose) -> Floats:
+        carrier, p = carriage(body, frame.p) if carriage else (body, frame.p)
+        return np.asarray(poses[carrier] @ Pose.unchecked(p, frame.R).matrix())
+
     sites = {}
     for name, joint in mechanism.joints.items():
-        on_parent = poses[joint.parent] @ joint.in_parent.matrix()
-        on_child = poses[joint.child] @ joint.in_child.matrix()
+        on_parent, on_child = seen(joint.parent, joint.in_parent), seen(joint.child, joint.in_child)
         point = _point(mechanism, joint, poses, on_parent, on_child)
         is_loop = name in loops
         gap = _gap(joint, on_parent, on_child) if is_loop else 0.0
@@ -68,8 +83,6 @@ def _point(
 
 def _gap(joint: Joint, on_parent: Floats, on_child: Floats) -> float:
     """How far the child-side origin is from where the joint could bring it."""
-    from catena.spatial import Pose, Transform
-
     relative = np.linalg.inv(on_parent) @ on_child
     pose = Pose.unchecked(relative[:3, 3], relative[:3, :3])
     if joint.locked_at is not None:

@@ -18,3 +18,6 @@ INK: Colour = "#1f2933"
 FAINT_INK: Colour = "#6b7683"
 PAPER: Colour = "#ffffff"
 TRACES: tuple[Colour, ...] = ("#b0307a", "#0f8f87", "#8a6a10", "#5a4fd0", "#c0502a", "#3a7a2a")
+ARROWS: dict[str, Colour] = {
+    "reactions": "#0f8f87", "actuators": "#cf3f52", "contacts": "#2e9e3f", "applied": "#8a4fc0",
+}  # fmt: skip

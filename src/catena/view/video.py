@@ -6,6 +6,7 @@ import io
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,16 @@ from catena.formats.complete import file_path, write_complete
 from catena.given import shown
 from catena.mechanism.validation import known
 from catena.simulation import Trajectory
+from catena.simulation.pressing import Pressing
 from catena.simulation.progress import Progress
+from catena.system.arrays import as_list
 from catena.view import theme
+from catena.view.arrows import GROUPS, Arrows, arrows_of, longest_arrow
 from catena.view.camera import camera as camera_from
-from catena.view.movie import SPEEDS, Motion, movie
+from catena.view.flexing import checked_factor
+from catena.view.movie import SPEEDS, Motion, Stretch, floor_of, movie, pressing_of, traced
 from catena.view.raster import Painter, Window, require_pillow
-from catena.view.scene import scene
+from catena.view.scene import Scene, scene
 from catena.view.sites import joint_sites
 
 Floats = NDArray[np.float64]
@@ -40,10 +45,12 @@ def save_video(
     rate: float | None = None,
     speed: float | None = None,
     camera: tuple[float, float] | None = None,
-    traces: Iterable[str] = (),
+    traces: str | Iterable[str] = (),
     clock: bool = True,
     floor: bool | None = None,
     motion: int = 0,
+    forces: bool | Iterable[str] = False,
+    exaggerate: float = 1.0,
     colours: int = 64,
     progress: bool | None = None,
 ) -> None:
@@ -52,6 +59,8 @@ def save_video(
     `speed` is how many seconds of the run pass in one of the film, chosen from the length of the run unless given.
     `camera` = (elevation, azimuth) in degrees looks from elsewhere, `traces` are frames or bodies whose ways are drawn,
     `clock` writes the time into the corner, `floor` leaves the floor out or puts one in, `motion` is which of a batch.
+    `forces` draws arrows: some of "reactions", "actuators", "contacts" and "applied", or True for all of them.
+    Flexible bodies deform `exaggerate` times as far as they do.
     A .gif has so many `colours`. Long films tell their progress. The file appears complete or not at all.
     """
     file = file_path(path)
@@ -61,6 +70,9 @@ def save_video(
     width, height = _size(size)
     rate = _positive("rate", 20.0 if ending == ".gif" else 30.0) if rate is None else _positive("rate", rate)
     writer = require_ffmpeg() if ending == ".mp4" else require_pillow()
+    factor = checked_factor(exaggerate)
+    if isinstance(colours, bool) or not isinstance(colours, int | np.integer) or not 2 <= colours <= 256:
+        raise StateError(f"colours is {shown(colours)}; give a whole number from 2 to 256.")
     short = movie(run, motion=motion, forces=False, plots=False)
     speed = short.speed if speed is None else _positive("speed", speed)
     duration = short.end - short.start
@@ -70,7 +82,8 @@ def save_video(
             f"the film would have {count} pictures; raise speed or lower rate to stay below {MOST}."
         )
     times = np.minimum(short.start + speed / rate * np.arange(count), short.end)
-    pictures = _pictures(run, motion, times, (width, height), camera, list(traces), clock, floor)
+    groups, eye, names = _groups(forces), _eye(camera), traced(run, traces)
+    pictures = _pictures(run, motion, times, (width, height), eye, names, clock, floor, groups, factor)
     counted = _counted(pictures, times - short.start, duration, progress)
     content = (
         _gif(counted, rate, colours, writer)
@@ -94,23 +107,27 @@ def require_ffmpeg() -> Any:
 
 def _pictures(
     run: Motion, motion: int, times: Floats, size: tuple[int, int], camera: Any, traces: list[str], clock: bool,
-    floor: bool | None,
+    floor: bool | None, groups: Sequence[str], factor: float,
 ) -> Iterator[Any]:  # fmt: skip
     """The pictures at some times; a structure that changes has a painter for each."""
-    there = {name: None for part in run.segments for name in part.system.plan.body_pose}
-    for name in traces:
-        known("frame or body", name, there, repr(run.segments[0].system.mechanism.name))
-    owners = np.searchsorted([part.t[0] for part in run.segments[1:]], times, side="right")
+    parts: Sequence[Stretch] = run.segments
+    owners = np.searchsorted([part.t[0] for part in parts[1:]], times, side="right")
     reels = [
-        _Reel(part, motion, times[owners == k], camera, traces, floor)
-        for k, part in enumerate(run.segments)
+        _Reel(part, motion, times[owners == k], camera, traces, floor, groups, pressing_of(run, k), factor)
+        for k, part in enumerate(parts)
         if np.any(owners == k)
     ]
-    window = window_around([(reel.painter, reel.some) for reel in reels], size)
-    level = min((reel.painter.level(reel.some) for reel in reels if reel.painter.has_floor), default=0.0)
-    for reel in reels:
+    strongest = max((reel.strongest for reel in reels), default=0.0)
+    drawn = [reel.arrow_lines(strongest) for reel in reels]
+    ends = np.concatenate([lines.reshape(-1, 3) for lines, _ in drawn])
+    window = window_around([(reel.painter, reel.some) for reel in reels], size, ends)
+    lowest = min((reel.painter.level(reel.some) for reel in reels if reel.painter.has_floor), default=0.0)
+    plane = floor_of(run)
+    level = lowest if plane is None else plane
+    for reel, (lines, colours) in zip(reels, drawn, strict=True):
         for k, t in enumerate(reel.times):
-            image = reel.painter.paint(reel.poses[k], window, level, [way[: k + 1] for way in reel.ways])
+            arrows = list(zip(lines[:, k], colours, strict=True))
+            image = reel.painter.paint(reel.poses[k], window, level, reel.ways_until(t), arrows)
             if clock:
                 _write(image, f"{t:.{2 if times[-1] >= 1.0 else 4}f} s")
             yield image
@@ -120,27 +137,59 @@ class _Reel:
     """The part of a film that has one structure: a painter, and poses (times, bodies, 4, 4)."""
 
     def __init__(
-        self, run: Trajectory, motion: int, times: Floats, camera: Any, traces: list[str], floor: bool | None
-    ) -> None:
+        self, run: Stretch, motion: int, times: Floats, camera: Any, traces: list[str], floor: bool | None,
+        groups: Sequence[str], pressing: Sequence[Pressing], factor: float,
+    ) -> None:  # fmt: skip
         system = run.system
         q = _states(run, times).reshape(-1, len(times), system.nq)[motion]
         shape = scene(system, q[0])
         looking = shape.camera
         if camera is not None:
-            elevation, azimuth = camera
-            sites = joint_sites(system.mechanism, system.body_poses(q[0]), system.loops)
-            looking = camera_from(
-                system.mechanism.gravity, sites.values(), (float(elevation), float(azimuth))
-            )
-        found = system.body_poses(q)
+            sites = joint_sites(system.mechanism, shape.poses(q[0]), system.loops, shape.carriage)
+            looking = camera_from(system.mechanism.gravity, sites.values(), camera)
+        found = shape.poses(q, factor)
         self.times = times
         self.painter = Painter(shape, looking, floor)
-        self.poses = np.stack([np.broadcast_to(found[name], (len(q), 4, 4)) for name in shape.bodies], axis=1)
+        self.poses = np.stack(
+            [np.broadcast_to(found[name], (len(q), 4, 4)) for name in shape.carriers], axis=1
+        )
         self.some = list(self.poses[np.unique(np.linspace(0, len(q) - 1, 40).round().astype(int))])
-        self.ways = [found[name][:, :3, 3] for name in traces if name in found]
+        # Between two pictures a point may go far; its way is drawn at the samples of the run as well.
+        self._fine = np.union1d(times, run.t[(run.t > times[0]) & (run.t < times[-1])]) if traces else times
+        fine = _states(run, self._fine).reshape(-1, len(self._fine), system.nq)[motion] if traces else q
+        places = shape.poses(fine, factor) if traces else found
+        self._ways = [places[name][:, :3, 3] for name in traces if name in places]
+
+        self._arrows = _arrows(run, shape, motion, times, groups, pressing)
+
+    @property
+    def strongest(self) -> float:
+        """The size of the largest force [N]."""
+        return max((float(np.linalg.norm(a.vectors, axis=-1).max()) for a in self._arrows), default=0.0)
+
+    def arrow_lines(self, strongest: float) -> tuple[Floats, list[theme.Colour]]:
+        """Where arrows of forces start and end (arrows, times, 2, 3) in ground, and their colours; those that are zero
+        start and end at one place."""
+        found: list[Floats] = []
+        for arrow in self._arrows:
+            pose = self.poses[:, self.painter.scene.carriers.index(arrow.body)]
+            start = np.einsum("tij,j->ti", pose[:, :3, :3], arrow.point) + pose[:, :3, 3]
+            start = start if arrow.offset is None else start + arrow.offset
+            found.append(
+                np.stack(
+                    [start, start + arrow.vectors * longest_arrow(self.painter.scene) / strongest], axis=1
+                )
+            )
+        lines = np.array(found).reshape(-1, len(self.times), 2, 3)
+        return lines, [theme.ARROWS[arrow.group] for arrow in self._arrows]
+
+    def ways_until(self, t: float) -> list[Floats]:
+        """The ways (n, 3) of traced points up to a time."""
+        count = int(np.searchsorted(self._fine, t, side="right"))
+        return [way[:count] for way in self._ways]
 
 
-def _states(run: Trajectory, times: Floats) -> Floats:
+def _states(run: Stretch, times: Floats) -> Floats:
     """q (..., times, nq): between samples, or at the nearest ones where these are too far apart."""
     try:
         return run.at(times)[0]
@@ -149,9 +198,57 @@ def _states(run: Trajectory, times: Floats) -> Floats:
         return run.q[..., nearest, :]
 
 
-def window_around(seen_by: Sequence[tuple[Painter, Sequence[Floats]]], size: tuple[int, int]) -> Window:
-    """The window that holds everything painters see at some poses (bodies, 4, 4), with a little room."""
+def _arrows(
+    run: Stretch,
+    shape: Scene,
+    motion: int,
+    times: Floats,
+    groups: Sequence[str],
+    pressing: Sequence[Pressing],
+) -> list[Arrows]:
+    """The forces of a run at some times, of the groups that are asked for."""
+    if not groups or not isinstance(run, Trajectory):
+        return []
+    main = run.state(*(int(k) for k in np.unravel_index(motion, run.batch))) if run.batch else run
+    try:
+        asked = main.resample(times) if len(times) > 1 else main.resample(np.array([times[0], main.t[-1]]))
+    except CatenaError:
+        # Samples too far apart to tell what is between them.
+        return []
+    found = [
+        arrow for arrow in arrows_of(asked, shape, pressing) if arrow.group in groups and not arrow.is_moment
+    ]
+    return [replace(arrow, vectors=arrow.vectors[: len(times)]) for arrow in found]
+
+
+def _eye(camera: Any) -> tuple[float, float] | None:
+    if camera is None:
+        return None
+    try:
+        elevation, azimuth = (float(x) for x in camera)
+    except (TypeError, ValueError):
+        elevation = azimuth = np.nan
+    if not np.isfinite([elevation, azimuth]).all():
+        raise StateError(f"camera is {shown(camera)}; give elevation and azimuth in degrees.")
+    return elevation, azimuth
+
+
+def _groups(forces: Any) -> tuple[str, ...]:
+    if isinstance(forces, bool):
+        return GROUPS if forces else ()
+    given = as_list("forces", [forces] if isinstance(forces, str) else forces, str, "groups, or True")
+    return tuple(known("group of forces", name, GROUPS, "save_video") for name in given)
+
+
+def window_around(
+    seen_by: Sequence[tuple[Painter, Sequence[Floats]]], size: tuple[int, int], also: Floats | None = None
+) -> Window:
+    """The window that holds everything painters see at some poses (bodies, 4, 4), and the points `also` (n, 3), with a
+    little room."""
     boxes = np.array([painter.seen(poses) for painter, poses in seen_by])
+    if also is not None and len(also):
+        points = also @ seen_by[0][0].axes[:2].T
+        boxes = np.concatenate([boxes, [[points.min(axis=0), points.max(axis=0)]]])
     low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
     span = np.maximum(high - low, 1e-9)
     return Window(size, 0.5 * (low + high), float(np.min(0.9 * np.array(size) / span)))
@@ -181,7 +278,7 @@ def _gif(pictures: Iterator[Any], rate: float, colours: int, PIL: Any) -> bytes:
     both.paste(images[0], (0, 0))
     both.paste(images[len(images) // 2], (images[0].width, 0))
     # Rare colours, such as the orange of loops, are to keep their place.
-    palette = both.quantize(colours, method=PIL.Image.Quantize.MAXCOVERAGE, dither=PIL.Image.Dither.NONE)
+    palette = both.quantize(colours, method=PIL.Image.Quantize.FASTOCTREE, dither=PIL.Image.Dither.NONE)
     flat = [image.quantize(palette=palette, dither=PIL.Image.Dither.NONE) for image in images]
     stream = io.BytesIO()
     flat[0].save(

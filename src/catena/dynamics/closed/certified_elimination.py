@@ -9,6 +9,7 @@ among loops that interlock deeply, or where a body without inertia moves only be
 solved again by the rank-revealing decomposition of `kkt`.
 """
 
+from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 from catena.dynamics.closed.kkt import kkt, multipliers_of
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.dynamics.flexible_body import most_modes
-from catena.dynamics.loop_elimination import loop_elimination, sort_for
+from catena.dynamics.loop_elimination import borrowers, loop_elimination, sort_for
 from catena.dynamics.loop_elimination.flexible import flexible_elimination
 from catena.joints import JointKind
 from catena.kernels import Algorithm
@@ -38,6 +39,16 @@ def is_trusted(defect: Any, change: Any, before: Any, size: Any) -> Any:
     """
     allowed = TRUSTED_CHANGE * size
     return (defect < TRUSTED_DEFECT) & ((change <= allowed) | (change * change <= allowed * before))
+
+
+def in_doubt(plan: Plan, result: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Which states (states,) have to be solved again: those whose solution is not trusted. Where bodies are lent
+    inertia, the first state too, because only a rank-revealing decomposition sees whether the loops determine how
+    they move."""
+    doubtful = ~is_trusted(*(result[name][:, 0] for name in ("defect", "change", "before", "size")))
+    if borrowers(plan):
+        doubtful[:1] = True
+    return np.asarray(doubtful)
 
 
 class EliminationSolution(LoopSolution):
@@ -70,7 +81,7 @@ def elimination(problem: LoopProblem) -> LoopSolution:
     given = problem.given
     result = problem.runner.evaluate(elimination_of(problem.plan), problem.inputs, finite=False)
     vdot = result["qdd"]
-    doubtful = ~is_trusted(*(result[name][:, 0] for name in ("defect", "change", "before", "size")))
+    doubtful = in_doubt(problem.plan, result)
     if np.any(doubtful):
         rest: Any = {n: None if x is None else x[doubtful] for n, x in given.items()}
         vdot[doubtful] = kkt(LoopProblem(problem.runner, **rest)).vdot
@@ -81,8 +92,6 @@ def elimination(problem: LoopProblem) -> LoopSolution:
 @lru_cache(maxsize=64)
 def is_for(plan: Plan) -> bool:
     """Whether the elimination knows the joints that close the loops."""
-    if plan.owner is not None and plan.couplings:
-        return False
     return knows_joints(plan)
 
 

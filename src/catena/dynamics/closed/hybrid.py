@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.closed.certified_elimination import is_for, is_trusted
+from catena.dynamics.closed.certified_elimination import in_doubt, is_for
 from catena.dynamics.closed.inertia_root import rooted
 from catena.dynamics.closed.problem import LoopProblem, row_scales
 from catena.dynamics.closed.square_root import constrained, divide_lower, solve_upper
@@ -58,7 +58,7 @@ def hybrid(problem: LoopProblem, driven: np.ndarray, given: np.ndarray) -> Hybri
             # What acts at joints of the tree in place of loop joints is not theirs.
             own = 0.0 if problem.tau is None else problem.tau
             tau = tau - (problem.inputs["tau"] - own)
-        doubtful = ~is_trusted(*(result[name][:, 0] for name in ("defect", "change", "before", "size")))
+        doubtful = in_doubt(problem.plan, result)
     if not doubtful.any():
         return HybridSolution(vdot, tau, np.zeros(0, dtype=np.int64), np.zeros((0, m)))
     rest: Any = {n: None if x is None else x[doubtful] for n, x in problem.given.items()}

@@ -22,6 +22,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from catena.dynamics.loop_elimination.blocks import Sort, sort_for, views
+from catena.dynamics.loop_elimination.lending import borrowers as borrowers
 from catena.dynamics.loop_elimination.schedule import KEEPING, REWRITTEN, schedule, steps_for
 from catena.dynamics.loop_elimination.steps import ground as elimination_ground
 from catena.dynamics.loop_elimination.ties import KEEPING_TIES

@@ -7,15 +7,14 @@ trees with couplings.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from catena.dynamics.symmetric import Symmetric as Symmetric, Triangle as Triangle
 from catena.kernels import JointRows
 from catena.spatial import Force, ForceSpace
-from catena.spatial.scalars import array
 from catena.structure import Plan
 
 
@@ -61,56 +60,6 @@ class Columns:
     def zero(self) -> ForceSpace:
         """Forces of nothing."""
         return ForceSpace.zero(self.n)
-
-
-class Symmetric:
-    """A symmetric n x n matrix, kept as its upper triangle by rows."""
-
-    __slots__ = ("upper",)
-
-    def __init__(self, upper: Sequence[Any]) -> None:
-        self.upper = list(upper)
-
-    @classmethod
-    def from_entries(cls, entries: Sequence[Any]) -> Symmetric:
-        """The matrix with these entries."""
-        return cls(entries)
-
-    @classmethod
-    def from_matrix(cls, matrix: np.ndarray) -> Symmetric:
-        """The matrix of which only the upper triangle is read."""
-        n = len(matrix)
-        return cls([matrix[i, j] for i in range(n) for j in range(i, n)])
-
-    def entries(self) -> list[Any]:
-        """The upper triangle."""
-        return self.upper
-
-    def matrix(self) -> np.ndarray:
-        """The whole matrix."""
-        n = int((8 * len(self.upper) + 1) ** 0.5) // 2
-        rows: list[list[Any]] = [[0.0] * n for _ in range(n)]
-        pairs = [(i, j) for i in range(n) for j in range(i, n)]
-        for (i, j), x in zip(pairs, self.upper, strict=True):
-            rows[i][j] = rows[j][i] = x
-        return array(rows)
-
-    def __add__(self, other: Symmetric) -> Symmetric:
-        return Symmetric([x + y for x, y in zip(self.upper, other.upper, strict=True)])
-
-    def __sub__(self, other: Symmetric) -> Symmetric:
-        return Symmetric([x - y for x, y in zip(self.upper, other.upper, strict=True)])
-
-
-@dataclass(frozen=True)
-class Triangle:
-    """A symmetric matrix of n rows."""
-
-    n: int
-
-    def zero(self) -> Symmetric:
-        """A matrix of zeros."""
-        return Symmetric([0.0] * (self.n * (self.n + 1) // 2))
 
 
 def views(sort: Sort) -> dict[str, dict[str, Any]]:

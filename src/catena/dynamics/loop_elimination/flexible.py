@@ -5,6 +5,9 @@ losing a degree of freedom: besides inertia, force and what loops hold of it, it
 the node of the floating frame has 6 + k accelerations: A, p and K get rows for the modes (E and `Mm`, `pm`, `Km`), and
 eta goes like the coordinates of any joint, one after the other. All other bodies do what they do among rigid ones;
 multipliers do more only while their loop holds a floating frame.
+
+Particles, which have the mass of a flexible body, are weighed once, when its floating frame begins to move. From then
+on the frame is a body whose own equations have 6 + k rows, and particles take no part in elimination and refinement.
 """
 
 from collections.abc import Callable
@@ -17,7 +20,14 @@ import numpy as np
 from catena.dynamics.flexible_body import is_flexible
 from catena.dynamics.hybrid_dynamics import DRIVE_INPUTS
 from catena.dynamics.loop_elimination import Sort, loop_elimination
-from catena.dynamics.loop_elimination.blocks import Columns, Numbers, Symmetric, views
+from catena.dynamics.loop_elimination.blocks import Columns, Numbers, Symmetric, Triangle, views
+from catena.dynamics.loop_elimination.feedback import (
+    Pair,
+    leave_with_feedback,
+    move_and_tell,
+    move_driven_and_tell,
+    start_with_feedback,
+)
 from catena.dynamics.loop_elimination.hybrid import (
     accelerate_driven,
     articulate_driven,
@@ -26,6 +36,7 @@ from catena.dynamics.loop_elimination.hybrid import (
 )
 from catena.dynamics.loop_elimination.least_change import stand, start_open, start_opening
 from catena.dynamics.loop_elimination.magnitudes import Magnitudes, magnitude
+from catena.dynamics.loop_elimination.pulling import pulling, stand_and_tell
 from catena.dynamics.loop_elimination.refinement import (
     _inertial_load,
     accelerate_again,
@@ -48,14 +59,23 @@ from catena.dynamics.loop_elimination.steps import (
     mix_link,
     press,
     resting_ground,
+    start,
     velocities,
 )
+from catena.dynamics.loop_elimination.ties import TIES, leave, leave_open, leave_opening
+from catena.dynamics.particles import bias, but_particles, load, place, weight
 from catena.kernels import POSITION, VELOCITY, Algorithm, Entry, JointRows, OnCall, Schedule, on_call
-from catena.spatial import ArticulatedInertia, Force, ForceSpace, Motion, spd_inverse
-from catena.spatial.scalars import absolute, array
+from catena.spatial import ArticulatedInertia, Force, ForceSpace, Motion, RigidInertia, spd_inverse
+from catena.spatial.scalars import absolute, array, sqrt
 
 AT_FLOATING_FRAMES = (press, feel, press_again, feel_again, mix_link)
 """Steps of multipliers that do more where their loop holds a floating frame."""
+RESTING = (stand, stand_and_tell)
+"""Steps with which bodies stand, without forces."""
+MOVES = (velocities, move_driven, move_and_tell, move_driven_and_tell, *RESTING)
+"""Steps with which bodies begin to move."""
+OWN = frozenset({"I_own", "E_own", "M_own", "p_own", "pm_own"})
+"""What floating frames keep of themselves."""
 
 
 class FlexibleSteps:
@@ -66,18 +86,31 @@ class FlexibleSteps:
         self.modes = modes
         self.instead: dict[OnCall, OnCall] = {
             stand: on_call(self._moved(stand)),
+            stand_and_tell: on_call(self._moved(stand_and_tell)),
             carry: on_call(self.carry),
             carry_to_ground: on_call(self.carry_to_ground),
             balance: on_call(self.balance),
             accelerate_again: on_call(self.accelerate_again),
         }
-        pairs = (velocities, move_driven), (articulate, articulate_driven), (accelerate, accelerate_driven)
-        made = self._moved, self._gone, self._back
+        self.weigh, self.weigh_at_rest = on_call(self._weigh), on_call(self._weigh_at_rest)
+        self.gather = on_call(self._gather)
+        pairs = (
+            (velocities, move_driven),
+            (move_and_tell, move_driven_and_tell),
+            (articulate, articulate_driven),
+            (accelerate, accelerate_driven),
+        )
+        made = self._moved, self._moved, self._gone, self._back
         for (free, driven), make in zip(pairs, made, strict=True):
             for step in (free, driven) if drives else (free,):
                 self.instead[step] = on_call(make(step))
         for step in (judge, judge_driven) if drives else (judge,):
             self.instead[step] = on_call(self._judged(step))
+        for step in (*SHARED, *TIES):
+            if step.roles[0] == "body" and step not in self.instead:
+                self.instead[step] = step
+        # Particles take no part in any of it.
+        self.instead = {step: on_call(but_particles(own.step)) for step, own in self.instead.items()}
         own = self.press, self.feel, self.press_again, self.feel_again, self.mix_link
         pressed: list[Callable[..., None]] = list(own)
         self.at_frames = {step: on_call(made) for step, made in zip(AT_FLOATING_FRAMES, pressed, strict=True)}
@@ -88,7 +121,9 @@ class FlexibleSteps:
 
         def ground(ground: Any) -> None:
             rigid(ground)
-            ground.E, ground.Mm = np.zeros((6, m)), np.zeros((m, m))
+            ground.E, ground.Mm = np.zeros((6, m)), Triangle(m).zero()
+            ground.weight = RigidInertia.zero()
+            ground.eta, ground.etad = np.zeros(m), np.zeros(m)
             ground.pm, ground.fm, ground.am = np.zeros(m), np.zeros(m), np.zeros(m)
             ground.dam, ground.loadm = np.zeros(m), np.zeros(m)
 
@@ -97,13 +132,34 @@ class FlexibleSteps:
     def order(self, at: Any, **options: Any) -> list[Entry]:
         """The calls for one mechanism: those of rigid bodies, with the steps of this elimination in their places."""
         noted = _Noting(at)
+        return self._own(at, noted, schedule(noted, **options))
+
+    def pulling(self, at: Any) -> list[Entry]:
+        """The calls by which forces at the loops pull them together."""
+        noted = _Noting(at)
+        return self._own(at, noted, pulling(noted))
+
+    def _own(self, at: Any, noted: Any, entries: list[Entry]) -> list[Entry]:
         found = []
-        for entry in schedule(noted, **options):
+        for entry in entries:
+            if entry.owner in noted.particles and entry.sweep.roles[0] == "body":
+                continue
             step = self.instead.get(entry.sweep, entry.sweep)
             if entry.sweep in self.at_frames and noted.holds_frame(entry):
                 step = self.at_frames[entry.sweep]
             found.append(replace(entry, sweep=step))
+            if entry.owner in noted.frames and entry.sweep in MOVES:
+                i, own = entry.owner, (at.body(entry.owner), at.flows(entry.owner))
+                weigh = self.weigh_at_rest if entry.sweep in RESTING else self.weigh
+                for j in noted.particles_of(i):
+                    found.append(Entry(weigh, j, (at.body(j), at.flows(j), at.flows(i))))
+                found.append(Entry(self.gather, i, (*own, at.flows(int(at.plan.parent[i])))))
         return found
+
+    @property
+    def weighing(self) -> tuple[OnCall, OnCall, OnCall]:
+        """The steps by which floating frames get their inertia."""
+        return self.weigh, self.weigh_at_rest, self.gather
 
     # Bodies.
 
@@ -115,14 +171,40 @@ class FlexibleSteps:
             if body.joint.follows:
                 body.effort = np.zeros(body.joint.nv)
             elif is_flexible(body.joint):
-                body.E, body.Mm, body.pm, body.loadm = (
-                    np.zeros((6, m)),
-                    np.zeros((m, m)),
-                    np.zeros(m),
-                    np.zeros(m),
-                )
+                body.E, body.Mm, body.weight = np.zeros((6, m)), Triangle(m).zero(), body.inertia
+                body.pm, body.loadm = np.zeros(m), np.zeros(m)
+                body.eta, body.etad = self._row(body.q), self._row(body.qd)
 
         return move
+
+    def _weigh(self, body: Any, parent: Any) -> None:
+        """What a particle adds to the equations of the floating frame and of the modes."""
+        if body.joint.is_particle:
+            k = body.joint.nv
+            x, L = place(body, parent.eta[:k])
+            p, f = load(body, x, bias(body, x, L, parent.v, parent.etad[:k]))
+            self._add_weight(body, parent, x, L)
+            parent.p += p
+            parent.pm = parent.pm + self._row(L.T @ f)
+
+    def _weigh_at_rest(self, body: Any, parent: Any) -> None:
+        """The same without forces and velocities."""
+        if body.joint.is_particle:
+            self._add_weight(body, parent, *place(body, parent.eta[: body.joint.nv]))
+
+    def _add_weight(self, body: Any, parent: Any, x: np.ndarray, L: np.ndarray) -> None:
+        felt = weight(body.inertia.mass, x, L)
+        parent.weight += felt.rigid
+        parent.E = parent.E + self._wide(felt.E, 6)
+        parent.Mm += self._square(Symmetric(felt.M).matrix())
+
+    def _gather(self, body: Any, parent: Any) -> None:
+        """Keep the equations that the floating frame has by itself, before others act on it."""
+        if is_flexible(body.joint) and not body.joint.follows:
+            k = body.joint.nv
+            body.A = ArticulatedInertia.from_rigid(body.weight)
+            body.I_own, body.E_own, body.M_own = body.weight, body.E[:, :k], body.Mm
+            body.p_own, body.pm_own = body.p, body.pm[:k]
 
     def _gone(self, rigid: OnCall) -> Callable[..., None]:
         def go(body: Any, parent: Any) -> None:
@@ -133,7 +215,7 @@ class FlexibleSteps:
                 parent.A += body.X.pull(body.A)
                 parent.p += body.X.pull(pa)
                 parent.E = parent.E + self._wide(body.X.pull(U).array, 6)
-                parent.Mm = parent.Mm + self._square(S.T * U)
+                parent.Mm += self._square(S.T * U)
                 parent.pm = parent.pm + self._row(S.T * pa)
                 body.U, body.d_inv, body.u = U, np.zeros(k), np.zeros(k)
             elif is_flexible(body.joint):
@@ -147,7 +229,7 @@ class FlexibleSteps:
         """Eliminate the modes, one after the other, from the 6 + k equations of a floating frame."""
         k = body.joint.nv
         E, p = body.E[:, :k], np.concatenate([body.p.array, body.pm[:k]])
-        A = np.vstack([np.hstack([body.A.matrix(), E]), np.hstack([E.T, body.Mm[:k, :k]])])
+        A = np.vstack([np.hstack([body.A.matrix(), E]), np.hstack([E.T, body.Mm.matrix()[:k, :k]])])
         columns, d_inv, u = [], [], []
         for j, s in enumerate(self._motions(body)):
             U = A @ s
@@ -238,7 +320,11 @@ class FlexibleSteps:
     def _demand(self, body: Any) -> None:
         demand(body)
         if not body.joint.follows:
-            body.fm, body.pm = np.zeros(self.modes), np.zeros(self.modes)
+            k = body.joint.nv
+            a, E, rate = body.a, body.E_own, body.am[:k]
+            body.f = body.I_own * a + Force(E @ rate) + body.p_own
+            body.fm = self._row(E.T @ a.array + body.M_own.matrix()[:k, :k] @ rate + body.pm_own)
+            body.pm = np.zeros(self.modes)
 
     def balance(self, body: Any, parent: Any) -> None:
         """The joint force that is missing, and what the parent feels of it."""
@@ -285,7 +371,8 @@ class FlexibleSteps:
                 return
             if rigid is judge_driven:
                 body.drive = np.zeros(body.joint.nv)
-            load = body.load + _inertial_load(body)
+            own = _inertial_load(body) if body.joint.follows else self._own_load(body)
+            load = body.load + own
             at_work = array([Magnitudes.of(S).dot(load) for S in body.S.columns()])
             parts: list[Any] = []
             if body.joint.follows:
@@ -293,8 +380,10 @@ class FlexibleSteps:
                 parent.loadm = parent.loadm + self._row(at_work)
             else:
                 missing = body.effort - body.S.T * body.f - body.fm[: body.joint.nv]
-                terms = zip(missing, body.effort, at_work, body.loadm, strict=False)
-                parts = [part(m, absolute(e) + w + beyond) for m, e, w, beyond in terms]
+                terms = zip(
+                    missing, body.effort, at_work, body.loadm, self._own_modal_load(body), strict=False
+                )
+                parts = [part(m, absolute(e) + w + beyond + own) for m, e, w, beyond, own in terms]
             parent.f += body.X.pull(body.f)
             parent.load += load.pulled(body.X)
             parent.defect += body.defect + sum(parts, 0.0)
@@ -304,6 +393,28 @@ class FlexibleSteps:
 
         return judged
 
+    def _own_load(self, body: Any) -> Magnitudes:
+        """What the force that the motion of the particles takes is summed up from, at the floating frame."""
+        inertia, a = body.I_own, body.pace
+        J, h = np.trace(inertia.I), magnitude(inertia.h)
+        whole = Magnitudes(J * a.angular + h * a.linear, h * a.angular + inertia.mass * a.linear)
+        for E, x in zip(body.E_own.T, body.am, strict=False):
+            whole = whole + Magnitudes.of(Force(E)) * absolute(x)
+        return whole + Magnitudes.of(body.p_own)
+
+    def _own_modal_load(self, body: Any) -> list[Any]:
+        """The same for the modes. The sum over particles of m |L| |a| is bounded by sqrt(M) times the root of the sum
+        of m a^2, which does not vanish where mode and motion have nothing to do with each other."""
+        k, inertia, pace = body.joint.nv, body.I_own, body.pace
+        M, rates = body.M_own.matrix()[:k, :k], body.am[:k]
+        moving = sqrt(inertia.mass) * pace.linear + sqrt(np.trace(inertia.I)) * pace.angular
+        return [
+            sqrt(M[j, j]) * moving
+            + sum([absolute(M[j, i] * x) for i, x in enumerate(rates)], 0.0)
+            + absolute(p)
+            for j, p in enumerate(body.pm_own)
+        ]
+
     # Multipliers whose loop holds a floating frame.
 
     def press(self, multiplier: Any, link: Any, body: Any) -> None:
@@ -311,7 +422,7 @@ class FlexibleSteps:
         press.step(multiplier, link, body)
         W, K, Km = multiplier.W.matrix(), link.K.array, link.Km
         body.E = body.E + K @ W @ Km.T
-        body.Mm = body.Mm + Km @ W @ Km.T
+        body.Mm += Symmetric.from_matrix(Km @ W @ Km.T)
         body.pm = body.pm + Km @ multiplier.w
 
     def feel(self, multiplier: Any, link: Any, body: Any) -> None:
@@ -350,10 +461,10 @@ class FlexibleSteps:
         found[:, : x.shape[1]] = x
         return array(found.tolist()).reshape(rows, self.modes)
 
-    def _square(self, x: np.ndarray) -> np.ndarray:
+    def _square(self, x: np.ndarray) -> Symmetric:
         found = np.zeros((self.modes, self.modes), dtype=object)
         found[: len(x), : len(x)] = x
-        return array(found.tolist()).reshape(self.modes, self.modes)
+        return Symmetric.from_matrix(found)
 
 
 class _Noting:
@@ -362,17 +473,22 @@ class _Noting:
     def __init__(self, at: Any) -> None:
         self._at, self.plan = at, at.plan
         kinds = enumerate(at.plan.kind)
-        self._frames = {i for i, kind in kinds if kind is not None and is_flexible(kind) and not kind.follows}
-        self._noted = {_key(at.flows(i)) for i in self._frames}
+        self.frames = {i for i, kind in kinds if kind is not None and is_flexible(kind) and not kind.follows}
+        self.particles = {i for i, kind in enumerate(at.plan.kind) if kind is not None and kind.is_particle}
+        self._noted = {_key(at.flows(i)) for i in self.frames}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._at, name)
 
     def link(self, loop: int, i: int) -> Any:
         found = self._at.link(loop, i)
-        if i in self._frames:
+        if i in self.frames:
             self._noted.add(_key(found))
         return found
+
+    def particles_of(self, frame: int) -> list[int]:
+        """The particles of a flexible body, in order."""
+        return [i for i in sorted(self.particles) if int(self.plan.parent[i]) == frame]
 
     def holds_frame(self, entry: Entry) -> bool:
         """Whether a step of a multiplier is called while its loop holds a floating frame."""
@@ -402,8 +518,9 @@ def flexible_views(sort: Sort, modes: int) -> dict[str, dict[str, Any]]:
         "Km_parent": held,
         "E_parent": rows,
     }
-    rest = {name: extent for name, extent in found["multiplier"].items() if name not in ends}
-    found["multiplier"] = {**ends, **rest}
+    for record in ("multiplier", *(("term",) if sort.coupled else ())):
+        rest = {name: extent for name, extent in found[record].items() if name not in ends}
+        found[record] = {**ends, **rest}
     found["link"] = {"K": block, "Km": held, "E": JointRows(columns)}
     return found
 
@@ -414,32 +531,45 @@ def link_rows(modes: int) -> int:
 
 
 @lru_cache(maxsize=32)
-def flexible_elimination(sort: Sort, modes: int, drives: bool = False) -> Algorithm:
-    """The elimination for loops of up to so many constraints and bodies of up to so many modes."""
+def flexible_elimination(sort: Sort, modes: int, drives: bool = False, feedback: bool = False) -> Algorithm:
+    """The elimination for loops of up to so many constraints and bodies of up to so many modes; with `feedback`,
+    closure errors are fed back into the constraints, as in `elimination_with_feedback`."""
     base, steps = loop_elimination(sort), flexible_steps(modes, drives)
-    swap = {
-        velocities: move_driven,
-        articulate: articulate_driven,
-        accelerate: accelerate_driven,
-        judge: judge_driven,
-    }
-    own = [swap.get(step, step) if drives else step for step in steps_for(sort)]
-    called = [steps.instead.get(step, step) for step in own]
+    swap: dict[OnCall, OnCall] = {}
     options: dict[str, Any] = {}
     if drives:
-        options = {
-            "move": move_driven,
-            "go": articulate_driven,
-            "come_back": accelerate_driven,
-            "end": judge_driven,
-        }
+        swap = {articulate: articulate_driven, accelerate: accelerate_driven, judge: judge_driven}
+        options = {"go": articulate_driven, "come_back": accelerate_driven, "end": judge_driven}
+    move = (
+        (move_driven_and_tell if drives else move_and_tell)
+        if feedback
+        else move_driven
+        if drives
+        else velocities
+    )
+    begin = start_with_feedback if feedback else start
+    swap |= {velocities: move, start: begin}
+    finish = leave_with_feedback if feedback else leave
+    called = [steps.instead.get(step, step) for step in (swap.get(step, step) for step in steps_for(sort))]
+    order = partial(steps.order, move=move, begin_loop=begin, finish=finish, **options)
+    words = f"{'_driven' if drives else ''}{'_with_feedback' if feedback else ''}"
+
+    def ground(ground: Any) -> None:
+        steps.ground(rigid_ground)(ground)
+        if feedback:
+            ground.feedback = ground.feedback_given
+
     return replace(
-        base, name=f"flexible_elimination_{sort}_{modes}{'_driven' if drives else ''}",
-        ground=steps.ground(rigid_ground),
-        sweeps=(*called, *steps.at_frames.values(), Schedule(partial(steps.order, **options))),
+        base, name=f"flexible_elimination_{sort}_{modes}{words}", ground=ground,
+        sweeps=(
+            called[0], *steps.weighing, *called[1:], *((finish,) if sort.coupled and feedback else ()),
+            *steps.at_frames.values(), Schedule(order),
+        ),
         inputs={**base.inputs, **(DRIVE_INPUTS if drives else {})},
         outputs={"qdd": VELOCITY, **({"drive": VELOCITY} if drives else {})},
-        rewritten=REWRITTEN | {"c", "effort", "Ux"}, views=flexible_views(sort, modes), link_rows=link_rows(modes),
+        ground_inputs={**base.ground_inputs, **({"feedback_given": Pair} if feedback else {})},
+        rewritten=REWRITTEN | OWN | {"c", "effort", "Ux"}, views=flexible_views(sort, modes),
+        link_rows=link_rows(modes),
     )  # fmt: skip
 
 
@@ -447,12 +577,14 @@ def flexible_elimination(sort: Sort, modes: int, drives: bool = False) -> Algori
 def flexible_correction(sort: Sort, modes: int, of_positions: bool) -> Algorithm:
     """The least change of position, or of velocity, that closes the loops to first order, as `qdd`."""
     steps, begin = flexible_steps(modes), start_open if of_positions else start_opening
-    called = [steps.instead.get(step, step) for step in (stand, *SHARED)]
-    order = partial(steps.order, move=stand, begin_loop=begin, rub=False)
+    finish = leave_open if of_positions else leave_opening
+    ties = (*TIES, finish) if sort.coupled else ()
+    called = [steps.instead.get(step, step) for step in (stand, *SHARED, *ties)]
+    order = partial(steps.order, move=stand, begin_loop=begin, rub=False, finish=finish)
     return Algorithm(
         f"flexible_correction_{'q' if of_positions else 'v'}_{sort}_{modes}", steps.ground(resting_ground),
-        (called[0], begin, *called[1:], *steps.at_frames.values(), Schedule(order)),
+        (called[0], *steps.weighing[1:], begin, *called[1:], *steps.at_frames.values(), Schedule(order)),
         inputs={"q": POSITION, "qd": VELOCITY}, outputs={"qdd": VELOCITY},
-        optional=frozenset({"qd"}) if of_positions else frozenset(), rewritten=REWRITTEN | {"Ux", "effort"},
+        optional=frozenset({"qd"}) if of_positions else frozenset(), rewritten=REWRITTEN | OWN | {"Ux", "effort"},
         views=flexible_views(sort, modes), columns=sort.columns, link_rows=link_rows(modes),
     )  # fmt: skip

@@ -81,7 +81,9 @@ def _standing(loop: Any, child: Any, parent: Any) -> Any:
 def _measuring(at: Any, look: OnCall = measure) -> list[Entry]:
     plan = at.plan
     bodies = [
-        Entry(stand, i, (at.body(i), at.flows(i), at.flows(int(plan.parent[i])))) for i in range(1, plan.n)
+        Entry(stand, i, (at.body(i), at.flows(i), at.flows(int(plan.parent[i]))))
+        for i in range(1, plan.n)
+        if not plan.kind[i].is_particle
     ]
     return (
         bodies

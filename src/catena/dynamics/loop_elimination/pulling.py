@@ -5,6 +5,7 @@ The two numbers `pull` = (k, d) are an input of the ground. Bodies pass them on,
 bodies that it joins.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from catena.dynamics.loop_elimination.feedback import Pair
 from catena.dynamics.loop_elimination.least_change import measure_and_hold, stand
 from catena.dynamics.loop_elimination.steps import accelerate, articulate, resting_ground
 from catena.dynamics.loop_elimination.ties import begin_coupling, leave, pull_coupling, pull_joint
+from catena.dynamics.particles import but_particles
 from catena.kernels import Algorithm, Entry, Schedule, Sweep, at_ground, each_body, on_call
 from catena.spatial.scalars import array
 
@@ -34,12 +36,14 @@ def telling(base: Algorithm) -> Algorithm:
 
 
 @each_body
+@but_particles
 def hold_accelerations(body: Any) -> None:
     """Keep the accelerations found so far."""
     body.qdd_held = body.qdd
 
 
 @each_body
+@but_particles
 def add_accelerations(body: Any) -> None:
     """Add what the forces at the loops do."""
     body.qdd = body.qdd_held + body.qdd
@@ -64,7 +68,7 @@ def pull_together(loop: Any, child: Any, parent: Any) -> None:
     parent.p += loop.K_parent * force
 
 
-def _pulling(at: Any) -> list[Entry]:
+def pulling(at: Any) -> list[Entry]:
     """Bodies stand, loops pull, bodies yield to it from the tips to the base, and accelerate on the way back."""
     plan = at.plan
 
@@ -90,9 +94,8 @@ def _pulling(at: Any) -> list[Entry]:
 CALLED = (stand_and_tell, pull_together)
 TIES_CALLED = (pull_joint,)
 """What the schedule calls besides steps of the elimination, and where there are couplings."""
-PULLING: tuple[Sweep, ...] = (
-    hold_accelerations,
-    at_ground(resting_ground),
-    Schedule(_pulling),
-    add_accelerations,
-)
+
+
+def pulling_sweeps(order: Callable[[Any], list[Entry]] = pulling) -> tuple[Sweep, ...]:
+    """What follows the accelerations of a stage; `order` lists the calls for one mechanism."""
+    return hold_accelerations, at_ground(resting_ground), Schedule(order), add_accelerations

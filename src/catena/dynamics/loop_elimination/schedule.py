@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from catena.dynamics.loop_elimination.blocks import Sort
+from catena.dynamics.loop_elimination.lending import borrowers, lend
 from catena.dynamics.loop_elimination.refinement import (
     accelerate_again,
     balance,
@@ -57,9 +58,11 @@ from catena.kernels import ASSIGN, Entry, OnCall
 from catena.structure import BodyGoes, LoopGoes, Plan, elimination_order
 
 REFINEMENTS = 2
+# As many more take back what was lent.
+REFINEMENTS_OF_LOANS = 2
 
 SHARED: tuple[OnCall, ...] = (
-    soften, drag, articulate, carry, carry_to_ground, join, cross_couple, absorb_ground,
+    soften, drag, lend, articulate, carry, carry_to_ground, join, cross_couple, absorb_ground,
     invert, press, mix_link, mix_own, mix_pair, begin, feel, feel_pair, settle, release, accelerate, hold,
     drag_again, balance, carry_again, invert_again, press_again, mix_again, feel_again, accelerate_again,
     judge, judge_loop,
@@ -109,7 +112,7 @@ def schedule(
     entries += _way_back(at, order, acting, feel, come_back)
     if not refine:
         return entries
-    for _ in range(REFINEMENTS):
+    for _ in range(REFINEMENTS + REFINEMENTS_OF_LOANS * bool(borrowers(at.plan))):
         entries += _eliminate_again(at, order) + _way_back(at, order, acting, feel_again, accelerate_again)
     loops = [k for k, loop in acting.items() if loop.constraints and not loop.couples]
     couplings = [k for k, tied in acting.items() if tied.couples]
@@ -140,6 +143,8 @@ def _eliminate(
     begun: set[int] = set()
     loops_at = _loops_at(acting)
     coupled = {k for step in order if isinstance(step, BodyGoes) for pair in step.crossed for k in pair[:2]}
+    lent = borrowers(at.plan)
+    lender = next((k for k, joint in acting.items() if not joint.couples), None)
 
     def move(i: int) -> None:
         path = []
@@ -149,6 +154,8 @@ def _eliminate(
             i = int(at.plan.parent[i])
         for j in reversed(path):
             entries.append(Entry(move_step, j, _with_parent(at, j, int(at.plan.parent[j]))))
+            if j in lent and lender is not None:
+                entries.append(Entry(lend, lender, (at.multiplier(lender), at.flows(j), at.flows(j))))
 
     def begin_loop(k: int) -> None:
         if k not in begun:

@@ -28,6 +28,9 @@ REGULARISATION = 1e-11
 # Loops that act on each other pass on the rounding errors of what each other blocks, which are of the order of
 # the machine precision over M; M must be larger than those.
 COUPLED = 1e4
+# Accelerations [rad/s^2 and m/s^2] that nobody asks to be exact. Where nothing is at work and nothing moves, a part of
+# a mechanism that loops hold still would otherwise be judged by comparing rounding with rounding.
+LEAST_PACE = (1e-9, 1e-12)
 
 
 def resting_ground(ground: Any) -> None:
@@ -49,7 +52,7 @@ def ground(ground: Any) -> None:
     alone."""
     resting_ground(ground)
     ground.a = ground.a_base + Motion(array([0.0, 0.0, 0.0, *(-ground.gravity)]))
-    ground.pace = Magnitudes.of(ground.a)
+    ground.pace = Magnitudes.of(ground.a) + Magnitudes(*LEAST_PACE)
 
 
 # The mechanism as it stands and moves.

@@ -240,7 +240,7 @@ def begin_coupling(at: Any, k: int, finish: OnCall) -> list[Entry]:
             places = at.multiplier(term.loop), at.flows(child), at.flows(parent), record
             entries.append(Entry(tell_loop, term.loop, places))
         entries.append(Entry(add if t else begin_with, at.owner(k, t), (record, me)))
-    if coupling.inertia:
+    if coupling.is_rotor:
         rests = finish in (leave_open, leave_opening)
         last = Entry(rest_rotor if rests else leave_rotor, at.owner(k, 0), (at.term(k, 0), me))
         return [*entries, last]
@@ -266,7 +266,7 @@ def link_coupling(at: Any, k: int) -> list[Entry]:
 
 def hold_coupling(at: Any, k: int) -> list[Entry]:
     """Forces on all bodies, and the acceleration by which the coupling does not hold."""
-    first = leave_turning if _coupling(at, k).inertia else leave
+    first = leave_turning if _coupling(at, k).is_rotor else leave
     return [Entry(first, k, (at.multiplier(k),)), *_each_joint(at, k, hold_joint)]
 
 
@@ -274,7 +274,7 @@ def end_coupling(at: Any, k: int) -> list[Entry]:
     """What is missing in the end."""
     me = at.multiplier(k)
     last = Entry(judge_coupling, k, (me, at.flows(_some_child(at, k))))
-    first = weigh_rotor if _coupling(at, k).inertia else weigh
+    first = weigh_rotor if _coupling(at, k).is_rotor else weigh
     return [Entry(first, k, (me,)), *_each_joint(at, k, weigh_joint), last]
 
 

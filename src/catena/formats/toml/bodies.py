@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from catena.bodies import Beam
 from catena.errors import ModelError
 from catena.formats.meshes import mesh_mass_properties
-from catena.formats.toml.schema import BEAM, KEYS, SHAPES
+from catena.formats.toml.flexible import read_flexible
+from catena.formats.toml.schema import KEYS, SHAPES
 from catena.formats.toml.tables import Table, suggestion
 from catena.mechanism import GROUND, MODES, Mechanism, Shape
 from catena.mechanism.shapes import SHAPES as CLASSES, MassProperties, Mesh
@@ -21,8 +21,9 @@ def add_body(mechanism: Mechanism, table: Table) -> Mechanism:
     options: dict[str, Any] = {key: table.numbers(key) for key in ("mass", "com", "inertia") if key in table}
     if "physical" in table:
         options["physical"] = table.switch("physical")
-    if "beam" in table:
-        options["flexible"] = _beam(table.inner("beam", f"{table.who}: beam"))
+    flexible = read_flexible(table)
+    if flexible is not None:
+        options["flexible"] = flexible
     options |= {"visuals": _shapes(table, "visual"), "collisions": _shapes(table, "collision")}
     if "density" in table:
         _fill(table, options)
@@ -39,29 +40,6 @@ def add_body(mechanism: Mechanism, table: Table) -> Mechanism:
             mechanism = mechanism.lock(name + MODES, at=table.numbers("locked_modes"))
     table.document.source.places["body", name] = table.line
     return mechanism
-
-
-def _beam(table: Table) -> Beam:
-    """Return the beam that the table of a flexible body tells."""
-    table.check_keys(*BEAM)
-    options: dict[str, Any] = {
-        key: table.numbers(key)
-        for key in table.content
-        if key not in ("modes", "ends", "rotary", "interface")
-    }
-    modes = table.content["modes"]
-    if isinstance(modes, dict):
-        inner = table.inner("modes", f"{table.who}: modes")
-        options["modes"] = {key: inner.integers(key) for key in modes}
-    else:
-        options["modes"] = table.integers("modes")
-    if "ends" in table:
-        options["ends"] = table.text("ends")
-    for key in ("rotary", "interface"):
-        if key in table:
-            options[key] = table.switch(key)
-    with table.at_fault():
-        return Beam(**options)
 
 
 def add_ground(mechanism: Mechanism, table: Table) -> None:

@@ -11,7 +11,17 @@ from typing import Any
 
 from catena.formats.toml.forces import BUILT_IN as FORCES
 from catena.formats.toml.kinds import ARGUMENTS, BUILT_IN
-from catena.formats.toml.schema import BEAM, FORMAT, KEYS, PARTS, POSE, SHAPES
+from catena.formats.toml.schema import (
+    BEAM,
+    BEAM_FRAME,
+    FINITE_ELEMENTS,
+    FORMAT,
+    KEYS,
+    MEMBER,
+    PARTS,
+    POSE,
+    SHAPES,
+)
 
 Schema = dict[str, Any]
 TEXT: Schema = {"type": "string"}
@@ -31,7 +41,7 @@ SORTS: dict[str, Schema] = {
     **dict.fromkeys(("in_parent", "in_child", "pose", "at", "base", "tool"), {"$ref": "#/$defs/pose"}),
     **dict.fromkeys(("axis", "axis1", "axis2", "normal"), AXIS),
     **dict.fromkeys(("actuated", "physical", "rotary", "interface"), SWITCH),
-    "beam": {"$ref": "#/$defs/beam"},
+    **{word: {"$ref": f"#/$defs/{word}"} for word in ("beam", "beam_frame", "finite_elements")},
     "ends": TEXT,
     "modes": {
         "anyOf": [{"type": "integer"}, {"type": "object", "additionalProperties": {"type": "integer"}}]
@@ -111,6 +121,25 @@ def _definitions() -> Schema:
     repeat["properties"] |= {**inner, "initial": {"type": "object"}}
     found["repeat"] = repeat | {"oneOf": [{"required": ["count"]}, {"required": ["values"]}]}
     found["beam"] = _keyed(*BEAM)
+    whole: Schema = {"type": "integer", "minimum": 0}
+    named: Schema = {
+        "type": "object",
+        "additionalProperties": {"$ref": "#/$defs/numbers"},
+        "minProperties": 1,
+    }
+    member = _keyed(*MEMBER, a=NAME, b=NAME, elements={"type": "integer", "minimum": 1})
+    found["beam_frame"] = _keyed(
+        *BEAM_FRAME, nodes=named, masses=named, modes=whole,
+        interfaces={"type": "array", "items": NAME, "minItems": 1},
+        members={"type": "array", "items": member, "minItems": 1},
+    )  # fmt: skip
+    indices: Schema = {"type": "array", "items": whole, "minItems": 1}
+    found["finite_elements"] = _keyed(
+        *FINITE_ELEMENTS, mass=NAME, stiffness=NAME, modes=whole,
+        nodes={"anyOf": [NAME, {"$ref": "#/$defs/numbers"}]},
+        interfaces={"type": "object", "additionalProperties": indices, "minProperties": 1},
+        stiffening={"type": "object", "additionalProperties": NAME},
+    )  # fmt: skip
     found["body"] |= {"not": {"required": ["density", "mass"]}}
     return found
 

@@ -19,7 +19,19 @@ KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "ground": ((), ("visual", "collision")),
     "body": (
         ("name",),
-        ("mass", "com", "inertia", "density", "physical", "visual", "collision", "beam", "locked_modes"),
+        (
+            "mass",
+            "com",
+            "inertia",
+            "density",
+            "physical",
+            "visual",
+            "collision",
+            "beam",
+            "beam_frame",
+            "finite_elements",
+            "locked_modes",
+        ),
     ),
     "chain": (
         ("notation",),
@@ -60,6 +72,24 @@ BEAM: tuple[tuple[str, ...], tuple[str, ...]] = (
     ("shear", "torsion", "ends", "damping", "stations", "rotary", "interface"),
 )
 """The keys of the table `beam` of a flexible body."""
+
+BEAM_FRAME: tuple[tuple[str, ...], tuple[str, ...]] = (
+    ("nodes", "members", "interfaces", "modes"),
+    ("damping", "masses"),
+)
+"""The keys of the table `beam_frame` of a flexible body."""
+
+MEMBER: tuple[tuple[str, ...], tuple[str, ...]] = (
+    ("a", "b", "area", "inertia", "density", "young"),
+    ("shear", "torsion", "up", "elements"),
+)
+"""The keys of a member of a frame of beams."""
+
+FINITE_ELEMENTS: tuple[tuple[str, ...], tuple[str, ...]] = (
+    ("mass", "stiffness", "nodes", "interfaces", "modes"),
+    ("damping", "stiffening"),
+)
+"""The keys of the table `finite_elements` of a flexible body."""
 
 SHAPES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "box": (("size",), ()),

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from catena.bodies import Beam
+from catena.bodies import FiniteElements
 from catena.errors import FormatError, ModelError
 from catena.formats.shape_files import path_from
 from catena.formats.toml.bodies import describe_shape
+from catena.formats.toml.flexible import Words, describe_flexible, matrices_beside
 from catena.formats.toml.forces import describe_force
 from catena.formats.toml.kinds import ARGUMENTS, describe_kind
 from catena.formats.toml.orientation import describe_orientation
@@ -47,8 +48,9 @@ WIDTH = 110
 
 
 def write_file(mechanism: Mechanism, path: Path) -> dict[str, str]:
-    """Return the text of a model file, whose meshes are told as seen from its folder."""
-    return {"": write(mechanism, str(path), path.absolute().parent)}
+    """Return the text of a model file, whose meshes are told as seen from its folder, and by their endings the texts of
+    files with matrices that lie beside it."""
+    return {"": write(mechanism, str(path), path.absolute().parent), **matrices_beside(mechanism)}
 
 
 def write(mechanism: Mechanism, file: str, folder: Path | None = None) -> str:
@@ -65,7 +67,9 @@ def write(mechanism: Mechanism, file: str, folder: Path | None = None) -> str:
     if ground.visuals or ground.collisions:
         blocks.append(_table("[ground]", _shapes(ground, folder)))
     bodies = (body for body in mechanism.bodies.values() if body.name != GROUND)
-    blocks += [_table("[[body]]", _body(body, folder)) for body in bodies]
+    stem = None if folder is None else Path(file).stem
+    numbers = iter(range(1, len(mechanism.bodies)))
+    blocks += [_table("[[body]]", _body(body, folder, stem, numbers)) for body in bodies]
     blocks += [_table("[[joint]]", _joint(joint, file)) for joint in mechanism.joints.values()]
     blocks += [_table("[[frame]]", _frame(frame)) for frame in mechanism.frames.values()]
     blocks += [_table("[[actuator]]", _actuator(a, mechanism)) for a in mechanism.actuators.values()]
@@ -106,10 +110,12 @@ def _table(header: str, pairs: Pairs) -> str:
     return "\n".join([header, *(f"{key} = {value}" for key, value in pairs), ""])
 
 
-def _body(body: Body, folder: Path | None) -> Pairs:
+def _body(body: Body, folder: Path | None, stem: str | None, numbers: Iterator[int]) -> Pairs:
+    """A body; `numbers` counts those whose matrices lie beside the file with this stem."""
     yield "name", _string(body.name)
     if body.flexible is not None:
-        yield "beam", _beam(body)
+        number = next(numbers) if isinstance(body.flexible, FiniteElements) else 0
+        yield describe_flexible(body, stem, number, Words(_key, _value))
         if body.locked_at is not None:
             yield "locked_modes", _value(body.locked_at)
         yield from _shapes(body, folder)
@@ -125,33 +131,6 @@ def _body(body: Body, folder: Path | None) -> Pairs:
         if not _is_physical(body):
             yield "physical", "false"
     yield from _shapes(body, folder)
-
-
-def _beam(body: Body) -> str:
-    """A beam as a table in one line."""
-    beam = body.flexible
-    if not isinstance(beam, Beam):
-        raise FormatError(
-            f"body {body.name!r}: model files hold flexible bodies that are beams, and this one is a "
-            f"{type(beam).__name__}: describe it in Python, or lock its modes and write a rigid body"
-        )
-    pairs = [
-        (n, getattr(beam, n)) for n in ("length", "area", "inertia", "density", "young", "shear", "torsion")
-    ]
-    words = [f"{name} = {_value(value)}" for name, value in pairs if value is not None]
-    counts = ", ".join(f"{direction} = {count}" for direction, count in beam.modes_wanted.items())
-    words += [
-        f"modes = {{ {counts} }}",
-        f"ends = {_string(beam.ends)}",
-        f"rotary = {_value(bool(beam.rotary))}",
-    ]
-    if np.any(beam.damping_ratio):
-        words.append(f"damping = {_value(beam.damping_ratio)}")
-    if beam.interface:
-        words.append("interface = true")
-    if beam.stations:
-        words.append(f"stations = {_value(beam.stations)}")
-    return "{ " + ", ".join(words) + " }"
 
 
 def _is_physical(body: Body) -> bool:

@@ -42,3 +42,8 @@ class Contact:
     def label(self) -> str:
         """Return its name, or that of its frame."""
         return self.name or self.frame
+
+    @property
+    def joint(self) -> str:
+        """Return the name of the joint that it is while a point sticks."""
+        return f"contact {self.label}"

@@ -253,7 +253,7 @@ class ContactRun:
         segments = tuple(resampled(run, times) for run in self.segments)
         forces = np.concatenate([f(run) for f, run in zip(self.pressing, segments, strict=True)])
         by_name = {contact.label: forces[:, k] for k, contact in enumerate(self.contacts)}
-        found = SegmentedTrajectory(segments, tuple(self.made), note, by_name)
+        found = SegmentedTrajectory(segments, tuple(self.made), note, self.contacts, by_name)
         if self.changing.check:
             for audit in found.audit()[len(found.segments) :]:
                 audit.warn(stacklevel=4)

@@ -13,11 +13,6 @@ from catena.spatial import Pose
 from catena.system import System
 
 
-def joint_name(contact: Contact) -> str:
-    """Return the name of the joint that a contact is while it sticks."""
-    return f"contact {contact.label}"
-
-
 def with_joints(system: System, contacts: Sequence[Contact], at: np.ndarray) -> System:
     """Return the system in which contacts are joints at places `at` (contacts, 3) in the axes of their planes. They are
     left out of the tree, so its coordinates are those of the system."""
@@ -26,7 +21,7 @@ def with_joints(system: System, contacts: Sequence[Contact], at: np.ndarray) -> 
     m, plan = system.mechanism, system.plan
     for contact, place in zip(contacts, at, strict=True):
         m = m.attach(
-            joint_name(contact), contact.on, contact.frame, Spherical(), Pose(p=place), Pose(), actuated=False
+            contact.joint, contact.on, contact.frame, Spherical(), Pose(p=place), Pose(), actuated=False
         )
-    names = [joint_name(contact) for contact in contacts]
+    names = [contact.joint for contact in contacts]
     return m.system(root=plan.root, cut=(*plan.cut, *names), keep=plan.keep)

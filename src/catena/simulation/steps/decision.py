@@ -3,6 +3,7 @@
 from typing import Any
 
 from catena.dynamics.closed.certified_elimination import TRUSTED_CHANGE, TRUSTED_DEFECT
+from catena.dynamics.particles import but_particles
 from catena.kernels import Sweep, at_ground, with_ground
 from catena.simulation.steps.step_size import GROW, SAFETY, SHRINK, error_ratio, root
 from catena.simulation.steps.tableaus import Tableau
@@ -83,6 +84,7 @@ def decide(method: Tableau | None, corrections: int) -> Sweep:
 
 
 @with_ground
+@but_particles
 def settle(body: Any, ground: Any) -> None:
     """Keep the new state of a joint if the step is accepted, and the old one otherwise."""
     taken = ground.accepted > 0.5

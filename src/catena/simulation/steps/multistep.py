@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.dynamics.particles import but_particles
 from catena.kernels import POSITION, VELOCITY, Sweep, with_ground
 from catena.spatial.scalars import array, where
 
@@ -29,6 +30,7 @@ def rates_of_past(joint: Any, q: Any, v: Any, past: list[tuple[Any, Any]]) -> li
 
 
 @with_ground
+@but_particles
 def predict(body: Any, ground: Any) -> None:
     """Predict position and velocity of a joint from the present and three past rates (Adams-Bashforth)."""
     h = ground.dt
@@ -44,6 +46,7 @@ def predict(body: Any, ground: Any) -> None:
 
 
 @with_ground
+@but_particles
 def correct(body: Any, ground: Any) -> None:
     """Correct position and velocity of a joint with the rates at the prediction (Adams-Moulton)."""
     h = ground.dt
@@ -55,6 +58,7 @@ def correct(body: Any, ground: Any) -> None:
 
 
 @with_ground
+@but_particles
 def remember(body: Any, ground: Any) -> None:
     """Move the present state of a joint to the past ones, if the step is accepted."""
     taken = ground.accepted > 0.5

@@ -8,6 +8,7 @@ from catena.dynamics.loop_elimination.least_change import stand, start_open, sta
 from catena.dynamics.loop_elimination.schedule import schedule
 from catena.dynamics.loop_elimination.steps import articulate, resting_ground
 from catena.dynamics.loop_elimination.ties import leave_open, leave_opening
+from catena.dynamics.particles import but_particles
 from catena.kernels import OnCall, Schedule, at_ground, with_ground
 from catena.simulation.steps.decision import larger
 from catena.spatial.scalars import absolute
@@ -32,6 +33,7 @@ def forget_shift(ground: Any) -> None:
 
 
 @with_ground
+@but_particles
 def shift_positions(body: Any, ground: Any) -> None:
     """Correct the positions of a joint and keep the largest change in `shift`."""
     body.q = body.joint.integrate(body.q, body.qdd)
@@ -40,6 +42,7 @@ def shift_positions(body: Any, ground: Any) -> None:
 
 
 @with_ground
+@but_particles
 def shift_velocities(body: Any, ground: Any) -> None:
     """Correct the velocities of a joint."""
     body.qd = body.qd + body.qdd

@@ -26,18 +26,19 @@ from catena.dynamics.force_sweeps import GIVEN, SHARED, force_sweeps
 from catena.dynamics.hybrid_dynamics import hybrid_dynamics
 from catena.dynamics.loop_elimination import loop_elimination
 from catena.dynamics.loop_elimination.feedback import elimination_with_feedback
-from catena.dynamics.loop_elimination.flexible import flexible_elimination, flexible_steps
+from catena.dynamics.loop_elimination.flexible import OWN, flexible_elimination, flexible_steps
 from catena.dynamics.loop_elimination.hybrid import articulate_driven, hybrid_elimination
 from catena.dynamics.loop_elimination.least_change import stand, start_open, start_opening
 from catena.dynamics.loop_elimination.pulling import (
     CALLED as PULL_STEPS,
-    PULLING,
     REWRITTEN as PULL_REWRITTEN,
     TIES_CALLED,
+    pulling_sweeps,
     telling,
 )
 from catena.dynamics.loop_elimination.steps import accelerate, articulate
 from catena.dynamics.loop_elimination.ties import leave_open, leave_opening
+from catena.dynamics.particles import but_particles
 from catena.kernels import (
     POSITION,
     VELOCITY,
@@ -97,6 +98,7 @@ def _open(ground: Any) -> None:
 
 
 @with_ground
+@but_particles
 def begin(body: Any, ground: Any) -> None:
     """Keep the state of a joint at the start of the step."""
     body.q0, body.v0 = body.q, body.qd
@@ -104,6 +106,7 @@ def begin(body: Any, ground: Any) -> None:
 
 
 @with_ground
+@but_particles
 def semi_implicit(body: Any, ground: Any) -> None:
     """Take Euler's step with the new velocity: symplectic where nothing depends on the velocity."""
     body.qd = body.v0 + scaled(ground.dt, body.qdd)
@@ -142,7 +145,7 @@ def advance(method: Tableau, stage: int) -> Sweep:
                     worst = larger(worst, absolute(e) / scale)
                 setattr(ground, f"error_{k}", worst)
 
-    return with_ground(move_on)
+    return with_ground(but_particles(move_on))
 
 
 def _sum(body: Any, name: str, weights: Any) -> Any:
@@ -160,7 +163,7 @@ def keep_force(target: str) -> Sweep:
     def keep(body: Any) -> None:
         body.tau_start = getattr(body, target)
 
-    return each_body(keep)
+    return each_body(but_particles(keep))
 
 
 def steer(law: LawFunction, shape: LawShape, stage_time: float, target: str) -> Sweep:
@@ -211,7 +214,7 @@ def follow(stage_time: float) -> Sweep:
         body.qd = _where_driven(body, rate, body.qd)
         body.qdd_given = change
 
-    return with_ground(put)
+    return with_ground(but_particles(put))
 
 
 def _polynomial(s: Any, coefficients: list[Any]) -> Any:
@@ -273,7 +276,7 @@ def _steps(variant: StepVariant) -> Algorithm:
 
 def _dynamics(variant: StepVariant) -> Algorithm:
     if variant.modes and variant.sort is not None:
-        return flexible_elimination(variant.sort, variant.modes, variant.driven)
+        return flexible_elimination(variant.sort, variant.modes, variant.driven, variant.feedback)
     if variant.modes:
         return flexible_dynamics(variant.modes, variant.driven)
     if variant.sort is None:
@@ -295,6 +298,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         articulate_driven if variant.driven else articulate, steps
     )
     own: dict[Any, Any] = dict(steps.instead) if steps else {}
+    pulled = () if not variant.pulls else pulling_sweeps(steps.pulling) if steps else pulling_sweeps()
     evaluations = 0
     weights = (CORRECT[1], CORRECT[0]) if variant.method == "abm4" else method.b if method else (1.0,)
 
@@ -320,7 +324,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         sweeps += [sweep for sweep in dynamics.sweeps if not isinstance(sweep, OnCall)]
         sweeps += [
             *([certify] if sort else []),
-            *(PULLING if variant.pulls else ()),
+            *pulled,
             Pause("accelerations"),
         ]
         if variant.counts:
@@ -338,14 +342,14 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
             own.get(stand, stand),
             start_open,
             start_opening,
-            *(PULL_STEPS if variant.pulls else ()),
+            *(own.get(step, step) for step in (PULL_STEPS if variant.pulls else ())),
         ]
         if sort.coupled:
             sweeps += [leave_open, leave_opening, *(TIES_CALLED if variant.pulls else ())]
         if variant.driven:
             sweeps.append(own.get(accelerate, accelerate))
         if variant.driven and variant.pulls:
-            sweeps.append(articulate)
+            sweeps.append(own.get(articulate, articulate))
     if law is not None and shape is not None and shape.asked != "always":
         sweeps.append(steer(law, shape, 0.0, target))
     sweeps.append(open_timed_step if shape is not None and shape.asked == "timed" else open_step)
@@ -357,7 +361,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
     rewritten = {"q", "qd", "qdd", "xi", "tau", "c", "p0", "effort", "X", "S", "d_inv", "U"}
     rewritten |= dynamics.rewritten
     if steps:
-        rewritten |= {"Ux"}
+        rewritten |= OWN | {"Ux"}
     if variant.method == "abm4":
         sweeps += adams_sweeps(accelerations)
         inputs |= HISTORY

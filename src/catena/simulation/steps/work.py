@@ -11,6 +11,7 @@ import numpy as np
 
 from catena.dynamics.force_sweeps import forget_power
 from catena.dynamics.friction import friction_force
+from catena.dynamics.particles import but_particles
 from catena.kernels import Sweep, at_ground, with_ground
 from catena.simulation.steps.multistep import CORRECT
 from catena.spatial.scalars import array, where
@@ -33,12 +34,14 @@ def _no_drive(ground: Any) -> None:
 
 
 @with_ground
+@but_particles
 def _count_free(body: Any, ground: Any) -> None:
     """Add the power of friction in a joint."""
     ground.power_friction = ground.power_friction - friction_force(body) @ body.qd
 
 
 @with_ground
+@but_particles
 def _count_given(body: Any, ground: Any) -> None:
     """Add the power of control forces at a joint, where no other forces act."""
     if not body.joint.follows:
@@ -46,6 +49,7 @@ def _count_given(body: Any, ground: Any) -> None:
 
 
 @with_ground
+@but_particles
 def _count_driven(body: Any, ground: Any) -> None:
     """Add the power of friction in a joint and that of its drive, where control forces are all of tau: at driven
     joints their share of tau counts as the drive's."""
@@ -56,6 +60,7 @@ def _count_driven(body: Any, ground: Any) -> None:
 
 
 @with_ground
+@but_particles
 def _count_driven_beside_forces(body: Any, ground: Any) -> None:
     """Add the power of friction in a joint and that of its drive, where other forces act as well, which are no work
     of drives."""

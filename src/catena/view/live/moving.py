@@ -3,7 +3,11 @@
 The loops are never opened: a step is the motion that the closed mechanism makes under a force, which is found by
 forward dynamics at rest. With N the motions that the loops allow, accelerations answer forces by A = N (N' H N)^-1 N',
 so J A J' tells how a point can move, the diagonal of A how well a joint can drive the rest, and the trace of A H is the
-mobility. After each step the loops are closed to rounding in lanes.
+mobility. After each step the loops are closed to rounding in lanes. Joints that close loops can be moved as well, and
+have limits as others do: their coordinates are functions of q, whose slopes take the place of unit vectors.
+
+Flexible bodies stay as deformed as they are while something else is moved. Holding coordinates e takes from A what it
+does there: A - A_e (A_ee)^-1 A_e'.
 """
 
 from __future__ import annotations
@@ -15,6 +19,8 @@ from numpy.typing import NDArray
 
 from catena.errors import CatenaError, LoopError, SingularDynamicsError
 from catena.joints import Free, JointKind
+from catena.joints.modal import Modal
+from catena.mechanism import MODES
 from catena.system import System
 
 Floats = NDArray[np.float64]
@@ -24,7 +30,7 @@ STEPS = 3
 LONGEST = 0.15
 """The longest step of a coordinate [rad, or parts of the extent], over which loops are closed safely again."""
 DEAD = 1e-3
-"""A joint drives the rest badly where its answer to a force is this part of what its own inertia would allow."""
+"""A joint drives the rest badly where it moves by this part of the others, whatever way the mechanism moves."""
 MANY = 60
 """Above so many coordinates the answers of all joints are not asked for."""
 
@@ -44,6 +50,10 @@ class Mover:
         self.system = system
         self.extent = extent
         self._low, self._high = _limits(system)
+        self.limited_loops = [
+            name for name in movable_loops(system) if system.mechanism.joints[name].limits is not None
+        ]
+        self._modes = [name for name in system.joints if name.endswith(MODES)]
         # A metre of a large machine and a radian count alike.
         self._unit = np.ones(system.nv)
         for name in system.joints:
@@ -55,24 +65,26 @@ class Mover:
                 self._unit[system.slice_v(name)] = np.where(linear, max(extent, 1e-9), 1.0)
 
     def slide(self, q: Floats, joint: str, component: int, value: float) -> Moved:
-        """Move one coordinate of a joint of the tree to a value, as far as limits and loops let it."""
+        """Move one coordinate of a joint to a value, as far as limits and loops let it."""
         s = self.system
-        i, j = s.slice_v(joint).start + component, s.slice_q(joint).start + component
-        value = float(np.clip(value, self._low[i], self._high[i]))
+        one = self._coordinate(joint, component)
+        value = float(np.clip(value, one.low, one.high))
         if not s.constrained:
             moved = q.copy()
-            moved[j] = value
+            moved[s.slice_q(joint).start + component] = value
             return Moved(moved)
         for _ in range(4 * STEPS):
-            left = value - q[j]
-            if abs(left) < 1e-9 * self._unit[i]:
+            left = one.away(value, q)
+            if abs(left) < 1e-9 * one.unit:
                 return Moved(q)
-            answer = self._answers(q, np.eye(1, s.nv, i))[0]
+            slope = one.slope(q)
+            answer = self._answers(q, slope[None], slope)[0]
+            gain = float(slope @ answer)
             # What does not move under a force of its own stands at a dead point, whatever the force.
-            if answer[i] <= 1e-9 * np.max(np.abs(answer) * self._unit[i] / self._unit):
+            if gain <= 1e-9 * np.max(np.abs(answer) * one.unit / self._unit):
                 return Moved(q, f"{joint} cannot go further: it stands at a dead point or the loops hold it")
-            step = self._within(q, answer * (left / answer[i]))
-            nearer = self._nearer(q, step, j, value)
+            step = self._within(q, answer * (left / gain))
+            nearer = self._nearer(q, step, one, value)
             if nearer is None:
                 return Moved(
                     q, f"{joint} cannot go further: a dead point is near or another joint is at its limit"
@@ -108,11 +120,18 @@ class Mover:
             q = moved
         return Moved(q, note)
 
-    def _nearer(self, q: Floats, step: Floats, j: int, value: float) -> Floats | None:
-        """The closed configuration after a step, or a part of it, at which coordinate j is nearer to the value."""
+    def _coordinate(self, joint: str, component: int) -> _Coordinate:
+        s = self.system
+        if joint in s.loops:
+            return _Coordinate.of_loop(s, joint, component, self.extent)
+        i = s.slice_v(joint).start + component
+        return _Coordinate.of_tree(s, joint, component, self._low[i], self._high[i], self._unit[i])
+
+    def _nearer(self, q: Floats, step: Floats, one: _Coordinate, value: float) -> Floats | None:
+        """The closed configuration after a step, or a part of it, at which a coordinate is nearer to the value."""
         for part in (1.0, 0.25, 0.05, 0.01):
             moved = self._closed(self.system.integrate(q, part * step))
-            if moved is not None and abs(value - moved[j]) < abs(value - q[j]) * (1.0 - 1e-9):
+            if moved is not None and abs(one.away(value, moved)) < abs(one.away(value, q)) * (1.0 - 1e-9):
                 return moved
         return None
 
@@ -124,24 +143,47 @@ class Mover:
         near = 1e-4 * np.minimum(self._high - self._low, self._unit)
         position = self._coordinates(q)
         at_limit = (position <= self._low + near) | (position >= self._high - near)
-        ratio = np.ones(s.nv)
+        part = np.ones(s.nv)
         if s.constrained and s.nv <= MANY:
             try:
                 answers, H = self._answers(q, np.eye(s.nv)), s.mass_matrix(q)
             except CatenaError:
                 answers = None
             if answers is not None:
-                ratio = np.diag(answers) * np.diag(H)
+                part = _part_in_motion(answers / self._unit)
                 found["state"] = _words(round(float(np.sum(answers * H))), len(s.loops))
         for joint in s.joints:
             for k, i in enumerate(range(s.nv)[s.slice_v(joint)]):
                 if at_limit[i]:
                     found[f"{joint} {k}"] = "limit"
-                elif ratio[i] < DEAD:
+                elif part[i] < DEAD:
                     found[f"{joint} {k}"] = "dead"
+        for one in self._loop_coordinates():
+            room = min(-one.away(one.low, q), one.away(one.high, q))
+            if room <= 1e-4 * min(one.high - one.low, one.unit):
+                found[f"{one.joint} {one.component}"] = "limit"
         return found
 
-    def _answers(self, q: Floats, forces: Floats) -> Floats:
+    def _loop_coordinates(self) -> list[_Coordinate]:
+        """The coordinates of joints that close loops and have limits."""
+        return [
+            self._coordinate(name, k)
+            for name in self.limited_loops
+            for k in range(self.system.mechanism.joints[name].kind.nv)
+        ]
+
+    def _answers(self, q: Floats, forces: Floats, moved: Floats | None = None) -> Floats:
+        """The accelerations (k, nv) of the closed mechanism at rest and without weight under forces (k, nv), with all
+        modes held but the one that is `moved`, which is told by its slope (nv,)."""
+        modes = [k for name in self._modes for k in range(self.system.nv)[self.system.slice_v(name)]]
+        e = [k for k in modes if moved is None or not moved[k]]
+        if not e:
+            return self._free_answers(q, forces)
+        found = self._free_answers(q, np.concatenate([forces, np.eye(self.system.nv)[e]]))
+        free, at_modes = found[: len(forces)], found[len(forces) :]
+        return free - free[:, e] @ np.linalg.pinv(at_modes[:, e], rcond=1e-10) @ at_modes
+
+    def _free_answers(self, q: Floats, forces: Floats) -> Floats:
         """The accelerations (k, nv) of the closed mechanism at rest and without weight under forces (k, nv)."""
         s = self.system
         states = np.broadcast_to(q, (len(forces) + 1, s.nq))
@@ -164,13 +206,21 @@ class Mover:
         room = np.where(step > 0.0, self._high - position, position - self._low)
         with np.errstate(divide="ignore", invalid="ignore"):
             part = np.where(np.abs(step) > 0.0, np.maximum(room, 0.0) / np.abs(step), np.inf)
-        return step * min(1.0, float(np.min(part, initial=1.0)))
+        step = step * min(1.0, float(np.min(part, initial=1.0)))
+        for one in self._loop_coordinates():
+            rate = float(one.slope(q) @ step)
+            left = one.away(one.high, q) if rate > 0.0 else -one.away(one.low, q)
+            if abs(rate) > max(left, 0.0):
+                step = step * (max(left, 0.0) / abs(rate))
+        return step
 
     def _closed(self, q: Floats) -> Floats | None:
         if not self.system.constrained:
             return q
         try:
-            return np.asarray(self.system.project(q))
+            return np.asarray(
+                self.system.project(q, held=self._modes) if self._modes else self.system.project(q)
+            )
         except LoopError:
             try:
                 return np.asarray(self.system.project(q, held=[]))
@@ -187,8 +237,58 @@ class Mover:
         return found
 
 
+@dataclass(frozen=True, eq=False)
+class _Coordinate:
+    """One coordinate of a joint as a function of q (nq,), with its limits and the size that counts as one."""
+
+    system: System
+    joint: str
+    component: int
+    low: float
+    high: float
+    unit: float
+    is_angle: bool = False
+
+    @classmethod
+    def of_tree(
+        cls, system: System, joint: str, component: int, low: float, high: float, unit: float
+    ) -> _Coordinate:
+        return cls(system, joint, component, float(low), float(high), float(unit))
+
+    @classmethod
+    def of_loop(cls, system: System, joint: str, component: int, extent: float) -> _Coordinate:
+        described = system.mechanism.joints[joint]
+        low, high = (-np.inf, np.inf) if described.limits is None else described.limits[component]
+        space = np.asarray(described.kind.motion_space(described.kind.neutral()).array)[:, component]
+        turns = bool(np.linalg.norm(space[:3]) > 1e-9)
+        return cls(
+            system, joint, component, float(low), float(high), 1.0 if turns else max(extent, 1e-9), turns
+        )
+
+    def away(self, value: float, q: Floats) -> float:
+        """How far the value is from where the coordinate is; the angle of a loop joint is known up to whole turns."""
+        left = value - float(self.system.joint_position(q, self.joint)[self.component])
+        return float(np.remainder(left + np.pi, 2.0 * np.pi) - np.pi) if self.is_angle else left
+
+    def slope(self, q: Floats) -> Floats:
+        """The derivative (nv,) of the coordinate with respect to the motion of the joints of the tree."""
+        s = self.system
+        if self.joint not in s.loops:
+            return np.eye(s.nv)[s.slice_v(self.joint).start + self.component]
+        states = np.broadcast_to(q, (s.nv, s.nq))
+        return np.asarray(s.joint_velocity(states, np.eye(s.nv), self.joint))[:, self.component]
+
+
+def movable_loops(system: System) -> list[str]:
+    """The joints that close loops and whose coordinates are numbers by themselves, not quaternions."""
+    kinds = {name: system.mechanism.joints[name].kind for name in system.loops}
+    return [name for name, kind in kinds.items() if kind.nq == kind.nv > 0]
+
+
 def kind_of(system: System, joint: str) -> JointKind:
-    """The kind of a joint of the tree; a pinned root hangs on a free joint that nobody described."""
+    """The kind of a joint of the tree, modes included; a pinned root hangs on a free joint that nobody described."""
+    if joint.endswith(MODES):
+        return Modal(system.slice_v(joint).stop - system.slice_v(joint).start)
     described = system.mechanism.joints.get(joint)
     return described.kind if described else Free()
 
@@ -206,4 +306,16 @@ def _words(mobility: int, loops: int) -> str:
     ways = {0: "It cannot move here", 1: "It can move in one way"}.get(
         mobility, f"It can move in {mobility} independent ways"
     )
-    return f"{ways} ({loops} loop joint{'s' if loops > 1 else ''})."
+    return f"{ways} ({loops} loop joint{'s' if loops > 1 else ''})." if loops else f"{ways}."
+
+
+def _part_in_motion(answers: Floats) -> Floats:
+    """How much of a motion each coordinate (nv,) can be: the largest part that it has in any motion of length 1, of
+    those that answers (k, nv) to forces span."""
+    sizes = np.linalg.norm(answers, axis=1)
+    moving = answers[sizes > 0.0] / sizes[sizes > 0.0, None]
+    if not len(moving):
+        return np.zeros(answers.shape[1])
+    _, values, motions = np.linalg.svd(moving, full_matrices=False)
+    kept = motions[values > 1e-6 * values[0]]
+    return np.sqrt(np.sum(kept * kept, axis=0))

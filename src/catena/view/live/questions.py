@@ -10,14 +10,20 @@ from numpy.typing import NDArray
 
 from catena.errors import StateError
 from catena.given import shown
+from catena.mechanism import MODES
 from catena.mechanism.validation import known
 from catena.simulation.labels import joint_labels
 from catena.system import System
-from catena.view.live.moving import Moved, Mover, kind_of
+from catena.view.live.moving import Moved, Mover, kind_of, movable_loops
 from catena.view.movie import body_frames
 from catena.view.scene import Scene
 
 Floats = NDArray[np.float64]
+
+FEW = 12
+"""Up to so many joints that close loops all have sliders; asking where they are takes time."""
+DEFLECTION = 0.15
+"""How far the slider of a mode goes, in lengths of its body: about as far as modes hold."""
 
 
 class Questions:
@@ -48,7 +54,7 @@ class Questions:
             if "joint" in question:
                 joint = known("joint", question["joint"], self._movable(), repr(self.system.mechanism.name))
                 component = question.get("component")
-                count = self.system.mechanism.joints[joint].kind.nv
+                count = len(self.system.joint_position(q, joint))
                 if (
                     isinstance(component, bool)
                     or not isinstance(component, int)
@@ -75,11 +81,12 @@ class Questions:
         values = {
             f"{joint} {k}": float(x)
             for joint in self._movable()
-            for k, x in enumerate(moved.q[self.system.slice_q(joint)])
+            for k, x in enumerate(self.system.joint_position(moved.q, joint))
         }
         return {
             "q": [float(x) for x in moved.q],
             "poses": [float(f"{x:.9g}") for x in poses.ravel()],
+            "amplitudes": [float(f"{x:.9g}") for x in self.scene.amplitudes(moved.q)],
             "values": values,
             "marks": self._mover.marks(moved.q),
             "note": moved.note,
@@ -87,28 +94,39 @@ class Questions:
 
     def _movable(self) -> list[str]:
         kinds = {name: kind_of(self.system, name) for name in self.system.joints}
-        return [name for name, kind in kinds.items() if kind.nq == kind.nv]
+        tree = [name for name, kind in kinds.items() if kind.nq == kind.nv]
+        loops = movable_loops(self.system)
+        # Where there are very many, those that have limits are the ones worth looking at.
+        return tree + (loops if len(loops) <= FEW else self._mover.limited_loops)
 
     def _joints(self) -> list[dict[str, Any]]:
         found = []
         for name in self._movable():
-            joint = self.system.mechanism.joints[name]
-            position = self.start[self.system.slice_q(name)]
+            limits = self._limits(name)
+            position = self.system.joint_position(self.start, name)
             for k, label in enumerate(joint_labels(self.system, name, "position")):
                 reach = np.pi if label.unit == "rad" else 0.5 * self.scene.extent
+                body = self.system.mechanism.bodies.get(name.removesuffix(MODES))
+                if body is not None and body.flexible is not None and name.endswith(MODES):
+                    reach = DEFLECTION * body.flexible.reach()
                 low, high = position[k] - reach, position[k] + reach
-                if joint.limits is not None:
+                if limits is not None:
                     low, high = (
                         float(given) if np.isfinite(given) else usual
-                        for given, usual in zip(joint.limits[k], (low, high), strict=True)
+                        for given, usual in zip(limits[k], (low, high), strict=True)
                     )
                 found.append(
                     {
                         "name": name, "component": k, "label": label.text, "unit": label.unit,
-                        "low": float(low), "high": float(high), "limited": joint.limits is not None,
+                        "low": float(low), "high": float(high), "limited": limits is not None,
+                        "loop": name in self.system.loops,
                     }
                 )  # fmt: skip
         return found
+
+    def _limits(self, name: str) -> Floats | None:
+        joint = self.system.mechanism.joints.get(name)
+        return None if joint is None else joint.limits
 
 
 def _normalised(system: System, q: Floats) -> Floats:

@@ -13,7 +13,7 @@ class Live {
     this.state = element("p", "state"); this.state.setAttribute("role", "status"); aside.append(this.state);
     const list = element("div", "joints"); aside.append(list);
     for (const joint of data.joints) {
-      const row = element("label", "joint"), name = element("span", "", joint.label), range = element("input"), value = element("output");
+      const row = element("label", joint.loop ? "joint loop" : "joint"), name = element("span", "", joint.label), range = element("input"), value = element("output");
       range.type = "range"; range.min = joint.low; range.max = joint.high; range.step = "any"; range.name = joint.label;
       row.append(name, value, range); if (joint.limited) row.append(element("small", "", `${shown_number(+joint.low.toPrecision(4))} to ${shown_number(+joint.high.toPrecision(4))} ${joint.unit}`));
       range.oninput = () => this.ask({ q: this.q, joint: joint.name, component: joint.component, value: +range.value });
@@ -27,7 +27,7 @@ class Live {
   // At most one question is on its way; of those that come meanwhile the last is asked next.
   async ask(question) {
     if (this.busy) { this.waiting = question; return; }
-    this.busy = true; this.player.hurry();
+    this.busy = true; this.player.hurry(false);
     try {
       for (let next = question; next; ) {
         this.waiting = null;
@@ -42,7 +42,7 @@ class Live {
 
   take(found) {
     this.q = found.q; this.values = found.values; this.marks = found.marks; this.updates++;
-    const segment = this.player.data.segments[0]; segment.poses = Float32Array.from(found.poses); segment.motions = 1; segment.t = new Float64Array([0]);
+    const segment = this.player.data.segments[0]; segment.poses = Float32Array.from(found.poses); segment.amplitudes = Float32Array.from(found.amplitudes); segment.motions = 1; segment.t = new Float64Array([0]);
     this.player.say(found.note || ""); this.show_soon(); this.player.hurry();
   }
 
@@ -58,7 +58,7 @@ class Live {
       const x = this.values[key]; if (x === undefined) continue;
       if (this.holding !== range) range.value = x;
       value.textContent = `${x.toFixed(3)} ${joint.unit}`;
-      row.dataset.mark = this.marks[key] || ""; row.title = { limit: "at its limit", dead: "dead point: this joint cannot drive the mechanism here" }[this.marks[key]] || "";
+      row.dataset.mark = this.marks[key] || ""; row.title = { limit: "at its limit", dead: "dead point: this joint cannot drive the mechanism here" }[this.marks[key]] || (joint.loop ? "this joint closes a loop" : "");
     }
     this.state.textContent = this.marks.state || "";
   }

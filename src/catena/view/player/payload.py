@@ -7,13 +7,16 @@ form into the body's frame; what is no simple form is a surface of its own, and 
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from catena.view.arrows import Arrows
+from catena.spatial import Pose
+from catena.view import theme
+from catena.view.arrows import Arrows, longest_arrow
+from catena.view.flexing import Flexing, Skin
 from catena.view.movie import Movie, Segment
 from catena.view.plots.panels import Panel
 from catena.view.scene import Scene
@@ -49,30 +52,39 @@ def payload(movie: Movie) -> Data:
         "panels": [_panel(movie.t, panel) for panel in movie.panels] if movie.t is not None else [],
         "events": [list(event) for event in movie.events],
         "traces": list(movie.traces),
+        "groups": theme.ARROWS,
         "bounds": _bounds(movie.segments),
+        "exaggerate": movie.exaggerate,
+        "floor": movie.floor,
+        "most": max(each.most for each in movie.segments),
     }
 
 
 def scene_data(scene: Scene) -> Data:
     """A scene without poses."""
-    index = {name: k for k, name in enumerate(scene.bodies)}
+    index = {name: k for k, name in enumerate(scene.carriers)}
     parts, forms, meshes = [], _Instances(), _Meshes(is_coarse=len(scene.bodies) > MANY)
     for part in scene.parts:
         parts.append([part.name, part.role, part.colour, index[part.body]])
         for solid in part.solids:
             if not forms.take(solid, len(parts) - 1):
                 meshes.take(solid, len(parts) - 1)
-    mechanism = scene.system.mechanism
-    frames = [
-        [name, index[frame.body], _numbers(frame.pose.matrix()[:3])]
-        for name, frame in mechanism.frames.items()
-    ]
+    skins = []
+    for skin in scene.skins:
+        parts.append([skin.name, skin.role, skin.colour, index[skin.body]])
+        skins.append(_skin(skin, len(parts) - 1, index))
+    frames = []
+    for name, frame in scene.system.mechanism.frames.items():
+        carrier, p = scene.carriage(frame.body, frame.pose.p)
+        frames.append([name, index[carrier], _numbers(Pose.unchecked(p, frame.pose.R).matrix()[:3])])
     camera = scene.camera
     return {
         "bodies": list(scene.bodies),
         "parts": parts,
         "forms": forms.data(),
         "meshes": meshes.data(),
+        "skins": skins,
+        "flexings": [_flexing(each, index) for each in scene.flexings],
         "lines": [
             [part.name, part.role, part.colour, index[part.body], _numbers(line)]
             for part in scene.parts
@@ -93,6 +105,7 @@ def scene_data(scene: Scene) -> Data:
         },
         "radius": scene.bar_radius,
         "extent": scene.extent,
+        "longest": longest_arrow(scene),
         "floor": scene.has_gravity and not camera.is_planar,
     }  # fmt: skip
 
@@ -176,12 +189,40 @@ class _Meshes:
         ]
 
 
+def _skin(skin: Skin, part: int, index: Mapping[str, int]) -> Data:
+    """A skin: where its corners are on their stations, and its triangles."""
+    carriers = np.array([index[name] for name in skin.stations])
+    triangles = skin.triangles
+    return {
+        "part": part,
+        "corners": numbers(skin.corners),
+        "normals": numbers(np.round(127 * skin.normals), "i1"),
+        "on": numbers(carriers[skin.on], "u4"),
+        "faces": numbers(triangles, "u4"),
+    }
+
+
+def _flexing(flexing: Flexing, index: Mapping[str, int]) -> Data:
+    """The stations of a flexible body, which the player moves by the amplitudes of its modes."""
+    return {
+        "body": index[flexing.body],
+        "first": index[flexing.stations[0]],
+        "modes": flexing.modes,
+        "s": numbers(flexing.s),
+        "S": numbers(flexing.S),
+        "R": numbers(flexing.R),
+        "B": None if flexing.B is None else numbers(flexing.B),
+    }
+
+
 def _segment(segment: Segment, scene: int) -> Data:
     return {
         "scene": scene,
         "t": numbers(segment.t, "f8"),
         "motions": len(segment.poses),
         "poses": numbers(segment.poses),
+        "amplitudes": None if segment.amplitudes is None else numbers(segment.amplitudes),
+        "larger": None if segment.larger is None else numbers(segment.larger),
         "arrows": [_arrow(each, segment.scene) for each in segment.arrows],
     }
 
@@ -189,9 +230,11 @@ def _segment(segment: Segment, scene: int) -> Data:
 def _arrow(arrow: Arrows, scene: Scene) -> Data:
     """An arrow with its vectors in sixteen bits, which is finer than can be seen."""
     largest = float(np.max(np.abs(arrow.vectors)))
-    return {
+    offset = {} if arrow.offset is None else {"offset": numbers(arrow.offset)}
+    return offset | {
         "name": arrow.name, "group": arrow.group, "moment": arrow.is_moment,
-        "body": scene.bodies.index(arrow.body), "point": _numbers(arrow.point), "largest": largest,
+        "body": scene.carriers.index(arrow.body), "point": _numbers(arrow.point), "largest": largest,
+        "peak": float(np.linalg.norm(arrow.vectors, axis=-1).max()),
         "vectors": numbers(np.round(32767.0 * arrow.vectors / largest), "i2"),
     }  # fmt: skip
 
@@ -219,15 +262,7 @@ def _bounds(segments: Sequence[Segment]) -> list[list[float]]:
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
     for segment in segments:
         scene = segment.scene
-        index = {name: k for k, name in enumerate(scene.bodies)}
-        reach: dict[int, list[Floats]] = {}
-        for part in scene.parts:
-            for solid in part.solids:
-                corners = solid.triangles().corners if len(scene.parts) < 400 else solid.p[None]
-                reach.setdefault(index[part.body], []).append(corners)
-        for span in scene.spans:
-            for owner, point in ((span.body_a, span.a), (span.body_b, span.b)):
-                reach.setdefault(index[owner], []).append(point[None])
+        reach = _reach(scene)
         some = np.unique(np.linspace(0, len(segment.t) - 1, 12).round().astype(int))
         for body, clouds in reach.items():
             cloud = np.concatenate(clouds)
@@ -241,6 +276,32 @@ def _bounds(segments: Sequence[Segment]) -> list[list[float]]:
     if not np.all(np.isfinite(low)):
         low, high = -np.ones(3), np.ones(3)
     return [_numbers(low), _numbers(high)]
+
+
+def _reach(scene: Scene) -> dict[int, list[Floats]]:
+    """The points (n, 3) that each body reaches to, in its axes; flexible ones at rest."""
+    index = {name: k for k, name in enumerate(scene.bodies)}
+    at = {name: (index[name], np.zeros(3)) for name in scene.bodies}
+    for each in scene.flexings:
+        at |= {name: (index[each.body], s) for name, s in zip(each.stations, each.s, strict=True)}
+    clouds = [
+        (part.body, solid.triangles().corners if len(scene.parts) < 400 else solid.p[None])
+        for part in scene.parts
+        for solid in part.solids
+    ]
+    clouds += [
+        (owner, point[None])
+        for span in scene.spans
+        for owner, point in ((span.body_a, span.a), (span.body_b, span.b))
+    ]
+    reach: dict[int, list[Floats]] = {}
+    for carrier, points in clouds:
+        body, place = at[carrier]
+        reach.setdefault(body, []).append(points + place)
+    for skin in scene.skins:
+        own = next(each for each in scene.flexings if each.body == skin.body)
+        reach.setdefault(index[skin.body], []).append(skin.corners + own.s[skin.on])
+    return reach
 
 
 def _ends(cloud: Floats, axis: int) -> tuple[float, float]:

@@ -12,13 +12,42 @@ const icon = (name) => `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${I
 
 const SPEEDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 const AXES = ["#d0453a", "#3a9a4c", "#3a6fd0"];
-const GROUPS = { reactions: "#0f8f87", actuators: "#cf3f52", applied: "#8a4fc0" };
 const TRACES = ["#b0307a", "#0f8f87", "#8a6a10", "#5a4fd0", "#c0502a", "#3a7a2a"];
+
+// A pose between two: places straight, turns the short way.
+function blend(x, a, y, b, s, out) {
+  let turn = 0; for (let i = 3; i < 7; i++) turn += x[a + i] * y[b + i];
+  const sign = turn < 0 ? -1 : 1, p = [0, 0, 0, 0, 0, 0, 0];
+  for (let i = 0; i < 3; i++) p[i] = x[a + i] + s * (y[b + i] - x[a + i]);
+  let size = 0; for (let i = 3; i < 7; i++) { p[i] = (1 - s) * x[a + i] + s * sign * y[b + i]; size += p[i] * p[i]; }
+  size = Math.sqrt(size) || 1; for (let i = 0; i < 7; i++) out[i] = i < 3 ? p[i] : p[i] / size;
+}
+
+// The rows of a station in its body: x = s + S eta + eta' B eta / 2, turned by R eta as Cayley has it.
+function station(f, n, eta, out) {
+  const k = f.modes, a = [0, 0, 0];
+  for (let i = 0; i < 3; i++) {
+    let x = f.s[3 * n + i], turn = 0; const row = (3 * n + i) * k;
+    for (let j = 0; j < k; j++) { x += f.S[row + j] * eta[j]; turn += f.R[row + j] * eta[j]; if (f.B) for (let l = 0; l < k; l++) x += 0.5 * f.B[(row + j) * k + l] * eta[j] * eta[l]; }
+    out[4 * i + 3] = x; a[i] = turn / 2;
+  }
+  const [x, y, z] = a, size = 2 / (1 + x * x + y * y + z * z);
+  out[0] = 1 - size * (y * y + z * z); out[1] = size * (x * y - z); out[2] = size * (x * z + y);
+  out[4] = size * (x * y + z); out[5] = 1 - size * (x * x + z * z); out[6] = size * (y * z - x);
+  out[8] = size * (x * z - y); out[9] = size * (y * z + x); out[10] = 1 - size * (x * x + y * y);
+}
+
+// The rows of what has these rows in a body that has those.
+function compose(A, a, B, out, to) {
+  const m = new Float64Array(12);
+  for (let i = 0; i < 3; i++) for (let j = 0; j < 4; j++) m[4 * i + j] = A[a + 4 * i] * B[j] + A[a + 4 * i + 1] * B[4 + j] + A[a + 4 * i + 2] * B[8 + j] + (j === 3 ? A[a + 4 * i + 3] : 0);
+  out.set(m, to);
+}
 
 class Player {
   constructor(root, data) {
     this.root = root; this.data = data; this.kept = new Map(); this.frames_drawn = 0;
-    this.options = { bodies: false, joints: false, frames: false, masses: false, reactions: false, actuators: false, applied: false, moments: false, cloud: true, ghost: true, floor: true, scale: 1, follow: "" };
+    this.options = { bodies: false, joints: false, frames: false, masses: false, reactions: false, actuators: false, contacts: false, applied: false, moments: false, cloud: true, ghost: true, floor: true, scale: 1, follow: "" };
     this.read(); this.build();
     this.time = this.start; this.playing = false; this.looping = true; this.speed = data.speed;
     try { this.renderer = new Renderer(this.canvas); } catch (error) { this.say(error.message); }
@@ -38,10 +67,17 @@ class Player {
     const { data } = this;
     for (const segment of [...data.segments, ...data.ghost]) {
       segment.t = decode(segment.t, Float64Array); segment.poses = decode(segment.poses, Float32Array);
-      segment.bodies = data.scenes[segment.scene].bodies.length;
-      for (const arrow of segment.arrows) arrow.vectors = decode(arrow.vectors, Int16Array);
+      for (const name of ["amplitudes", "larger"]) segment[name] = segment[name] ? decode(segment[name], Float32Array) : null;
+      const scene = data.scenes[segment.scene]; segment.bodies = scene.bodies.length;
+      if (!scene.carriers) {
+        scene.modes = 0; scene.carriers = scene.bodies.length;
+        for (const f of scene.flexings) { for (const name of ["s", "S", "R", "B"]) f[name] = f[name] ? decode(f[name], Float32Array) : null; f.at = scene.modes; scene.modes += f.modes; scene.carriers += f.s.length / 3; }
+      }
+      segment.flexings = scene.flexings; segment.carriers = scene.carriers; segment.modes = scene.modes;
+      for (const arrow of segment.arrows) { arrow.vectors = decode(arrow.vectors, Int16Array); if (arrow.offset) arrow.offset = decode(arrow.offset, Float32Array); }
     }
     for (const panel of data.panels) { panel.t = decode(panel.t, Float64Array); for (const curve of panel.curves) curve.values = decode(curve.values, Float32Array); }
+    this.exaggerate = data.exaggerate;
     this.start = data.segments[0].t[0]; const last = data.segments[data.segments.length - 1].t; this.end = last[last.length - 1];
   }
 
@@ -92,7 +128,7 @@ class Player {
     const groups = [...new Set(data.segments.flatMap((s) => s.arrows.map((a) => a.group)))];
     if (groups.length) {
       const forces = group("Forces");
-      for (const name of groups) check(forces, name, name, GROUPS[name]);
+      for (const name of groups) check(forces, name, name, data.groups[name]);
       check(forces, "moments", "moments too");
       const label = element("label", "wide", "length"), range = element("input"); range.type = "range"; range.min = -1; range.max = 1.5; range.step = 0.01; range.value = 0; range.name = "scale";
       range.oninput = () => { options.scale = 10 ** range.value; this.redraw(); }; label.append(range); forces.append(label);
@@ -101,6 +137,11 @@ class Player {
       const others = group("Others");
       if (data.ghost.length) check(others, "ghost", "other run");
       if (data.segments.some((s) => s.motions > 1)) check(others, "cloud", "other motions");
+    }
+    if (data.most > 1) {
+      const bent = group("Deformation"), label = element("label", "wide"), range = element("input"), told = element("output"); range.type = "range"; range.min = 0; range.max = Math.log10(data.most); range.step = "any"; range.value = Math.log10(Math.max(1, data.exaggerate)); range.name = "exaggerate";
+      const tell = () => { told.textContent = `${shown_number(+this.exaggerate.toPrecision(3))} times`; };
+      range.oninput = () => { this.exaggerate = 10 ** range.value; tell(); this.trails = null; this.redraw(); }; tell(); label.append(range, told); bent.append(label);
     }
     const scene = data.scenes[0], points = [...scene.frames.map((f) => f[0]), ...scene.bodies.slice(1)];
     const follow = group("Follow"), pick = element("select"); pick.name = "follow"; pick.append(new Option("nothing", ""));
@@ -191,11 +232,11 @@ class Player {
   }
 
   // While somebody drags, the scene is to follow at once; it is drawn finely again as soon as it rests.
-  hurry() {
-    if (!this.renderer || !this.renderer.is_software) { this.redraw(); return; }
+  hurry(changed = true) {
+    if (!this.renderer || !this.renderer.is_software) { if (changed) this.redraw(); return; }
     const rest = () => { if (this.live && (this.live.busy || this.live.grip)) { this.resting = setTimeout(rest, 400); return; } this.busy = false; this.resize(); };
     clearTimeout(this.resting); this.resting = setTimeout(rest, 400);
-    if (!this.busy) { this.busy = true; this.resize(); } else this.redraw();
+    if (!this.busy) { this.busy = true; this.resize(); } else if (changed) this.redraw();
   }
 
   fit() { this.touched = false; this.eye.fit(...this.data.bounds); this.followed = null; this.redraw(); }
@@ -220,9 +261,10 @@ class Player {
       (normals ? smooth : facets).push([{ corners: decode(mesh.corners, Float32Array), faces: decode(mesh.faces, mesh.wide ? Uint32Array : Uint16Array), normals }, rows_for(mesh)]);
     }
     const batches = [gl.batch(smooth), gl.batch(facets, true)];
+    if (scene.skins.length) batches.push(gl.skins(scene.skins.map((skin) => ({ corners: decode(skin.corners, Float32Array), normals: decode(skin.normals, Int8Array), on: decode(skin.on, Uint32Array), faces: decode(skin.faces, Uint32Array), colour: rgb(scene.parts[skin.part][2]), part: skin.part }))));
     // Shadows do without round ends and fine edges.
     const coarse = { cylinder: unit_cylinder(6), box: surfaces.box, ball: unit_box() };
-    const shades = [gl.batch([...Object.keys(scene.forms).filter((form) => form !== "ball" || !scene.forms.cylinder.part).map((form) => [coarse[form], rows_for(scene.forms[form])]), ...smooth.slice(Object.keys(scene.forms).length)]), batches[1]];
+    const shades = [gl.batch([...Object.keys(scene.forms).filter((form) => form !== "ball" || !scene.forms.cylinder.part).map((form) => [coarse[form], rows_for(scene.forms[form])]), ...smooth.slice(Object.keys(scene.forms).length)]), ...batches.slice(1)];
     const lines = [];
     for (const [, , colour, body, points] of scene.lines) for (let k = 0; k + 5 < points.length; k += 3) lines.push(...points.slice(k, k + 3), body, ...points.slice(k + 3, k + 6), body, ...rgb(colour), 1, 0);
     for (const [, form, colour, a, p, b, r] of scene.spans) {
@@ -240,26 +282,41 @@ class Player {
 
   // The rows of all bodies of a segment at a time, motion after motion.
   rows_at(segment, t, out, to) {
-    const { poses, bodies, motions } = segment, times = segment.t; let k = 0, j = times.length - 1;
+    const { bodies, motions, carriers } = segment, times = segment.t; let k = 0, j = times.length - 1;
     while (j - k > 1) { const m = (k + j) >> 1; if (times[m] <= t) k = m; else j = m; }
     const s = times.length > 1 ? Math.min(Math.max((t - times[k]) / (times[j] - times[k]), 0), 1) : 0, p = new Float64Array(7);
-    for (let m = 0; m < motions; m++) for (let b = 0; b < bodies; b++) {
-      const x = 7 * ((m * times.length + k) * bodies + b), y = 7 * ((m * times.length + j) * bodies + b);
-      let turn = 0; for (let i = 3; i < 7; i++) turn += poses[x + i] * poses[y + i];
-      const sign = turn < 0 ? -1 : 1;
-      for (let i = 0; i < 3; i++) p[i] = poses[x + i] + s * (poses[y + i] - poses[x + i]);
-      let size = 0; for (let i = 3; i < 7; i++) { p[i] = (1 - s) * poses[x + i] + s * sign * poses[y + i]; size += p[i] * p[i]; }
-      size = Math.sqrt(size) || 1; for (let i = 3; i < 7; i++) p[i] /= size;
-      if (m === 0 && out === this.rows && to === 0) for (let i = 0; i < 7; i++) this.now[7 * b + i] = p[i];
-      rows_of(p, 0, out, to + 12 * (m * bodies + b));
+    for (let m = 0; m < motions; m++) {
+      for (let b = 0; b < bodies; b++) {
+        this.pose_at(segment, (m * times.length + k) * bodies + b, (m * times.length + j) * bodies + b, s, p);
+        if (m === 0 && out === this.rows && to === 0) for (let i = 0; i < 7; i++) this.now[7 * b + i] = p[i];
+        rows_of(p, 0, out, to + 12 * (m * carriers + b));
+      }
+      this.bend(segment, m * times.length + k, m * times.length + j, s, out, to + 12 * m * carriers);
     }
     return s === 1 ? j : k;
+  }
+
+  // A pose between two, as far between what is and what is exaggerated most as is asked for.
+  pose_at(segment, a, b, s, p) {
+    const { most } = this.data, w = segment.larger && most > 1 ? (this.exaggerate - 1) / (most - 1) : 0;
+    blend(segment.poses, 7 * a, segment.poses, 7 * b, s, p); if (!w) return;
+    const q = new Float64Array(7); blend(segment.larger, 7 * a, segment.larger, 7 * b, s, q); blend(p, 0, q, 0, w, p);
+  }
+
+  // The rows of the stations of flexible bodies behind those of the bodies, for amplitudes between two frames.
+  bend(segment, a, b, s, out, to) {
+    const { amplitudes: x, modes } = segment; if (!x || !modes) return;
+    const local = new Float64Array(12);
+    for (const f of segment.flexings) {
+      const eta = new Float64Array(f.modes); for (let i = 0; i < f.modes; i++) eta[i] = this.exaggerate * ((1 - s) * x[a * modes + f.at + i] + s * x[b * modes + f.at + i]);
+      for (let n = 0; n < f.s.length / 3; n++) { station(f, n, eta, local); compose(out, to + 12 * f.body, local, out, to + 12 * (f.first + n)); }
+    }
   }
 
   draw(now) {
     const { data, renderer: gl, options } = this; if (!gl || gl.gl.isContextLost()) { this.show_time(now); return; }
     const segment = this.segment_at(data.segments, this.time), ghost = data.ghost.length ? this.segment_at(data.ghost, this.time) : null;
-    const kept = this.kept_scene(segment.scene), { scene } = kept, count = segment.bodies * segment.motions, total = 12 * (count + (ghost ? ghost.bodies : 0));
+    const kept = this.kept_scene(segment.scene), { scene } = kept, count = segment.carriers * segment.motions, total = 12 * (count + (ghost ? ghost.carriers : 0));
     if (!this.rows || this.rows.length !== total) this.rows = new Float32Array(total);
     if (!this.now || this.now.length !== 7 * segment.bodies) this.now = new Float64Array(7 * segment.bodies);
     const index = this.rows_at(segment, this.time, this.rows, 0);
@@ -272,15 +329,16 @@ class Player {
     const solids = [...kept.batches, kept.moving];
     gl.begin(look);
     if (scene.floor && options.floor) {
-      const [low, high] = data.bounds, up = eye.up, level = Math.min(dot(low, up), dot(high, up)) - 0.002 * eye.radius, centre = scaled(add(low, high), 0.5);
+      const [low, high] = data.bounds, up = eye.up, level = (data.floor === null ? Math.min(dot(low, up), dot(high, up)) : data.floor) - 0.002 * eye.radius, centre = scaled(add(low, high), 0.5);
       const wide = Math.max(eye.radius * 1.9, 1e-6), rough = eye.radius / 4, power = 10 ** Math.floor(Math.log10(rough)), spacing = power * (rough / power < 2 ? 1 : rough / power < 5 ? 2 : 5);
       gl.draw_floor({ centre: add(centre, up, level - dot(centre, up)), first: eye.first, second: eye.second, reach: wide, spacing });
       if (scene.bodies.length <= 250 && !(this.busy && gl.is_software)) gl.draw(gl.is_software ? [...kept.shades, kept.moving] : solids, { purpose: 2, level: level + 0.001 * eye.radius, plain: colour("--shadow") });
     }
-    gl.draw(solids, { chosen: this.chosen || 0 });
+    const bent = scene.flexings.find((f) => f.body === this.chosen);
+    gl.draw(solids, { chosen: [this.chosen || 0, bent ? bent.first : 0, bent ? bent.first + bent.s.length / 3 : 0] });
     gl.draw_lines(kept.lines);
     this.draw_trails(segment, index);
-    if (options.cloud) for (let m = 1; m < segment.motions; m++) gl.draw(kept.batches, { offset: m * segment.bodies, alpha: Math.max(0.12, 0.5 / segment.motions ** 0.5) });
+    if (options.cloud) for (let m = 1; m < segment.motions; m++) gl.draw(kept.batches, { offset: m * segment.carriers, alpha: Math.max(0.12, 0.5 / segment.motions ** 0.5) });
     if (ghost && options.ghost) gl.draw(this.kept_scene(ghost.scene).batches, { offset: count, alpha: 0.35 });
     const arrows = this.arrow_rows(segment, index, scene); gl.fill(kept.arrows, [[kept.shaft, arrows]]);
     if (arrows.length || options.masses || options.frames) {
@@ -310,18 +368,22 @@ class Player {
 
   arrow_rows(segment, index, scene) {
     const { options } = this, rows = [], shown = segment.arrows.filter((a) => options[a.group] && (options.moments || !a.moment));
-    const largest = (moment) => Math.max(...shown.filter((a) => a.moment === moment).map((a) => a.largest), 0), most = { false: largest(false), true: largest(true) };
-    const reach = 0.45 * Math.max(scene.extent, 12 * scene.radius) * options.scale;
+    // One scale for the whole motion, whatever its structure is now.
+    const all = this.data.segments.flatMap((s) => s.arrows).filter((a) => options[a.group] && (options.moments || !a.moment));
+    const largest = (moment) => Math.max(...all.filter((a) => a.moment === moment).map((a) => a.peak), 0), most = { false: largest(false), true: largest(true) };
+    const reach = scene.longest * options.scale;
     for (const arrow of shown) {
       const at = 3 * index, v = [0, 1, 2].map((k) => (arrow.vectors[at + k] / 32767) * arrow.largest), size = size_of(v);
       const long = (reach * size) / most[arrow.moment]; if (long < 0.5 * scene.radius) continue;
-      const start = carried(this.rows, arrow.body, arrow.point), d = scaled(v, 1 / size), tip = add(start, d, long), r = 0.42 * scene.radius, head = Math.min(3.2 * r, 0.6 * long);
-      let tint = rgb(GROUPS[arrow.group]); if (arrow.moment) tint = tint.map((x) => 0.55 + 0.45 * x);
+      let start = carried(this.rows, arrow.body, arrow.point); if (arrow.offset) start = add(start, arrow.offset.subarray(at, at + 3), 1);
+      const d = scaled(v, 1 / size), tip = add(start, d, long), r = 0.42 * scene.radius, head = Math.min(3.2 * r, 0.6 * long);
+      let tint = rgb(this.data.groups[arrow.group]); if (arrow.moment) tint = tint.map((x) => 0.55 + 0.45 * x);
       rows.push(...stretched(start, add(tip, d, -head), r * 0.8), ...tint, 65535, 0, 1, ...stretched(add(tip, d, -head), tip, 2 * r), ...tint, 65535, 0, 0);
       // A moment has two heads, as in textbooks.
       if (arrow.moment) rows.push(...stretched(add(tip, d, -1.7 * head), add(tip, d, -0.7 * head), 2 * r), ...tint, 65535, 0, 0);
     }
     const words = []; if (most.false) words.push(`longest arrow ${shown_number(+most.false.toPrecision(3))} N`); if (most.true) words.push(`${shown_number(+most.true.toPrecision(3))} N m`);
+    if (this.exaggerate > 1.001 && segment.amplitudes) words.push(`deformations ${shown_number(+this.exaggerate.toPrecision(3))} times`);
     const text = words.join(", "); if (this.key.textContent !== text) this.key.textContent = text; this.key.hidden = !text;
     return rows;
   }
@@ -333,12 +395,20 @@ class Player {
       [...this.traced].forEach((name, n) => {
         const frame = scene.frames.find((f) => f[0] === name), body = frame ? frame[1] : scene.bodies.indexOf(name), point = frame ? [frame[2][3], frame[2][7], frame[2][11]] : [0, 0, 0];
         if (body < 0) return;
-        const way = Array.from(segment.t, (_, k) => { rows_of(segment.poses, 7 * (k * segment.bodies + body), rows, 0); return carried(rows, 0, point); }), data = [];
+        const way = Array.from(segment.t, (_, k) => carried(this.row_at(segment, k, body, rows), 0, point)), data = [];
         for (let k = 0; k + 1 < way.length; k++) data.push(...way[k], 0, ...way[k + 1], 0, ...rgb(TRACES[n % TRACES.length]), 2, 0);
         this.trails.lines.push(this.renderer.lines(data));
       });
     }
     for (const lines of this.trails.lines) { const all = lines.instances; this.renderer.draw_lines(lines, 0.3); lines.instances = index; this.renderer.draw_lines(lines, 1); lines.instances = all; }
+  }
+
+  // The row of a body or station at a frame.
+  row_at(segment, k, carrier, out) {
+    const p = new Float64Array(7), f = segment.flexings.find((x) => carrier >= x.first && carrier < x.first + x.s.length / 3), body = f ? f.body : carrier, at = k * segment.bodies + body;
+    this.pose_at(segment, at, at, 0, p); rows_of(p, 0, out, 0); if (!f) return out;
+    const eta = segment.amplitudes.slice(k * segment.modes + f.at, k * segment.modes + f.at + f.modes).map((x) => this.exaggerate * x), local = new Float64Array(12);
+    station(f, carrier - f.first, eta, local); compose(out, 0, local, out, 0); return out;
   }
 
   follow(scene) {
@@ -420,7 +490,7 @@ class Player {
     const found = this.renderer.pick(kept.batches, this.look, Math.floor((x / w) * canvas.width), Math.floor((1 - y / h) * canvas.height));
     this.redraw();
     if (!found || found.part >= kept.scene.parts.length) return null;
-    const [name, role, , body] = kept.scene.parts[found.part]; if (body === 0) return null;
+    const [name, role, , carrier] = kept.scene.parts[found.part], on = kept.scene.flexings.find((f) => carrier >= f.first && carrier < f.first + f.s.length / 3), body = on ? on.body : carrier; if (body === 0) return null;
     const point = this.eye.point((2 * x) / w - 1, 1 - (2 * y) / h, found.depth);
     return { body, name, role, point, far: this.eye.distance_of(point) };
   }

@@ -26,7 +26,7 @@ const SOLID_FRAGMENT = `#version 300 es
 precision highp float;
 in vec3 world_normal; in vec3 world; in vec3 colour; flat in vec2 id; flat in float quarters;
 uniform vec3 light; uniform vec3 up; uniform vec3 towards; uniform float alpha; uniform bool facets;
-uniform int purpose; uniform vec3 plain; uniform float chosen; uniform float lift;
+uniform int purpose; uniform vec3 plain; uniform vec3 chosen; uniform float lift;
 out vec4 painted;
 void main() {
   if (purpose == 1) {
@@ -42,7 +42,7 @@ void main() {
   // Dark parts are to be seen before a dark ground as well.
   base = mix(base, vec3(0.72, 0.78, 0.85), 0.5 * lift * smoothstep(0.5, 0.15, dot(base, vec3(0.3, 0.6, 0.1))));
   if (quarters > 0.5) base = mix(vec3(0.97), vec3(0.11, 0.14, 0.18), step(1.5, quarters));
-  if (chosen == id.y && chosen > 0.5) base = mix(base, vec3(1.0, 0.78, 0.2), 0.45);
+  if ((chosen.x == id.y && chosen.x > 0.5) || (id.y >= chosen.y && id.y < chosen.z)) base = mix(base, vec3(1.0, 0.78, 0.2), 0.45);
   float lit = max(dot(n, light), 0.0), sky = 0.5 + 0.5 * dot(n, up);
   float shine = pow(max(dot(reflect(-light, n), towards), 0.0), 24.0);
   painted = vec4(base * (0.42 + 0.26 * sky + 0.42 * lit) + 0.10 * shine, alpha);
@@ -239,6 +239,21 @@ class Renderer {
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, batch.faces); gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, faces, gl.DYNAMIC_DRAW);
   }
 
+  // Surfaces whose corners ride on stations of their own.
+  skins(pieces) {
+    const gl = this.gl, made = this.batch(null, false); let corners = 0, indices = 0;
+    for (const { on, faces } of pieces) { corners += on.length; indices += faces.length; }
+    const data = new Float32Array(corners * CORNER), all = new Uint32Array(indices); let at = 0, to = 0;
+    for (const { corners: c, normals: n, on, faces, colour, part } of pieces) {
+      const first = at; for (let k = 0; k < on.length; k++, at++) data.set([c[3 * k], c[3 * k + 1], c[3 * k + 2], n[3 * k] / 127, n[3 * k + 1] / 127, n[3 * k + 2] / 127, ...colour, part, on[k], 0], at * CORNER);
+      for (let k = 0; k < faces.length; k++) all[to++] = first + faces[k];
+    }
+    made.count = indices; gl.bindVertexArray(null);
+    gl.bindBuffer(gl.ARRAY_BUFFER, made.corners); gl.bufferData(gl.ARRAY_BUFFER, data, gl.STATIC_DRAW);
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, made.faces); gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, all, gl.STATIC_DRAW);
+    return made;
+  }
+
   // Lines between points of bodies: rows of start (3), body, end (3), body, colour (3), half width [px], dashed.
   lines(rows) {
     const gl = this.gl, count = rows.length / 13, made = { instances: count }, data = new Float32Array(4 * count * 15), faces = new Uint32Array(6 * count);
@@ -280,12 +295,12 @@ class Renderer {
   }
 
   // Purposes: 0 paint, 1 tell parts and depths, 2 shadows on the floor.
-  draw(batches, { purpose = 0, offset = 0, alpha = 1, chosen = 0, level = 0, plain = [0, 0, 0] } = {}) {
+  draw(batches, { purpose = 0, offset = 0, alpha = 1, chosen = [0, 0, 0], level = 0, plain = [0, 0, 0] } = {}) {
     const gl = this.gl, u = this.solid, look = this.look;
     gl.useProgram(u.made); gl.bindTexture(gl.TEXTURE_2D, this.texture);
     gl.uniformMatrix4fv(u.camera, false, look.camera); gl.uniform1i(u.offset, offset); gl.uniform3fv(u.up, look.up);
     gl.uniform3fv(u.light, look.light); gl.uniform3fv(u.towards, look.towards); gl.uniform1f(u.alpha, alpha);
-    gl.uniform1i(u.purpose, purpose); gl.uniform3fv(u.plain, plain); gl.uniform1f(u.chosen, chosen); gl.uniform1f(u.lift, look.lift || 0);
+    gl.uniform1i(u.purpose, purpose); gl.uniform3fv(u.plain, plain); gl.uniform3fv(u.chosen, chosen); gl.uniform1f(u.lift, look.lift || 0);
     gl.uniform1i(u.flat_on_floor, purpose === 2 ? 1 : 0); gl.uniform1f(u.level, level);
     if (alpha < 1) gl.enable(gl.BLEND);
     if (purpose === 2) gl.depthMask(false);

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.mechanism import MODES
 from catena.mechanism.validation import known
 from catena.simulation import Trajectory
 from catena.simulation.audit import energy_balance
@@ -25,6 +26,11 @@ TITLES = {
     ("force", "N m"): "Control moments",
     ("force", "N"): "Control forces",
 }
+
+
+MODAL: dict[Quantity, str] = {
+    "position": "Amplitudes of modes", "velocity": "Rates of modes", "force": "Forces on modes",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +109,8 @@ def path_panels(run: Trajectory, frame: str) -> list[AnyPanel]:
     return [PathPanel(f"Path of {frame}", p), Panel(f"Position of {frame}", "m", curves)]
 
 
-def _positions(run: Trajectory) -> list[AnyPanel]:
+def position_panels(run: Any) -> list[AnyPanel]:
+    """The positions of all joints of a run or course, a panel for each unit."""
     return _by_unit(run, "position", run.system.joints)
 
 
@@ -117,13 +124,20 @@ def _forces(run: Trajectory) -> list[AnyPanel]:
 
 def _by_unit(run: Trajectory, quantity: Quantity, joints: Sequence[str]) -> list[AnyPanel]:
     """A panel for each unit in turn, so that angles and displacements do not share an axis."""
-    curves: dict[str, list[Curve]] = {}
+    curves: dict[tuple[str, str], list[Curve]] = {}
     for joint in joints:
         values = _values(run, quantity, joint)
         for k, label in enumerate(joint_labels(run.system, joint, quantity)):
             if quantity != "force" or np.any(values[..., k]):
-                curves.setdefault(label.unit, []).append(Curve(label.text, values[..., k]))
-    return [Panel(TITLES[quantity, unit], unit, tuple(group)) for unit, group in curves.items()]
+                curves.setdefault(panel_of(joint, quantity, label.unit), []).append(
+                    Curve(label.text, values[..., k])
+                )
+    return [Panel(title, unit, tuple(group)) for (title, unit), group in curves.items()]
+
+
+def panel_of(joint: str, quantity: Quantity, unit: str) -> tuple[str, str]:
+    """The title and the unit of the panel that a coordinate belongs to; modes have one of their own."""
+    return (MODAL[quantity] if joint.endswith(MODES) else TITLES[quantity, unit]), unit
 
 
 def _values(run: Trajectory, quantity: Quantity, joint: str) -> np.ndarray:
@@ -197,7 +211,7 @@ def _momentum(run: Trajectory) -> list[AnyPanel]:
 
 
 PANELS: dict[str, Callable[[Trajectory], list[AnyPanel]]] = {
-    "positions": _positions,
+    "positions": position_panels,
     "velocities": _velocities,
     "forces": _forces,
     "energy": _energy,

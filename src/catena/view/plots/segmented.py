@@ -10,7 +10,7 @@ from catena.simulation import SegmentedTrajectory
 from catena.simulation.labels import joint_labels
 from catena.view import theme
 from catena.view.plots.figure import figure_of, save_figure
-from catena.view.plots.panels import TITLES, Curve, Panel
+from catena.view.plots.panels import Curve, Panel, panel_of
 from catena.view.plotting import require_matplotlib
 
 
@@ -32,13 +32,14 @@ def plot_segments(run: SegmentedTrajectory, *, show: bool = False, path: Any = N
 
 def segmented_panels(run: SegmentedTrajectory) -> list[Panel]:
     """Return panels of the positions of all joints of a single motion, by unit, and of its energy."""
-    curves: dict[str, list[Curve]] = {}
+    curves: dict[tuple[str, str], list[Curve]] = {}
     for joint in dict.fromkeys(name for part in run.segments for name in part.system.joints):
         owner = next(part.system for part in run.segments if joint in part.system.joints)
         values = run[joint]
         for k, label in enumerate(joint_labels(owner, joint, "position")):
-            curves.setdefault(label.unit, []).append(Curve(label.text, values[..., k]))
-    panels = [Panel(TITLES["position", unit], unit, tuple(group)) for unit, group in curves.items()]
+            key = panel_of(joint, "position", label.unit)
+            curves.setdefault(key, []).append(Curve(label.text, values[..., k]))
+    panels = [Panel(title, unit, tuple(group)) for (title, unit), group in curves.items()]
     start = run.potential_energy[..., :1]
     energies = (
         Curve("kinetic", run.kinetic_energy),

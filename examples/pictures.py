@@ -1,0 +1,47 @@
+"""Where the examples put what they draw: figures and a film in one folder, each told on a line of the report.
+
+The film is small, because `tools/write_gallery.py` takes it over into docs/gallery.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+import catena as ct
+from catena.view import Course
+
+SIZE, RATE, SECONDS, COLOURS = (280, 210), 12.0, 3.0, 32
+"""How films look: pixels, pictures a second, seconds and colours."""
+
+
+class Pictures:
+    """The folder that an example writes to: the one on its command line, or out/NAME beside the examples."""
+
+    def __init__(self, example: str, arguments: list[str]) -> None:
+        here = Path(example).resolve()
+        self.folder = Path(arguments[0]) if arguments else here.parents[1] / "out" / here.stem
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def figure(self, figure: Figure, name: str, dpi: int = 110) -> None:
+        """Write a figure; axes with curves get a light grid."""
+        for ax in figure.axes:
+            if ax.lines and ax.axison:
+                ax.grid(alpha=0.3)
+        figure.savefig(self.folder / name, dpi=dpi)
+        self.tell(name)
+
+    def film(self, run: ct.Trajectory | ct.SegmentedTrajectory | Course, **options: Any) -> None:
+        """Write the moving picture of a motion, motion.gif, which lasts as long as those of other examples."""
+        speed = float(run.t[-1] - run.t[0]) / SECONDS
+        run.save_video(self.folder / "motion.gif", speed=speed, **FILM, **options)
+        self.tell("motion.gif")
+
+    def tell(self, name: str) -> None:
+        """Print where a file is."""
+        print(f"    {self.folder / name}")
+
+
+FILM: dict[str, Any] = {
+    "size": SIZE, "rate": RATE, "colours": COLOURS, "clock": False, "floor": False, "progress": False,
+}  # fmt: skip

@@ -1,0 +1,44 @@
+"""Inertia lent to bodies that have none, so that loops which alone determine their motion can be eliminated.
+
+A joint is eliminated by what it moves: D = S^T A S of the articulated inertia behind it. A massless rod between two
+legs moves nothing by itself, and D is zero although the loops leave the rod no freedom. Such bodies are lent a small
+part of the usual inertia while factors are made. The residuals that refinements solve for are those of the true
+equations, in which nothing is lent, so that refinements take back what the loan has changed.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from catena.dynamics.moved_inertia import moving_nothing
+from catena.joints import JointKind
+from catena.kernels import on_call
+from catena.spatial import ArticulatedInertia
+from catena.structure import Plan
+
+# The part of the usual inertia of a body that is lent. Errors shrink by about this part with each refinement, and the
+# rounding errors of what yields so much more than all else have to stay below the regularisation of multipliers.
+LENT = 1e-7
+
+
+@on_call
+def lend(loop: Any, child: Any, parent: Any) -> None:
+    """Lend inertia to one body, of the size that is usual in the mechanism."""
+    angular, linear = (LENT / yields for yields in (loop.scale[0], loop.scale[1]))
+    child.A += ArticulatedInertia.from_entries(
+        [angular, 0.0, 0.0, angular, 0.0, angular, *[0.0] * 9, linear, 0.0, 0.0, linear, 0.0, linear]
+    )
+
+
+@lru_cache(maxsize=64)
+def borrowers(plan: Plan) -> frozenset[int]:
+    """Return the nodes whose joints move no inertia without the help of loops, wherever they stand."""
+    if plan.inertia.dtype == object or not any(loop.constraints for loop in plan.loop_joints):
+        return frozenset()
+    random = np.random.default_rng(0)
+
+    def somewhere(kind: JointKind) -> np.ndarray:
+        return np.asarray(kind.integrate(kind.neutral(), random.uniform(-0.5, 0.5, kind.nv)), dtype=float)
+
+    return frozenset(moving_nothing(plan, somewhere))

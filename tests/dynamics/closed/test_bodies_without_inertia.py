@@ -1,0 +1,94 @@
+"""Massless bodies that only loops move, and parts that loops hold still: solved in lanes, and refused where nothing
+determines how they move."""
+
+import numpy as np
+import pytest
+
+import catena as ct
+from catena.dynamics.closed.certified_elimination import elimination_of, is_trusted
+from catena.dynamics.loop_elimination import borrowers
+
+
+def slider_crank(on_crank: ct.JointKind) -> ct.Mechanism:
+    """A crank, a rod without mass, and a slider that is not in the plane of the crank."""
+    m = ct.Mechanism("rod without mass")
+    m.add_body("crank", 1.0, (0.2, 0.0, 0.0), (0.01, 0.1, 0.1))
+    m.add_body("rod")
+    m.add_body("slider", 2.0, (0.0, 0.0, 0.0), (0.1, 0.1, 0.1))
+    m.add_joint("A", "ground", "crank", ct.Revolute("z"))
+    m.add_joint("B", "crank", "rod", on_crank, ct.Pose(p=(0.5, 0.0, 0.0)))
+    m.add_joint("S", "ground", "slider", ct.Prismatic("x"), ct.Pose(p=(0.0, 0.1, 0.2)))
+    m.add_joint("C", "rod", "slider", ct.Spherical(), ct.Pose(p=(2.0, 0.0, 0.0)))
+    return m
+
+
+def closed_states(s: ct.System, count: int) -> tuple[np.ndarray, np.ndarray]:
+    q = np.array([s.assemble({"A": angle}) for angle in np.linspace(0.1, 6.0, count)])
+    return q, np.array([s.velocity(one, {"A": 1.0 + k}) for k, one in enumerate(q)])
+
+
+def test_a_rod_that_only_loops_move():
+    s = slider_crank(ct.Universal("y", "z")).system(cut=["C"])
+    assert borrowers(s.plan)
+    q, v = closed_states(s, 12)
+    tau = np.zeros_like(v)
+    tau[:, s.slice_v("A")] = 3.0
+    found = s.evaluator.evaluate(elimination_of(s.plan), {"q": q, "qd": v, "tau": tau}, finite=False)
+    assert is_trusted(*(found[name][:, 0] for name in ("defect", "change", "before", "size"))).all()
+    expected = s.forward_dynamics(q, v, tau, method="kkt")
+    np.testing.assert_allclose(found["qdd"], expected, atol=1e-11 * np.abs(expected).max())
+    np.testing.assert_allclose(s.forward_dynamics(q, v, tau), expected, atol=1e-11 * np.abs(expected).max())
+    np.testing.assert_allclose(s.forward_dynamics(q[3], v[3], tau[3]), expected[3], rtol=1e-9)
+
+
+def test_a_run_with_such_a_rod_is_one_with_hardly_any_mass():
+    """Its energy stays, it moves as with a rod of a microgram, and Python takes no part in its steps."""
+    s = slider_crank(ct.Universal("y", "z")).system(cut=["C"])
+    q = s.assemble({"A": 0.5})
+    v = s.velocity(q, {"A": 5.0})
+    run = ct.simulate(s, q, v, 1.0, progress=False)
+    assert run.settings["steps taken by"] == "the compiled loop"
+    energy = run.energy
+    assert np.ptp(energy) < 1e-8 * np.abs(energy).max() + 1e-8
+    m = slider_crank(ct.Universal("y", "z"))
+    heavy = ct.Mechanism("hardly any mass")
+    for body in list(m.bodies.values())[1:]:
+        mass = body.mass or 1e-9
+        heavy.add_body(body.name, mass, body.com, body.inertia if body.mass else 1e-10 * np.ones(3))
+    for j in m.joints.values():
+        heavy.add_joint(j.name, j.parent, j.child, j.kind, j.in_parent, j.in_child)
+    other = ct.simulate(heavy.system(cut=["C"]), q, v, 1.0, samples=[0.0, 1.0], progress=False)
+    np.testing.assert_allclose(run.q[-1], other.q[-1], atol=1e-7)
+
+
+@pytest.mark.parametrize("way", ["auto", "kkt", "batch", "simulate"])
+def test_a_rod_that_may_spin_is_refused_in_every_way(way):
+    s = slider_crank(ct.Spherical()).system(cut=["C"])
+    q = s.assemble({"A": 0.7})
+    v = s.velocity(q, {"A": 1.0})
+    with pytest.raises(ct.SingularDynamicsError, match="'rod'"):
+        if way == "simulate":
+            ct.simulate(s, q, v, 0.1, progress=False)
+        elif way == "batch":
+            s.forward_dynamics(np.stack([q, q]), np.stack([v, v]))
+        else:
+            s.forward_dynamics(q, v, method=way)
+
+
+def test_a_part_that_loops_hold_still_is_not_judged_by_rounding():
+    """Without gravity nothing is at work in it but the rounding of its velocities."""
+    m = ct.Mechanism("held and free", gravity=(0.0, 0.0, 0.0))
+    m.add_body("held", 100.0, (0.1, 0.2, 0.3), (40.0, 50.0, 60.0))
+    m.add_body("free", 1.0, (0.0, 0.1, 0.0), (0.1, 0.2, 0.25))
+    m.add_joint("pin", "ground", "held", ct.Revolute("z"), damping=1e5)
+    m.add_joint(
+        "ball", "ground", "held", ct.Spherical(), ct.Pose(p=(1.0, 0.0, 0.0)), ct.Pose(p=(1.0, 0.0, 0.0))
+    )
+    m.add_joint("float", "ground", "free", ct.Free(), damping=10.0)
+    s = m.system(cut=["ball"])
+    rng = np.random.default_rng(0)
+    q, v = s.neutral(), np.zeros((50, s.nv))
+    v[:, s.slice_v("float")] = rng.normal(size=(50, 6))
+    v[:, s.slice_v("pin")] = 1e-17 * rng.normal(size=(50, 1))
+    found = s.evaluator.evaluate(elimination_of(s.plan), {"q": np.tile(q, (50, 1)), "qd": v}, finite=False)
+    assert is_trusted(*(found[name][:, 0] for name in ("defect", "change", "before", "size"))).all()
