@@ -157,3 +157,25 @@ def test_a_sampled_controller_holds_its_forces_while_a_block_slides():
     always = ct.simulate(s, q, v, 0.2, contacts=CONTACTS, control=lambda t, q, v: along(s, q, 2.0), **EXACT)
     np.testing.assert_allclose(sampled.segments[-1].q[-1], always.segments[-1].q[-1], atol=1e-9)
     assert sampled.velocity("moves")[-1].max() == pytest.approx(1.0 - (0.3 * G - 1.0) * 0.2, rel=1e-8)
+
+
+def test_an_impact_tells_the_momentum_that_contacts_give():
+    """A box that falls on a corner: its momentum changes by the impulses of contacts and nothing else."""
+    m = ct.Mechanism("box")
+    m.add_body("box", mass=2.0, inertia=(0.02, 0.03, 0.04))
+    m.add_joint("moves", "ground", "box", ct.Free(), actuated=False)
+    m.add_frame("corner", "box", ct.Pose(p=(0.2, 0.1, -0.1)))
+    s = m.system()
+    q = s.neutral()
+    q[s.slice_q("moves")][2] = 0.12
+    v = np.array([0.3, -0.2, 0.5, 0.4, 0.1, 0.0])
+    run = ct.simulate(s, q, v, 0.1, contacts=[ct.Contact("corner", friction=0.4, restitution=0.3)], **EXACT)
+    hit = next(change for change in run.transitions if change.impulse)
+    k = int(np.flatnonzero(run.t >= hit.t - 1e-12)[0])
+    change = run.momentum[k + 1] - run.momentum[k]
+    P = hit.impulse["corner"]
+    expected = np.r_[np.cross(run.position("corner")[k], P), P]
+    np.testing.assert_allclose(change, expected, atol=1e-12)
+    assert hit.momentum_error < 1e-13 and np.linalg.norm(P) > 0.1
+    assert hit.energy_loss == pytest.approx(run.kinetic_energy[k] - run.kinetic_energy[k + 1], rel=1e-9)
+    assert "kept to" in run.audit()[-1]["change 1"].text
