@@ -149,7 +149,7 @@ def simulate(
             return (ContactRun(contacts, asked) if contacts else asked).go(q, v)
 
         return _each(one, *initial_state(systems[0], q, v))
-    alone = count == 1 and controls[0] is None and not events and parameters is None
+    alone = count == 1 and controls[0] is None and not event_list(events) and parameters is None
     if isinstance(systems[0], System):
         systems[0], q, v = with_drives_in_tree(systems[0], q, v, motion, alone)
     runs = [
