@@ -86,3 +86,18 @@ def test_a_locked_joint_stays_locked_and_its_kind_may_change():
 def test_what_is_wrong_is_said(change, words):
     with pytest.raises(ct.CatenaError, match=words):
         change(arm())
+
+
+def test_a_flexible_body_stays_flexible():
+    m = ct.Mechanism("boom")
+    beam = ct.Beam(1.0, 1e-4, 1e-9, 7800.0, 2e11, modes=2)
+    m.add_body("boom", flexible=beam)
+    m.add_joint("pin", "ground", "boom", ct.Revolute("z"))
+    seen = m.with_body("boom", visuals=ct.shapes.Box((1.0, 0.1, 0.1)))
+    assert seen.bodies["boom"].flexible is beam and seen.system().nv == m.system().nv
+    held = m.lock("boom.modes").with_body("boom", visuals=())
+    assert held.bodies["boom"].locked_at is not None
+    with pytest.raises(ct.ModelError, match="'boom': a flexible body has its own mass"):
+        m.with_body("boom", mass=2.0)
+    stiff = m.with_body("boom", flexible=None)
+    assert stiff.bodies["boom"].flexible is None and stiff.bodies["boom"].mass == m.bodies["boom"].mass

@@ -19,7 +19,7 @@ from catena.mechanism.validation import known
 if TYPE_CHECKING:
     from catena.mechanism.mechanism import Mechanism
 
-OF_BODY = ("mass", "com", "inertia", "density", "visuals", "collisions", "physical")
+OF_BODY = ("mass", "com", "inertia", "density", "visuals", "collisions", "physical", "flexible")
 OF_JOINT = (
     "kind", "in_parent", "in_child", "damping", "friction", "limits", "actuated", "limit_stiffness", "limit_damping",
     "armature", "velocity_limit",
@@ -32,6 +32,10 @@ def changed_body(empty: Mechanism, old: Body, given: Mapping[str, Any]) -> Body:
     """Return a body with other numbers; its inertia must be possible unless it is the one that was there."""
     _require(f"body {old.name!r}", given, OF_BODY)
     there: dict[str, Any] = {"visuals": old.visuals, "collisions": old.collisions}
+    if given.get("flexible", old.flexible) is not None:
+        # A flexible body has its own mass; whoever gives another is told so.
+        made = empty.add_body(old.name, **{**there, "flexible": old.flexible, **given})
+        return replace(made, locked_at=old.locked_at) if made.flexible is old.flexible else made
     if given.get("density") is None:
         there |= {"mass": old.mass, "com": old.com, "inertia": old.inertia}
         # What came from a file may never have been possible.

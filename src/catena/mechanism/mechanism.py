@@ -624,10 +624,11 @@ class Mechanism:
         return edits.attach(self, name, parent, child, kind, in_parent, in_child, at, options)
 
     def with_body(self, name: str, **numbers: Any) -> Mechanism:
-        """Return the mechanism with other numbers of a body: mass, com, inertia, density, visuals, collisions.
+        """Return the mechanism with other numbers of a body: mass, com, inertia, density, visuals, collisions; or with
+        another `flexible` description.
 
-        What is not named stays: a body of another mass keeps its inertia about the mass centre. A `density` gives mass,
-        com and inertia anew from the shapes.
+        What is not named stays: a body of another mass keeps its inertia about the mass centre, and a flexible body its
+        modes. A `density` gives mass, com and inertia anew from the shapes; `flexible=None` makes a body rigid.
         """
         body = self._bodies[validation.known("body", name, self._bodies)]
         if name == GROUND:
