@@ -48,12 +48,18 @@ def main(arguments: list[str]) -> None:
         f"{1e3 * np.ptp(run.position('trunk')[:, 2]):.0f} mm"
     )
     for leg, foot in zip(LEGS, feet):
-        print(f"    {leg.replace('_', ' '):<12} moves by                     {foot[-1, 0] - foot[0, 0]:.3f} m")
+        print(
+            f"    {leg.replace('_', ' '):<12} moves by                     {foot[-1, 0] - foot[0, 0]:.3f} m"
+        )
     hits = [change for change in run.transitions if change.energy_loss > 1e-6]
     for change in hits:
         print(f"    t = {change.t:.3f} s, {change.name:<28}{change.energy_loss:.4f} J lost")
-    rubs = np.hypot(forces[..., 0], forces[..., 1])[forces[..., 2] > 1.0] / forces[..., 2][forces[..., 2] > 1.0]
-    print(f"    vertical force of a foot                  {forces[..., 2].min():.3g} to {forces[..., 2].max():.0f} N")
+    rubs = (
+        np.hypot(forces[..., 0], forces[..., 1])[forces[..., 2] > 1.0] / forces[..., 2][forces[..., 2] > 1.0]
+    )
+    print(
+        f"    vertical force of a foot                  {forces[..., 2].min():.3g} to {forces[..., 2].max():.0f} N"
+    )
     print(f"    most of the friction that is asked for    {rubs.max():.2f} of {FRICTION:g}")
     print(f"    simulated seconds in a second             {duration / seconds:.2f}")
     pressing = np.where(forces[..., 2] > 0.0, forces[..., 2], np.nan)
