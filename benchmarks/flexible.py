@@ -27,8 +27,8 @@ NOT_SHOWN = (
     "than one thread. Both engines have the same mass and stiffness matrices and the same eight modes of the rod; no "
     "gravity, because Exudyn's weight of such a body acts at its undeformed places. Errors are the largest of any "
     "coordinate [rad, m, or 1 for quaternions] at any of the samples, against a run of Catena at 1e-11 whose "
-    "first 20 ms were compared in this run with Exudyn's, extrapolated to steps of no length. A ratio is the time of Exudyn over the "
-    "least time in which Catena has no larger error."
+    "first 20 ms were compared in this run with Exudyn's, extrapolated to steps of no length. A ratio is the time of "
+    "Exudyn over the least time in which Catena has no larger error."
 )
 
 
