@@ -1,5 +1,5 @@
-"""A four-legged walker walks: it stands, shifts its weight, lifts a foot, steps and stands again. A foot that lifts is
-a joint that goes, a foot that lands is an event that puts one where it touches; forces tell whether it would have held.
+"""A four-legged walker walks: it stands, shifts its weight, lifts a foot, steps and stands again. Its feet are contacts
+with friction: they press, stick or slip, and never pull.
 
 Usage: python examples/13_walker_walks.py [folder for the pictures; default: out/13_walker_walks]
 """
@@ -20,84 +20,46 @@ LEGS = tuple(HIPS)
 ORDER = ("hind_right", "front_right")
 HEIGHT, LEAN, LIFT, STEP = 0.5, acos(0.5 / 0.6), 0.05, 0.06  # [m, rad]
 SHIFT, SWING, PAUSE = 0.45, 0.3, 0.05  # [s]
-KP, KD = 1200.0, 30.0
+KP, KD, FRICTION = 900.0, 12.0, 0.8
 UNLOADED = 0.66  # part of the way of the trunk
 PERIOD = SHIFT + SWING + PAUSE
 
 
 def main(arguments: list[str]) -> None:
     out = Pictures(__file__, arguments)
-    m = ct.generators.walker(4)
+    m = ct.generators.walker(0)
     for leg in LEGS:
         m.add_frame(f"{leg}/foot", f"{leg}/shank", ct.Pose(p=(0.0, 0.0, -0.3)))
     s = m.system()
     duration = 0.1 + len(ORDER) * PERIOD + 1.4 * SHIFT
-    events = [event for k, leg in enumerate(ORDER) for event in (lifting(k, leg), landing(k, leg))]
+    contacts = [ct.Contact(f"{leg}/foot", friction=FRICTION, name=leg) for leg in LEGS]
     begin = perf_counter()
     run = ct.simulate(
-        s, s.neutral(), np.zeros(s.nv), duration, control=ct.PerStructure(Walking), events=events, rtol=1e-5,
-        atol=1e-7, check=False,
+        s, s.neutral(), np.zeros(s.nv), duration, control=Walking(s), contacts=contacts, rtol=1e-4, atol=1e-6,
+        check=False,
     )  # fmt: skip
     seconds = perf_counter() - begin
     ahead = run.position("trunk")[-1, 0] - run.position("trunk")[0, 0]
     feet = np.array([run.position(f"{leg}/foot") for leg in LEGS])
-    pressing = forces(run)
+    forces = np.array([run.contact_forces[leg] for leg in LEGS])
     print(f"The walker makes {len(ORDER)} steps of {STEP:g} m in {duration:.2f} s.")
     print(
         f"    the trunk moves by                        {ahead:.3f} m, its height within "
         f"{1e3 * np.ptp(run.position('trunk')[:, 2]):.0f} mm"
     )
-    for change in run.transitions:
-        print(f"    t = {change.t:.3f} s, {change.name:<24}{change.energy_loss:.4f} J lost")
-    print(
-        f"    vertical force of a foot that stands      {np.nanmin(pressing):.0f} to {np.nanmax(pressing):.0f} N"
-    )
-    pulls = sum(np.trapezoid(np.nan_to_num(f) < 0.0, run.t) for f in pressing)
-    print(f"    a foot that stands would have to pull for {1e3 * pulls:.0f} ms in all")
+    for leg, foot in zip(LEGS, feet):
+        print(f"    {leg.replace('_', ' '):<12} moves by                     {foot[-1, 0] - foot[0, 0]:.3f} m")
+    hits = [change for change in run.transitions if change.energy_loss > 1e-6]
+    for change in hits:
+        print(f"    t = {change.t:.3f} s, {change.name:<28}{change.energy_loss:.4f} J lost")
+    rubs = np.hypot(forces[..., 0], forces[..., 1])[forces[..., 2] > 1.0] / forces[..., 2][forces[..., 2] > 1.0]
+    print(f"    vertical force of a foot                  {forces[..., 2].min():.3g} to {forces[..., 2].max():.0f} N")
+    print(f"    most of the friction that is asked for    {rubs.max():.2f} of {FRICTION:g}")
     print(f"    simulated seconds in a second             {duration / seconds:.2f}")
+    pressing = np.where(forces[..., 2] > 0.0, forces[..., 2], np.nan)
     out.figure(heights(run, feet, pressing), "feet.png")
     out.figure(poses(run), "poses.png")
     out.film(run)
-
-
-def lifting(k: int, leg: str) -> ct.Event:
-    """The foot lets go when the trunk has gone most of its way, and the foot has next to no load any more."""
-    time = 0.1 + k * PERIOD + UNLOADED * SHIFT
-    return ct.at_time(time, then=lambda m, q, v: m.detach(f"{leg}/contact"), name=f"{leg} lifts")
-
-
-def landing(k: int, leg: str) -> ct.Event:
-    """The foot stands where it comes down, once it has been up."""
-    up = 0.1 + k * PERIOD + UNLOADED * SHIFT + 0.3 * SWING
-
-    def height(here: ct.Moment) -> float:
-        stands = f"{leg}/contact" in here.system.mechanism.joints
-        return 1.0 if stands or here.t < up else float(here.position(f"{leg}/foot")[2])
-
-    def stand(here: ct.Moment) -> ct.Mechanism:
-        at = ct.Pose(p=here.position(f"{leg}/foot"))
-        foot = here.configuration
-        return here.system.mechanism.attach(
-            f"{leg}/contact", "ground", f"{leg}/shank", ct.Spherical(), at, at=foot, actuated=False
-        )
-
-    return ct.Event(height, f"{leg} lands", direction=-1, then=stand)
-
-
-def forces(run: ct.SegmentedTrajectory) -> np.ndarray:
-    """What the ground presses each foot with vertically, (feet, samples), NaN where it is in the air."""
-    found = []
-    for leg in LEGS:
-        parts = []
-        for part in run.segments:
-            joint = part.system.mechanism.joints.get(f"{leg}/contact")
-            if joint is None:
-                parts.append(np.full(len(part.t), np.nan))
-                continue
-            axes = part.pose(joint.child)[:, :3, :3] @ joint.in_child.R
-            parts.append(np.einsum("sij,sj->si", axes, part.reaction(joint.name)[:, 3:])[:, 2])
-        found.append(np.concatenate(parts))
-    return np.array(found)
 
 
 def angles(foot: np.ndarray) -> tuple[float, float, float]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from catena.kernels.cpu import target
+from catena.kernels.driver import with_runs
 from catena.kernels.matrices import LaneWork, Panel, PlainWork
 from catena.kernels.matrix_kernels import LARGEST_INVERSE, kernels
 from catena.kernels.program import aligned
@@ -155,3 +156,19 @@ def test_copies_and_clearing(work):
     expected = np.swapaxes(values, 1, 2).copy()
     expected[:, 1:3, :2] = 0.0
     np.testing.assert_array_equal(w.read(out), expected)
+
+
+def test_runs_of_results_are_as_long_as_they_can_be():
+    random = np.random.default_rng(0)
+    for _ in range(200):
+        columns, slots = (
+            np.cumsum(random.choice(steps, size=random.integers(30)))
+            for steps in ([8, 8, 8, 16], [32, 32, 32, 64])
+        )
+        table = np.stack([x[: min(len(columns), len(slots))] for x in (columns, slots)], axis=1)
+        for k, word in enumerate(with_runs(table)[:, 0]):
+            like = 1
+            steps = np.diff(table[k:], axis=0)
+            while like <= len(steps) and steps[like - 1, 0] == 8 and steps[like - 1, 1] == steps[0, 1]:
+                like += 1
+            assert word >> 32 == like // 4 and word & 0xFFFFFFFF == table[k, 0]

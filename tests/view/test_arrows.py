@@ -42,6 +42,7 @@ def test_sliding_and_sticking_contacts_are_arrows_of_one_group(run):
     for arrow in (slides, sticks):
         assert (arrow.name, arrow.body) == ("foot", "sled")
         np.testing.assert_allclose(arrow.point, [0, 0, -0.1])
+    assert [name for _, name in shown.events] == [change.name for change in run.transitions[-1:]]
     assert shown.floor == 0.0, "the floor is the plane that the contacts are on"
     groups = {a.group for part in shown.segments for a in part.arrows}
     assert "applied" not in groups, "what a contact pushes with is not told twice"
@@ -55,7 +56,7 @@ def test_a_ball_is_pushed_where_it_touches():
     q = s.neutral()
     q[2] = 0.1
     rolls = ct.simulate(s, q, np.zeros(6), 0.05, contacts=[ct.Contact("ball", friction=0.3, radius=0.1)])
-    (arrow,) = arrows_of(rolls.segments[0], scene(s, q), rolls.contacts)
+    (arrow,) = arrows_of(rolls.segments[0], scene(s, q), rolls.pressing(0))
     np.testing.assert_allclose(arrow.offset, np.tile([0, 0, -0.1], (len(arrow.offset), 1)))
     np.testing.assert_allclose(arrow.vectors[:, 2], G, rtol=1e-6)
 

@@ -118,3 +118,23 @@ def test_any_mechanism_has_a_line_drawing(name):
     figure.savefig(io.BytesIO(), format="svg")
     gids = {artist.get_gid() for artist in figure.axes[0].get_children()}
     assert {f"body:{body}" for body in s.mechanism.bodies if body != "ground"} <= gids
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"forces": 3}, "forces is 3"), ({"traces": 3}, "traces is 3"), ({"camera": 3}, "camera is 3"),
+        ({"camera": ("a", 1)}, "camera is"), ({"colours": 0}, "colours is 0"), ({"exaggerate": -1}, "exaggerate is -1"),
+    ],
+)  # fmt: skip
+def test_options_of_a_film_that_are_none_are_named(run, tmp_path, options, words):
+    with pytest.raises(ct.CatenaError, match=words):
+        run.save_video(tmp_path / "x.gif", **options)
+
+
+def test_options_of_a_page_that_are_none_are_named(run, tmp_path):
+    with pytest.raises(ct.CatenaError, match="no option is named 'exagerate': did you mean 'exaggerate'"):
+        run.save_html(tmp_path / "x.html", exagerate=3)
+    with pytest.raises(ct.CatenaError, match="title is 3"):
+        run.save_html(tmp_path / "x.html", title=3)
+    run.save_html(tmp_path / "x.html", traces="coupler")

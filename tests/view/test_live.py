@@ -136,6 +136,19 @@ def test_mobility_is_told(stewart, bars):
     assert "in one way" in Mover(bars, 1.0).marks(bars.assemble({"A": 0.4}))["state"]
 
 
+def test_a_light_joint_that_drives_heavy_bodies_is_at_no_dead_point():
+    """A shaft of 1e-4 kg m^2 geared to a wheel of 10 kg m^2 moves it all the same."""
+    m = ct.Mechanism("geared", gravity=(0, 0, 0))
+    m.add_body("shaft", 0.1, inertia=1e-4)
+    m.add_body("wheel", 10.0, inertia=10.0)
+    for name, x in (("shaft", 0.0), ("wheel", 1.0)):
+        m.add_joint(name, "ground", name, ct.Revolute("y"), in_parent=ct.Pose(p=(x, 0, 0)))
+    m.add_coupling("gear", {"shaft": 1.0, "wheel": 2.0})
+    s = m.system()
+    marks = Mover(s, 1.0).marks(s.assemble({"shaft": 0.2}))
+    assert marks == {"state": "It can move in one way."}
+
+
 def test_bodies_without_mass_can_be_dragged():
     m = ct.Mechanism("light")
     m.add_body("rod")

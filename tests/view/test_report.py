@@ -140,3 +140,21 @@ def test_batches_have_a_page_and_it_is_written_in_one_piece(tmp_path):
     assert "20 motions" in (tmp_path / "run.html").read_text(encoding="utf-8")
     with pytest.raises(ct.FormatError, match="there is no folder"):
         report(run, tmp_path / "nowhere" / "run.html")
+
+
+def test_a_run_whose_structure_changes_has_a_page_that_tells_the_changes(tmp_path):
+    m = ct.Mechanism("coupling", gravity=(0, 0, 0))
+    for name in ("a", "b"):
+        m.add_body(name, mass=1.0, inertia=0.1)
+        m.add_joint(f"{name} slides", "ground", name, ct.Prismatic("x"))
+    meet = ct.Event(
+        lambda here: here.position("b")[0] - here.position("a")[0], "they meet", direction=-1,
+        then=lambda here: here.system.mechanism.attach("hook", "a", "b", ct.Fixed(), at=here.configuration),
+    )  # fmt: skip
+    run = ct.simulate(m.system(), [0.0, 1.0], [1.0, 0.0], 2.0, events=[meet])
+    run.report(tmp_path / "run.html")
+    words = (tmp_path / "run.html").read_text(encoding="utf-8")
+    assert "1 change of structure" in words and "they meet" in words and "0.25" in words
+    assert words.count('id="player-data"') == 1
+    with pytest.raises(ct.FormatError, match="a page ends in .html"):
+        run.report(tmp_path / "run.txt")

@@ -60,17 +60,20 @@ def change(body: Any, parent: Any, stance: Transform) -> None:
     S = stance.pull_motion(body.joint.motion_space(body.q))
     v_joint = S * body.qd
     v = parent.v + v_joint
-    a = parent.a + S * body.qdd + cross(v, v_joint)
+    carried = [cross(parent.v, s) for s in S.columns()]
+    # What a single component does to itself vanishes, s x s = 0.
+    alone = S.n == 1
+    a = parent.a + S * body.qdd + (carried[0] * body.qd[0] if alone else cross(parent.v, v_joint))
     moved, pushed, bent, bent_by_v = ([stance.pull_motion(x) for x in part] for part in _own_changes(body))
     if not body.moves_alike:
         a = a + stance.pull_motion(body.joint.bias(body.q, body.qd))
     d_q, e_q, e_v = [], [], []
     for c, s in enumerate(S.columns()):
-        d = cross(parent.v, s) + moved[c]
-        change = cross(parent.a, s) + pushed[c] + bent[c] + cross(d, v_joint) + cross(v, moved[c])
+        d = carried[c] + moved[c]
         d_q.append(d)
-        e_q.append(change - cross(d, v))
-        e_v.append(bent_by_v[c] + cross(s, v_joint) + 2.0 * cross(v, s))
+        e_q.append(cross(parent.a, s) + pushed[c] + bent[c] + cross(v, moved[c]) - cross(d, parent.v))
+        own = Motion.zero() if alone else cross(v_joint, s)
+        e_v.append(bent_by_v[c] + 2.0 * carried[c] + own)
     inertia = stance.pull(body.inertia)
     momentum = inertia * v
     body.own_f = inertia * a + cross(v, momentum) - stance.pull(body.f_ext)

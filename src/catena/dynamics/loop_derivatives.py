@@ -286,7 +286,7 @@ def _solve(work: Any) -> None:
             work.product(here, constraints.J.part(rows, run), free.part(run, both), start=start)
             start = here
     found.divide(opened)
-    result, by_tau = work.matrix(n, 2 * n), work.matrix(n, n)
+    result, by_tau = work.two_matrices(n, n), work.matrix(n, n)
     work.product(result, found.Z, opened, start=free, minus=True)
     for first in range(0, n, STRIP):
         rows, columns = range(first, min(first + STRIP, n)), range(min(first + STRIP, n))

@@ -76,7 +76,7 @@ class TreeBlocks:
                 for columns in map(_pairs, self.related[s]):
                     here = B.part(a, columns)
                     work.product(here, F.T, B.part(self.blocks[s], columns), start=here, minus=True)
-        X = work.matrix(n, 2 * n)
+        X = work.two_matrices(n, n)
         for s, block in enumerate(self.blocks):
             for columns in map(_pairs, self.related[s]):
                 work.product(X.part(block, columns), self.P[s], B.part(block, columns), minus=True)

@@ -40,12 +40,12 @@ def with_runs(table: np.ndarray) -> np.ndarray:
     follows = np.zeros(count, dtype=np.int64)
     if count > 1:
         step = np.diff(table, axis=0)
-        # How many steps like the one at k begin there, from the last to the first.
-        left = 0
-        for k in range(count - 2, -1, -1):
-            alike = k + 1 < count - 1 and step[k + 1, 1] == step[k, 1]
-            left = 0 if step[k, 0] != 8 else left + 1 if alike else 1
-            follows[k] = left
+        near = step[:, 0] == 8
+        goes_on = np.append(near[:-1] & near[1:] & (step[:-1, 1] == step[1:, 1]), False)
+        # Where the steps that are like the one at k end.
+        ends = np.where(goes_on, count, np.arange(count - 1))
+        ends = np.minimum.accumulate(ends[::-1])[::-1]
+        follows[:-1] = np.where(near, ends - np.arange(count - 1) + 1, 0)
     marked = table.copy()
     marked[:, 0] += (follows + 1) // 4 << 32
     return marked

@@ -117,6 +117,11 @@ class Work:
         slot = self.slot
         return Panel(self.reserve(rows * columns), rows, columns, columns * slot, slot, 2 * slot)
 
+    def two_matrices(self, rows: int, columns: int) -> Panel:
+        """Return two new matrices, one after the other, whose columns are taken in turns."""
+        slot, place = self.slot, self.reserve(2 * rows * columns)
+        return Panel(place, rows, 2 * columns, columns * slot, rows * columns * slot, slot)
+
     def product(
         self, out: Panel, A: Panel, B: Panel, *, start: Panel | None = None, minus: bool = False
     ) -> None:

@@ -138,6 +138,10 @@ class Excitation:
         at = self._seen[0].reshape(everyone[0].shape)
         return self._checked(t, self.control(t, *everyone), self.batch, at, self._seen[1])[rows]
 
+    def checked(self, t: float, given: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return forces (nv,) within limits from what a controller gave at one state q (nq,), v (nv,)."""
+        return self._checked(t, given, (), q, v[None])[0]
+
     def limited(self, tau: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return forces (..., nv) that actuators can give at velocities v (..., nv)."""
         return _limited(tau, v, self.low, self.high, self.speed) if self.is_limited else tau.copy()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ class ExternalWrench:
         """Return the function as polynomials from knot to knot, where it is one."""
         return as_polynomial(self.function)
 
-    @property
+    @cached_property
     def wants_state(self) -> bool:
         """Return whether the function is one of (t, q, v)."""
         if hasattr(self.function, "at"):

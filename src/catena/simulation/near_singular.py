@@ -22,16 +22,18 @@ DISTANCES = (5e-3, 1.3e-2)
 # Where a configuration is compared with those beside it, and how much smaller a singular value is next to a singular
 # one.
 BESIDE, SMALLER = 2e-2, 0.5
+# A step that moves the fastest joint by less than this [rad or lengths] goes nowhere: its velocities are rounding.
+STANDING = 1e-15
 # Singular values below this part of the largest, or of a row that constrains something, are zero.
 RANK = 1e-9
 
 
-def are_near_singular(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+def are_near_singular(system: System, q: np.ndarray, v: np.ndarray, h: np.ndarray) -> np.ndarray:
     """Return whether constraints of states q (states, nq), v (states, nv) count for less there than on their ways
-    before and behind, (states,)."""
+    before and behind, (states,). States that a step of size h (states,) does not move have no such ways."""
     scales = scales_of(system.plan)
     speed = np.max(np.abs(v / scales.units), axis=-1, initial=0.0)
-    found, moving = np.zeros(len(q), dtype=bool), np.flatnonzero(speed > 0.0)
+    found, moving = np.zeros(len(q), dtype=bool), np.flatnonzero(speed * h > STANDING)
     if not len(moving):
         return found
     ways = np.array([0.0, -1.0, 1.0])[:, None, None] * (v[moving] * (BESIDE / speed[moving])[:, None])

@@ -8,7 +8,7 @@ where a segment does not know it (a joint that was not there, or was locked) the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from catena.errors import StateError, UnknownNameError
 from catena.given import real_array, shown
 from catena.hooks import hook
 from catena.simulation.audit import Audit, Line
+from catena.simulation.pressing import Pressing
 from catena.simulation.trajectory import Found, PathLike, Trajectory
 
 if TYPE_CHECKING:
@@ -60,13 +61,14 @@ class SegmentedTrajectory:
     """Runs with the structure that each of them has, in the order of their times, each beginning when the one before it
     ends; all of one batch shape. `transitions` tell what happened between them, where a simulation changed the
     structure, and `note` why it stopped early, if the last segment does not say. `contacts` are those that were made
-    and broken: a point that sticks is the joint `contact.joint` of a segment, and what slides or rolls pushes with the
-    wrench on its frame in `wrenches`."""
+    and broken, and `contact_forces` maps their names to the forces (samples, 3) on their frames in the axes of their
+    planes, zero where they do not touch."""
 
     segments: tuple[Trajectory, ...]
     transitions: tuple[Transition, ...] = ()
     note: str = ""
     contacts: tuple[Contact, ...] = ()
+    contact_forces: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.segments or not all(isinstance(run, Trajectory) for run in self.segments):
@@ -82,6 +84,16 @@ class SegmentedTrajectory:
                     f"Segment {k} ends at t = {before.t[-1]:.9g} s and segment {k + 1} begins at t = "
                     f"{after.t[0]:.9g} s; give segments that follow each other (`run.shifted(t)` moves one in time)."
                 )
+
+    def pressing(self, segment: int) -> tuple[Pressing, ...]:
+        """Return what contacts are pushed with during one of the segments."""
+        first = sum(len(run.t) for run in self.segments[:segment])
+        here = slice(first, first + len(self.segments[segment].t))
+        return tuple(
+            Pressing(contact, self.t[here], self.contact_forces[contact.label][here])
+            for contact in self.contacts
+            if contact.label in self.contact_forces
+        )
 
     def __repr__(self) -> str:
         return (
@@ -216,6 +228,10 @@ class SegmentedTrajectory:
         from catena.simulation.recording.segmented import to_dataset
 
         return to_dataset(self)
+
+    def report(self, path: PathLike = "run.html", title: str | None = None) -> None:
+        """Write one self-contained page: the motion to be played, what changed and when, plots, and the audit."""
+        hook("report")(self, path, title)
 
     def view(self, **options: Any) -> View:
         """Play the motion in a browser or a notebook; see `Trajectory.view`."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict, Unpack, overload
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.given import entries, shown
-from catena.simulation.arguments import event_list
+from catena.simulation.arguments import event_list, initial_state
 from catena.simulation.contacts import Contact, ContactRun
 from catena.simulation.drift import Remedy
 from catena.simulation.events import Event
@@ -101,7 +102,8 @@ def simulate(
     An event with a `then` changes the structure: the motion goes on with the mechanism that it returns, and the result
     is a `SegmentedTrajectory`, whose `transitions` tell impulses and energy lost. `control` may then be a
     `PerStructure`. `contacts` are points and balls that may touch planes: they are made and broken on the way, stick
-    or slide, and never pull; the result is a `SegmentedTrajectory` too.
+    or slide, and never pull; the result is a `SegmentedTrajectory` too. States of a batch then move one after the
+    other, each with changes of its own, and the result is a list.
 
     `integrator`: "dopri5" or "dop853" choose their steps by `rtol` and `atol`, each state of a batch its own; "rk4",
     "midpoint", "euler", "semi_implicit" and "abm4" take steps of `step` seconds; "radau", "bdf" and "lsoda" are for
@@ -138,18 +140,15 @@ def simulate(
                 "Events that change the structure are for one system and one controller at a time."
             )
         options = {"integrator": integrator, "step": step, "rtol": rtol, "atol": atol, "drift": drift}
-        listed = event_list(events)
-        if contacts:
-            if listed or samples is not None or motion or forces:
-                raise StateError(
-                    "A run with contacts takes no events, samples, motion or forces besides them yet."
-                )
-            return ContactRun(systems[0], contacts, duration, controls[0], motion, forces, options, check).go(
-                q, v
-            )
-        return ChangingRun(
-            systems[0], duration, controls[0], motion, forces, options, listed, samples, progress, check
-        ).go(q, v)
+
+        def one(q: np.ndarray, v: np.ndarray) -> SegmentedTrajectory:
+            asked = ChangingRun(
+                systems[0], duration, controls[0], motion, forces, options, event_list(events), samples, progress,
+                check,
+            )  # fmt: skip
+            return (ContactRun(contacts, asked) if contacts else asked).go(q, v)
+
+        return _each(one, *initial_state(systems[0], q, v))
     alone = count == 1 and controls[0] is None and not events and parameters is None
     if isinstance(systems[0], System):
         systems[0], q, v = with_drives_in_tree(systems[0], q, v, motion, alone)
@@ -165,6 +164,15 @@ def simulate(
     ]  # fmt: skip
     several = isinstance(system, Sequence) or isinstance(control, Sequence)
     return runs if several else runs[0]
+
+
+def _each(one: Callable[[np.ndarray, np.ndarray], SegmentedTrajectory], q: np.ndarray, v: np.ndarray) -> Any:
+    """Return the motion of one state, or a list of those of a batch, state by state."""
+    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+    if not batch:
+        return one(q, v)
+    q, v = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v))
+    return [_each(one, *state) for state in zip(q, v, strict=True)]
 
 
 def _contact_list(given: Any) -> tuple[Contact, ...]:

@@ -100,15 +100,15 @@ def later(given: Any, start: float) -> Any:
     return LaterControl(given, start)
 
 
-def _later_motion(given: Any, start: float) -> Any:
+def later_motion(given: Any, start: float) -> Any:
     return given if start == 0.0 else LaterReference(given, start)
 
 
-def _later_force(given: Any, start: float) -> Any:
+def later_force(given: Any, start: float) -> Any:
     if start == 0.0:
         return given
     if hasattr(given, "function"):
-        return replace(given, function=_later_force(given.function, start))
+        return replace(given, function=later_force(given.function, start))
     if hasattr(given, "at"):
         return LaterReference(given, start)
     if len(inspect.signature(given).parameters) >= 3:
@@ -135,7 +135,7 @@ class ChangingRun:
         """Return the motion from one state q (nq,), v (nv,)."""
         if not is_positive(self.duration):
             raise StateError(f"duration is {shown(self.duration)}; give a positive number of seconds.")
-        times = self._sample_times()
+        times = self.sample_times()
         q, v = initial_state(self.system, q, v)
         if q.ndim > 1 or v.ndim > 1:
             raise StateError(
@@ -148,15 +148,15 @@ class ChangingRun:
         still: dict[str, float] = {}
         while True:
             run = self._segment(system, q, v, start, still)
-            segments.append(_resampled(run.shifted(start), times))
+            segments.append(resampled(run.shifted(start), times))
             q, v, now = run.q[-1], run.v[-1], start + float(run.t[-1])
-            happened = self._happened(run, system, start)
+            happened = self.happened(run, system, start)
             if not happened:
                 break
             for event in happened:
-                size = abs(self._bound(event, system, start).value(0.0, run.q[0], run.v[0]))
+                size = abs(self.bound(event, system, start).value(0.0, run.q[0], run.v[0]))
                 still[event.label] = max(still.get(event.label, 0.0), STILL * size)
-            made = self._change(happened, system, now, q, v)
+            made = self.change(happened, system, now, q, v)
             transitions += made
             if made and made[-1].transfer is not None:
                 system = made[-1].transfer.system
@@ -184,16 +184,16 @@ class ChangingRun:
             control.control(system, start) if isinstance(control, PerStructure) else later(control, start)
         )
         joints = system.joints
-        motion = {name: _later_motion(x, start) for name, x in self.motion.items() if name in joints}
-        forces = {name: _later_force(x, start) for name, x in self.forces.items()}
+        motion = {name: later_motion(x, start) for name, x in self.motion.items() if name in joints}
+        forces = {name: later_force(x, start) for name, x in self.forces.items()}
         events = [
-            self._bound(event, system, start, still.get(event.label, 0.0), (q, v)) for event in self.events
+            self.bound(event, system, start, still.get(event.label, 0.0), (q, v)) for event in self.events
         ]
         problem = Problem(system, control, motion, forces, **self.options)
         return Run(problem, q, v, self.duration - start, events, None, self.progress, False).go()
 
     @staticmethod
-    def _bound(
+    def bound(
         event: Event, system: System, start: float, still: float = 0.0, state: Sequence[np.ndarray] = ()
     ) -> Event:
         """Return an event in the time of a segment; one that changes the structure ends it."""
@@ -218,7 +218,7 @@ class ChangingRun:
         ends = event.terminal or event.then is not None
         return replace(event, function=shifted, name=event.label, terminal=ends)
 
-    def _happened(self, run: Trajectory, system: System, start: float) -> list[Event]:
+    def happened(self, run: Trajectory, system: System, start: float) -> list[Event]:
         """Return the events that change the structure at the end of a run, the one that ended it first."""
         if not run.ended or not run.events:
             return []
@@ -230,14 +230,14 @@ class ChangingRun:
         for event in self.events:
             if event.then is None or event is first:
                 continue
-            bound = self._bound(event, system, start)
+            bound = self.bound(event, system, start)
             values = [bound.value(float(run.t[k]), run.q[k], run.v[k]) for k in (-min(2, len(run.t)), -1)]
             turned = {0: True, 1: values[0] < 0.0, -1: values[0] > 0.0}[event.direction]
             if turned and abs(values[0]) > 0.0 and abs(values[1]) <= TOGETHER * abs(values[0]):
                 found.append(event)
         return found
 
-    def _change(
+    def change(
         self, happened: Sequence[Event], system: System, t: float, q: np.ndarray, v: np.ndarray
     ) -> list[Transition]:
         """Return what the events do to the structure, one after the other."""
@@ -274,7 +274,7 @@ class ChangingRun:
             system, (q, v) = moved.system, moved
         return made
 
-    def _sample_times(self) -> np.ndarray | None:
+    def sample_times(self) -> np.ndarray | None:
         if self.samples is None:
             return None
         if is_count(self.samples):
@@ -282,7 +282,7 @@ class ChangingRun:
         return np.asarray(self.samples, dtype=np.float64)
 
 
-def _resampled(run: Trajectory, times: np.ndarray | None) -> Trajectory:
+def resampled(run: Trajectory, times: np.ndarray | None) -> Trajectory:
     """Return a segment at those of the times that are within it, and at its ends."""
     if times is None or len(run.t) < 2:
         return run

@@ -175,7 +175,7 @@ class Walk:
         who = np.flatnonzero(self.careful)
         for some in [who] if self.are_alike else who[:, None]:
             system = self.system.alone(int(self.who[some[0]])) if len(some) else self.system
-            self.near_singular[some] = are_near_singular(system, b["q"][some], b["qd"][some])
+            self.near_singular[some] = are_near_singular(system, b["q"][some], b["qd"][some], b["h"][some, 0])
         for name in ("rtol", "atol"):
             b[name][self.near_singular] = np.maximum(b[name][self.near_singular], BESIDE)
 

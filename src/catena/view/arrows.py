@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catena.errors import CatenaError
-from catena.simulation import Contact, Trajectory
+from catena.simulation import Trajectory
+from catena.simulation.pressing import Pressing
 from catena.view.scene import Scene
 
 Floats = NDArray[np.float64]
@@ -43,9 +44,9 @@ def longest_arrow(scene: Scene) -> float:
     return 0.45 * max(scene.extent, 12.0 * scene.bar_radius)
 
 
-def arrows_of(run: Trajectory, scene: Scene, contacts: Sequence[Contact] = ()) -> tuple[Arrows, ...]:
+def arrows_of(run: Trajectory, scene: Scene, pressing: Sequence[Pressing] = ()) -> tuple[Arrows, ...]:
     """All arrows of a single motion; those that are zero throughout are left out, and so are reactions that cannot be
-    found. `contacts` are those of the run that this is a segment of."""
+    found. `pressing` is what contacts are pushed with in the meantime."""
     system, joints = run.system, run.system.mechanism.joints
     poses = scene.poses(run.q)
     found: list[Arrows] = []
@@ -54,15 +55,14 @@ def arrows_of(run: Trajectory, scene: Scene, contacts: Sequence[Contact] = ()) -
     except CatenaError:
         # Joints that carry what no law determines: the motion is still worth seeing.
         reactions = {}
-    sticking = {contact.joint: contact.label for contact in contacts}
+    sticking = {each.contact.joint for each in pressing}
     for name, wrench in reactions.items():
-        if name not in joints:
+        if name not in joints or name in sticking:
             continue
         joint = joints[name]
         carrier, point = scene.carriage(joint.child, joint.in_child.p)
         R = poses[carrier][..., :3, :3] @ joint.in_child.R
-        group, told = ("contacts", sticking[name]) if name in sticking else ("reactions", name)
-        found += _pair(told, group, carrier, point, R, wrench)
+        found += _pair(name, "reactions", carrier, point, R, wrench)
     for name in system.joints:
         # A pinned root hangs on a free joint that nobody described, and no motor.
         if name not in joints:
@@ -77,8 +77,10 @@ def arrows_of(run: Trajectory, scene: Scene, contacts: Sequence[Contact] = ()) -
         R = poses[carrier][..., :3, :3] @ joint.in_child.R
         wrench = np.stack([_along(joint.kind, q[k], tau[k]) for k in range(len(tau))])
         found += _pair(name, "actuators", carrier, point, R, wrench)
-    touching = {frame for contact in contacts for frame in (contact.frame, contact.on)}
-    found += _pushing(scene, contacts, poses, run)
+    frames = system.mechanism.frames
+    sides = {side for each in pressing for side in (each.contact.frame, each.contact.on)}
+    touching = {frames[side].body if side in frames else side for side in sides}
+    found += _pushing(scene, pressing, poses, run.t)
     for name, wrench in run.wrenches.items():
         if name in touching:
             continue
@@ -88,22 +90,18 @@ def arrows_of(run: Trajectory, scene: Scene, contacts: Sequence[Contact] = ()) -
 
 
 def _pushing(
-    scene: Scene, contacts: Sequence[Contact], poses: dict[str, Floats], run: Trajectory
+    scene: Scene, pressing: Sequence[Pressing], poses: dict[str, Floats], times: Floats
 ) -> list[Arrows]:
-    """What planes push points and balls with that slide or roll on them; two contacts of one frame are one arrow."""
+    """What planes push points and balls with that stick, slide or roll on them."""
     found: list[Arrows] = []
-    for frame in dict.fromkeys(contact.frame for contact in contacts if contact.frame in run.wrenches):
-        own = [contact for contact in contacts if contact.frame == frame]
-        body, point = _place(scene, frame)
-        force = np.einsum("...ij,...j->...i", poses[frame][..., :3, :3], run.wrenches[frame][..., 3:])
+    for each in pressing:
+        contact, on = each.contact, poses[each.contact.on]
+        force = np.einsum("...ij,...j->...i", on[..., :3, :3], each.at(times))
         if not np.any(force):
             continue
-        down = np.zeros_like(force)
-        for contact in own:
-            down = down - contact.radius / len(own) * poses[contact.on][..., :3, 2]
-        name = ", ".join(contact.label for contact in own)
-        offset = down if np.any(down) else None
-        found.append(Arrows(name, "contacts", False, body, point, force, offset))
+        body, point = _place(scene, contact.frame)
+        offset = np.broadcast_to(-contact.radius * on[..., :3, 2], force.shape) if contact.radius else None
+        found.append(Arrows(contact.label, "contacts", False, body, point, force, offset))
     return found
 
 

@@ -24,7 +24,7 @@ SECONDS = 4.0
 """How long configurations are shown for that have no times of their own."""
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Course:
     """Configurations q (n, nq) of a system at the times t (n,), evenly over some seconds unless given.
 
@@ -67,6 +67,9 @@ class Course:
             )
         for name, value in (("system", system), ("t", times), ("q", positions)):
             object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        return f"Course({self.system.mechanism.name!r}, {len(self.t)} configurations over {self.t[-1] - self.t[0]:g} s)"
 
     @property
     def batch(self) -> tuple[int, ...]:

@@ -7,9 +7,11 @@ as a ghost.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from inspect import signature
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,9 @@ from numpy.typing import NDArray
 from catena.errors import CatenaError, StateError
 from catena.given import shown
 from catena.mechanism.validation import known
-from catena.simulation import Contact, SegmentedTrajectory, Trajectory
+from catena.simulation import SegmentedTrajectory, Trajectory
+from catena.simulation.pressing import Pressing
+from catena.system.arrays import as_list
 from catena.view.arrows import Arrows, arrows_of
 from catena.view.camera import upward
 from catena.view.course import Course
@@ -98,7 +102,7 @@ def movie(
     run: Motion,
     *,
     ghost: Motion | None = None,
-    traces: Iterable[str] | None = None,
+    traces: str | Iterable[str] | None = None,
     forces: bool = True,
     motion: int = 0,
     title: str | None = None,
@@ -120,19 +124,25 @@ def movie(
     if isinstance(motion, bool) or not isinstance(motion, int | np.integer) or not 0 <= motion < count:
         raise StateError(f"motion is {shown(motion)}; the run has {count} motions, counted from 0.")
     mechanism = run.segments[0].system.mechanism
-    names = list(traces) if traces is not None else _few(mechanism.frames)
-    there = {name: None for part in run.segments for name in part.system.plan.body_pose}
-    for name in names:
-        known("frame or body", name, there, repr(mechanism.name))
+    if title is not None and not isinstance(title, str):
+        raise StateError(f"title is {shown(title)}; give a text.")
+    names = _few(mechanism.frames) if traces is None else traced(run, traces)
     factor = checked_factor(exaggerate)
     parts = [_motions(part, int(motion)) for part in run.segments]
     most = max(factor, _visible([main for main, _ in parts]))
     events = [(found.t, found.name) for found in run.events if _is_of(found.state, run.batch, motion)]
-    contacts = run.contacts if isinstance(run, SegmentedTrajectory) else ()
-    events += [(float(part.t[0]), "structure changes") for part in run.segments[1:]]
+    told = (
+        {change.t: change.name for change in run.transitions} if isinstance(run, SegmentedTrajectory) else {}
+    )
+    events += [
+        (float(part.t[0]), told.get(float(part.t[0]), "structure changes")) for part in run.segments[1:]
+    ]
     return Movie(
         title or mechanism.name,
-        tuple(_segment(main, others, forces, contacts, most) for main, others in parts),
+        tuple(
+            _segment(main, others, forces, pressing_of(run, k), most)
+            for k, (main, others) in enumerate(parts)
+        ),
         ()
         if ghost is None
         else tuple(_segment(_motions(part, 0)[0], None, False, (), most) for part in ghost.segments),
@@ -144,6 +154,27 @@ def movie(
         factor,
         floor_of(run),
     )
+
+
+def traced(run: Motion, traces: Any) -> list[str]:
+    """The names of frames and bodies whose ways are drawn: one, or several."""
+    names = as_list("traces", [traces] if isinstance(traces, str) else traces, str, "frames or bodies")
+    there = {name: None for part in run.segments for name in part.system.plan.body_pose}
+    return [
+        known("frame or body", name, there, repr(run.segments[0].system.mechanism.name)) for name in names
+    ]
+
+
+def checked_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Options of a page, or words for one that is none."""
+    for name in options:
+        known("option", name, [each for each in signature(movie).parameters if each != "run"], "a run")
+    return options
+
+
+def pressing_of(run: Motion, segment: int) -> tuple[Pressing, ...]:
+    """What contacts are pushed with during a segment of a run."""
+    return run.pressing(segment) if isinstance(run, SegmentedTrajectory) else ()
 
 
 def floor_of(run: Motion) -> float | None:
@@ -235,13 +266,13 @@ def _motions(run: Stretch, motion: int) -> tuple[Stretch, Stretch | None]:
 
 
 def _segment(
-    run: Stretch, others: Stretch | None, forces: bool, contacts: Sequence[Contact], most: float
+    run: Stretch, others: Stretch | None, forces: bool, pressing: Sequence[Pressing], most: float
 ) -> Segment:
     """The run at times that are close enough to go straight from one to the next."""
     picture = scene(run.system, run.q[0])
     run, others = _at(run, others, _times(run, picture, 1 + (len(others.q) if others is not None else 0)))
     q = run.q[None] if others is None else np.concatenate([run.q[None], others.q])
-    arrows = arrows_of(run, picture, contacts) if forces and isinstance(run, Trajectory) else ()
+    arrows = arrows_of(run, picture, pressing) if forces and isinstance(run, Trajectory) else ()
     deforms = bool(picture.flexings)
     return Segment(
         picture, run.t, body_frames(picture, q), arrows,

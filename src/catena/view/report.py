@@ -18,18 +18,20 @@ from typing import Any
 import numpy as np
 
 from catena.errors import FormatError
-from catena.formats.complete import file_path, write_complete
+from catena.formats.complete import write_complete
 from catena.given import shown
 from catena.mechanism import GROUND
-from catena.simulation import Trajectory
+from catena.simulation import SegmentedTrajectory, Trajectory
 from catena.simulation.audit import Audit
 from catena.system import System
 from catena.view import theme
 from catena.view.drawing import draw
+from catena.view.exports import page_path
 from catena.view.movie import movie
 from catena.view.player.page import POLICY, fragment, styles
 from catena.view.plots.figure import figure_of
 from catena.view.plots.panels import PANELS, AnyPanel, PathPanel, default_panels
+from catena.view.plots.segmented import segmented_panels
 from catena.view.plotting import require_matplotlib
 from catena.view.structure_diagram import graph_edges, structure_diagram, tree_layout
 
@@ -51,31 +53,21 @@ INKS = {
 }
 
 
-def report(run: Trajectory, path: str | os.PathLike[str] = "run.html", title: str | None = None) -> None:
+def report(
+    run: Trajectory | SegmentedTrajectory, path: str | os.PathLike[str] = "run.html", title: str | None = None
+) -> None:
     """Write the page of a run to a file; it appears complete or not at all."""
     if title is not None and not isinstance(title, str):
         raise FormatError(f"the title is {shown(title)}: give a string")
-    write_complete(file_path(path), page(run, title).encode("utf-8"))
+    write_complete(page_path(path), page(run, title).encode("utf-8"))
 
 
-def page(run: Trajectory, title: str | None = None) -> str:
+def page(run: Trajectory | SegmentedTrajectory, title: str | None = None) -> str:
     """The page as HTML text."""
     require_matplotlib()
-    audit = run.audit()
-    name = title or f"{run.system.mechanism.name}: {run.t[-1] - run.t[0]:g} s of motion"
-    panels = default_panels(run)
-    panels += PANELS["power"](run) if any(np.any(x) for x in run.power.values()) else []
-    panels += PANELS["reactions"](run)
-    parts = [
-        f"<header><h1>{escape(name)}</h1><p>{_summary(run)}</p>{_verdict(audit)}</header>",
-        _section("Audit", _audit_table(audit)),
-        _section("Animation", _animation(run)),
-        _section("Motion", _figures(run, panels)),
-        _section("Events", _events(run)) if run.events or run.ended else "",
-        _section("Mechanism", _mechanism(run)),
-        _section("Settings", _settings(run)),
-        f"<footer>Written by Catena{_version()}.</footer>",
-    ]
+    name = title or f"{run.segments[0].system.mechanism.name}: {run.t[-1] - run.t[0]:g} s of motion"
+    own = _segmented_parts(run, name) if isinstance(run, SegmentedTrajectory) else _parts(run, name)
+    parts = [*own, f"<footer>Written by Catena{_version()}.</footer>"]
     body = "\n".join(part for part in parts if part)
     policy = POLICY.format(talk="'none'")
     return (
@@ -87,7 +79,65 @@ def page(run: Trajectory, title: str | None = None) -> str:
     )
 
 
-def _animation(run: Trajectory) -> str:
+def _parts(run: Trajectory, name: str) -> list[str]:
+    """What there is to tell of a run."""
+    audit = run.audit()
+    panels = default_panels(run)
+    panels += PANELS["power"](run) if any(np.any(x) for x in run.power.values()) else []
+    panels += PANELS["reactions"](run)
+    return [
+        f"<header><h1>{escape(name)}</h1><p>{_summary(run)}</p>{_verdict([audit])}</header>",
+        _section("Audit", _audit_table(audit)),
+        _section("Animation", _animation(run)),
+        _section("Motion", _figures(run, panels)),
+        _section("Events", _events(run)) if run.events or run.ended else "",
+        _section("Mechanism", _mechanism(run)),
+        _section("Settings", _settings(run)),
+    ]
+
+
+def _segmented_parts(run: SegmentedTrajectory, name: str) -> list[str]:
+    """What there is to tell of a run whose structure changes: the whole motion, and each structure by itself."""
+    audits = run.audit()
+    first = run.segments[0]
+    told = escape(
+        f"{run.t[-1] - run.t[0]:g} s in {run.steps} steps, with "
+        f"{_count(len(run.segments) - 1, 'change')} of structure."
+    )
+    changes = [
+        (
+            f"{change.t:.9g} s", escape(change.name), f"{change.energy_loss:.4g}",
+            "<br>".join(escape(line) for line in change.told),
+        )
+        for change in run.transitions
+    ]  # fmt: skip
+    table = (
+        _table(("Time", "What", "Energy lost [J]", "In words"), changes, numbers=(0, 2)) if changes else ""
+    )
+    ended = f"<p>The run stopped early: {escape(run.ended)}</p>" if run.ended else ""
+    structures = [
+        (
+            f"{part.t[0]:.6g} to {part.t[-1]:.6g} s", str(part.system.nv), str(len(part.system.loops)),
+            "nothing to warn of" if all(line.ok for line in audit) else escape("; ".join(
+                line.text for line in audit if not line.ok)),
+        )
+        for part, audit in zip(run.segments, audits, strict=False)
+    ]  # fmt: skip
+    heads = ("From, to", "Velocity coordinates", "Loop joints", "Audit")
+    over_changes = audits[len(run.segments) :]
+    return [
+        f"<header><h1>{escape(name)}</h1><p>{told}</p>{_verdict(audits)}</header>",
+        _section("Animation", _animation(run)),
+        _section("Changes", table + ended) if table or ended else "",
+        _section("Structures", _table(heads, structures, numbers=(1, 2))),
+        *(_section("Audit of the changes", _audit_table(audit)) for audit in over_changes),
+        _section("Motion", _figures(run, segmented_panels(run))),
+        _section("Mechanism at the start", _mechanism(first)),
+        _section("Settings", _settings(first)),
+    ]
+
+
+def _animation(run: Trajectory | SegmentedTrajectory) -> str:
     """The motion in space, to be played; plots are in a section of their own."""
     return f'<div class="player">{fragment(movie(run, plots=False), "player")}</div>'
 
@@ -103,8 +153,8 @@ def _summary(run: Trajectory) -> str:
     )
 
 
-def _verdict(audit: Audit) -> str:
-    bad = sum(not line.ok for line in audit)
+def _verdict(audits: Sequence[Audit]) -> str:
+    bad = sum(not line.ok for audit in audits for line in audit)
     if not bad:
         return '<p class="verdict ok">The audit found nothing to warn of.</p>'
     return f'<p class="verdict warn">The audit has {_count(bad, "warning")}.</p>'
@@ -125,7 +175,7 @@ def _audit_table(audit: Audit) -> str:
     return f'<div class="stacked">{table}</div>'
 
 
-def _figures(run: Trajectory, panels: Sequence[AnyPanel]) -> str:
+def _figures(run: Trajectory | SegmentedTrajectory, panels: Sequence[AnyPanel]) -> str:
     figures = []
     for k, panel in enumerate(panels):
         svg = _svg(figure_of(run, [panel]), f"p{k}", _description(run, panel))
@@ -133,12 +183,12 @@ def _figures(run: Trajectory, panels: Sequence[AnyPanel]) -> str:
     return f'<div class="grid">{"".join(figures)}</div>'
 
 
-def _description(run: Trajectory, panel: AnyPanel) -> str:
+def _description(run: Trajectory | SegmentedTrajectory, panel: AnyPanel) -> str:
     """A panel in words, for those who cannot see it."""
     if isinstance(panel, PathPanel):
         return f"{panel.title} in ground."
     ranges = [
-        f"{curve.name} between {np.min(curve.values):.3g} and {np.max(curve.values):.3g}"
+        f"{curve.name} between {np.nanmin(curve.values):.3g} and {np.nanmax(curve.values):.3g}"
         for curve in panel.curves[:8]
     ]
     if len(panel.curves) > 8:

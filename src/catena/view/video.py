@@ -17,13 +17,15 @@ from catena.errors import CatenaError, FormatError, StateError
 from catena.formats.complete import file_path, write_complete
 from catena.given import shown
 from catena.mechanism.validation import known
-from catena.simulation import Contact, SegmentedTrajectory, Trajectory
+from catena.simulation import Trajectory
+from catena.simulation.pressing import Pressing
 from catena.simulation.progress import Progress
+from catena.system.arrays import as_list
 from catena.view import theme
 from catena.view.arrows import GROUPS, Arrows, arrows_of, longest_arrow
 from catena.view.camera import camera as camera_from
 from catena.view.flexing import checked_factor
-from catena.view.movie import SPEEDS, Motion, Stretch, floor_of, movie
+from catena.view.movie import SPEEDS, Motion, Stretch, floor_of, movie, pressing_of, traced
 from catena.view.raster import Painter, Window, require_pillow
 from catena.view.scene import Scene, scene
 from catena.view.sites import joint_sites
@@ -43,7 +45,7 @@ def save_video(
     rate: float | None = None,
     speed: float | None = None,
     camera: tuple[float, float] | None = None,
-    traces: Iterable[str] = (),
+    traces: str | Iterable[str] = (),
     clock: bool = True,
     floor: bool | None = None,
     motion: int = 0,
@@ -69,6 +71,8 @@ def save_video(
     rate = _positive("rate", 20.0 if ending == ".gif" else 30.0) if rate is None else _positive("rate", rate)
     writer = require_ffmpeg() if ending == ".mp4" else require_pillow()
     factor = checked_factor(exaggerate)
+    if isinstance(colours, bool) or not isinstance(colours, int | np.integer) or not 2 <= colours <= 256:
+        raise StateError(f"colours is {shown(colours)}; give a whole number from 2 to 256.")
     short = movie(run, motion=motion, forces=False, plots=False)
     speed = short.speed if speed is None else _positive("speed", speed)
     duration = short.end - short.start
@@ -78,10 +82,8 @@ def save_video(
             f"the film would have {count} pictures; raise speed or lower rate to stay below {MOST}."
         )
     times = np.minimum(short.start + speed / rate * np.arange(count), short.end)
-    groups = _groups(forces)
-    pictures = _pictures(
-        run, motion, times, (width, height), camera, list(traces), clock, floor, groups, factor
-    )
+    groups, eye, names = _groups(forces), _eye(camera), traced(run, traces)
+    pictures = _pictures(run, motion, times, (width, height), eye, names, clock, floor, groups, factor)
     counted = _counted(pictures, times - short.start, duration, progress)
     content = (
         _gif(counted, rate, colours, writer)
@@ -108,14 +110,10 @@ def _pictures(
     floor: bool | None, groups: Sequence[str], factor: float,
 ) -> Iterator[Any]:  # fmt: skip
     """The pictures at some times; a structure that changes has a painter for each."""
-    there = {name: None for part in run.segments for name in part.system.plan.body_pose}
-    for name in traces:
-        known("frame or body", name, there, repr(run.segments[0].system.mechanism.name))
     parts: Sequence[Stretch] = run.segments
-    contacts = run.contacts if isinstance(run, SegmentedTrajectory) else ()
     owners = np.searchsorted([part.t[0] for part in parts[1:]], times, side="right")
     reels = [
-        _Reel(part, motion, times[owners == k], camera, traces, floor, groups, contacts, factor)
+        _Reel(part, motion, times[owners == k], camera, traces, floor, groups, pressing_of(run, k), factor)
         for k, part in enumerate(parts)
         if np.any(owners == k)
     ]
@@ -140,18 +138,15 @@ class _Reel:
 
     def __init__(
         self, run: Stretch, motion: int, times: Floats, camera: Any, traces: list[str], floor: bool | None,
-        groups: Sequence[str], contacts: Sequence[Contact], factor: float,
+        groups: Sequence[str], pressing: Sequence[Pressing], factor: float,
     ) -> None:  # fmt: skip
         system = run.system
         q = _states(run, times).reshape(-1, len(times), system.nq)[motion]
         shape = scene(system, q[0])
         looking = shape.camera
         if camera is not None:
-            elevation, azimuth = camera
             sites = joint_sites(system.mechanism, shape.poses(q[0]), system.loops, shape.carriage)
-            looking = camera_from(
-                system.mechanism.gravity, sites.values(), (float(elevation), float(azimuth))
-            )
+            looking = camera_from(system.mechanism.gravity, sites.values(), camera)
         found = shape.poses(q, factor)
         self.times = times
         self.painter = Painter(shape, looking, floor)
@@ -165,7 +160,7 @@ class _Reel:
         places = shape.poses(fine, factor) if traces else found
         self._ways = [places[name][:, :3, 3] for name in traces if name in places]
 
-        self._arrows = _arrows(run, shape, motion, times, groups, contacts)
+        self._arrows = _arrows(run, shape, motion, times, groups, pressing)
 
     @property
     def strongest(self) -> float:
@@ -204,7 +199,12 @@ def _states(run: Stretch, times: Floats) -> Floats:
 
 
 def _arrows(
-    run: Stretch, shape: Scene, motion: int, times: Floats, groups: Sequence[str], contacts: Sequence[Contact]
+    run: Stretch,
+    shape: Scene,
+    motion: int,
+    times: Floats,
+    groups: Sequence[str],
+    pressing: Sequence[Pressing],
 ) -> list[Arrows]:
     """The forces of a run at some times, of the groups that are asked for."""
     if not groups or not isinstance(run, Trajectory):
@@ -216,15 +216,27 @@ def _arrows(
         # Samples too far apart to tell what is between them.
         return []
     found = [
-        arrow for arrow in arrows_of(asked, shape, contacts) if arrow.group in groups and not arrow.is_moment
+        arrow for arrow in arrows_of(asked, shape, pressing) if arrow.group in groups and not arrow.is_moment
     ]
     return [replace(arrow, vectors=arrow.vectors[: len(times)]) for arrow in found]
+
+
+def _eye(camera: Any) -> tuple[float, float] | None:
+    if camera is None:
+        return None
+    try:
+        elevation, azimuth = (float(x) for x in camera)
+    except (TypeError, ValueError):
+        elevation = azimuth = np.nan
+    if not np.isfinite([elevation, azimuth]).all():
+        raise StateError(f"camera is {shown(camera)}; give elevation and azimuth in degrees.")
+    return elevation, azimuth
 
 
 def _groups(forces: Any) -> tuple[str, ...]:
     if isinstance(forces, bool):
         return GROUPS if forces else ()
-    given = [forces] if isinstance(forces, str) else list(forces)
+    given = as_list("forces", [forces] if isinstance(forces, str) else forces, str, "groups, or True")
     return tuple(known("group of forces", name, GROUPS, "save_video") for name in given)
 
 

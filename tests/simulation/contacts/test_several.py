@@ -109,5 +109,3 @@ def test_what_cannot_be_a_contact_is_refused():
         ct.simulate(s, q, rest, 0.1, contacts=[ct.Contact("front_left/foot")])
     with pytest.raises(ct.StateError, match="called 'trunk'"):
         ct.simulate(s, s.neutral(), rest, 0.1, contacts=[ct.Contact("trunk"), ct.Contact("trunk")])
-    with pytest.raises(ct.StateError, match="for one state"):
-        ct.simulate(s, np.tile(s.neutral(), (2, 1)), rest, 0.1, contacts=[ct.Contact("trunk")])

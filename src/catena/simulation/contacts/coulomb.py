@@ -5,25 +5,44 @@ Of each contact the normal part n and the tangential part t of f obey, with r = 
 
     f_n >= 0,  r_n >= 0,  f_n r_n = 0;      |f_t| <= mu f_n,  and r_t opposite to f_t where |f_t| = mu f_n.
 
-A contact that slides has f_t = -mu f_n d with the direction d of its slip. The forces of contacts that hold in all
-directions are tried first. If some would pull, or leave their cone, projections on the cones are repeated from contact
-to contact until nothing changes.
+A contact that slides already has f_t = -mu f_n d with the direction d of its slip. It is a nonlinear complementarity
+problem. Sweeps from contact to contact, each solved by itself, come near to a solution and so tell which contacts open,
+stick and slide; for that set the equations are solved exactly by Newton's method, with the least forces where there are
+more than needed, and the result is accepted only if it obeys the law. If it does not, more sweeps follow, and at last
+all sets of a few contacts are tried.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
 
 import numpy as np
 
 from catena.errors import SimulationError
 
-# Forces that change by less than this part of the largest have been found; so often it is tried.
-DONE, TRIALS = 1e-13, 5_000
-# Forces below this part of the largest are none, and so much of a cone may be used up by a contact that sticks.
-NOTHING, WITHIN = 1e-9, 1.0 - 1e-7
+# Sweeps after which the exact solution of the set they suggest is tried.
+SWEEPS = (4, 12, 40, 120, 400, 1200)
+# Contacts of which all sets are tried.
+FEW = 4
+# Steps of Newton's method for one set, and what is left of its equations then, as a part of what is summed up in them.
+NEWTON, EXACT = 16, 1e-11
+# Parts of the largest force, and of what is summed up in a motion, that are none.
+NOTHING, STILL = 1e-9, 1e-9
+# Times as much is allowed where nothing else is found.
+LOOSE = 1e3
+# Sweeps that change forces by less than this part of the largest have come to an end.
+SETTLED = 1e-14
 RANK = 1e-11
+
+
+class JammedError(SimulationError):
+    """Raised where friction of a contact that slides leaves no force that fits (Painleve's paradox)."""
+
+
+OPEN, STICK, SLIDE = "open", "stick", "slide"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,93 +57,235 @@ class Pressed:
 
 
 def pressed(
-    W: np.ndarray, c: np.ndarray, mu: np.ndarray, sliding: Sequence[np.ndarray | None], names: Sequence[str]
+    W: np.ndarray,
+    c: np.ndarray,
+    mu: np.ndarray,
+    sliding: Sequence[np.ndarray | None],
+    names: Sequence[str],
+    start: np.ndarray | None = None,
 ) -> Pressed:
     """Return the forces of contacts with the mobility W (contacts, 3, contacts, 3), c (contacts, 3), coefficients mu
-    (contacts,) and directions (2,) of those that slide already, None for the others."""
-    k = len(c)
-    free = [i for i in range(k) if sliding[i] is None]
-    P = _directions(k, mu, sliding)
-    f = P @ _least(W.reshape(3 * k, 3 * k), P, c.reshape(-1), _rows(k, sliding))
-    f = f.reshape(k, 3)
-    r = c + np.einsum("iajb,jb->ia", W, f)
-    size = max(np.abs(f).max(initial=0.0), 1e-300)
-    inside = f[:, 2] >= -NOTHING * size
-    inside[free] &= np.hypot(f[free, 0], f[free, 1]) <= mu[free] * f[free, 2] * WITHIN + NOTHING * size
-    if not inside.all() or not np.isfinite(f).all():
-        f, r = _projected(W, c, mu, sliding, names)
-    return _told(f, r, mu, sliding)
-
-
-def _directions(k: int, mu: np.ndarray, sliding: Sequence[np.ndarray | None]) -> np.ndarray:
-    """Return what each unknown force is (3 k, unknowns): three for a contact that holds, one for one that slides."""
-    columns = []
-    for i, d in enumerate(sliding):
-        if d is None:
-            columns += [np.eye(3 * k)[:, 3 * i + j] for j in range(3)]
-        else:
-            column = np.zeros(3 * k)
-            column[3 * i : 3 * i + 3] = -mu[i] * d[0], -mu[i] * d[1], 1.0
-            columns.append(column)
-    return np.array(columns).T.reshape(3 * k, -1)
-
-
-def _rows(k: int, sliding: Sequence[np.ndarray | None]) -> np.ndarray:
-    """Return which conditions hold: all three of a contact that holds, the normal one of a contact that slides."""
-    return np.array(
-        [x for i in range(k) for x in ([3 * i, 3 * i + 1, 3 * i + 2] if sliding[i] is None else [3 * i + 2])]
-    )
-
-
-def _least(W: np.ndarray, P: np.ndarray, c: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the smallest unknowns with which the conditions of all contacts hold."""
-    A = (W @ P)[rows]
-    return np.asarray(np.linalg.lstsq(A, -c[rows], rcond=RANK)[0])
-
-
-def _projected(
-    W: np.ndarray, c: np.ndarray, mu: np.ndarray, sliding: Sequence[np.ndarray | None], names: Sequence[str]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return forces and what remains, by projections from contact to contact."""
-    k = len(c)
-    f = np.zeros((k, 3))
-    r = c.copy()
-    steps = []
-    for i, d in enumerate(sliding):
-        if d is None:
-            steps.append(1.0 / max(float(np.linalg.norm(W[i, :, i], 2)), 1e-300))
-            continue
-        w = float(W[i, 2, i, 2] - mu[i] * W[i, 2, i, :2] @ d)
-        if w <= 1e-12 * abs(W[i, 2, i, 2]):
-            raise SimulationError(
-                f"The contact {names[i]!r} jams while it slides: its friction presses it on faster than its force can "
-                "hold it off (Painleve's paradox), so no force of a rigid contact fits. Lower its friction, or give "
-                "way where it touches."
-            )
-        steps.append(1.0 / w)
-    for _ in range(TRIALS):
-        most, size = 0.0, 1e-300
-        for i, d in enumerate(sliding):
-            before = f[i].copy()
-            if d is not None:
-                n = max(0.0, before[2] - steps[i] * r[i, 2])
-                f[i] = -mu[i] * n * d[0], -mu[i] * n * d[1], n
-            else:
-                f[i] = _onto_cone(
-                    before - steps[i] * r[i], mu[i], steps[i] * mu[i] * np.hypot(r[i, 0], r[i, 1])
-                )
-            change = f[i] - before
-            r += W[:, :, i] @ change
-            most, size = max(most, float(np.abs(change).max())), max(size, float(np.abs(f[i]).max()))
-        if most <= DONE * size:
-            return f, r
-    if most <= 1e-6 * size:
-        return f, r
+    (contacts,) and directions (2,) of those that slide already, None for the others; `start` (contacts, 3) are forces
+    to begin with. A SimulationError tells where no forces obey the law."""
+    law = Law(W, c, mu, sliding)
+    f = law.exact([STICK if d is None else SLIDE for d in sliding], np.zeros_like(c))
+    if f is not None and law.holds(f):
+        return law.told(f)
+    f = np.zeros_like(c) if start is None else start.copy()
+    for sweeps in SWEEPS:
+        f, change = law.swept(f, sweeps)
+        exact = law.exact(law.told(f).modes, f)
+        if exact is not None and law.holds(exact):
+            return law.told(exact)
+        # Where contacts are redundant the least forces of a set may pull although others do not.
+        if law.holds(f):
+            return law.told(f)
+        if change <= SETTLED:
+            break
+    for modes in law.sets():
+        exact = law.exact(modes, f)
+        if exact is not None and law.holds(exact):
+            return law.told(exact)
+    # Contacts that contradict each other by a little, as their positions do, are held as well as they can be.
+    for trial in (law.exact(law.told(f, LOOSE).modes, f), f):
+        if trial is not None and law.holds(trial, LOOSE):
+            return law.told(trial, LOOSE)
+    jams = [name for name, own in zip(names, law.own, strict=True) if own is not None and own <= 0.0]
+    if jams:
+        raise JammedError(
+            f"The contact {jams[0]!r} jams while it slides: its friction presses it on faster than its force can hold "
+            "it off (Painleve's paradox), so no force of a rigid contact fits. Lower its friction, or give way where "
+            "it touches."
+        )
     who = ", ".join(repr(name) for name in names)
     raise SimulationError(
         f"No forces were found with which the contacts {who} press, rub and hold together: they may jam (Painleve's "
         "paradox) or over-determine the motion. Lower their friction, or leave out contacts that say the same."
     )
+
+
+class Law:
+    """Coulomb's law for some contacts, as `pressed` is given them."""
+
+    def __init__(
+        self, W: np.ndarray, c: np.ndarray, mu: np.ndarray, sliding: Sequence[np.ndarray | None]
+    ) -> None:
+        self.k = len(c)
+        self.W, self.c, self.mu, self.sliding = W.reshape(3 * self.k, -1), c.reshape(-1), mu, sliding
+        blocks = [self.W[3 * i : 3 * i + 3, 3 * i : 3 * i + 3] for i in range(self.k)]
+        self.blocks = np.array(blocks)
+        self.along = [
+            None if d is None else np.array([-m * d[0], -m * d[1], 1.0])
+            for d, m in zip(sliding, mu, strict=True)
+        ]
+        # What the normal part of a contact that slides gains by its own force; not positive where friction wins.
+        self.own = [
+            None if a is None else _positive(float(b[2] @ a), float(np.abs(b[2]) @ np.abs(a)))
+            for a, b in zip(self.along, blocks, strict=True)
+        ]
+
+    @cached_property
+    def inverse(self) -> np.ndarray:
+        """Return the inverses (contacts, 3, 3) of what each contact does by itself."""
+        return np.linalg.pinv(self.blocks, rcond=RANK, hermitian=True)
+
+    @cached_property
+    def step(self) -> np.ndarray:
+        """Return how far a projection may go, (contacts,)."""
+        return 1.0 / np.maximum(np.linalg.eigvalsh(self.blocks)[:, -1], 1e-300)
+
+    def rest(self, f: np.ndarray) -> np.ndarray:
+        """Return what contacts do under forces f (contacts, 3), (contacts, 3)."""
+        return (self.c + self.W @ f.reshape(-1)).reshape(self.k, 3)
+
+    def sizes(self, f: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the largest force, and what is summed up in the motions of contacts (contacts,), the largest of all
+        where it is next to nothing."""
+        summed = (np.abs(self.c) + np.abs(self.W) @ np.abs(f).reshape(-1)).reshape(self.k, 3).max(axis=1)
+        return max(float(np.abs(f).max(initial=0.0)), 1e-300), np.maximum(
+            summed, 1e-6 * summed.max(initial=1e-300)
+        )
+
+    def swept(self, f: np.ndarray, sweeps: int) -> tuple[np.ndarray, float]:
+        """Return forces after so many sweeps from contact to contact, and the last change as a part of the largest."""
+        f, r, change = f.copy(), self.rest(f), 0.0
+        for _ in range(sweeps):
+            most, size = 0.0, 1e-300
+            for i in range(self.k):
+                new = self._alone(i, f[i], r[i])
+                moved = new - f[i]
+                f[i] = new
+                r += (self.W[:, 3 * i : 3 * i + 3] @ moved).reshape(self.k, 3)
+                most, size = max(most, float(np.abs(moved).max())), max(size, float(np.abs(new).max()))
+            change = most / size
+            if change <= SETTLED:
+                break
+        return f, change
+
+    def _alone(self, i: int, f: np.ndarray, r: np.ndarray) -> np.ndarray:
+        """Return the force of one contact while the others have theirs."""
+        along, own, mu = self.along[i], self.own[i], float(self.mu[i])
+        if along is not None:
+            assert own is not None
+            return np.zeros(3) if own <= 0.0 else max(0.0, f[2] - r[2] / own) * along
+        holds = f - self.inverse[i] @ r
+        if holds[2] >= 0.0 and holds[0] ** 2 + holds[1] ** 2 <= (mu * holds[2]) ** 2:
+            return np.asarray(holds)
+        block, step = self.W[3 * i : 3 * i + 3, 3 * i : 3 * i + 3], self.step[i]
+        free = r - block @ f
+        for _ in range(8):
+            rest = free + block @ f
+            f = _onto_cone(f - step * rest, mu, step * mu * float(np.hypot(rest[0], rest[1])))
+        return f
+
+    def exact(self, modes: Sequence[str], f: np.ndarray) -> np.ndarray | None:
+        """Return the forces (contacts, 3) with which contacts have given modes, from forces near them; None if there
+        are none. Those that begin to slide do so where their forces point."""
+        k, W, z = self.k, self.W, np.zeros(3 * self.k)
+        starts = [i for i in range(k) if modes[i] == SLIDE and self.along[i] is None and self.mu[i] > 0.0]
+        columns, kinds = [], []
+        for i in range(k):
+            along = self.along[i]
+            if modes[i] == OPEN:
+                continue
+            if modes[i] == SLIDE and along is None and self.mu[i] == 0.0:
+                along = np.array([0.0, 0.0, 1.0])
+            if along is not None:
+                column = np.zeros(3 * k)
+                column[3 * i : 3 * i + 3] = along
+                columns.append(column)
+                kinds.append(3 * i + 2)
+            else:
+                columns += [np.eye(3 * k)[3 * i + j] for j in range(3)]
+                kinds += [3 * i, 3 * i + 1, 3 * i + 2]
+        if not columns:
+            return np.zeros((k, 3))
+        P, rows = np.array(columns).T, np.array(kinds)
+        if not starts:
+            z = P @ np.linalg.lstsq((W @ P)[rows], -self.c[rows], rcond=RANK)[0]
+            return z.reshape(k, 3) if np.isfinite(z).all() else None
+        return self._newton(P, rows, starts, f)
+
+    def _newton(
+        self, P: np.ndarray, rows: np.ndarray, starts: Sequence[int], f: np.ndarray
+    ) -> np.ndarray | None:
+        """Return forces in the columns of P with which contacts `starts` begin to slide, and the others hold."""
+        W, z = self.W, f.reshape(-1).copy()
+        z = P @ np.linalg.lstsq(P, z, rcond=None)[0]
+        for _ in range(NEWTON):
+            r = self.c + W @ z
+            F, J = r[rows].copy(), (W @ P)[rows]
+            size = (np.abs(self.c) + np.abs(W) @ np.abs(z))[rows] + 1e-300
+            for i in starts:
+                at, x, y, n = int(np.flatnonzero(rows == 3 * i)[0]), 3 * i, 3 * i + 1, 3 * i + 2
+                mu = float(self.mu[i])
+                # Slip and force are parallel, and the force is on the cone.
+                F[at] = z[x] * r[y] - z[y] * r[x]
+                J[at] = z[x] * (W[y] @ P) - z[y] * (W[x] @ P) + r[y] * P[x] - r[x] * P[y]
+                F[at + 1] = z[x] ** 2 + z[y] ** 2 - (mu * z[n]) ** 2
+                J[at + 1] = 2.0 * (z[x] * P[x] + z[y] * P[y] - mu * mu * z[n] * P[n])
+                length, speed = np.abs(z[x : n + 1]).max(), size[at : at + 3].max()
+                size[at], size[at + 1] = length * speed + 1e-300, length**2 * max(1.0, mu * mu) + 1e-300
+            if np.all(np.abs(F) <= EXACT * size):
+                return z.reshape(-1, 3)
+            scaled = 1.0 / size
+            move = np.linalg.lstsq(J * scaled[:, None], -F * scaled, rcond=RANK)[0]
+            if not np.isfinite(move).all():
+                return None
+            z = z + P @ move
+        return None
+
+    def holds(self, f: np.ndarray, slack: float = 1.0) -> bool:
+        """Return whether forces f (contacts, 3) obey the law, up to `slack` times what rounding leaves."""
+        r = self.rest(f)
+        most, summed = self.sizes(f)
+        still, most = slack * STILL * summed, slack * most
+        n, t, away = f[:, 2], np.hypot(f[:, 0], f[:, 1]), np.hypot(r[:, 0], r[:, 1])
+        if np.any(n < -NOTHING * most) or np.any(r[:, 2] < -still):
+            return False
+        if np.any((n > NOTHING * most) & (np.abs(r[:, 2]) > still)):
+            return False
+        free = np.array([a is None for a in self.along])
+        if np.any(free & (t > self.mu * n + NOTHING * most)):
+            return False
+        # What slips is rubbed by all that there is, in the opposite direction.
+        lacks = (f[:, :2] * r[:, :2]).sum(axis=1) + self.mu * n * away
+        return not np.any(free & (away > still) & (lacks > 10.0 * NOTHING * most * away))
+
+    def told(self, f: np.ndarray, slack: float = 1.0) -> Pressed:
+        """Return what contacts do under forces f (contacts, 3); motions up to `slack` times what rounding leaves are
+        none."""
+        r = self.rest(f)
+        most, summed = self.sizes(f)
+        summed = slack * summed
+        modes, slip = [], np.zeros((self.k, 2))
+        for i, d in enumerate(self.sliding):
+            rubs, away = float(np.hypot(f[i, 0], f[i, 1])), float(np.hypot(r[i, 0], r[i, 1]))
+            if f[i, 2] <= NOTHING * most:
+                modes.append(OPEN)
+            elif d is not None:
+                modes.append(SLIDE)
+                slip[i] = d
+            elif self.mu[i] > 0.0 and (
+                rubs < self.mu[i] * f[i, 2] * (1.0 - 1e-7) or away <= STILL * summed[i]
+            ):
+                modes.append(STICK)
+            else:
+                modes.append(SLIDE)
+                slip[i] = r[i, :2] / away if away > STILL * summed[i] else 0.0
+        return Pressed(f, r, tuple(modes), slip)
+
+    def sets(self) -> Iterator[list[str]]:
+        """Return all modes that a few contacts may have together, none for many."""
+        if self.k > FEW:
+            return
+        choices = [(OPEN, SLIDE) if a is not None else (OPEN, STICK, SLIDE) for a in self.along]
+        yield from (list(modes) for modes in product(*choices))
+
+
+def _positive(value: float, size: float) -> float:
+    """Return a number, or zero where it is nothing but the rounding of what was summed up in it."""
+    return value if abs(value) > 1e-12 * size else 0.0
 
 
 def _onto_cone(z: np.ndarray, mu: float, shift: float) -> np.ndarray:
@@ -137,21 +298,3 @@ def _onto_cone(z: np.ndarray, mu: float, shift: float) -> np.ndarray:
     height = (n + mu * t) / (1.0 + mu * mu)
     scale = mu * height / t
     return np.array([scale * z[0], scale * z[1], height])
-
-
-def _told(f: np.ndarray, r: np.ndarray, mu: np.ndarray, sliding: Sequence[np.ndarray | None]) -> Pressed:
-    size = max(float(np.abs(f).max(initial=0.0)), 1e-300)
-    modes, slip = [], np.zeros((len(f), 2))
-    for i, d in enumerate(sliding):
-        if f[i, 2] <= NOTHING * size:
-            modes.append("open")
-        elif d is not None:
-            modes.append("slide")
-            slip[i] = d
-        elif mu[i] > 0.0 and np.hypot(f[i, 0], f[i, 1]) < mu[i] * f[i, 2] * WITHIN:
-            modes.append("stick")
-        else:
-            modes.append("slide")
-            away = float(np.hypot(r[i, 0], r[i, 1]))
-            slip[i] = r[i, :2] / away if away > 0.0 else 0.0
-    return Pressed(f, r, tuple(modes), slip)

@@ -36,4 +36,7 @@ def joined(runs: Sequence[Trajectory]) -> Trajectory:
         steps=sum(run.steps for run in runs),
         work=work,
         wrenches={name: rows([run.wrenches[name] for run in runs], -2) for name in first.wrenches},
+        driven={name: rows([run.driven[name] for run in runs], -2) for name in first.driven},
+        events=tuple(event for run in runs for event in run.events),
+        ended=runs[-1].ended,
     )

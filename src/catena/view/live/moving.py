@@ -30,7 +30,7 @@ STEPS = 3
 LONGEST = 0.15
 """The longest step of a coordinate [rad, or parts of the extent], over which loops are closed safely again."""
 DEAD = 1e-3
-"""A joint drives the rest badly where its answer to a force is this part of what its own inertia would allow."""
+"""A joint drives the rest badly where it moves by this part of the others, whatever way the mechanism moves."""
 MANY = 60
 """Above so many coordinates the answers of all joints are not asked for."""
 
@@ -143,20 +143,20 @@ class Mover:
         near = 1e-4 * np.minimum(self._high - self._low, self._unit)
         position = self._coordinates(q)
         at_limit = (position <= self._low + near) | (position >= self._high - near)
-        ratio = np.ones(s.nv)
+        part = np.ones(s.nv)
         if s.constrained and s.nv <= MANY:
             try:
                 answers, H = self._answers(q, np.eye(s.nv)), s.mass_matrix(q)
             except CatenaError:
                 answers = None
             if answers is not None:
-                ratio = np.diag(answers) * np.diag(H)
+                part = _part_in_motion(answers / self._unit)
                 found["state"] = _words(round(float(np.sum(answers * H))), len(s.loops))
         for joint in s.joints:
             for k, i in enumerate(range(s.nv)[s.slice_v(joint)]):
                 if at_limit[i]:
                     found[f"{joint} {k}"] = "limit"
-                elif ratio[i] < DEAD:
+                elif part[i] < DEAD:
                     found[f"{joint} {k}"] = "dead"
         for one in self._loop_coordinates():
             room = min(-one.away(one.low, q), one.away(one.high, q))
@@ -306,4 +306,16 @@ def _words(mobility: int, loops: int) -> str:
     ways = {0: "It cannot move here", 1: "It can move in one way"}.get(
         mobility, f"It can move in {mobility} independent ways"
     )
-    return f"{ways} ({loops} loop joint{'s' if loops > 1 else ''})."
+    return f"{ways} ({loops} loop joint{'s' if loops > 1 else ''})." if loops else f"{ways}."
+
+
+def _part_in_motion(answers: Floats) -> Floats:
+    """How much of a motion each coordinate (nv,) can be: the largest part that it has in any motion of length 1, of
+    those that answers (k, nv) to forces span."""
+    sizes = np.linalg.norm(answers, axis=1)
+    moving = answers[sizes > 0.0] / sizes[sizes > 0.0, None]
+    if not len(moving):
+        return np.zeros(answers.shape[1])
+    _, values, motions = np.linalg.svd(moving, full_matrices=False)
+    kept = motions[values > 1e-6 * values[0]]
+    return np.sqrt(np.sum(kept * kept, axis=0))

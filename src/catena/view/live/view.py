@@ -17,7 +17,7 @@ from catena.mechanism import Mechanism
 from catena.system import System
 from catena.view.live.questions import Questions
 from catena.view.live.server import Server
-from catena.view.movie import Motion, Movie, movie, still
+from catena.view.movie import Motion, Movie, checked_options, movie, still
 from catena.view.player import page
 from catena.view.scene import scene
 
@@ -124,7 +124,7 @@ def view(
     if isinstance(subject, Motion):
         if q is not None:
             raise StateError("a run is shown as it was; give q with a system instead.")
-        made = View(movie(subject, **options), None, host, port)
+        made = View(movie(subject, **checked_options(options)), None, host, port)
     else:
         if not isinstance(subject, Mechanism | System):
             raise StateError(f"{shown(subject)} cannot be viewed; give a mechanism, a system or a run.")
@@ -142,7 +142,10 @@ def view(
 def _start(system: System, q: Any) -> np.ndarray:
     if q is None:
         return system.assemble(system.mechanism.initial.q)
-    start = np.asarray(q, dtype=np.float64)
+    try:
+        start = np.asarray(q, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise StateError(f"q is {shown(q)}; give numbers ({system.nq},).") from None
     if start.shape != (system.nq,):
         raise StateError(f"view shows one configuration: q has shape {start.shape}, give ({system.nq},).")
     system.body_poses(start)  # complains about what is not finite or no quaternion

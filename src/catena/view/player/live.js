@@ -27,7 +27,7 @@ class Live {
   // At most one question is on its way; of those that come meanwhile the last is asked next.
   async ask(question) {
     if (this.busy) { this.waiting = question; return; }
-    this.busy = true; this.player.hurry();
+    this.busy = true; this.player.hurry(false);
     try {
       for (let next = question; next; ) {
         this.waiting = null;

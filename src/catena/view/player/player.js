@@ -232,11 +232,11 @@ class Player {
   }
 
   // While somebody drags, the scene is to follow at once; it is drawn finely again as soon as it rests.
-  hurry() {
-    if (!this.renderer || !this.renderer.is_software) { this.redraw(); return; }
+  hurry(changed = true) {
+    if (!this.renderer || !this.renderer.is_software) { if (changed) this.redraw(); return; }
     const rest = () => { if (this.live && (this.live.busy || this.live.grip)) { this.resting = setTimeout(rest, 400); return; } this.busy = false; this.resize(); };
     clearTimeout(this.resting); this.resting = setTimeout(rest, 400);
-    if (!this.busy) { this.busy = true; this.resize(); } else this.redraw();
+    if (!this.busy) { this.busy = true; this.resize(); } else if (changed) this.redraw();
   }
 
   fit() { this.touched = false; this.eye.fit(...this.data.bounds); this.followed = null; this.redraw(); }

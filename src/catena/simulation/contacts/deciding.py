@@ -1,0 +1,178 @@
+"""What contacts do from a state on: impacts of those that come together, then forces of those that stay.
+
+All contacts that touch are decided about together (`coulomb`), impulses first, then forces. An impact with restitution
+gives energy back; with friction and several contacts it might give back more than there was, and then so much of it
+counts as leaves the energy where it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from catena.simulation.contacts.acting import Acting
+from catena.simulation.contacts.coulomb import OPEN, STICK, Pressed, pressed
+from catena.simulation.contacts.geometry import Touches
+from catena.simulation.contacts.standing import Standing, all_open
+
+# Gaps [sizes of the mechanism] and velocities [sizes/s] that are none.
+CLOSED, RESTS = 1e-8, 1e-7
+# Below this speed [m/s] nothing bounces or parts, so that bounces that become shorter and shorter come to an end.
+DEAD = 1e-4
+# Slips slower than this [sizes/s] are none.
+SLIPS = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What contacts do, velocities v (nv,) after impacts, the kinetic energy lost in them, and the impulses (contacts,
+    3) in the axes of the planes."""
+
+    standing: Standing
+    v: np.ndarray
+    lost: float
+    impulse: np.ndarray
+
+
+@dataclass(eq=False)
+class Deciding:
+    """Decides about the contacts of a system of a size `length` [m]."""
+
+    acting: Acting
+    length: float
+
+    def decide(
+        self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, parts: int = -1, slips: int = -1
+    ) -> Decision:
+        """Return what contacts do from the state q (nq,), v (nv,) on, under control forces tau (nv,). The contact
+        `parts`, if there is one, has come to where it would pull, and `slips` to the edge of its cone."""
+        count = len(self.acting.places.contacts)
+        touches = self._at(q, v)
+        near = [k for k in range(count) if touches.gap[0, k] <= CLOSED * self.length]
+        impulse, lost = np.zeros((count, 3)), 0.0
+        if any(touches.u[0, k, 2] < -RESTS * self.length for k in near):
+            v, impulse[near], lost = self._impact(q, v, touches.only(near), near)
+            touches = self._at(q, v)
+        staying = [k for k in near if touches.u[0, k, 2] <= DEAD]
+        if not staying:
+            return Decision(all_open(count), v, lost, impulse)
+        v, more, stopped = self._brought_to_rest(q, v, touches.only(staying), staying)
+        impulse[staying] += more
+        lost += stopped
+        standing = self._forces(t, q, v, tau, staying, parts, slips)
+        return Decision(standing, v, lost, impulse)
+
+    def _at(self, q: np.ndarray, v: np.ndarray) -> Touches:
+        return self.acting.places.at(q[None], v[None])
+
+    def _impact(
+        self, q: np.ndarray, v: np.ndarray, touches: Touches, near: list[int]
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return the velocities after an impact, the impulses (contacts, 3) and the energy lost."""
+        places = self.acting.places
+        response, W = (x[0] for x in self.acting.mobility(q[None], touches))
+        u, mu, names = touches.u[0], places.friction[near], [places.labels[k] for k in near]
+        comes = u[:, 2] < -np.maximum(RESTS * self.length, DEAD)
+        e = np.where(comes, places.restitution[near], 0.0)
+        plastic = pressed(W, u, mu, [None] * len(near), names).f
+        p = plastic
+        if e.any():
+            c = u.copy()
+            c[:, 2] *= 1.0 + e
+            p = pressed(W, c, mu, [None] * len(near), names, plastic).f
+            p = plastic + _part_that_keeps(W, u, plastic, p - plastic) * (p - plastic)
+        flat = p.reshape(-1)
+        lost = -float(u.reshape(-1) @ flat + 0.5 * flat @ W.reshape(len(flat), -1) @ flat)
+        return v + np.einsum("ka,kan->n", p, response), p, lost
+
+    def _brought_to_rest(
+        self, q: np.ndarray, v: np.ndarray, touches: Touches, staying: list[int]
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return velocities with which contacts that part or slip so slowly that they do neither stay, the impulses
+        (contacts, 3) that it takes, and the energy lost."""
+        u = touches.u[0]
+        slow = np.hypot(u[:, 0], u[:, 1]) <= SLIPS * self.length
+        slow &= self.acting.places.friction[staying] > 0.0
+        rows = np.stack([slow, slow, np.ones_like(slow)], axis=1).reshape(-1)
+        wrong = np.where(rows, u.reshape(-1), 0.0)
+        if np.abs(wrong).max() <= 1e-3 * RESTS * self.length:
+            return v, np.zeros_like(u), 0.0
+        response, W = (x[0] for x in self.acting.mobility(q[None], touches))
+        some = np.flatnonzero(rows)
+        matrix = W.reshape(len(rows), -1)[np.ix_(some, some)]
+        push = np.zeros(len(rows))
+        push[some] = np.linalg.lstsq(matrix, -wrong[some], rcond=1e-11)[0]
+        lost = -float(u.reshape(-1) @ push + 0.5 * push @ W.reshape(len(rows), -1) @ push)
+        impulse = push.reshape(-1, 3)
+        return v + np.einsum("ka,kan->n", impulse, response), impulse, max(0.0, lost)
+
+    def _forces(
+        self,
+        t: float,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray,
+        staying: list[int],
+        parts: int,
+        slips: int,
+    ) -> Standing:
+        """Return what contacts that touch and do not part do."""
+        places, count = self.acting.places, len(self.acting.places.contacts)
+        touches = self._at(q, v).only(staying)
+        vdot, W = (x[0] for x in self.acting.both(np.array([t]), q[None], v[None], tau[None], touches))
+        c = touches.A[0] @ vdot + touches.b[0]
+        sliding = [self._direction(u) for u in touches.u[0, :, :2]]
+        mu, names = places.friction[staying], [places.labels[k] for k in staying]
+        found = pressed(W, c, mu, sliding, names)
+        found, staying = self._at_the_edge(W, c, sliding, found, staying, parts, slips)
+        modes, slip = [OPEN] * count, np.zeros((count, 2))
+        for i, k in enumerate(staying):
+            modes[k], slip[k] = found.modes[i], found.slip[i]
+        return Standing(tuple(modes), slip)
+
+    def _at_the_edge(
+        self, W: np.ndarray, c: np.ndarray, sliding: list[np.ndarray | None], found: Pressed, staying: list[int],
+        parts: int, slips: int,
+    ) -> tuple[Pressed, list[int]]:  # fmt: skip
+        """Return the forces of contacts, and which they are, where one has come to the edge of what it can hold and
+        would be found to hold just so: it lets go, or begins to slide."""
+        places = self.acting.places
+        if parts in staying and found.modes[staying.index(parts)] != OPEN:
+            k = staying.index(parts)
+            rest = [i for i in range(len(staying)) if i != k]
+            left = [staying[i] for i in rest]
+            if not rest:
+                return Pressed(np.zeros((0, 3)), np.zeros((0, 3)), (), np.zeros((0, 2))), []
+            names = [places.labels[i] for i in left]
+            again = pressed(
+                W[np.ix_(rest, range(3), rest, range(3))], c[rest], places.friction[left], [sliding[i] for i in rest],
+                names,
+            )  # fmt: skip
+            return again, left
+        if slips in staying and found.modes[staying.index(slips)] == STICK:
+            k = staying.index(slips)
+            along = -found.f[k, :2]
+            size = float(np.hypot(along[0], along[1]))
+            if size > 0.0:
+                pushed = [along / size if i == k else d for i, d in enumerate(sliding)]
+                names = [places.labels[i] for i in staying]
+                return pressed(W, c, places.friction[staying], pushed, names), staying
+        return found, staying
+
+    def _direction(self, u: np.ndarray) -> np.ndarray | None:
+        """Return the direction (2,) in which a contact slides, None for one that does not."""
+        speed = float(np.hypot(u[0], u[1]))
+        return u / speed if speed > SLIPS * self.length else None
+
+
+def _part_that_keeps(W: np.ndarray, u: np.ndarray, plastic: np.ndarray, more: np.ndarray) -> float:
+    """Return how much of a restitution, impulses `more` (contacts, 3) beyond the `plastic` ones, leaves the energy
+    where it was or below: at most 1."""
+    n = plastic.size
+    W, p, d = W.reshape(n, n), plastic.reshape(-1), more.reshape(-1)
+    # The energy is a parabola in the part, and has fallen at 0.
+    a, b, c = 0.5 * d @ W @ d, d @ (u.reshape(-1) + W @ p), p @ (u.reshape(-1) + 0.5 * W @ p)
+    if a + b + c <= 0.0 or a <= 0.0:
+        return 1.0
+    return float(min(1.0, (-b + np.sqrt(max(0.0, b * b - 4.0 * a * c))) / (2.0 * a)))

@@ -1,0 +1,132 @@
+"""The forces of contacts whose modes are known: those with which the contacts go on as they do.
+
+A contact that sticks has three forces with which it stays where it is, one that slides a normal force with which it
+neither leaves its plane nor enters it, and rubs against its slip. What little these are off is led back to zero
+(Baumgarte). Where contacts say the same, the least forces are taken; if one of these pulls or leaves its cone although
+others would do without, those are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from catena.errors import SimulationError
+from catena.simulation.contacts.acting import Acting
+from catena.simulation.contacts.coulomb import SLIDE, STICK, pressed
+from catena.simulation.contacts.geometry import Touches
+from catena.simulation.contacts.standing import Standing
+
+# How errors of contacts that get forces are led back to zero [1/s].
+PULL = 20.0
+# Slips slower than this [sizes/s] point where they did when they began.
+SLOW = 1e-6
+# Redundancy and forces that are none, as parts of the largest.
+RANK, PULLS = 1e-11, 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Forces:
+    """Forces `f` (states, closed contacts, 3) in the axes of the planes, and how the contacts stand."""
+
+    f: np.ndarray
+    touches: Touches
+
+
+@dataclass(eq=False)
+class Holding:
+    """Contacts with the modes that they have for a while, at a mechanism of a size `length` [m]. `along` (contacts, 2)
+    are the directions in which slips began."""
+
+    acting: Acting
+    standing: Standing
+    length: float
+    along: np.ndarray
+
+    def __post_init__(self) -> None:
+        self.closed = self.standing.closed
+        self.sticks = np.array([self.standing.modes[k] == STICK for k in self.closed], dtype=bool)
+        self.places = self.acting.places_of(self.closed)
+        self.mu = self.acting.places.friction[self.closed]
+        self.rows = np.array(
+            [3 * i + a for i, sticks in enumerate(self.sticks) for a in ((0, 1, 2) if sticks else (2,))],
+            dtype=int,
+        )
+        self.redundant: bool | None = None
+        self.least = np.zeros(len(self.along))
+
+    def begin(self, q: np.ndarray, v: np.ndarray) -> None:
+        """Take the directions in which contacts slide at a state q (nq,), v (nv,)."""
+        u = self.acting.places.at(q[None], v[None]).u[0, :, :2]
+        speed = np.hypot(u[:, 0], u[:, 1])
+        slides = speed > SLOW * self.length
+        # A slip that begins from rest ends where it would go back, another one where it is none any more.
+        self.least = np.where(slides, 0.5, -1.0) * SLOW * self.length
+        self.along = np.where(slides[:, None], u / np.maximum(speed, 1e-300)[:, None], self.along)
+
+    def directions(self, touches: Touches) -> np.ndarray:
+        """Return the directions of friction (states, closed, 3) as forces of one newton of pressure. Beyond the end of
+        a slip, which is found afterwards, they go on as they were: forces must not jump within a step."""
+        u, d = touches.u[..., :2], self.along[self.closed]
+        back = np.maximum(0.0, -(u * d).sum(axis=-1))
+        w = u + (SLOW * self.length + 2.0 * back)[..., None] * d
+        w = w / np.maximum(np.hypot(w[..., 0], w[..., 1]), 1e-300)[..., None]
+        return np.concatenate([-self.mu[:, None] * w, np.ones((*w.shape[:-1], 1))], axis=-1)
+
+    def forces(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Forces:
+        """Return the forces at the times t (states,) and states q (states, nq), v (states, nv), under control forces
+        tau (states, nv)."""
+        touches = self.places.at(q, v)
+        vdot, W = self.acting.both(t, q, v, tau, touches)
+        c = (touches.A @ vdot[:, None, :, None])[..., 0] + touches.b + 2.0 * PULL * touches.u
+        c[..., 2] += PULL * PULL * touches.gap
+        return Forces(self._solved(W, c, touches), touches)
+
+    def _solved(self, W: np.ndarray, c: np.ndarray, touches: Touches) -> np.ndarray:
+        states, k = touches.gap.shape
+        P = np.zeros((states, 3 * k, len(self.rows)))
+        column, along = 0, self.directions(touches)
+        for i, sticks in enumerate(self.sticks):
+            if sticks:
+                P[:, 3 * i : 3 * i + 3, column : column + 3] = np.eye(3)
+                column += 3
+            else:
+                P[:, 3 * i : 3 * i + 3, column] = along[:, i]
+                column += 1
+        M = W.reshape(states, 3 * k, 3 * k)[:, self.rows] @ P
+        wanted = -c.reshape(states, 3 * k)[:, self.rows]
+        if self.redundant is None:
+            size = np.linalg.svd(M[0], compute_uv=False)
+            self.redundant = bool(size[-1] <= 1e-9 * size[0])
+        if not self.redundant:
+            f = P @ np.linalg.solve(M, wanted[..., None])
+            return np.asarray(f.reshape(states, k, 3))
+        f = (P @ (np.linalg.pinv(M, rcond=RANK) @ wanted[..., None])).reshape(states, k, 3)
+        none = PULLS * np.abs(f).max(axis=(-1, -2))[:, None]
+        rubs = np.where(self.sticks, np.hypot(f[..., 0], f[..., 1]), 0.0)
+        for s in np.flatnonzero(((f[..., 2] < -none) | (rubs > self.mu * f[..., 2] + none)).any(axis=-1)):
+            f[s] = self._otherwise(W[s], c[s], along[s], f[s])
+        return np.asarray(f)
+
+    def _otherwise(self, W: np.ndarray, c: np.ndarray, along: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return forces (closed, 3) of one state of which none pulls or leaves its cone, or those given if the modes do
+        not go on."""
+        mu = self.mu
+        sliding = [
+            None if sticks or not m else -d[:2] / m
+            for sticks, m, d in zip(self.sticks, mu, along, strict=True)
+        ]
+        names = [self.acting.places.labels[k] for k in self.closed]
+        try:
+            found = pressed(W, c, mu, sliding, names)
+        except SimulationError:
+            return f
+        modes = [self.standing.modes[k] for k in self.closed]
+        size = np.abs(found.f).max(initial=1e-300)
+        goes_on = all(
+            a == b or (a == SLIDE and not m) or abs(n) <= PULLS * size
+            for a, b, m, n in zip(modes, found.modes, mu, found.f[:, 2], strict=True)
+        )
+        still = np.abs(found.r[:, 2]).max() <= 1e-7 * (np.abs(c).max() + 1e-300)
+        return found.f if goes_on and still else f

@@ -1,0 +1,141 @@
+"""When the first contact of a stretch of motion changes: a gap closes, a force would pull or leave its cone, or a slip
+ends.
+
+What must stay above zero is looked at where steps end, for all contacts at once, and gaps also between: the cubic
+through gaps and their rates at both ends of a step tells whether a point dips into its plane and comes out again. The
+time is then found in the motion itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from catena.simulation.contacts.coulomb import OPEN
+from catena.simulation.contacts.deciding import CLOSED
+from catena.simulation.contacts.holding import PULLS, Holding
+from catena.simulation.trajectory import Trajectory
+
+# Places within an interval that are looked at, and how often that is repeated to find a time.
+PLACES, ROUNDS = 8, 5
+# Places of a cubic that are looked at for its lowest one.
+DIPS = np.linspace(0.0, 1.0, 17)
+
+TOUCHES, LIFTS, SLIPPING, STOPS = "touches", "lifts", "slips", "stops sliding"
+
+
+@dataclass(frozen=True)
+class Change:
+    """The first change of a stretch: when, of which contact, and what it does then."""
+
+    t: float
+    contact: int
+    what: str
+
+
+@dataclass(eq=False)
+class Looking:
+    """What must stay above zero while contacts go on as they do."""
+
+    holding: Holding
+
+    def __post_init__(self) -> None:
+        holding = self.holding
+        self.open = holding.standing.those(OPEN)
+        self.margins: list[tuple[int, str]] = [(k, TOUCHES) for k in self.open]
+        self.margins += [(k, LIFTS) for k in holding.closed]
+        self.slipping = [i for i, sticks in enumerate(holding.sticks) if sticks]
+        self.stopping = [
+            i for i, k in enumerate(holding.closed) if not holding.sticks[i] and holding.mu[i] > 0.0
+        ]
+        self.margins += [(holding.closed[i], SLIPPING) for i in self.slipping]
+        self.margins += [(holding.closed[i], STOPS) for i in self.stopping]
+
+    def first(self, run: Trajectory) -> Change | None:
+        """Return the first change along a run, in its times; None if there is none."""
+        values, gap, rate = self._values(run.t, run.q, run.v, run.tau)
+        wrong = values < 0.0
+        found = np.flatnonzero(wrong.any(axis=1))
+        last = int(found[0]) if len(found) else len(run.t)
+        dip = self._dips(run.t[: last + 1], gap[: last + 1], rate[: last + 1])
+        if dip is not None:
+            begin, end = dip
+        elif last == len(run.t):
+            return None
+        elif last == 0:
+            return Change(float(run.t[0]), *self.margins[int(np.argmax(wrong[0]))])
+        else:
+            begin, end = float(run.t[last - 1]), float(run.t[last])
+        return self._located(run, begin, end)
+
+    def _values(
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what must stay above zero (states, margins), and gaps and their rates (states, contacts)."""
+        holding = self.holding
+        all_touches = holding.acting.places.at(q, v)
+        gap, rate = all_touches.gap, all_touches.u[..., 2]
+        parts = [gap[:, self.open] + 0.1 * CLOSED * holding.length]
+        if holding.closed:
+            f = holding.forces(t, q, v, tau).f
+            none = PULLS * np.maximum(np.abs(f).max(axis=(1, 2)), 1e-300)[:, None]
+            rubs = np.hypot(f[..., 0], f[..., 1])
+            slips = (all_touches.u[:, holding.closed, :2] * holding.along[holding.closed]).sum(axis=-1)
+            parts += [
+                f[..., 2] + none,
+                (holding.mu * f[..., 2] - rubs + none)[:, self.slipping],
+                (slips - holding.least[holding.closed])[:, self.stopping],
+            ]
+        return np.concatenate(parts, axis=1), gap, rate
+
+    def _dips(self, t: np.ndarray, gap: np.ndarray, rate: np.ndarray) -> tuple[float, float] | None:
+        """Return the first interval, up to the lowest place, in which an open contact dips into its plane between two
+        steps."""
+        if len(t) < 2 or not self.open:
+            return None
+        h = np.diff(t)[:, None]
+        g0, g1 = gap[:-1, self.open], gap[1:, self.open]
+        d0, d1 = h * rate[:-1, self.open], h * rate[1:, self.open]
+        s = DIPS[:, None, None]
+        cubic = (
+            (1.0 + 2.0 * s) * (1.0 - s) ** 2 * g0 + s * (1.0 - s) ** 2 * d0
+            + s * s * (3.0 - 2.0 * s) * g1 + s * s * (s - 1.0) * d1
+        )  # fmt: skip
+        lowest = np.where((d0 < 0.0) & (d1 > 0.0), cubic.min(axis=0), np.inf)
+        below = np.flatnonzero((lowest < -0.1 * CLOSED * self.holding.length).any(axis=1))
+        if not len(below):
+            return None
+        k = int(below[0])
+        at = DIPS[int(np.argmin(cubic[:, k, int(np.argmin(lowest[k]))]))]
+        return float(t[k]), float(t[k] + at * h[k, 0])
+
+    def _located(self, run: Trajectory, begin: float, end: float) -> Change | None:
+        """Return the first change between two times at the first of which all margins are above zero."""
+        which = -1
+        low = high = 0.0
+        for _ in range(ROUNDS):
+            times = np.linspace(begin, end, PLACES + 1)
+            q, v = run.at(times)
+            values = self._values(times, q, v, self._forces_at(run, times, q, v))[0]
+            wrong = np.flatnonzero((values[1:] < 0.0).any(axis=1))
+            if not len(wrong):
+                # Found between steps by a cubic, but not by the motion: it only comes near.
+                return None if which < 0 else Change(end, *self.margins[which])
+            k = int(wrong[0]) + 1
+            # Of those that are below zero the one that came there first, if they went straight.
+            beyond = np.flatnonzero(values[k] < 0.0)
+            before = np.maximum(values[k - 1, beyond], 0.0)
+            part = before / (before - values[k, beyond])
+            which = int(beyond[np.argmin(part)])
+            begin, end = float(times[k - 1]), float(times[k])
+            low, high = float(values[k - 1, which]), float(values[k, which])
+        part = max(0.0, low) / (max(0.0, low) - high)
+        return Change(begin + part * (end - begin), *self.margins[which])
+
+    def _forces_at(self, run: Trajectory, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the control forces (times, nv) at times between steps."""
+        if run.held:
+            return run.tau[np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(run.t) - 1)]
+        asked = [self.holding.acting.command(float(t), x, y) for t, x, y in zip(times, q, v, strict=True)]
+        return np.array(asked)

@@ -1,0 +1,203 @@
+"""Motion with contacts as they are, up to the first change of one of them, or to an event.
+
+Where nothing slides, points that stick are joints (`stuck`) and the motion is that of any other mechanism. Otherwise
+all contacts that touch get forces (`holding`), which Python is asked for at every stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from catena.simulation.contacts.acting import Acting
+from catena.simulation.contacts.holding import Holding
+from catena.simulation.contacts.joining import joined
+from catena.simulation.contacts.looking import Change, Looking
+from catena.simulation.contacts.stuck import with_joints
+from catena.simulation.events import Event
+from catena.simulation.problem import Problem
+from catena.simulation.run import Run
+from catena.simulation.structure_changes import LaterControl, later_force, later_motion
+from catena.simulation.trajectory import Trajectory
+from catena.system import System
+
+# A part of a stretch that is looked at as a whole: the first, and the longest, as parts of the duration.
+FIRST, LONGEST = 0.05, 0.4
+# Evaluations after which a part of a stretch is looked at in any case.
+ENOUGH = 200
+
+
+class Enough(Exception):
+    """Raised within a run when it has taken long."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stretched:
+    """A stretch of motion, None if it did not get on at all, the contact whose change ended it, or None; and whether it
+    is `stiff`: it got on more slowly than careful steps would."""
+
+    run: Trajectory | None
+    change: Change | None
+    stiff: bool
+
+
+@dataclass(eq=False)
+class Stretch:
+    """Contacts that go on as they do (`holding`) in a run of `duration` seconds with `options` of `simulate`. `events`
+    gives the events in the time of a part that begins at a time and a state. A part that gets on by less than `slow`
+    seconds with each evaluation is stiff."""
+
+    holding: Holding
+    duration: float
+    options: Mapping[str, Any]
+    events: Callable[[float, np.ndarray, np.ndarray], Sequence[Event]]
+    slow: float
+
+    @property
+    def acting(self) -> Acting:
+        """Return what acts."""
+        return self.holding.acting
+
+    @property
+    def pushes(self) -> bool:
+        """Return whether contacts get forces."""
+        holding, places = self.holding, self.acting.places
+        return not holding.sticks.all() or bool(places.r[holding.closed].any())
+
+    def go(self, start: float, q: np.ndarray, v: np.ndarray) -> Stretched:
+        """Return the motion from the time `start` [s] and the state q (nq,), v (nv,) on."""
+        system = self.acting.system if self.pushes else self._stuck(q, v)
+        looking = Looking(self.holding)
+        runs: list[Trajectory] = []
+        t, part = start, FIRST
+        while True:
+            self.holding.begin(q, v)
+            run, enough = self._part(system, t, q, v, min(part * self.duration, self.duration - t))
+            if run is None:
+                return Stretched(joined(runs) if runs else None, None, True)
+            stiff = enough and float(run.t[-1]) - t < self.slow * ENOUGH
+            change = looking.first(run)
+            if change is not None:
+                runs.append(self._until(run, change.t))
+                return Stretched(joined(runs), change, False)
+            runs.append(run)
+            t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
+            if run.ended or stiff or self.duration - t <= 1e-12 * self.duration:
+                return Stretched(joined(runs), None, stiff)
+            part = min(part if enough else 2.0 * part, LONGEST)
+
+    def _stuck(self, q: np.ndarray, v: np.ndarray) -> System:
+        places = self.acting.places
+        closed = self.holding.closed
+        at = places.at(q[None], v[None]).at[0, closed]
+        return with_joints(self.acting.system, [places.contacts[k] for k in closed], at)
+
+    def _part(
+        self, system: System, t: float, q: np.ndarray, v: np.ndarray, span: float
+    ) -> tuple[Trajectory | None, bool]:
+        """Return the motion over a time, or less if it took long, which is told; None if it did not get on."""
+        given = self.acting.problem
+        control = None if given.control is None else _Asked(given.control, t)
+        motion = {name: later_motion(x, t) for name, x in given.motion.items()}
+        pushing = _Pushing(self.holding, t, control)
+        forces = {name: later_force(x, t) for name, x in given.forces.items()}
+        forces |= pushing.functions() if self.pushes else {}
+        problem = Problem(system, control, motion, forces, **self.options)
+        try:
+            run = Run(problem, q, v, span, self.events(t, q, v), None, False, False).go()
+        except Enough as error:
+            found = getattr(error, "trajectory", None)
+            if found is None or len(found.t) < 2:
+                return None, True
+            return replace(found, ended="").shifted(t), True
+        return run.shifted(t), False
+
+    def _until(self, run: Trajectory, t: float) -> Trajectory:
+        """Return a run up to a time, with the events that it has met by then."""
+        found = _cut(run, t)
+        if self.acting.problem.control is not None and not run.held and len(found.t) > 1:
+            # Between two steps control forces are interpolated, which is not good enough for contacts at an edge.
+            found.tau[-1] = self.acting.command(t, found.q[-1], found.v[-1])
+        return found
+
+
+def _cut(run: Trajectory, t: float) -> Trajectory:
+    """Return a run up to a time, with the events that it has met by then."""
+    events = tuple(event for event in run.events if event.t <= t)
+    if t <= run.t[0]:
+        some = {name: x[..., :1] for name, x in run.work.items()}
+        wrenches, driven = ({n: x[..., :1, :] for n, x in y.items()} for y in (run.wrenches, run.driven))
+        return replace(
+            run, t=run.t[:1], q=run.q[:1], v=run.v[:1], tau=run.tau[:1], work=some, wrenches=wrenches, driven=driven,
+            events=events, ended="",
+        )  # fmt: skip
+    if t < run.t[-1]:
+        run = run.resample(np.append(run.t[run.t < t], t))
+        return replace(run, events=events, ended="")
+    return run
+
+
+class _Asked(LaterControl):
+    """A controller of a whole run, asked in the time of a part, which remembers what it gave last."""
+
+    def __init__(self, control: Any, start: float) -> None:
+        super().__init__(control, start)
+        self.last: Any = None
+        self.at: tuple[float, bytes, bytes] | None = None
+
+    def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
+        """Do nothing: it was started with the whole run."""
+
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> Any:
+        at = (t, q.tobytes(), v.tobytes())
+        # A run asks for the forces of contacts, which ask for the control, and for the control itself.
+        if at != self.at:
+            self.last, self.at = super().__call__(t, q, v), at
+        return self.last
+
+
+class _Pushing:
+    """The forces of contacts as wrenches on bodies, as a run asks for them."""
+
+    def __init__(self, holding: Holding, start: float, control: _Asked | None) -> None:
+        self.holding, self.offset, self.control = holding, start, control
+        self.known: dict[tuple[float, bytes, bytes], dict[str, np.ndarray]] = {}
+        self.asked = 0
+
+    def functions(self) -> dict[str, Any]:
+        """Return a wrench as a function of (t, q, v) for each body."""
+        return {body: self._on(body) for body in self.holding.places.bodies}
+
+    def _on(self, body: str) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
+        def wrench(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+            return np.array([self._solved(t, *row)[body][0] for row in zip(q, v, strict=True)])
+
+        return wrench
+
+    def _solved(self, t: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+        key = (t, q.tobytes(), v.tobytes())
+        if key not in self.known:
+            self.asked += 1
+            if self.asked > ENOUGH:
+                raise Enough
+            acting, now = self.holding.acting, t + self.offset
+            tau = self._command(t, q, v)
+            found = self.holding.forces(np.array([now]), q[None], v[None], tau[None])
+            total = self.holding.places.wrenches(found.touches, found.f)
+            given = acting.excitation.forces
+            if any(name in given for name in total):
+                # What acts on the body besides is told together with it.
+                others = acting.excitation.wrenches(now, q[None], v[None])
+                total = {name: x + others.get(name, 0.0) for name, x in total.items()}
+            self.known[key] = total
+        return self.known[key]
+
+    def _command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the control forces (nv,) at a stage; those of a sampled controller are held."""
+        if self.control is None:
+            return np.zeros(len(v))
+        given = self.control.last if self.control.rate is not None else self.control(t, q.copy(), v.copy())
+        return self.holding.acting.excitation.checked(t + self.offset, given, q, v)

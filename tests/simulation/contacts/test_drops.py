@@ -1,0 +1,99 @@
+"""Mechanisms dropped in any attitude: each motion ends at rest or in words, energy never grows, nothing enters the
+floor, and forces stay in their cones."""
+
+import numpy as np
+import pytest
+
+import catena as ct
+from catena.mechanism.generators import walker
+
+LEGS = ("front_left", "hind_right", "front_right", "hind_left")
+SIDES = [(x, y, z) for z in (-1, 1) for x in (-1, 1) for y in (-1, 1)]
+
+
+def walker_on_springs():
+    """A walker whose legs are springs with dampers; its feet are frames."""
+    m = walker(0)
+    for name, joint in list(m.joints.items()):
+        if joint.kind.nv == 1:
+            m.add_spring(f"{name} spring", name, stiffness=600.0, damping=15.0)
+    for leg in LEGS:
+        m.add_frame(f"{leg}/foot", f"{leg}/shank", ct.Pose(p=(0, 0, -0.3)))
+    return m, [f"{leg}/foot" for leg in LEGS], ["base"]
+
+
+def boxes(count, corners):
+    """Boxes that touch the floor with their lower, or all, corners."""
+    m, names = ct.Mechanism("boxes"), []
+    a, b, c = 0.4, 0.3, 0.2
+    for k in range(count):
+        m.add_body(
+            f"box{k}", mass=2.0, inertia=2.0 / 12.0 * np.array([b * b + c * c, a * a + c * c, a * a + b * b])
+        )
+        m.add_joint(f"moves{k}", "ground", f"box{k}", ct.Free(), actuated=False)
+        for i, (x, y, z) in enumerate(SIDES[:corners]):
+            m.add_frame(f"box{k}/{i}", f"box{k}", ct.Pose(p=(x * a / 2, y * b / 2, z * c / 2)))
+            names.append(f"box{k}/{i}")
+    return m, names, [f"moves{k}" for k in range(count)]
+
+
+def dropped(kind, seed, mu, restitution=0.0):
+    """A mechanism over the floor in a random attitude that moves a little, and its contacts."""
+    rng = np.random.default_rng(seed)
+    m, names, bases = {
+        "walker": walker_on_springs, "box on 4": lambda: boxes(1, 4), "box on 8": lambda: boxes(1, 8),
+        "three boxes": lambda: boxes(3, 8),
+    }[kind]()  # fmt: skip
+    s = m.system()
+    contacts = [ct.Contact(name, friction=mu, restitution=restitution) for name in names]
+    tilt = {"walker": 0.25, "box on 4": 0.3}.get(kind, 3.0)
+    turn, v = np.zeros(s.nv), np.zeros(s.nv)
+    if kind == "walker":
+        turn[6:] = 0.1 * rng.normal(size=s.nv - 6)
+    for base in bases:
+        turn[s.slice_v(base)][:3] = tilt * rng.normal(size=3)
+        v[s.slice_v(base)] = 0.3 * rng.normal(size=6)
+    q = s.integrate(s.neutral(), turn)
+    for base in bases:
+        own = [n for n in names if len(bases) == 1 or n.startswith(base.replace("moves", "box"))]
+        low = min(s.pose(q, name).p[2] for name in own)
+        q[s.slice_q(base)][2] += 0.02 - low
+    return s, q, v, contacts
+
+
+def check(s, run, contacts, rtol):
+    length = 0.6
+    heights = [run.position(contact.frame)[:, 2].min() for contact in contacts]
+    assert min(heights) > -1e-7 * length
+    energy = run.energy
+    moved = energy.max() - energy.min()
+    assert np.max(energy - np.minimum.accumulate(energy)) < 10.0 * rtol * moved
+    for contact in contacts:
+        f = run.contact_forces[contact.label]
+        size = max(np.abs(f).max(), 1e-300)
+        assert f[:, 2].min() > -1e-6 * size
+        assert np.max(np.hypot(f[:, 0], f[:, 1]) - contact.friction * f[:, 2]) < 1e-6 * size
+    if all(contact.friction for contact in contacts):
+        speeds = [abs(run.kinetic_energy[k]) for k in (0, -1)]
+        assert speeds[-1] < 0.05 * max(run.kinetic_energy)
+
+
+@pytest.mark.parametrize("kind, seed, mu", [("box on 4", 0, 0.3), ("box on 8", 1, 1.0), ("box on 8", 2, 0.0)])
+def test_some_drops(kind, seed, mu):
+    s, q, v, contacts = dropped(kind, seed, mu)
+    check(s, ct.simulate(s, q, v, 0.6, contacts=contacts, rtol=1e-6, atol=1e-8), contacts, 1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mu", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("kind", ["walker", "box on 4", "box on 8", "three boxes"])
+@pytest.mark.parametrize("seed", range(5))
+def test_many_drops(kind, seed, mu):
+    """60 drops: 5 attitudes of 4 mechanisms with 3 coefficients of friction."""
+    s, q, v, contacts = dropped(kind, seed, mu, restitution=0.3 if seed % 2 else 0.0)
+    try:
+        run = ct.simulate(s, q, v, 1.0, contacts=contacts, rtol=1e-6, atol=1e-8)
+    except ct.SimulationError as error:
+        assert "Painleve" in str(error)
+        run = error.trajectory
+    check(s, run, contacts, 1e-6)

@@ -1,0 +1,159 @@
+"""Contacts in ordinary runs: with samples, events, forces, prescribed motion, control and in batches. Each test
+compares two ways to say the same."""
+
+import numpy as np
+import pytest
+
+import catena as ct
+
+G = 9.81
+EXACT = {"rtol": 1e-9, "atol": 1e-11}
+
+
+def block(lift=0.0):
+    """A block on two corners in the x-z plane, with a handle on it."""
+    m = ct.Mechanism("block")
+    m.add_body("block", mass=2.0, inertia=(0.1, 0.1, 0.1))
+    m.add_joint("moves", "ground", "block", ct.Planar("y"))
+    for name, x in (("left", -0.2), ("right", 0.2)):
+        m.add_frame(name, "block", ct.Pose(p=(x, 0, -0.1)))
+    s = m.system()
+    up = np.linalg.lstsq(s.jacobian(s.neutral(), "block"), [0, 0, 0, 0, 0, 0.1 + lift], rcond=None)[0]
+    return s, s.integrate(s.neutral(), up)
+
+
+CONTACTS = [ct.Contact("left", friction=0.3), ct.Contact("right", friction=0.3)]
+
+
+def along(s, q, force, frame="block"):
+    """The joint forces of a force along x at a frame of the block."""
+    return s.jacobian(q, frame).T @ np.r_[np.zeros(3), s.pose(q, "block").R.T @ [force, 0, 0]]
+
+
+def test_samples_show_the_run_without_them():
+    """A block falls, slides and stops; the states at samples are those of the motion at these times."""
+    s, q = block(lift=0.02)
+    v = np.linalg.lstsq(s.jacobian(q, "block"), [0, 0, 0, 0.6, 0, 0], rcond=None)[0]
+    whole = ct.simulate(s, q, v, 0.4, contacts=CONTACTS, **EXACT)
+    some = ct.simulate(s, q, v, 0.4, contacts=CONTACTS, samples=21, **EXACT)
+    times = np.linspace(0, 0.4, 21)
+    assert set(times) <= set(some.t) and [x.t for x in some.transitions] == [x.t for x in whole.transitions]
+    for t in times:
+        np.testing.assert_allclose(some.at(t)[1], whole.at(t)[1], atol=1e-12)
+    assert set(some.contact_forces) == {"left", "right"}
+    total = sum(f[-1] for f in some.contact_forces.values())
+    np.testing.assert_allclose(total, [0, 0, 2.0 * G], atol=1e-6)
+
+
+def test_a_force_is_the_same_as_forces_and_as_control():
+    """A push that grows with time lets a block slip when it beats friction, at t = mu m g / rate."""
+    s, q = block()
+    rest, rate = np.zeros(s.nv), 20.0
+    push = {"left": lambda t: [0, 0, 0, rate * t, 0, 0]}
+    told = ct.simulate(s, q, rest, 0.5, contacts=CONTACTS, forces=push, **EXACT)
+    asked = ct.simulate(
+        s, q, rest, 0.5, contacts=CONTACTS, control=lambda t, q, v: along(s, q, rate * t, "left"), **EXACT
+    )
+    for run in (told, asked):
+        slips = [change for change in run.transitions if "slips" in change.name]
+        assert slips[0].t == pytest.approx(0.3 * 2.0 * G / rate, rel=1e-6)
+    np.testing.assert_allclose(told.segments[-1].q[-1], asked.segments[-1].q[-1], atol=1e-9)
+    np.testing.assert_allclose(told.segments[-1].v[-1], asked.segments[-1].v[-1], atol=1e-8)
+
+
+def test_an_event_and_a_contact_in_one_run():
+    """An event in the middle of a slide is found where the closed form has it, and a terminal one ends the run."""
+    s, q = block()
+    v = np.linalg.lstsq(s.jacobian(q, "block"), [0, 0, 0, 1.0, 0, 0], rcond=None)[0]
+    slow = ct.Event(lambda here: here.twist("block")[3] - 0.5, "half speed")
+    run = ct.simulate(s, q, v, 0.6, contacts=CONTACTS, events=[slow], **EXACT)
+    assert [event.name for event in run.events] == ["half speed"]
+    assert run.events[0].t == pytest.approx(0.5 / (0.3 * G), rel=1e-8)
+    assert run.transitions[-1].t == pytest.approx(1.0 / (0.3 * G), rel=1e-6)
+    ends = ct.simulate(
+        s,
+        q,
+        v,
+        0.6,
+        contacts=CONTACTS,
+        events=[ct.Event(slow.function, "half speed", terminal=True)],
+        **EXACT,
+    )
+    assert ends.t[-1] == pytest.approx(0.5 / (0.3 * G), rel=1e-8) and "half speed" in ends.ended
+
+
+def test_an_event_changes_the_structure_while_contacts_go_on():
+    """A block that slides takes a load up: momentum is shared, and both slide on."""
+    m = ct.Mechanism("pick up")
+    for name, mass in (("block", 2.0), ("load", 1.0)):
+        m.add_body(name, mass=mass, inertia=(0.1, 0.1, 0.1))
+        m.add_joint(f"{name} moves", "ground", name, ct.Prismatic("x"))
+    m.add_body("wheel", mass=1.0, inertia=0.1)
+    m.add_joint("drops", "block", "wheel", ct.Prismatic("z"))
+    s = m.system()
+    contacts = [ct.Contact("wheel", friction=0.2)]
+    meet = ct.Event(
+        lambda here: here.position("block")[0] - 0.2, "meets", direction=1,
+        then=lambda here: None if "hook" in here.system.mechanism.joints else here.system.mechanism.attach(
+            "hook", "block", "load", ct.Fixed(), at=here.configuration),
+    )  # fmt: skip
+    run = ct.simulate(s, [0.0, 0.2, 0.0], [1.0, 0.0, 0.0], 0.5, contacts=contacts, events=[meet], **EXACT)
+    changes = [change.name for change in run.transitions]
+    assert changes.count("meets") == 1
+    hit = next(change for change in run.transitions if change.name == "meets")
+    # Friction of the wheel's weight slows block and wheel, then all three.
+    a = 0.2 * 1.0 * G / 3.0
+    before = np.sqrt(1.0 - 2.0 * a * 0.2)
+    assert hit.t == pytest.approx((1.0 - before) / a, rel=1e-7)
+    assert run.velocity("block moves")[-1, 0] == pytest.approx(
+        before * 3.0 / 4.0 - 0.2 * G / 4.0 * (0.5 - hit.t), rel=1e-6
+    )
+
+
+def test_contacts_with_prescribed_motion():
+    """A conveyor that moves as prescribed drags a block along: it slides until it is as fast, then sticks."""
+    m = ct.Mechanism("conveyor")
+    m.add_body("belt", mass=5.0, inertia=0.1)
+    m.add_joint("runs", "ground", "belt", ct.Prismatic("x"))
+    m.add_body("block", mass=2.0, inertia=(0.1, 0.1, 0.1))
+    m.add_joint("moves", "ground", "block", ct.Planar("y"), actuated=False)
+    for name, x in (("left", -0.2), ("right", 0.2)):
+        m.add_frame(name, "block", ct.Pose(p=(x, 0, -0.1)))
+    s = m.system()
+    up = np.linalg.lstsq(s.jacobian(s.neutral(), "block"), [0, 0, 0, 0, 0, 0.1], rcond=None)[0]
+    q = s.integrate(s.neutral(), up)
+    contacts = [ct.Contact(name, on="belt", friction=0.3) for name in ("left", "right")]
+    motion = {"runs": lambda t: ([0.5 * t], [0.5], [0.0])}
+    run = ct.simulate(s, q, np.zeros(s.nv), 0.4, contacts=contacts, motion=motion, **EXACT)
+    stops = next(change for change in run.transitions if "stops sliding" in change.name)
+    assert stops.t == pytest.approx(0.5 / (0.3 * G), rel=1e-6)
+    assert run.position("block")[-1, 0] == pytest.approx(0.5 * (0.4 - stops.t) + 0.25 * stops.t, rel=1e-6)
+
+
+def test_a_batch_is_its_states_one_by_one():
+    s, q = block()
+    v = np.array(
+        [np.linalg.lstsq(s.jacobian(q, "block"), [0, 0, 0, x, 0, 0], rcond=None)[0] for x in (0.2, 0.7)]
+    )
+    runs = ct.simulate(s, q, v, 0.2, contacts=CONTACTS, **EXACT)
+    assert len(runs) == 2
+    for run, own in zip(runs, v):
+        alone = ct.simulate(s, q, own, 0.2, contacts=CONTACTS, **EXACT)
+        np.testing.assert_array_equal(run.t, alone.t)
+        np.testing.assert_array_equal(run.segments[-1].q[-1], alone.segments[-1].q[-1])
+
+
+def test_a_sampled_controller_holds_its_forces_while_a_block_slides():
+    s, q = block()
+    v = np.linalg.lstsq(s.jacobian(q, "block"), [0, 0, 0, 1.0, 0, 0], rcond=None)[0]
+
+    class Push:
+        rate = 100.0
+
+        def __call__(self, t, q, v):
+            return along(s, q, 2.0)
+
+    sampled = ct.simulate(s, q, v, 0.2, contacts=CONTACTS, control=Push(), **EXACT)
+    always = ct.simulate(s, q, v, 0.2, contacts=CONTACTS, control=lambda t, q, v: along(s, q, 2.0), **EXACT)
+    np.testing.assert_allclose(sampled.segments[-1].q[-1], always.segments[-1].q[-1], atol=1e-9)
+    assert sampled.velocity("moves")[-1].max() == pytest.approx(1.0 - (0.3 * G - 1.0) * 0.2, rel=1e-8)
