@@ -55,9 +55,10 @@ def main(arguments: list[str]) -> None:
             atol=1e-9,
         )
         tip = run["beam.modes"] @ beam.shapes((LENGTH, 0, 0)).S[1]
-        print(f"{modes} modes: largest deflection {tip.min():.4f} m at {run.t[tip.argmin()]:.1f} s; the reference is "
+        words = f"{modes} mode{'s' if modes > 1 else ''}"
+        print(f"{words}: largest deflection {tip.min():.4f} m at {run.t[tip.argmin()]:.1f} s; the reference is "
               f"-0.7509 m at 6.5 s")  # fmt: skip
-        axes.plot(run.t, tip, color=colour, label=f"{modes} modes")
+        axes.plot(run.t, tip, color=colour, label=words)
     axes.set(
         xlabel="time [s]", ylabel="deflection of the tip [m]", title="A beam spun up to 6 rad/s within 15 s"
     )

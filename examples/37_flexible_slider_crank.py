@@ -48,15 +48,20 @@ def main(arguments: list[str]) -> None:
     print(f"largest bending moment: {np.abs(moments).max():.3f} N m")
 
     figure = Figure(figsize=(9, 6))
-    top, bottom = figure.subplots(2, 1)
+    (top, beside), (bottom, scale) = figure.subplots(2, 2, width_ratios=(40, 1))
+    beside.axis("off")
     top.plot(1e3 * run.t, 1e3 * middle, color=BLUE)
+    top.margins(x=0.0)
     top.set(
         xlabel="time [ms]", ylabel="deflection of the middle [mm]", title="A crank at 150 rad/s bends its rod"
     )
     top.grid(alpha=0.3)
-    shade = bottom.pcolormesh(1e3 * run.t, x, moments.T, cmap="coolwarm", shading="auto")
+    most = np.abs(moments).max()
+    shade = bottom.pcolormesh(
+        1e3 * run.t, x, moments.T, cmap="coolwarm", shading="auto", vmin=-most, vmax=most
+    )
     bottom.set(xlabel="time [ms]", ylabel="along the rod [m]")
-    figure.colorbar(shade, ax=bottom, label="bending moment [N m]")
+    figure.colorbar(shade, cax=scale, label="bending moment [N m]")
     figure.tight_layout()
     out.figure(figure, "rod.png")
     out.film(run, exaggerate=5.0)

@@ -203,12 +203,13 @@ def spatial(seed, ends=("clamped-free", "clamped-free")):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_any_root_and_any_cut_give_the_same_motion(seed):
     m = spatial(seed)
-    s = m.system()
-    rng = np.random.default_rng(100 + seed)
-    q, v = s.project(s.integrate(s.neutral(), 0.02 * rng.normal(size=s.nv)), 0.3 * rng.normal(size=s.nv))
+    # With this cut the neutral configuration is closed.
+    s = m.system(cut=["D"])
+    q = s.neutral()
+    v = s.project(q, 0.3 * np.random.default_rng(100 + seed).normal(size=s.nv))[1]
     names = [*m.joints, "one.modes", "two.modes"]
     at, rates = {n: s.joint_position(q, n) for n in names}, {n: s.joint_velocity(q, v, n) for n in names}
     settings = {"duration": 0.02, "samples": 3, "rtol": 1e-11, "atol": 1e-13}
