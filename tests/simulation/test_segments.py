@@ -63,3 +63,40 @@ def test_what_does_not_fit_is_refused(motion):
         ct.SegmentedTrajectory((run.segments[0], run.segments[1].shifted(0.0)))
     with pytest.raises(ct.UnknownNameError, match="no joint is named 'knee'"):
         run["knee"]
+
+
+def test_a_file_gives_all_structures_back(motion, tmp_path):
+    run, first, second = motion
+    file = tmp_path / "run.nc"
+    run.save(file)
+    again = ct.load_run(file)
+    assert isinstance(again, ct.SegmentedTrajectory) and len(again.segments) == 2
+    for ours, theirs in zip(again.segments, run.segments, strict=True):
+        assert ours.system.joints == theirs.system.joints
+        for name in ("t", "q", "v", "tau"):
+            np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
+    np.testing.assert_array_equal(again[second], run[second])
+    np.testing.assert_allclose(again.energy, run.energy, rtol=1e-14)
+    with pytest.raises(ct.FormatError, match="several structures, all in the file: leave the system out"):
+        ct.load_run(file, run.segments[0].system)
+    with pytest.raises(ct.FormatError, match="read it with load_run"):
+        ct.Trajectory.load(file)
+
+
+def test_contacts_and_changes_are_in_the_file(tmp_path):
+    m = ct.Mechanism("sled")
+    m.add_body("carriage", mass=0.0)
+    m.add_body("sled", mass=2.0, inertia=0.1)
+    m.add_joint("along", "ground", "carriage", ct.Prismatic("x"), actuated=False)
+    m.add_joint("up", "carriage", "sled", ct.Prismatic("z"), actuated=False)
+    m.add_frame("foot", "sled", ct.Pose(p=(0, 0, -0.1)))
+    run = ct.simulate(m.system(), [0.0, 0.1], [1.0, 0.0], 0.5, contacts=[ct.Contact("foot", friction=0.3)])
+    run.save(tmp_path / "run.h5")
+    again = ct.load_run(tmp_path / "run.h5")
+    assert again.contacts == run.contacts
+    np.testing.assert_array_equal(again.contact_forces["foot"], run.contact_forces["foot"])
+    assert [str(change) for change in again.transitions] == [str(change) for change in run.transitions]
+    for ours, theirs in zip(again.transitions, run.transitions, strict=True):
+        assert ours.impulse.keys() == theirs.impulse.keys()
+        for name, impulse in theirs.impulse.items():
+            np.testing.assert_array_equal(ours.impulse[name], impulse)

@@ -216,8 +216,8 @@ class SegmentedTrajectory:
         return hook("plot_segments")(self, show=show, path=path)
 
     def save(self, path: PathLike) -> None:
-        """Write the motion to a file for other programs: .csv, .nc or .h5, with one time axis and joints by name, empty
-        or NaN where a joint is not there."""
+        """Write the motion to a file, .csv, .nc or .h5, with one time axis and joints by name, empty or NaN where a
+        joint is not there. `load_run` reads .nc and .h5 files back, with all structures."""
         from catena.simulation.recording import save_run
 
         save_run(self, path)

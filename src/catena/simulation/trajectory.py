@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from catena.errors import StateError, UnknownNameError
+from catena.errors import FormatError, StateError, UnknownNameError
 from catena.given import is_one_of, real_array, real_number, shown
 from catena.hooks import hook
 from catena.mechanism import MODES
@@ -350,11 +350,14 @@ class Trajectory:
     def load(
         path: PathLike, system: System | None = None, kinds: Iterable[type[Any] | str] = ()
     ) -> Trajectory:
-        """Read a run from a .nc or .h5 file; its mechanism comes from the file unless a system is given. `kinds` are
-        those of your own that it may use."""
+        """Read a run of one structure from a .nc or .h5 file; its mechanism comes from the file unless a system is
+        given. `kinds` are those of your own that it may use."""
         from catena.simulation.recording import load_run
 
-        return load_run(path, system, kinds)
+        found = load_run(path, system, kinds)
+        if not isinstance(found, Trajectory):
+            raise FormatError(f"{path}: the structure changes in this run: read it with load_run")
+        return found
 
     # Behind the scenes.
 

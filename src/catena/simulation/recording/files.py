@@ -45,9 +45,9 @@ def save_run(run: Trajectory | SegmentedTrajectory, path: PathLike) -> None:
 
 def load_run(
     path: PathLike, system: System | None = None, kinds: Iterable[type[Any] | str] = ()
-) -> Trajectory:
+) -> Trajectory | SegmentedTrajectory:
     """Read a run from a .nc or .h5 file. Its mechanism comes from the file and is planned as it was then, unless a
-    system is given, which must have the same joints.
+    system is given, which must have the same joints. A run whose structure changed comes with all its mechanisms.
 
     `kinds` are classes of joints and forces of your own that the mechanism in the file may use, or their names
     "module:Class"; nothing is imported otherwise.

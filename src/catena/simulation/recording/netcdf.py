@@ -9,6 +9,8 @@ from pathlib import Path
 from catena.errors import CatenaError, FormatError
 from catena.formats.kinds import Kinds
 from catena.simulation.recording.dataset import from_dataset, require_xarray, to_dataset
+from catena.simulation.recording.segmented import SEGMENTS, from_dataset as segments_from
+from catena.simulation.segments import SegmentedTrajectory
 from catena.simulation.trajectory import Trajectory
 from catena.system import System
 
@@ -22,15 +24,20 @@ def write(run: Trajectory) -> bytes:
     return stream.getvalue()
 
 
-def read(file: Path, system: System | None, kinds: Kinds) -> Trajectory:
-    """Read a run from a file, with the mechanism in it or the system given."""
+def read(file: Path, system: System | None, kinds: Kinds) -> Trajectory | SegmentedTrajectory:
+    """Read a run from a file, with the mechanism in it or the system given; one of several structures has them all in
+    it."""
     _require_hdf5()
     try:
         dataset = require_xarray().load_dataset(file, engine="h5netcdf")
     except Exception as error:
         # HDF5, its binding and xarray raise whatever they like on a damaged file.
         raise FormatError(f"{file}: the file is no NetCDF 4 or HDF5 file, or is damaged: {error}") from error
-    return from_dataset(dataset, str(file), system, kinds)
+    if SEGMENTS not in dataset.attrs:
+        return from_dataset(dataset, str(file), system, kinds)
+    if system is not None:
+        raise FormatError(f"{file}: the run has several structures, all in the file: leave the system out")
+    return segments_from(dataset, str(file), kinds)
 
 
 def _require_hdf5() -> None:
