@@ -35,7 +35,7 @@ def test_there_are_examples_and_the_list_names_them_all():
 
 
 # Prescribed motions and contacts that Python is asked for at every stage, of stiff bodies: half a minute each.
-SLOW = {"13_walker_walks", "36_spin_up", "38_flexible_arm"}
+SLOW = {"02_stanford_arm_valve", "13_walker_walks", "36_spin_up", "38_flexible_arm"}
 CASES = [
     pytest.param(e, id=e.stem, marks=pytest.mark.slow) if e.stem in SLOW else pytest.param(e, id=e.stem)
     for e in EXAMPLES

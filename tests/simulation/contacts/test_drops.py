@@ -78,7 +78,7 @@ def check(s, run, contacts, rtol):
         assert speeds[-1] < 0.05 * max(run.kinetic_energy)
 
 
-@pytest.mark.parametrize("kind, seed, mu", [("box on 4", 0, 0.3), ("box on 8", 1, 1.0), ("box on 8", 2, 0.0)])
+@pytest.mark.parametrize("kind, seed, mu", [("box on 8", 1, 1.0), ("box on 8", 2, 0.0)])
 def test_some_drops(kind, seed, mu):
     s, q, v, contacts = dropped(kind, seed, mu)
     check(s, ct.simulate(s, q, v, 0.6, contacts=contacts, rtol=1e-6, atol=1e-8), contacts, 1e-6)

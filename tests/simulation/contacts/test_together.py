@@ -82,6 +82,7 @@ def test_an_event_and_a_contact_in_one_run():
     assert ends.t[-1] == pytest.approx(0.5 / (0.3 * G), rel=1e-8) and "half speed" in ends.ended
 
 
+@pytest.mark.slow
 def test_an_event_changes_the_structure_while_contacts_go_on():
     """A block that slides takes a load up: momentum is shared, and both slide on."""
     m = ct.Mechanism("pick up")
