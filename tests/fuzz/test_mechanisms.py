@@ -336,6 +336,8 @@ class Case:
         run = getattr(error, "trajectory", None)
         if run is None:
             return False
+        if "as in gimbal lock" in str(error):
+            return True
         largest = 0.0
         for q, v in zip(*(x.reshape(-1, x.shape[-1])[[0, -1]] for x in (run.q, run.v)), strict=True):
             if np.isfinite(q).all() and np.isfinite(v).all() and np.abs(v).max() < 1e6:

@@ -41,3 +41,16 @@ def test_compiling_is_told_apart_from_running():
     first = ct.simulate(s, [0.1], [0.0], 0.1, control=law).settings
     again = ct.simulate(s, [0.1], [0.0], 0.1, control=law).settings
     assert "compiling besides" in first and "compiling besides" not in again
+
+
+def test_coordinates_that_run_away_are_told_from_motions_that_do():
+    """A puck that drifts straight on while it turns: along x, about z, along the new y has no coordinates for it when
+    it has turned by a right angle."""
+    m = ct.Mechanism("puck", gravity=(0.0, 0.0, 0.0))
+    m.add_body("puck", mass=1.0, inertia=0.1)
+    m.add_joint("table", "ground", "puck", ct.Sdof("dx", "rz", "dy"))
+    s = m.system()
+    with pytest.raises(
+        ct.SimulationError, match="joint 'table'.*as in gimbal lock.*such as Spherical or Planar"
+    ):
+        ct.simulate(s, [0.0, 1.4, 1.0], [0.0, 1.0, 0.0], 0.5, check=False, progress=False)

@@ -12,14 +12,38 @@ def joint_of(system: System, component: int) -> str:
     return next(j for j in system.joints if component in range(system.nv)[system.slice_v(j)])
 
 
-def runaway_message(system: System, state: int, t: np.ndarray, v: np.ndarray) -> str:
-    """Say which joint runs away."""
+# Motions of a joint whose directions are dependent up to this part are hardly different from each other.
+DEPENDENT = 1e-2
+GIMBAL = (
+    "its motions are hardly different from each other there, as in gimbal lock, so that its coordinates run away "
+    "though bodies need not: describe the joint by another kind, such as Spherical or Planar, or by another order of "
+    "motions"
+)
+
+
+def runaway_message(system: System, state: int, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> str:
+    """Say which joint runs away, and why: because of its coordinates where its motions become the same, else because of
+    what acts."""
     component = int(np.argmax(np.abs(v[state])))
+    joint = joint_of(system, component)
+    reason = "A controller that is too stiff for its rate, or for the step, does that"
+    if has_dependent_motions(system, joint, q[state]):
+        reason = f"{GIMBAL[0].upper()}{GIMBAL[1:]}"
     return (
-        f"The motion runs away: joint {joint_of(system, component)!r} moves at {v[state, component]:.3g} at "
-        f"t = {t[state]:.9g} s in state {state}. A controller that is too stiff for its rate, or for the step, does "
-        f"that; the trajectory so far is in the attribute `trajectory` of this error."
+        f"The motion runs away: joint {joint!r} moves at {v[state, component]:.3g} at t = {t[state]:.9g} s in state "
+        f"{state}. {reason}; the trajectory so far is in the attribute `trajectory` of this error."
     )
+
+
+def has_dependent_motions(system: System, joint: str, q: np.ndarray) -> bool:
+    """Return whether some velocity of a joint of the tree, beside the others, hardly moves it at q (nq,)."""
+    kind = system.plan.kind[system.plan.joint.index(joint)]
+    own = q[system.slice_q(joint)]
+    if kind is None or kind.nv < 2 or not np.isfinite(own).all():
+        return False
+    S = np.asarray(kind.motion_space(own).array, dtype=np.float64)
+    sigma = np.linalg.svd(S / np.linalg.norm(S, axis=0), compute_uv=False)
+    return bool(sigma[-1] < DEPENDENT * sigma[0])
 
 
 def collapse_message(system: System, state: int, t: float, q: np.ndarray, v: np.ndarray) -> str:
@@ -36,14 +60,19 @@ def collapse_message(system: System, state: int, t: float, q: np.ndarray, v: np.
     )
 
 
-def crawling_message(state: int, t: float, pace: float, left: float) -> str:
+def crawling_message(system: System, state: int, t: float, q: np.ndarray, pace: float, left: float) -> str:
     """Say that a run would take for ever."""
+    reason = (
+        "Something oscillates or jumps that fast (a stiff spring, a controller, a stop), or the tolerance cannot be "
+        "met; a stiff integrator such as radau, a larger rtol, or a fixed step may help"
+    )
+    locked = next((joint for joint in system.joints if has_dependent_motions(system, joint, q)), None)
+    if locked is not None:
+        reason = f"Look at joint {locked!r}: {GIMBAL}"
     return (
         f"The motion hardly gets on: near t = {t:.9g} s in state {state} steps are {pace:.3g} s long on average, so "
-        f"that the {left:.3g} s left would take {left / max(pace, 1e-300):.1e} of them. Something oscillates or "
-        f"jumps that fast (a stiff spring, a controller, a stop), or the tolerance cannot be met; a stiff integrator "
-        f"such as radau, a larger rtol, or a fixed step may help. The trajectory so far is in the attribute "
-        f"`trajectory` of this error."
+        f"that the {left:.3g} s left would take {left / max(pace, 1e-300):.1e} of them. {reason}. The trajectory so "
+        f"far is in the attribute `trajectory` of this error."
     )
 
 

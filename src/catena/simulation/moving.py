@@ -453,7 +453,7 @@ class Mover:
                 f"steps. The trajectory so far is in the attribute `trajectory` of this error."
             )
         if speed.max() > RUNAWAY:
-            raise SimulationError(runaway_message(self.system, int(who[np.argmax(speed)]), t, v))
+            raise SimulationError(runaway_message(self.system, int(who[np.argmax(speed)]), t, q, v))
         if not self.adaptive:
             return
         stuck = self.kept["h"][who, 0] < COLLAPSE * np.maximum(1.0, np.abs(t[who]))
@@ -466,7 +466,9 @@ class Mover:
             for k in np.flatnonzero(left * (self._cost[ready] - cost) > ENDLESS * passed)[:1]:
                 pace = float(passed[k] / (self._tried[ready[k]] - tried[k]))
                 raise SimulationError(
-                    crawling_message(int(ready[k]), float(t[ready[k]]), pace, float(left[k]))
+                    crawling_message(
+                        self.system, int(ready[k]), float(t[ready[k]]), q[ready[k]], pace, float(left[k])
+                    )
                 )
             self._watched[ready] = np.stack([self._cost[ready], self._tried[ready], t[ready]], axis=1)
         for state in who[stuck][:1]:
