@@ -17,7 +17,6 @@ import numpy as np
 
 from catena.bodies.beam_element import GAUSS, Element, Section
 from catena.bodies.contract import (
-    FlexibleBody,
     Floats,
     Particles,
     Points,
@@ -26,7 +25,7 @@ from catena.bodies.contract import (
     positive,
 )
 from catena.bodies.points import few_points
-from catena.bodies.reduction import reduced
+from catena.bodies.reduction import ReducedBody, reduced
 from catena.errors import ModelError
 
 NEAR = 1e-6
@@ -83,7 +82,7 @@ class _Placed:
 
 
 @dataclass(frozen=True, eq=False)
-class BeamFrame(FlexibleBody):
+class BeamFrame(ReducedBody):
     """A flexible body of beams that are rigidly joined at nodes.
 
     `nodes` maps names to places (3,) [m] in the body frame, `members` are the beams between them, and `masses` maps
@@ -255,18 +254,6 @@ class BeamFrame(FlexibleBody):
     @property
     def modes(self) -> int:
         return 6 * (len(self.interfaces) - 1) + self.inner_modes
-
-    @property
-    def frequencies(self) -> Floats:
-        return self._reduced[1]
-
-    @property
-    def stiffness(self) -> Floats:
-        return self._reduced[2] * self._reduced[1] ** 2
-
-    @property
-    def damping(self) -> Floats:
-        return 2.0 * self.damping_ratio * self._reduced[1] * self._reduced[2]
 
     def particles(self) -> Particles:
         """Return particles around the Gauss points of all elements, and those that nodes carry."""

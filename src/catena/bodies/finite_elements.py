@@ -22,9 +22,9 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from catena.bodies.contract import FlexibleBody, Floats, Points, Shapes
+from catena.bodies.contract import Floats, Points, Shapes
 from catena.bodies.points import points_of_products
-from catena.bodies.reduction import reduced
+from catena.bodies.reduction import ReducedBody, reduced
 from catena.errors import ModelError
 from catena.spatial.vectors import skew
 
@@ -33,7 +33,7 @@ NEAR = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class FiniteElements(FlexibleBody):
+class FiniteElements(ReducedBody):
     """A flexible body from mass and stiffness matrices with three displacements x, y, z for each node.
 
     `mass` [kg] and `stiffness_matrix` [N/m] are (3 n, 3 n): arrays, SciPy's sparse matrices, or paths of Matrix Market
@@ -126,18 +126,6 @@ class FiniteElements(FlexibleBody):
             u, size, _ = np.linalg.svd(found, full_matrices=False)
             found = u[:, size > 1e-9 * size[0]]
         return found
-
-    @property
-    def frequencies(self) -> Floats:
-        return self._reduced[1]
-
-    @property
-    def stiffness(self) -> Floats:
-        return self._reduced[2] * self._reduced[1] ** 2
-
-    @property
-    def damping(self) -> Floats:
-        return 2.0 * self.damping_ratio * self._reduced[1] * self._reduced[2]
 
     def points(self) -> Points:
         return self._points

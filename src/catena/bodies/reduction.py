@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 
-from catena.bodies.contract import Floats
+from catena.bodies.contract import FlexibleBody, Floats
 from catena.errors import ModelError
+
+
+class ReducedBody(FlexibleBody):
+    """A flexible body whose modes are those of a reduction: `_reduced` are their shapes, frequencies (k,) and modal
+    masses (k,), and `damping_ratio` is one for all of them."""
+
+    damping_ratio: float
+
+    @property
+    @abstractmethod
+    def _reduced(self) -> tuple[Floats, Floats, Floats]: ...
+
+    @property
+    def frequencies(self) -> Floats:
+        return self._reduced[1]
+
+    @property
+    def stiffness(self) -> Floats:
+        return self._reduced[2] * self._reduced[1] ** 2
+
+    @property
+    def damping(self) -> Floats:
+        return 2.0 * self.damping_ratio * self._reduced[1] * self._reduced[2]
 
 
 def reduced(who: str, M: Any, K: Any, held: Any, imposed: Floats, count: int) -> tuple[Floats, Floats]:

@@ -2,11 +2,12 @@
 
 Each state comes with the defect of its solution, the square sum of what is missing in the equations of motion
 and constraints, as parts of all that was summed up in them, which does not vanish where the sum does. A
-solution that satisfies both is the right one, because H is positive definite. But a constraint that is weak
+solution that satisfies both is the right one, if the motion is determined. But a constraint that is weak
 beside the others, as next to a singular configuration, can be missed altogether and hardly show; it is found
-slowly, so that refinements go on changing the solution. States with too large a defect or change (there,
-among loops that interlock deeply, or where a body without inertia moves only because the loops move it) are
-solved again by the rank-revealing decomposition of `kkt`.
+slowly, so that refinements go on changing the solution. States with too large a defect or change (there, among
+loops that interlock deeply, or where loops hold a part of the mechanism still) are solved again by the
+rank-revealing decomposition of `kkt`; so is the first state where bodies are lent inertia (`lending`), because only
+that tells whether the loops determine how they move.
 """
 
 from collections.abc import Mapping
