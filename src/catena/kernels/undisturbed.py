@@ -9,12 +9,14 @@ import _thread
 import os
 import threading
 from collections.abc import Callable
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 # LLVM goes deep into large steps; some systems give threads a tenth of the usual stack.
 _STACK = 1 << 25
+# A signal that comes just before the wait begins does not end it, so the wait is taken up anew every so many seconds.
+_LOOK = 0.05
 
 
 def undisturbed(work: Callable[[], T]) -> T:
@@ -38,7 +40,12 @@ def undisturbed(work: Callable[[], T]) -> T:
         return work()
     finally:
         _thread.stack_size(before)
-    result, error = answer.get()
+    while True:
+        try:
+            result, error = answer.get(timeout=_LOOK)
+            break
+        except Empty:
+            continue
     if error is not None:
         raise error
     return result
