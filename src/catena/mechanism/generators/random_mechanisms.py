@@ -21,12 +21,14 @@ from catena.joints import (
     Spherical,
     Universal,
 )
+from catena.mechanism.generators.asked import asked
 from catena.mechanism.mechanism import Mechanism
 from catena.spatial import Pose
 
 Random = np.random.Generator
 
 
+@asked
 def random_mechanism(
     seed: int,
     bodies: int = 8,
@@ -48,8 +50,10 @@ def random_mechanism(
     """
     if bodies < 1 or loops < 0:
         raise ModelError(f"random_mechanism: {bodies} bodies and {loops} loops: give at least 1 and 0")
+    if seed < 0:
+        raise ModelError(f"random_mechanism: the seed is {seed}: give zero or more")
     random = np.random.default_rng(seed)
-    choice: list[str | JointKind] = list(kinds) if kinds is not None else _every_kind()
+    choice: list[str | JointKind] = _every_kind() if kinds is None else _named(kinds)
     if not choice:
         raise ModelError("random_mechanism: no joint kind to draw from: name at least one in `kinds`")
     mechanism = Mechanism(f"random{seed}")
