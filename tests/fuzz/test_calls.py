@@ -72,8 +72,9 @@ LATER = [
 FLYING = [name for name, _ in inspect.getmembers(ct.FreeFlyer, callable) if name[0] != "_"]
 LINKAGE = [name for name, _ in inspect.getmembers(ct.Linkage, callable) if name[0] != "_"]
 GENERATORS = [
-    "add_arm", "arm7", "arms_on_object", "chain", "delta", "four_bar", "free_flyer", "hand", "n_four_bars", "nested_loops",
-    "random_mechanism", "scissor_lift", "spatial_four_bar", "stewart", "tree", "two_links_and_load", "walker",
+    "add_arm", "arm7", "arms_on_object", "chain", "delta", "four_bar", "free_flyer", "hand", "n_four_bars",
+    "nested_loops", "random_mechanism", "scissor_lift", "spatial_four_bar", "stewart", "tree", "two_links_and_load",
+    "walker",
 ]  # fmt: skip
 
 FOLDER = Path(tempfile.gettempdir())
@@ -203,7 +204,8 @@ GOOD: dict[str, Any] = {
     "resolution": 0.0, "fixed": {"A": (0.0, 0.0), "D": (1.0, 0.0)}, "sensors": {}, "end": "high", "search": (),
     "loops": None, "fix": False, "macros": False, "into": None, "reach": None, "reach_twist": None, "track": None,
     "track_from": 0.0, "rates": None, "torques": None, "attitude": None, "iterations": 3, "beam": ROD, "segments": 2,
-    "plane": None, "intervals": None, "assemble": False, "lengths": {"B-E": 0.4, "C-E": 0.9}, "point": "B", "along": (1.0, 0.0),
+    "plane": None, "intervals": None, "assemble": False, "lengths": {"B-E": 0.4, "C-E": 0.9}, "point": "B",
+    "along": (1.0, 0.0),
     "through": (0.0, 0.0), "momentum": None, "v_m": np.zeros(3), "prefix": "", "dof": 3, "m": 2, "n": 2,
     "branching": 2, "fingers": 2, "arms": 1, "wheels": 0, "seed": 3, "reversed_joints": True, "floating": False,
     "base_radius": 1.0, "platform_radius": 0.5, "height": 1.0, "arm": 0.25, "forearm": 0.5, "width": 0.1, "angle": 0.4,
@@ -334,7 +336,10 @@ MANY = {
     "loops", "elements", "modes", "branching", "standing", "seed",
 }  # fmt: skip
 # Anything may be taken for true or false, and names of things need not be text to be printed.
-ANYTHING = {"actuated", "progress", "check", "show", "partial", "terminal", "periodic"}
+ANYTHING = {
+    "actuated", "progress", "check", "show", "partial", "terminal", "periodic", "fix", "macros", "floating",
+    "reversed_joints", "assemble", "search",
+}  # fmt: skip
 # What is called as it is, and raises what it likes.
 FUNCTIONS = {
     "function", "control", "inputs", "events", "motion", "forces", "position", "velocity", "acceleration", "kind",
@@ -480,6 +485,8 @@ def used(name: str, s: Subject, found: Any) -> Any:
     """What follows from an answer: references are asked at a time, controllers for a state."""
     if hasattr(found, "at") and not isinstance(found, ct.Trajectory | ct.ExternalWrench):
         return found.at(0.005)
+    if isinstance(found, ct.Member):
+        return ct.BeamFrame({"a": (0.0, 0.0, 0.0), "b": (1.0, 0.0, 0.0)}, [found], ("a", "b"))
     if isinstance(found, ct.Stepper):
         return found.step(s.v)
     if isinstance(found, control.Controller) and s.system.nv:
@@ -538,7 +545,8 @@ class Call:
             return [] if str(error) else [f"{self} says nothing: {type(error).__name__}"]
         except Exception as error:
             return [f"{self} ends in a bare {type(error).__name__}: {error}"]
-        if self.complex:
+        told = self.name == "ct.check" and any(finding.severity.value == "error" for finding in found)
+        if self.complex and not told:
             return [f"{self} takes complex numbers"]
         if self.name in SYSTEM and any(np.isnan(x).any() for x in arrays_in(found)):
             return [f"{self} gives NaN"]

@@ -125,9 +125,10 @@ class Case:
         self.f_ext = forces.f_ext if random.random() < 0.5 else None
         self.diagnose()
         if not self.moves_inertia:
+            self.without_inertia()
             return self.wrong
         auto, kkt = self.attempt("auto"), self.attempt("kkt")
-        if auto is None or kkt is None or self.ambiguous:
+        if auto is None or kkt is None:
             return self.wrong
         bodies = subject.accelerations(self.v, kkt)
         # Nothing is compared with less than gravity, or than what the efforts are made for.
@@ -141,6 +142,8 @@ class Case:
         self.reactions(auto)
         self.other_plans()
         self.simulate()
+        if self.ambiguous:
+            self.wrong = ["AMBIGUOUS " + w for w in self.wrong] or ["AMBIGUOUS ok"]
         return self.wrong
 
     def look(self) -> None:
@@ -162,6 +165,7 @@ class Case:
         root = vectors[:, kept] / np.sqrt(values[kept])
         least = np.linalg.eigvalsh(root.T @ H @ root).min(initial=np.inf) / (mass or 1.0)
         self.moves_inertia = bool(kept.all() and least > INERTIA)
+        self.least = least
 
     def diagnose(self) -> None:
         self.doing = "diagnosis"
@@ -174,6 +178,19 @@ class Case:
             self.wrong.append(
                 f"diagnose finds mobility {found}, the velocities that open no loop are {self.mobility}"
             )
+
+    def without_inertia(self) -> None:
+        """Motions that move no inertia at all are refused in words; next to none may be taken for either."""
+        for method in ("auto", "kkt"):
+            self.doing = f"forward dynamics without inertia by {method}"
+            try:
+                vdot = self.forward(self.subject, self.v, self.tau, method)
+            except ct.CatenaError:
+                continue
+            if self.least < NO_INERTIA:
+                self.wrong.append(
+                    f"{self.doing} gives {np.abs(vdot).max():.2g} for a motion of nothing ({self.least:.2g})"
+                )
 
     def attempt(self, method: str) -> np.ndarray | None:
         self.doing = f"forward dynamics by {method}"
@@ -326,6 +343,12 @@ class Case:
             return
         if not (np.isfinite(run.q).all() and np.isfinite(run.v).all()):
             self.wrong.append(f"{self.doing} is not finite")
+        try:
+            audit = run.audit()
+            if way != "rk4" and not audit.ok:
+                self.wrong.append(f"AUDIT {self.doing}: {audit}")
+        except Exception as error:
+            self.wrong.append(f"AUDIT raises {error!r}")
         if not run.closure_error < 1e-6 * max(1.0, size):
             self.wrong.append(f"{self.doing} opens the loops by {run.closure_error:.2g}")
 

@@ -13,6 +13,7 @@ import numpy as np
 from catena import dynamics
 from catena.errors import CatenaError, CatenaWarning, LoopError, StateError
 from catena.joints import Free, JointKind, Spherical, described
+from catena.kinematics.extent import largest_coordinate
 from catena.kinematics.scales import scales_of
 from catena.mechanism import MODES
 from catena.simulation import loads
@@ -167,10 +168,11 @@ def energy_balance(run: Trajectory) -> Balance:
 
 def _least_energy(run: Trajectory) -> float:
     """Return an energy that is nothing for this mechanism: what it takes to move it at 0.1 mm/s and to lift it by a
-    micrometre."""
+    micrometre, or by a millionth of its size if that is more. A structure that cannot move has nothing else to be
+    compared with but the rounding of where its bodies are."""
     plan = run.system.plan
-    mass = float(plan.inertia[1:, 0].sum())
-    return mass * (0.5e-8 + 1e-6 * float(np.linalg.norm(plan.gravity))) + 1e-300
+    mass, size = float(plan.inertia[1:, 0].sum()), max(1.0, largest_coordinate(plan))
+    return mass * (0.5e-8 + 1e-6 * size * float(np.linalg.norm(plan.gravity))) + 1e-300
 
 
 def _exchanges_energy(run: Trajectory) -> bool:

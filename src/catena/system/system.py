@@ -21,7 +21,7 @@ from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.dynamics.closed.tip_contact import ContactSolution, TipContact, tip_contacts
 from catena.dynamics.rotors import with_rotors
 from catena.dynamics.structurally_recursive import structurally_recursive
-from catena.errors import LoopError, SingularDynamicsError, StateError, UnknownNameError
+from catena.errors import LoopError, PlanError, SingularDynamicsError, StateError, UnknownNameError
 from catena.forces import PlacedForce
 from catena.given import is_finite, is_one_of, shown
 from catena.hooks import hook
@@ -78,6 +78,8 @@ class System:
         accuracy: float = ACCURACY,
         keep: Iterable[str] = (),
     ) -> None:
+        if not isinstance(mechanism, Mechanism):
+            raise PlanError(f"there is no mechanism to plan, but {shown(mechanism)}: give a Mechanism")
         self._begin(mechanism, plan(mechanism, root=root, cut=cut, keep=keep), accuracy)
 
     def _begin(self, mechanism: Mechanism, made: Plan, accuracy: float) -> None:

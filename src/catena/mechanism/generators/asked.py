@@ -41,6 +41,7 @@ def _are_words(value: Any) -> bool:
 KNOWN: dict[str, tuple[Callable[[Any], bool], str]] = {
     "int": (_is_whole, "a whole number"),
     "float": (is_finite, "a finite number"),
+    "bool": (lambda x: isinstance(x, bool | np.bool_ | int), "True or False"),
     "str": (lambda x: isinstance(x, str), "a word"),
     "ArrayLike": (_are_finite, "a list of finite numbers"),
     "Sequence[float]": (_are_finite, "a list of finite numbers"),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from catena.errors import ModelError
+from catena.given import entries, shown
 from catena.joints import (
     KINDS,
     Cylindrical,
@@ -96,6 +97,17 @@ def random_kind(random: Random, name: str) -> JointKind:
             f"random_mechanism: no kind is named {name!r}: choose from {', '.join(_MAKERS)}"
         ) from None
     return make(random)
+
+
+def _named(kinds: Sequence[str | JointKind]) -> list[str | JointKind]:
+    """Return what joint kinds are drawn from, checked."""
+    try:
+        found = list(entries(kinds))
+    except ValueError:
+        found = [None]
+    if not all(isinstance(kind, str | JointKind) for kind in found):
+        raise ModelError(f"random_mechanism: kinds are {shown(kinds)}: give names or joint kinds")
+    return found
 
 
 def _draw(random: Random, choice: Sequence[str | JointKind]) -> JointKind:
