@@ -62,9 +62,11 @@ def test_good_runs_give_nothing_to_warn_of(bars, falling):
     ]
 
 
-def test_rounding_in_a_large_structure_that_cannot_move_is_no_lost_energy():
-    """Three tonnes on legs of 20 m that hold them still: of their 4e5 J only the last digits change."""
-    case = Subject(built(1618))
+@pytest.mark.parametrize("seed", [7, 1618])
+def test_rounding_in_a_structure_that_cannot_move_is_no_lost_energy(seed):
+    """Three tonnes on legs of 20 m that hold them still: of their 4e5 J only the last digits change. And some without
+    mass under a load."""
+    case = Subject(built(seed))
     assert case.system.diagnose(case.q).mobility == 0
     run = ct.simulate(case.system, case.q, np.zeros(case.system.nv), 0.13, rtol=1e-8, atol=1e-10)
     assert run.audit().ok, str(run.audit())

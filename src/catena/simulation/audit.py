@@ -31,6 +31,8 @@ CLOSURE, CLOSURE_RATE, QUATERNION, LIMIT = 1e-8, 1e-6, 1e-9, 1e-2
 # Positions may move by so much otherwise than velocities say, measured by this part at least of the largest motion from
 # sample to sample; what moves less than STILL [rad or sizes] stands still.
 VELOCITY, PART, STILL = 0.2, 0.05, 1e-7
+# What heat moves anything about by at room temperature [J]; less is nothing, also where bodies have no mass.
+HEAT = 4e-21
 # A force so close to the limit of its actuator is at the limit.
 AT_LIMIT = 1e-9
 # A deflection up to this part of a body's length is small: modes are good to about one part in a hundred there.
@@ -172,7 +174,7 @@ def _least_energy(run: Trajectory) -> float:
     compared with but the rounding of where its bodies are."""
     plan = run.system.plan
     mass, size = float(plan.inertia[1:, 0].sum()), max(1.0, largest_coordinate(plan))
-    return mass * (0.5e-8 + 1e-6 * size * float(np.linalg.norm(plan.gravity))) + 1e-300
+    return mass * (0.5e-8 + 1e-6 * size * float(np.linalg.norm(plan.gravity))) + HEAT
 
 
 def _exchanges_energy(run: Trajectory) -> bool:

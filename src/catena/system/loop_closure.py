@@ -178,7 +178,9 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     return q, _weakly_held(evaluator, scales, q, rates)
 
 
-def _closed_in_any_rank(evaluator: Evaluator, q: np.ndarray, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _closed_in_any_rank(
+    evaluator: Evaluator, q: np.ndarray, left: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return states q (..., nq) and their errors `left` (...), closed by a decomposition that sees the rank where
     Newton's method by elimination stopped before it came to rounding, as it does where loops hold bodies still."""
     stuck = (left > LEFT) & (left < OPEN)

@@ -124,13 +124,14 @@ class System:
     @property
     def effective_plan(self) -> Plan:
         """Return the plan that is computed with: `plan`, but loops leave out what is redundant up to the accuracy of
-        the model where that was found."""
+        the model where that was found, and are soft where they have to be."""
         self.settle()
         return self._settling.effective.plan
 
     def settle(self, q: ArrayLike | None = None) -> bool:
         """Look whether constraints are redundant up to the accuracy of the model, at q (..., nq) or in the neutral
-        configuration, unless that has been done; return whether other constraints count than before.
+        configuration, and at q whether loops can be eliminated as they are, unless that has been done; return whether
+        something else is computed with than before.
 
         Everything that computes with loops does so first, and a CatenaWarning tells what was found.
         """
