@@ -48,6 +48,7 @@ from catena.system.quick_assembly import QuickAssembly
 from catena.system.reaching import inverse_kinematics
 from catena.system.reactions import Reactions
 from catena.system.response import Responder
+from catena.system.resultants import along_beam
 from catena.system.settling import Settling
 from catena.system.statics import Equilibrium, checked_guess, equilibrium
 from catena.system.vibration import Modes, modes, require_rest
@@ -856,6 +857,28 @@ class System:
             )
         outside = {} if f_ext is None else wrenches.in_node_frames(self._plan, f_ext, self._frame)
         return self._reactions.wrenches(problem, solution, outside)
+
+    def resultants(
+        self,
+        body: str,
+        x: ArrayLike,
+        q: State,
+        v: State,
+        tau: State | None = None,
+        f_ext: Mapping[str, ArrayLike] | None = None,
+    ) -> dict[str, np.ndarray]:
+        """Return the stress resultants of a beam at places x (n,) [m] along it, each (..., n): axial force "N", shear
+        forces "Qy" and "Qz" [N], torque "T" and bending moments "My" and "Mz" [N m], in the axes of the section.
+
+        They follow from equilibrium: they hold what is beyond the section against weight, inertia, joints and wrenches,
+        so that the axial force is there although a beam does not stretch. `Beam.resultants(eta, x)` are those of its
+        curvature, which become the same as modes are added.
+        """
+        q, v, tau, _ = self._by_name(q, v, tau)
+        reactions = self.reactions(q, v, tau, f_ext=f_ext)
+        vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext)
+        rows = (np.asarray(y, dtype=np.float64) for y in (q, v, vdot))
+        return along_beam(self, body, x, *rows, reactions, f_ext)
 
     def coupling_forces(
         self,
