@@ -1,4 +1,4 @@
-"""Stress resultants along beams by equilibrium: closed forms, reactions of the joints, and the curvature of the modes."""
+"""Stress resultants along beams by equilibrium: closed forms, reactions of joints, and the curvature of the modes."""
 
 import numpy as np
 import pytest
@@ -52,12 +52,16 @@ def arm(**options):
     m.add_body("boom", flexible=beam)
     m.add_body("load", mass=0.3, com=(0.1, 0.02, 0.0), inertia=(1e-3, 2e-3, 2e-3))
     m.add_joint("A", "ground", "boom", ct.Universal("z", "x"), damping=0.1)
-    m.add_joint("B", "boom", "load", ct.Prismatic("y"), in_parent=ct.Pose(p=(1.5, 0.0, 0.01), rpy=(0.1, 0.2, 0.3)))
+    m.add_joint(
+        "B", "boom", "load", ct.Prismatic("y"), in_parent=ct.Pose(p=(1.5, 0.0, 0.01), rpy=(0.1, 0.2, 0.3))
+    )
     m.add_frame("tip", "boom", ct.Pose(p=(2.0, 0.0, 0.0), rpy=(0.3, 0.0, 0.0)))
     return m
 
 
-@pytest.mark.parametrize("options", [{}, {"rotary": True}, {"shear": 1e5}], ids=["slender", "rotary", "shear"])
+@pytest.mark.parametrize(
+    "options", [{}, {"rotary": True}, {"shear": 1e5}], ids=["slender", "rotary", "shear"]
+)
 def test_a_section_at_the_root_holds_what_the_joint_there_passes(options):
     s = arm(**options).system()
     rng = np.random.default_rng(0)

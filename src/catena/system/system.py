@@ -968,16 +968,16 @@ class System:
     def regressor(
         self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, base_acceleration: ArrayLike | None = None
     ) -> np.ndarray:
-        """Return the inertial regressor Y, shape (..., nv, 10 b), of the b moving bodies: inverse dynamics of the
-        tree without friction and rotors is Y @ inertial_parameters()."""
-        self._require_rigid("regressor")
+        """Return the inertial regressor Y, shape (..., nv, 10 b), of the b moving rigid bodies: inverse dynamics of the
+        tree without friction and rotors is Y @ inertial_parameters(). Flexible bodies, whose modes are not linear in
+        ten numbers, add forces to it that do not depend on the rigid ones."""
         inputs = {"q": q, "qd": v, "qdd": vdot, "a_base": base_acceleration}
         Y = self._run(dynamics.inertial_regressor, None, **inputs)["Y"]
         return by_bodies(self._mechanism, self._plan, Y)
 
     def inertial_parameters(self) -> np.ndarray:
-        """Return the inertial numbers, shape (10 b,), of the b bodies that are not welded to ground, in the order in
-        which they were added: mass, mass times mass centre (3), and the inertia xx, xy, xz, yy, yz, zz about the
+        """Return the inertial numbers, shape (10 b,), of the b rigid bodies that are not welded to ground, in the order
+        in which they were added: mass, mass times mass centre (3), and the inertia xx, xy, xz, yy, yz, zz about the
         body's origin."""
         return inertial_parameters(self._mechanism, self._plan)
 
@@ -1272,14 +1272,6 @@ class System:
 
     def _frame(self, name: str) -> str:
         return known("body or frame", name, self._plan.body_pose, repr(self._mechanism.name))
-
-    def _require_rigid(self, what: str) -> None:
-        if self._plan.owner is not None:
-            names = [name for name, body in self._mechanism.bodies.items() if body.flexible is not None]
-            raise StateError(
-                f"{what} knows rigid bodies only, and {self._mechanism.name!r} has flexible ones, {names}: lock their "
-                f"modes, as in m.lock('{names[0]}.modes')."
-            )
 
     def _require_tree(self, what: str) -> None:
         self.evaluator.check_current()
