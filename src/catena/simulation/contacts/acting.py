@@ -13,8 +13,10 @@ from catena.dynamics.flexible_body import tree_dynamics
 from catena.dynamics.force_sweeps import with_forces
 from catena.simulation import loads
 from catena.simulation.contacts.geometry import Places, Touches
+from catena.simulation.contacts.stuck import with_joints
 from catena.simulation.excitation import Excitation
 from catena.simulation.problem import Problem
+from catena.spatial import Pose
 from catena.system import System
 
 
@@ -25,6 +27,7 @@ class Acting:
     problem: Problem
     places: Places
     _some: dict[tuple[int, ...], Places] = field(default_factory=dict)
+    _stuck: dict[tuple[int, ...], System] = field(default_factory=dict)
 
     def places_of(self, contacts: Sequence[int]) -> Places:
         """Return where some of the contacts are."""
@@ -32,6 +35,15 @@ class Acting:
         if key not in self._some:
             self._some[key] = Places(self.system, [self.places.contacts[k] for k in key])
         return self._some[key]
+
+    def stuck(self, contacts: Sequence[int], q: np.ndarray, v: np.ndarray) -> System:
+        """Return the system in which some of the contacts stick where they touch at a state q (nq,), v (nv,)."""
+        key, at = tuple(contacts), self.places.at(q[None], v[None]).at[0]
+        places = [(Pose(p=at[k]), Pose()) for k in key]
+        before = self._stuck.get(key)
+        found = with_joints(self.system, [self.places.contacts[k] for k in key], places, before)
+        self._stuck.setdefault(key, found)
+        return found
 
     @property
     def system(self) -> System:

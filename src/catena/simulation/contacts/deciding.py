@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from catena.simulation.contacts.acting import Acting
-from catena.simulation.contacts.coulomb import OPEN, STICK, Pressed, pressed
+from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK, Pressed, pressed
 from catena.simulation.contacts.geometry import Touches
 from catena.simulation.contacts.standing import Standing, all_open
 
@@ -22,6 +22,8 @@ CLOSED, RESTS = 1e-8, 1e-7
 DEAD = 1e-4
 # Slips slower than this [sizes/s] are none.
 SLIPS = 1e-6
+# The part of its friction that a contact at the edge of its cone lacks.
+EDGE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,11 +154,17 @@ class Deciding:
             return again, left
         if slips in staying and found.modes[staying.index(slips)] == STICK:
             k = staying.index(slips)
+            names = [places.labels[i] for i in staying]
+            # With a little less friction it slides, and the direction is that in which it does.
+            less = places.friction[staying]
+            less[k] *= 1.0 - EDGE
+            again = pressed(W, c, less, sliding, names, found.f)
+            if again.modes[k] == SLIDE:
+                return again, staying
             along = -found.f[k, :2]
             size = float(np.hypot(along[0], along[1]))
             if size > 0.0:
                 pushed = [along / size if i == k else d for i, d in enumerate(sliding)]
-                names = [places.labels[i] for i in staying]
                 return pressed(W, c, places.friction[staying], pushed, names), staying
         return found, staying
 

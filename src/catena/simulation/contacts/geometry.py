@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from catena.kinematics.ground_motions import ground_motions
-from catena.kinematics.stacks import skew
+from catena.kinematics.stacks import crossed, skew
 from catena.simulation.contacts.contact import Contact
 from catena.system import System
 
@@ -98,8 +98,8 @@ class Places:
         T = np.concatenate([-(E @ skew(x)), E], axis=-1)
         dV, w_b = V[:, self.a] - V[:, self.b], V[:, self.b, :3]
         u = (T @ dV[..., None])[..., 0]
-        moves = V[:, self.a, 3:] + _cross(V[:, self.a, :3], p_a) - self.r[:, None] * _cross(w_b, normal)
-        turning = _cross(dV[..., :3], moves) - _cross(w_b, _turned_back(E, u))
+        moves = V[:, self.a, 3:] + crossed(V[:, self.a, :3], p_a) - self.r[:, None] * crossed(w_b, normal)
+        turning = crossed(dV[..., :3], moves) - crossed(w_b, _turned_back(E, u))
         b = (T @ (a[:, self.a] - a[:, self.b])[..., None] + E @ turning[..., None])[..., 0]
         A = (T @ np.swapaxes(found["S_rows"], -1, -2)[:, None]) * self.sign
         if self.shares is not None:
@@ -113,7 +113,7 @@ class Places:
         R = touches.stands[:, self.nodes, :9].reshape(len(F), -1, 3, 3)
         axes = np.swapaxes(self.R_body, -1, -2) @ R
         p = touches.stands[:, self.nodes, 9:] + _turned_back(R, self.p_body)
-        parts = np.stack([F[..., :3] - _cross(p, F[..., 3:]), F[..., 3:]], axis=-1)
+        parts = np.stack([F[..., :3] - crossed(p, F[..., 3:]), F[..., 3:]], axis=-1)
         found = np.swapaxes(axes @ parts, -1, -2).reshape(len(F), -1, 6)
         return {body: found[:, k] for k, body in enumerate(self.bodies)}
 
@@ -121,10 +121,3 @@ class Places:
 def _turned_back(R: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return R^T x for rotations (..., 3, 3) and vectors (..., 3)."""
     return (x[..., None, :] @ R)[..., 0, :]
-
-
-def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return cross products of vectors (..., 3), in half the time that NumPy's own takes for few."""
-    x, y, z = a[..., 0], a[..., 1], a[..., 2]
-    p, q, r = b[..., 0], b[..., 1], b[..., 2]
-    return np.stack([y * r - z * q, z * p - x * r, x * q - y * p], axis=-1)

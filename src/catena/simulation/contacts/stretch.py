@@ -16,7 +16,6 @@ from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.joining import joined
 from catena.simulation.contacts.looking import Change, Looking
-from catena.simulation.contacts.stuck import with_joints
 from catena.simulation.events import Event
 from catena.simulation.problem import Problem
 from catena.simulation.run import Run
@@ -71,6 +70,7 @@ class Stretch:
         """Return the motion from the time `start` [s] and the state q (nq,), v (nv,) on."""
         system = self.acting.system if self.pushes else self._stuck(q, v)
         looking = Looking(self.holding)
+        looking.begin(self.acting.places.gaps(q[None])[0])
         runs: list[Trajectory] = []
         t, part = start, FIRST
         while True:
@@ -90,10 +90,7 @@ class Stretch:
             part = min(part if enough else 2.0 * part, LONGEST)
 
     def _stuck(self, q: np.ndarray, v: np.ndarray) -> System:
-        places = self.acting.places
-        closed = self.holding.closed
-        at = places.at(q[None], v[None]).at[0, closed]
-        return with_joints(self.acting.system, [places.contacts[k] for k in closed], at)
+        return self.acting.stuck(self.holding.closed, q, v)
 
     def _part(
         self, system: System, t: float, q: np.ndarray, v: np.ndarray, span: float
