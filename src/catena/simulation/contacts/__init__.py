@@ -1,4 +1,4 @@
-"""Unilateral contacts of points and balls with planes: they close on touch, stick, slide or roll, and open when they
+"""Unilateral contacts of points and balls with planes, points and balls: they close on touch, stick, slide or roll, and open when they
 would have to pull."""
 
 from catena.simulation.contacts.contact import Contact

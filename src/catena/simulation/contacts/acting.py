@@ -33,13 +33,21 @@ class Acting:
         """Return where some of the contacts are."""
         key = tuple(contacts)
         if key not in self._some:
-            self._some[key] = Places(self.system, [self.places.contacts[k] for k in key])
+            self._some[key] = self.places.some(key)
         return self._some[key]
 
     def stuck(self, contacts: Sequence[int], q: np.ndarray, v: np.ndarray) -> System:
         """Return the system in which some of the contacts stick where they touch at a state q (nq,), v (nv,)."""
-        key, at = tuple(contacts), self.places.at(q[None], v[None]).at[0]
-        places = [(Pose(p=at[k]), Pose()) for k in key]
+        key, touches, own = tuple(contacts), self.places.at(q[None], v[None]), self.places
+        places = []
+        for k in key:
+            if own.r[k] > 0.0:
+                # A point of the other side sticks on the ball.
+                R = touches.stands[0, own.a[k], :9].reshape(3, 3)
+                back = own.back_a[k] @ R @ touches.axes[0, k].T
+                places.append((Pose(), Pose(p=-back @ touches.at[0, k])))
+            else:
+                places.append((Pose(p=touches.at[0, k]), Pose()))
         before = self._stuck.get(key)
         found = with_joints(self.system, [self.places.contacts[k] for k in key], places, before)
         self._stuck.setdefault(key, found)

@@ -149,10 +149,11 @@ class CarefulSteps:
     ) -> tuple[Trajectory, np.ndarray]:  # fmt: skip
         places, system = self.acting.places, self.acting.system
         q, v = np.array([x for x, _ in states]), np.array([x for _, x in states])
-        wrenches = places.wrenches(places.at(q, v), forces)
+        touches = places.at(q, v)
+        wrenches = places.wrenches(touches, forces)
         settings = {"integrator": f"careful steps of {self.h:.3g} s", "steps taken by": "Python"}
         done = {name: work[:, k] for k, name in enumerate(SOURCES)}
         run = Trajectory(
             system, t, q, v, tau, len(t) - 1, work=done, wrenches=wrenches, settings=settings, held=True
         )
-        return run, forces
+        return run, touches.told(forces)

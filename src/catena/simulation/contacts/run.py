@@ -75,6 +75,7 @@ class ContactRun:
         """Return the motion from one state q (nq,), v (nv,)."""
         times = self.changing.sample_times()
         q, v = initial_state(self.system, q, v)
+        self.acting.places.refer(q)
         self._require_outside(q)
         if self.acting.excitation.motion:
             q, v = (x[0] for x in self.acting.excitation.imposed(0.0, q[None], v[None])[:2])
@@ -159,8 +160,11 @@ class ContactRun:
             for k, (contact, now) in enumerate(zip(self.contacts, modes, strict=True))
             if before is None or before.modes[k] != now
         )
+        told_impulse = found.impulse
+        if found.impulse.any():
+            told_impulse = self.acting.places.at(q[None], v[None]).told(found.impulse[None])[0]
         impulse = {
-            contact.label: p for contact, p in zip(self.contacts, found.impulse, strict=True) if p.any()
+            contact.label: p for contact, p in zip(self.contacts, told_impulse, strict=True) if p.any()
         }
         return Transition(t, why, found.lost, impulse, self._momentum_error(q, v, found), told)
 
@@ -228,6 +232,7 @@ class ContactRun:
             q, v = made[-1].transfer
             require_contacts(made[-1].transfer.system, self.contacts)
             self._take(made[-1].transfer.system, t)
+            self.acting.places.refer(q)
         standing, v = self._decided(t, q, v, None, None)
         return t, q, v, standing, True
 
@@ -240,7 +245,8 @@ class ContactRun:
                 if asks and len(run.t) != nodes:
                     states = zip(run.t, run.q, run.v, strict=True)
                     tau = np.array([holding.acting.command(float(t), q, v) for t, q, v in states])
-                f[:, holding.closed] = holding.forces(run.t, run.q, run.v, tau).f
+                pushed = holding.forces(run.t, run.q, run.v, tau)
+                f[:, holding.closed] = pushed.touches.told(pushed.f)
             return f
 
         nodes, asks = len(run.t), self.acting.problem.control is not None and not run.held
@@ -262,9 +268,10 @@ class ContactRun:
     def _require_outside(self, q: np.ndarray) -> None:
         for contact, gap in zip(self.contacts, self.acting.places.gaps(q[None])[0], strict=True):
             if gap < -CLOSED * self.length:
+                what = "beyond the plane" if contact.on_radius is None else "inside the ball"
                 raise StateError(
-                    f"Contact {contact.label!r}: {contact.frame!r} begins {-gap:.3g} m beyond the plane of "
-                    f"{contact.on!r}; begin above it."
+                    f"Contact {contact.label!r}: {contact.frame!r} begins {-gap:.3g} m {what} of {contact.on!r}; begin "
+                    f"{'above' if contact.on_radius is None else 'outside'} it."
                 )
 
 

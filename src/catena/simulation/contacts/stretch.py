@@ -64,7 +64,7 @@ class Stretch:
     def pushes(self) -> bool:
         """Return whether contacts get forces."""
         holding, places = self.holding, self.acting.places
-        return not holding.sticks.all() or bool(places.r[holding.closed].any())
+        return not holding.sticks.all() or bool(places.rolls[holding.closed].any())
 
     def go(self, start: float, q: np.ndarray, v: np.ndarray) -> Stretched:
         """Return the motion from the time `start` [s] and the state q (nq,), v (nv,) on."""
