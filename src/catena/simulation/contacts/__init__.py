@@ -1,5 +1,5 @@
-"""Unilateral contacts of points and balls with planes, points and balls: they close on touch, stick, slide or roll, and open when they
-would have to pull."""
+"""Unilateral contacts of points and balls with planes, points and balls: they close on touch, stick, slide or roll, and
+open when they would have to pull."""
 
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.run import ContactRun

@@ -7,6 +7,7 @@ counts as leaves the energy where it was.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,10 +46,18 @@ class Deciding:
     length: float
 
     def decide(
-        self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, parts: int = -1, slips: int = -1
+        self,
+        t: float,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray,
+        parts: int = -1,
+        slips: int = -1,
+        rests: Sequence[int] = (),
     ) -> Decision:
         """Return what contacts do from the state q (nq,), v (nv,) on, under control forces tau (nv,). The contact
-        `parts`, if there is one, has come to where it would pull, and `slips` to the edge of its cone."""
+        `parts`, if there is one, has come to where it would pull, and `slips` to the edge of its cone; those in `rests`
+        do not slip but for errors of what found that."""
         count = len(self.acting.places.contacts)
         touches = self._at(q, v)
         near = [k for k in range(count) if touches.gap[0, k] <= CLOSED * self.length]
@@ -59,7 +68,7 @@ class Deciding:
         staying = [k for k in near if touches.u[0, k, 2] <= DEAD]
         if not staying:
             return Decision(all_open(count), v, lost, impulse)
-        v, more, stopped = self._brought_to_rest(q, v, touches.only(staying), staying)
+        v, more, stopped = self._brought_to_rest(q, v, touches.only(staying), staying, rests)
         impulse[staying] += more
         lost += stopped
         standing = self._forces(t, q, v, tau, staying, parts, slips)
@@ -89,12 +98,12 @@ class Deciding:
         return v + np.einsum("ka,kan->n", p, response), p, lost
 
     def _brought_to_rest(
-        self, q: np.ndarray, v: np.ndarray, touches: Touches, staying: list[int]
+        self, q: np.ndarray, v: np.ndarray, touches: Touches, staying: list[int], rests: Sequence[int]
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """Return velocities with which contacts that part or slip so slowly that they do neither stay, the impulses
         (contacts, 3) that it takes, and the energy lost."""
         u = touches.u[0]
-        slow = np.hypot(u[:, 0], u[:, 1]) <= SLIPS * self.length
+        slow = (np.hypot(u[:, 0], u[:, 1]) <= SLIPS * self.length) | np.isin(staying, list(rests))
         slow &= self.acting.places.friction[staying] > 0.0
         rows = np.stack([slow, slow, np.ones_like(slow)], axis=1).reshape(-1)
         wrong = np.where(rows, u.reshape(-1), 0.0)
@@ -122,7 +131,7 @@ class Deciding:
         """Return what contacts that touch and do not part do."""
         places, count = self.acting.places, len(self.acting.places.contacts)
         touches = self._at(q, v).only(staying)
-        vdot, W = (x[0] for x in self.acting.both(np.array([t]), q[None], v[None], tau[None], touches))
+        vdot, _, W = (x[0] for x in self.acting.both(np.array([t]), q[None], v[None], tau[None], touches))
         c = touches.A[0] @ vdot + touches.b[0]
         sliding = [self._direction(u) for u in touches.u[0, :, :2]]
         mu, names = places.friction[staying], [places.labels[k] for k in staying]

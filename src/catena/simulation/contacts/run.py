@@ -205,7 +205,7 @@ class ContactRun:
             self.pressing.append(lambda run: forces[np.searchsorted(begun, run.t, side="right") - 1])
             t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
         tau = self.acting.command(t, q, v)
-        found = self.deciding.decide(t, q, v, tau)
+        found = self.deciding.decide(t, q, v, tau, rests=patience.resting)
         self._tell(t, "after careful steps", q, v, standing, found)
         return t, q, found.v, found.standing, self.duration - t > 1e-12 * self.duration
 
@@ -292,6 +292,11 @@ class _Patience:
     def __init__(self, h: float, length: float, gravity: float) -> None:
         self.slow, self.none = 10.0 * h * max(gravity, length), SLIPS * length
         self.modes: list[tuple[str, ...]] = []
+
+    @property
+    def resting(self) -> tuple[int, ...]:
+        """Return the contacts that stuck in the last step."""
+        return tuple(k for k, mode in enumerate(self.modes[-1] if self.modes else ()) if mode == STICK)
 
     def stays(self, p: np.ndarray, u: np.ndarray) -> bool:
         """Return whether careful steps are needed after one with impulses p (contacts, 3) and velocities u."""

@@ -25,8 +25,8 @@ from catena.system import System
 
 # A part of a stretch that is looked at as a whole: the first, and the longest, as parts of the duration.
 FIRST, LONGEST = 0.05, 0.4
-# Evaluations after which a part of a stretch is looked at in any case.
-ENOUGH = 200
+# Evaluations after which a part of a stretch is looked at in any case: in the first part, and at most.
+SOON, ENOUGH = 48, 200
 
 
 class Enough(Exception):
@@ -72,13 +72,13 @@ class Stretch:
         looking = Looking(self.holding)
         looking.begin(self.acting.places.gaps(q[None])[0])
         runs: list[Trajectory] = []
-        t, part = start, FIRST
+        t, part, most = start, FIRST, SOON
         while True:
             self.holding.begin(q, v)
-            run, enough = self._part(system, t, q, v, min(part * self.duration, self.duration - t))
+            run, enough = self._part(system, t, q, v, min(part * self.duration, self.duration - t), most)
             if run is None:
                 return Stretched(joined(runs) if runs else None, None, True)
-            stiff = enough and float(run.t[-1]) - t < self.slow * ENOUGH
+            stiff = enough and float(run.t[-1]) - t < self.slow * most
             change = looking.first(run)
             if change is not None:
                 runs.append(self._until(run, change.t))
@@ -87,19 +87,20 @@ class Stretch:
             t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
             if run.ended or stiff or self.duration - t <= 1e-12 * self.duration:
                 return Stretched(joined(runs), None, stiff)
-            part = min(part if enough else 2.0 * part, LONGEST)
+            part, most = min(part if enough else 2.0 * part, LONGEST), min(2 * most, ENOUGH)
 
     def _stuck(self, q: np.ndarray, v: np.ndarray) -> System:
         return self.acting.stuck(self.holding.closed, q, v)
 
     def _part(
-        self, system: System, t: float, q: np.ndarray, v: np.ndarray, span: float
+        self, system: System, t: float, q: np.ndarray, v: np.ndarray, span: float, most: int
     ) -> tuple[Trajectory | None, bool]:
-        """Return the motion over a time, or less if it took long, which is told; None if it did not get on."""
+        """Return the motion over a time, or less if it took more than `most` evaluations, which is told; None if it did
+        not get on."""
         given = self.acting.problem
         control = None if given.control is None else _Asked(given.control, t)
         motion = {name: later_motion(x, t) for name, x in given.motion.items()}
-        pushing = _Pushing(self.holding, t, control)
+        pushing = _Pushing(self.holding, t, control, most)
         forces = {name: later_force(x, t) for name, x in given.forces.items()}
         forces |= pushing.functions() if self.pushes else {}
         problem = Problem(system, control, motion, forces, **self.options)
@@ -159,8 +160,8 @@ class _Asked(LaterControl):
 class _Pushing:
     """The forces of contacts as wrenches on bodies, as a run asks for them."""
 
-    def __init__(self, holding: Holding, start: float, control: _Asked | None) -> None:
-        self.holding, self.offset, self.control = holding, start, control
+    def __init__(self, holding: Holding, start: float, control: _Asked | None, most: int) -> None:
+        self.holding, self.offset, self.control, self.most = holding, start, control, most
         self.known: dict[tuple[float, bytes, bytes], dict[str, np.ndarray]] = {}
         self.asked = 0
 
@@ -178,7 +179,7 @@ class _Pushing:
         key = (t, q.tobytes(), v.tobytes())
         if key not in self.known:
             self.asked += 1
-            if self.asked > ENOUGH:
+            if self.asked > self.most:
                 raise Enough
             acting, now = self.holding.acting, t + self.offset
             tau = self._command(t, q, v)
