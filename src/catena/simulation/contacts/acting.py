@@ -30,7 +30,6 @@ class Acting:
     problem: Problem
     places: Places
     _some: dict[tuple[int, ...], Places] = field(default_factory=dict)
-    _stuck: dict[tuple[int, ...], System] = field(default_factory=dict)
     _kept: dict[int, Kept] = field(default_factory=dict)
 
     def places_of(self, contacts: Sequence[int]) -> Places:
@@ -52,10 +51,7 @@ class Acting:
                 places.append((Pose(), Pose(p=-back @ touches.at[0, k])))
             else:
                 places.append((Pose(p=touches.at[0, k]), Pose()))
-        before = self._stuck.get(key)
-        found = with_joints(self.system, [self.places.contacts[k] for k in key], places, before)
-        self._stuck.setdefault(key, found)
-        return found
+        return with_joints(self.system, [self.places.contacts[k] for k in key], places)
 
     @property
     def system(self) -> System:

@@ -4,6 +4,7 @@ exact and compiled."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from weakref import WeakKeyDictionary
 
 from catena.joints import Spherical
 from catena.mechanism import Mechanism
@@ -12,15 +13,21 @@ from catena.spatial import Pose
 from catena.system import System
 
 
+# What each system is where some contacts stick, wherever they did so first.
+_first: WeakKeyDictionary[System, dict[tuple[Contact, ...], System]] = WeakKeyDictionary()
+
+
 def with_joints(
-    system: System, contacts: Sequence[Contact], places: Sequence[tuple[Pose, Pose]], before: System | None
+    system: System, contacts: Sequence[Contact], places: Sequence[tuple[Pose, Pose]]
 ) -> System:
     """Return the system in which contacts are joints at `places`, poses in the frame `on` and in the frame that touches.
-    They are left out of the tree, so its coordinates are those of the system. `before` is what this returned for the
-    same contacts at other places, if they stuck already: only constants change then."""
+    They are left out of the tree, so its coordinates are those of the system. Contacts that stuck together before, in
+    whichever run, are planned already, and only constants change."""
     if not contacts:
         return system
     m, plan = system.mechanism, system.plan
+    known = _first.setdefault(system, {})
+    before = known.get(tuple(contacts))
     if before is not None:
         at = {
             contact.joint: (_base(m, contact.on) * on, _base(m, contact.frame) * own)
@@ -30,7 +37,9 @@ def with_joints(
     for contact, (on, own) in zip(contacts, places, strict=True):
         m = m.attach(contact.joint, contact.on, contact.frame, Spherical(), on, own, actuated=False)
     names = [contact.joint for contact in contacts]
-    return m.system(root=plan.root, cut=(*plan.cut, *names), keep=plan.keep)
+    found = m.system(root=plan.root, cut=(*plan.cut, *names), keep=plan.keep)
+    known[tuple(contacts)] = found
+    return found
 
 
 def _base(mechanism: Mechanism, name: str) -> Pose:
