@@ -27,6 +27,8 @@ from catena.system import System
 FIRST, LONGEST = 0.05, 0.4
 # Evaluations after which a part of a stretch is looked at in any case: in the first part, and at most.
 SOON, ENOUGH = 48, 200
+# How far the first part must get, as a part of what the others must.
+BEGINS = 0.02
 
 
 class Enough(Exception):
@@ -78,7 +80,9 @@ class Stretch:
             run, enough = self._part(system, t, q, v, min(part * self.duration, self.duration - t), most)
             if run is None:
                 return Stretched(joined(runs) if runs else None, None, True)
-            stiff = enough and float(run.t[-1]) - t < self.slow * most
+            # The first steps are small in any case.
+            least = self.slow * most if most > SOON else BEGINS * self.slow * most
+            stiff = enough and float(run.t[-1]) - t < least
             change = looking.first(run)
             if change is not None:
                 runs.append(self._until(run, change.t))
@@ -163,7 +167,7 @@ class _Pushing:
     def __init__(self, holding: Holding, start: float, control: _Asked | None, most: int) -> None:
         self.holding, self.offset, self.control, self.most = holding, start, control, most
         self.known: dict[tuple[float, bytes, bytes], dict[str, np.ndarray]] = {}
-        self.asked = 0
+        self.asked, self.told = 0, False
 
     def functions(self) -> dict[str, Any]:
         """Return a wrench as a function of (t, q, v) for each body."""
@@ -179,7 +183,9 @@ class _Pushing:
         key = (t, q.tobytes(), v.tobytes())
         if key not in self.known:
             self.asked += 1
-            if self.asked > self.most:
+            if self.asked > self.most and not self.told:
+                # What there is of the motion is recorded, and asks for what it was pushed with.
+                self.told = True
                 raise Enough
             acting, now = self.holding.acting, t + self.offset
             tau = self._command(t, q, v)
