@@ -3,5 +3,6 @@ open when they would have to pull."""
 
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.run import ContactRun
+from catena.simulation.contacts.stop import Stop
 
-__all__ = ["Contact", "ContactRun"]
+__all__ = ["Contact", "ContactRun", "Stop"]

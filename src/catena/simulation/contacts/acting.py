@@ -14,6 +14,7 @@ from catena.dynamics.force_sweeps import with_forces
 from catena.kernels import Algorithm
 from catena.kinematics import integrate
 from catena.simulation import loads
+from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.geometry import Places, Touches
 from catena.simulation.contacts.kept import Kept, can_keep
 from catena.simulation.contacts.stuck import with_joints
@@ -51,7 +52,8 @@ class Acting:
                 places.append((Pose(), Pose(p=-back @ touches.at[0, k])))
             else:
                 places.append((Pose(p=touches.at[0, k]), Pose()))
-        return with_joints(self.system, [self.places.contacts[k] for k in key], places)
+        sticking = [contact for k in key if isinstance(contact := own.contacts[k], Contact)]
+        return with_joints(self.system, sticking, places)
 
     @property
     def system(self) -> System:

@@ -29,10 +29,11 @@ EDGE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What contacts do, velocities v (nv,) after impacts, the kinetic energy lost in them, and the impulses (contacts,
-    3) in the axes of the planes."""
+    """What contacts do, the configuration q (nq,), velocities v (nv,) after impacts, the kinetic energy lost in them,
+    and the impulses (contacts, 3) in the axes of the contacts."""
 
     standing: Standing
+    q: np.ndarray
     v: np.ndarray
     lost: float
     impulse: np.ndarray
@@ -59,7 +60,7 @@ class Deciding:
         `parts`, if there is one, has come to where it would pull, and `slips` to the edge of its cone; those in `rests`
         do not slip but for errors of what found that."""
         count = len(self.acting.places.contacts)
-        touches = self._at(q, v)
+        q, touches = self._lifted(q, v)
         near = [k for k in range(count) if touches.gap[0, k] <= CLOSED * self.length]
         impulse, lost = np.zeros((count, 3)), 0.0
         if any(touches.u[0, k, 2] < -RESTS * self.length for k in near):
@@ -67,15 +68,27 @@ class Deciding:
             touches = self._at(q, v)
         staying = [k for k in near if touches.u[0, k, 2] <= DEAD]
         if not staying:
-            return Decision(all_open(count), v, lost, impulse)
+            return Decision(all_open(count), q, v, lost, impulse)
         v, more, stopped = self._brought_to_rest(q, v, touches.only(staying), staying, rests)
         impulse[staying] += more
         lost += stopped
         standing = self._forces(t, q, v, tau, staying, parts, slips)
-        return Decision(standing, v, lost, impulse)
+        return Decision(standing, q, v, lost, impulse)
 
     def _at(self, q: np.ndarray, v: np.ndarray) -> Touches:
         return self.acting.places.at(q[None], v[None])
+
+    def _lifted(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, Touches]:
+        """Return a configuration in which contacts that are in the other side by no more than what counts as touching
+        are not, so that they do not sink a little further with every touch, and how contacts stand there."""
+        touches = self._at(q, v)
+        sunk = np.flatnonzero((touches.gap[0] < -1e-3 * CLOSED * self.length) & (touches.gap[0] >= -CLOSED * self.length))
+        if not len(sunk):
+            return q, touches
+        response, W = (x[0] for x in self.acting.mobility(q[None], touches.only([int(k) for k in sunk])))
+        push = np.linalg.lstsq(W[:, 2, :, 2], -touches.gap[0, sunk], rcond=1e-11)[0]
+        q = self.acting.integrated(q, push @ response[:, 2])
+        return q, self._at(q, v)
 
     def _impact(
         self, q: np.ndarray, v: np.ndarray, touches: Touches, near: list[int]

@@ -24,6 +24,8 @@ from catena.kinematics.ground_motions import ground_motions
 from catena.kinematics.stacks import crossed, skew
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.kept import Kept, can_keep
+from catena.simulation.contacts.stop import StopSide
+from catena.spatial import Pose
 from catena.system import System
 
 
@@ -66,26 +68,26 @@ class Places:
     frames `on` from which the axes of contacts with balls are turned, z unless `refer` has found better ones."""
 
     def __init__(
-        self, system: System, contacts: Sequence[Contact], reference: np.ndarray | None = None
+        self, system: System, contacts: Sequence[Contact | StopSide], reference: np.ndarray | None = None
     ) -> None:
         self.system, self.contacts = system, tuple(contacts)
         plan, count = system.plan, len(self.contacts)
-        sides = [[c.frame for c in self.contacts], [c.on for c in self.contacts]]
-        self.a, self.b = (
-            np.array([plan.body_pose[name][0] for name in names], dtype=np.int64) for names in sides
-        )
-        placed = [plan.body_pose[name][1] for names in sides for name in names]
+        placed = [_sides(system, contact) for contact in self.contacts]
+        self.a, self.b = (np.array([each[k][0] for each in placed], dtype=np.int64) for k in (0, 1))
+        poses = [each[k][1] for k in (0, 1) for each in placed]
         self.both = np.concatenate([self.a, self.b])
-        self.p_both = np.array([pose.p for pose in placed]).reshape(2 * count, 1, 3)
-        self.back_b = np.array([pose.R.T for pose in placed[count:]]).reshape(count, 3, 3)
-        self.back_a = np.array([pose.R.T for pose in placed[:count]]).reshape(count, 3, 3)
-        self.r = np.array([c.radius for c in self.contacts])
-        self.round = np.array([c.on_radius is not None for c in self.contacts], dtype=bool)
-        self.R = np.array([c.on_radius or 0.0 for c in self.contacts])
+        self.p_both = np.array([pose.p for pose in poses]).reshape(2 * count, 1, 3)
+        self.back_b = np.array([pose.R.T for pose in poses[count:]]).reshape(count, 3, 3)
+        self.back_a = np.array([pose.R.T for pose in poses[:count]]).reshape(count, 3, 3)
+        touching = [c if isinstance(c, Contact) else None for c in self.contacts]
+        self.r = np.array([0.0 if c is None else c.radius for c in touching])
+        self.round = np.array([c is not None and c.on_radius is not None for c in touching], dtype=bool)
+        self.R = np.array([0.0 if c is None else c.on_radius or 0.0 for c in touching])
+        self.stops = [(k, c) for k, c in enumerate(self.contacts) if isinstance(c, StopSide)]
         # A point that sticks stays where it is on the other side, whatever is round there; a ball on a ball rolls.
         self.rolls = (self.r > 0.0) & (~self.round | (self.R > 0.0))
         self.reference = np.tile([0.0, 0.0, 1.0], (count, 1)) if reference is None else reference
-        self.friction = np.array([c.friction for c in self.contacts])
+        self.friction = np.array([0.0 if c is None else c.friction for c in touching])
         self.restitution = np.array([c.restitution for c in self.contacts])
         self.labels = [c.label for c in self.contacts]
         on_way = np.zeros((plan.n, plan.spread.nv))
@@ -173,6 +175,16 @@ class Places:
         A = (T @ np.swapaxes(found["S_rows"], -1, -2)[:, None]) * self.sign
         if self.shares is not None:
             A = A @ self.shares
+        for k, stop in self.stops:
+            gap[:, k], u[:, k], A[:, k], b[:, k], T[:, k] = 1.0, 0.0, 0.0, 0.0, 0.0
+            if stop.of in self.system.joints:
+                column = self.system.slice_v(stop.of).start + stop.index
+                node = self.system.plan.joint.index(stop.of)
+                S = found["S_rows"][:, self.system.plan.rows(node)]
+                gap[:, k] = stop.sign * (q[:, self.system.slice_q(stop.of).start + stop.index] - stop.limit)
+                u[:, k, 2], A[:, k, 2, column] = stop.sign * v[:, column], stop.sign
+                # The least wrench whose power is that of the joint force.
+                T[:, k, 2] = stop.sign * np.linalg.pinv(S)[:, :, stop.index]
         return Touches(gap, u, A, b, T, at, E, axes, stands)
 
     def _turned(self, axes: np.ndarray, n: np.ndarray) -> np.ndarray:
@@ -199,3 +211,15 @@ class Places:
         parts = np.stack([F[..., :3] - crossed(p, F[..., 3:]), F[..., 3:]], axis=-1)
         found = np.swapaxes(self.back_body @ R @ parts, -1, -2).reshape(len(F), -1, 6)
         return {body: found[:, k] for k, body in enumerate(self.bodies)}
+
+
+def _sides(system: System, contact: Contact | StopSide) -> tuple[tuple[int, Pose], tuple[int, Pose]]:
+    """Return the nodes of both sides of a contact, and where it is on them."""
+    plan = system.plan
+    if isinstance(contact, Contact):
+        return plan.body_pose[contact.frame], plan.body_pose[contact.on]
+    if contact.of not in system.joints:
+        # A joint that is locked now needs no stops.
+        return (0, Pose()), (0, Pose())
+    node = plan.joint.index(contact.of)
+    return (node, Pose()), (int(plan.parent[node]), Pose())
