@@ -59,6 +59,9 @@ def check(seed):
         q, v = random_state(s, seed)
     except ct.LoopError:
         return 0
+    if np.abs(v).max() < 1e-10:
+        # Its loops let nothing move, and rounding is no motion.
+        v = np.zeros_like(v)
     compared = 0
     true_twists, true_accelerations = twists(s, q, v), accelerations(s, q, v)
     for options in other_plans(m, s, rng):
