@@ -78,7 +78,9 @@ def check(seed):
         assert energies[1] == pytest.approx(energies[0], rel=1e-9)
         back = ct.transfer(other, *found, s)
         np.testing.assert_allclose(s.difference(q, back.q), 0.0, atol=1e-9, err_msg=str((seed, options)))
-        np.testing.assert_allclose(back.v, v, atol=1e-9 * max(1.0, np.abs(v).max()), err_msg=str((seed, options)))
+        np.testing.assert_allclose(
+            back.v, v, atol=1e-9 * max(1.0, np.abs(v).max()), err_msg=str((seed, options))
+        )
         compared += 1
     if not s.loops:
         compared += locked_and_carried(m, s, q, v, str(rng.choice(list(s.joints))), seed)

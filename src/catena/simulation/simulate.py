@@ -102,8 +102,8 @@ def simulate(
     An event with a `then` changes the structure: the motion goes on with the mechanism that it returns, and the result
     is a `SegmentedTrajectory`, whose `transitions` tell impulses and energy lost. `control` may then be a
     `PerStructure`. `contacts` are points and balls that may touch planes, points and balls, and rigid stops of joints:
-    they are made and broken on the way, stick or slide, and never pull; the result is a `SegmentedTrajectory` too. States of a batch then move one after the
-    other, each with changes of its own, and the result is a list.
+    they are made and broken on the way, stick or slide, and never pull; the result is a `SegmentedTrajectory` too.
+    States of a batch then move one after the other, each with changes of its own, and the result is a list.
 
     `integrator`: "dopri5" or "dop853" choose their steps by `rtol` and `atol`, each state of a batch its own; "rk4",
     "midpoint", "euler", "semi_implicit" and "abm4" take steps of `step` seconds; "radau", "bdf" and "lsoda" are for

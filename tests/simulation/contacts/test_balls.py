@@ -65,7 +65,7 @@ def test_a_ball_rolls_down_a_ball():
 
 @pytest.mark.parametrize("friction", [0.0, 0.4])
 def test_two_balls_collide(friction):
-    """Obliquely and in free space: restitution along the line of centres, momentum of both kept, friction in its cone."""
+    """Obliquely, in free space: restitution along the line of centres, momentum kept, friction in its cone."""
     masses, radii, e = (2.0, 3.0), (0.1, 0.15), 0.6
     m = ct.Mechanism("billiards", gravity=(0, 0, 0))
     for name, mass, r in zip("ab", masses, radii, strict=True):
@@ -82,7 +82,9 @@ def test_two_balls_collide(friction):
     assert np.linalg.norm(n) == pytest.approx(sum(radii), abs=1e-8)
     n /= np.linalg.norm(n)
     before, after = ((part.q[k], part.v[k]) for part, k in ((run.segments[0], -1), (run.segments[1], 0)))
-    speeds = [(s.twist(*x, "a", axes="aligned") - s.twist(*x, "b", axes="aligned"))[3:] @ n for x in (before, after)]
+    speeds = [
+        (s.twist(*x, "a", axes="aligned") - s.twist(*x, "b", axes="aligned"))[3:] @ n for x in (before, after)
+    ]
     assert speeds[1] == pytest.approx(-e * speeds[0], rel=1e-8)
     np.testing.assert_allclose(s.momentum(*after), s.momentum(*before), atol=1e-11)
     assert hit.momentum_error < 1e-12 and hit.energy_loss > 0.0
@@ -115,7 +117,13 @@ def test_what_sticks_at_a_point_is_a_joint_there(radius, on_radius):
     run = ct.simulate(s, q, v, 0.25, contacts=[contact], rtol=1e-9, atol=1e-11, check=False)
     assert [change.told for change in run.transitions] == [("end: stick",)]
     held = m.attach(
-        "pin", "ground", "rod", ct.Spherical(), ct.Pose(p=touch), ct.Pose(p=touch - q[:3]), at=s.configuration(q)
+        "pin",
+        "ground",
+        "rod",
+        ct.Spherical(),
+        ct.Pose(p=touch),
+        ct.Pose(p=touch - q[:3]),
+        at=s.configuration(q),
     ).system()
     state = ct.transfer(s, q, v, held)
     other = ct.simulate(held, *state, 0.25, rtol=1e-9, atol=1e-11)

@@ -41,14 +41,18 @@ def test_a_pendulum_hits_its_stop(e):
 
 
 def test_a_stop_holds_until_the_joint_is_pulled_away():
-    """Two links that swing down straight: the elbow's stop pushes until they hang, and they move as one rod till then."""
+    """Two links that swing down straight: the elbow's stop pushes until they hang, so they move as one rod."""
     m = ct.Mechanism("arm")
     for name in ("upper", "lower"):
         m.add_body(name, mass=1.0, com=(0, 0, -0.5), inertia=(1 / 12, 1 / 12, 0.001))
     m.add_joint("shoulder", "ground", "upper", ct.Revolute("y"))
-    m.add_joint("elbow", "upper", "lower", ct.Revolute("y"), in_parent=ct.Pose(p=(0, 0, -1)), limits=(0.0, 2.0))
+    m.add_joint(
+        "elbow", "upper", "lower", ct.Revolute("y"), in_parent=ct.Pose(p=(0, 0, -1)), limits=(0.0, 2.0)
+    )
     s = m.system()
-    run = ct.simulate(s, [-1.0, 0.0], [0.0, 0.0], 1.0, contacts=[ct.Stop("elbow")], rtol=1e-9, atol=1e-11, check=False)
+    run = ct.simulate(
+        s, [-1.0, 0.0], [0.0, 0.0], 1.0, contacts=[ct.Stop("elbow")], rtol=1e-9, atol=1e-11, check=False
+    )
     start, lets_go = run.transitions
     assert start.told == ("elbow lower: slide", "elbow upper: open")
     assert lets_go.name == "elbow lower lifts" and lets_go.told == ("elbow lower: slide -> open",)
@@ -74,7 +78,9 @@ def test_a_stop_says_the_same_as_a_plane():
     m.add_frame("right", "ground", ct.Pose(p=(0.3, 0, 0), rpy=(0, -np.pi / 2, 0)))
     s = m.system()
     options = {"rtol": 1e-10, "atol": 1e-12, "check": False, "samples": 31}
-    stop = ct.simulate(s, [0.0], [-1.0], 2.0, contacts=[ct.Stop("slides", -0.2, 0.3, restitution=0.8)], **options)
+    stop = ct.simulate(
+        s, [0.0], [-1.0], 2.0, contacts=[ct.Stop("slides", -0.2, 0.3, restitution=0.8)], **options
+    )
     planes = [ct.Contact("box", on=side, restitution=0.8, name=side) for side in ("left", "right")]
     other = ct.simulate(s, [0.0], [-1.0], 2.0, contacts=planes, **options)
     assert len(stop.transitions) == len(other.transitions) > 3

@@ -43,8 +43,8 @@ class Contact:
             raise StateError(f"Contact {self.label!r}: restitution is {self.restitution}; give at most 1.")
         if self.on_radius == 0.0 and self.radius == 0.0:
             raise StateError(
-                f"Contact {self.label!r}: radius and on_radius are 0, and a point never meets a point; give one of them "
-                "a radius."
+                f"Contact {self.label!r}: radius and on_radius are 0, and a point never meets a point; give one of "
+                "them a radius."
             )
 
     @property

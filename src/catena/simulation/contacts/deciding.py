@@ -82,7 +82,9 @@ class Deciding:
         """Return a configuration in which contacts that are in the other side by no more than what counts as touching
         are not, so that they do not sink a little further with every touch, and how contacts stand there."""
         touches = self._at(q, v)
-        sunk = np.flatnonzero((touches.gap[0] < -1e-3 * CLOSED * self.length) & (touches.gap[0] >= -CLOSED * self.length))
+        sunk = np.flatnonzero(
+            (touches.gap[0] < -1e-3 * CLOSED * self.length) & (touches.gap[0] >= -CLOSED * self.length)
+        )
         if not len(sunk):
             return q, touches
         response, W = (x[0] for x in self.acting.mobility(q[None], touches.only([int(k) for k in sunk])))

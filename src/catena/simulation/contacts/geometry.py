@@ -169,7 +169,9 @@ class Places:
         r = self.r[:, None]
         T = np.concatenate([-(E @ skew(p_a - r * normal)), E], axis=-1)
         u = (T @ dV[..., None])[..., 0]
-        turning = crossed(dV[..., :3], moves[:, :k] - r * tilts) - crossed(turns, (u[..., None, :] @ E)[..., 0, :])
+        turning = crossed(dV[..., :3], moves[:, :k] - r * tilts) - crossed(
+            turns, (u[..., None, :] @ E)[..., 0, :]
+        )
         a = found["a"][:, self.both]
         b = (T @ (a[:, :k] - a[:, k:])[..., None] + E @ turning[..., None])[..., 0]
         A = (T @ np.swapaxes(found["S_rows"], -1, -2)[:, None]) * self.sign

@@ -13,9 +13,9 @@ from catena.system import System
 
 
 class Kept:
-    """An algorithm on a system for so many states at a time, without the inputs `absent`. What it is given must be good,
-    and what it returns are buffers that the next call overwrites; numbers that are not finite give None, and whoever
-    asks goes the general way, which knows how to complain."""
+    """An algorithm on a system for so many states at a time, without the inputs `absent`. What it is given must be
+    good, and what it returns are buffers that the next call overwrites; numbers that are not finite give None, and
+    whoever asks goes the general way, which knows how to complain."""
 
     def __init__(
         self,

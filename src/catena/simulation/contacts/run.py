@@ -273,8 +273,8 @@ class ContactRun:
         for contact, gap in zip(self.contacts, self.acting.places.gaps(q[None])[0], strict=True):
             if gap < -CLOSED * self.length and isinstance(contact, StopSide):
                 raise StateError(
-                    f"Stop {contact.label!r}: the joint begins {-gap:.3g} rad or m beyond {contact.limit:g}; begin within "
-                    "its limits."
+                    f"Stop {contact.label!r}: the joint begins {-gap:.3g} rad or m beyond {contact.limit:g}; begin "
+                    "within its limits."
                 )
             if gap < -CLOSED * self.length and isinstance(contact, Contact):
                 what = "beyond the plane" if contact.on_radius is None else "inside the ball"

@@ -1,5 +1,5 @@
-"""Points that stick as joints: a mechanism in which each is a spherical joint to where it stands, a loop like any other,
-exact and compiled."""
+"""Points that stick as joints: a mechanism in which each is a spherical joint to where it stands, a loop like any
+other, exact and compiled."""
 
 from __future__ import annotations
 
@@ -12,17 +12,14 @@ from catena.simulation.contacts.contact import Contact
 from catena.spatial import Pose
 from catena.system import System
 
-
 # What each system is where some contacts stick, wherever they did so first.
 _first: WeakKeyDictionary[System, dict[tuple[Contact, ...], System]] = WeakKeyDictionary()
 
 
-def with_joints(
-    system: System, contacts: Sequence[Contact], places: Sequence[tuple[Pose, Pose]]
-) -> System:
-    """Return the system in which contacts are joints at `places`, poses in the frame `on` and in the frame that touches.
-    They are left out of the tree, so its coordinates are those of the system. Contacts that stuck together before, in
-    whichever run, are planned already, and only constants change."""
+def with_joints(system: System, contacts: Sequence[Contact], places: Sequence[tuple[Pose, Pose]]) -> System:
+    """Return the system in which contacts are joints at `places`, poses in the frame `on` and in the frame that
+    touches. They are left out of the tree, so its coordinates are those of the system. Contacts that stuck together
+    before, in whichever run, are planned already, and only constants change."""
     if not contacts:
         return system
     m, plan = system.mechanism, system.plan
