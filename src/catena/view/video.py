@@ -24,7 +24,7 @@ from catena.simulation.pressing import Pressing
 from catena.simulation.progress import Progress
 from catena.system.arrays import as_list
 from catena.view import theme
-from catena.view.arrows import GROUPS, Arrows, arrows_of, longest_arrow
+from catena.view.arrows import GROUPS, Arrows, arrows_of, longest_arrow, usual_sizes
 from catena.view.camera import camera as camera_from
 from catena.view.flexing import checked_factor
 from catena.view.movie import SPEEDS, Motion, Stretch, floor_of, movie, pressing_of, traced
@@ -123,7 +123,8 @@ def _pictures(
         for k, part in enumerate(parts)
         if np.any(owners == k)
     ]
-    strongest = max((reel.strongest for reel in reels), default=0.0)
+    sizes = usual_sizes([(reel.times, reel.arrows) for reel in reels])
+    strongest = max(force for force, _ in sizes.values())
     drawn = [reel.arrow_lines(strongest) for reel in reels]
     ends = np.concatenate([lines.reshape(-1, 3) for lines, _ in drawn])
     window = window_around([(reel.painter, reel.some) for reel in reels], size, ends)
@@ -166,18 +167,13 @@ class _Reel:
         places = shape.poses(fine, factor) if traces else found
         self._ways = [places[name][:, :3, 3] for name in traces if name in places]
 
-        self._arrows = _arrows(run, shape, motion, times, groups, pressing)
-
-    @property
-    def strongest(self) -> float:
-        """The size of the largest force [N]."""
-        return max((float(np.linalg.norm(a.vectors, axis=-1).max()) for a in self._arrows), default=0.0)
+        self.arrows = _arrows(run, shape, motion, times, groups, pressing)
 
     def arrow_lines(self, strongest: float) -> tuple[Floats, list[theme.Colour]]:
         """Where arrows of forces start and end (arrows, times, 2, 3) in ground, and their colours; those that are zero
         start and end at one place."""
         found: list[Floats] = []
-        for arrow in self._arrows:
+        for arrow in self.arrows:
             pose = self.poses[:, self.painter.scene.carriers.index(arrow.body)]
             start = np.einsum("tij,j->ti", pose[:, :3, :3], arrow.point) + pose[:, :3, 3]
             start = start if arrow.offset is None else start + arrow.offset
@@ -187,7 +183,7 @@ class _Reel:
                 )
             )
         lines = np.array(found).reshape(-1, len(self.times), 2, 3)
-        return lines, [theme.ARROWS[arrow.group] for arrow in self._arrows]
+        return lines, [theme.ARROWS[arrow.group] for arrow in self.arrows]
 
     def ways_until(self, t: float) -> list[Floats]:
         """The ways (n, 3) of traced points up to a time."""
