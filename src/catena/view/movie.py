@@ -28,7 +28,7 @@ from catena.view.camera import upward
 from catena.view.course import Course
 from catena.view.flexing import checked_factor, deflections, exaggerated, flexings
 from catena.view.plots.panels import Panel, default_panels, position_panels
-from catena.view.plots.segmented import segmented_panels
+from catena.view.plots.segmented import contact_panels, segmented_panels
 from catena.view.quaternions import quaternions
 from catena.view.scene import Scene, scene
 
@@ -149,7 +149,7 @@ def movie(
         if ghost is None
         else tuple(cutter.segment(_motions(part, 0)[0], None, False) for part in ghost.segments),
         np.concatenate([main.t for main, _ in parts]),
-        tuple(_panels([main for main, _ in parts])) if plots else (),
+        tuple(_panels(run, [main for main, _ in parts])) if plots else (),
         tuple(sorted(events)),
         tuple(names),
         _pace(float(run.t[-1] - run.t[0])),
@@ -201,16 +201,17 @@ def _visible(parts: Sequence[Stretch]) -> float:
     return max(1.0, float(power * max(x for x in (1.0, 2.0, 5.0) if x * power <= wanted * (1.0 + 1e-9))))
 
 
-def _panels(runs: Sequence[Stretch]) -> Iterable[Panel]:
-    """What is plotted beside a motion of one structure, or of several one behind the other."""
-    first = runs[0]
+def _panels(run: Motion, parts: Sequence[Stretch]) -> Iterable[Panel]:
+    """What is plotted beside a run, whose main motion has these parts of one structure each."""
+    first = parts[0]
     if isinstance(first, Course):
         return [panel for panel in position_panels(first) if isinstance(panel, Panel)]
-    if len(runs) > 1:
-        return segmented_panels(
-            SegmentedTrajectory(tuple(run for run in runs if isinstance(run, Trajectory)))
-        )
-    return [panel for panel in default_panels(first) if isinstance(panel, Panel) and panel.curves]
+    if len(parts) > 1:
+        own = tuple(part for part in parts if isinstance(part, Trajectory))
+        touching = run.contact_forces if isinstance(run, SegmentedTrajectory) else {}
+        return segmented_panels(SegmentedTrajectory(own, contact_forces=touching))
+    usual = [panel for panel in default_panels(first) if isinstance(panel, Panel) and panel.curves]
+    return usual + (contact_panels(run) if isinstance(run, SegmentedTrajectory) else [])
 
 
 def still(scene_of: Scene, q: Floats, title: str) -> Movie:

@@ -172,7 +172,7 @@ def _slider(place: Floats, slide: Site, others: Sequence[Site], r: float) -> Sol
     across = next((axis for axis in axes if abs(axis @ along) < 0.5), np.roll(along, 1))
     side = np.cross(across, along)
     side = side / np.linalg.norm(side)
-    R = np.column_stack([np.cross(along, side), side, along])
+    R = np.column_stack([np.cross(side, along), side, along])
     return box(place, R, (2.0 * r, 3.6 * r, 6.0 * r))
 
 

@@ -360,7 +360,7 @@ class Player {
       if (options.frames) gl.draw([kept.triads]);
       if (options.masses) gl.draw([kept.masses]);
     }
-    this.place_names(scene, camera); this.show_time(now); this.frames_drawn++;
+    this.place_names(scene, camera); this.show_time(now); this.frames_drawn++; if (this.live) this.keep_inside(scene, camera);
   }
 
   spans({ scene, rod, coils, moving }) {
@@ -456,6 +456,15 @@ class Player {
     const p = carried(this.rows, body, [0, 0, 0]);
     if (this.followed) this.eye.target = add(this.eye.target, add(p, this.followed, -1)); else this.eye.target = p;
     this.followed = p;
+  }
+
+  // A mechanism that is moved out of the picture is fetched back, unless somebody holds it or has chosen the view.
+  keep_inside({ labels, radius }, camera) {
+    if (this.touched || this.live.grip || this.options.follow) return;
+    const points = labels.map(([, , body, point]) => carried(this.rows, body, point));
+    if (!points.some((p) => { const [x, y] = this.eye.project(camera, p); return Math.max(Math.abs(x), Math.abs(y)) > 0.96; })) return;
+    const [low, high] = this.data.bounds, before = `${low} ${high}`; for (const p of points) for (let i = 0; i < 3; i++) { low[i] = Math.min(low[i], p[i] - 3 * radius); high[i] = Math.max(high[i], p[i] + 3 * radius); }
+    if (before !== `${low} ${high}`) this.fit();
   }
 
   // Names are put beside their points where no other name is.
