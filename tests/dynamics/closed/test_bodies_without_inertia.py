@@ -120,8 +120,8 @@ def hatch(mass: float) -> ct.Mechanism:
 
 
 def test_a_joint_that_feels_nothing_but_rounding_feels_nothing():
-    """What the hinges of a massless hatch feel of the puck is zero but for rounding, and was once divided by: velocities
-    came back to the loop by leaps."""
+    """What the hinges of a massless hatch feel of the puck is zero but for rounding, and that was once divided by:
+    velocities came back to the loop by leaps."""
     s = hatch(0.0).system(cut=["second"])
     assert borrowers(s.plan)
     q = s.integrate(s.neutral(), np.linspace(0.3, -0.4, s.nv) * (np.arange(s.nv) != s.slice_v("hinge").start))
