@@ -12,15 +12,7 @@ from catena.dynamics.closed.motion_problem import motion_problem
 from catena.dynamics.loop_elimination import sort_for
 from catena.dynamics.loop_elimination.least_change import closure as closure_algorithm
 from catena.dynamics.rotors import with_rotors
-from catena.equations.closed_forms import (
-    Choice,
-    choose,
-    joint_form,
-    least_forces,
-    minimal,
-    minimal_form,
-    with_multipliers,
-)
+from catena.equations.closed_forms import Choice, choose, joint_form, least_forces, minimal, minimal_form, with_multipliers
 from catena.equations.derivation import Derivation
 from catena.equations.loop_rows import loop_rows, require_formulas
 from catena.equations.parameters import symbolic_plan

@@ -98,41 +98,18 @@ def test_a_part_that_loops_hold_still_is_not_judged_by_rounding():
     assert is_trusted(*(found[name][:, 0] for name in ("defect", "change", "before", "size"))).all()
 
 
-def hatch(mass: float) -> ct.Mechanism:
-    """A hatch of this mass in two hinges on an arm, and a puck that slides on it in the plane in which it turns."""
-    m = ct.Mechanism("hatch", gravity=(0.3, -9.0, 0.0))
-    turned = ct.Pose(p=(0.6, -0.4, 0.0), rpy=(0.0, 0.0, 0.7))
-    m.add_body("arm", 1.8, (0.2, 0.1, 0.0), (0.2, 0.15, 0.2))
-    m.add_body("hatch", mass, inertia=mass)
-    m.add_body("puck", 1.6, (0.1, -0.2, 0.05), (0.9, 0.85, 0.1))
-    m.add_joint("shoulder", "ground", "arm", ct.Revolute("z"), damping=0.3)
-    m.add_joint("hinge", "arm", "hatch", ct.Revolute("z"), turned)
-    m.add_joint("slide", "puck", "hatch", ct.Planar("z"), ct.Pose(p=(0.3, 0.2, 0.0)), turned, damping=0.2)
-    m.add_joint(
-        "second",
-        "arm",
-        "hatch",
-        ct.Revolute("z"),
-        ct.Pose(p=(1.1, 0.2, 0.0)),
-        turned.inverse() * ct.Pose(p=(1.1, 0.2, 0.0)),
-    )
-    return m
-
-
 def test_a_joint_that_feels_nothing_but_rounding_feels_nothing():
-    """What the hinges of a massless hatch feel of the puck is zero but for rounding, and that was once divided by:
-    velocities came back to the loop by leaps."""
-    s = hatch(0.0).system(cut=["second"])
+    """A massless body in two hinges on an arm, and another one that slides on it in the plane in which it turns: what
+    the hinges feel is zero but for rounding, and that was once divided by. Velocities came back to the loop by leaps of
+    1e6 rad/s, and the run was off and away after two steps."""
+    case = Subject(built(2674))
+    s, q = case.system, case.q
     assert borrowers(s.plan)
-    q = s.integrate(s.neutral(), np.linspace(0.3, -0.4, s.nv) * (np.arange(s.nv) != s.slice_v("hinge").start))
-    assert np.abs(s.closure(q)[0]).max() < 1e-14
-    v = s.velocity(q, {"shoulder": 0.5, "slide": (0.2, -0.1, 2.0)})
-    options = {"integrator": "rk4", "step": 1e-3, "progress": False}
-    run = ct.simulate(s, q, v, 0.1, **options)
-    assert run.audit().ok, str(run.audit())
-    heavy = hatch(1e-7).system(cut=["second"])
-    other = ct.simulate(heavy, q, v, 0.1, **options)
-    np.testing.assert_allclose(run.q[-1], other.q[-1], atol=1e-6)
+    v = s.velocity(
+        q, {s.joints[0]: -0.5, s.joints[1]: -0.6, s.joints[3]: -0.6, s.joints[4]: (-0.2, 0.01, -2.0)}
+    )
+    run = ct.simulate(s, q, v, 0.05, integrator="rk4", step=1e-3, progress=False)
+    assert run.audit().ok and run.audit()["energy"].value < 1e-9, str(run.audit())
     kkt = s.forward_dynamics(run.q, run.v, method="kkt")
     np.testing.assert_allclose(s.forward_dynamics(run.q, run.v), kkt, atol=1e-9 * np.abs(kkt).max())
 
