@@ -139,10 +139,10 @@ class FreeFlyer:
         longest = (t[-1] - t[0]) / 100.0 if step is None else float(step)
         where_b = np.arange(system.nq)[system.slice_q(self.base)]
         where_m = np.setdiff1d(np.arange(system.nq), where_b)
-        batch, rows, _ = system.states(start, np.zeros(system.nv))
+        batch, begun, _ = system.states(start, np.zeros(system.nv))
         if batch:
             raise StateError(f"follow: start has batch dimensions {batch}; give one configuration.")
-        q = np.array(rows[0])
+        q = np.array(begun[0])
 
         def rate(at: float, base: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             """Return the configuration and the velocities of all joints at a time."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from catena.dynamics.closed.certified_elimination import elimination_of, is_for, is_trusted
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
+from catena.dynamics.loop_elimination import borrowers
 from catena.errors import CatenaWarning, ModelError
 from catena.given import is_not_negative, shown
 from catena.kinematics import stacks
@@ -18,6 +19,7 @@ from catena.kinematics.closure import LoopState, loop_states, tree_motions
 from catena.kinematics.coupling_states import CouplingState, coupling_states
 from catena.kinematics.near_redundancy import NearRedundancy, looks_redundant, near_redundancy
 from catena.structure import plan as planned
+from catena.structure.elimination_order import passes_held_bodies
 from catena.system.evaluation import Evaluator
 from catena.system.loop_closure import closure
 
@@ -45,7 +47,7 @@ class Settling:
         self.found: NearRedundancy | None = None
         plan = described.plan
         self.looks = LOOKS if plan.nv and plan.total_constraints else 0
-        self.tries = LOOKS if self.looks and is_for(plan) else 0
+        self.tries = LOOKS if self.looks else 0
 
     def look(self, q: Any = None, tell: bool = True) -> bool:
         """Look at the loops at q (..., nq), or in the neutral configuration, and return whether that changed what is
@@ -61,8 +63,10 @@ class Settling:
         rounding errors of something as stiff as the first is regularised. Everywhere else it would cost digits next to
         singular configurations.
         """
-        states = np.reshape(q, (-1, len(self.neutral)))[:1]
-        if not len(states) or not np.isfinite(states).all():
+        plan, states = self.effective.plan, np.reshape(q, (-1, len(self.neutral)))[:1]
+        if not is_for(plan) or not (passes_held_bodies(plan) or borrowers(plan)):
+            self.tries = 0
+        if not self.tries or not len(states) or not np.isfinite(states).all():
             return False
         self.tries -= 1
         if _is_exact(self.effective, states):

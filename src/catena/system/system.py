@@ -586,6 +586,15 @@ class System:
         """Return this system with joints that close loops elsewhere on their bodies, {joint: (in_parent, in_child)}.
         Nothing is planned anew, and tapes are used again with other constants; no force may act at such a joint."""
         self.evaluator.check_current()
+        if not isinstance(places, Mapping) or not all(
+            isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(pose, Pose) for pose in pair)
+            for pair in places.values()
+        ):
+            raise StateError(
+                f"places is {shown(places)}; give a mapping from joints that close loops to pairs of poses."
+            )
+        for name in places:
+            known("joint that closes a loop", name, self.loops, repr(self._mechanism.name))
         mechanism = joints_at(self._mechanism, places)
         if self.evaluator is not self._settling.described or self._plan.owner is not None:
             # What was left out as redundant was so at these places.
@@ -596,7 +605,7 @@ class System:
         evaluator = MovedEvaluator(mechanism, made, first.evaluator)
         moved._begin(mechanism, made, self._settling.accuracy, evaluator)
         # One look: where joints are elsewhere, others may say the same.
-        moved._settling.looks = min(1, moved._settling.looks)
+        moved._settling.looks, moved._settling.tries = min(1, moved._settling.looks), 0
         moved._laid_out, moved._elements = first, first.elements
         return moved
 
