@@ -3,6 +3,8 @@ it."""
 
 import ctypes
 from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -89,6 +91,16 @@ class Program:
         }
         self._addresses = (len(tape.calls), tape.calls.ctypes.data), tape.constants.ctypes.data
         self._workspaces: list[tuple[np.ndarray, int]] = []
+
+    def with_constants(self, first: np.ndarray) -> "Program":
+        """Return the same program with other constants in the place of the first ones of its tape."""
+        constants = self.tape.constants.copy()
+        constants[: len(first)] = first
+        other = copy(self)
+        other.tape = replace(self.tape, constants=constants)
+        other._addresses = self._addresses[0], constants.ctypes.data
+        other._workspaces = []
+        return other
 
     def columns(self, name: str) -> tuple[int, int]:
         """Return how many columns an input or output has, and where the table of their slots begins."""
