@@ -131,8 +131,6 @@ def fit_closed_chains(
     return _fitted(counts, ("m", "N"))
 
 
-
-
 def _fitted(counts: Mapping[tuple[int, ...], Count], variables: tuple[str, ...]) -> FittedCount:
     return FittedCount(
         fit({k: c.M for k, c in counts.items()}, variables),
