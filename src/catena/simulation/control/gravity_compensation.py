@@ -22,7 +22,7 @@ class GravityCompensation(Controller):
     """The forces of the actuated joints under which nothing accelerates at rest.
 
     Trees: inverse dynamics at rest. With loops many forces may do, and those of the least sum of squares are taken,
-    with moments divided by the size of the mechanism (`kinematics.levers`). Where they cannot hold the mechanism, because
+    with moments divided by the size of the mechanism (`kinematics.levers`). Where they cannot hold it, because
     a joint that would have to is not actuated, an error says so; with `partial` they do what they can.
     """
 
