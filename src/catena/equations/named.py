@@ -57,10 +57,12 @@ class Request:
     def choice(self) -> Choice:
         """The independent constraints and coordinates at the configuration that was given for it."""
         if self.at is None:
+            name = self.derivation.name
+            other = ", or take method='elimination', which has no such branch" * (name == "forward_dynamics")
             raise EquationsError(
-                f"{self.derivation.name} of {self.plan.name!r} by {self.method!r} leaves out dependent constraints and "
-                f"coordinates, and which ones they are depends on the state. Give a closed configuration at=q whose "
-                f"choice is kept, or take method='elimination', which has no such branch."
+                f"{name} of {self.plan.name!r}{f' by {self.method!r}' if self.method != 'auto' else ''} leaves out "
+                f"dependent constraints and coordinates, and which ones they are depends on the state. Give a closed "
+                f"configuration at=q whose choice is kept{other}."
             )
         return choose(self.runner, np.asarray(self.at, dtype=float))
 
