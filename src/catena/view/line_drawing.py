@@ -308,8 +308,8 @@ class _Plane:
         return (axis, 0.8, 1.6) if isinstance(kind, Revolute) else (axis, 0.9, 2.2)
 
     def _ground(self, ax: Any, name: str, site: Site) -> None:
-        """A triangle that stands on hatched ground under a joint, or hangs from it where the body hangs. A slider lies on
-        the ground along which it goes."""
+        """A triangle that stands on hatched ground under a joint, or hangs from it where the body hangs. A slider lies
+        on the ground along which it goes."""
         from matplotlib.patches import Polygon
 
         p, r = self.flat(site.point), self.r
