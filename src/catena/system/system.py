@@ -30,6 +30,7 @@ from catena.kinematics import stacks
 from catena.kinematics.closure import loop_state
 from catena.kinematics.near_redundancy import ACCURACY
 from catena.mechanism import GROUND, Mechanism
+from catena.mechanism.edits import joints_at
 from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.structure import Connectivity, Fates, Plan, connectivity, fates, plan
@@ -43,11 +44,13 @@ from catena.system.frame_axes import in_axes, require_axes
 from catena.system.inertia_check import lacking_inertia
 from catena.system.inertial_parameters import by_bodies, inertial_parameters
 from catena.system.linearisation import Linearisation, linearise
+from catena.system.moved_loops import MovedEvaluator, moved_plan
 from catena.system.prescribed import prescribed_accelerations, require_agreement, with_loop_drives
 from catena.system.quick_assembly import QuickAssembly
 from catena.system.reaching import inverse_kinematics
 from catena.system.reactions import Reactions
 from catena.system.response import Responder
+from catena.system.resultants import along_beam
 from catena.system.settling import Settling
 from catena.system.statics import Equilibrium, checked_guess, equilibrium
 from catena.system.vibration import Modes, modes, require_rest
@@ -80,10 +83,13 @@ class System:
     ) -> None:
         self._begin(mechanism, plan(mechanism, root=root, cut=cut, keep=keep), accuracy)
 
-    def _begin(self, mechanism: Mechanism, made: Plan, accuracy: float) -> None:
+    def _begin(
+        self, mechanism: Mechanism, made: Plan, accuracy: float, evaluator: Evaluator | None = None
+    ) -> None:
         self._mechanism = mechanism
         self._plan = made
-        self._settling = Settling(Evaluator(mechanism, made), made.neutral(), accuracy)
+        self._settling = Settling(evaluator or Evaluator(mechanism, made), made.neutral(), accuracy)
+        self._laid_out: System | None = None
         self._nodes = {name: i for i, name in enumerate(self._plan.joint) if name}
         self._revision = self._plan.revision
         self._forward: Callable[..., np.ndarray | None] | None = None
@@ -573,6 +579,30 @@ class System:
         base.settle()
         return VariedSystem(base, variation, self)
 
+    def with_loops_at(self, places: Mapping[str, tuple[Pose, Pose]]) -> "System":
+        """Return this system with joints that close loops elsewhere on their bodies, {joint: (in_parent, in_child)}.
+        Nothing is planned anew, and tapes are used again with other constants; no force may act at such a joint."""
+        self.evaluator.check_current()
+        mechanism = joints_at(self._mechanism, places)
+        if self.evaluator is not self._settling.described or self._plan.owner is not None:
+            # What was left out as redundant was so at these places.
+            return mechanism.system(self._plan.root, self._plan.cut, self._settling.accuracy, self._plan.keep)
+        made = moved_plan(self, mechanism, places)
+        first = self.laid_out
+        moved = System.__new__(System)
+        evaluator = MovedEvaluator(mechanism, made, first.evaluator)
+        moved._begin(mechanism, made, self._settling.accuracy, evaluator)
+        # One look: where joints are elsewhere, others may say the same.
+        moved._settling.looks = min(1, moved._settling.looks)
+        moved._laid_out, moved._elements = first, first.elements
+        return moved
+
+    @property
+    def laid_out(self) -> "System":
+        """Return the system whose tapes this one uses, with loops elsewhere (`with_loops_at`); itself if it has its
+        own."""
+        return self if self._laid_out is None else self._laid_out
+
     @property
     def origin(self) -> "System":
         """Return the system that this one was made from by `vary`; itself where it was not."""
@@ -857,6 +887,28 @@ class System:
         outside = {} if f_ext is None else wrenches.in_node_frames(self._plan, f_ext, self._frame)
         return self._reactions.wrenches(problem, solution, outside)
 
+    def resultants(
+        self,
+        body: str,
+        x: ArrayLike,
+        q: State,
+        v: State,
+        tau: State | None = None,
+        f_ext: Mapping[str, ArrayLike] | None = None,
+    ) -> dict[str, np.ndarray]:
+        """Return the stress resultants of a beam at places x (n,) [m] along it, each (..., n): axial force "N", shear
+        forces "Qy" and "Qz" [N], torque "T" and bending moments "My" and "Mz" [N m], in the axes of the section.
+
+        They follow from equilibrium: they hold what is beyond the section against weight, inertia, joints and wrenches,
+        so that the axial force is there although a beam does not stretch. `Beam.resultants(eta, x)` are those of its
+        curvature, which become the same as modes are added.
+        """
+        q, v, tau, _ = self._by_name(q, v, tau)
+        reactions = self.reactions(q, v, tau, f_ext=f_ext)
+        vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext)
+        rows = (np.asarray(y, dtype=np.float64) for y in (q, v, vdot))
+        return along_beam(self, body, x, *rows, reactions, f_ext)
+
     def coupling_forces(
         self,
         q: State,
@@ -942,19 +994,28 @@ class System:
         given = {"q": q, "qd": v, "qdd": vdot, **self._outside(f_ext, base_acceleration)}
         return derivatives.of_inverse_dynamics(self.evaluator, given, out)
 
+    def energy_derivatives(
+        self, q: ArrayLike, v: ArrayLike
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the kinetic energy by q and by v, and the potential energy by q, each of shape (..., nv): entry k is
+        the derivative by a step q (+) e_k, or by v[k]. The energies are those of `kinetic_energy` and
+        `potential_energy`; by v it is the momentum of the joints."""
+        self.evaluator.check_current()
+        return derivatives.of_energies(self, q, v)
+
     def regressor(
         self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, base_acceleration: ArrayLike | None = None
     ) -> np.ndarray:
-        """Return the inertial regressor Y, shape (..., nv, 10 b), of the b moving bodies: inverse dynamics of the
-        tree without friction and rotors is Y @ inertial_parameters()."""
-        self._require_rigid("regressor")
+        """Return the inertial regressor Y, shape (..., nv, 10 b), of the b moving rigid bodies: inverse dynamics of the
+        tree without friction and rotors is Y @ inertial_parameters(). Flexible bodies, whose modes are not linear in
+        ten numbers, add forces to it that do not depend on the rigid ones."""
         inputs = {"q": q, "qd": v, "qdd": vdot, "a_base": base_acceleration}
         Y = self._run(dynamics.inertial_regressor, None, **inputs)["Y"]
         return by_bodies(self._mechanism, self._plan, Y)
 
     def inertial_parameters(self) -> np.ndarray:
-        """Return the inertial numbers, shape (10 b,), of the b bodies that are not welded to ground, in the order in
-        which they were added: mass, mass times mass centre (3), and the inertia xx, xy, xz, yy, yz, zz about the
+        """Return the inertial numbers, shape (10 b,), of the b rigid bodies that are not welded to ground, in the order
+        in which they were added: mass, mass times mass centre (3), and the inertia xx, xy, xz, yy, yz, zz about the
         body's origin."""
         return inertial_parameters(self._mechanism, self._plan)
 
@@ -1249,14 +1310,6 @@ class System:
 
     def _frame(self, name: str) -> str:
         return known("body or frame", name, self._plan.body_pose, repr(self._mechanism.name))
-
-    def _require_rigid(self, what: str) -> None:
-        if self._plan.owner is not None:
-            names = [name for name, body in self._mechanism.bodies.items() if body.flexible is not None]
-            raise StateError(
-                f"{what} knows rigid bodies only, and {self._mechanism.name!r} has flexible ones, {names}: lock their "
-                f"modes, as in m.lock('{names[0]}.modes')."
-            )
 
     def _require_tree(self, what: str) -> None:
         self.evaluator.check_current()

@@ -190,7 +190,11 @@ def _pushing(
         if not np.any(force):
             continue
         body, point = _place(scene, contact.frame)
-        offset = np.broadcast_to(-contact.radius * on[..., :3, 2], force.shape) if contact.radius else None
+        normal = on[..., :3, 2]
+        if contact.on_radius is not None:
+            apart = poses[contact.frame][..., :3, 3] - on[..., :3, 3]
+            normal = apart / np.maximum(np.linalg.norm(apart, axis=-1, keepdims=True), 1e-300)
+        offset = np.broadcast_to(-contact.radius * normal, force.shape) if contact.radius else None
         found.append(Arrows(contact.label, "contacts", False, body, point, force, offset))
     return found
 
