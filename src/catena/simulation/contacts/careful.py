@@ -120,7 +120,7 @@ class CarefulSteps:
             c[:, 2] += np.where(gap[near] > none, gap[near], 0.0) / h
             names = [acting.places.labels[k] for k in near]
             p[near] = pressed(
-                W[np.ix_(near, range(3), near, range(3))], c, acting.places.friction[near], [None] * len(near), names,
+                W[near][:, :, near], c, acting.places.friction[near], [None] * len(near), names,
                 self.last[near],
             ).f  # fmt: skip
             after = free + np.tensordot(p, response, axes=2)

@@ -54,8 +54,8 @@ class ContactRun:
             raise StateError(f"duration is {shown(changing.duration)}; give a positive number of seconds.")
         self.changing, self.duration = changing, float(changing.duration)
         self.touching = tuple(contact for contact in contacts if isinstance(contact, Contact))
-        stops = (stop.sides(changing.system) for stop in contacts if isinstance(stop, Stop))
-        self.contacts = (*self.touching, *(side for sides in stops for side in sides))
+        stops = [side for x in contacts if isinstance(x, Stop) for side in x.sides(changing.system)]
+        self.contacts: tuple[Contact | StopSide, ...] = (*self.touching, *stops)
         require_contacts(changing.system, self.contacts)
         self._take(changing.system, 0.0)
 
@@ -138,10 +138,9 @@ class ContactRun:
     ) -> tuple[Standing, np.ndarray, np.ndarray]:
         """Return what contacts do from a state on, and that state; what changed is told."""
         tau = self.acting.command(t, q, v)
-        edges = {"parts": -1, "slips": -1}
-        if change is not None and change.what in (LIFTS, SLIPPING):
-            edges["parts" if change.what == LIFTS else "slips"] = change.contact
-        found = self.deciding.decide(t, q, v, tau, **edges)
+        parts = change.contact if change is not None and change.what == LIFTS else -1
+        slips = change.contact if change is not None and change.what == SLIPPING else -1
+        found = self.deciding.decide(t, q, v, tau, parts, slips)
         why = "at the start" if change is None else f"{self.contacts[change.contact].label} {change.what}"
         self._tell(t, why, found.q, v, before, found)
         return found.standing, found.q, found.v
