@@ -296,11 +296,26 @@ def test_the_operational_space_inertia_is_that_of_the_mass_matrix():
     np.testing.assert_allclose(inverse, J @ expected, atol=1e-9 * np.abs(J @ expected).max())
 
 
-def test_what_knows_rigid_bodies_only_says_so():
-    s = arm().system()
-    q, v, _ = states(s, 1)
-    with pytest.raises(ct.StateError, match="regressor knows rigid bodies only.*'boom'"):
-        s.regressor(q, v, v)
+def test_the_regressor_is_that_of_the_rigid_bodies_beside_flexible_ones():
+    m = arm()
+    s, other = (
+        m.system(),
+        m.with_body("load", mass=0.5, com=(0.2, 0.01, 0.03), inertia=(2e-3, 3e-3, 4e-3)).system(),
+    )
+    q, v, a = states(s)
+    Y, change = s.regressor(q, v, a), other.inertial_parameters() - s.inertial_parameters()
+    assert Y.shape == (4, s.nv, 10)
+    expected = other.inverse_dynamics(q, v, a) - s.inverse_dynamics(q, v, a)
+    np.testing.assert_allclose(Y @ change, expected, atol=1e-12 * np.abs(expected).max())
+    # A body that is locked as it rests is one of the rigid ones.
+    stiff = m.lock("boom.modes").system()
+    q, v, a = (x[:, :3] for x in (q, v, a))
+    damped = np.concatenate([0.1 * v[:, :2], np.zeros((4, 1))], axis=1)
+    tau = stiff.regressor(q, v, a) @ stiff.inertial_parameters() + damped
+    np.testing.assert_allclose(tau, stiff.inverse_dynamics(q, v, a), atol=1e-12)
+    assert m.lock("boom.modes", at=[0.1, 0.0, 0.0]).system().regressor(q, v, a).shape == (4, 3, 10)
+    with pytest.raises(ct.StateError, match="knows rigid bodies only, and body 'boom' is flexible"):
+        ct.identify_inertia(s, np.zeros((2, s.nq)), np.zeros((2, s.nv)), np.zeros((2, s.nv)), ["load"])
 
 
 @pytest.mark.slow

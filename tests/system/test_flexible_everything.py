@@ -248,3 +248,32 @@ def test_locked_modes_in_a_loop_are_rigid_bodies(seed):
     a = rigid.forward_dynamics(q, v)
     np.testing.assert_allclose(locked.forward_dynamics(q, v), a, atol=1e-12 * np.abs(a).max())
     assert locked.kinetic_energy(q, v) == pytest.approx(rigid.kinetic_energy(q, v), rel=1e-12)
+
+
+def test_forces_on_points_of_a_flexible_body_accelerate_its_modes_wherever_one_asks():
+    m = pendulum(2)
+    m.add_frame("middle", "boom", ct.Pose(p=(1.0, 0.0, 0.0)))
+    m.add_frame("hook", "ground", ct.Pose(p=(0.0, 1.0, 0.0)))
+    m.add_spring_between("rope", "hook", "middle", stiffness=50.0, rest_length=0.5, damping=0.3)
+    m.add_wrench("wind", "tip", force=(0.1, 0.3, 0.0), axes="ground")
+    s = m.system()
+    q, v = np.array([0.3, 0.05, 0.01]), np.array([1.0, -2.0, 0.5])
+    own = s.element_forces(q, v)
+    assert set(own.f_ext) == {"tip", "middle"}
+    # By hand: the generalised force of the wind is J^T f.
+    J = s.jacobian(q, "tip", axes="aligned")[3:]
+    d = np.asarray(s.pose(q, "middle").p) - [0.0, 1.0, 0.0]
+    along = d / np.linalg.norm(d)
+    J_m = s.jacobian(q, "middle", axes="aligned")[3:]
+    pull = 50.0 * (np.linalg.norm(d) - 0.5) + 0.3 * along @ J_m @ v
+    tau = J.T @ [0.1, 0.3, 0.0] - pull * J_m.T @ along
+    expected = s.forward_dynamics(q, v, tau)
+    found = s.forward_dynamics(q, v, own.tau, f_ext=own.f_ext)
+    np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(expected).max())
+    run = ct.simulate(s, q, v, duration=0.05, samples=401)
+    np.testing.assert_allclose(run.acceleration[0], expected, atol=1e-9 * np.abs(expected).max())
+    # The compiled step has always known: its velocities change so.
+    h = run.t[1]
+    slope = (-3.0 * run.v[200] + 4.0 * run.v[201] - run.v[202]) / (2.0 * h)
+    np.testing.assert_allclose(slope, run.acceleration[200], atol=2e-3 * np.abs(run.acceleration).max())
+    assert run.audit().ok

@@ -396,9 +396,10 @@ class Beam(FlexibleBody):
         offset = np.array([0.0, y, z])
         return Shapes(S[0] + np.cross(R[0].T, offset).T, R[0], B[0])
 
-    def particles(self) -> Particles:
-        """Return particles along the axis, or around it where sections have inertia, by Gauss points."""
-        x, w = self._quadrature.gauss
+    def particles(self, begin: float = 0.0, end: float | None = None) -> Particles:
+        """Return particles along the axis, or around it where sections have inertia, by Gauss points: of the beam, or
+        of its part between two places [m]."""
+        x, w = self._places(begin, end)
         part = {name: self._quadrature.piecewise(values, x) for name, values in self._sections.items()}
         S, R, B = self._fields(x)
         mass = w * part["density"] * part["area"]
@@ -423,9 +424,13 @@ class Beam(FlexibleBody):
 
     @property
     def turning_inertia(self) -> Floats:
+        return self.turning_between(0.0, None)
+
+    def turning_between(self, begin: float, end: float | None) -> Floats:
+        """Return the rotational inertia (3, 3) that is not in the particles of the part between two places."""
         if self.rotary:
             return np.zeros((3, 3))
-        x, w = self._quadrature.gauss
+        x, w = self._places(begin, end)
         part = {name: self._quadrature.piecewise(values, x) for name, values in self._sections.items()}
         return np.diag([float(w @ (part["density"] * (part["I_y"] + part["I_z"]))), 0.0, 0.0])
 
@@ -465,6 +470,17 @@ class Beam(FlexibleBody):
         part = self.section(min(max(float(p[0]), 0.0), self.length))
         y, z = (float(np.sqrt(12.0 * part[name] / part["area"])) for name in ("I_z", "I_y"))
         return y, z
+
+    def _places(self, begin: float, end: float | None) -> tuple[Floats, Floats]:
+        """Return places (n,) and weights (n,) that integrate along the beam, or between two places of it."""
+        if begin == 0.0 and end is None:
+            return self._quadrature.gauss
+        last = self.length if end is None else end
+        inner = np.unique(self._quadrature.knots)
+        edges = np.concatenate([[begin], inner[(inner > begin) & (inner < last)], [last]])
+        x, w = np.polynomial.legendre.leggauss(12)
+        half, middle = np.diff(edges)[:, None] / 2.0, (edges[1:] + edges[:-1])[:, None] / 2.0
+        return (middle + half * x).ravel(), (half * w).ravel()
 
     @cached_property
     def _quadrature(self) -> Basis:

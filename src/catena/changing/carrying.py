@@ -2,7 +2,7 @@
 
 Joints that are in the tree of both plans, and are the same, keep their coordinates to the last digit, whole turns
 included. For all others the relative pose and twist of the two bodies give position and velocity of the joint, whatever
-it was before: a loop, locked, or not there at all.
+it was before: a loop, locked, or not there at all. The modes of flexible bodies keep their amplitudes.
 """
 
 from __future__ import annotations
@@ -13,26 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from catena.changing.deformed import Bodies, amplitudes, parts_of, require_same_modes, with_points
 from catena.errors import StateError
 from catena.joints import JointKind
 from catena.kinematics import stacks
 from catena.kinematics.closure import tree_motions
 from catena.kinematics.kind_values import kind_values, nearest_coordinates
-from catena.mechanism import Joint, Mechanism
+from catena.mechanism import MODES, Joint, Mechanism
+from catena.structure.plan import Parts
 from catena.system import System
-
-
-@dataclass(frozen=True, eq=False)
-class Bodies:
-    """Poses of all bodies of a mechanism, in its order, as motion matrices X from ground (states, bodies, 6, 6), and
-    their twists (states, bodies, 6) in their own axes at their own origin."""
-
-    X: np.ndarray
-    twist: np.ndarray
-
-    def of(self, states: np.ndarray) -> Bodies:
-        """Return those of some of the states."""
-        return Bodies(self.X[states], self.twist[states])
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +51,7 @@ def bodies_of(system: System, q: np.ndarray, v: np.ndarray) -> Bodies:
     placed = plan.body_pose
     node = placed.node[:count]
     own = stacks.motion_matrices(stacks.transposed(placed.R[:count]), placed.p[:count])
-    return Bodies(own @ X[:, node], stacks.apply(own, motions.v[:, node]))
+    return Bodies(own @ X[:, node], stacks.apply(own, motions.v[:, node]), amplitudes(system, q, v))
 
 
 def carry(
@@ -73,7 +62,7 @@ def carry(
     Without `keep` no velocity is taken over: all follow from the twists of the bodies.
     """
     require_same_bodies(old.mechanism, new.mechanism)
-    plan, before = new.plan, old.mechanism.joints
+    plan, before, parts = new.plan, old.mechanism.joints, parts_of(new)
     q_new, v_new = np.zeros((len(q), plan.nq)), np.zeros((len(q), plan.nv))
     in_tree, were_in_tree = set(plan.joints), set(old.joints)
     changed = []
@@ -84,22 +73,43 @@ def carry(
             v_new[:, new.slice_v(name)] = v[:, old.slice_v(name)]
         if not (same and keep):
             changed.append(joint)
-    q_joints, v_joints, gap, slip = nearest(new.mechanism, bodies, changed)
+    placed = with_points(bodies, new)
+    q_joints, v_joints, gap, slip = nearest(parts, placed, [parts.joints[joint.name] for joint in changed])
     for k, joint in enumerate(changed):
         if joint.name in in_tree:
             v_new[:, new.slice_v(joint.name)] = v_joints[k]
             if not (joint.name in were_in_tree and _alike(joint, before[joint.name])):
                 q_new[:, new.slice_q(joint.name)] = q_joints[k]
-    _pin(bodies, new, q_new, v_new)
-    loops = [before[name] for name in old.loops]
-    drifted = np.abs(nearest(new.mechanism, bodies, loops)[2])
+    for name, own in bodies.modes.items():
+        if name + MODES in in_tree:
+            q_new[:, new.slice_q(name + MODES)] = own.eta
+            v_new[:, new.slice_v(name + MODES)] = own.rate
+    _pin(placed, new, q_new, v_new)
+    held, apart, rate = _held_modes(bodies, new)
+    was = parts_of(old)
+    loops = [was.joints[name] for name in old.loops]
+    drifted = np.abs(nearest(was, with_points(bodies, old), loops)[2])
     return Carried(
-        q_new, v_new, tuple(joint.name for joint in changed), gap, slip, drifted.max(axis=1, initial=0.0)
-    )
+        q_new, v_new, (*(joint.name for joint in changed), *held), np.concatenate([gap, apart], axis=1),
+        np.concatenate([slip, rate], axis=1), drifted.max(axis=1, initial=0.0),
+    )  # fmt: skip
+
+
+def _held_modes(bodies: Bodies, new: System) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Return the names of modes that a system holds, and as linear parts of twists (states, names, 6) how far points of
+    their bodies are from where it holds them, and how fast they move there [m, m/s]."""
+    names = [name for name in bodies.modes if new.mechanism.bodies[name].locked_at is not None]
+    apart, rate = (np.zeros((len(bodies.twist), len(names), 6)) for _ in range(2))
+    for k, name in enumerate(names):
+        body, own = new.mechanism.bodies[name], bodies.modes[name]
+        assert body.flexible is not None and body.locked_at is not None
+        apart[:, k, 3] = body.flexible.reach() * body.flexible.deflection(own.eta - body.locked_at)
+        rate[:, k, 3] = body.flexible.reach() * body.flexible.deflection(own.rate)
+    return [name + MODES for name in names], apart, rate
 
 
 def nearest(
-    mechanism: Mechanism, bodies: Bodies, joints: Sequence[Joint]
+    mechanism: Mechanism | Parts, bodies: Bodies, joints: Sequence[Joint]
 ) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray, np.ndarray]:
     """Return positions (states, nq of the joint) and velocities (states, nv of the joint) of joints whose bodies are
     like this, and the errors (states, joints, 6) of both, which no position and velocity of the joint explains."""
@@ -132,7 +142,9 @@ def nearest(
     return q, v, gap, slip
 
 
-def relative(mechanism: Mechanism, bodies: Bodies, joints: Sequence[Joint]) -> tuple[np.ndarray, np.ndarray]:
+def relative(
+    mechanism: Mechanism | Parts, bodies: Bodies, joints: Sequence[Joint]
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the motion matrices (states, joints, 6, 6) from the parent-side to the child-side frames of joints, and
     the twists (states, joints, 6) of the latter relative to the former, in their own axes."""
     number = {name: k for k, name in enumerate(mechanism.bodies)}
@@ -168,11 +180,15 @@ def _pin(bodies: Bodies, new: System, q: np.ndarray, v: np.ndarray) -> None:
     name = f"root:{new.plan.root}"
     if name not in new.joints:
         return
-    kind = new.plan.kind[new.plan.joint.index(name)]
+    node = new.plan.joint.index(name)
+    kind = new.plan.kind[node]
     assert kind is not None
-    body = list(new.mechanism.bodies).index(str(new.plan.root))
-    q[:, new.slice_q(name)] = nearest_coordinates(kind, bodies.X[:, body])
-    v[:, new.slice_v(name)] = bodies.twist[:, body]
+    # Of a flexible body it is a place that is pinned; the node has the frame of what is.
+    body = list(parts_of(new).bodies).index(new.plan.bodies[node][0])
+    placed = new.plan.body_pose
+    to_node = stacks.inverse(stacks.motion_matrices(placed.R[body].T, placed.p[body]))
+    q[:, new.slice_q(name)] = nearest_coordinates(kind, to_node @ bodies.X[:, body])
+    v[:, new.slice_v(name)] = stacks.apply(to_node, bodies.twist[:, body])
 
 
 def _alike(one: Joint, other: Joint) -> bool:
@@ -188,14 +204,8 @@ def _alike(one: Joint, other: Joint) -> bool:
 
 def require_same_bodies(old: Mechanism, new: Mechanism) -> None:
     """Raise an error unless two mechanisms have the same bodies in the same order."""
-    for mechanism in (old, new):
-        for body in mechanism.bodies.values():
-            if body.flexible is not None and body.locked_at is None:
-                raise StateError(
-                    f"{mechanism.name!r}: body {body.name!r} is flexible and its modes move, which cannot go over to "
-                    "another structure yet: lock its modes first."
-                )
     if list(old.bodies) == list(new.bodies):
+        require_same_modes(old, new)
         return
     missing = [n for n in old.bodies if n not in new.bodies] + [n for n in new.bodies if n not in old.bodies]
     if not missing:

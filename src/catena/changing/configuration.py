@@ -7,11 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
-from catena.changing.carrying import Bodies, bodies_of, carry, nearest
+from catena.changing.carrying import bodies_of, carry, nearest
+from catena.changing.deformed import Bodies, parts_of, place_of, resting, with_points
 from catena.changing.fitting import require_fit
 from catena.kinematics import stacks
 from catena.kinematics.extent import extent
-from catena.mechanism import Mechanism
+from catena.mechanism import MODES, Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.system import System
@@ -31,23 +32,41 @@ class Configuration:
         return bodies_of(self.system, self.q[None], np.zeros((1, self.system.nv)))
 
     def position_of(self, joint: str) -> np.ndarray:
-        """Return the position (nq,) of a joint, be it of the tree, of a loop or locked."""
+        """Return the position (nq,) of a joint, be it of the tree, of a loop or locked, or the amplitudes of
+        "<body>.modes"."""
+        body = joint.removesuffix(MODES) if isinstance(joint, str) else joint
+        if joint != body and body in self.bodies.modes:
+            return self.bodies.modes[body].eta[0].copy()
         described = self.system.mechanism.joints[known("joint", joint, self.system.mechanism.joints)]
         if joint in self.system.joints:
             return self.q[self.system.slice_q(joint)].copy()
         if described.locked_at is not None:
             return np.array(described.locked_at)
-        return nearest(self.system.mechanism, self.bodies, [described])[0][0][0]
+        parts = parts_of(self.system)
+        return nearest(parts, with_points(self.bodies, self.system), [parts.joints[joint]])[0][0][0]
 
     def pose_of(self, frame: str) -> Pose:
-        """Return the pose of a body or frame in ground."""
+        """Return the pose of a body or frame in ground; of a flexible body it is that of its floating frame."""
         mechanism = self.system.mechanism
         known("body or frame", frame, [*mechanism.bodies, *mechanism.frames])
         own = mechanism.frames.get(frame)
-        body = frame if own is None else own.body
-        R, p = stacks.parts(self.bodies.X[0, list(mechanism.bodies).index(body)])
-        at = Pose.unchecked(p.copy(), np.ascontiguousarray(R.T))
-        return at if own is None else at * own.pose
+        if own is not None:
+            return self.pose_at(own.body, own.pose)
+        R, p = stacks.parts(self.bodies.X[0, list(mechanism.bodies).index(frame)])
+        return Pose.unchecked(p.copy(), np.ascontiguousarray(R.T))
+
+    def pose_at(self, body: str, pose: Pose) -> Pose:
+        """Return the pose in ground of what is at a pose on a body, and moves with its place where it is flexible."""
+        return self.pose_of(body) * place_of(self.system.mechanism.bodies[body], self._eta(body), pose)
+
+    def pose_on(self, body: str, pose: Pose) -> Pose:
+        """Return the pose on a body of what is at a pose in ground; on a flexible body, where it rests."""
+        here = self.pose_of(body).inverse() * pose
+        return resting(self.system.mechanism.bodies[body], self._eta(body), here)
+
+    def _eta(self, body: str) -> np.ndarray:
+        own = self.bodies.modes.get(body)
+        return np.zeros(0) if own is None else own.eta[0]
 
     def require_closed(self, changed: Mechanism, joint: str) -> None:
         """Raise a LoopError unless a joint of the changed mechanism fits to where its two bodies are; the error offers

@@ -6,7 +6,8 @@ no work on motions that the joints allow, so of all these motions theirs is the 
     sum over b of |F_b (B_b v - t_b)|^2 / 2 least,  J v = 0,      M_b = F_b^T F_b.
 
 It is a least-squares problem in square-root form, solved like the dynamics with loops, for constraints of any rank.
-What the bodies' momenta change by is what the joints pass on.
+What the bodies' momenta change by is what the joints pass on. The bodies of a flexible body are the points that have
+its mass, so its modes take their part of an impulse; elastic forces are finite and do nothing in an instant.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from catena.changing.carrying import Bodies, nearest
+from catena.changing.carrying import nearest
+from catena.changing.deformed import Bodies, parts_of, with_points
 from catena.dynamics.closed.inertia_root import Rows, body_roots, rooted, tree_rows
 from catena.dynamics.closed.problem import LoopProblem
 from catena.dynamics.closed.square_root import constrained, solve_upper
 from catena.dynamics.rotors import rotor_inertias
 from catena.kinematics import stacks
 from catena.mechanism import Mechanism
+from catena.structure.plan import Parts
 from catena.system import System
 from catena.system.reactions import Reactions
 
@@ -42,18 +45,18 @@ class Impact:
 
     def impulses(self) -> dict[str, np.ndarray]:
         """Return the impulse {joint: (states, 6)} of each joint on its child, told as `reactions` are."""
-        reactions = Reactions(self.system.mechanism, self.system.plan)
+        reactions = Reactions(parts_of(self.system), self.system.plan)
         return reactions.distributed(self.problem, self.need, self.multipliers, friction=False)
 
 
 def impact(new: System, q: np.ndarray, v: np.ndarray, bodies: Bodies) -> Impact:
     """Return what happens to a system at q (states, nq) whose bodies moved with twists of their own before, which are
     near those of v (states, nv)."""
-    problem = LoopProblem(new.evaluator, q, v)
+    problem, bodies = LoopProblem(new.evaluator, q, v), with_points(bodies, new)
     plan, count = problem.plan, bodies.twist.shape[1]
     node = plan.body_pose.node[:count]
     own = stacks.motion_matrices(stacks.transposed(plan.body_pose.R[:count]), plan.body_pose.p[:count])
-    M = body_inertias(new.mechanism)
+    M = body_inertias(parts_of(new))
     # What the bodies of a node have more momentum than v gives them.
     more = bodies.twist - stacks.apply(own, problem.motions.v[:, node])
     by_node = np.zeros((plan.n, len(q), 6))
@@ -95,8 +98,8 @@ def _loop_rotors(problem: LoopProblem, new: System, bodies: Bodies) -> np.ndarra
     found = [np.zeros((problem.states, 0))]
     if problem.loop_rotors:
         geared = [state for state in problem.loops if np.any(state.loop.armature)]
-        joints = [new.mechanism.joints[state.name] for state in geared]
-        before = nearest(new.mechanism, bodies, joints)[1]
+        parts = parts_of(new)
+        before = nearest(parts, bodies, [parts.joints[state.name] for state in geared])[1]
         for state, was in zip(geared, before, strict=True):
             for k, inertia in enumerate(state.loop.armature):
                 if inertia:
@@ -123,12 +126,12 @@ def _twists(problem: LoopProblem, v: np.ndarray) -> np.ndarray:
     twist = np.zeros((len(v), plan.n, 6))
     for i in range(1, plan.n):
         at = slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i]))
-        joint = np.einsum("sk,ski->si", v[:, at], motions.S_rows[:, at])
+        joint = np.einsum("sk,ski->si", v[:, at], motions.S_rows[:, plan.rows(i)])
         twist[:, i] = stacks.apply(motions.X[:, i], twist[:, plan.parent[i]]) + joint
     return twist
 
 
-def body_inertias(mechanism: Mechanism) -> np.ndarray:
+def body_inertias(mechanism: Mechanism | Parts) -> np.ndarray:
     """Return the inertias (bodies, 6, 6) of all bodies in their own axes at their own origin; ground has none."""
     bodies = mechanism.bodies.values()
     m = np.array([body.mass for body in bodies])

@@ -14,12 +14,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from catena.changing.carrying import Bodies, Carried, bodies_of, carry
+from catena.changing.carrying import Carried, bodies_of, carry
+from catena.changing.deformed import Bodies, parts_of, with_points
 from catena.changing.fitting import FITS, assembled, require_fit, sizes
 from catena.changing.impact import Impact, body_inertias, impact
 from catena.dynamics.rotors import rotor_inertias
 from catena.errors import LoopError, StateError
 from catena.given import is_finite, shown
+from catena.joints.modal import Modal
 from catena.kinematics.extent import extent
 from catena.mechanism import GROUND, Mechanism
 from catena.mechanism.groups import Groups
@@ -81,7 +83,8 @@ class Transfer:
         """Return what hangs together and is not held by ground, with its momentum before and after."""
         rows = self.q.reshape(-1, self.system.nq), self.v.reshape(-1, self.system.nv)
         after = bodies_of(self.system, *rows)
-        return _free_parts(self.system.mechanism, self.before, after, self.jumped.shape)
+        before, after = (with_points(some, self.system) for some in (self.before, after))
+        return _free_parts(self.system, before, after, self.jumped.shape)
 
     def __iter__(self) -> Iterator[np.ndarray]:
         return iter((self.q, self.v))
@@ -140,7 +143,7 @@ def transfer(
     # The size of a mechanism is found once for a plan, and is about the same before and after.
     length = extent(system.plan)
     bodies, carried = _fitting(bodies, carried, new, assemble, length)
-    jumped = _jumps(bodies, carried, length) | _opens_couplings(new, carried, length)
+    jumped = _jumps(with_points(bodies, new), carried, length) | _opens_couplings(new, carried, length)
     v_new = carried.v.copy()
     loss, hit = np.zeros(len(rows_q)), None
     if jumped.any():
@@ -150,8 +153,7 @@ def transfer(
     if restitution is not None and restitution > 0.0:
         e = restitution
         # The plastic change 1 + e times, on the old structure.
-        after = bodies_of(new, carried.q, v_new)
-        after = Bodies(bodies.X, bodies.twist + (1.0 + e) * (after.twist - bodies.twist))
+        after = bodies.faster(bodies_of(new, carried.q, v_new), 1.0 + e)
         found = carry(after, system, rows_q, rows_v, system, keep=False)
         v_old = np.where(jumped[:, None], found.v, rows_v).reshape(*batch, system.nv)
         lost = ((1.0 - e * e) * loss).reshape(batch)
@@ -173,7 +175,8 @@ def _fitting(
             raise
         moved = bodies_of(new, near[0], np.zeros((len(near[0]), new.nv)))
         # Twists stay as they are in the axes of the bodies.
-        bodies = Bodies(moved.X, bodies.twist)
+        modes = {name: replace(own, rate=bodies.modes[name].rate) for name, own in moved.modes.items()}
+        bodies = Bodies(moved.X, bodies.twist, modes)
         found = carry(bodies, new, near[0], np.zeros((len(near[0]), new.nv)), new, keep=False)
         return bodies, replace(found, q=near[0])
     return bodies, carried
@@ -213,19 +216,25 @@ def _stopped_rotors(system: System, new: System, v: np.ndarray) -> np.ndarray:
 
 
 def _free_parts(
-    mechanism: Mechanism, before: Bodies, after: Bodies, batch: tuple[int, ...]
+    system: System, before: Bodies, after: Bodies, batch: tuple[int, ...]
 ) -> tuple[FreePart, ...]:
-    """Return what hangs together and is not held by ground, with its momentum before and after."""
-    M, number = body_inertias(mechanism), {name: k for k, name in enumerate(mechanism.bodies)}
+    """Return what hangs together and is not held by ground, with its momentum before and after, from poses and twists
+    of all parts."""
+    parts = parts_of(system)
+    M, number = body_inertias(parts), {name: k for k, name in enumerate(parts.bodies)}
+    points: dict[str, list[int]] = {name: [k] for name, k in number.items()}
+    for name, joint in parts.joints.items():
+        if isinstance(joint.kind, Modal) and name == joint.name:
+            points[joint.parent].append(number[joint.child])
     h = [np.einsum("sbij,sbi->sbj", x.X, np.einsum("bij,sbj->sbi", M, x.twist)) for x in (before, after)]
-    parts = []
-    for names in free_groups(mechanism):
-        rows = [number[name] for name in names]
+    found = []
+    for names in free_groups(system.mechanism):
+        rows = [row for name in names for row in points[name]]
         summed = np.abs(h[0][:, rows]).sum(axis=1) + np.abs(h[1][:, rows]).sum(axis=1)
         size = np.maximum(summed.max(axis=-1, keepdims=True), 1e-300).reshape(*batch, 1)
         old, now = (x[:, rows].sum(axis=1).reshape(*batch, 6) for x in h)
-        parts.append(FreePart(tuple(names), old, now, size))
-    return tuple(parts)
+        found.append(FreePart(tuple(names), old, now, size))
+    return tuple(found)
 
 
 def free_groups(mechanism: Mechanism) -> list[list[str]]:

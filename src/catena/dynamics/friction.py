@@ -20,8 +20,11 @@ def friction_force(body: Any) -> Any:
 
 def passive_force(body: Any) -> Any:
     """The joint force, shape (nv,), that overcomes friction and the stiffness that the joint's kind has by itself."""
-    force, restoring = friction_force(body), body.joint.restoring(body.q)
-    return force if restoring is None else force + restoring
+    force, joint = friction_force(body), body.joint
+    if joint.restoring(joint.neutral()) is None:
+        # Positions that nobody reads need not be kept until here.
+        return force
+    return force + joint.restoring(body.q)
 
 
 def friction_at(damping: Any, friction: Any, v: Any) -> Any:

@@ -18,6 +18,7 @@ from catena.errors import StateError
 from catena.mechanism import GROUND
 from catena.mechanism.validation import known
 from catena.system import System, arrays
+from catena.system.inertial_parameters import moving_bodies
 
 ENTRIES = ("mass", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 # Directions that move the equations by less than this part of the largest are not told by the motion.
@@ -55,7 +56,13 @@ def identify_inertia(
     that is as the mechanism has it.
     """
     names = arrays.as_list("bodies", bodies, str, "bodies")
-    moving = [name for name in system.mechanism.bodies if system.plan.body_node[name]]
+    moving = moving_bodies(system.mechanism, system.plan)
+    for name, body in system.mechanism.bodies.items():
+        if body.flexible is not None and name not in moving:
+            raise StateError(
+                f"identify_inertia knows rigid bodies only, and body {name!r} is flexible: lock its modes, as in "
+                f"m.lock('{name}.modes')."
+            )
     for name in names:
         known("body", name, [x for x in moving if x != GROUND], repr(system.mechanism.name))
     Y = system.regressor(q, v, vdot).reshape(-1, system.nv, 10 * len(moving))

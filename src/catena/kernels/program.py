@@ -5,6 +5,7 @@ import ctypes
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ _CALLS_WORTH_A_THREAD = 2000
 # one that begins late costs little.
 _OWN, _PORTIONS = 0.75, 8
 _ALIGN = 64
+# Results of so many numbers are worth an array of their own making.
+_LARGE = 1 << 14
 
 
 _entry: dict[int, Any] = {}
@@ -60,6 +63,16 @@ def aligned(count: int) -> np.ndarray:
     raw = np.zeros(count + _ALIGN // 8)
     skip = (-raw.ctypes.data % _ALIGN) // 8
     return raw[skip : skip + count]
+
+
+def _new(shape: tuple[int, ...], filled: bool) -> np.ndarray:
+    """Return an array for results; a large one begins on a cache line, so that no store goes to two of them."""
+    size = prod(shape)
+    if size < _LARGE:
+        return np.empty(shape) if filled else np.zeros(shape)
+    raw = (np.empty if filled else np.zeros)(size + _ALIGN // 8)
+    skip = (-address(raw) % _ALIGN) // 8
+    return raw[skip : skip + size].reshape(shape)
 
 
 class Program:
@@ -155,7 +168,7 @@ class Program:
     def _place(self, name: str, shape: tuple[int, ...], into: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return an array for an output: the one that is given, or a new one; zero where nothing will be written."""
         if name not in into:
-            return (np.empty if self._is_filled[name] else np.zeros)(shape)
+            return _new(shape, self._is_filled[name])
         if not self._is_filled[name]:
             into[name][...] = 0.0
         return into[name]

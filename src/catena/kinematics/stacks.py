@@ -23,6 +23,14 @@ def skew(p: np.ndarray) -> np.ndarray:
     return result
 
 
+def cayley(a: np.ndarray) -> np.ndarray:
+    """Rotations (..., 3, 3) by half rotation vectors a (..., 3) as Cayley has them, with tan(angle / 2) = |a|."""
+    turned = skew(a)
+    size = 1.0 + np.sum(a * a, axis=-1)[..., None, None]
+    found: np.ndarray = np.eye(3) + 2.0 * (turned + turned @ turned) / size
+    return found
+
+
 def motion_matrices(R: np.ndarray, p: np.ndarray) -> np.ndarray:
     """Motion matrices of the transforms (R, p), R (..., 3, 3) and p (..., 3) as in `Transform`."""
     X = np.zeros((*R.shape[:-2], 6, 6))

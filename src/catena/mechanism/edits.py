@@ -5,7 +5,7 @@ Each returns a new mechanism, which shares all parts that did not change; names 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,8 @@ from catena.errors import ModelError, PlanError
 from catena.given import entries, shown
 from catena.joints import Free, JointKind
 from catena.mechanism import validation
-from catena.mechanism.parts import GROUND, Joint
+from catena.mechanism.flexible_bodies import MODES, owner_of_modes, with_modes_locked
+from catena.mechanism.parts import GROUND, Body, Joint
 from catena.mechanism.selection import selected
 from catena.mechanism.whereabouts import Whereabouts
 from catena.spatial import Pose
@@ -28,7 +29,11 @@ Names = str | Iterable[str]
 
 
 def lock(mechanism: Mechanism, names: Names, at: Position) -> Mechanism:
-    """Return the mechanism with joints held at positions; patterns take those that can move."""
+    """Return the mechanism with joints held at positions, and modes of flexible bodies at amplitudes; patterns take
+    joints that can move."""
+    joints, flexible = _modes_apart(names, mechanism)
+    if flexible:
+        return _lock_modes(mechanism, joints, flexible, at)
     chosen = selected("joint", names, mechanism.joints, lambda name: mechanism.joints[name].dof > 0)
     changed = mechanism.copy()
     initial = mechanism.initial
@@ -48,6 +53,44 @@ def lock(mechanism: Mechanism, names: Names, at: Position) -> Mechanism:
     return changed
 
 
+def _modes_apart(names: Names, mechanism: Mechanism) -> tuple[Names, list[Body]]:
+    """Return the names that are those of joints, and the flexible bodies whose modes the others are."""
+    if all(body.flexible is None for body in mechanism.bodies.values()):
+        return names, []
+    try:
+        given = entries(names)
+    except ValueError:
+        return names, []
+    owners = [(name, owner_of_modes(name, mechanism.bodies)) for name in given]
+    flexible = [body for _, body in owners if body is not None]
+    return (tuple(name for name, body in owners if body is None), flexible) if flexible else (names, [])
+
+
+def _lock_modes(mechanism: Mechanism, joints: Names, flexible: Sequence[Body], at: Position) -> Mechanism:
+    """Return the mechanism with the modes of some bodies held, and besides some joints."""
+    if not isinstance(at, (Mapping, Whereabouts)) and at is not None and (joints or len(flexible) > 1):
+        raise ModelError(
+            f"the locked position is {shown(at)}, but it is for several joints or modes: give a mapping from their "
+            "names to positions, or where they are now, as in at=s.configuration(q)"
+        )
+    changed = mechanism.copy()
+    for body in flexible:
+        modes = body.name + MODES
+        changed.replace_body(with_modes_locked(body, at.get(modes) if isinstance(at, Mapping) else at))
+        changed._initial = changed._initial.without(modes)
+    if isinstance(at, Mapping):
+        held = {body.name + MODES for body in flexible}
+        at = {name: position for name, position in at.items() if name not in held}
+        for name in at:
+            validation.known(
+                "joint",
+                name,
+                selected("joint", joints, mechanism.joints) if joints else (),
+                "the locked position",
+            )
+    return lock(changed, joints, at) if joints else changed
+
+
 def _position(joint: Joint, at: Position, chosen: tuple[str, ...]) -> Any:
     """Return where a joint of those chosen is to be locked."""
     if at is None:
@@ -65,8 +108,17 @@ def _position(joint: Joint, at: Position, chosen: tuple[str, ...]) -> Any:
 
 
 def unlock(mechanism: Mechanism, names: Names) -> Mechanism:
-    """Return the mechanism with locked joints free to move again."""
+    """Return the mechanism with locked joints, or locked modes of flexible bodies, free to move again."""
+    names, flexible = _modes_apart(names, mechanism)
     changed = mechanism.copy()
+    for body in flexible:
+        if body.locked_at is None:
+            raise ModelError(
+                f"modes of body {body.name!r}: they are not locked: only what was locked can be unlocked"
+            )
+        changed.replace_body(replace(body, locked_at=None))
+    if flexible and not names:
+        return changed
     for name in selected("joint", names, mechanism.joints, lambda name: mechanism.joints[name].locked):
         joint = mechanism.joints[name]
         if joint.locked_at is None:
@@ -112,11 +164,10 @@ def attach(
     # Two frames say where the joint is on either side as well as two poses do.
     given = given or (bodies[0] != parent and bodies[1] != child)
     if at is not None and not given:
-        from_ground = [at.pose_of(body) for body in bodies]
         if in_child is None and bodies[1] == child:
-            inner = from_ground[1].inverse() * from_ground[0] * outer
+            inner = at.pose_on(bodies[1], at.pose_at(bodies[0], outer))
         else:
-            outer = from_ground[0].inverse() * from_ground[1] * inner
+            outer = at.pose_on(bodies[0], at.pose_at(bodies[1], inner))
     changed = mechanism.copy()
     changed.add_joint(name, bodies[0], bodies[1], kind, outer, inner, **options)
     if at is not None and given:
@@ -149,14 +200,23 @@ def detach(mechanism: Mechanism, names: Names) -> Mechanism:
 
 
 def reduce_to(mechanism: Mechanism, names: Names, at: Position) -> Mechanism:
-    """Return the mechanism in which these joints move and all others are locked."""
-    kept = set(selected("joint", names, mechanism.joints, lambda name: mechanism.joints[name].dof > 0))
+    """Return the mechanism in which these joints and modes move and all others are locked."""
+    names, flexible = _modes_apart(names, mechanism)
+    stay = {body.name for body in flexible}
+    stiff = [
+        name + MODES
+        for name, body in mechanism.bodies.items()
+        if body.flexible is not None and body.locked_at is None and name not in stay
+    ]
+    kept = set()
+    if not (flexible and not names):
+        kept = set(selected("joint", names, mechanism.joints, lambda name: mechanism.joints[name].dof > 0))
     for name in kept:
         if mechanism.joints[name].dof == 0:
             raise ModelError(
                 f"joint {name!r}: it is to be kept but does not move: unlock it first, or leave it out"
             )
-    others = [name for name, joint in mechanism.joints.items() if joint.dof > 0 and name not in kept]
+    others = [name for name, joint in mechanism.joints.items() if joint.dof > 0 and name not in kept] + stiff
     return lock(mechanism, others, at) if others else mechanism.copy()
 
 

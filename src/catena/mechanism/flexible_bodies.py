@@ -15,6 +15,7 @@ from catena.given import shown
 from catena.mechanism import validation
 from catena.mechanism.parts import Body
 from catena.mechanism.shapes import Shape
+from catena.mechanism.whereabouts import Whereabouts
 
 MODES = ".modes"
 """The modes of the flexible body "boom" are coordinates called "boom.modes", as those of a joint would be."""
@@ -51,9 +52,11 @@ def owner_of_modes(name: Any, bodies: Mapping[str, Body]) -> Body | None:
 
 
 def with_modes_locked(body: Body, at: Any) -> Body:
-    """Return the body with its modes held at amplitudes, at zero if None."""
+    """Return the body with its modes held at amplitudes, at zero if None, or where they are now."""
     assert body.flexible is not None
     count = body.flexible.modes
+    if isinstance(at, Whereabouts):
+        at = at.position_of(body.name + MODES)
     position = np.zeros(count) if at is None else at
     return replace(
         body,

@@ -38,7 +38,7 @@ from catena.mechanism.elements import (
     Spring,
     Wrench,
 )
-from catena.mechanism.flexible_bodies import MODES, flexible_body, owner_of_modes, with_modes_locked
+from catena.mechanism.flexible_bodies import MODES, flexible_body
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
 from catena.mechanism.profiles import Profile, as_profile
 from catena.mechanism.shapes import Shape, as_shapes, filled
@@ -584,22 +584,11 @@ class Mechanism:
         `s.configuration(q)` for where they are now. Planning merges the two bodies of a locked joint, and its
         coordinates disappear until it is unlocked; so does what the initial state says about it.
         """
-        flexible = owner_of_modes(name, self._bodies)
-        if flexible is not None:
-            changed = self.copy()
-            changed.replace_body(with_modes_locked(flexible, at))
-            changed._initial = self._initial.without(flexible.name + MODES)
-            return changed
         return edits.lock(self, name, at)
 
     def unlock(self, name: edits.Names) -> Mechanism:
         """Return the mechanism with locked joints, or the modes of a body, free to move again; `name` is that of
         `lock`."""
-        flexible = owner_of_modes(name, self._bodies)
-        if flexible is not None and flexible.locked_at is not None:
-            changed = self.copy()
-            changed.replace_body(replace(flexible, locked_at=None))
-            return changed
         return edits.unlock(self, name)
 
     def attach(
@@ -722,8 +711,8 @@ class Mechanism:
         return edits.detach(self, name)
 
     def reduce_to(self, name: edits.Names, at: edits.Position = None) -> Mechanism:
-        """Return the mechanism in which only the named joints move and all others are locked; `name` and `at` are those
-        of `lock`. A floating base moves only if its joint is named."""
+        """Return the mechanism in which only the named joints move and all others are locked, modes of flexible bodies
+        too; `name` and `at` are those of `lock`. A floating base moves only if its joint is named."""
         return edits.reduce_to(self, name, at)
 
     def reroot(self, body: str) -> Mechanism:

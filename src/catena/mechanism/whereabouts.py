@@ -26,5 +26,11 @@ class Whereabouts(Protocol):
     def pose_of(self, frame: str) -> Pose:
         """Return the pose of a body or frame in ground."""
 
+    def pose_at(self, body: str, pose: Pose) -> Pose:
+        """Return the pose in ground of what is at a pose on a body, and moves with its place where it is flexible."""
+
+    def pose_on(self, body: str, pose: Pose) -> Pose:
+        """Return the pose on a body of what is at a pose in ground; on a flexible body, where it rests."""
+
     def require_closed(self, changed: Mechanism, joint: str) -> None:
         """Raise an error unless a joint of the changed mechanism fits to where its two bodies are now."""

@@ -20,6 +20,7 @@ from catena.mechanism.validation import known
 from catena.simulation import dense, loads
 from catena.simulation.arguments import MOST_SAMPLES
 from catena.system import System
+from catena.system.resultants import along_beam
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -265,6 +266,14 @@ class Trajectory:
         frame."""
         joints = self.system.mechanism.joints
         return self._reactions[known("joint", joint, joints, repr(self.system.mechanism.name))]
+
+    def resultants(self, body: str, x: Any) -> dict[str, np.ndarray]:
+        """Return the stress resultants of a beam at places x (n,) [m] along it and at all samples, each (..., samples,
+        n), as `System.resultants` tells them."""
+        tau, f_ext = loads.applied(self.system, self.q, self.v, self.tau, self.wrenches)
+        return along_beam(
+            self.system, body, x, self.q, self.v, self.acceleration, self._reactions, f_ext,
+        )  # fmt: skip
 
     def coupling_forces(self) -> dict[str, np.ndarray]:
         """Return the force that each coupling carries, {coupling: (..., samples)}, as `System.coupling_forces` tells

@@ -31,7 +31,8 @@ from catena.system.settling import Settling
 @dataclass(frozen=True, eq=False)
 class ElementForces:
     """What springs, stops and wrenches do: joint forces `tau` (..., nv), and `f_ext`, wrenches [moment; force] (..., 6)
-    on bodies in their own axes at their origins. Both can be given to `forward_dynamics`."""
+    on bodies, or on places of flexible ones, in their own axes at their origins. Both can be given to
+    `forward_dynamics`."""
 
     tau: np.ndarray
     f_ext: Mapping[str, np.ndarray]
@@ -129,8 +130,8 @@ class Elements:
         )  # fmt: skip
 
     def forces(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """Return all forces at q (states, nq) and v (states, nv): of joints (states, nv), and by body (states, 6), in
-        its own axes at its origin, nothing for ground."""
+        """Return all forces at q (states, nq) and v (states, nv): of joints (states, nv), and by body, or by place of a
+        flexible one, (states, 6), in its own axes at its origin, nothing for ground."""
         plan = self._evaluator.plan
         tau = np.zeros((len(q), plan.nv))
         f_ext: dict[str, np.ndarray] = {}
@@ -151,18 +152,26 @@ class Elements:
 
     @cached_property
     def _bodies(self) -> dict[str, tuple[str | None, str]]:
-        """Return the bodies that each force acts on at its two ends; None where nothing acts."""
+        """Return the bodies that each force acts on at its two ends, the frames or places where these are flexible;
+        None where nothing acts."""
         mechanism = self._evaluator.mechanism
-        joints = {name + LIMITS: (j.parent, j.child) for name, j in mechanism.joints.items()}
-        found: dict[str, tuple[str | None, str]] = dict(joints)
+        joints = (self._evaluator.plan.parts or mechanism).joints
+        limits = {name + LIMITS: (joints[name].parent, joints[name].child) for name in mechanism.joints}
+        found: dict[str, tuple[str | None, str]] = dict(limits)
         for name, element in mechanism.force_elements.items():
             if element.frames is not None:
-                a, b = (mechanism.frames[n].body if n in mechanism.frames else n for n in element.frames)
+                a, b = (self._carrier(frame) for frame in element.frames)
                 found[name] = (a if getattr(element.kind, "reacts", True) else None), b
             else:
-                joint = mechanism.joints[str(element.at_joint)]
+                joint = joints[str(element.at_joint)]
                 found[name] = joint.parent, joint.child
         return found
+
+    def _carrier(self, frame: str) -> str:
+        """Return the body of a frame, or the frame itself on a flexible body, where it moves with its place."""
+        mechanism = self._evaluator.mechanism
+        body = mechanism.frames[frame].body if frame in mechanism.frames else frame
+        return body if mechanism.bodies[body].flexible is None else frame
 
     def _from_node(self, body: str) -> np.ndarray:
         """Return the matrix (6, 6) that takes motions from a body to its node, and so forces, as rows, the other

@@ -14,9 +14,15 @@ ENTRIES = ("mass", "h.x", "h.y", "h.z", "I.xx", "I.xy", "I.xz", "I.yy", "I.yz", 
 
 
 def moving_bodies(mechanism: Mechanism, plan: Plan) -> list[str]:
-    """Return the bodies that inertial parameters are told of, in the order of the mechanism: those that are not
-    welded to the ground."""
-    return [name for name in mechanism.bodies if name in plan.body_pose and plan.body_pose[name][0]]
+    """Return the bodies that inertial parameters are told of, in the order of the mechanism: rigid ones that are not
+    welded to the ground, and flexible ones that are locked undeformed."""
+    return [
+        name
+        for name, body in mechanism.bodies.items()
+        if name in plan.body_pose
+        and plan.body_pose[name][0]
+        and (body.flexible is None or not (body.locked_at is None or np.any(body.locked_at)))
+    ]
 
 
 def inertial_parameters(mechanism: Mechanism, plan: Plan) -> np.ndarray:

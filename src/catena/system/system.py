@@ -50,6 +50,7 @@ from catena.system.quick_assembly import QuickAssembly
 from catena.system.reaching import inverse_kinematics
 from catena.system.reactions import Reactions
 from catena.system.response import Responder
+from catena.system.resultants import along_beam
 from catena.system.settling import Settling
 from catena.system.statics import Equilibrium, checked_guess, equilibrium
 from catena.system.vibration import Modes, modes, require_rest
@@ -886,6 +887,28 @@ class System:
         outside = {} if f_ext is None else wrenches.in_node_frames(self._plan, f_ext, self._frame)
         return self._reactions.wrenches(problem, solution, outside)
 
+    def resultants(
+        self,
+        body: str,
+        x: ArrayLike,
+        q: State,
+        v: State,
+        tau: State | None = None,
+        f_ext: Mapping[str, ArrayLike] | None = None,
+    ) -> dict[str, np.ndarray]:
+        """Return the stress resultants of a beam at places x (n,) [m] along it, each (..., n): axial force "N", shear
+        forces "Qy" and "Qz" [N], torque "T" and bending moments "My" and "Mz" [N m], in the axes of the section.
+
+        They follow from equilibrium: they hold what is beyond the section against weight, inertia, joints and wrenches,
+        so that the axial force is there although a beam does not stretch. `Beam.resultants(eta, x)` are those of its
+        curvature, which become the same as modes are added.
+        """
+        q, v, tau, _ = self._by_name(q, v, tau)
+        reactions = self.reactions(q, v, tau, f_ext=f_ext)
+        vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext)
+        rows = (np.asarray(y, dtype=np.float64) for y in (q, v, vdot))
+        return along_beam(self, body, x, *rows, reactions, f_ext)
+
     def coupling_forces(
         self,
         q: State,
@@ -971,19 +994,28 @@ class System:
         given = {"q": q, "qd": v, "qdd": vdot, **self._outside(f_ext, base_acceleration)}
         return derivatives.of_inverse_dynamics(self.evaluator, given, out)
 
+    def energy_derivatives(
+        self, q: ArrayLike, v: ArrayLike
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the kinetic energy by q and by v, and the potential energy by q, each of shape (..., nv): entry k is
+        the derivative by a step q (+) e_k, or by v[k]. The energies are those of `kinetic_energy` and
+        `potential_energy`; by v it is the momentum of the joints."""
+        self.evaluator.check_current()
+        return derivatives.of_energies(self, q, v)
+
     def regressor(
         self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, base_acceleration: ArrayLike | None = None
     ) -> np.ndarray:
-        """Return the inertial regressor Y, shape (..., nv, 10 b), of the b moving bodies: inverse dynamics of the
-        tree without friction and rotors is Y @ inertial_parameters()."""
-        self._require_rigid("regressor")
+        """Return the inertial regressor Y, shape (..., nv, 10 b), of the b moving rigid bodies: inverse dynamics of the
+        tree without friction and rotors is Y @ inertial_parameters(). Flexible bodies, whose modes are not linear in
+        ten numbers, add forces to it that do not depend on the rigid ones."""
         inputs = {"q": q, "qd": v, "qdd": vdot, "a_base": base_acceleration}
         Y = self._run(dynamics.inertial_regressor, None, **inputs)["Y"]
         return by_bodies(self._mechanism, self._plan, Y)
 
     def inertial_parameters(self) -> np.ndarray:
-        """Return the inertial numbers, shape (10 b,), of the b bodies that are not welded to ground, in the order in
-        which they were added: mass, mass times mass centre (3), and the inertia xx, xy, xz, yy, yz, zz about the
+        """Return the inertial numbers, shape (10 b,), of the b rigid bodies that are not welded to ground, in the order
+        in which they were added: mass, mass times mass centre (3), and the inertia xx, xy, xz, yy, yz, zz about the
         body's origin."""
         return inertial_parameters(self._mechanism, self._plan)
 
@@ -1278,14 +1310,6 @@ class System:
 
     def _frame(self, name: str) -> str:
         return known("body or frame", name, self._plan.body_pose, repr(self._mechanism.name))
-
-    def _require_rigid(self, what: str) -> None:
-        if self._plan.owner is not None:
-            names = [name for name, body in self._mechanism.bodies.items() if body.flexible is not None]
-            raise StateError(
-                f"{what} knows rigid bodies only, and {self._mechanism.name!r} has flexible ones, {names}: lock their "
-                f"modes, as in m.lock('{names[0]}.modes')."
-            )
 
     def _require_tree(self, what: str) -> None:
         self.evaluator.check_current()

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from catena.bodies import FlexibleBody
 from catena.errors import CatenaError, StateError
 from catena.given import is_positive, shown
+from catena.kinematics import stacks
 from catena.mechanism import MODES, Mechanism
 from catena.system import System
 from catena.view import theme
@@ -66,7 +67,7 @@ class Flexing:
         if self.B is not None:
             x = x + 0.5 * np.einsum("mikl,...k,...l->...mi", self.B, eta, eta)
         local = np.zeros((*x.shape[:-1], 4, 4))
-        local[..., :3, :3] = cayley(np.einsum("mik,...k->...mi", self.R, eta))
+        local[..., :3, :3] = stacks.cayley(0.5 * np.einsum("mik,...k->...mi", self.R, eta))
         local[..., :3, 3], local[..., 3, 3] = x, 1.0
         return pose[..., None, :, :] @ local
 
@@ -103,16 +104,6 @@ class Skin:
         """The faces as triangles (t, 3)."""
         first, second = self.faces[:, [0, 1, 2]], self.faces[:, [0, 2, 3]]
         return np.concatenate([first, second[self.faces[:, 2] != self.faces[:, 3]]])
-
-
-def cayley(psi: Floats) -> Floats:
-    """The rotations (..., 3, 3) by rotation vectors psi (..., 3), with tan(angle / 2) = |psi| / 2."""
-    a = 0.5 * psi
-    cross = np.zeros((*a.shape[:-1], 3, 3))
-    cross[..., 0, 1], cross[..., 0, 2], cross[..., 1, 2] = -a[..., 2], a[..., 1], -a[..., 0]
-    cross = cross - np.swapaxes(cross, -1, -2)
-    size = 1.0 + np.sum(a * a, axis=-1)[..., None, None]
-    return np.eye(3) + 2.0 * (cross + cross @ cross) / size
 
 
 def flexings(system: System) -> tuple[Flexing, ...]:
