@@ -994,9 +994,7 @@ class System:
         given = {"q": q, "qd": v, "qdd": vdot, **self._outside(f_ext, base_acceleration)}
         return derivatives.of_inverse_dynamics(self.evaluator, given, out)
 
-    def energy_derivatives(
-        self, q: ArrayLike, v: ArrayLike
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def energy_derivatives(self, q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the kinetic energy by q and by v, and the potential energy by q, each of shape (..., nv): entry k is
         the derivative by a step q (+) e_k, or by v[k]. The energies are those of `kinetic_energy` and
         `potential_energy`; by v it is the momentum of the joints."""

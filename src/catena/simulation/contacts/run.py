@@ -42,6 +42,12 @@ from catena.system import System
 HASTY, RATTLING, WITHIN = 5, 40, 20.0
 # Careful steps of a row: at least, and at most; and how long modes must have stayed at its end.
 LEAST, MOST, STEADY = 20, 400, 10
+# Why careful steps were taken.
+CHATTERS, STIFF, UNDECIDED = (
+    "because contacts chattered",
+    "because friction was stiff",
+    "because no forces were found",
+)
 # The size of a careful step, as a part of the time in which the mechanism falls by its own size.
 CAREFUL = 1e-3
 
@@ -111,7 +117,7 @@ class ContactRun:
         made = stretch.go(t, q, v)
         run = made.run
         if run is None:
-            return self._careful(t, q, v, standing)
+            return self._careful(t, q, v, standing, STIFF)
         self._keep(run, holding)
         begun, t, q, v = t, float(run.t[-1]), run.q[-1], run.v[-1]
         if run.ended:
@@ -119,8 +125,9 @@ class ContactRun:
             if not happened:
                 return t, q, v, standing, False
             return self._changed(happened, run, t, q, v)
-        if made.stiff or (made.change is not None and self._is_hasty(t)):
-            return self._careful(t, q, v, standing)
+        hasty = made.change is not None and self._is_hasty(t)
+        if made.stiff or hasty:
+            return self._careful(t, q, v, standing, CHATTERS if hasty else STIFF)
         if made.change is None:
             return t, q, v, standing, False
         try:
@@ -128,7 +135,7 @@ class ContactRun:
         except JammedError:
             raise
         except SimulationError:
-            return self._careful(t, q, v, standing)
+            return self._careful(t, q, v, standing, UNDECIDED)
         return t, q, v, standing, True
 
     # What contacts do.
@@ -196,9 +203,9 @@ class ContactRun:
         )
 
     def _careful(
-        self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing
+        self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing, why: str
     ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
-        """Return time, state and contacts after some careful steps."""
+        """Return time, state and contacts after some careful steps; `why` says what made them necessary."""
         patience = _Patience(self.h, self.length, float(np.linalg.norm(self.system.gravity)))
         steps = CarefulSteps(self.acting, self.length, self.h)
         run, forces = steps.go(t, q, v, min(self.duration, t + MOST * self.h), patience.stays)
@@ -209,7 +216,7 @@ class ContactRun:
             t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
         tau = self.acting.command(t, q, v)
         found = self.deciding.decide(t, q, v, tau, rests=patience.resting)
-        self._tell(t, "after careful steps", found.q, v, standing, found)
+        self._tell(t, f"after careful steps, {why}", found.q, v, standing, found)
         return t, found.q, found.v, found.standing, self.duration - t > 1e-12 * self.duration
 
     # Events.
