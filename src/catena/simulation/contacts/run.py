@@ -215,7 +215,7 @@ class ContactRun:
             self.pressing.append(lambda run: forces[np.searchsorted(begun, run.t, side="right") - 1])
             t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
         tau = self.acting.command(t, q, v)
-        found = self.deciding.decide(t, q, v, tau, rests=patience.resting)
+        found = self.deciding.decide(t, q, v, tau, rests=patience.now(STICK), held=patience.now(STICK, SLIDE))
         self._tell(t, f"after careful steps, {why}", found.q, v, standing, found)
         return t, found.q, found.v, found.standing, self.duration - t > 1e-12 * self.duration
 
@@ -308,10 +308,9 @@ class _Patience:
         self.slow, self.none = 10.0 * h * max(gravity, length), SLIPS * length
         self.modes: list[tuple[str, ...]] = []
 
-    @property
-    def resting(self) -> tuple[int, ...]:
-        """Return the contacts that stuck in the last step."""
-        return tuple(k for k, mode in enumerate(self.modes[-1] if self.modes else ()) if mode == STICK)
+    def now(self, *modes: str) -> tuple[int, ...]:
+        """Return the contacts that had some of the modes in the last step."""
+        return tuple(k for k, mode in enumerate(self.modes[-1] if self.modes else ()) if mode in modes)
 
     def stays(self, p: np.ndarray, u: np.ndarray) -> bool:
         """Return whether careful steps are needed after one with impulses p (contacts, 3) and velocities u."""
