@@ -596,11 +596,12 @@ class System:
         for name in places:
             known("joint that closes a loop", name, self.loops, repr(self._mechanism.name))
         mechanism = joints_at(self._mechanism, places)
-        if self.evaluator is not self._settling.described or self._plan.owner is not None:
+        first = self.laid_out
+        settled = any(x.evaluator is not x._settling.described for x in (self, first))
+        if settled or self._plan.owner is not None:
             # What was left out as redundant was so at these places.
             return mechanism.system(self._plan.root, self._plan.cut, self._settling.accuracy, self._plan.keep)
         made = moved_plan(self, mechanism, places)
-        first = self.laid_out
         moved = System.__new__(System)
         evaluator = MovedEvaluator(mechanism, made, first.evaluator)
         moved._begin(mechanism, made, self._settling.accuracy, evaluator)
