@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 from matplotlib.figure import Figure
-from scipy.optimize import least_squares
+from scipy.optimize import least_squares, minimize
 
 import catena as ct
 from catena.view import Course
@@ -69,7 +69,13 @@ def main(arguments: list[str]) -> None:
     print(f"with them the forces of other motions are off by {predicted(s, known, random):.0e} N m")
 
     for package in ("jax", "torch"):
-        print(through(package, s) if importlib.util.find_spec(package) else f"{package} is not installed")
+        if importlib.util.find_spec(package):
+            found = fitted_through(package, s)
+            print(f"through {package}, from accelerations: " + ", ".join(
+                f"{name} {x:.4f}" for name, x in zip(NAMES, found, strict=True)
+            ))  # fmt: skip
+        else:
+            print(f"{package} is not installed")
 
     figure = Figure(figsize=(7, 3.2), layout="constrained")
     axes = figure.subplots()
@@ -88,29 +94,45 @@ def predicted(s: ct.System, numbers: np.ndarray, random: np.random.Generator) ->
     return float(np.max(np.abs(s.regressor(*states) @ numbers - tau)))
 
 
-def through(package: str, s: ct.System) -> str:
-    """One gradient of forward dynamics of 100 states through another package."""
+def fitted_through(package: str, true: ct.System) -> np.ndarray:
+    """The parameters from the accelerations of 100 states, by an optimiser that gets its gradients through another
+    package; what the other package adds to the misfit, it differentiates itself."""
     q, v, tau = np.random.default_rng(1).standard_normal((3, 100, 2))
+    measured = true.forward_dynamics(q, v, tau)
+    s = arm(*GUESS).system()
     if package == "jax":
         import jax
 
         from catena.bridges.jax import dynamics
 
         jax.config.update("jax_enable_x64", True)
-        f = dynamics(s)
-        gradient = np.asarray(jax.grad(lambda tau: (f(q, v, tau) ** 2).sum())(tau))
-    else:
-        import torch
+        f = dynamics(s, parameters=NAMES)
 
-        from catena.bridges.torch import dynamics
+        # Logarithms, because both parameters are positive.
+        def misfit(logarithms: jax.Array) -> jax.Array:
+            return ((f(q, v, tau, jax.numpy.exp(logarithms)) - measured) ** 2).mean()
 
-        given = torch.tensor(tau, requires_grad=True)
-        (dynamics(s)(torch.tensor(q), torch.tensor(v), given) ** 2).sum().backward()
-        gradient = given.grad.numpy()
-    own = np.einsum(
-        "si,sij->sj", 2 * s.forward_dynamics(q, v, tau), s.forward_dynamics_derivatives(q, v, tau)[2]
+        found = minimize(jax.value_and_grad(misfit), np.log(GUESS), jac=True, method="BFGS")
+        return np.exp(found.x)
+    import torch
+
+    from catena.bridges.torch import dynamics
+
+    f = dynamics(s, parameters=NAMES)
+    logarithms = torch.tensor(np.log(GUESS), requires_grad=True)
+    steps = torch.optim.LBFGS(
+        [logarithms], max_iter=60, line_search_fn="strong_wolfe", tolerance_change=1e-12
     )
-    return f"gradients through {package} are off Catena's own by {np.max(np.abs(gradient - own)):.0e}"
+    given = [torch.tensor(x) for x in (q, v, tau)]
+
+    def closure() -> torch.Tensor:
+        steps.zero_grad()
+        loss = ((f(*given, logarithms.exp()) - torch.tensor(measured)) ** 2).mean()
+        loss.backward()
+        return loss
+
+    steps.step(closure)
+    return logarithms.detach().exp().numpy()
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import os
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +16,11 @@ SDOF = [Sdof("ry", "rz", "dx"), Sdof("dz", "rx"), Sdof("rz", "ry", "rx", "dx", "
 KINDS = [
     "Fixed", "Revolute", "Prismatic", "Helical", "Cylindrical", "Universal", "Spherical", "Planar", "Free", *SDOF,
 ]  # fmt: skip
+
+
+ROOT = Path(__file__).parents[1]
+# What tools make in the project's folder meanwhile, and git does not see.
+MADE = {"out", "build", "dist", "htmlcov", "MUJOCO_LOG.TXT"}
 
 
 def pytest_configure(config):
@@ -68,6 +74,15 @@ def derivative_at_zero(f, h=4e-3):
     """The derivative of a smooth function of one number at zero by differences of sixth order."""
     difference = [f(k * h) - f(-k * h) for k in (1, 2, 3)]
     return (45.0 * difference[0] - 9.0 * difference[1] + difference[2]) / (60.0 * h)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_is_left_in_the_project():
+    """Files that tests write into the project's folder end up in commits; a test writes into a folder of its own."""
+    before = set(os.listdir(ROOT))
+    yield
+    left = [name for name in set(os.listdir(ROOT)) - before if name[0] not in "._" and name not in MADE]
+    assert not left, f"a test wrote {sorted(left)} into the project's folder: let it write to tmp_path"
 
 
 @pytest.fixture(scope="session")

@@ -99,6 +99,7 @@ from .simulation import (
     Sensed as Sensed,
     Sensor as Sensor,
     Stepper as Stepper,
+    Stop as Stop,
     Trajectory as Trajectory,
     Transition as Transition,
     at_limit as at_limit,

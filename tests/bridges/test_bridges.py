@@ -134,6 +134,64 @@ def test_loops_are_respected(package, agree):
         agree(np.asarray(a), b, 1e-12)
 
 
+FITTED = ("crank.mass", "gravity", "A.damping")
+
+
+@pytest.mark.parametrize("package", ["jax", "torch"])
+def test_gradients_by_parameters(package, agree):
+    """By numbers of the mechanism at other values than its own, loops respected, against differences."""
+    there = pytest.importorskip(
+        package, reason=f"{package} is not installed: pip install 'catena[{package}]'"
+    )
+    s = four_bar().system()
+    q, v, tau, _ = closed_states(s, 3)
+    p = np.array([1.7, 0.1, -0.2, -5.0, 0.3])
+    g = np.linspace(-1.0, 1.0, s.nv)
+
+    def total(p):
+        given = {"crank.mass": p[0], "gravity": p[1:4], "A.damping": p[4]}
+        return np.sum(s.forward_dynamics(q, v, tau, parameters=given) @ g)
+
+    h = 1e-4
+    expected = [(total(p + h * e) - total(p - h * e)) / (2 * h) for e in np.eye(5)]
+    if package == "torch":
+        from catena.bridges.torch import dynamics
+
+        given = [there.tensor(x, requires_grad=True) for x in (q, v, tau, p)]
+        value = (dynamics(s, parameters=FITTED)(*given) @ there.tensor(g)).sum()
+        value.backward()
+        value, found = float(value.detach()), given[3].grad.numpy()
+    else:
+        there.config.update("jax_enable_x64", True)
+        from catena.bridges.jax import dynamics
+
+        f = dynamics(s, parameters=FITTED)
+        value, found = there.jit(there.value_and_grad(lambda p: (f(q, v, tau, p) @ g).sum()))(p)
+    agree(float(value), total(p), 1e-12)
+    agree(np.asarray(found), expected, 1e-7)
+    with pytest.raises(ct.UnknownNameError, match="cranc"):
+        dynamics(s, parameters=["cranc.mass"])
+    with pytest.raises(TypeError, match="4 "):
+        dynamics(s, parameters=FITTED)(*([q, v, tau] if package == "jax" else given[:3]))
+
+
+def test_jax_broadcasts(slides, agree):
+    jax = pytest.importorskip("jax", reason="JAX is not installed: pip install 'catena[jax]'")
+    jax.config.update("jax_enable_x64", True)
+    from catena.bridges.jax import dynamics
+
+    s, q, v, tau = slides
+    f = dynamics(s)
+    agree(f(q, v, tau[0]), s.forward_dynamics(q, v, tau[0]), 1e-14)
+    one = jax.grad(lambda x: f(q, v, x).sum())(tau[0])
+    agree(one, s.forward_dynamics_derivatives(q, v, tau[0])[2].sum(axis=(0, 1)), 1e-12)
+
+
+def test_what_has_no_derivatives_is_refused():
+    with pytest.raises(ct.StateError, match="trees only"):
+        ambient.bridged(four_bar().system(), "inverse_dynamics", ())
+
+
 def test_unknown_functions_are_named(states):
     with pytest.raises(ct.CatenaError, match="forward_dynamics"):
-        ambient.checked(states[0], "backward_dynamics", ())
+        ambient.bridged(states[0], "backward_dynamics", ())

@@ -130,4 +130,12 @@ def test_forces_of_contacts_are_drawn_where_they_act_and_to_one_scale(open_page,
         at = state[0].system.body_poses(state[1])["foot"][:3, 3]
         np.testing.assert_allclose(start, at, atol=2e-3)
         np.testing.assert_allclose(tip - start, np.array(force) * longest / strongest, atol=1e-4 * longest)
-    assert "longest arrow 20.5 N" in page.locator(".key").inner_text()
+    words = page.locator(".key").inner_text()
+    assert "longest arrow 20.5 N" in words
+    # The bar beside the words is as long as an arrow of that force across the picture.
+    newtons = float(words.split(" N")[0])
+    pixels = page.locator(".key i").bounding_box()["width"]
+    metre = page.evaluate(
+        "catena.catena.stage.clientHeight / (2 * catena.catena.eye.distance * Math.tan(0.25))"
+    )
+    assert pixels == pytest.approx(newtons * longest / strongest * metre, abs=1.0)

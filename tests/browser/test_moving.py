@@ -94,3 +94,24 @@ def test_a_stewart_platform_is_dragged_twenty_times_a_second():
         for k in range(20):
             q = questions.answer({"q": q, **ask, "to": list(goal + 0.02 * np.sin(0.3 * k))})["q"]
         assert (time.process_time() - before) / 20 < 0.05
+
+
+def test_a_mechanism_that_is_moved_out_of_the_picture_is_fetched_back(open_page):
+    s = generators.four_bar().system()
+    with view(s, show=False) as made:
+        page = open_page(made.url)
+        before = page.evaluate("catena.catena.eye.distance")
+        for value in (-0.6, -1.2, -1.8, -2.4):
+            page.evaluate(
+                f"() => catena.catena.live.ask({{ q: catena.catena.live.q, joint: 'A', component: 0, value: {value} }})"
+            )
+            q = settled(page)
+        assert q[0] == pytest.approx(-2.4, abs=1e-6)
+        page.wait_for_function(f"() => catena.catena.eye.distance > {before}")
+        settled(page)
+        size = page.evaluate(
+            "(() => { const b = catena.catena.canvas.getBoundingClientRect(); return [b.width, b.height]; })()"
+        )
+        for body in ("crank", "coupler", "rocker"):
+            x, y = page.evaluate(AT, body)
+            assert 0 < x < size[0] and 0 < y < size[1]

@@ -123,7 +123,7 @@ def test_the_end_loops_or_stops(run, file, open_page):
     assert page.evaluate("catena.catena.time") == run.t[-1]
 
 
-SHOWN = """() => { for (const key of ["bodies", "joints", "frames", "masses", "reactions", "moments"])
+SHOWN = """() => { for (const key of ["bodies", "joints", "points", "frames", "masses", "reactions", "moments"])
   { const box = document.querySelector(`input[name=${key}]`); if (box) box.click(); } }"""
 BOXES = """(names) => [...document.querySelectorAll(names)].filter((x) => !x.hidden && x.style.visibility !== "hidden")
   .map((x) => { const b = x.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; })"""

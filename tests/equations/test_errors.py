@@ -58,8 +58,14 @@ def test_formulations_that_decide_by_state_are_refused():
     for method in ("joint_multipliers", "minimal"):
         with pytest.raises(ct.EquationsError, match="depends on the state.*at=q"):
             system.equations("forward_dynamics", method=method)
-    with pytest.raises(ct.EquationsError, match="joint_coordinates"):
+    with pytest.raises(ct.EquationsError, match="depends on the state.*at=q"):
         system.equations("inverse_dynamics")
+    idle = four_bar()
+    for joint in list(idle.joints):
+        idle = idle.with_joint(joint, actuated=False)
+    system = idle.system()
+    with pytest.raises(ct.EquationsError, match="0 of its 1 degrees.*no actuator"):
+        system.equations("inverse_dynamics", at=system.assemble({"A": 0.4}))
 
 
 def test_a_joint_kind_with_a_branch_by_state_is_refused():

@@ -11,6 +11,7 @@ from catena.equations import graph_of, plan_in_numbers, program_of, unroll, unro
 from catena.equations.specialising import ALGORITHMS, Order
 from catena.equations.unrolling import new_symbols
 from catena.kernels import cache, target
+from catena.kernels.driver import NOT_FINITE_RESULT
 from catena.mechanism.generators import arm7, four_bar, random_mechanism
 from catena.spatial.scalars import absolute, array, atan2, cos, floor, less, sign, sin, sqrt, where
 
@@ -44,6 +45,22 @@ def test_pieces_of_a_graph_pass_values_on(mixed, agree, lanes):
     v, tau = random.normal(size=(2, 7, system.nv))
     _, found = program_of(graph, lanes).run({"q": q, "qd": v, "tau": tau}, 7)
     agree(found["qdd"], system.forward_dynamics(q, v, tau), 1e-11)
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 8])
+def test_results_that_follow_each_other_are_stored_in_groups(lanes):
+    """Runs of every length, from one number to a few groups of eight, in batches that end within a block."""
+    if lanes > target().lanes:
+        pytest.skip(f"this processor has {target().lanes} lanes")
+    x = new_symbols("x", 21)
+    random = np.random.default_rng(0)
+    for length in (1, 3, 4, 7, 8, 12, 15, 16, 21):
+        program = program_of(graph_of("run", {"x": x}, {"y": 2.0 * x[:length]}), lanes)
+        given = random.normal(size=(lanes + 1, 21))
+        _, found = program.run({"x": given}, len(given), 1)
+        np.testing.assert_array_equal(found["y"], 2.0 * given[:, :length])
+        given[-1, 0] = np.nan
+        assert program.run({"x": given}, len(given), 1)[0] & NOT_FINITE_RESULT
 
 
 def test_a_specialised_system_gives_the_same_answers(agree):

@@ -162,6 +162,21 @@ def test_joint_and_minimal_coordinates_are_what_runs(method, name, agree, closed
         agree(vdot[k], system.forward_dynamics(q[k], v[k], tau[k], method=method), tolerance)
 
 
+@pytest.mark.parametrize("name", ["four_bar", "stewart"])
+def test_inverse_dynamics_with_loops_is_what_runs(name, agree, closed_states_of):
+    """The least forces of the actuated joints: as many as degrees of freedom, or more of them."""
+    system = GALLERY[name]().system()
+    q, v, tau = closed_states_of(system, 0)
+    e = system.equations("inverse_dynamics", at=q[0])
+    assert list(e.arguments) == ["q", "v", "vdot"]
+    vdot = system.forward_dynamics(q, v, tau)
+    found = e(q, v, vdot)
+    for k in range(len(q)):
+        tolerance = ROUNDING * conditioning(system, q[k]) ** 2
+        agree(found[k], system.inverse_dynamics(q[k], v[k], vdot[k]), tolerance)
+    agree(system.forward_dynamics(q, v, found), vdot, 1e-9)
+
+
 def test_joint_coordinates_hold_the_equations_of_motion(agree, closed_states_of):
     system = stewart().system()
     q, v, tau = closed_states_of(system, 1)

@@ -13,6 +13,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterable
 from importlib import import_module
@@ -59,11 +60,15 @@ def faults(name: str, seeds: Iterable[int], processes: int = 1) -> list[str]:
 
 
 class _Worker:
-    """A process that checks one case after the other, and is replaced when it does not answer."""
+    """A process that checks one case after the other, and is replaced when it does not answer.
+
+    It works in a folder of its own: some calls write files under names that are bad, or that nobody gave.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.process: subprocess.Popen[str] | None = None
+        self.folder = tempfile.TemporaryDirectory(prefix="catena_fuzz_")
 
     def ask(self, seed: int) -> list[str]:
         if self.process is None:
@@ -82,25 +87,31 @@ class _Worker:
             timer.cancel()
         if answer:
             return list(json.loads(answer))
-        self.end()
+        self._stop()
         ended = process.returncode
         how = f"said nothing for {SILENT:g} s" if ended == -signal.SIGKILL else f"ended with {ended}"
         return [f"the process {how}"]
 
     def _start(self) -> subprocess.Popen[str]:
-        paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
+        given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        paths = [str(ROOT), *(str(Path(path).absolute()) for path in given if path)]
         environment = {
             **os.environ,
-            "PYTHONPATH": os.pathsep.join(path for path in paths if path),
+            "PYTHONPATH": os.pathsep.join(paths),
             # Threads that look for work would be counted as work of the case.
             "CATENA_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MPLBACKEND": "agg",
         }  # fmt: skip
         return subprocess.Popen(
-            [sys.executable, "-m", "tests.fuzz.watching", self.name], cwd=ROOT, env=environment, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            [sys.executable, "-m", "tests.fuzz.watching", self.name], cwd=self.folder.name, env=environment,
+            text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
 
     def end(self) -> None:
+        """End the process, and take its folder away."""
+        self._stop()
+        self.folder.cleanup()
+
+    def _stop(self) -> None:
         if self.process is not None:
             self.process.kill()
             self.process.communicate()

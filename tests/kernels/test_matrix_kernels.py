@@ -171,4 +171,4 @@ def test_runs_of_results_are_as_long_as_they_can_be():
             steps = np.diff(table[k:], axis=0)
             while like <= len(steps) and steps[like - 1, 0] == 8 and steps[like - 1, 1] == steps[0, 1]:
                 like += 1
-            assert word >> 32 == like // 4 and word & 0xFFFFFFFF == table[k, 0]
+            assert word >> 32 == like and word & 0xFFFFFFFF == table[k, 0]

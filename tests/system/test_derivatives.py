@@ -228,6 +228,28 @@ def test_energies_poses_and_closure_have_derivatives(agree):
     agree(opening, s.closure_jacobian(q), 1e-9, scale=1.0)
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_energies_by_positions_and_velocities(seed, mixed, agree):
+    s = mixed(seed, bodies=6).system()
+    q, v, _, _ = random_states(s, 3, seed)
+    by_q, by_v, fall = s.energy_derivatives(q, v)
+
+    def moved(x):
+        return s.integrate(q, np.tile(x, (3, 1)))
+
+    agree(by_q, differences(lambda x: s.kinetic_energy(moved(x), v), s.nv), 1e-8)
+    agree(by_v, differences(lambda x: s.kinetic_energy(q, v + x), s.nv, 0.1), 1e-9)
+    agree(fall, differences(lambda x: s.potential_energy(moved(x)), s.nv), 1e-8)
+    for whole, one in zip((by_q, by_v, fall), s.energy_derivatives(q[1], v[1]), strict=True):
+        agree(one, whole[1], 1e-13)
+
+
+def test_energies_of_rotors_at_joints_that_close_loops_are_refused_in_words(geared_loop):
+    s = geared_loop().system(cut=["P"])
+    with pytest.raises(ct.StateError, match="rotors.*P.rotor.*cut other joints"):
+        s.energy_derivatives(s.assemble({"A": 0.4}), np.zeros(s.nv))
+
+
 def test_couplings_and_rotors_of_joints_that_close_loops(geared_loop, agree):
     s = geared_loop().system(cut=["P"])
     assert [c.name for c in s.plan.couplings] == ["gear", "P.rotor"]

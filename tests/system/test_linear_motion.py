@@ -127,3 +127,27 @@ def test_what_is_no_equilibrium_is_refused():
     m.add_joint("j", "ground", "b", ct.Prismatic("z"))
     with pytest.raises(ct.SimulationError, match="no equilibrium"):
         m.system().equilibrium()
+
+
+@pytest.mark.parametrize("stiffness", [1e-3, 1.0, 1e9])
+def test_springs_at_their_free_length_are_an_equilibrium_where_nothing_else_acts(stiffness):
+    """Forces vanish there, and with them all that they could be compared with but the stiffness."""
+    m = ct.Mechanism("weightless", gravity=(0, 0, 0))
+    for name, parent in (("a", "ground"), ("b", "a")):
+        m.add_body(name, mass=1.0, com=(0.3, 0.1, 0), inertia=0.1)
+        m.add_joint(f"to {name}", parent, name, ct.Revolute("z"), in_parent=ct.Pose(p=(0.7, 0, 0)))
+        m.add_spring(f"spring {name}", f"to {name}", stiffness=stiffness, rest=0.3)
+    rest = m.system().equilibrium([1.0, -0.2])
+    assert rest.stable and np.allclose(rest.q, 0.3, rtol=0, atol=1e-14) and rest.steps < 10
+
+
+def test_a_constant_push_that_nothing_stiff_resists_has_no_equilibrium():
+    m = ct.Mechanism("pushed", gravity=(0, 0, 0))
+    m.add_body("held", mass=1.0, inertia=0.1)
+    m.add_joint("spring", "ground", "held", ct.Prismatic("x"))
+    m.add_spring("stiff", "spring", stiffness=1e9)
+    m.add_body("loose", mass=1.0, inertia=0.1)
+    m.add_joint("slide", "ground", "loose", ct.Prismatic("y"))
+    m.add_wrench("push", "loose", force=(0, 1e-3, 0), axes="ground")
+    with pytest.raises(ct.SimulationError, match="no equilibrium"):
+        m.system().equilibrium([0.0, 0.0])

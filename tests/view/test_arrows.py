@@ -1,4 +1,5 @@
-"""Arrows of contacts against Coulomb's law and the weight: a sled slides, comes to rest and sticks."""
+"""Arrows of contacts against Coulomb's law and the weight: a sled slides, comes to rest and sticks. Arrows of joints
+against the reactions of the run."""
 
 import numpy as np
 import pytest
@@ -6,8 +7,9 @@ from PIL import Image
 
 import catena as ct
 from catena.errors import UnknownNameError
+from catena.mechanism import generators
 from catena.view import theme
-from catena.view.arrows import arrows_of, longest_arrow
+from catena.view.arrows import Arrows, arrows_of, longest_arrow, usual_sizes
 from catena.view.movie import movie
 from catena.view.player.payload import payload
 from catena.view.scene import scene
@@ -78,3 +80,57 @@ def test_arrows_of_pages_and_films_have_one_scale(run, tmp_path):
     assert pixels("with.gif") > 20 and pixels("without.gif") == 0
     with pytest.raises(UnknownNameError, match="no group of forces is named 'contact'"):
         run.save_video(tmp_path / "x.gif", forces="contact", **film)
+
+
+def test_reactions_of_slides_start_where_the_slide_is_drawn_and_are_the_same_wrench():
+    """About the origin of ground, force and moment of an arrow are those of the reaction at the child's side."""
+    s = generators.hslm().system()
+    q = s.assemble({"slide1": 0.2})
+    fall = ct.simulate(s, q, None, 0.1, integrator="rk4", step=1e-2)
+    shape = scene(s, q)
+    arrows = {(a.name, a.is_moment): a for a in arrows_of(fall, shape) if a.group == "reactions"}
+    places = shape.poses(fall.q)
+    for name in ("slide1", "base1"):
+        force, moment = arrows[name, False], arrows[name, True]
+        joint = s.mechanism.joints[name]
+        child = places[joint.child]
+        R = child[:, :3, :3] @ joint.in_child.R
+        at = child[:, :3, :3] @ joint.in_child.p + child[:, :3, 3]
+        own = np.einsum("tij,tkj->tki", R, fall.reaction(name).reshape(-1, 2, 3))
+        start = places[force.body][..., :3, :3] @ force.point + places[force.body][..., :3, 3]
+        np.testing.assert_allclose(force.vectors, own[:, 1], atol=1e-9)
+        np.testing.assert_allclose(
+            moment.vectors + np.cross(start, force.vectors), own[:, 0] + np.cross(at, own[:, 1]), atol=1e-8
+        )
+        sign = shape.joint_anchors[name]
+        drawn = places[sign.body][..., :3, :3] @ sign.point + places[sign.body][..., :3, 3]
+        np.testing.assert_allclose(
+            np.broadcast_to(start, (len(fall.t), 3)), np.broadcast_to(drawn, (len(fall.t), 3))
+        )
+        assert name == "base1" or np.abs(start - at).max() > 0.1, "the child's side is elsewhere"
+
+
+def test_an_impact_does_not_make_other_forces_too_small_to_see():
+    t = np.linspace(0.0, 1.0, 101)
+
+    def arrow(sizes, is_moment=False):
+        return Arrows("a", "reactions", is_moment, "b", np.zeros(3), np.outer(sizes, [0.0, 0.6, 0.8]))
+
+    steady, hit = np.full(101, 10.0), np.full(101, 10.0)
+    hit[50] = 1000.0
+    assert usual_sizes([(t, [arrow(steady)])])["reactions"] == pytest.approx((10.0, 0.0))
+    assert usual_sizes([(t, [arrow(hit), arrow(3.0 * steady, True)])])["reactions"] == pytest.approx(
+        (25.0, 30.0)
+    )
+    # A short structure in which the impact is all there is weighs as much as it lasts.
+    short = (np.linspace(1.0, 1.001, 60), [arrow(np.full(60, 1000.0))])
+    assert usual_sizes([(t, [arrow(steady)]), short])["reactions"] == pytest.approx((25.0, 0.0))
+    assert usual_sizes([short])["reactions"] == pytest.approx((1000.0, 0.0))
+    assert usual_sizes([])["contacts"] == (0.0, 0.0)
+
+
+def test_what_contacts_press_with_is_plotted_beside_the_scene(run):
+    panel = next(panel for panel in movie(run).panels if panel.title == "Contacts press with")
+    (curve,) = panel.curves
+    assert (curve.name, panel.unit, len(curve.values)) == ("foot", "N", len(run.t))
+    np.testing.assert_allclose(curve.values, MASS * G, rtol=1e-6)

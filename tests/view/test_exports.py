@@ -2,6 +2,7 @@
 
 import io
 import re
+import subprocess
 import sys
 
 import numpy as np
@@ -11,7 +12,7 @@ import catena as ct
 from catena.mechanism import generators
 from catena.view.raster import Painter
 from catena.view.scene import scene
-from catena.view.video import window_around
+from catena.view.video import require_ffmpeg, window_around
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +34,47 @@ def test_a_gif_has_the_pictures_of_its_length_and_they_differ(run, tmp_path):
 
 
 def test_a_film_is_written_by_the_encoder(run, tmp_path):
-    pytest.importorskip("imageio_ffmpeg")
+    """What ffmpeg reads back are the pictures of the .gif, at the same times."""
+    from PIL import Image
+
+    try:
+        ffmpeg = require_ffmpeg()
+    except ct.CatenaError:
+        pytest.skip("no ffmpeg")
     run.save_video(tmp_path / "run.mp4", size=(161, 120), rate=10, speed=0.5)
     assert (tmp_path / "run.mp4").read_bytes()[4:8] == b"ftyp"
     assert [file.name for file in tmp_path.iterdir()] == ["run.mp4"]
+    command = [
+        ffmpeg,
+        "-v",
+        "error",
+        "-i",
+        str(tmp_path / "run.mp4"),
+        "-f",
+        "rawvideo",
+        "-pix_fmt",
+        "rgb24",
+        "-",
+    ]
+    raw = subprocess.run(command, capture_output=True, check=True).stdout
+    film = np.frombuffer(raw, dtype=np.uint8).reshape(-1, 120, 162, 3).astype(int)
+    run.save_video(tmp_path / "run.gif", size=(161, 120), rate=10, speed=0.5, colours=256)
+    with Image.open(tmp_path / "run.gif") as pictures:
+        assert len(film) == pictures.n_frames == 11
+        for k in (0, 6, 10):
+            pictures.seek(k)
+            assert np.abs(film[k] - np.asarray(pictures.convert("RGB"), dtype=int)).mean() < 4.0
+    assert np.abs(film[6] - film[0]).mean() > 4.0
+
+
+def test_an_encoder_that_fails_is_told_in_its_words(run, tmp_path, monkeypatch):
+    broken = tmp_path / "ffmpeg"
+    broken.write_text("#!/bin/sh\necho 'Unknown encoder libx264' >&2\nexit 1\n")
+    broken.chmod(0o700)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ct.CatenaError, match="ffmpeg could not write the film: Unknown encoder libx264"):
+        run.save_video(tmp_path / "run.mp4", size=(64, 48), rate=10)
+    assert [file.name for file in tmp_path.iterdir()] == ["ffmpeg"]
 
 
 def test_the_painter_draws_bodies_where_the_camera_sees_them():
@@ -78,6 +116,7 @@ def test_endings_and_names_are_checked(run, tmp_path):
 
 def test_missing_packages_are_named_with_the_command_that_installs_them(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ct.CatenaError, match=r'pip install "catena\[view\]", or name a \.gif'):
         run.save_video(tmp_path / "run.mp4")
     monkeypatch.setitem(sys.modules, "PIL.Image", None)

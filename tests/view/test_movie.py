@@ -213,3 +213,18 @@ def test_a_structure_that_changes_has_a_segment_for_each(tmp_path):
         assert film.n_frames == 13
     with run.view(show=False) as opened:
         assert '"scene":1' in opened.html()
+
+
+def test_a_structure_that_comes_back_looks_as_before_and_short_structures_have_few_frames(tmp_path):
+    """Twenty segments of one system share a scene, and have about as many frames as the whole run in one."""
+    s = generators.four_bar().system()
+    q = s.assemble({"A": 0.5})
+    whole = ct.simulate(s, q, s.velocity(q, {"A": 2.0}), 1.0, integrator="rk4", step=5e-3)
+    parts = tuple(whole.resample(np.linspace(a, a + 0.05, 11)) for a in 0.05 * np.arange(20))
+    shown = movie(ct.SegmentedTrajectory(parts), plots=False)
+    assert len({id(segment.scene) for segment in shown.segments}) == 1
+    alone = len(movie(whole, plots=False).segments[0].t)
+    assert sum(len(segment.t) for segment in shown.segments) < alone + 3 * 20
+    assert len(payload(shown)["scenes"]) == 1
+    for segment, part in zip(shown.segments, parts, strict=True):
+        assert (segment.t[0], segment.t[-1]) == (part.t[0], part.t[-1])

@@ -347,3 +347,65 @@ def test_a_plate_of_bars_reaches_its_points_and_no_block_hides_what_it_carries()
     car = m.system()
     block = corners(part(picture_at(car, car.neutral()), "chassis", "body"))
     assert np.ptp(block, axis=0).max() < 0.45
+
+
+@pytest.mark.parametrize("angle", [0.0, 1.0, 2.5])
+def test_a_slider_looks_the_same_wherever_it_starts_and_shows_its_hinge(angle):
+    """It was a bar as long as it happened to be pulled out, which then stuck out behind its guide."""
+    m = ct.Mechanism("slider-crank", gravity=(0, 0, 0))
+    m.add_body("crank", mass=0.5, com=(0.075, 0, 0), inertia=(1e-5, 1e-3, 1e-3))
+    m.add_body("rod", mass=0.5, com=(0.15, 0, 0), inertia=(1e-5, 4e-3, 4e-3))
+    m.add_body("slider", mass=0.03, inertia=1e-5)
+    m.add_joint("A", "ground", "crank", ct.Revolute("z"))
+    m.add_joint("B", "crank", "rod", ct.Revolute("z"), in_parent=ct.Pose(p=(0.15, 0, 0)))
+    m.add_joint("C", "rod", "slider", ct.Revolute("z"), in_parent=ct.Pose(p=(0.3, 0, 0)))
+    m.add_joint("D", "ground", "slider", ct.Prismatic("x"))
+    s = m.system()
+    shape = scene(s, s.assemble({"A": angle}))
+    (block,) = [p for p in shape.parts if p.name == "slider"]
+    (hinge,) = [p for p in shape.parts if p.name == "C"]
+    spread = np.ptp(corners(block), axis=0)
+    np.testing.assert_allclose(corners(block).mean(axis=0), 0.0, atol=1e-12)
+    assert (
+        2.0 * shape.bar_radius < spread[0] < 8.0 * shape.bar_radius
+        and spread[2] < np.ptp(corners(hinge), axis=0)[2]
+    )
+    (rod,) = [span for span in shape.spans if span.form == "rod"]
+    q = s.assemble({"A": 0.3})
+    a, b = rod.ends(shape.poses(q))
+    np.testing.assert_allclose(b - a, [float(s.joint_position(q, "D")[0]), 0.0, 0.0], atol=1e-12)
+    # Faces look outwards: seen from outside, corners run counter-clockwise.
+    for face in block.polygons:
+        assert np.cross(face[1] - face[0], face[2] - face[0]) @ face.mean(axis=0) > 0.0
+
+
+def test_wheels_behind_each_other_are_not_seen_face_on():
+    m = ct.Mechanism("shaft", gravity=(0, 0, -9.81))
+    for k in range(3):
+        m.add_body(f"wheel{k}", mass=1.0, inertia=(0.005, 0.01, 0.005))
+        m.add_joint(f"bearing{k}", "ground", f"wheel{k}", ct.Revolute("y"), ct.Pose(p=(0.1 * k, 0.5 * k, 0)))
+    s = m.system()
+    assert not scene(s, s.neutral()).camera.is_planar
+    assert scene(generators.four_bar().system(), np.zeros(3)).camera.is_planar
+
+
+def test_links_of_a_long_row_are_seen_between_their_joints():
+    s = generators.n_four_bars(30).system()
+    shape = scene(s, s.assemble({"pin0": 0.8}))
+    hinges = [p for p in shape.parts if p.role in ("joint", "loop")]
+    assert max(np.ptp(corners(p)[:, 0]) for p in hinges) < 0.75, "links are 1 m long"
+
+
+@pytest.mark.parametrize("mechanism", GENERATED[:6], ids=[m.name for m in GENERATED[:6]])
+def test_boxes_around_solids_are_as_large_as_their_surfaces(mechanism):
+    s = mechanism.system()
+    for each in scene(s, s.neutral()).parts:
+        for solid in each.solids:
+            own = np.concatenate(solid.own_polygons())
+            low, high = solid.own_box()
+            size = np.linalg.norm(high - low)
+            np.testing.assert_allclose(own.min(axis=0), low, atol=0.08 * size)
+            np.testing.assert_allclose(own.max(axis=0), high, atol=0.08 * size)
+            assert np.all(own >= low - 1e-9 * size) and np.all(own <= high + 1e-9 * size)
+            inside = (solid.box() - solid.p) @ solid.R
+            np.testing.assert_allclose([inside.min(axis=0), inside.max(axis=0)], [low, high], atol=1e-12)

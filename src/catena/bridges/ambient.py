@@ -2,6 +2,7 @@
 of q, also where q has more entries than v."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,17 +10,70 @@ import numpy as np
 from catena.errors import StateError
 from catena.mechanism.validation import known
 from catena.system import System
+from catena.system.arrays import as_list
 
 CALLS = ("forward_dynamics", "inverse_dynamics")
 
 
-def checked(system: System, name: str, parameters: Sequence[str]) -> tuple[str, ...]:
-    """The names of parameters, if everything is known."""
+@dataclass(frozen=True, eq=False)
+class Bridged:
+    """A function of a system that another package calls: its name, and the parameters of the mechanism that are an
+    argument besides the state, as names with the numbers of their entries."""
+
+    system: System
+    name: str
+    parameters: tuple[tuple[str, int], ...]
+
+    @property
+    def width(self) -> int:
+        """How many numbers the parameters have together."""
+        return sum(size for _, size in self.parameters)
+
+    def at(self, p: np.ndarray) -> System:
+        """The system whose parameters have the values p (width,)."""
+        if not self.parameters:
+            return self.system
+        if p.shape != (self.width,):
+            raise StateError(
+                f"The parameters {[name for name, _ in self.parameters]} have shape {p.shape}; give ({self.width},), one "
+                f"set of numbers for all states."
+            )
+        values, first = {}, 0
+        for name, size in self.parameters:
+            values[name] = p[first] if size == 1 else p[first : first + size]
+            first += size
+        return self.system.vary(values).alone(0)
+
+    def value(self, q: np.ndarray, v: np.ndarray, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """vdot or tau, (..., nv)."""
+        return value(self.at(p), self.name, q, v, x)
+
+    def pulled(
+        self, q: np.ndarray, v: np.ndarray, x: np.ndarray, p: np.ndarray, g: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
+        """The gradients by q, v and x as `pulled` tells, and by p (width,), summed up over all states."""
+        system = self.at(p)
+        found = pulled(system, self.name, q, v, x, g)
+        if not self.parameters:
+            return *found, np.zeros(p.shape)
+        names = [name for name, _ in self.parameters]
+        changes = system.parameter_derivatives(q, v, x, names, of=self.name)
+        each = np.concatenate([changes[name] for name in names], axis=-1)
+        return *found, np.einsum("...i,...ij->...j", g, each).reshape(-1, self.width).sum(axis=0)
+
+
+def bridged(system: System, name: str, parameters: Sequence[str]) -> Bridged:
+    """The function, if everything is known."""
     known("function", name, CALLS, "the bridges")
-    if parameters:
-        # Unknown names are named by whoever finds them.
-        system.equations("kinetic_energy", symbols=list(parameters))
-    return tuple(parameters)
+    if name == "inverse_dynamics" and system.constrained:
+        raise StateError(
+            f"{system.mechanism.name!r}: inverse_dynamics has derivatives for trees only, because with loops the "
+            f"smallest forces of the actuators are chosen in every state."
+        )
+    names = as_list("parameters", parameters, str, "names of parameters")
+    # Unknown names are named by whoever finds them.
+    found = system.equations("kinetic_energy", symbols=names).parameters if names else {}
+    return Bridged(system, name, tuple((n, len(found[n].entries)) for n in names))
 
 
 def value(system: System, name: str, q: np.ndarray, v: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -37,11 +91,6 @@ def pulled(
     if name == "forward_dynamics":
         by_q, by_v, by_x = system.forward_dynamics_derivatives(q, v, x)
     else:
-        if system.constrained:
-            raise StateError(
-                f"{system.mechanism.name!r}: inverse_dynamics has derivatives for trees only, because with loops the "
-                f"smallest forces of the actuators are chosen in every state."
-            )
         by_q, by_v, by_x = system.inverse_dynamics_derivatives(q, v, x)
     along, back, across = (np.einsum("...i,...ij->...j", g, d) for d in (by_q, by_v, by_x))
     return by_entries(system, q, along), back, across

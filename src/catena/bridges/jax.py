@@ -4,7 +4,7 @@
 JAX works in single precision unless told otherwise: `jax.config.update("jax_enable_x64", True)`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -14,35 +14,50 @@ from catena.bridges import ambient
 from catena.system import System
 
 
-def dynamics(system: System, name: str = "forward_dynamics") -> Callable[[Any, Any, Any], Any]:
+def dynamics(
+    system: System, name: str = "forward_dynamics", parameters: Sequence[str] = ()
+) -> Callable[..., Any]:
     """The function of arrays q (..., nq), v (..., nv) and tau (or vdot) (..., nv) that gives vdot (or tau), (..., nv).
 
-    `name` is "forward_dynamics" or "inverse_dynamics" (of trees). All three must have the same batch dimensions.
-    Gradients by q are by its entries, along motions.
+    `name` is "forward_dynamics" or "inverse_dynamics" (of trees). Batch dimensions are broadcast. Gradients by q are by
+    its entries, along motions. With names of `parameters`, such as "load.mass", the function takes a fourth array with
+    their values one after the other, the same for all states, and has gradients by them too.
     """
-    ambient.checked(system, name, ())
+    made = ambient.bridged(system, name, parameters)
 
-    def host_value(q: Any, v: Any, x: Any) -> np.ndarray:
-        return ambient.value(system, name, *ambient.as_numbers(q, v, x)).astype(np.asarray(q).dtype)
+    def host_value(q: Any, v: Any, x: Any, p: Any) -> np.ndarray:
+        return made.value(*ambient.as_numbers(q, v, x, p)).astype(np.asarray(q).dtype)
 
-    def host_gradient(q: Any, v: Any, x: Any, g: Any) -> tuple[np.ndarray, ...]:
-        given = ambient.as_numbers(q, v, x, g)
-        return tuple(y.astype(np.asarray(q).dtype) for y in ambient.pulled(system, name, *given))
+    def host_gradient(q: Any, v: Any, x: Any, p: Any, g: Any) -> tuple[np.ndarray, ...]:
+        given = ambient.as_numbers(q, v, x, p, g)
+        return tuple(y.astype(np.asarray(q).dtype) for y in made.pulled(*given))
+
+    # States of a vmap are computed together. With parameters each of them would have its own, so they are not.
+    method = "sequential" if parameters else "broadcast_all"
 
     @jax.custom_vjp
-    def function(q: Any, v: Any, x: Any) -> Any:
+    def function(q: Any, v: Any, x: Any, p: Any) -> Any:
         shape = jax.ShapeDtypeStruct(v.shape, q.dtype)
-        return jax.pure_callback(host_value, shape, q, v, x, vmap_method="broadcast_all")
+        return jax.pure_callback(host_value, shape, q, v, x, p, vmap_method=method)
 
-    def forward(q: Any, v: Any, x: Any) -> tuple[Any, tuple[Any, Any, Any]]:
-        return function(q, v, x), (q, v, x)
+    def forward(q: Any, v: Any, x: Any, p: Any) -> tuple[Any, tuple[Any, ...]]:
+        return function(q, v, x, p), (q, v, x, p)
 
-    def backward(saved: tuple[Any, Any, Any], g: Any) -> Any:
+    def backward(saved: tuple[Any, ...], g: Any) -> Any:
         shapes = tuple(jax.ShapeDtypeStruct(a.shape, saved[0].dtype) for a in saved)
-        return jax.pure_callback(host_gradient, shapes, *saved, g, vmap_method="broadcast_all")
+        return jax.pure_callback(host_gradient, shapes, *saved, g, vmap_method=method)
 
     function.defvjp(forward, backward)
-    return function
+
+    def called(q: Any, v: Any, x: Any, *p: Any) -> Any:
+        if len(p) != bool(parameters):
+            raise TypeError(f"{name} takes {3 + bool(parameters)} arrays, but {3 + len(p)} were given.")
+        q, v, x = (jax.numpy.asarray(a) for a in (q, v, x))
+        batch = jax.numpy.broadcast_shapes(*(a.shape[:-1] for a in (q, v, x)))
+        wide = [jax.numpy.broadcast_to(a, (*batch, a.shape[-1])) for a in (q, v, x)]
+        return function(*wide, jax.numpy.asarray(p[0] if p else [], dtype=q.dtype))
+
+    return called
 
 
 def forward_dynamics(system: System, q: Any, v: Any, tau: Any) -> Any:

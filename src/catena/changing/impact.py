@@ -96,8 +96,8 @@ def _loop_rotors(problem: LoopProblem, new: System, bodies: Bodies) -> np.ndarra
     """Return what rotors at loop joints have more speed than v gives them, times the root of their inertias, (states,
     rotors)."""
     found = [np.zeros((problem.states, 0))]
-    geared = [state for state in problem.loops if np.any(state.loop.armature)]
-    if geared:
+    if problem.loop_rotors:
+        geared = [state for state in problem.loops if np.any(state.loop.armature)]
         parts = parts_of(new)
         before = nearest(parts, bodies, [parts.joints[state.name] for state in geared])[1]
         for state, was in zip(geared, before, strict=True):

@@ -207,7 +207,7 @@ def _opens_couplings(new: System, carried: Carried, length: float) -> np.ndarray
 def _stopped_rotors(system: System, new: System, v: np.ndarray) -> np.ndarray:
     """Return the energy (states,) of rotors at joints of the old tree that cannot move any more."""
     energy, rotors = np.zeros(len(v)), rotor_inertias(system.plan)
-    for name in system.joints:
+    for name in system.joints if rotors.any() else ():
         joint = new.mechanism.joints.get(name)
         if joint is not None and joint.dof == 0:
             at = system.slice_v(name)

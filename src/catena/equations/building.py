@@ -40,7 +40,7 @@ def graph_of(
     """The graph of CasADi expressions: `inputs` maps names to arrays (n,) of symbols, `outputs` names to arrays of
     expressions or numbers. `made` are the expressions that each of the `calls` made first, in order. A `literal` graph
     does what is written: it drops zeros and ones and does nothing twice, but it neither adds like terms nor shares
-    reciprocals."""
+    reciprocals. One that is not `shared` besides does twice what is written twice."""
     builder = GraphBuilder(inputs, literal, shared)
     groups = [list(expressions) for expressions in made]
     flat = [entry for where in outputs.values() for entry in np.asarray(where, dtype=object).ravel()]
@@ -126,7 +126,7 @@ class GraphBuilder:
     def node(self, op: str, a: int, b: int = -1) -> int:
         """The node of an operation as it is, the one there is already if there is one."""
         key = (op, a, b)
-        if key not in self._known:
+        if key not in self._known or (self.literal and not self.shared):
             self._known[key] = self._node(op, a, b)
         return self._known[key]
 

@@ -103,6 +103,36 @@ def with_multipliers(derivation: Derivation, choice: Choice) -> dict[str, np.nda
     return {"vdot": vdot, "multipliers": array(list(multipliers))}
 
 
+def _transformation(form: JointForm, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
+    """E (nv, d) and the drift (nv,) of vdot = E vdot_i + drift."""
+    J, gamma = form.rows.J[choice.rows], form.rows.gamma[choice.rows]
+    nv, d = len(form.force), len(choice.independent)
+    known = np.column_stack([J[:, choice.independent], gamma])
+    solved = _eliminate(J[:, choice.dependent], known)
+    E, drift = np.zeros((nv, d), dtype=object), np.zeros(nv, dtype=object)
+    E[choice.independent, np.arange(d)] = 1.0
+    for row, k in zip(solved, choice.dependent, strict=True):
+        E[k], drift[k] = -row[:d], -row[d]
+    return E, drift
+
+
+def least_forces(
+    derivation: Derivation, choice: Choice, actuated: np.ndarray, lever: np.ndarray
+) -> dict[str, np.ndarray]:
+    """The least forces tau (nv,) of the `actuated` components (nv,) that produce a vdot which opens no loop, moments
+    being divided by their `lever` (nv,)."""
+    form = joint_form(derivation)
+    E, _ = _transformation(form, choice)
+    vdot = derivation.arguments["vdot"]
+    wanted = E.T @ (form.H @ vdot - form.force)
+    act = np.flatnonzero(actuated)
+    A = E[act].T * lever[act]
+    tau = np.zeros(len(vdot), dtype=object)
+    tau[act] = lever[act] * (A.T @ ldl_solve(_plain(A @ A.T), _plain(wanted)))
+    derivation.note("solve", "actuators", tau)
+    return {"tau": _plain(tau)}
+
+
 @dataclass(frozen=True, eq=False)
 class MinimalForm:
     """Minimal coordinates: `E` (nv, d) and `drift` (nv,) with vdot = E vdot_i + drift, the reduced `mass_matrix` (d, d)
@@ -117,14 +147,8 @@ class MinimalForm:
 def minimal_form(derivation: Derivation, choice: Choice) -> MinimalForm:
     """The equations of motion of the independent coordinates."""
     form = joint_form(derivation)
-    J, gamma = form.rows.J[choice.rows], form.rows.gamma[choice.rows]
-    nv, d = derivation.plan.nv, len(choice.independent)
-    known = np.column_stack([J[:, choice.independent], gamma])
-    solved = _eliminate(J[:, choice.dependent], known)
-    E, drift = np.zeros((nv, d), dtype=object), np.zeros(nv, dtype=object)
-    E[choice.independent, np.arange(d)] = 1.0
-    for row, k in zip(solved, choice.dependent, strict=True):
-        E[k], drift[k] = -row[:d], -row[d]
+    E, drift = _transformation(form, choice)
+    d = E.shape[1]
     HE = form.H @ E
     M = np.zeros((d, d), dtype=object)
     for i in range(d):

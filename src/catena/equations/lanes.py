@@ -21,7 +21,7 @@ from catena.kernels.program import aligned
 from catena.kernels.tape import WORD, Tape
 
 # Operations in one function, and operations that take as long as a usual step.
-PIECE, USUAL_STEP = 700, 150
+PIECE, USUAL_STEP = 250, 150
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ import numpy as np
 
 from catena import dynamics, kinematics
 from catena.dynamics.closed.certified_elimination import elimination_of
+from catena.dynamics.closed.motion_problem import motion_problem
 from catena.dynamics.loop_elimination import sort_for
 from catena.dynamics.loop_elimination.least_change import closure as closure_algorithm
 from catena.dynamics.rotors import with_rotors
-from catena.equations.closed_forms import Choice, choose, joint_form, minimal, minimal_form, with_multipliers
+from catena.equations.closed_forms import Choice, choose, joint_form, least_forces, minimal, minimal_form, with_multipliers
 from catena.equations.derivation import Derivation
 from catena.equations.loop_rows import loop_rows, require_formulas
 from catena.equations.parameters import symbolic_plan
@@ -19,6 +20,7 @@ from catena.equations.quick_symbols import quick_symbols
 from catena.equations.unrolling import Unrolled
 from catena.errors import EquationsError, LoopError
 from catena.kinematics.closure import Runner
+from catena.kinematics.levers import levers
 from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
 from catena.spatial.linear import ldl_solve
@@ -118,15 +120,31 @@ def _forward_dynamics(request: Request) -> Outputs:
 
 
 def _inverse_dynamics(request: Request) -> Outputs:
-    """H vdot + bias of the tree. With loops, the least forces of the actuated joints are chosen state by state."""
+    """H vdot + bias of a tree. With loops, the least forces of the actuated joints, for a choice of independent
+    coordinates that is made once."""
     if _is_closed(request.derivation.plan):
-        raise EquationsError(
-            f"inverse_dynamics of {request.plan.name!r}: with loops {list(request.plan.loops)} the smallest forces of "
-            f"the actuated joints depend on the rank of the constraints in each state. Take 'joint_coordinates' or "
-            f"'minimal_coordinates' and solve for the forces that you want."
-        )
+        return _inverse_with_loops(request)
     names = ("q", "v", "vdot", "base_acceleration")
     return {"tau": request.derivation.play(dynamics.newton_euler, names)["tau"]}
+
+
+def _inverse_with_loops(request: Request) -> Outputs:
+    plan = request.plan
+    require_formulas(plan)
+    choice = request.choice()
+    problem = motion_problem(request.runner, np.asarray(request.at, dtype=float))
+    _, sigma, Vt = np.linalg.svd(problem.J[0])
+    allowed = Vt[int(problem.rank[0]) :]
+    reach = np.linalg.matrix_rank(allowed[:, plan.actuated] * levers(plan)[plan.actuated], tol=1e-9)
+    if reach < len(allowed):
+        own = [slice(int(a), int(a + n)) for a, n in zip(plan.v_start, plan.v_size, strict=True)]
+        idle = [plan.joint[i] for i in range(1, plan.n) if not plan.actuated[own[i]].all()]
+        raise EquationsError(
+            f"inverse_dynamics of {plan.name!r}: at the configuration `at` the actuators move the mechanism in {reach} of "
+            f"its {len(allowed)} degrees of freedom, so they do not produce every motion. The joints {idle} have no "
+            f"actuator; let more joints be actuated, or take 'minimal_coordinates'."
+        )
+    return least_forces(request.derivation, choice, plan.actuated, levers(plan))
 
 
 def _bias_force(request: Request) -> Outputs:
@@ -219,7 +237,7 @@ EQUATIONS: dict[str, Named] = {
         ("q", "v", "tau"), _forward_dynamics, "accelerations vdot (nv,), loops respected",
         methods=("articulated_body", "composite_body", "elimination", "joint_multipliers", "minimal"),
     ),
-    "inverse_dynamics": Named(("q", "v", "vdot"), _inverse_dynamics, "joint forces tau (nv,) that produce vdot"),
+    "inverse_dynamics": Named(("q", "v", "vdot"), _inverse_dynamics, "joint forces tau (nv,) that produce vdot, with loops the least ones of the actuated joints"),
     "mass_matrix": Named(("q",), _mass_matrix, "joint-space inertia H (nv, nv) of the tree"),
     "bias_force": Named(("q", "v"), _bias_force, "joint forces (nv,) at which nothing accelerates"),
     "joint_coordinates": Named(

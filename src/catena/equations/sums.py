@@ -29,7 +29,10 @@ def with_sums(graph: ExpressionGraph, order: str, cost: Cost) -> ExpressionGraph
 class _Resummed:
     def __init__(self, graph: ExpressionGraph, trees: bool, cost: Cost) -> None:
         self.old, self.trees, self.cost = graph, trees, cost
-        self.builder = GraphBuilder({n: np.zeros(size) for n, size in graph.inputs.items()})
+        inputs = {n: np.zeros(size) for n, size in graph.inputs.items()}
+        done = [(graph.op[k], *graph.operands(k)) for k in graph.operations.tolist()]
+        # Where something is done twice because it was written twice, that stays so.
+        self.builder = GraphBuilder(inputs, literal=True, shared=len(set(done)) == len(done))
         self.ready: list[float] = [0.0] * len(self.builder.op)
         uses = np.zeros(len(graph), dtype=np.int64)
         for k in graph.operations.tolist():

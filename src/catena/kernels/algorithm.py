@@ -525,7 +525,16 @@ class Algorithm:
     def first(self, index: int) -> int:
         """Return the index of the first sweep that is the same as this one; a sweep that is repeated is compiled
         once."""
-        return self.sweeps.index(self.sweeps[index])
+        return self._firsts[index]
+
+    @cached_property
+    def _firsts(self) -> tuple[int, ...]:
+        return tuple(self.sweeps.index(sweep) for sweep in self.sweeps)
+
+    @cached_property
+    def owners(self) -> tuple[str, ...]:
+        """Return what owns the steps of each sweep: the name of its first parameter."""
+        return tuple(sweep.roles[0] for sweep in self.sweeps)
 
     def extent(self, name: str) -> Any:
         """Return the extent of a field of bodies that goes in or comes out; None for other names."""

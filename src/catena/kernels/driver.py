@@ -22,8 +22,8 @@ start.
 Input and output tables, five words each: data address, doubles from one state to the next, number of columns,
 column table, doubles from one step (inputs; 0: the same for all) or sample (outputs) to the next.
 Column table, two words each: byte offset in a state's row, byte offset of the slot in the workspace. For outputs the
-upper half of the first word says how many times four columns follow from here whose slots are equally far apart
-(`with_runs`); they are stored four at a time.
+upper half of the first word says how many columns from here on have slots that are equally far apart (`with_runs`);
+they are stored eight or four at a time.
 Status: bit 0 an input is not finite, bit 1 a result is not finite.
 `run_one` is the same loop for a single state, which fills all lanes.
 """
@@ -35,7 +35,7 @@ NOT_FINITE_INPUT, NOT_FINITE_RESULT = 1, 2
 
 
 def with_runs(table: np.ndarray) -> np.ndarray:
-    """Return a column table (columns, 2) of an output with the lengths of its runs, in fours, in the first word."""
+    """Return a column table (columns, 2) of an output with the lengths of its runs in the first word."""
     count = len(table)
     follows = np.zeros(count, dtype=np.int64)
     if count > 1:
@@ -47,7 +47,7 @@ def with_runs(table: np.ndarray) -> np.ndarray:
         ends = np.minimum.accumulate(ends[::-1])[::-1]
         follows[:-1] = np.where(near, ends - np.arange(count - 1) + 1, 0)
     marked = table.copy()
-    marked[:, 0] += (follows + 1) // 4 << 32
+    marked[:, 0] += follows + 1 << 32
     return marked
 
 
@@ -92,7 +92,10 @@ def _loop(name: str, lanes: int, states: int) -> str:
         for k in range(states)
     )
 
-    together = _four_results(lanes) if states == lanes and lanes >= 4 else ""
+    groups = [g for g in (8, 4) if states == lanes >= g]
+    ways = [*(f"by_{g}" for g in groups), "result_body"]
+    together = "".join(_together(lanes, g, ways[k + 1]) for k, g in enumerate(groups))
+    came = "".join(f", [%by_{g}_n, %by_{g}_done]" for g in groups)
 
     def word(name: str, base: str, k: int, kind: str = "i64") -> str:
         return (
@@ -278,9 +281,9 @@ unpack_one:
 {lane_rows("out")}
   br label %result
 result:
-  %n = phi i64 [0, %unpack_one], [%n1, %result_body]{", [%n4, %four_done]" if together else ""}
+  %n = phi i64 [0, %unpack_one], [%n1, %result_body]{came}
   %n_more = icmp slt i64 %n, %outcols
-  br i1 %n_more, label %{"four" if together else "result_body"}, label %unpack_next
+  br i1 %n_more, label %{ways[0]}, label %unpack_next
 {together}
 result_body:
   %out_pair = getelementptr [2 x i64], ptr %outtab, i64 %n
@@ -318,62 +321,94 @@ block_done:
 """
 
 
-def _four_results(lanes: int) -> str:
-    """Return LLVM text that transposes four vectors and stores them at once, as long as a run of columns goes on."""
-    V, align = f"<{lanes} x double>", 8 * lanes
+def _together(lanes: int, group: int, otherwise: str) -> str:
+    """Return LLVM text of the block `by_<group>`: where a run of columns goes on for so many, it transposes that many
+    vectors and stores them at once, again and again; else it goes to the block `otherwise`."""
+    V, align, g = f"<{lanes} x double>", 8 * lanes, f"by_{group}"
     lines = [
-        "four:",
-        "  %fpair = getelementptr [2 x i64], ptr %outtab, i64 %n",
-        "  %fword = load i64, ptr %fpair, align 8",
-        "  %fours = lshr i64 %fword, 32",
-        "  %fany = icmp ne i64 %fours, 0",
-        "  br i1 %fany, label %four_begin, label %result_body",
-        "four_begin:",
-        "  %fcol = and i64 %fword, 4294967295",
-        "  %fslot_p = getelementptr i64, ptr %fpair, i64 1",
-        "  %fslot = load i64, ptr %fslot_p, align 8",
-        "  %fslot_after_p = getelementptr i64, ptr %fpair, i64 3",
-        "  %fslot_after = load i64, ptr %fslot_after_p, align 8",
-        "  %fstep1 = sub i64 %fslot_after, %fslot",
-        "  %fstep2 = mul i64 %fstep1, 2",
-        "  %fstep3 = mul i64 %fstep1, 3",
-        "  %fstep4 = mul i64 %fstep1, 4",
-        "  %ffirst = getelementptr i8, ptr %work, i64 %fslot",
-        "  br label %four_body",
-        "four_body:",
-        "  %fleft = phi i64 [%fours, %four_begin], [%fleft_next, %four_body]",
-        "  %fsource = phi ptr [%ffirst, %four_begin], [%fsource_next, %four_body]",
-        "  %fto = phi i64 [%fcol, %four_begin], [%fto_next, %four_body]",
-        f"  %fbad = phi {V} [zeroinitializer, %four_begin], [%fbad_next, %four_body]",
-        f"  %fv0 = load {V}, ptr %fsource, align {align}",
+        f"{g}:",
+        f"  %{g}_pair = getelementptr [2 x i64], ptr %outtab, i64 %n",
+        f"  %{g}_word = load i64, ptr %{g}_pair, align 8",
+        f"  %{g}_run = lshr i64 %{g}_word, 32",
+        f"  %{g}_any = icmp uge i64 %{g}_run, {group}",
+        f"  br i1 %{g}_any, label %{g}_begin, label %{otherwise}",
+        f"{g}_begin:",
+        f"  %{g}_col = and i64 %{g}_word, 4294967295",
+        f"  %{g}_slot_p = getelementptr i64, ptr %{g}_pair, i64 1",
+        f"  %{g}_slot = load i64, ptr %{g}_slot_p, align 8",
+        f"  %{g}_after_p = getelementptr i64, ptr %{g}_pair, i64 3",
+        f"  %{g}_after = load i64, ptr %{g}_after_p, align 8",
+        f"  %{g}_step = sub i64 %{g}_after, %{g}_slot",
+        *(f"  %{g}_step{k} = mul i64 %{g}_step, {k}" for k in range(group + 1)),
+        f"  %{g}_first = getelementptr i8, ptr %work, i64 %{g}_slot",
+        f"  %{g}_passed = and i64 %{g}_run, {-group}",
+        f"  br label %{g}_body",
+        f"{g}_body:",
+        f"  %{g}_left = phi i64 [%{g}_passed, %{g}_begin], [%{g}_left_next, %{g}_body]",
+        f"  %{g}_source = phi ptr [%{g}_first, %{g}_begin], [%{g}_source_next, %{g}_body]",
+        f"  %{g}_to = phi i64 [%{g}_col, %{g}_begin], [%{g}_to_next, %{g}_body]",
+        f"  %{g}_bad = phi {V} [zeroinitializer, %{g}_begin], [%{g}_bad_next, %{g}_body]",
     ]
-    for k in range(1, 4):
+    for k in range(group):
         lines += [
-            f"  %fv{k}_a = getelementptr i8, ptr %fsource, i64 %fstep{k}",
-            f"  %fv{k} = load {V}, ptr %fv{k}_a, align {align}",
+            f"  %{g}_a{k} = getelementptr i8, ptr %{g}_source, i64 %{g}_step{k}",
+            f"  %{g}_v{k} = load {V}, ptr %{g}_a{k}, align {align}",
         ]
-    both = f"<{2 * lanes} x i32> <{', '.join(f'i32 {k}' for k in range(2 * lanes))}>"
-    lines += [
-        f"  %fw0 = shufflevector {V} %fv0, {V} %fv1, {both}",
-        f"  %fw1 = shufflevector {V} %fv2, {V} %fv3, {both}",
-    ]
-    wide = f"<{2 * lanes} x double>"
-    for k in range(lanes):
-        picked = ", ".join(f"i32 {x}" for x in (k, lanes + k, 2 * lanes + k, 3 * lanes + k))
+    vectors = [f"%{g}_v{k}" for k in range(group)]
+    turned, rows = _transposed(lanes, vectors, g)
+    lines += turned
+    for k, row in enumerate(rows):
         lines += [
-            f"  %ft{k} = shufflevector {wide} %fw0, {wide} %fw1, <4 x i32> <{picked}>",
-            f"  %fd{k} = getelementptr i8, ptr %outr{k}, i64 %fto",
-            f"  store <4 x double> %ft{k}, ptr %fd{k}, align 8",
+            f"  %{g}_d{k} = getelementptr i8, ptr %outr{k}, i64 %{g}_to",
+            f"  store <{group} x double> {row}, ptr %{g}_d{k}, align 8",
         ]
     # Each number times zero is summed up: the sum is zero unless one of them is not finite.
+    while len(vectors) > 1:
+        pairs, vectors = list(zip(vectors[::2], vectors[1::2], strict=True)), []
+        for a, b in pairs:
+            vectors.append(f"%{g}_z{len(lines)}")
+            lines.append(f"  {vectors[-1]} = fadd {V} {a}, {b}")
     lines += [
-        f"  %fz0 = fadd {V} %fv0, %fv1", f"  %fz1 = fadd {V} %fv2, %fv3", f"  %fz = fadd {V} %fz0, %fz1",
-        f"  %fzero = fmul {V} %fz, zeroinitializer", f"  %fbad_next = fadd {V} %fbad, %fzero",
-        "  %fsource_next = getelementptr i8, ptr %fsource, i64 %fstep4",
-        "  %fto_next = add i64 %fto, 32", "  %fleft_next = sub i64 %fleft, 1",
-        "  %fmore = icmp ne i64 %fleft_next, 0", "  br i1 %fmore, label %four_body, label %four_done",
-        "four_done:", f"  %fworse = load {V}, ptr %worse_p", f"  %fsum = fadd {V} %fworse, %fbad_next",
-        f"  store {V} %fsum, ptr %worse_p", "  %fpassed = mul i64 %fours, 4", "  %n4 = add i64 %n, %fpassed",
+        f"  %{g}_zero = fmul {V} {vectors[0]}, zeroinitializer",
+        f"  %{g}_bad_next = fadd {V} %{g}_bad, %{g}_zero",
+        f"  %{g}_source_next = getelementptr i8, ptr %{g}_source, i64 %{g}_step{group}",
+        f"  %{g}_to_next = add i64 %{g}_to, {8 * group}",
+        f"  %{g}_left_next = sub i64 %{g}_left, {group}",
+        f"  %{g}_more = icmp ne i64 %{g}_left_next, 0",
+        f"  br i1 %{g}_more, label %{g}_body, label %{g}_done",
+        f"{g}_done:",
+        f"  %{g}_worse = load {V}, ptr %worse_p",
+        f"  %{g}_sum = fadd {V} %{g}_worse, %{g}_bad_next",
+        f"  store {V} %{g}_sum, ptr %worse_p",
+        f"  %{g}_n = add i64 %n, %{g}_passed",
         "  br label %result",
-    ]  # fmt: skip
-    return "\n".join(lines)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _transposed(lanes: int, vectors: list[str], prefix: str) -> tuple[list[str], list[str]]:
+    """Return LLVM text that turns vectors of `lanes` states into vectors of the numbers of one state, and their
+    names."""
+    V, count, lines = f"<{lanes} x double>", len(vectors), []
+    if count == lanes:
+        # Blocks of 1, 2, 4 entries beside the diagonal change places.
+        rows = list(vectors)
+        for size in (1 << k for k in range(lanes.bit_length() - 1)):
+            for i in (i for i in range(lanes) if not i & size):
+                a, b = rows[i], rows[i + size]
+                low = [lanes + j - size if j & size else j for j in range(lanes)]
+                high = [lanes + j if j & size else j + size for j in range(lanes)]
+                for k, picked in ((i, low), (i + size, high)):
+                    rows[k] = f"%{prefix}_t{size}_{k}"
+                    mask = ", ".join(f"i32 {x}" for x in picked)
+                    lines.append(f"  {rows[k]} = shufflevector {V} {a}, {V} {b}, <{lanes} x i32> <{mask}>")
+        return lines, rows
+    both = f"<{2 * lanes} x i32> <{', '.join(f'i32 {k}' for k in range(2 * lanes))}>"
+    pairs = [f"%{prefix}_w{k}" for k in range(2)]
+    for k, pair in enumerate(pairs):
+        lines.append(f"  {pair} = shufflevector {V} {vectors[2 * k]}, {V} {vectors[2 * k + 1]}, {both}")
+    wide, rows = f"<{2 * lanes} x double>", [f"%{prefix}_t{k}" for k in range(lanes)]
+    for k, row in enumerate(rows):
+        mask = ", ".join(f"i32 {x}" for x in (k, lanes + k, 2 * lanes + k, 3 * lanes + k))
+        lines.append(f"  {row} = shufflevector {wide} {pairs[0]}, {wide} {pairs[1]}, <4 x i32> <{mask}>")
+    return lines, rows

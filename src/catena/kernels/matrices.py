@@ -72,6 +72,15 @@ class Panel:
         return Panel(self.place, self.columns, self.rows, self.second, self.row, 2 * self.row)
 
 
+def _nodes(plan: Any) -> list[int]:
+    """Return the bodies in the order of their coordinates, so that results lie as they are told; or in that of the
+    tree, where some coordinates come before those of a body nearer to the ground."""
+    order = sorted(range(1, plan.n), key=lambda i: int(plan.v_start[i]))
+    place = {0: -1, **{i: k for k, i in enumerate(order)}}
+    in_order = all(place[int(plan.parent[i])] < place[i] for i in order)
+    return order if in_order else list(range(1, plan.n))
+
+
 class Work:
     """What is common to both ways of working."""
 
@@ -81,9 +90,8 @@ class Work:
     def __init__(self, plan: Any, algorithm: Algorithm, forces: Sequence[Any]) -> None:
         self.plan, self.algorithm, self.forces = plan, algorithm, forces
         self.widths = {f: view_size(algorithm, v) for f, v in algorithm.component_fields.items()}
-        nodes = range(1, plan.n)
-        self.components = [(i, k) for i in nodes for k in range(plan.v_size[i])]
-        """The velocity components in the order of the tree: node and number within the joint."""
+        self.components = [(i, k) for i in _nodes(plan) for k in range(plan.v_size[i])]
+        """The velocity components, those nearer to the ground first: node and number within the joint."""
         self.index = {pair: number for number, pair in enumerate(self.components)}
         self.coordinate = [int(plan.v_start[i]) + k for i, k in self.components]
         """The place of each component among the coordinates."""

@@ -3,6 +3,9 @@ it."""
 
 import ctypes
 from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -20,6 +23,8 @@ _CALLS_WORTH_A_THREAD = 2000
 # one that begins late costs little.
 _OWN, _PORTIONS = 0.75, 8
 _ALIGN = 64
+# Results of so many numbers are worth an array of their own making.
+_LARGE = 1 << 14
 
 
 _entry: dict[int, Any] = {}
@@ -60,6 +65,16 @@ def aligned(count: int) -> np.ndarray:
     return raw[skip : skip + count]
 
 
+def _new(shape: tuple[int, ...], filled: bool) -> np.ndarray:
+    """Return an array for results; a large one begins on a cache line, so that no store goes to two of them."""
+    size = prod(shape)
+    if size < _LARGE:
+        return np.empty(shape) if filled else np.zeros(shape)
+    raw = (np.empty if filled else np.zeros)(size + _ALIGN // 8)
+    skip = (-address(raw) % _ALIGN) // 8
+    return raw[skip : skip + size].reshape(shape)
+
+
 class Program:
     """A tape with its tables. `run` takes arrays of shape (states, columns); `single` makes a function for
     one state."""
@@ -76,6 +91,16 @@ class Program:
         }
         self._addresses = (len(tape.calls), tape.calls.ctypes.data), tape.constants.ctypes.data
         self._workspaces: list[tuple[np.ndarray, int]] = []
+
+    def with_constants(self, first: np.ndarray) -> "Program":
+        """Return the same program with other constants in the place of the first ones of its tape."""
+        constants = self.tape.constants.copy()
+        constants[: len(first)] = first
+        other = copy(self)
+        other.tape = replace(self.tape, constants=constants)
+        other._addresses = self._addresses[0], constants.ctypes.data
+        other._workspaces = []
+        return other
 
     def columns(self, name: str) -> tuple[int, int]:
         """Return how many columns an input or output has, and where the table of their slots begins."""
@@ -143,7 +168,7 @@ class Program:
     def _place(self, name: str, shape: tuple[int, ...], into: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return an array for an output: the one that is given, or a new one; zero where nothing will be written."""
         if name not in into:
-            return (np.empty if self._is_filled[name] else np.zeros)(shape)
+            return _new(shape, self._is_filled[name])
         if not self._is_filled[name]:
             into[name][...] = 0.0
         return into[name]

@@ -488,7 +488,7 @@ def build_tape(
             for row, owner, variant, which in zip(
                 block, calls.owner.tolist(), calls.variant.tolist(), calls.sweep.tolist(), strict=True
             ):
-                role = algorithm.sweeps[which].roles[0]
+                role = algorithm.owners[which]
                 if role == "body":
                     row[0], row[5] = units[unit_of[owner]].steps.get((which, variant), 0), start[owner]
                 elif role == "loop":
@@ -498,15 +498,15 @@ def build_tape(
                 else:
                     assert multipliers is not None
                     row[0] = multipliers.steps[which, variant]
-        elif sweep.roles[0] == "frame":
+        elif algorithm.owners[position] == "frame":
             assert asked is not None
             block[:, 0], block[:, 5] = asked.steps[index, ADD], frame_constants
-        elif sweep.roles[0] == "ground":
+        elif algorithm.owners[position] == "ground":
             block[:, 0] = ground.steps[index, ADD]
-        elif sweep.roles[0] == "force":
+        elif algorithm.owners[position] == "force":
             addresses = np.array([unit.steps[index, ADD] for unit in force_units], dtype=np.int64)
             block[:, 0], block[:, 5] = addresses[calls.owner], force_start[calls.owner]
-        elif sweep.roles[0] == "whole":
+        elif algorithm.owners[position] == "whole":
             used.append(whole_step(algorithm, sweep.step, layout, ground))
             block[:, 0] = used[-1]["whole"]
         elif len(calls.owner):

@@ -175,6 +175,15 @@ def attach(
     return changed
 
 
+def joints_at(mechanism: Mechanism, places: Mapping[str, tuple[Pose, Pose]]) -> Mechanism:
+    """Return the mechanism with joints elsewhere on their bodies, {joint: (in_parent, in_child)}."""
+    changed = mechanism.copy()
+    for name, (in_parent, in_child) in places.items():
+        changed._joints[name] = replace(mechanism.joints[name], in_parent=in_parent, in_child=in_child)
+    changed._revision += 1
+    return changed
+
+
 def detach(mechanism: Mechanism, names: Names) -> Mechanism:
     """Return the mechanism without joints, and without what acts at them or was said of them."""
     gone = set(selected("joint", names, mechanism.joints))

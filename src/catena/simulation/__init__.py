@@ -1,7 +1,7 @@
 """From a state to a trajectory."""
 
 from catena.simulation import control, references
-from catena.simulation.contacts import Contact
+from catena.simulation.contacts import Contact, Stop
 from catena.simulation.drift import Baumgarte, Corrective, Projection
 from catena.simulation.events import Event
 from catena.simulation.external import ExternalWrench
@@ -34,6 +34,7 @@ __all__ = [
     "Sensed",
     "Sensor",
     "Stepper",
+    "Stop",
     "Trajectory",
     "Transition",
     "at_limit",

@@ -110,10 +110,11 @@ class Drift:
         there."""
         if not self.projects:
             return False
-        if self.system not in _fragile:
+        system = self.system.laid_out
+        if system not in _fragile:
             # It is the same wherever a mechanism stands, so it is looked at once.
-            _fragile[self.system] = _loses_redundancy(self.system.alone(0), self.start)
-        return _fragile[self.system]
+            _fragile[system] = _loses_redundancy(self.system.alone(0), self.start)
+        return _fragile[system]
 
     @property
     def feedback(self) -> tuple[float, float] | None:

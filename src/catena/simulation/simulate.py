@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from catena.errors import StateError
 from catena.given import entries, shown
 from catena.simulation.arguments import event_list, initial_state
-from catena.simulation.contacts import Contact, ContactRun
+from catena.simulation.contacts import Contact, ContactRun, Stop
 from catena.simulation.drift import Remedy
 from catena.simulation.events import Event
 from catena.simulation.loop_drives import with_drives_in_tree
@@ -37,7 +37,7 @@ class Options(TypedDict, total=False):
     samples: int | ArrayLike | None
     progress: bool | None
     check: bool
-    contacts: Sequence[Contact]
+    contacts: Sequence[Contact | Stop]
     parameters: Mapping[str, ArrayLike] | None
 
 
@@ -83,7 +83,7 @@ def simulate(
     samples: int | ArrayLike | None = None,
     progress: bool | None = None,
     check: bool = True,
-    contacts: Sequence[Contact] = (),
+    contacts: Sequence[Contact | Stop] = (),
     parameters: Mapping[str, ArrayLike] | None = None,
 ) -> Trajectory | SegmentedTrajectory | list[Trajectory]:
     """Follow the motion from q (..., nq) and v (..., nv), or from positions and velocities by joint, for `duration`
@@ -101,9 +101,9 @@ def simulate(
 
     An event with a `then` changes the structure: the motion goes on with the mechanism that it returns, and the result
     is a `SegmentedTrajectory`, whose `transitions` tell impulses and energy lost. `control` may then be a
-    `PerStructure`. `contacts` are points and balls that may touch planes: they are made and broken on the way, stick
-    or slide, and never pull; the result is a `SegmentedTrajectory` too. States of a batch then move one after the
-    other, each with changes of its own, and the result is a list.
+    `PerStructure`. `contacts` are points and balls that may touch planes, points and balls, and rigid stops of joints:
+    they are made and broken on the way, stick or slide, and never pull; the result is a `SegmentedTrajectory` too.
+    States of a batch then move one after the other, each with changes of its own, and the result is a list.
 
     `integrator`: "dopri5" or "dop853" choose their steps by `rtol` and `atol`, each state of a batch its own; "rk4",
     "midpoint", "euler", "semi_implicit", "leapfrog" and "abm4" take steps of `step` seconds; "radau", "bdf" and "lsoda"
@@ -175,13 +175,15 @@ def _each(one: Callable[[np.ndarray, np.ndarray], SegmentedTrajectory], q: np.nd
     return [_each(one, *state) for state in zip(q, v, strict=True)]
 
 
-def _contact_list(given: Any) -> tuple[Contact, ...]:
+def _contact_list(given: Any) -> tuple[Contact | Stop, ...]:
     """Return contacts from one or many."""
     try:
-        listed = (given,) if isinstance(given, Contact) else entries(given)
+        listed = (given,) if isinstance(given, Contact | Stop) else entries(given)
     except ValueError:
         listed = (given,)
     for contact in listed:
-        if not isinstance(contact, Contact):
-            raise StateError(f"contacts: {shown(contact)} is no contact; give a list of ct.Contact.")
+        if not isinstance(contact, Contact | Stop):
+            raise StateError(
+                f"contacts: {shown(contact)} is no contact; give a list of ct.Contact and ct.Stop."
+            )
     return listed

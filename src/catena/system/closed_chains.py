@@ -28,7 +28,7 @@ from catena.mechanism import Mechanism
 from catena.structure import Plan
 from catena.system import arrays
 from catena.system.evaluation import Evaluator
-from catena.system.levers import levers
+from catena.kinematics.levers import levers
 from catena.system.reactions import from_lanes
 
 FORMULATIONS: dict[str, Formulation] = {
@@ -177,7 +177,7 @@ def _unique(problem: LoopProblem) -> dict[str, np.ndarray] | None:
 
 def inverse(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
     """Return the forces tau (states, nv) of the actuated tree joints that produce vdot (states, nv), the smallest
-    where there are many (`system.levers` tells how moments count)."""
+    where there are many (`kinematics.levers` tells how moments count)."""
     plan = problem.plan
     lever = levers(plan)
     idle = [name for name in plan.joints if not _actuated(plan, name)]

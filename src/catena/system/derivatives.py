@@ -114,6 +114,27 @@ def of_closed_dynamics(system: "System", inputs: Mapping[str, Any], out: Any = N
     return first, second, third
 
 
+def of_energies(system: "System", q: Any, v: Any) -> Three:
+    """Return the kinetic energy by q and by v and the potential energy by q, each (*batch, nv)."""
+    rotors = [coupling.name for coupling in system.plan.couplings if coupling.is_rotor]
+    if rotors:
+        raise StateError(
+            f"{system.mechanism.name!r}: the rotors {rotors} turn with joints that close loops, and derivatives of "
+            f"their energy are not told; cut other joints, m.system(cut=[...]), or take "
+            f"equations('kinetic_energy').casadi()."
+        )
+    speed = system.evaluator.checked(dynamics.articulated_body, "qd", v)
+    rest, gravity = np.zeros(system.nv), system.gravity
+    # On a ground that falls freely the forces for accelerations v, at rest, are H v.
+    falling = np.concatenate([np.zeros_like(gravity), gravity], axis=-1)
+    moving, _, H = system.inverse_dynamics_derivatives(q, rest, speed, base_acceleration=falling)
+    if system.plan.owner is not None:
+        moving = moving - system.inverse_dynamics_derivatives(q, rest, rest, base_acceleration=falling)[0]
+    by_q = 0.5 * np.einsum("...i,...ij->...j", speed, moving)
+    by_v = np.einsum("...ij,...j->...i", H, speed)
+    return by_q, by_v, np.broadcast_to(system.bias_force(q, rest), by_q.shape).copy()
+
+
 def has_lanes(plan: Plan) -> bool:
     """Return whether derivatives with the loops of a plan are computed in lanes."""
     return _grip(plan).has_lanes

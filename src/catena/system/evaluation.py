@@ -92,8 +92,14 @@ class Evaluator:
         if key not in programs:
             with building:
                 if key not in programs:
-                    programs[key] = Program(self._tape(algorithm, absent, self._frame(frame), lanes, forces))
+                    programs[key] = self._built(algorithm, absent, frame, lanes, forces)
         return programs[key]
+
+    def _built(
+        self, algorithm: Algorithm, absent: frozenset[str], frame: str | None, lanes: int | None,
+        forces: tuple[PlacedForce, ...],
+    ) -> Program:  # fmt: skip
+        return Program(self._tape(algorithm, absent, self._frame(frame), lanes, forces))
 
     def _tape(
         self, algorithm: Algorithm, absent: frozenset[str], frame: tuple[int, Pose] | None, lanes: int | None,

@@ -23,6 +23,7 @@ STEPS = 200
 FARTHEST, BALANCED = 0.5, 1e-11
 # A stiffness below this part of the largest, or of what gravity makes of the mechanism, is none.
 NEUTRAL = 1e-9
+EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,7 @@ def equilibrium(system: "System", guess: np.ndarray, tau: np.ndarray, seek: str)
     q = system.project(guess, held=[]) if system.constrained else guess
     held = _Rest(system, q, tau)
     for step in range(STEPS):
-        if held.unbalanced <= BALANCED:
+        if held.balanced:
             return held.told(step)
         q = held.next(seek)
         last, held = held, _Rest(system, q, tau)
@@ -92,15 +93,29 @@ class _Rest:
         self.K = self.N.T @ pushed @ self.N
         gravity = float(np.linalg.norm(system.mechanism.gravity))
         self.typical = gravity / problem.length
-        own = system.elements.forces(q[None], rest)
-        parts = [np.linalg.norm(self.N.T @ x) for x in (force, tau, own[0][0])]
-        size = np.sqrt(problem.mass) * gravity + sum(parts)
-        self.unbalanced = float(np.linalg.norm(self.g) / size) if size > 0.0 else 0.0
+        joints, wrenches = system.elements.forces(q[None], rest)
+        at_rest = np.zeros(system.nv)
+        pushing = {body: wrench[0] for body, wrench in wrenches.items()}
+        alone, loaded = (system.bias_force(q, at_rest, f_ext=f) for f in (None, pushing))
+        parts = [np.linalg.norm(self.N.T @ x) for x in (force, tau, joints[0], loaded - alone)]
+        acting = np.sqrt(problem.mass) * gravity + sum(parts)
+        left, stiffness = float(np.linalg.norm(self.g)), np.linalg.norm(self.K, 2) if self.K.size else 0.0
+        # Where nothing acts any more, as at the free length of a spring, forces are rounding of the configuration.
+        rounding = EPS * stiffness * np.sqrt(problem.mass) * problem.length
+        self.nearest = -np.linalg.pinv(self.K, rcond=NEUTRAL) @ self.g
+        off = np.max(np.abs(self.N @ self.nearest), initial=0.0)
+        here = off <= 4.0 * EPS * max(np.max(np.abs(q), initial=0.0), min(1.0, problem.length))
+        nothing = max(BALANCED * acting, rounding)
+        self.balanced = left <= BALANCED * acting or (
+            here and float(np.linalg.norm(self.g + self.K @ self.nearest)) <= nothing
+        )
+        size = acting + rounding / BALANCED
+        self.unbalanced = left / size if size > 0.0 else 0.0
 
     def next(self, seek: str) -> np.ndarray:
         """Return the configuration (nq,) that a step of Newton's method, or one downhill, leads to."""
         if seek == "any":
-            step = -np.linalg.pinv(self.K, rcond=NEUTRAL) @ self.g
+            step = self.nearest
         else:
             stiffness, directions = np.linalg.eigh(0.5 * (self.K + self.K.T))
             floor = max(NEUTRAL * np.max(np.abs(stiffness), initial=0.0), 1e-3 * self.typical, 1e-12)

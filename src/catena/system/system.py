@@ -30,6 +30,7 @@ from catena.kinematics import stacks
 from catena.kinematics.closure import loop_state
 from catena.kinematics.near_redundancy import ACCURACY
 from catena.mechanism import GROUND, Mechanism
+from catena.mechanism.edits import joints_at
 from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.structure import Connectivity, Fates, Plan, connectivity, fates, plan
@@ -43,6 +44,7 @@ from catena.system.frame_axes import in_axes, require_axes
 from catena.system.inertia_check import lacking_inertia
 from catena.system.inertial_parameters import by_bodies, inertial_parameters
 from catena.system.linearisation import Linearisation, linearise
+from catena.system.moved_loops import MovedEvaluator, moved_plan
 from catena.system.prescribed import prescribed_accelerations, require_agreement, with_loop_drives
 from catena.system.quick_assembly import QuickAssembly
 from catena.system.reaching import inverse_kinematics
@@ -81,10 +83,13 @@ class System:
     ) -> None:
         self._begin(mechanism, plan(mechanism, root=root, cut=cut, keep=keep), accuracy)
 
-    def _begin(self, mechanism: Mechanism, made: Plan, accuracy: float) -> None:
+    def _begin(
+        self, mechanism: Mechanism, made: Plan, accuracy: float, evaluator: Evaluator | None = None
+    ) -> None:
         self._mechanism = mechanism
         self._plan = made
-        self._settling = Settling(Evaluator(mechanism, made), made.neutral(), accuracy)
+        self._settling = Settling(evaluator or Evaluator(mechanism, made), made.neutral(), accuracy)
+        self._laid_out: System | None = None
         self._nodes = {name: i for i, name in enumerate(self._plan.joint) if name}
         self._revision = self._plan.revision
         self._forward: Callable[..., np.ndarray | None] | None = None
@@ -574,6 +579,30 @@ class System:
         base.settle()
         return VariedSystem(base, variation, self)
 
+    def with_loops_at(self, places: Mapping[str, tuple[Pose, Pose]]) -> "System":
+        """Return this system with joints that close loops elsewhere on their bodies, {joint: (in_parent, in_child)}.
+        Nothing is planned anew, and tapes are used again with other constants; no force may act at such a joint."""
+        self.evaluator.check_current()
+        mechanism = joints_at(self._mechanism, places)
+        if self.evaluator is not self._settling.described or self._plan.owner is not None:
+            # What was left out as redundant was so at these places.
+            return mechanism.system(self._plan.root, self._plan.cut, self._settling.accuracy, self._plan.keep)
+        made = moved_plan(self, mechanism, places)
+        first = self.laid_out
+        moved = System.__new__(System)
+        evaluator = MovedEvaluator(mechanism, made, first.evaluator)
+        moved._begin(mechanism, made, self._settling.accuracy, evaluator)
+        # One look: where joints are elsewhere, others may say the same.
+        moved._settling.looks = min(1, moved._settling.looks)
+        moved._laid_out, moved._elements = first, first.elements
+        return moved
+
+    @property
+    def laid_out(self) -> "System":
+        """Return the system whose tapes this one uses, with loops elsewhere (`with_loops_at`); itself if it has its
+        own."""
+        return self if self._laid_out is None else self._laid_out
+
     @property
     def origin(self) -> "System":
         """Return the system that this one was made from by `vary`; itself where it was not."""
@@ -964,6 +993,15 @@ class System:
         no part. `out` is that of `forward_dynamics_derivatives`."""
         given = {"q": q, "qd": v, "qdd": vdot, **self._outside(f_ext, base_acceleration)}
         return derivatives.of_inverse_dynamics(self.evaluator, given, out)
+
+    def energy_derivatives(
+        self, q: ArrayLike, v: ArrayLike
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the kinetic energy by q and by v, and the potential energy by q, each of shape (..., nv): entry k is
+        the derivative by a step q (+) e_k, or by v[k]. The energies are those of `kinetic_energy` and
+        `potential_energy`; by v it is the momentum of the joints."""
+        self.evaluator.check_current()
+        return derivatives.of_energies(self, q, v)
 
     def regressor(
         self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, base_acceleration: ArrayLike | None = None

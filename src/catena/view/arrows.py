@@ -1,25 +1,29 @@
 """Forces and moments of a run as arrows: reactions of joints, actuators, contacts, applied wrenches.
 
-All of them have one scale: the longest arrow of what is shown is a part of the mechanism's size.
+All of them have one scale: the longest arrow of what is shown is a part of the mechanism's size, impacts aside.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from catena.errors import CatenaError
+from catena.mechanism import Joint
 from catena.simulation import Trajectory
 from catena.simulation.pressing import Pressing
 from catena.view.scene import Scene
+from catena.view.sites import SLIDES
 
 Floats = NDArray[np.float64]
 
 
 GROUPS = ("reactions", "actuators", "contacts", "applied")
+IMPACT = 2.5
+"""Arrows may become so many times as long as those that nine tenths of the time have at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +41,33 @@ class Arrows:
     point: Floats
     vectors: Floats
     offset: Floats | None = None
+
+
+def usual_sizes(parts: Sequence[tuple[Floats, Sequence[Arrows]]]) -> dict[str, tuple[float, float]]:
+    """The sizes {group: (N, N m)} that have the length `longest_arrow`, for arrows over the times (frames,) of one part
+    of a motion after the other.
+
+    It is the largest of all, but where an impact makes that many times as large as what is there for most of the time,
+    everything else would be too small to see.
+    """
+    found = {}
+    for group in GROUPS:
+        sizes = []
+        for is_moment in (False, True):
+            values, weights = [np.zeros(1)], [np.zeros(1)]
+            for t, arrows in parts:
+                own = [a.vectors for a in arrows if a.group == group and a.is_moment == is_moment]
+                if own:
+                    values.append(np.max([np.linalg.norm(x, axis=-1) for x in own], axis=0))
+                    weights.append(np.gradient(t) if len(t) > 1 else np.zeros(len(t)))
+            size, weight = np.concatenate(values), np.concatenate(weights)
+            order = np.argsort(size)
+            gone = np.cumsum(weight[order])
+            most = float(size.max())
+            usual = float(size[order][np.searchsorted(gone, 0.9 * gone[-1])]) if gone[-1] > 0.0 else most
+            sizes.append(min(most, IMPACT * usual) if usual > 0.0 else most)
+        found[group] = (sizes[0], sizes[1])
+    return found
 
 
 def longest_arrow(scene: Scene) -> float:
@@ -59,10 +90,7 @@ def arrows_of(run: Trajectory, scene: Scene, pressing: Sequence[Pressing] = ()) 
     for name, wrench in reactions.items():
         if name not in joints or name in sticking:
             continue
-        joint = joints[name]
-        carrier, point = scene.carriage(joint.child, joint.in_child.p)
-        R = poses[carrier][..., :3, :3] @ joint.in_child.R
-        found += _pair(name, "reactions", carrier, point, R, wrench)
+        found += _pair(name, "reactions", *_at_sign(scene, poses, joints[name], wrench))
     for name in system.joints:
         # A pinned root hangs on a free joint that nobody described, and no motor.
         if name not in joints:
@@ -73,10 +101,8 @@ def arrows_of(run: Trajectory, scene: Scene, pressing: Sequence[Pressing] = ()) 
         if not np.any(tau):
             continue
         q = run.q[..., system.slice_q(name)]
-        carrier, point = scene.carriage(joint.child, joint.in_child.p)
-        R = poses[carrier][..., :3, :3] @ joint.in_child.R
         wrench = np.stack([_along(joint.kind, q[k], tau[k]) for k in range(len(tau))])
-        found += _pair(name, "actuators", carrier, point, R, wrench)
+        found += _pair(name, "actuators", *_at_sign(scene, poses, joint, wrench))
     frames = system.mechanism.frames
     sides = {side for each in pressing for side in (each.contact.frame, each.contact.on)}
     touching = {frames[side].body if side in frames else side for side in sides}
@@ -87,6 +113,26 @@ def arrows_of(run: Trajectory, scene: Scene, pressing: Sequence[Pressing] = ()) 
         body, point = _place(scene, name)
         found += _pair(name, "applied", body, point, poses[name][..., :3, :3], wrench)
     return tuple(found)
+
+
+def _at_sign(
+    scene: Scene, poses: Mapping[str, Floats], joint: Joint, wrench: Floats
+) -> tuple[str, Floats, Floats, Floats]:
+    """What carries the place where a joint is drawn, that place (3,) in it, the axes R (frames, 3, 3) of the joint's
+    child side, and the wrench (frames, 6) in them, about that place instead of the origin of the child side.
+
+    The child side of a slide may be far from where parts touch; an arrow there would hang in the air.
+    """
+    carrier, point = scene.carriage(joint.child, joint.in_child.p)
+    pose = poses[carrier]
+    R = pose[..., :3, :3] @ joint.in_child.R
+    if not isinstance(joint.kind, SLIDES):
+        return carrier, point, R, wrench
+    sign = scene.joint_anchors[joint.name]
+    other = poses[sign.body]
+    away = pose[..., :3, :3] @ point + pose[..., :3, 3] - other[..., :3, :3] @ sign.point - other[..., :3, 3]
+    moment = wrench[..., :3] + np.cross(np.einsum("...ji,...j->...i", R, away), wrench[..., 3:])
+    return sign.body, sign.point, R, np.concatenate([moment, wrench[..., 3:]], axis=-1)
 
 
 def _pushing(
@@ -100,7 +146,11 @@ def _pushing(
         if not np.any(force):
             continue
         body, point = _place(scene, contact.frame)
-        offset = np.broadcast_to(-contact.radius * on[..., :3, 2], force.shape) if contact.radius else None
+        normal = on[..., :3, 2]
+        if contact.on_radius is not None:
+            apart = poses[contact.frame][..., :3, 3] - on[..., :3, 3]
+            normal = apart / np.maximum(np.linalg.norm(apart, axis=-1, keepdims=True), 1e-300)
+        offset = np.broadcast_to(-contact.radius * normal, force.shape) if contact.radius else None
         found.append(Arrows(contact.label, "contacts", False, body, point, force, offset))
     return found
 

@@ -58,10 +58,12 @@ def upward(gravity: Floats) -> Floats:
 
 
 def normal_of_motion(sites: Iterable[Site]) -> Floats | None:
-    """The unit normal of the plane in which all joints move, or None if there is no such plane."""
-    turning, sliding = [], []
+    """The unit normal of the plane in which all joints move, or None if there is no such plane, or if they stand behind
+    each other."""
+    turning, sliding, places = [], [], []
     for site in sites:
         kind = site.joint.kind
+        places.append(site.point)
         if isinstance(kind, Fixed) or site.joint.locked:
             continue
         if isinstance(kind, Revolute):
@@ -75,8 +77,17 @@ def normal_of_motion(sites: Iterable[Site]) -> Floats | None:
     if not turning:
         return None
     normal = turning[0]
+    if _is_row(np.array(places), normal):
+        return None
     parallel = all(np.linalg.norm(np.cross(normal, axis)) < 1e-6 for axis in turning)
     return normal if parallel and all(abs(normal @ axis) < 1e-6 for axis in sliding) else None
+
+
+def _is_row(places: Floats, normal: Floats) -> bool:
+    """Whether joints (n, 3) stand behind each other, as wheels on a shaft do: face-on the first hides the others."""
+    deep = np.ptp(places @ normal)
+    spread = np.ptp(places - np.outer(places @ normal, normal), axis=0)
+    return bool(deep > 0.6 * np.linalg.norm(spread))
 
 
 def camera(gravity: Floats, sites: Iterable[Site], view: tuple[float, float] | None = None) -> Camera:

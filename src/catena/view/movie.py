@@ -21,13 +21,14 @@ from catena.given import shown
 from catena.mechanism.validation import known
 from catena.simulation import SegmentedTrajectory, Trajectory
 from catena.simulation.pressing import Pressing
+from catena.system import System
 from catena.system.arrays import as_list
 from catena.view.arrows import Arrows, arrows_of
 from catena.view.camera import upward
 from catena.view.course import Course
 from catena.view.flexing import checked_factor, deflections, exaggerated, flexings
 from catena.view.plots.panels import Panel, default_panels, position_panels
-from catena.view.plots.segmented import segmented_panels
+from catena.view.plots.segmented import contact_panels, segmented_panels
 from catena.view.quaternions import quaternions
 from catena.view.scene import Scene, scene
 
@@ -137,17 +138,18 @@ def movie(
     events += [
         (float(part.t[0]), told.get(float(part.t[0]), "structure changes")) for part in run.segments[1:]
     ]
+    cutter = _Cutter(float(run.t[-1] - run.t[0]), most)
     return Movie(
         title or mechanism.name,
         tuple(
-            _segment(main, others, forces, pressing_of(run, k), most)
+            cutter.segment(main, others, forces, pressing_of(run, k))
             for k, (main, others) in enumerate(parts)
         ),
         ()
         if ghost is None
-        else tuple(_segment(_motions(part, 0)[0], None, False, (), most) for part in ghost.segments),
+        else tuple(cutter.segment(_motions(part, 0)[0], None, False) for part in ghost.segments),
         np.concatenate([main.t for main, _ in parts]),
-        tuple(_panels([main for main, _ in parts])) if plots else (),
+        tuple(_panels(run, [main for main, _ in parts])) if plots else (),
         tuple(sorted(events)),
         tuple(names),
         _pace(float(run.t[-1] - run.t[0])),
@@ -183,6 +185,8 @@ def floor_of(run: Motion) -> float | None:
     for contact in run.contacts if isinstance(run, SegmentedTrajectory) else ():
         system = run.segments[0].system
         up = upward(system.mechanism.gravity)
+        if contact.on_radius is not None:
+            continue
         node, pose = system.plan.body_pose[contact.on]
         if node == 0 and pose.R[:, 2] @ up > 0.999:
             heights.add(round(float(pose.p @ up), 9))
@@ -199,16 +203,17 @@ def _visible(parts: Sequence[Stretch]) -> float:
     return max(1.0, float(power * max(x for x in (1.0, 2.0, 5.0) if x * power <= wanted * (1.0 + 1e-9))))
 
 
-def _panels(runs: Sequence[Stretch]) -> Iterable[Panel]:
-    """What is plotted beside a motion of one structure, or of several one behind the other."""
-    first = runs[0]
+def _panels(run: Motion, parts: Sequence[Stretch]) -> Iterable[Panel]:
+    """What is plotted beside a run, whose main motion has these parts of one structure each."""
+    first = parts[0]
     if isinstance(first, Course):
         return [panel for panel in position_panels(first) if isinstance(panel, Panel)]
-    if len(runs) > 1:
-        return segmented_panels(
-            SegmentedTrajectory(tuple(run for run in runs if isinstance(run, Trajectory)))
-        )
-    return [panel for panel in default_panels(first) if isinstance(panel, Panel) and panel.curves]
+    if len(parts) > 1:
+        own = tuple(part for part in parts if isinstance(part, Trajectory))
+        touching = run.contact_forces if isinstance(run, SegmentedTrajectory) else {}
+        return segmented_panels(SegmentedTrajectory(own, contact_forces=touching))
+    usual = [panel for panel in default_panels(first) if isinstance(panel, Panel) and panel.curves]
+    return usual + (contact_panels(run) if isinstance(run, SegmentedTrajectory) else [])
 
 
 def still(scene_of: Scene, q: Floats, title: str) -> Movie:
@@ -265,20 +270,31 @@ def _motions(run: Stretch, motion: int) -> tuple[Stretch, Stretch | None]:
     return only(motion), only(others) if others else None
 
 
-def _segment(
-    run: Stretch, others: Stretch | None, forces: bool, pressing: Sequence[Pressing], most: float
-) -> Segment:
-    """The run at times that are close enough to go straight from one to the next."""
-    picture = scene(run.system, run.q[0])
-    run, others = _at(run, others, _times(run, picture, 1 + (len(others.q) if others is not None else 0)))
-    q = run.q[None] if others is None else np.concatenate([run.q[None], others.q])
-    arrows = arrows_of(run, picture, pressing) if forces and isinstance(run, Trajectory) else ()
-    deforms = bool(picture.flexings)
-    return Segment(
-        picture, run.t, body_frames(picture, q), arrows,
-        picture.amplitudes(q) if deforms else None,
-        body_frames(picture, exaggerated(run.system, q, most)) if deforms and most > 1.0 else None, most,
-    )  # fmt: skip
+class _Cutter:
+    """Makes the segments of a movie that lasts some seconds in all; a structure that comes back looks as before."""
+
+    def __init__(self, duration: float, most: float) -> None:
+        self._duration, self._most = duration, most
+        self._scenes: dict[System, Scene] = {}
+
+    def segment(
+        self, run: Stretch, others: Stretch | None, forces: bool, pressing: Sequence[Pressing] = ()
+    ) -> Segment:
+        """The run at times that are close enough to go straight from one to the next."""
+        if run.system not in self._scenes:
+            self._scenes[run.system] = scene(run.system, run.q[0])
+        picture = self._scenes[run.system]
+        share = float(run.t[-1] - run.t[0]) / self._duration if self._duration else 1.0
+        motions = 1 + (len(others.q) if others is not None else 0)
+        run, others = _at(run, others, _times(run, picture, motions, min(1.0, share)))
+        q = run.q[None] if others is None else np.concatenate([run.q[None], others.q])
+        arrows = arrows_of(run, picture, pressing) if forces and isinstance(run, Trajectory) else ()
+        deforms, most = bool(picture.flexings), self._most
+        return Segment(
+            picture, run.t, body_frames(picture, q), arrows,
+            picture.amplitudes(q) if deforms else None,
+            body_frames(picture, exaggerated(run.system, q, most)) if deforms and most > 1.0 else None, most,
+        )  # fmt: skip
 
 
 def _at(run: Stretch, others: Stretch | None, times: Floats) -> tuple[Stretch, Stretch | None]:
@@ -304,8 +320,9 @@ def own_samples(run: Stretch, times: Floats) -> Stretch:
     )  # fmt: skip
 
 
-def _times(run: Stretch, picture: Scene, motions: int) -> Floats:
-    """Times of frames: evenly through the run, as many as the turning of its bodies asks for."""
+def _times(run: Stretch, picture: Scene, motions: int, share: float) -> Floats:
+    """Times of frames: evenly through the run, as many as the turning of its bodies asks for; of the least and the
+    greatest number of frames a run has its share."""
     first, last = float(run.t[0]), float(run.t[-1])
     if last == first:
         return run.t
@@ -314,9 +331,10 @@ def _times(run: Stretch, picture: Scene, motions: int) -> Floats:
     # The fastest turning on average between two samples, which long steps hide: samples of a run follow its motion.
     fastest = float(np.max(np.max(turn, axis=-1, initial=0.0) / np.diff(run.t), initial=0.0))
     swings = _swings(picture.amplitudes(run.q))
-    asked = max(FEWEST, RATE * (last - first), fastest * (last - first) / TURN, SWING * swings)
-    most = max(FEWEST, min(MOST, NUMBERS // (7 * len(picture.bodies) * motions)))
-    return np.linspace(first, last, int(min(asked, most)) + 1)
+    fewest = max(1.0, FEWEST * share)
+    asked = max(fewest, RATE * (last - first), fastest * (last - first) / TURN, SWING * swings)
+    most = max(fewest, share * min(MOST, NUMBERS // (7 * len(picture.bodies) * motions)))
+    return np.linspace(first, last, int(np.ceil(min(asked, most))) + 1)
 
 
 def _swings(amplitudes: Floats) -> int:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from catena.joints import Free, Revolute
 from catena.mechanism import Body, Mechanism
 from catena.view.sites import Site
-from catena.view.solids import Solid, ball, cylinder, rounded_hull, tapered_bar
+from catena.view.solids import Solid, ball, box, cylinder, rounded_hull, tapered_bar
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ def carried_points(
         if isinstance(site.joint.kind, Free):
             continue
         is_open_here = site.gap > 0.0 and site.joint.child == body
-        points.append(site.on_child[:3, 3] if is_open_here else site.point)
+        points.append(site.on_child[:3, 3] if is_open_here or site.is_pulled_out(body) else site.point)
         # A slide that is pulled out shows how far: the child reaches to its side of the joint as well.
         if site.joint.child == body and site.joint.kind.nv > 1:
             points.append(site.on_child[:3, 3])
@@ -66,6 +66,9 @@ def body_outline(
         wheel = _wheel(body, pose, centre, holding[0].point, axis, r)
         if wheel:
             return wheel
+    slide = next((site for site in holding if site.is_pulled_out(body.name)), None)
+    if slide and len(ends) == 1 and len(holding) > 1:
+        return [_slider(ends[0], slide, [site for site in holding if site is not slide], r)]
     if len(ends) == 2 and len(holding) > 1 and _distance_to_bars(np.array(ends), centre) < 2.0 * r:
         return [tapered_bar(ends[0], ends[1], 1.1 * r, 0.85 * r)]
     if body.mass > 0.0 and (len(ends) < 2 or _distance_to_bars(np.array(ends), centre) > 1.5 * r):
@@ -156,6 +159,21 @@ def _distance_to_bars(points: Floats, p: Floats) -> float:
             along = float(np.clip((p - a) @ (b - a) / ((b - a) @ (b - a)), 0.0, 1.0))
             nearest = min(nearest, float(np.linalg.norm(p - a - along * (b - a))))
     return nearest
+
+
+def _slider(place: Floats, slide: Site, others: Sequence[Site], r: float) -> Solid:
+    """A block along a slide, thinner than the hinge that it carries is long, so that this is seen."""
+    along = slide.on_parent[:3, :3] @ np.asarray(slide.joint.kind.axis)  # type: ignore[attr-defined]
+    axes = [
+        site.on_parent[:3, :3] @ site.joint.kind.axis
+        for site in others
+        if isinstance(site.joint.kind, Revolute)
+    ]
+    across = next((axis for axis in axes if abs(axis @ along) < 0.5), np.roll(along, 1))
+    side = np.cross(across, along)
+    side = side / np.linalg.norm(side)
+    R = np.column_stack([np.cross(side, along), side, along])
+    return box(place, R, (2.0 * r, 3.6 * r, 6.0 * r))
 
 
 def _wheel(body: Body, pose: Floats, centre: Floats, hinge: Floats, axis: Floats, r: float) -> list[Solid]:

@@ -138,8 +138,8 @@ def _segmented_parts(run: SegmentedTrajectory, name: str) -> list[str]:
 
 
 def _animation(run: Trajectory | SegmentedTrajectory) -> str:
-    """The motion in space, to be played; plots are in a section of their own."""
-    return f'<div class="player">{fragment(movie(run, plots=False), "player")}</div>'
+    """The motion in space, to be played, with plots beside it that have its time; all plots are below, for paper."""
+    return f'<div class="player">{fragment(movie(run), "player")}</div>'
 
 
 def _summary(run: Trajectory) -> str:

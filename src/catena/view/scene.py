@@ -348,7 +348,8 @@ def _joint_spans(name: str, site: Site, r: float, into: Poses, flexing: Iterable
         if not site.is_loop:
             return []
         return [span("gap", theme.LOOP, site.on_parent[:3, 3], site.on_child[:3, 3], r)]
-    rod = span("rod", theme.ROD, site.point, site.point, 0.55 * r)
+    end = site.on_child[:3, 3] if site.is_pulled_out(joint.child) else site.point
+    rod = span("rod", theme.ROD, site.point, end, 0.55 * r)
     if site.gap > 0.05 * r:
         return [rod, span("gap", theme.LOOP, site.on_parent[:3, 3], site.on_child[:3, 3], r)]
     return [rod]
@@ -388,7 +389,8 @@ def _sizes(reached: Mapping[str, list[Floats]], others: Sequence[Floats]) -> tup
     if extent == 0.0:
         return 1.0, 0.05
     link = float(np.median(lengths)) if lengths else extent
-    return extent, float(np.clip(0.14 * link, 0.0105 * extent, 0.022 * extent))
+    # In a long row of short links, bars that suit the whole would hide the links between their joints.
+    return extent, float(np.clip(0.14 * link, min(0.0105 * extent, 0.2 * link), 0.022 * extent))
 
 
 def _relative_size(mass: float, typical: float, largest: float) -> float:

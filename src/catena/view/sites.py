@@ -29,7 +29,14 @@ class Site:
     is_loop: bool
     gap: float
 
+    def is_pulled_out(self, body: str) -> bool:
+        """Whether a body slides on ground, away from the point that the joint is drawn at: a rod leads there."""
+        joint = self.joint
+        return isinstance(joint.kind, SLIDES) and joint.parent == GROUND and joint.child == body
 
+
+SLIDES = (Prismatic, Cylindrical, Helical)
+"""Joints that have no place of their own along their axis."""
 Carriage = Callable[[str, Floats], tuple[str, Floats]]
 """What carries a point (3,) of a body, and the point in its axes."""
 
@@ -65,7 +72,7 @@ def _point(
     A slide has no place of its own along its axis; it is drawn between the mass centres of its bodies, which
     is where the parts overlap in a real machine.
     """
-    if isinstance(joint.kind, Prismatic | Cylindrical | Helical):
+    if isinstance(joint.kind, SLIDES):
         axis = on_parent[:3, :3] @ np.asarray(joint.kind.axis, dtype=np.float64)
         origin: Floats = on_child[:3, 3]
         centres = []

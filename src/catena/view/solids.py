@@ -64,6 +64,17 @@ class Solid(ABC):
         normals = None if own.normals is None else own.normals @ self.R.T
         return Triangles(own.corners @ self.R.T + self.p, own.faces, normals)
 
+    def box(self) -> Floats:
+        """The corners (8, 3) of a box around the solid, along its own axes."""
+        low, high = self.own_box()
+        corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
+        return np.asarray(np.where(corners, high, low) @ self.R.T + self.p)
+
+    def own_box(self) -> tuple[Floats, Floats]:
+        """How far the solid reaches along its own axes, down (3,) and up (3,)."""
+        points = np.concatenate(self.own_polygons())
+        return points.min(axis=0), points.max(axis=0)
+
     @abstractmethod
     def own_polygons(self) -> Polygons:
         """The polygons in the solid's own axes."""
@@ -84,6 +95,11 @@ class Bar(Solid):
     radius: float
     end_radius: float
     is_hidden: tuple[bool, bool] = (False, False)
+
+    def own_box(self) -> tuple[Floats, Floats]:
+        a, b = self.radius, self.end_radius
+        wide = max(a, b)
+        return np.array([-wide, -wide, -a]), np.array([wide, wide, self.length + b])
 
     def own_polygons(self) -> Polygons:
         quarter = np.linspace(0.0, np.pi / 2.0, 5)
@@ -106,6 +122,10 @@ class Cylinder(Solid):
     radius: float
     length: float
 
+    def own_box(self) -> tuple[Floats, Floats]:
+        half = np.array([self.radius, self.radius, 0.5 * self.length])
+        return -half, half
+
     def own_polygons(self) -> Polygons:
         bevel = 0.12 * min(self.radius, self.length)
         half = 0.5 * self.length
@@ -120,6 +140,9 @@ class Ball(Solid):
 
     radius: float
 
+    def own_box(self) -> tuple[Floats, Floats]:
+        return np.full(3, -self.radius), np.full(3, self.radius)
+
     def own_polygons(self) -> Polygons:
         angle = np.linspace(-np.pi / 2.0, np.pi / 2.0, 10)
         return _rings(self.radius * np.sin(angle), self.radius * np.cos(angle))
@@ -130,6 +153,9 @@ class Box(Solid):
     """A box about p with edges of the given lengths (3,); as polygons its faces are cut into tiles."""
 
     size: Floats
+
+    def own_box(self) -> tuple[Floats, Floats]:
+        return -0.5 * self.size, 0.5 * self.size
 
     def own_polygons(self) -> Polygons:
         half = 0.5 * self.size
@@ -204,6 +230,9 @@ class Hull(Solid):
 
     points: Floats
     radius: float
+
+    def own_box(self) -> tuple[Floats, Floats]:
+        return self.points.min(axis=0) - self.radius, self.points.max(axis=0) + self.radius
 
     def own_polygons(self) -> Polygons:
         found = self.hull(_directions())

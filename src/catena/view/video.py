@@ -1,9 +1,11 @@
-"""A run as a film: .gif with Pillow, .mp4 with the encoder that imageio-ffmpeg brings along."""
+"""A run as a film: .gif with Pillow, .mp4 with the ffmpeg of the computer or the one that imageio-ffmpeg brings."""
 
 from __future__ import annotations
 
 import io
 import os
+import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -22,7 +24,7 @@ from catena.simulation.pressing import Pressing
 from catena.simulation.progress import Progress
 from catena.system.arrays import as_list
 from catena.view import theme
-from catena.view.arrows import GROUPS, Arrows, arrows_of, longest_arrow
+from catena.view.arrows import GROUPS, Arrows, arrows_of, longest_arrow, usual_sizes
 from catena.view.camera import camera as camera_from
 from catena.view.flexing import checked_factor
 from catena.view.movie import SPEEDS, Motion, Stretch, floor_of, movie, pressing_of, traced
@@ -93,16 +95,20 @@ def save_video(
     write_complete(file, content)
 
 
-def require_ffmpeg() -> Any:
-    """Return the module imageio_ffmpeg, or raise an error that says how to install it."""
+def require_ffmpeg() -> str:
+    """Return the command of an ffmpeg, or raise an error that says how to install one."""
     require_pillow()
+    command = shutil.which("ffmpeg")
+    if command:
+        return command
     try:
         import imageio_ffmpeg  # type: ignore[import-untyped,unused-ignore]
-    except ImportError as error:
+
+        return str(imageio_ffmpeg.get_ffmpeg_exe())
+    except (ImportError, RuntimeError) as error:
         raise CatenaError(
-            'A .mp4 needs imageio-ffmpeg, which is not installed: pip install "catena[view]", or name a .gif file.'
+            'A .mp4 needs ffmpeg, which is not installed: pip install "catena[view]", or name a .gif file.'
         ) from error
-    return imageio_ffmpeg
 
 
 def _pictures(
@@ -117,7 +123,8 @@ def _pictures(
         for k, part in enumerate(parts)
         if np.any(owners == k)
     ]
-    strongest = max((reel.strongest for reel in reels), default=0.0)
+    sizes = usual_sizes([(reel.times, reel.arrows) for reel in reels])
+    strongest = max(force for force, _ in sizes.values())
     drawn = [reel.arrow_lines(strongest) for reel in reels]
     ends = np.concatenate([lines.reshape(-1, 3) for lines, _ in drawn])
     window = window_around([(reel.painter, reel.some) for reel in reels], size, ends)
@@ -160,18 +167,13 @@ class _Reel:
         places = shape.poses(fine, factor) if traces else found
         self._ways = [places[name][:, :3, 3] for name in traces if name in places]
 
-        self._arrows = _arrows(run, shape, motion, times, groups, pressing)
-
-    @property
-    def strongest(self) -> float:
-        """The size of the largest force [N]."""
-        return max((float(np.linalg.norm(a.vectors, axis=-1).max()) for a in self._arrows), default=0.0)
+        self.arrows = _arrows(run, shape, motion, times, groups, pressing)
 
     def arrow_lines(self, strongest: float) -> tuple[Floats, list[theme.Colour]]:
         """Where arrows of forces start and end (arrows, times, 2, 3) in ground, and their colours; those that are zero
         start and end at one place."""
         found: list[Floats] = []
-        for arrow in self._arrows:
+        for arrow in self.arrows:
             pose = self.poses[:, self.painter.scene.carriers.index(arrow.body)]
             start = np.einsum("tij,j->ti", pose[:, :3, :3], arrow.point) + pose[:, :3, 3]
             start = start if arrow.offset is None else start + arrow.offset
@@ -181,7 +183,7 @@ class _Reel:
                 )
             )
         lines = np.array(found).reshape(-1, len(self.times), 2, 3)
-        return lines, [theme.ARROWS[arrow.group] for arrow in self._arrows]
+        return lines, [theme.ARROWS[arrow.group] for arrow in self.arrows]
 
     def ways_until(self, t: float) -> list[Floats]:
         """The ways (n, 3) of traced points up to a time."""
@@ -288,19 +290,32 @@ def _gif(pictures: Iterator[Any], rate: float, colours: int, PIL: Any) -> bytes:
     return stream.getvalue()
 
 
-def _mp4(pictures: Iterator[Any], size: tuple[int, int], rate: float, ffmpeg: Any) -> bytes:
+def _mp4(pictures: Iterator[Any], size: tuple[int, int], rate: float, ffmpeg: str) -> bytes:
+    """All pictures, encoded as they are painted, so that a long film needs no more memory than a short one."""
     with tempfile.TemporaryDirectory(prefix="catena_") as folder:
         file = Path(folder) / "film.mp4"
-        writer = ffmpeg.write_frames(
-            str(file), size, fps=rate, codec="libx264", pix_fmt_in="rgb24", quality=7, macro_block_size=2,
-            ffmpeg_log_level="error",
-        )  # fmt: skip
-        writer.send(None)
-        try:
-            for image in pictures:
-                writer.send(image.tobytes())
-        finally:
-            writer.close()
+        # Colours in half the places of the picture are what all players understand.
+        command = [
+            ffmpeg, "-v", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}",
+            "-r", f"{rate:.6g}", "-i", "-", "-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "20",
+            "-movflags", "+faststart", str(file),
+        ]  # fmt: skip
+        with open(Path(folder) / "words.txt", "w+", encoding="utf-8", errors="replace") as words:
+            with subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=words
+            ) as encoder:
+                try:
+                    for image in pictures:
+                        encoder.stdin.write(image.tobytes())  # type: ignore[union-attr]
+                except BrokenPipeError:
+                    pass  # it says below why it went away
+                except BaseException:
+                    encoder.kill()
+                    raise
+            if encoder.returncode or not file.exists():
+                words.seek(0)
+                said = " ".join(words.read().split())[-300:] or f"it ended with {encoder.returncode}"
+                raise CatenaError(f"ffmpeg could not write the film: {said}. Name a .gif file instead.")
         return file.read_bytes()
 
 

@@ -22,7 +22,7 @@ from catena.dynamics.closed.square_root import solve_lower
 from catena.errors import SingularDynamicsError
 from catena.kinematics.body_jacobians import body_jacobians, summed_up
 from catena.kinematics.closure import Motions
-from catena.kinematics.stacks import apply, skew, transposed
+from catena.kinematics.stacks import apply, crossed, skew, transposed
 from catena.structure import Plan
 
 # A motion whose part of L is below the first part of what was summed up moves hardly any inertia, and the
@@ -108,9 +108,9 @@ def tree_rows(
         B, a = body_jacobians(plan, part, a_ground[some])
         w = part.v[..., :3]
         # The velocity of a mass centre changes by w x v besides its spatial acceleration.
-        a[..., 3:] += np.cross(w, part.v[..., 3:] + np.cross(w, roots.com))
+        a[..., 3:] += crossed(w, part.v[..., 3:] + crossed(w, roots.com))
         g = np.zeros_like(a)
-        g[..., :3] = -np.cross(w, apply(roots.about_com, w))
+        g[..., :3] = -crossed(w, apply(roots.about_com, w))
         if f_ext is not None:
             g += f_ext[some].reshape(g.shape)
         felt = apply(roots.back, g)

@@ -273,7 +273,9 @@ class LoopProblem:
     def loop_rotors(self) -> list[tuple[np.ndarray, float, np.ndarray]]:
         """Of each rotor at a loop joint the row (states, nv) that takes velocities of the tree to its own, its inertia,
         and its acceleration (states,) when vdot is zero."""
-        found = []
+        found: list[tuple[np.ndarray, float, np.ndarray]] = []
+        if not any(np.any(loop.armature) for loop in self.plan.loop_joints):
+            return found
         for state in self.loops:
             for k, inertia in enumerate(state.loop.armature):
                 if inertia:

@@ -17,10 +17,16 @@ STANFORD = "RRPRRR"
 """The joints of the Stanford arm from base to tip."""
 
 
-def general_chain(joints: Sequence[str], seed: int = 0) -> Mechanism:
+OBLIQUE = (1.0, 2.0, -9.0)
+"""Gravity in a general direction."""
+
+
+def general_chain(
+    joints: Sequence[str], seed: int = 0, gravity: tuple[float, float, float] = OBLIQUE
+) -> Mechanism:
     """A serial chain with joints "R" (revolute), "P" (prismatic) or "S" (spherical) from base to tip: body1, body2, ...
     on joint1, joint2, ..."""
-    return _general("chain", joints, [k - 1 for k in range(1, len(joints) + 1)], seed)
+    return _general("chain", joints, [k - 1 for k in range(1, len(joints) + 1)], seed, gravity)
 
 
 def general_star(joints: Sequence[str], seed: int = 0) -> Mechanism:
@@ -32,7 +38,7 @@ def denavit_hartenberg_chain(joints: int, seed: int = 0) -> Mechanism:
     """A chain of revolute joints whose links have Denavit and Hartenberg's length, offset and twist, and full inertia
     tensors: link1, link2, ... on joint1, joint2, ..."""
     random = np.random.default_rng(seed)
-    mechanism = Mechanism(f"DH chain of {joints}", gravity=(1.0, 2.0, -9.0))
+    mechanism = Mechanism(f"DH chain of {joints}", gravity=OBLIQUE)
     _add_links(mechanism, joints, "", random)
     return mechanism
 
@@ -41,7 +47,7 @@ def closed_chains(chains: int, joints: int, seed: int = 0) -> Mechanism:
     """Lilly and Orin's simple closed-chain mechanism: chains of revolute joints with Denavit and Hartenberg's links
     from ground to one reference member, which each of them holds by a ball joint (n_c = 3)."""
     random = np.random.default_rng(seed)
-    mechanism = Mechanism(f"{chains} chains of {joints}", gravity=(1.0, 2.0, -9.0))
+    mechanism = Mechanism(f"{chains} chains of {joints}", gravity=OBLIQUE)
     mechanism.add_body("member", *_inertia(random))
     for c in range(1, chains + 1):
         last = _add_links(mechanism, joints, f"{c}.", random)
@@ -66,9 +72,12 @@ def _add_links(mechanism: Mechanism, joints: int, prefix: str, random: np.random
     return above
 
 
-def _general(what: str, joints: Sequence[str], parents: Sequence[int], seed: int) -> Mechanism:
+def _general(
+    what: str, joints: Sequence[str], parents: Sequence[int], seed: int,
+    gravity: tuple[float, float, float] = OBLIQUE,
+) -> Mechanism:  # fmt: skip
     random = np.random.default_rng(seed)
-    mechanism = Mechanism(f"{what} {''.join(joints)}", gravity=(1.0, 2.0, -9.0))
+    mechanism = Mechanism(f"{what} {''.join(joints)}", gravity=gravity)
     for k, (letter, parent) in enumerate(zip(joints, parents, strict=True), 1):
         if letter not in LETTERS:
             raise ModelError(f"general {what}: no joint is called {letter!r}: choose R, P or S.")

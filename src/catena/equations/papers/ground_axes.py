@@ -38,7 +38,7 @@ class Bodies:
         self.plan, self.data, self.every_zero = plan, Data(), every_zero
         self.q, self.v = new_symbols("q", plan.nq), new_symbols("v", plan.nv)
         self.parent = [int(k) for k in plan.parent]
-        self.gravity = self.data.of(plan.gravity)
+        self.gravity = self.data.of(plan.gravity) if every_zero else self.data.of_others(plan.gravity)
         self.A: list[np.ndarray] = [np.eye(3)]
         self.p: list[np.ndarray] = [np.zeros(3)]
         self.s: list[np.ndarray] = [np.zeros(3)]
@@ -68,18 +68,22 @@ class Bodies:
         C = self.data.of(plan.placement_R[i].T)
         offset = self.data.of(plan.placement_p[i])
         if above:
-            C, offset = times(self.A[above], C), times(self.A[above], offset)
-            offset = plus(self.p[above], offset)
-        A = times(C, turn)
+            offset = plus(self.p[above], times(self.A[above], offset))
+        # What does not depend on the bodies before comes first, so that they are waited for as little as possible.
+        A = C if isinstance(kind, Prismatic) else times(C, turn)
+        if above:
+            A = times(self.A[above], A)
+        # The axis is the same on both sides of the joint.
+        axis = A[:, 2]
         if isinstance(kind, Prismatic):
-            offset, A = plus(offset, scaled(C[:, 2], q[0])), C
+            offset = plus(offset, scaled(axis, q[0]))
         inertia = plan.inertia[i]
         s = times(A, self.data.of(inertia[1:4] / inertia[0]))
         v = int(plan.v_start[i])
         if isinstance(kind, Spherical):
             axes = [Axis(np.eye(3)[k], True, v + k, True) for k in range(3)]
         else:
-            axes = [Axis(C[:, 2], isinstance(kind, Revolute), v)]
+            axes = [Axis(axis, isinstance(kind, Revolute), v)]
         for known, new in ((self.A, A), (self.p, offset), (self.s, s), (self.r, plus(offset, s))):
             known.append(new)
         self.axes.append(axes)

@@ -5,6 +5,8 @@ Cubic in the length of a chain. Everything is written out as the equations read,
 that of its mass centre.
 """
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -32,32 +34,45 @@ NOTHING = np.zeros(3)
 
 
 def non_recursive(
-    plan: Plan, every_zero: bool = False, along_the_chain: bool = False
+    plan: Plan, every_zero: bool = False, along_the_chain: bool = False, driven: bool = True
 ) -> tuple[ExpressionGraph, dict[str, np.ndarray]]:
     """The accelerations vdot as a literal graph of q, v, tau and the mechanism's data, and the values of the data.
 
     With `every_zero`, zeros and ones of B, of M_abs and of rotations are multiplied like all other numbers. Velocities
-    are B v and gamma is B' v as the equations have it, or both are found `along_the_chain`, which is cheaper.
+    are B v and gamma is B' v as the equations have it, each arm being formed where it is needed; or both are found
+    `along_the_chain`, and nothing is done twice, which is cheaper. There is no tau unless the joints are `driven`.
     """
     tau = new_symbols("tau", plan.nv)
-    with quick_symbols():
+    with quick_symbols(), _as_written(not along_the_chain):
         form = _Form(Bodies(plan, every_zero), along_the_chain)
-        vdot = solve_ldl(form.M, plus(form.f, tau))
+        vdot = solve_ldl(form.M, plus(form.f, tau) if driven else form.f)
     data = form.bodies.data
     inputs = {"q": form.bodies.q, "v": form.bodies.v, "tau": tau, "data": array(data.symbols)}
-    graph = graph_of("non-recursive", inputs, {"vdot": vdot}, literal=True)
+    graph = graph_of("non-recursive", inputs, {"vdot": vdot}, literal=True, shared=along_the_chain)
     return graph, {"data": np.array(data.values)}
+
+
+@contextlib.contextmanager
+def _as_written(wanted: bool) -> Iterator[None]:
+    """Keep CasADi from seeing that (p + s) - p is s."""
+    from casadi import GlobalOptions
+
+    usual = GlobalOptions.getSimplificationOnTheFly()
+    GlobalOptions.setSimplificationOnTheFly(usual and not wanted)
+    try:
+        yield
+    finally:
+        GlobalOptions.setSimplificationOnTheFly(usual)
 
 
 class _Form:
     """B, B' and what follows from them."""
 
     def __init__(self, bodies: Bodies, along_the_chain: bool) -> None:
-        self.bodies = bodies
+        self.bodies, self.along_the_chain = bodies, along_the_chain
         self.axes = sorted((a for axes in bodies.axes for a in axes), key=lambda a: a.at)
         self.joint_of = {a.at: i for i, axes in enumerate(bodies.axes) for a in axes}
         self.on_path = {j: self._path(j) for j in bodies.bodies}
-        self.d = {(i, j): self._arm(i, j) for j in bodies.bodies for i in self.on_path[j]}
         self.B = {(a.at, j): self._column(a, j) for j in bodies.bodies for a in self._columns(j)}
         self.gamma: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         if along_the_chain:
@@ -88,7 +103,9 @@ class _Form:
 
     def _arm(self, i: int, j: int) -> np.ndarray:
         """From the origin of joint i to the mass centre of body j."""
-        return self.bodies.s[j] if i == j else minus(self.bodies.r[j], self.bodies.p[i])
+        if i == j and self.along_the_chain:
+            return self.bodies.s[j]
+        return minus(self.bodies.r[j], self.bodies.p[i])
 
     def _columns(self, j: int) -> list[Axis]:
         """The columns of B that body j has: those of the joints before it, or all if zeros count."""
@@ -98,7 +115,7 @@ class _Form:
         i = self.joint_of[a.at]
         if i not in self.on_path[j]:
             return self._hidden(NOTHING), self._hidden(NOTHING)
-        return (cross(a.u, self.d[i, j]), a.u) if a.turns else (a.u, self._hidden(NOTHING))
+        return (cross(a.u, self._arm(i, j)), a.u) if a.turns else (a.u, self._hidden(NOTHING))
 
     def _hidden(self, zeros: np.ndarray) -> np.ndarray:
         return self.bodies.data.opaque(zeros) if self.bodies.every_zero else zeros
@@ -114,6 +131,8 @@ class _Form:
     def _multiply_rates(self) -> None:
         """gamma = B' theta'."""
         v = self.bodies.v
+        self.origins = {i: self._origin_rate(i) for i in self.bodies.bodies}
+        self.u_rates = {a.at: self._axis_rate(a) for a in self.axes}
         for j in self.bodies.bodies:
             rates = [(self._column_rate(a, j), v[a.at]) for a in self._columns(j)]
             self.gamma[j] = (
@@ -125,10 +144,22 @@ class _Form:
         i = self.joint_of[a.at]
         if i not in self.on_path[j]:
             return self._hidden(NOTHING), self._hidden(NOTHING)
-        u_rate = self._hidden(NOTHING) if a.fixed else cross(self.angular[i], a.u)
+        u_rate = self.u_rates[a.at]
         if not a.turns:
             return u_rate, self._hidden(NOTHING)
-        return plus(cross(u_rate, self.d[i, j]), cross(a.u, self._arm_rate(i, j))), u_rate
+        arm_rate = minus(self.linear[j], self.origins[i])
+        return plus(cross(u_rate, self._arm(i, j)), cross(a.u, arm_rate)), u_rate
+
+    def _axis_rate(self, a: Axis) -> np.ndarray:
+        return self._hidden(NOTHING) if a.fixed else cross(self.angular[self.joint_of[a.at]], a.u)
+
+    def _origin_rate(self, i: int) -> np.ndarray:
+        """The velocity of the origin of joint i, which moves with the body before it."""
+        above = self.bodies.parent[i]
+        if not above:
+            return self._hidden(NOTHING)
+        arm = minus(self.bodies.p[i], self.bodies.r[above])
+        return plus(self.linear[above], cross(self.angular[above], arm))
 
     def _carry_biases(self) -> None:
         """The same from body to body, as accelerations that need no theta''."""
@@ -147,11 +178,6 @@ class _Form:
         weight, gyroscopic = self.bodies.applied(j, self.angular[j])
         inertial = self._mass(j, self.gamma[j])
         return minus(weight, inertial[0]), minus(gyroscopic, inertial[1])
-
-    def _arm_rate(self, i: int, j: int) -> np.ndarray:
-        """The rate of `_arm`: the origin of joint i moves with body i."""
-        own = cross(self.angular[i], self.bodies.s[i])
-        return own if i == j else minus(self.linear[j], minus(self.linear[i], own))
 
     def _times_mass(self, j: int) -> dict[int, tuple[np.ndarray, np.ndarray]]:
         return {a.at: self._mass(j, self.B[a.at, j]) for a in self._columns(j)}

@@ -8,7 +8,7 @@ from catena.equations.dataflow import UNIT, Costs, dataflow
 from catena.equations.papers.chains import STANFORD, general_chain, general_star
 from catena.equations.papers.non_recursive import non_recursive
 from catena.equations.papers.recursive import recursive
-from catena.equations.sums import IN_TURN, TREES
+from catena.equations.sums import TREES, WRITTEN
 from catena.structure import plan
 
 PRINTED_SPEED_UPS = {1: 11, 6: 76}
@@ -33,12 +33,13 @@ class Reading:
 
 
 def stanford_readings(freedom: int, costs: Costs = UNIT) -> Iterator[Reading]:
-    """The four readings of figure 7: zeros skipped or multiplied out, sums in turn or as trees. The mechanism is the
-    base and the first links of the Stanford arm, with general numbers."""
-    arm = plan(general_chain(STANFORD[:freedom]))
+    """The four readings of figure 7: zeros skipped or multiplied out, sums as they are written, one term after the
+    other, or as trees. The mechanism is the base and the first links of the Stanford arm, with general numbers; gravity
+    acts along y, and nothing else."""
+    arm = plan(general_chain(STANFORD[:freedom], gravity=(0.0, -9.81, 0.0)))
     for every_zero in (False, True):
-        graph, _ = non_recursive(arm, every_zero)
-        for sums in (IN_TURN, TREES):
+        graph, _ = non_recursive(arm, every_zero, driven=False)
+        for sums in (WRITTEN, TREES):
             flow = dataflow(graph, costs=costs, sums=sums)
             yield Reading(freedom, every_zero, sums, flow.serial_time, flow.critical_time)
 

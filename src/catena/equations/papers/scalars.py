@@ -25,6 +25,10 @@ class Data:
         self.values += flat
         return new.reshape(np.shape(numbers))
 
+    def of_others(self, numbers: Any) -> np.ndarray:
+        """An array of symbols for an array of numbers (n,), in which zeros stay zeros."""
+        return array([self.of(x)[()] if x else 0.0 for x in np.asarray(numbers, dtype=float)])
+
     def opaque(self, entries: np.ndarray) -> np.ndarray:
         """The array with a symbol of its own for every entry that is known to be a number."""
         result = np.empty(entries.shape, dtype=object)

@@ -1,7 +1,8 @@
-"""Unilateral contacts of points and balls with planes: they close on touch, stick, slide or roll, and open when they
-would have to pull."""
+"""Unilateral contacts of points and balls with planes, points and balls: they close on touch, stick, slide or roll, and
+open when they would have to pull."""
 
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.run import ContactRun
+from catena.simulation.contacts.stop import Stop
 
-__all__ = ["Contact", "ContactRun"]
+__all__ = ["Contact", "ContactRun", "Stop"]

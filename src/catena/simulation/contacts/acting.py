@@ -11,10 +11,16 @@ import numpy as np
 
 from catena.dynamics.flexible_body import tree_dynamics
 from catena.dynamics.force_sweeps import with_forces
+from catena.kernels import Algorithm
+from catena.kinematics import integrate
 from catena.simulation import loads
+from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.geometry import Places, Touches
+from catena.simulation.contacts.kept import Kept, can_keep
+from catena.simulation.contacts.stuck import with_joints
 from catena.simulation.excitation import Excitation
 from catena.simulation.problem import Problem
+from catena.spatial import Pose
 from catena.system import System
 
 
@@ -25,13 +31,29 @@ class Acting:
     problem: Problem
     places: Places
     _some: dict[tuple[int, ...], Places] = field(default_factory=dict)
+    _kept: dict[int, Kept] = field(default_factory=dict)
 
     def places_of(self, contacts: Sequence[int]) -> Places:
         """Return where some of the contacts are."""
         key = tuple(contacts)
         if key not in self._some:
-            self._some[key] = Places(self.system, [self.places.contacts[k] for k in key])
+            self._some[key] = self.places.some(key)
         return self._some[key]
+
+    def stuck(self, contacts: Sequence[int], q: np.ndarray, v: np.ndarray) -> System:
+        """Return the system in which some of the contacts stick where they touch at a state q (nq,), v (nv,)."""
+        key, touches, own = tuple(contacts), self.places.at(q[None], v[None]), self.places
+        places = []
+        for k in key:
+            if own.r[k] > 0.0:
+                # A point of the other side sticks on the ball.
+                R = touches.stands[0, own.a[k], :9].reshape(3, 3)
+                back = own.back_a[k] @ R @ touches.axes[0, k].T
+                places.append((Pose(), Pose(p=-back @ touches.at[0, k])))
+            else:
+                places.append((Pose(p=touches.at[0, k]), Pose()))
+        sticking = [contact for k in key if isinstance(contact := own.contacts[k], Contact)]
+        return with_joints(self.system, sticking, places)
 
     @property
     def system(self) -> System:
@@ -72,12 +94,21 @@ class Acting:
 
     def both(
         self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, touches: Touches
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the accelerations (states, nv) without contacts, and what unit forces do at all contacts (states,
-        contacts, 3, contacts, 3), found together."""
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the accelerations (states, nv) without contacts, what unit forces at contacts add to them (states,
+        contacts, 3, nv), and what that does at all contacts (states, contacts, 3, contacts, 3), found together."""
         states, k = touches.gap.shape
         found = self._accelerations(t, q, v, tau, touches.A.reshape(states, 3 * k, -1))
-        return found[:, 0], self._mobility(found, touches)[1]
+        return found[:, 0], *self._mobility(found, touches)
+
+    def integrated(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """Return q (+) step for one configuration q (nq,) and a step (nv,)."""
+        quick = None if self._integrates is None else self._integrates(q=q[None], qd=step[None])
+        return self.system.integrate(q, step) if quick is None else quick["q_next"][0].copy()
+
+    @cached_property
+    def _integrates(self) -> Kept | None:
+        return Kept(self.system, integrate, 1) if can_keep(self.system) else None
 
     def _accelerations(
         self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, more: np.ndarray
@@ -90,11 +121,16 @@ class Acting:
         told = np.repeat(tau, n, axis=0).reshape(len(q), n, nv)
         told[:, 1:] += more
         rows = told.reshape(-1, nv)
-        if self._compiles:
-            given = {"q": every_q, "qd": every_v, "given": rows}
-            algorithm = with_forces(tree_dynamics(system.plan))
-            found = system.evaluator.evaluate(algorithm, given, forces=system.elements.placed)["qdd"]
-            return found.reshape(len(q), n, nv)
+        if self._compiled is not None:
+            algorithm, target = self._compiled
+            given = {"q": every_q, "qd": every_v, target: rows}
+            kept = self._kept_for(len(rows)) if len(q) == 1 else None
+            quick = None if kept is None else kept(**given)
+            if quick is not None:
+                return quick["qdd"].reshape(1, n, nv).copy()
+            if target == "given":
+                found = system.evaluator.evaluate(algorithm, given, forces=system.elements.placed)["qdd"]
+                return found.reshape(len(q), n, nv)
         # Each state has a time of its own: states are samples of one motion.
         wrenches = {name: x[0] for name, x in excitation.wrenches_over(t, q[None], v[None]).items()}
         own, f_ext = loads.applied(system, q, v, np.zeros_like(tau), wrenches)
@@ -108,12 +144,26 @@ class Acting:
         return found.reshape(len(q), n, nv)
 
     @cached_property
-    def _compiles(self) -> bool:
-        """Return whether all that acts is compiled into one algorithm of trees."""
-        excitation, system = self.excitation, self.system
-        nothing_else = not excitation.motion and not excitation.forces and not system.plan.total_constraints
-        elements = system.elements
-        return nothing_else and not elements.is_empty and elements.is_compiled and not system.loops
+    def _compiled(self) -> tuple[Algorithm, str] | None:
+        """Return the algorithm of trees that all that acts is compiled into, and what it calls control forces; None
+        where something acts that it does not know."""
+        excitation, system, elements = self.excitation, self.system, self.system.elements
+        if excitation.motion or excitation.forces or system.plan.total_constraints or system.loops:
+            return None
+        own = tree_dynamics(system.plan)
+        if elements.is_empty:
+            return own, "tau"
+        return (with_forces(own), "given") if elements.is_compiled else None
+
+    def _kept_for(self, states: int) -> Kept | None:
+        """Return the algorithm with workspaces for so many states, None where it cannot be kept."""
+        if self._compiled is None or not can_keep(self.system):
+            return None
+        if states not in self._kept:
+            algorithm, target = self._compiled
+            absent = {*algorithm.inputs, *algorithm.ground_inputs} - {"q", "qd", target}
+            self._kept[states] = Kept(self.system, algorithm, states, absent, self.system.elements.placed)
+        return self._kept[states]
 
     @staticmethod
     def _mobility(found: np.ndarray, touches: Touches) -> tuple[np.ndarray, np.ndarray]:

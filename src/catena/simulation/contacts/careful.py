@@ -19,7 +19,6 @@ import numpy as np
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.coulomb import pressed
 from catena.simulation.contacts.deciding import CLOSED, DEAD
-from catena.simulation.contacts.geometry import Touches
 from catena.simulation.steps.work import SOURCES
 from catena.simulation.trajectory import Trajectory
 
@@ -29,6 +28,23 @@ REACH = 2.0
 HARD = 20.0
 # So many steps are taken whatever hits: contacts of light bodies rattle.
 UNASKED = 20
+
+
+@dataclass(frozen=True, eq=False)
+class _Taken:
+    """A step: the state q (nq,), v (nv,) at its end with gaps (contacts,) and velocities u (contacts, 3) of contacts,
+    their impulses p (contacts, 3), the control forces, configuration and velocities in its middle, and the works of
+    actuators and contacts."""
+
+    q: np.ndarray
+    v: np.ndarray
+    gap: np.ndarray
+    u: np.ndarray
+    p: np.ndarray
+    tau: np.ndarray
+    middle: np.ndarray
+    mean: np.ndarray
+    done: np.ndarray
 
 
 @dataclass(eq=False)
@@ -57,37 +73,42 @@ class CarefulSteps:
         """Return the motion from a state q (nq,), v (nv,) at the time t to `end`, or to where such steps are not needed
         any more (`stays`, asked with impulses and velocities (contacts, 3), says so), and the forces (samples,
         contacts, 3) in the axes of the planes, held from each sample on. An impact ends it just before."""
-        times, states, forces, taus = [t], [(q, v)], [], []
-        work = [np.zeros(len(SOURCES))]
-        here = self.acting.places.at(q[None], v[None])
+        times, states, taken = [t], [(q, v)], list[_Taken]()
+        gap = self.acting.places.gaps(q[None])[0]
         while end - times[-1] > 1e-9 * self.h:
             h = min(self.h, end - times[-1])
-            made = self._step(times[-1], q, v, here.gap[0], h, len(times) > UNASKED)
+            made = self._step(times[-1], q, v, gap, h, len(times) > UNASKED)
             if made is None:
                 break
-            q, v, here, p, tau, done = made
+            q, v, gap = made.q, made.v, made.gap
             times.append(times[-1] + h)
             states.append((q, v))
-            forces.append(p / h)
-            taus.append(tau)
-            work.append(work[-1] + done)
-            if not stays(p, here.A[0] @ v):
+            taken.append(made)
+            if not stays(made.p, made.u):
                 break
-        forces.append(forces[-1] if forces else np.zeros((len(self.acting.places.contacts), 3)))
+        steps = np.diff(times)
+        nothing = np.zeros((len(self.acting.places.contacts), 3))
+        forces = [one.p / h for one, h in zip(taken, steps, strict=True)]
+        taus = [one.tau for one in taken]
+        forces.append(forces[-1] if forces else nothing)
         taus.append(taus[-1] if taus else self.acting.command(t, q, v))
-        return self._trajectory(np.array(times), states, np.array(taus), np.array(forces), np.array(work))
+        work = self._works(taken, steps)
+        return self._trajectory(np.array(times), states, np.array(taus), np.array(forces), work)
 
     def _step(
         self, t: float, q: np.ndarray, v: np.ndarray, gap: np.ndarray, h: float, looks: bool
-    ) -> tuple[np.ndarray, np.ndarray, Touches, np.ndarray, np.ndarray, np.ndarray] | None:
-        """Return the state after a step from gaps (contacts,), how contacts stand then, the impulses (contacts, 3), the
-        control forces and works in it; None if it `looks` for an impact and finds one that is worth telling."""
+    ) -> _Taken | None:
+        """Return a step from gaps (contacts,); None if it `looks` for an impact and finds one that is worth telling."""
         acting, system = self.acting, self.acting.system
         tau = acting.command(t, q, v)
-        middle = system.integrate(q, v, 0.5 * h)
-        free = v + h * acting.free(np.array([t + 0.5 * h]), middle[None], v[None], tau[None])[0]
-        touches = acting.places.at(middle[None], free[None])
-        p, u = np.zeros((len(gap), 3)), touches.u[0]
+        middle = acting.integrated(q, 0.5 * h * v)
+        touches = acting.places.at(middle[None], v[None])
+        vdot, response, W = (
+            x[0] for x in acting.both(np.array([t + 0.5 * h]), middle[None], v[None], tau[None], touches)
+        )
+        free = v + h * vdot
+        A = touches.A[0]
+        p, u = np.zeros((len(gap), 3)), A @ free
         none, weight = 10.0 * CLOSED * self.length, float(np.linalg.norm(system.gravity))
         near = np.flatnonzero(gap + REACH * h * np.minimum(u[:, 2], 0.0) <= none)
         after = free
@@ -95,53 +116,57 @@ class CarefulSteps:
             hits = (gap[near] > none) & (gap[near] + h * u[near, 2] <= 0.0)
             if looks and np.any(hits & (u[near, 2] < -HARD * max(DEAD, h * weight))):
                 return None
-            some = touches.only([int(k) for k in near])
-            response, W = (x[0] for x in acting.mobility(middle[None], some))
-            c = some.u[0].copy()
+            c = u[near]
             c[:, 2] += np.where(gap[near] > none, gap[near], 0.0) / h
             names = [acting.places.labels[k] for k in near]
             p[near] = pressed(
-                W, c, acting.places.friction[near], [None] * len(near), names, self.last[near]
-            ).f
-            after = free + np.einsum("ka,kan->n", p[near], response)
+                W[np.ix_(near, range(3), near, range(3))], c, acting.places.friction[near], [None] * len(near), names,
+                self.last[near],
+            ).f  # fmt: skip
+            after = free + np.tensordot(p, response, axes=2)
         self.last = p
-        q_new = system.integrate(q, 0.5 * (v + after), h)
+        mean = 0.5 * (v + after)
+        q_new = acting.integrated(q, h * mean)
         if acting.excitation.motion:
             q_new, after = (x[0] for x in acting.excitation.imposed(t + h, q_new[None], after[None])[:2])
-        q_new, after, here = self._mended(q_new, after, p[:, 2] > 0.0)
-        mean = 0.5 * (v + after)
-        done = self._works(middle, mean, tau, h)
-        done[SOURCES.index("wrenches")] += float((p * (touches.A[0] @ mean)).sum())
-        return q_new, after, here, p, tau, done
+            mean = 0.5 * (v + after)
+        if system.constrained:
+            q_new, after = system.project(q_new, after)
+        q_new, gap = self._mended(q_new, after, p[:, 2] > 0.0, response, W)
+        done = np.array([h * float(tau @ mean), float((p * (A @ mean)).sum())])
+        return _Taken(q_new, after, gap, A @ after, p, tau, middle, mean, done)
 
     def _mended(
-        self, q: np.ndarray, v: np.ndarray, pushed: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, Touches]:
-        """Return a state in which contacts that are `pushed` (contacts,) touch, and none is in its plane, and how they
-        stand there."""
-        acting, system = self.acting, self.acting.system
-        if system.constrained:
-            q, v = system.project(q, v)
-        none = 0.1 * CLOSED * self.length
-        touches = acting.places.at(q[None], v[None])
-        for _ in range(4):
-            wrong = np.where(pushed, touches.gap[0], np.minimum(touches.gap[0], 0.0))
+        self, q: np.ndarray, v: np.ndarray, pushed: np.ndarray, response: np.ndarray, W: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return a configuration in which contacts that are `pushed` (contacts,) touch, and none is in its plane, and
+        the gaps there; `response` and `W` are mobilities of the step."""
+        acting, none = self.acting, 0.1 * CLOSED * self.length
+        gap = acting.places.at(q[None], v[None]).gap[0]
+        for _ in range(6):
+            wrong = np.where(pushed, gap, np.minimum(gap, 0.0))
             if np.all(np.abs(wrong) <= none):
                 break
-            near = [int(k) for k in np.flatnonzero(pushed | (wrong < 0.0))]
-            response, W = (x[0] for x in acting.mobility(q[None], touches.only(near)))
-            push = np.linalg.lstsq(W[:, 2, :, 2], -wrong[near], rcond=1e-11)[0]
-            q = system.integrate(q, push @ response[:, 2])
-            touches = acting.places.at(q[None], v[None])
-        return q, v, touches
+            near = np.flatnonzero(pushed | (wrong < 0.0))
+            push = np.linalg.lstsq(W[near, 2][:, near, 2], -wrong[near], rcond=1e-11)[0]
+            q = acting.integrated(q, push @ response[near, 2])
+            gap = acting.places.at(q[None], v[None]).gap[0]
+        return q, gap
 
-    def _works(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, h: float) -> np.ndarray:
-        """Return the works (sources,) in a step, by what happens in its middle."""
+    def _works(self, taken: list[_Taken], h: np.ndarray) -> np.ndarray:
+        """Return the works (steps + 1, sources) up to each sample, by what happens in the middle of steps."""
         system = self.acting.system
-        own = {} if system.elements.is_empty and not self.rubs else system.force_powers(q[None], v[None])
-        done = np.array([h * float(own[name][0]) if name in own else 0.0 for name in SOURCES])
-        done[SOURCES.index("actuators")] += h * float(tau @ v)
-        return done
+        total = np.zeros((len(taken) + 1, len(SOURCES)))
+        if not taken:
+            return total
+        if self.rubs or not system.elements.is_empty:
+            q, v = np.array([one.middle for one in taken]), np.array([one.mean for one in taken])
+            for name, power in system.force_powers(q, v).items():
+                if name in SOURCES:
+                    total[1:, SOURCES.index(name)] = h * power
+        for k, name in enumerate(("actuators", "wrenches")):
+            total[1:, SOURCES.index(name)] += [one.done[k] for one in taken]
+        return np.cumsum(total, axis=0)
 
     def _trajectory(
         self, t: np.ndarray, states: list[tuple[np.ndarray, np.ndarray]], tau: np.ndarray, forces: np.ndarray,
@@ -149,10 +174,11 @@ class CarefulSteps:
     ) -> tuple[Trajectory, np.ndarray]:  # fmt: skip
         places, system = self.acting.places, self.acting.system
         q, v = np.array([x for x, _ in states]), np.array([x for _, x in states])
-        wrenches = places.wrenches(places.at(q, v), forces)
+        touches = places.at(q, v)
+        wrenches = places.wrenches(touches, forces)
         settings = {"integrator": f"careful steps of {self.h:.3g} s", "steps taken by": "Python"}
         done = {name: work[:, k] for k, name in enumerate(SOURCES)}
         run = Trajectory(
             system, t, q, v, tau, len(t) - 1, work=done, wrenches=wrenches, settings=settings, held=True
         )
-        return run, forces
+        return run, touches.told(forces)

@@ -11,12 +11,13 @@ from catena.mechanism import GROUND
 
 @dataclass(frozen=True)
 class Contact:
-    """A point, or a ball of a radius around it, that may touch a plane from above.
+    """A point, or a ball of a radius around it, that may touch a plane from above, or a point or a ball from outside.
 
-    The point is the origin of the frame or body `frame` (a foot, a fingertip, a stop); the plane is the x-y plane of
-    the frame or body `on`, ground unless given; its z axis points to where the point may be. `friction` is Coulomb's
-    coefficient, `restitution` how much of the speed of an impact comes back (0 to 1). A ball (`radius` [m]) touches
-    with the point that is nearest to the plane, and rolls where it does not slide.
+    The point is the origin of the frame or body `frame` (a foot, a fingertip); the plane is the x-y plane of the frame
+    or body `on`, ground unless given; its z axis points to where the point may be. With `on_radius` [m] it is a ball
+    around the origin of `on` instead, with 0 that point itself. `friction` is Coulomb's coefficient, `restitution` how
+    much of the speed of an impact comes back (0 to 1). A ball (`radius` [m]) touches with the point that is nearest to
+    the other side, and rolls where it does not slide.
     """
 
     frame: str
@@ -25,18 +26,26 @@ class Contact:
     restitution: float = 0.0
     radius: float = 0.0
     name: str = ""
+    on_radius: float | None = None
 
     def __post_init__(self) -> None:
         for what in ("frame", "on", "name"):
             if not isinstance(getattr(self, what), str):
                 raise StateError(f"Contact: {what} is {shown(getattr(self, what))}; give a name.")
-        for what in ("friction", "restitution", "radius"):
+        for what in ("friction", "restitution", "radius", "on_radius"):
+            if what == "on_radius" and self.on_radius is None:
+                continue
             if not is_not_negative(getattr(self, what)):
                 raise StateError(
                     f"Contact {self.label!r}: {what} is {shown(getattr(self, what))}; give a number, 0 or more."
                 )
         if self.restitution > 1.0:
             raise StateError(f"Contact {self.label!r}: restitution is {self.restitution}; give at most 1.")
+        if self.on_radius == 0.0 and self.radius == 0.0:
+            raise StateError(
+                f"Contact {self.label!r}: radius and on_radius are 0, and a point never meets a point; give one of "
+                "them a radius."
+            )
 
     @property
     def label(self) -> str:

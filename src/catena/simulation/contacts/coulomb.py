@@ -72,6 +72,11 @@ def pressed(
     if f is not None and law.holds(f):
         return law.told(f)
     f = np.zeros_like(c) if start is None else start.copy()
+    if start is not None and start.any():
+        # Contacts go on as they did, as a rule.
+        exact = law.exact(law.told(f).modes, f)
+        if exact is not None and law.holds(exact):
+            return law.told(exact)
     for sweeps in SWEEPS:
         f, change = law.swept(f, sweeps)
         exact = law.exact(law.told(f).modes, f)

@@ -7,12 +7,13 @@ counts as leaves the energy where it was.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from catena.simulation.contacts.acting import Acting
-from catena.simulation.contacts.coulomb import OPEN, STICK, Pressed, pressed
+from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK, Pressed, pressed
 from catena.simulation.contacts.geometry import Touches
 from catena.simulation.contacts.standing import Standing, all_open
 
@@ -22,14 +23,17 @@ CLOSED, RESTS = 1e-8, 1e-7
 DEAD = 1e-4
 # Slips slower than this [sizes/s] are none.
 SLIPS = 1e-6
+# The part of its friction that a contact at the edge of its cone lacks.
+EDGE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What contacts do, velocities v (nv,) after impacts, the kinetic energy lost in them, and the impulses (contacts,
-    3) in the axes of the planes."""
+    """What contacts do, the configuration q (nq,), velocities v (nv,) after impacts, the kinetic energy lost in them,
+    and the impulses (contacts, 3) in the axes of the contacts."""
 
     standing: Standing
+    q: np.ndarray
     v: np.ndarray
     lost: float
     impulse: np.ndarray
@@ -43,12 +47,20 @@ class Deciding:
     length: float
 
     def decide(
-        self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, parts: int = -1, slips: int = -1
+        self,
+        t: float,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray,
+        parts: int = -1,
+        slips: int = -1,
+        rests: Sequence[int] = (),
     ) -> Decision:
         """Return what contacts do from the state q (nq,), v (nv,) on, under control forces tau (nv,). The contact
-        `parts`, if there is one, has come to where it would pull, and `slips` to the edge of its cone."""
+        `parts`, if there is one, has come to where it would pull, and `slips` to the edge of its cone; those in `rests`
+        do not slip but for errors of what found that."""
         count = len(self.acting.places.contacts)
-        touches = self._at(q, v)
+        q, touches = self._lifted(q, v)
         near = [k for k in range(count) if touches.gap[0, k] <= CLOSED * self.length]
         impulse, lost = np.zeros((count, 3)), 0.0
         if any(touches.u[0, k, 2] < -RESTS * self.length for k in near):
@@ -56,15 +68,29 @@ class Deciding:
             touches = self._at(q, v)
         staying = [k for k in near if touches.u[0, k, 2] <= DEAD]
         if not staying:
-            return Decision(all_open(count), v, lost, impulse)
-        v, more, stopped = self._brought_to_rest(q, v, touches.only(staying), staying)
+            return Decision(all_open(count), q, v, lost, impulse)
+        v, more, stopped = self._brought_to_rest(q, v, touches.only(staying), staying, rests)
         impulse[staying] += more
         lost += stopped
         standing = self._forces(t, q, v, tau, staying, parts, slips)
-        return Decision(standing, v, lost, impulse)
+        return Decision(standing, q, v, lost, impulse)
 
     def _at(self, q: np.ndarray, v: np.ndarray) -> Touches:
         return self.acting.places.at(q[None], v[None])
+
+    def _lifted(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, Touches]:
+        """Return a configuration in which contacts that are in the other side by no more than what counts as touching
+        are not, so that they do not sink a little further with every touch, and how contacts stand there."""
+        touches = self._at(q, v)
+        sunk = np.flatnonzero(
+            (touches.gap[0] < -1e-3 * CLOSED * self.length) & (touches.gap[0] >= -CLOSED * self.length)
+        )
+        if not len(sunk):
+            return q, touches
+        response, W = (x[0] for x in self.acting.mobility(q[None], touches.only([int(k) for k in sunk])))
+        push = np.linalg.lstsq(W[:, 2, :, 2], -touches.gap[0, sunk], rcond=1e-11)[0]
+        q = self.acting.integrated(q, push @ response[:, 2])
+        return q, self._at(q, v)
 
     def _impact(
         self, q: np.ndarray, v: np.ndarray, touches: Touches, near: list[int]
@@ -87,12 +113,12 @@ class Deciding:
         return v + np.einsum("ka,kan->n", p, response), p, lost
 
     def _brought_to_rest(
-        self, q: np.ndarray, v: np.ndarray, touches: Touches, staying: list[int]
+        self, q: np.ndarray, v: np.ndarray, touches: Touches, staying: list[int], rests: Sequence[int]
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """Return velocities with which contacts that part or slip so slowly that they do neither stay, the impulses
         (contacts, 3) that it takes, and the energy lost."""
         u = touches.u[0]
-        slow = np.hypot(u[:, 0], u[:, 1]) <= SLIPS * self.length
+        slow = (np.hypot(u[:, 0], u[:, 1]) <= SLIPS * self.length) | np.isin(staying, list(rests))
         slow &= self.acting.places.friction[staying] > 0.0
         rows = np.stack([slow, slow, np.ones_like(slow)], axis=1).reshape(-1)
         wrong = np.where(rows, u.reshape(-1), 0.0)
@@ -120,7 +146,7 @@ class Deciding:
         """Return what contacts that touch and do not part do."""
         places, count = self.acting.places, len(self.acting.places.contacts)
         touches = self._at(q, v).only(staying)
-        vdot, W = (x[0] for x in self.acting.both(np.array([t]), q[None], v[None], tau[None], touches))
+        vdot, _, W = (x[0] for x in self.acting.both(np.array([t]), q[None], v[None], tau[None], touches))
         c = touches.A[0] @ vdot + touches.b[0]
         sliding = [self._direction(u) for u in touches.u[0, :, :2]]
         mu, names = places.friction[staying], [places.labels[k] for k in staying]
@@ -152,11 +178,17 @@ class Deciding:
             return again, left
         if slips in staying and found.modes[staying.index(slips)] == STICK:
             k = staying.index(slips)
+            names = [places.labels[i] for i in staying]
+            # With a little less friction it slides, and the direction is that in which it does.
+            less = places.friction[staying]
+            less[k] *= 1.0 - EDGE
+            again = pressed(W, c, less, sliding, names, found.f)
+            if again.modes[k] == SLIDE:
+                return again, staying
             along = -found.f[k, :2]
             size = float(np.hypot(along[0], along[1]))
             if size > 0.0:
                 pushed = [along / size if i == k else d for i, d in enumerate(sliding)]
-                names = [places.labels[i] for i in staying]
                 return pressed(W, c, places.friction[staying], pushed, names), staying
         return found, staying
 

@@ -1,25 +1,31 @@
-"""How points, and the lowest points of balls, stand and move over their planes: all contacts and many states at once.
+"""How points and balls stand and move over planes and other balls: all contacts and many states at once.
 
 In ground coordinates let the two bodies of a contact have the twists V_a and V_b, and let x be the point of the first
-that is nearest to the plane, E the axes of the plane as rows with its normal last. The material points at x move
+that is nearest to the second, E the axes of the contact as rows with its normal n last. The material points at x move
 against each other with
 
-    u = T (V_a - V_b),   T = E [-x~  1],      u' = T (a_a - a_b) + E (omega_ab x x' - omega_b x (E^T u)),
+    u = T (V_a - V_b),   T = E [-x~  1],      u' = T (a_a - a_b) + E (omega_ab x x' - Omega x (E^T u)),
 
-so that with the motion spaces of all joints as rows S, counted positive on the way to the first body and negative on
-the way to the other, u' = A vdot + b with A = T S^T.
+where E turns with Omega, so that with the motion spaces of all joints as rows S, counted positive on the way to the
+first body and negative on the way to the other, u' = A vdot + b with A = T S^T. On a plane E has its axes. On a ball n
+points from its centre to that of the other, and the tangential axes are those of `on`, turned by the least angle with
+which its reference axis becomes n.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from catena.kinematics.ground_motions import ground_motions
-from catena.kinematics.stacks import skew
+from catena.kinematics.stacks import crossed, skew
 from catena.simulation.contacts.contact import Contact
+from catena.simulation.contacts.kept import Kept, can_keep
+from catena.simulation.contacts.stop import StopSide
+from catena.spatial import Pose
 from catena.system import System
 
 
@@ -28,7 +34,8 @@ class Touches:
     """Contacts at some states: `gap` (states, contacts) [m], `u` (states, contacts, 3), `A` (states, contacts, 3, nv),
     `b` (states, contacts, 3), and `T` (states, contacts, 3, 6), which takes twists about the ground's origin to
     velocities at the contacts; the last rows belong to the normals. `at` (states, contacts, 3) is where the frames are
-    in the axes of their planes, and `stands` how all nodes stand."""
+    in the axes of those that they are on, `E` (states, contacts, 3, 3) the axes of the contacts, `axes` those of the
+    frames that they are on, and `stands` how all nodes stand."""
 
     gap: np.ndarray
     u: np.ndarray
@@ -36,30 +43,51 @@ class Touches:
     b: np.ndarray
     T: np.ndarray
     at: np.ndarray
+    E: np.ndarray
+    axes: np.ndarray
     stands: np.ndarray
 
     def only(self, contacts: Sequence[int]) -> Touches:
         """Return those of some of the contacts."""
         k = list(contacts)
-        gap, u, A, b, T, at = (x[:, k] for x in (self.gap, self.u, self.A, self.b, self.T, self.at))
-        return Touches(gap, u, A, b, T, at, self.stands)
+        if k == list(range(self.gap.shape[1])):
+            return self
+        own = (self.gap, self.u, self.A, self.b, self.T, self.at, self.E, self.axes)
+        return Touches(*(x[:, k] for x in own), self.stands)
+
+    def told(self, f: np.ndarray) -> np.ndarray:
+        """Return forces or impulses (states, contacts, 3) in the axes of the frames that contacts are on, from those in
+        the axes of the contacts."""
+        if self.E is self.axes:
+            return f
+        return np.asarray((self.axes @ (f[..., None, :] @ self.E).swapaxes(-1, -2))[..., 0])
 
 
 class Places:
-    """Where the contacts of a system are on its bodies."""
+    """Where the contacts of a system are on its bodies. `reference` (contacts, 3) are the directions in the axes of the
+    frames `on` from which the axes of contacts with balls are turned, z unless `refer` has found better ones."""
 
-    def __init__(self, system: System, contacts: Sequence[Contact]) -> None:
+    def __init__(
+        self, system: System, contacts: Sequence[Contact | StopSide], reference: np.ndarray | None = None
+    ) -> None:
         self.system, self.contacts = system, tuple(contacts)
         plan, count = system.plan, len(self.contacts)
-        self.a, self.b = (
-            np.array([plan.body_pose[name][0] for name in names], dtype=np.int64)
-            for names in ([c.frame for c in self.contacts], [c.on for c in self.contacts])
-        )
-        self.p_a = np.array([plan.body_pose[c.frame][1].p for c in self.contacts]).reshape(count, 3)
-        self.p_b = np.array([plan.body_pose[c.on][1].p for c in self.contacts]).reshape(count, 3)
-        self.R_b = np.array([plan.body_pose[c.on][1].R for c in self.contacts]).reshape(count, 3, 3)
-        self.r = np.array([c.radius for c in self.contacts])
-        self.friction = np.array([c.friction for c in self.contacts])
+        placed = [_sides(system, contact) for contact in self.contacts]
+        self.a, self.b = (np.array([each[k][0] for each in placed], dtype=np.int64) for k in (0, 1))
+        poses = [each[k][1] for k in (0, 1) for each in placed]
+        self.both = np.concatenate([self.a, self.b])
+        self.p_both = np.array([pose.p for pose in poses]).reshape(2 * count, 1, 3)
+        self.back_b = np.array([pose.R.T for pose in poses[count:]]).reshape(count, 3, 3)
+        self.back_a = np.array([pose.R.T for pose in poses[:count]]).reshape(count, 3, 3)
+        touching = [c if isinstance(c, Contact) else None for c in self.contacts]
+        self.r = np.array([0.0 if c is None else c.radius for c in touching])
+        self.round = np.array([c is not None and c.on_radius is not None for c in touching], dtype=bool)
+        self.R = np.array([0.0 if c is None else c.on_radius or 0.0 for c in touching])
+        self.stops = [(k, c) for k, c in enumerate(self.contacts) if isinstance(c, StopSide)]
+        # A point that sticks stays where it is on the other side, whatever is round there; a ball on a ball rolls.
+        self.rolls = (self.r > 0.0) & (~self.round | (self.R > 0.0))
+        self.reference = np.tile([0.0, 0.0, 1.0], (count, 1)) if reference is None else reference
+        self.friction = np.array([0.0 if c is None else c.friction for c in touching])
         self.restitution = np.array([c.restitution for c in self.contacts])
         self.labels = [c.label for c in self.contacts]
         on_way = np.zeros((plan.n, plan.spread.nv))
@@ -70,61 +98,130 @@ class Places:
         # Nodes of a flexible body share coordinates.
         self.shares = None if plan.owner is None else np.eye(plan.nv)[plan.v_index]
         # Forces of contacts are told at one body of each node that moves.
-        self.nodes = np.array(sorted({int(i) for i in (*self.a, *self.b)} - {0}), dtype=np.int64)
+        self.nodes = np.array(sorted({int(i) for i in self.both} - {0}), dtype=np.int64)
         self.bodies = tuple(plan.bodies[i][0] for i in self.nodes)
         own = [plan.body_pose[body][1] for body in self.bodies]
-        self.R_body = np.array([pose.R for pose in own]).reshape(-1, 3, 3)
-        self.p_body = np.array([pose.p for pose in own]).reshape(-1, 3)
+        self.back_body = np.array([pose.R.T for pose in own]).reshape(-1, 3, 3)
+        self.p_body = np.array([pose.p for pose in own]).reshape(-1, 1, 3)
         self.pushed = 1.0 * (self.nodes[:, None] == self.a) - (self.nodes[:, None] == self.b)
+
+    def some(self, contacts: Sequence[int]) -> Places:
+        """Return where some of the contacts are."""
+        k = list(contacts)
+        return Places(self.system, [self.contacts[i] for i in k], self.reference[k])
+
+    def refer(self, q: np.ndarray) -> None:
+        """Take the directions of contacts with balls at a configuration q (nq,) as those from which axes are turned."""
+        if self.round.any():
+            at = self.at(q[None], np.zeros((1, self.system.nv))).at[0]
+            size = np.maximum(np.linalg.norm(at, axis=-1), 1e-300)[:, None]
+            self.reference = np.where(self.round[:, None], at / size, self.reference)
 
     def gaps(self, q: np.ndarray) -> np.ndarray:
         """Return the gaps (states, contacts) [m] at q (states, nq)."""
         return self.at(q, np.zeros((len(q), self.system.nv))).gap
 
+    @cached_property
+    def _motions(self) -> Kept | None:
+        return Kept(self.system, ground_motions, 1) if can_keep(self.system) else None
+
+    def _found(self, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+        """Return how all nodes stand and move."""
+        found = None
+        if len(q) == 1 and self._motions is not None:
+            found = self._motions(q=q, qd=v)
+            if found is not None:
+                found = {**found, "stands": found["stands"].copy()}
+        if found is None:
+            found = self.system.evaluator.evaluate(ground_motions, {"q": q, "qd": v})
+        found["stands"][:, 0] = [1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]
+        found["v"][:, 0] = found["a"][:, 0] = 0.0
+        return found
+
     def at(self, q: np.ndarray, v: np.ndarray) -> Touches:
         """Return how all contacts stand and move at the states q (states, nq), v (states, nv)."""
-        found = self.system.evaluator.evaluate(ground_motions, {"q": q, "qd": v})
-        stands, V, a = found["stands"], found["v"], found["a"]
-        stands[:, 0] = [1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]
-        V[:, 0] = a[:, 0] = 0.0
-        R_a, R_b = (stands[:, i, :9].reshape(len(q), -1, 3, 3) for i in (self.a, self.b))
-        p_a = stands[:, self.a, 9:] + _turned_back(R_a, self.p_a)
-        p_b = stands[:, self.b, 9:] + _turned_back(R_b, self.p_b)
-        E = np.swapaxes(self.R_b, -1, -2) @ R_b
-        normal = E[:, :, 2]
-        at = (E @ (p_a - p_b)[..., None])[..., 0]
-        gap = at[..., 2] - self.r
-        x = p_a - self.r[:, None] * normal
-        T = np.concatenate([-(E @ skew(x)), E], axis=-1)
-        dV, w_b = V[:, self.a] - V[:, self.b], V[:, self.b, :3]
+        found, states, k = self._found(q, v), len(q), len(self.contacts)
+        stands = found["stands"]
+        both = stands[:, self.both]
+        R = both[..., :9].reshape(states, -1, 3, 3)
+        p = both[..., 9:] + (self.p_both @ R)[..., 0, :]
+        axes = self.back_b @ R[:, k:]
+        p_a, apart = p[:, :k], p[:, :k] - p[:, k:]
+        at = (axes @ apart[..., None])[..., 0]
+        V = found["v"][:, self.both]
+        w_b, dV = V[:, k:, :3], V[:, :k] - V[:, k:]
+        # How the centres move.
+        moves = V[..., 3:] + crossed(V[..., :3], p)
+        E, normal, gap = axes, axes[:, :, 2], at[..., 2] - self.r
+        turns = w_b
+        tilts = crossed(w_b, normal)
+        if self.round.any():
+            some = self.round[:, None]
+            far = np.maximum(np.sqrt((apart * apart).sum(axis=-1, keepdims=True)), 1e-300)
+            n = np.where(some, apart / far, normal)
+            E = np.where(some[..., None], self._turned(axes, n), axes)
+            gap = np.where(self.round, far[..., 0] - self.r - self.R, gap)
+            drifts = (moves[:, :k] - moves[:, k:]) / far
+            tilts = np.where(some, drifts - (drifts * n).sum(axis=-1, keepdims=True) * n, tilts)
+            spin = (w_b * n).sum(axis=-1, keepdims=True) * n
+            turns = np.where(some, crossed(n, tilts) + spin, w_b)
+            normal = n
+        r = self.r[:, None]
+        T = np.concatenate([-(E @ skew(p_a - r * normal)), E], axis=-1)
         u = (T @ dV[..., None])[..., 0]
-        moves = V[:, self.a, 3:] + _cross(V[:, self.a, :3], p_a) - self.r[:, None] * _cross(w_b, normal)
-        turning = _cross(dV[..., :3], moves) - _cross(w_b, _turned_back(E, u))
-        b = (T @ (a[:, self.a] - a[:, self.b])[..., None] + E @ turning[..., None])[..., 0]
+        turning = crossed(dV[..., :3], moves[:, :k] - r * tilts) - crossed(
+            turns, (u[..., None, :] @ E)[..., 0, :]
+        )
+        a = found["a"][:, self.both]
+        b = (T @ (a[:, :k] - a[:, k:])[..., None] + E @ turning[..., None])[..., 0]
         A = (T @ np.swapaxes(found["S_rows"], -1, -2)[:, None]) * self.sign
         if self.shares is not None:
             A = A @ self.shares
-        return Touches(gap, u, A, b, T, at, stands)
+        for k, stop in self.stops:
+            gap[:, k], u[:, k], A[:, k], b[:, k], T[:, k] = 1.0, 0.0, 0.0, 0.0, 0.0
+            if stop.of in self.system.joints:
+                column = self.system.slice_v(stop.of).start + stop.index
+                node = self.system.plan.joint.index(stop.of)
+                S = found["S_rows"][:, self.system.plan.rows(node)]
+                gap[:, k] = stop.sign * (q[:, self.system.slice_q(stop.of).start + stop.index] - stop.limit)
+                u[:, k, 2], A[:, k, 2, column] = stop.sign * v[:, column], stop.sign
+                # The least wrench whose power is that of the joint force.
+                T[:, k, 2] = stop.sign * np.linalg.pinv(S)[:, :, stop.index]
+        return Touches(gap, u, A, b, T, at, E, axes, stands)
+
+    def _turned(self, axes: np.ndarray, n: np.ndarray) -> np.ndarray:
+        """Return axes (states, contacts, 3, 3) whose last is n (states, contacts, 3): axes of which the last is the
+        reference, turned by the least angle."""
+        z = self.reference
+        other = np.where(np.abs(z[:, :1]) < 0.6, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+        x = crossed(other, z)
+        x /= np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), 1e-300)
+        m = (axes @ n[..., None])[..., 0]
+        c = 1.0 + (m * z).sum(axis=-1, keepdims=True)
+        # Rodrigues: t becomes t - (t m) (m + z) / (1 + z m), for t across z.
+        first = x - (x * m).sum(axis=-1, keepdims=True) / np.maximum(c, 1e-12) * (m + z)
+        rows = np.stack([first, crossed(m, first), m], axis=-2)
+        return np.asarray(rows @ axes)
 
     def wrenches(self, touches: Touches, forces: np.ndarray) -> dict[str, np.ndarray]:
         """Return the wrenches {body: (states, 6)} [moment; force] in their own axes at their origins that forces
-        (states, contacts, 3), in the axes of the planes, put on both sides of contacts."""
+        (states, contacts, 3), in the axes of the contacts, put on both sides of contacts."""
         F = self.pushed @ (forces[..., None, :] @ touches.T)[..., 0, :]
-        R = touches.stands[:, self.nodes, :9].reshape(len(F), -1, 3, 3)
-        axes = np.swapaxes(self.R_body, -1, -2) @ R
-        p = touches.stands[:, self.nodes, 9:] + _turned_back(R, self.p_body)
-        parts = np.stack([F[..., :3] - _cross(p, F[..., 3:]), F[..., 3:]], axis=-1)
-        found = np.swapaxes(axes @ parts, -1, -2).reshape(len(F), -1, 6)
+        own = touches.stands[:, self.nodes]
+        R = own[..., :9].reshape(len(F), -1, 3, 3)
+        p = own[..., 9:] + (self.p_body @ R)[..., 0, :]
+        parts = np.stack([F[..., :3] - crossed(p, F[..., 3:]), F[..., 3:]], axis=-1)
+        found = np.swapaxes(self.back_body @ R @ parts, -1, -2).reshape(len(F), -1, 6)
         return {body: found[:, k] for k, body in enumerate(self.bodies)}
 
 
-def _turned_back(R: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return R^T x for rotations (..., 3, 3) and vectors (..., 3)."""
-    return (x[..., None, :] @ R)[..., 0, :]
-
-
-def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return cross products of vectors (..., 3), in half the time that NumPy's own takes for few."""
-    x, y, z = a[..., 0], a[..., 1], a[..., 2]
-    p, q, r = b[..., 0], b[..., 1], b[..., 2]
-    return np.stack([y * r - z * q, z * p - x * r, x * q - y * p], axis=-1)
+def _sides(system: System, contact: Contact | StopSide) -> tuple[tuple[int, Pose], tuple[int, Pose]]:
+    """Return the nodes of both sides of a contact, and where it is on them."""
+    plan = system.plan
+    if isinstance(contact, Contact):
+        return plan.body_pose[contact.frame], plan.body_pose[contact.on]
+    if contact.of not in system.joints:
+        # A joint that is locked now needs no stops.
+        return (0, Pose()), (0, Pose())
+    node = plan.joint.index(contact.of)
+    return (node, Pose()), (int(plan.parent[node]), Pose())

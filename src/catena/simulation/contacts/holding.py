@@ -78,7 +78,7 @@ class Holding:
         """Return the forces at the times t (states,) and states q (states, nq), v (states, nv), under control forces
         tau (states, nv)."""
         touches = self.places.at(q, v)
-        vdot, W = self.acting.both(t, q, v, tau, touches)
+        vdot, _, W = self.acting.both(t, q, v, tau, touches)
         c = (touches.A @ vdot[:, None, :, None])[..., 0] + touches.b + 2.0 * PULL * touches.u
         c[..., 2] += PULL * PULL * touches.gap
         return Forces(self._solved(W, c, touches), touches)

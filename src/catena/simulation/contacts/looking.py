@@ -52,6 +52,10 @@ class Looking:
         self.margins += [(holding.closed[i], SLIPPING) for i in self.slipping]
         self.margins += [(holding.closed[i], STOPS) for i in self.stopping]
 
+    def begin(self, gap: np.ndarray) -> None:
+        """Begin with gaps (contacts,): a contact that has just opened may be a little in its plane, and comes out."""
+        self.deep = 0.1 * CLOSED * self.holding.length - np.minimum(gap, 0.0)
+
     def first(self, run: Trajectory) -> Change | None:
         """Return the first change along a run, in its times; None if there is none."""
         values, gap, rate = self._values(run.t, run.q, run.v, run.tau)
@@ -76,7 +80,7 @@ class Looking:
         holding = self.holding
         all_touches = holding.acting.places.at(q, v)
         gap, rate = all_touches.gap, all_touches.u[..., 2]
-        parts = [gap[:, self.open] + 0.1 * CLOSED * holding.length]
+        parts = [gap[:, self.open] + self.deep[self.open]]
         if holding.closed:
             f = holding.forces(t, q, v, tau).f
             none = PULLS * np.maximum(np.abs(f).max(axis=(1, 2)), 1e-300)[:, None]
@@ -103,7 +107,7 @@ class Looking:
             + s * s * (3.0 - 2.0 * s) * g1 + s * s * (s - 1.0) * d1
         )  # fmt: skip
         lowest = np.where((d0 < 0.0) & (d1 > 0.0), cubic.min(axis=0), np.inf)
-        below = np.flatnonzero((lowest < -0.1 * CLOSED * self.holding.length).any(axis=1))
+        below = np.flatnonzero((lowest < -self.deep[self.open]).any(axis=1))
         if not len(below):
             return None
         k = int(below[0])

@@ -29,6 +29,7 @@ from catena.simulation.contacts.geometry import Places
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.looking import LIFTS, SLIPPING, Change
 from catena.simulation.contacts.standing import Standing
+from catena.simulation.contacts.stop import Stop, StopSide
 from catena.simulation.contacts.stretch import Stretch
 from catena.simulation.events import Event
 from catena.simulation.problem import Problem
@@ -48,10 +49,13 @@ CAREFUL = 1e-3
 class ContactRun:
     """A motion of one state of a system with contacts. The arguments are those of `simulate`."""
 
-    def __init__(self, contacts: Sequence[Contact], changing: ChangingRun) -> None:
+    def __init__(self, contacts: Sequence[Contact | Stop], changing: ChangingRun) -> None:
         if not is_positive(changing.duration):
             raise StateError(f"duration is {shown(changing.duration)}; give a positive number of seconds.")
-        self.contacts, self.changing, self.duration = tuple(contacts), changing, float(changing.duration)
+        self.changing, self.duration = changing, float(changing.duration)
+        self.touching = tuple(contact for contact in contacts if isinstance(contact, Contact))
+        stops = (stop.sides(changing.system) for stop in contacts if isinstance(stop, Stop))
+        self.contacts = (*self.touching, *(side for sides in stops for side in sides))
         require_contacts(changing.system, self.contacts)
         self._take(changing.system, 0.0)
 
@@ -75,6 +79,7 @@ class ContactRun:
         """Return the motion from one state q (nq,), v (nv,)."""
         times = self.changing.sample_times()
         q, v = initial_state(self.system, q, v)
+        self.acting.places.refer(q)
         self._require_outside(q)
         if self.acting.excitation.motion:
             q, v = (x[0] for x in self.acting.excitation.imposed(0.0, q[None], v[None])[:2])
@@ -86,7 +91,7 @@ class ContactRun:
         self.still: dict[str, float] = {}
         t, note = 0.0, ""
         try:
-            standing, v = self._decided(t, q, v, None, None)
+            standing, q, v = self._decided(t, q, v, None, None)
             while t < self.duration * (1.0 - 1e-12):
                 t, q, v, standing, more = self._gone(t, q, v, standing)
                 if not more:
@@ -119,7 +124,7 @@ class ContactRun:
         if made.change is None:
             return t, q, v, standing, False
         try:
-            standing, v = self._decided(t, q, v, standing, made.change)
+            standing, q, v = self._decided(t, q, v, standing, made.change)
         except JammedError:
             raise
         except SimulationError:
@@ -130,16 +135,16 @@ class ContactRun:
 
     def _decided(
         self, t: float, q: np.ndarray, v: np.ndarray, before: Standing | None, change: Change | None
-    ) -> tuple[Standing, np.ndarray]:
-        """Return what contacts do from a state on, and its velocities; what changed is told."""
+    ) -> tuple[Standing, np.ndarray, np.ndarray]:
+        """Return what contacts do from a state on, and that state; what changed is told."""
         tau = self.acting.command(t, q, v)
         edges = {"parts": -1, "slips": -1}
         if change is not None and change.what in (LIFTS, SLIPPING):
             edges["parts" if change.what == LIFTS else "slips"] = change.contact
         found = self.deciding.decide(t, q, v, tau, **edges)
         why = "at the start" if change is None else f"{self.contacts[change.contact].label} {change.what}"
-        self._tell(t, why, q, v, before, found)
-        return found.standing, found.v
+        self._tell(t, why, found.q, v, before, found)
+        return found.standing, found.q, found.v
 
     def _tell(
         self, t: float, why: str, q: np.ndarray, v: np.ndarray, before: Standing | None, found: Decision
@@ -159,8 +164,11 @@ class ContactRun:
             for k, (contact, now) in enumerate(zip(self.contacts, modes, strict=True))
             if before is None or before.modes[k] != now
         )
+        told_impulse = found.impulse
+        if found.impulse.any():
+            told_impulse = self.acting.places.at(q[None], v[None]).told(found.impulse[None])[0]
         impulse = {
-            contact.label: p for contact, p in zip(self.contacts, found.impulse, strict=True) if p.any()
+            contact.label: p for contact, p in zip(self.contacts, told_impulse, strict=True) if p.any()
         }
         return Transition(t, why, found.lost, impulse, self._momentum_error(q, v, found), told)
 
@@ -201,9 +209,9 @@ class ContactRun:
             self.pressing.append(lambda run: forces[np.searchsorted(begun, run.t, side="right") - 1])
             t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
         tau = self.acting.command(t, q, v)
-        found = self.deciding.decide(t, q, v, tau)
-        self._tell(t, "after careful steps", q, v, standing, found)
-        return t, q, found.v, found.standing, self.duration - t > 1e-12 * self.duration
+        found = self.deciding.decide(t, q, v, tau, rests=patience.resting)
+        self._tell(t, "after careful steps", found.q, v, standing, found)
+        return t, found.q, found.v, found.standing, self.duration - t > 1e-12 * self.duration
 
     # Events.
 
@@ -228,7 +236,8 @@ class ContactRun:
             q, v = made[-1].transfer
             require_contacts(made[-1].transfer.system, self.contacts)
             self._take(made[-1].transfer.system, t)
-        standing, v = self._decided(t, q, v, None, None)
+            self.acting.places.refer(q)
+        standing, q, v = self._decided(t, q, v, None, None)
         return t, q, v, standing, True
 
     # What is kept.
@@ -240,7 +249,8 @@ class ContactRun:
                 if asks and len(run.t) != nodes:
                     states = zip(run.t, run.q, run.v, strict=True)
                     tau = np.array([holding.acting.command(float(t), q, v) for t, q, v in states])
-                f[:, holding.closed] = holding.forces(run.t, run.q, run.v, tau).f
+                pushed = holding.forces(run.t, run.q, run.v, tau)
+                f[:, holding.closed] = pushed.touches.told(pushed.f)
             return f
 
         nodes, asks = len(run.t), self.acting.problem.control is not None and not run.held
@@ -253,7 +263,7 @@ class ContactRun:
         segments = tuple(resampled(run, times) for run in self.segments)
         forces = np.concatenate([f(run) for f, run in zip(self.pressing, segments, strict=True)])
         by_name = {contact.label: forces[:, k] for k, contact in enumerate(self.contacts)}
-        found = SegmentedTrajectory(segments, tuple(self.made), note, self.contacts, by_name)
+        found = SegmentedTrajectory(segments, tuple(self.made), note, self.touching, by_name)
         if self.changing.check:
             for audit in found.audit()[len(found.segments) :]:
                 audit.warn(stacklevel=4)
@@ -261,10 +271,16 @@ class ContactRun:
 
     def _require_outside(self, q: np.ndarray) -> None:
         for contact, gap in zip(self.contacts, self.acting.places.gaps(q[None])[0], strict=True):
-            if gap < -CLOSED * self.length:
+            if gap < -CLOSED * self.length and isinstance(contact, StopSide):
                 raise StateError(
-                    f"Contact {contact.label!r}: {contact.frame!r} begins {-gap:.3g} m beyond the plane of "
-                    f"{contact.on!r}; begin above it."
+                    f"Stop {contact.label!r}: the joint begins {-gap:.3g} rad or m beyond {contact.limit:g}; begin "
+                    "within its limits."
+                )
+            if gap < -CLOSED * self.length and isinstance(contact, Contact):
+                what = "beyond the plane" if contact.on_radius is None else "inside the ball"
+                raise StateError(
+                    f"Contact {contact.label!r}: {contact.frame!r} begins {-gap:.3g} m {what} of {contact.on!r}; begin "
+                    f"{'above' if contact.on_radius is None else 'outside'} it."
                 )
 
 
@@ -286,6 +302,11 @@ class _Patience:
         self.slow, self.none = 10.0 * h * max(gravity, length), SLIPS * length
         self.modes: list[tuple[str, ...]] = []
 
+    @property
+    def resting(self) -> tuple[int, ...]:
+        """Return the contacts that stuck in the last step."""
+        return tuple(k for k, mode in enumerate(self.modes[-1] if self.modes else ()) if mode == STICK)
+
     def stays(self, p: np.ndarray, u: np.ndarray) -> bool:
         """Return whether careful steps are needed after one with impulses p (contacts, 3) and velocities u."""
         speed = np.hypot(u[:, 0], u[:, 1])
@@ -301,10 +322,18 @@ class _Patience:
         return bool(np.any(pushed & (speed > self.none) & (speed < self.slow)))
 
 
-def require_contacts(system: System, contacts: Sequence[Contact]) -> None:
-    """Raise an error unless contacts are between frames of a system that move against each other."""
+def require_contacts(system: System, contacts: Sequence[Contact | StopSide]) -> None:
+    """Raise an error unless contacts are between frames of a system that move against each other, and stops at joints
+    that carry coordinates or are locked."""
     frames = system.plan.body_pose
     for contact in contacts:
+        if isinstance(contact, StopSide):
+            if contact.of not in system.mechanism.joints or contact.of in system.loops:
+                raise StateError(
+                    f"Stop {contact.label!r}: the joint {contact.of!r} is gone, or closes a loop now; keep it in the "
+                    f"tree, m.system(keep=[{contact.of!r}])."
+                )
+            continue
         for frame in (contact.frame, contact.on):
             known("body or frame", frame, frames, f"contact {contact.label!r}")
         if frames[contact.frame][0] == frames[contact.on][0]:

@@ -16,7 +16,6 @@ from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.joining import joined
 from catena.simulation.contacts.looking import Change, Looking
-from catena.simulation.contacts.stuck import with_joints
 from catena.simulation.events import Event
 from catena.simulation.problem import Problem
 from catena.simulation.run import Run
@@ -26,8 +25,10 @@ from catena.system import System
 
 # A part of a stretch that is looked at as a whole: the first, and the longest, as parts of the duration.
 FIRST, LONGEST = 0.05, 0.4
-# Evaluations after which a part of a stretch is looked at in any case.
-ENOUGH = 200
+# Evaluations after which a part of a stretch is looked at in any case: in the first part, and at most.
+SOON, ENOUGH = 48, 200
+# How far the first part must get, as a part of what the others must.
+BEGINS = 0.02
 
 
 class Enough(Exception):
@@ -65,20 +66,23 @@ class Stretch:
     def pushes(self) -> bool:
         """Return whether contacts get forces."""
         holding, places = self.holding, self.acting.places
-        return not holding.sticks.all() or bool(places.r[holding.closed].any())
+        return not holding.sticks.all() or bool(places.rolls[holding.closed].any())
 
     def go(self, start: float, q: np.ndarray, v: np.ndarray) -> Stretched:
         """Return the motion from the time `start` [s] and the state q (nq,), v (nv,) on."""
         system = self.acting.system if self.pushes else self._stuck(q, v)
         looking = Looking(self.holding)
+        looking.begin(self.acting.places.gaps(q[None])[0])
         runs: list[Trajectory] = []
-        t, part = start, FIRST
+        t, part, most = start, FIRST, SOON
         while True:
             self.holding.begin(q, v)
-            run, enough = self._part(system, t, q, v, min(part * self.duration, self.duration - t))
+            run, enough = self._part(system, t, q, v, min(part * self.duration, self.duration - t), most)
             if run is None:
                 return Stretched(joined(runs) if runs else None, None, True)
-            stiff = enough and float(run.t[-1]) - t < self.slow * ENOUGH
+            # The first steps are small in any case.
+            least = self.slow * most if most > SOON else BEGINS * self.slow * most
+            stiff = enough and float(run.t[-1]) - t < least
             change = looking.first(run)
             if change is not None:
                 runs.append(self._until(run, change.t))
@@ -87,22 +91,20 @@ class Stretch:
             t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
             if run.ended or stiff or self.duration - t <= 1e-12 * self.duration:
                 return Stretched(joined(runs), None, stiff)
-            part = min(part if enough else 2.0 * part, LONGEST)
+            part, most = min(part if enough else 2.0 * part, LONGEST), min(2 * most, ENOUGH)
 
     def _stuck(self, q: np.ndarray, v: np.ndarray) -> System:
-        places = self.acting.places
-        closed = self.holding.closed
-        at = places.at(q[None], v[None]).at[0, closed]
-        return with_joints(self.acting.system, [places.contacts[k] for k in closed], at)
+        return self.acting.stuck(self.holding.closed, q, v)
 
     def _part(
-        self, system: System, t: float, q: np.ndarray, v: np.ndarray, span: float
+        self, system: System, t: float, q: np.ndarray, v: np.ndarray, span: float, most: int
     ) -> tuple[Trajectory | None, bool]:
-        """Return the motion over a time, or less if it took long, which is told; None if it did not get on."""
+        """Return the motion over a time, or less if it took more than `most` evaluations, which is told; None if it did
+        not get on."""
         given = self.acting.problem
         control = None if given.control is None else _Asked(given.control, t)
         motion = {name: later_motion(x, t) for name, x in given.motion.items()}
-        pushing = _Pushing(self.holding, t, control)
+        pushing = _Pushing(self.holding, t, control, most)
         forces = {name: later_force(x, t) for name, x in given.forces.items()}
         forces |= pushing.functions() if self.pushes else {}
         problem = Problem(system, control, motion, forces, **self.options)
@@ -162,10 +164,10 @@ class _Asked(LaterControl):
 class _Pushing:
     """The forces of contacts as wrenches on bodies, as a run asks for them."""
 
-    def __init__(self, holding: Holding, start: float, control: _Asked | None) -> None:
-        self.holding, self.offset, self.control = holding, start, control
+    def __init__(self, holding: Holding, start: float, control: _Asked | None, most: int) -> None:
+        self.holding, self.offset, self.control, self.most = holding, start, control, most
         self.known: dict[tuple[float, bytes, bytes], dict[str, np.ndarray]] = {}
-        self.asked = 0
+        self.asked, self.told = 0, False
 
     def functions(self) -> dict[str, Any]:
         """Return a wrench as a function of (t, q, v) for each body."""
@@ -181,7 +183,9 @@ class _Pushing:
         key = (t, q.tobytes(), v.tobytes())
         if key not in self.known:
             self.asked += 1
-            if self.asked > ENOUGH:
+            if self.asked > self.most and not self.told:
+                # What there is of the motion is recorded, and asks for what it was pushed with.
+                self.told = True
                 raise Enough
             acting, now = self.holding.acting, t + self.offset
             tau = self._command(t, q, v)

@@ -10,7 +10,7 @@ from catena.kinematics.stacks import apply, transposed
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
 from catena.simulation.references.protocol import as_system
 from catena.system import System
-from catena.system.levers import levers
+from catena.kinematics.levers import levers
 
 # A mechanism that would accelerate by more than this part of what its weight does to its bodies is not held.
 HELD = 1e-6
@@ -22,7 +22,7 @@ class GravityCompensation(Controller):
     """The forces of the actuated joints under which nothing accelerates at rest.
 
     Trees: inverse dynamics at rest. With loops many forces may do, and those of the least sum of squares are taken,
-    with moments divided by the size of the mechanism (`system.levers`). Where they cannot hold the mechanism, because a
+    with moments divided by the size of the mechanism (`kinematics.levers`). Where they cannot hold the mechanism, because a
     joint that would have to is not actuated, an error says so; with `partial` they do what they can.
     """
 

@@ -87,6 +87,7 @@ def write_netcdf(run: SegmentedTrajectory) -> bytes:
         SEGMENTS: len(run.segments),
         "note": run.note,
         "contacts": json.dumps([asdict(contact) for contact in run.contacts]),
+        "contact_forces": json.dumps(list(run.contact_forces)),
         "transitions": json.dumps([_told(change) for change in run.transitions]),
     }
     stream = io.BytesIO()
@@ -110,10 +111,11 @@ def from_dataset(dataset: Any, file: str, kinds: Kinds) -> SegmentedTrajectory:
             own.attrs = json.loads(dataset.attrs[f"segment{k}"])
             parts.append(single.from_dataset(own, f"{file} (segment {k})", None, kinds))
         contacts = tuple(Contact(**about) for about in json.loads(dataset.attrs["contacts"]))
+        labels = json.loads(dataset.attrs.get("contact_forces", "[]")) or [x.label for x in contacts]
         forces = {
-            contact.label: np.array(dataset[name].values, dtype=np.float64)
-            for contact in contacts
-            if (name := f"contact_force.{contact.label.replace('/', '_')}") in dataset
+            label: np.array(dataset[name].values, dtype=np.float64)
+            for label in labels
+            if (name := f"contact_force.{label.replace('/', '_')}") in dataset
         }
         changes = tuple(
             Transition(

@@ -88,6 +88,8 @@ class Server:
 
 class _Listener(ThreadingHTTPServer):
     daemon_threads = True
+    # Five that wait to be let in, as is usual, are fewer than the connections of two browsers; others are hung up on.
+    request_queue_size = 128
     # A port that another server listens on is not to be shared with it.
     allow_reuse_address = False
 

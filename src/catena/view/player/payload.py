@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from catena.spatial import Pose
 from catena.view import theme
-from catena.view.arrows import Arrows, longest_arrow
+from catena.view.arrows import Arrows, longest_arrow, usual_sizes
 from catena.view.flexing import Flexing, Skin
 from catena.view.movie import Movie, Segment
 from catena.view.plots.panels import Panel
@@ -53,6 +53,7 @@ def payload(movie: Movie) -> Data:
         "events": [list(event) for event in movie.events],
         "traces": list(movie.traces),
         "groups": theme.ARROWS,
+        "sizes": usual_sizes([(each.t, each.arrows) for each in movie.segments]),
         "bounds": _bounds(movie.segments),
         "exaggerate": movie.exaggerate,
         "floor": movie.floor,
@@ -73,10 +74,10 @@ def scene_data(scene: Scene) -> Data:
     for skin in scene.skins:
         parts.append([skin.name, skin.role, skin.colour, index[skin.body]])
         skins.append(_skin(skin, len(parts) - 1, index))
-    frames = []
+    frames: list[tuple[str, int, list[float]]] = []
     for name, frame in scene.system.mechanism.frames.items():
         carrier, p = scene.carriage(frame.body, frame.pose.p)
-        frames.append([name, index[carrier], _numbers(Pose.unchecked(p, frame.pose.R).matrix()[:3])])
+        frames.append((name, index[carrier], _numbers(Pose.unchecked(p, frame.pose.R).matrix()[:3])))
     camera = scene.camera
     return {
         "bodies": list(scene.bodies),
@@ -99,6 +100,7 @@ def scene_data(scene: Scene) -> Data:
         "labels": [
             *(["body", name, index[a.body], _numbers(a.point)] for name, a in scene.body_anchors.items()),
             *(["joint", name, index[a.body], _numbers(a.point)] for name, a in scene.joint_anchors.items()),
+            *(["frame", name, carrier, matrix[3::4]] for name, carrier, matrix in frames),
         ],
         "camera": {
             "towards": _numbers(camera.towards), "up": _numbers(camera.up), "planar": camera.is_planar,
@@ -260,9 +262,12 @@ def _panel(t: Floats, panel: Panel) -> Data:
 def _bounds(segments: Sequence[Segment]) -> list[list[float]]:
     """The corners of the box around all parts at some times of all segments."""
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    reaches: dict[int, dict[int, list[Floats]]] = {}
     for segment in segments:
         scene = segment.scene
-        reach = _reach(scene)
+        if id(scene) not in reaches:
+            reaches[id(scene)] = _reach(scene)
+        reach = reaches[id(scene)]
         some = np.unique(np.linspace(0, len(segment.t) - 1, 12).round().astype(int))
         for body, clouds in reach.items():
             cloud = np.concatenate(clouds)
@@ -284,11 +289,7 @@ def _reach(scene: Scene) -> dict[int, list[Floats]]:
     at = {name: (index[name], np.zeros(3)) for name in scene.bodies}
     for each in scene.flexings:
         at |= {name: (index[each.body], s) for name, s in zip(each.stations, each.s, strict=True)}
-    clouds = [
-        (part.body, solid.triangles().corners if len(scene.parts) < 400 else solid.p[None])
-        for part in scene.parts
-        for solid in part.solids
-    ]
+    clouds = [(part.body, solid.box()) for part in scene.parts for solid in part.solids]
     clouds += [
         (owner, point[None])
         for span in scene.spans

@@ -47,7 +47,7 @@ function compose(A, a, B, out, to) {
 class Player {
   constructor(root, data) {
     this.root = root; this.data = data; this.kept = new Map(); this.frames_drawn = 0;
-    this.options = { bodies: false, joints: false, frames: false, masses: false, reactions: false, actuators: false, contacts: false, applied: false, moments: false, cloud: true, ghost: true, floor: true, scale: 1, follow: "" };
+    this.options = { bodies: false, joints: false, points: false, frames: false, masses: false, reactions: false, actuators: false, contacts: false, applied: false, moments: false, cloud: true, ghost: true, floor: true, scale: 1, follow: "" };
     this.read(); this.build();
     this.time = this.start; this.playing = false; this.looping = true; this.speed = data.speed;
     try { this.renderer = new Renderer(this.canvas); } catch (error) { this.say(error.message); }
@@ -57,7 +57,7 @@ class Player {
     new ResizeObserver(() => this.resize()).observe(root);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.plots.forEach((plot) => plot.draw()); this.redraw(); });
     this.canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
-    this.canvas.addEventListener("webglcontextrestored", () => { this.kept.clear(); this.renderer = new Renderer(this.canvas); this.resize(); });
+    this.canvas.addEventListener("webglcontextrestored", () => { this.kept.clear(); this.trails = null; this.trail_lines = []; this.renderer = new Renderer(this.canvas); this.resize(); });
     this.pointers(); this.keys();
     this.set_time(this.start);
     if (data.live) this.live = new Live(this, data.live);
@@ -77,7 +77,7 @@ class Player {
       for (const arrow of segment.arrows) { arrow.vectors = decode(arrow.vectors, Int16Array); if (arrow.offset) arrow.offset = decode(arrow.offset, Float32Array); }
     }
     for (const panel of data.panels) { panel.t = decode(panel.t, Float64Array); for (const curve of panel.curves) curve.values = decode(curve.values, Float32Array); }
-    this.exaggerate = data.exaggerate;
+    this.exaggerate = data.exaggerate; this.crowd = Math.max(...data.segments.map((s) => s.motions));
     this.start = data.segments[0].t[0]; const last = data.segments[data.segments.length - 1].t; this.end = last[last.length - 1];
   }
 
@@ -117,19 +117,19 @@ class Player {
   build_options() {
     const box = this.root.querySelector(".options"), { data, options } = this;
     const group = (title) => { const made = element("fieldset"); made.append(element("legend", "", title)); box.append(made); return made; };
-    const check = (parent, key, text, colour) => {
+    const check = (parent, key, text, colour, refits = false) => {
       const label = element("label"), input = element("input"); input.type = "checkbox"; input.checked = options[key]; input.name = key;
-      input.onchange = () => { options[key] = input.checked; this.redraw(); };
+      input.onchange = () => { options[key] = input.checked; if (refits && !this.touched) this.fit(); this.redraw(); };
       label.append(input, text); if (colour) { const mark = element("i"); mark.style.background = colour; label.append(mark); } parent.append(label); return input;
     };
-    const names = group("Names"); check(names, "bodies", "bodies"); check(names, "joints", "joints");
+    const names = group("Names"); check(names, "bodies", "bodies"); check(names, "joints", "joints"); if (data.scenes.some((s) => s.frames.length)) check(names, "points", "frames");
     const marks = group("Marks"); check(marks, "frames", "frames"); check(marks, "masses", "mass centres");
     if (data.scenes[0].floor) check(marks, "floor", "floor and shadow");
     const groups = [...new Set(data.segments.flatMap((s) => s.arrows.map((a) => a.group)))];
     if (groups.length) {
       const forces = group("Forces");
-      for (const name of groups) check(forces, name, name, data.groups[name]);
-      check(forces, "moments", "moments too");
+      for (const name of groups) check(forces, name, name, data.groups[name], true);
+      check(forces, "moments", "moments too", null, true);
       const label = element("label", "wide", "length"), range = element("input"); range.type = "range"; range.min = -1; range.max = 1.5; range.step = 0.01; range.value = 0; range.name = "scale";
       range.oninput = () => { options.scale = 10 ** range.value; this.redraw(); }; label.append(range); forces.append(label);
     }
@@ -239,16 +239,30 @@ class Player {
     if (!this.busy) { this.busy = true; this.resize(); } else if (changed) this.redraw();
   }
 
-  fit() { this.touched = false; this.eye.fit(...this.data.bounds); this.followed = null; this.redraw(); }
+  fit() { this.touched = false; this.eye.fit(...this.bounds()); this.followed = null; this.redraw(); }
+
+  // The corners of the box around everything, with the arrows that are shown at some times.
+  bounds() {
+    const { data } = this, [low, high] = data.bounds.map((corner) => [...corner]), scale = this.arrow_scale(), rows = new Float32Array(12);
+    for (const segment of data.segments) for (const arrow of this.shown_arrows(segment)) {
+      const count = segment.t.length, step = Math.max(1, Math.floor((count * data.segments.length) / 24));
+      for (let k = 0; k < count; k += step) for (const p of this.arrow_ends(arrow, k, this.row_at(segment, k, arrow.body, rows), 0, data.scenes[segment.scene], scale)) for (let i = 0; i < 3; i++) { low[i] = Math.min(low[i], p[i]); high[i] = Math.max(high[i], p[i]); }
+    }
+    // A short impact is not to make everything else small.
+    const room = 0.2 * size_of(add(data.bounds[1], data.bounds[0], -1));
+    return [low.map((x, i) => Math.max(x, data.bounds[0][i] - room)), high.map((x, i) => Math.min(x, data.bounds[1][i] + room))];
+  }
 
   // The scene.
 
-  kept_scene(index) {
-    if (this.kept.has(index)) return this.kept.get(index);
+  // What is drawn of a scene; at rest there is time for finer edges than while something moves.
+  kept_scene(index, fine = !this.playing && !this.busy) {
+    const key = `${index} ${fine && this.renderer.is_software}`;
+    if (this.kept.has(key)) return this.kept.get(key);
     const scene = this.data.scenes[index], gl = this.renderer, many = scene.bodies.length;
     const copies = (form) => decode(scene.forms[form].part, Uint16Array).length, cost = (n) => 4 * n * copies("cylinder") + n * n * copies("ball");
     // The processor draws some thousand triangles in time for the next frame, a card any number that occurs here.
-    const around = [24, 18, 14, 12, 10, 8].find((n) => cost(n) < (gl.is_software ? 3000 : 400000)) || 6;
+    const around = [24, 18, 14, 12, 10, 8].find((n) => cost(n) < (gl.is_software ? (fine ? 40000 / this.crowd : 3000) : 400000)) || 6;
     const surfaces = { cylinder: unit_cylinder(around), ball: unit_ball(around), box: unit_box() }, smooth = [], facets = [];
     const rows_for = (source) => {
       const parts = decode(source.part, Uint16Array), maps = decode(source.map, Float32Array), taper = source.taper ? decode(source.taper, Float32Array) : null, rows = [];
@@ -277,7 +291,7 @@ class Player {
     const triads = [], triad = (m, body) => { for (let k = 0; k < 3; k++) { const o = [m[3], m[7], m[11]], z = [m[k], m[4 + k], m[8 + k]]; triads.push(...stretched(o, add(o, z, 5 * scene.radius), 0.22 * scene.radius), ...rgb(AXES[k]), 0, body, 1); } };
     scene.bodies.forEach((_, body) => triad([1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0], body)); for (const [, body, m] of scene.frames) triad(m, body);
     const kept = { scene, batches, shades, lines: gl.lines(lines), masses: gl.batch(marks), triads: gl.batch([[unit_cylinder(8), triads]]), moving: gl.batch(), arrows: gl.batch(), rod: unit_cylinder(around), coils: unit_coils(), shaft: unit_cylinder(10) };
-    this.kept.set(index, kept); return kept;
+    this.kept.set(key, kept); return kept;
   }
 
   // The rows of all bodies of a segment at a time, motion after motion.
@@ -323,7 +337,7 @@ class Player {
     if (ghost) this.rows_at({ ...ghost, motions: 1 }, this.time, this.rows, 12 * count);
     gl.set_poses(this.rows); this.follow(scene);
     const style = getComputedStyle(this.root), colour = (name) => rgb(style.getPropertyValue(name).trim());
-    const eye = this.eye, camera = eye.matrix(), light = unit_of(add(add(scaled(eye.towards, 0.55), eye.up, 0.75), eye.right, -0.4));
+    const eye = this.eye, camera = eye.matrix(), light = unit_of(add(add(scaled(eye.towards, scene.camera.planar ? 1.2 : 0.55), eye.up, 0.75), eye.right, -0.4));
     const look = { camera, light, up: eye.up, towards: eye.towards, paper: colour("--scene"), lift: style.getPropertyValue("--dark").trim() === "1" ? 1 : 0, size: [this.stage.clientWidth, this.stage.clientHeight], floor: colour("--floor"), grid: colour("--grid") };
     this.spans(kept); this.look = look;
     const solids = [...kept.batches, kept.moving];
@@ -346,7 +360,7 @@ class Player {
       if (options.frames) gl.draw([kept.triads]);
       if (options.masses) gl.draw([kept.masses]);
     }
-    this.place_names(scene, camera); this.show_time(now); this.frames_drawn++;
+    this.place_names(scene, camera); this.show_time(now); this.frames_drawn++; if (this.live) this.keep_inside(scene, camera);
   }
 
   spans({ scene, rod, coils, moving }) {
@@ -366,38 +380,64 @@ class Player {
     this.renderer.fill(moving, [[rod, rod_rows], [coils, coil_rows]]);
   }
 
+  // The arrows of a segment that are shown, and the sizes [N, N m] that have the usual length: one scale for the whole
+  // motion, whatever its structure is now.
+  shown_arrows(segment) { return segment.arrows.filter((a) => this.options[a.group] && (this.options.moments || !a.moment)); }
+
+  arrow_scale() {
+    const sizes = Object.entries(this.data.sizes).filter(([group]) => this.options[group]).map(([, pair]) => pair);
+    return [0, 1].map((k) => Math.max(...sizes.map((pair) => pair[k]), 0));
+  }
+
+  // Where an arrow starts and ends at a frame, for the row of what carries it.
+  arrow_ends(arrow, frame, rows, carrier, scene, scale) {
+    const at = 3 * frame, v = [0, 1, 2].map((k) => (arrow.vectors[at + k] / 32767) * arrow.largest);
+    let start = carried(rows, carrier, arrow.point); if (arrow.offset) start = add(start, arrow.offset.subarray(at, at + 3), 1);
+    return [start, add(start, v, (scene.longest * this.options.scale) / (scale[+arrow.moment] || 1))];
+  }
+
   arrow_rows(segment, index, scene) {
-    const { options } = this, rows = [], shown = segment.arrows.filter((a) => options[a.group] && (options.moments || !a.moment));
-    // One scale for the whole motion, whatever its structure is now.
-    const all = this.data.segments.flatMap((s) => s.arrows).filter((a) => options[a.group] && (options.moments || !a.moment));
-    const largest = (moment) => Math.max(...all.filter((a) => a.moment === moment).map((a) => a.peak), 0), most = { false: largest(false), true: largest(true) };
-    const reach = scene.longest * options.scale;
-    for (const arrow of shown) {
-      const at = 3 * index, v = [0, 1, 2].map((k) => (arrow.vectors[at + k] / 32767) * arrow.largest), size = size_of(v);
-      const long = (reach * size) / most[arrow.moment]; if (long < 0.5 * scene.radius) continue;
-      let start = carried(this.rows, arrow.body, arrow.point); if (arrow.offset) start = add(start, arrow.offset.subarray(at, at + 3), 1);
-      const d = scaled(v, 1 / size), tip = add(start, d, long), r = 0.42 * scene.radius, head = Math.min(3.2 * r, 0.6 * long);
+    const rows = [], scale = this.arrow_scale();
+    for (const arrow of this.shown_arrows(segment)) {
+      const [start, tip] = this.arrow_ends(arrow, index, this.rows, arrow.body, scene, scale), way = add(tip, start, -1), long = size_of(way); if (long < 0.5 * scene.radius) continue;
+      const d = scaled(way, 1 / long), r = 0.42 * scene.radius, head = Math.min(3.2 * r, 0.6 * long);
       let tint = rgb(this.data.groups[arrow.group]); if (arrow.moment) tint = tint.map((x) => 0.55 + 0.45 * x);
       rows.push(...stretched(start, add(tip, d, -head), r * 0.8), ...tint, 65535, 0, 1, ...stretched(add(tip, d, -head), tip, 2 * r), ...tint, 65535, 0, 0);
       // A moment has two heads, as in textbooks.
       if (arrow.moment) rows.push(...stretched(add(tip, d, -1.7 * head), add(tip, d, -0.7 * head), 2 * r), ...tint, 65535, 0, 0);
     }
-    const words = []; if (most.false) words.push(`longest arrow ${shown_number(+most.false.toPrecision(3))} N`); if (most.true) words.push(`${shown_number(+most.true.toPrecision(3))} N m`);
-    if (this.exaggerate > 1.001 && segment.amplitudes) words.push(`deformations ${shown_number(+this.exaggerate.toPrecision(3))} times`);
-    const text = words.join(", "); if (this.key.textContent !== text) this.key.textContent = text; this.key.hidden = !text;
+    this.show_key(segment, scene, scale);
     return rows;
+  }
+
+  // A bar as long as an arrow of a round number of newtons, like that of a map, and the largest of the whole motion.
+  show_key(segment, scene, scale) {
+    const words = [], told = (x) => shown_number(+x.toPrecision(3)), all = this.data.segments.flatMap((s) => this.shown_arrows(s));
+    const largest = (moment) => all.reduce((most, a) => (a.moment === moment ? Math.max(most, a.peak) : most), 0);
+    let wide = 0;
+    if (scale[0]) {
+      const pixels = ((scene.longest * this.options.scale) / scale[0]) * (this.stage.clientHeight / (2 * this.eye.distance * Math.tan(this.eye.fov / 2)));
+      const power = 10 ** Math.floor(Math.log10(90 / pixels)), round = [5, 2, 1].map((x) => x * power).find((x) => x * pixels <= 90);
+      wide = round * pixels; words.push(told(round) + " N", `longest arrow ${told(largest(false))} N`);
+    }
+    if (scale[1] && this.options.moments) words.push(`${scale[0] ? "" : "longest arrow "}${told(largest(true))} N m`);
+    if (this.exaggerate > 1.001 && segment.amplitudes) words.push(`deformations ${told(this.exaggerate)} times`);
+    const text = `${wide.toFixed(0)}|${words.join(", ")}`; if (this.keyed === text) return; this.keyed = text;
+    this.key.hidden = !words.length; this.key.textContent = words.join(", ");
+    if (wide) { const bar = element("i"); bar.style.width = `${wide.toFixed(0)}px`; this.key.prepend(bar); }
   }
 
   draw_trails(segment, index) {
     if (!this.traced.size || segment.t.length < 2) return;
     if (!this.trails || this.trails.segment !== segment) {
+      (this.trail_lines || []).forEach((lines) => this.renderer.forget(lines)); this.trail_lines = [];
       const scene = this.data.scenes[segment.scene], rows = new Float32Array(12); this.trails = { segment, lines: [] };
       [...this.traced].forEach((name, n) => {
         const frame = scene.frames.find((f) => f[0] === name), body = frame ? frame[1] : scene.bodies.indexOf(name), point = frame ? [frame[2][3], frame[2][7], frame[2][11]] : [0, 0, 0];
         if (body < 0) return;
         const way = Array.from(segment.t, (_, k) => carried(this.row_at(segment, k, body, rows), 0, point)), data = [];
         for (let k = 0; k + 1 < way.length; k++) data.push(...way[k], 0, ...way[k + 1], 0, ...rgb(TRACES[n % TRACES.length]), 2, 0);
-        this.trails.lines.push(this.renderer.lines(data));
+        const made = this.renderer.lines(data); this.trails.lines.push(made); this.trail_lines.push(made);
       });
     }
     for (const lines of this.trails.lines) { const all = lines.instances; this.renderer.draw_lines(lines, 0.3); lines.instances = index; this.renderer.draw_lines(lines, 1); lines.instances = all; }
@@ -418,17 +458,26 @@ class Player {
     this.followed = p;
   }
 
+  // A mechanism that is moved out of the picture is fetched back, unless somebody holds it or has chosen the view.
+  keep_inside({ labels, radius }, camera) {
+    if (this.touched || this.live.grip || this.options.follow) return;
+    const points = labels.map(([, , body, point]) => carried(this.rows, body, point));
+    if (!points.some((p) => { const [x, y] = this.eye.project(camera, p); return Math.max(Math.abs(x), Math.abs(y)) > 0.96; })) return;
+    const [low, high] = this.data.bounds, before = `${low} ${high}`; for (const p of points) for (let i = 0; i < 3; i++) { low[i] = Math.min(low[i], p[i] - 3 * radius); high[i] = Math.max(high[i], p[i] + 3 * radius); }
+    if (before !== `${low} ${high}`) this.fit();
+  }
+
   // Names are put beside their points where no other name is.
   place_names(scene, camera) {
-    const wanted = scene.labels.filter(([kind]) => (kind === "body" ? this.options.bodies : this.options.joints));
+    const shown = { body: this.options.bodies, joint: this.options.joints, frame: this.options.points }, wanted = scene.labels.filter(([kind]) => shown[kind]);
     if (this.named !== wanted.map((l) => l[0] + l[1]).join("\n")) {
       this.named = wanted.map((l) => l[0] + l[1]).join("\n"); this.names.replaceChildren();
       this.tags = wanted.map(([kind, name]) => { const tag = element("span", kind, name); this.names.append(tag); return tag; });
       this.sizes = (this.tags || []).map((tag) => [tag.offsetWidth, tag.offsetHeight]);
     }
     const w = this.stage.clientWidth, h = this.stage.clientHeight, taken = [];
-    // The bar of tools and the title stay free of names.
-    taken.push([0, 0, w, 44]);
+    // The bar of tools, the title and the scale of arrows stay free of names.
+    taken.push([0, 0, w, 44]); if (!this.key.hidden) taken.push([0, 0, this.key.offsetLeft + this.key.offsetWidth, this.key.offsetTop + this.key.offsetHeight]);
     wanted.forEach(([, , body, point], k) => {
       const [x, y, depth] = this.eye.project(camera, carried(this.rows, body, point)), tag = this.tags[k], [a, b] = this.sizes[k];
       const sx = ((x + 1) / 2) * w, sy = ((1 - y) / 2) * h, inside = depth > 0 && sx > 0 && sx < w && sy > 0 && sy < h;
@@ -486,7 +535,7 @@ class Player {
 
   // The body under a place of the picture, the point of it there, and how far it is from the eye.
   grab([x, y, w, h]) {
-    const kept = this.kept_scene(this.segment_at(this.data.segments, this.time).scene), { canvas } = this;
+    const kept = this.kept_scene(this.segment_at(this.data.segments, this.time).scene, false), { canvas } = this;
     const found = this.renderer.pick(kept.batches, this.look, Math.floor((x / w) * canvas.width), Math.floor((1 - y / h) * canvas.height));
     this.redraw();
     if (!found || found.part >= kept.scene.parts.length) return null;

@@ -46,7 +46,7 @@ class Plot {
     const w = canvas.clientWidth, h = canvas.clientHeight; if (!w || !h) return;
     canvas.width = Math.round(w * ratio); canvas.height = Math.round(h * ratio);
     const g = canvas.getContext("2d"); g.scale(ratio, ratio);
-    const ink = style.getPropertyValue("--ink"), faint = style.getPropertyValue("--faint"), line = style.getPropertyValue("--line");
+    const faint = style.getPropertyValue("--faint"), line = style.getPropertyValue("--line");
     const hues = style.getPropertyValue("--dark").trim() === "1" ? HUES_DARK : HUES;
     this.root.querySelectorAll("li i").forEach((mark, k) => { mark.style.borderColor = hues[k % hues.length]; });
     const log = panel.logarithmic, of = (x) => (log ? Math.log10(Math.max(x, 1e-300)) : x);
@@ -56,7 +56,7 @@ class Plot {
     let room = 0.06 * (high - low);
     // What differs by rounding only is a line, not a mountain range.
     if (high - low <= 1e-12 * Math.max(Math.abs(low), Math.abs(high))) room = 0.5 * Math.abs(high) || 0.5;
-    low -= room; high += room;
+    this.largest = Math.max(Math.abs(low), Math.abs(high)); low -= room; high += room;
     g.font = "11px system-ui, sans-serif"; g.lineWidth = 1;
     const marks = log ? ticks(low, high, 4).filter((x) => Math.abs(x - Math.round(x)) < 1e-6) : ticks(low, high, 4);
     const names = marks.map((x) => (log ? `1e${Math.round(x)}` : shown_number(x)));
@@ -81,7 +81,6 @@ class Plot {
       g.stroke();
     });
     g.restore(); this.cursor.style.top = `${top}px`; this.cursor.style.height = `${bottom - top}px`; this.X = X;
-    void ink;
   }
 
   show(t, with_values) {
@@ -91,6 +90,8 @@ class Plot {
     const times = this.panel.t; let k = 0, j = times.length - 1;
     while (j - k > 1) { const m = (k + j) >> 1; if (times[m] <= t) k = m; else j = m; }
     const s = times[j] > times[k] ? Math.min(Math.max((t - times[k]) / (times[j] - times[k]), 0), 1) : 0;
-    this.values.forEach((value, c) => { const v = this.panel.curves[c].values, x = s < 1e-9 ? v[k] : s > 1 - 1e-9 ? v[j] : v[k] + s * (v[j] - v[k]); value.textContent = Number.isFinite(x) ? shown_number(+x.toPrecision(3)) : ""; });
+    this.values.forEach((value, c) => { const v = this.panel.curves[c].values, x = s < 1e-9 ? v[k] : s > 1 - 1e-9 ? v[j] : v[k] + s * (v[j] - v[k]); 
+      // What is rounding beside the rest of the panel is nothing.
+      const told = this.panel.logarithmic || Math.abs(x) > 1e-12 * this.largest ? x : 0; value.textContent = Number.isFinite(x) ? shown_number(+told.toPrecision(3)) : ""; });
   }
 }

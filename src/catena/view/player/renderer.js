@@ -261,12 +261,14 @@ class Renderer {
       [[0, -1], [1, -1], [0, 1], [1, 1]].forEach(([x, y], i) => { const o = (4 * k + i) * 15; data[o] = x; data[o + 1] = y; for (let j = 0; j < 13; j++) data[o + 2 + j] = rows[13 * k + j]; });
       faces.set([0, 1, 2, 2, 1, 3].map((i) => 4 * k + i), 6 * k);
     }
-    made.array = gl.createVertexArray(); gl.bindVertexArray(made.array); this.buffer(data);
+    made.array = gl.createVertexArray(); gl.bindVertexArray(made.array); made.buffers = [this.buffer(data), gl.createBuffer()];
     [[0, 2, 0], [1, 4, 2], [2, 4, 6], [3, 4, 10], [4, 1, 14]].forEach(([at, size, from]) => { gl.enableVertexAttribArray(at); gl.vertexAttribPointer(at, size, gl.FLOAT, false, 60, 4 * from); });
-    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer()); gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, faces, gl.STATIC_DRAW);
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, made.buffers[1]); gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, faces, gl.STATIC_DRAW);
     gl.bindVertexArray(null);
     return made;
   }
+
+  forget(lines) { this.gl.deleteVertexArray(lines.array); lines.buffers.forEach((buffer) => this.gl.deleteBuffer(buffer)); }
 
   // The poses of all bodies as rows of 3x4 matrices, 256 bodies in a line of the texture.
   set_poses(rows) {

@@ -31,7 +31,8 @@ def plot_segments(run: SegmentedTrajectory, *, show: bool = False, path: Any = N
 
 
 def segmented_panels(run: SegmentedTrajectory) -> list[Panel]:
-    """Return panels of the positions of all joints of a single motion, by unit, and of its energy."""
+    """Return panels of the positions of all joints of a single motion, by unit, of what contacts press with, and of its
+    energy."""
     curves: dict[tuple[str, str], list[Curve]] = {}
     for joint in dict.fromkeys(name for part in run.segments for name in part.system.joints):
         owner = next(part.system for part in run.segments if joint in part.system.joints)
@@ -40,6 +41,7 @@ def segmented_panels(run: SegmentedTrajectory) -> list[Panel]:
             key = panel_of(joint, "position", label.unit)
             curves.setdefault(key, []).append(Curve(label.text, values[..., k]))
     panels = [Panel(title, unit, tuple(group)) for (title, unit), group in curves.items()]
+    panels += contact_panels(run)
     start = run.potential_energy[..., :1]
     energies = (
         Curve("kinetic", run.kinetic_energy),
@@ -47,3 +49,9 @@ def segmented_panels(run: SegmentedTrajectory) -> list[Panel]:
         Curve("total", np.asarray(run.energy - start)),
     )
     return [*panels, Panel("Energy (potential since the start)", "J", energies)]
+
+
+def contact_panels(run: SegmentedTrajectory) -> list[Panel]:
+    """Return the panel of the forces across the planes of contacts, where there are contacts."""
+    curves = tuple(Curve(name, force[..., 2]) for name, force in run.contact_forces.items())
+    return [Panel("Contacts press with", "N", curves)] if curves else []

@@ -1,0 +1,67 @@
+"""The same system with loop joints elsewhere on their bodies: the tree, its coordinates and the order of all work stay.
+
+Points that stick to a plane are such joints. Where they stick changes with every landing, and only constants of the
+tapes tell it, so nothing is planned and laid out anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from catena.forces import PlacedForce
+from catena.kernels import Algorithm, Program
+from catena.kernels.tape import constant_parts
+from catena.mechanism import Mechanism
+from catena.spatial import Pose
+from catena.structure import Plan
+from catena.structure.plan import Loop
+from catena.system.evaluation import Evaluator
+
+if TYPE_CHECKING:
+    from catena.system.system import System
+
+
+def moved_plan(system: System, mechanism: Mechanism, places: Mapping[str, tuple[Pose, Pose]]) -> Plan:
+    """Return the plan of a system with loop joints at other places {joint: (in parent, in child)}; `mechanism` is the
+    one that has them there."""
+    plan, joints = system.plan, system.mechanism.joints
+
+    def moved(loop: Loop) -> Loop:
+        if loop.name not in places:
+            return loop
+        joint = joints[loop.name]
+        sides = []
+        for body, old, new, at in (
+            (joint.parent, joint.in_parent, places[loop.name][0], loop.parent_pose),
+            (joint.child, joint.in_child, places[loop.name][1], loop.child_pose),
+        ):
+            own = plan.body_pose[body][1]
+            # The canonical frame of the joint stays where it is in the frame of the joint.
+            sides.append(own * new * (own * old).inverse() * at)
+        parent, child = sides
+        return replace(loop, parent_R=parent.R, parent_p=parent.p, child_R=child.R, child_p=child.p)
+
+    return replace(plan, revision=mechanism.revision, loop_joints=[moved(loop) for loop in plan.loop_joints])
+
+
+class MovedEvaluator(Evaluator):
+    """Runs algorithms on a plan that differs from that of another evaluator in the places of loop joints only: what was
+    laid out there is used again, with other constants."""
+
+    def __init__(self, mechanism: Mechanism, plan: Plan, other: Evaluator) -> None:
+        super().__init__(mechanism, plan)
+        self._other = other
+
+    def _built(
+        self, algorithm: Algorithm, absent: frozenset[str], frame: str | None, lanes: int | None,
+        forces: tuple[PlacedForce, ...],
+    ) -> Program:  # fmt: skip
+        laid_out = self._other.program(algorithm, absent, frame, lanes, forces)
+        parts = constant_parts(
+            self.plan, self.constants.values, algorithm.is_scheduled, forces, self._frame(frame)
+        )
+        return laid_out.with_constants(np.concatenate(parts.rows))
