@@ -5,6 +5,7 @@ import pytest
 
 import catena as ct
 from catena.mechanism.generators import chain, four_bar, humanoid, random_mechanism
+from catena.simulation.faults import has_dependent_motions
 from catena.simulation.steps.decision import larger
 
 KINDS = ["Spherical", "Free", "Universal", "Planar", "Revolute"]
@@ -74,6 +75,19 @@ def test_the_leapfrog_is_of_second_order_and_keeps_energy_where_velocities_do_no
     assert -np.polyfit(np.log(counts), np.log(errors), 1)[0] == pytest.approx(2.0, abs=0.1)
     long = ct.simulate(s, [0.1], [0.0], 200.0, integrator="leapfrog", step=0.15, samples=1001, check=False)
     assert np.abs(long.q - rest).max() < 2.0 * (0.1 - rest)
+
+
+def test_steps_that_are_too_long_for_a_mode_are_told_so():
+    m = ct.Mechanism("boom", gravity=(0.0, -9.81, 0.0))
+    m.add_body("boom", flexible=ct.Beam(2.0, 1e-4, 2e-9, 2700.0, 7e10, modes={"y": 2}))
+    m.add_joint("A", "ground", "boom", ct.Revolute("z"))
+    s = m.system()
+    # Where the modes are told from, at the root of the boom, they move nothing: that is no gimbal lock.
+    assert not has_dependent_motions(s, "boom.modes", s.neutral())
+    with pytest.raises(
+        ct.SimulationError, match="too long for the fastest mode of a flexible body|smaller steps"
+    ):
+        ct.simulate(s, s.neutral(), np.ones(s.nv), 10.0, integrator="rk4", step=0.03)
 
 
 @pytest.mark.parametrize(("integrator", "order", "first"), [("dopri5", 5, 0.05), ("dop853", 8, 0.25)])
