@@ -919,8 +919,8 @@ class System:
         q, v, tau, _ = self._by_name(q, v, tau)
         reactions = self.reactions(q, v, tau, f_ext=f_ext)
         vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext)
-        rows = (np.asarray(y, dtype=np.float64) for y in (q, v, vdot))
-        return along_beam(self, body, x, *rows, reactions, f_ext)
+        at, rate = np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
+        return along_beam(self, body, x, at, rate, vdot, reactions, f_ext)
 
     def coupling_forces(
         self,

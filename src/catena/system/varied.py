@@ -424,6 +424,7 @@ class VariedSystem(System):
     pulled = _by_state("pulled")
     closure_jacobian = _by_state("closure_jacobian")
     reactions = _by_state("reactions")
+    resultants = _refused("resultants")
     coupling_forces = _by_state("coupling_forces")
     tree_forces = _by_state("tree_forces")
     regressor = _by_state("regressor")
