@@ -11,15 +11,14 @@ import numpy as np
 
 from catena.dynamics.closed.certified_elimination import elimination_of, is_for, is_trusted
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
-from catena.dynamics.loop_elimination import borrowers
 from catena.errors import CatenaWarning, ModelError
 from catena.given import is_not_negative, shown
 from catena.kinematics import stacks
 from catena.kinematics.closure import LoopState, loop_states, tree_motions
 from catena.kinematics.coupling_states import CouplingState, coupling_states
+from catena.kinematics.extent import extent
 from catena.kinematics.near_redundancy import NearRedundancy, looks_redundant, near_redundancy
 from catena.structure import plan as planned
-from catena.structure.elimination_order import passes_held_bodies
 from catena.system.evaluation import Evaluator
 from catena.system.loop_closure import closure
 
@@ -59,12 +58,11 @@ class Settling:
         """Look whether loops can be eliminated at q (..., nq), and if they cannot, whether a larger regularisation
         helps; return whether that is computed with from now on.
 
-        It does where one loop holds a body still that another one passes through: what the second feels there are the
-        rounding errors of something as stiff as the first is regularised. Everywhere else it would cost digits next to
-        singular configurations.
+        It does where loops hold bodies still: what passes through such a body feels the rounding errors of something as
+        stiff as loops are regularised. Everywhere else it would cost digits next to singular configurations.
         """
         plan, states = self.effective.plan, np.reshape(q, (-1, len(self.neutral)))[:1]
-        if not is_for(plan) or not (passes_held_bodies(plan) or borrowers(plan)):
+        if not is_for(plan):
             self.tries = 0
         if not self.tries or not len(states) or not np.isfinite(states).all():
             return False
@@ -200,11 +198,11 @@ class Settling:
 
 
 def _is_exact(evaluator: Evaluator, q: np.ndarray) -> bool:
-    """Return whether the elimination finds accelerations of one state q (1, nq) at rest, under forces that would make
-    joints accelerate by about 1 by themselves."""
-    rest = np.zeros((1, evaluator.plan.nv))
-    H = LoopProblem(evaluator, q, rest).H
-    tau = np.diagonal(H, axis1=-2, axis2=-1) * np.cos(1.0 + np.arange(rest.shape[1]))
-    inputs = {"q": q, "qd": rest, "tau": tau}
-    found = evaluator.evaluate(elimination_of(evaluator.plan), inputs, finite=False)
+    """Return whether the elimination finds accelerations of one state q (1, nq) at rest, under forces of the size that
+    would turn the whole mechanism with 1 rad/s^2."""
+    plan = evaluator.plan
+    moment = float(plan.inertia[1:, 0].sum()) * extent(plan) ** 2 or 1.0
+    tau = moment * np.cos(1.0 + np.arange(plan.nv))[None]
+    inputs = {"q": q, "qd": np.zeros((1, plan.nv)), "tau": tau}
+    found = evaluator.evaluate(elimination_of(plan), inputs, finite=False)
     return bool(is_trusted(*(found[name][0, 0] for name in ("defect", "change", "before", "size"))))
