@@ -23,7 +23,7 @@ import pytest
         (("run", "four_bar", "--plot", "run"), "--plot run: the name has no ending"),
         (("run", "four_bar", "--control", "hodl"), "no control 'hodl': did you mean hold?"),
         (("run", "four_bar", "--control", "constant"), "which forces?"),
-        (("run", "four_bar", "--control", "constant", "C=1"), "'C' closes a loop"),
+        (("run", "four_bar", "--control", "constant", "E=1"), "there are 'A', 'B', 'D', 'C'"),
         (("run", "four_bar", "--control", "constant", "A=1,2"), "2 forces were given"),
         (("run", "four_bar", "--gain", "3"), "--gain belongs to --control hold"),
         (("run", "stewart", "--event", "ball1=1"), "name one that has a single coordinate"),

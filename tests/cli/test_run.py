@@ -242,3 +242,18 @@ def test_every_integrator_of_the_help_runs(catena, name):
 @pytest.mark.parametrize("way", DRIFTS)
 def test_every_way_to_keep_loops_closed_runs(catena, way):
     assert catena("run", "four_bar", "--time", "0.02", "--drift", way).code == 0
+
+
+def test_a_constant_force_at_a_joint_that_closes_a_loop_is_that_of_the_tree_that_it_equals(catena):
+    words = ("run", "four_bar", "--time", "0.3", "--samples", "4", "--control", "constant", "C=1", "--json")
+    final = catena(*words).data["final"]["q"]
+    system = generators.four_bar().system()
+    assert "C" in system.loops
+
+    def act(t, q, v):
+        return system.tree_forces(q, {"C": 1.0})
+
+    run = simulate(system, system.assemble({}), np.zeros(system.nv), 0.3, control=act, samples=4)
+    assert np.allclose(
+        np.concatenate([final[joint] for joint in system.joints]), run.q[-1], rtol=0, atol=1e-9
+    )

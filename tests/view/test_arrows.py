@@ -134,3 +134,30 @@ def test_what_contacts_press_with_is_plotted_beside_the_scene(run):
     (curve,) = panel.curves
     assert (curve.name, panel.unit, len(curve.values)) == ("foot", "N", len(run.t))
     np.testing.assert_allclose(curve.values, MASS * G, rtol=1e-6)
+
+
+def test_forces_found_in_pieces_are_those_found_at_once_and_progress_is_told(monkeypatch, capsys, tmp_path):
+    s = generators.four_bar().system()
+    q = s.assemble({"A": 0.5})
+
+    def push(t, q, v):
+        return np.array([2.0 if t > 0.9 else 0.0, 0.0, 0.0])
+
+    turns = ct.simulate(s, q, s.velocity(q, {"A": 2.0}), 1.0, integrator="rk4", step=5e-3, control=push)
+    shape, reached = scene(s, q), []
+    pieces = arrows_of(turns, shape, (), reached.append)
+    monkeypatch.setattr("catena.view.arrows.PIECE", 10**6)
+    at_once = arrows_of(turns, shape)
+    assert len(reached) > 2 and reached[-1] == turns.t[-1]
+    found, expected = (
+        {(a.name, a.group, a.is_moment): a.vectors for a in some} for some in (pieces, at_once)
+    )
+    assert set(found) == set(expected)
+    for key, vectors in found.items():
+        np.testing.assert_allclose(vectors, expected[key], atol=1e-9)
+    assert any(a.group == "actuators" and not np.any(a.vectors[0]) for a in pieces)
+    monkeypatch.setattr("catena.view.arrows.PIECE", 20)
+    monkeypatch.setattr("catena.simulation.progress.SILENT_FOR", 0.0)
+    monkeypatch.setattr("catena.simulation.progress.EVERY", 0.0)
+    turns.save_html(tmp_path / "turns.html", progress=True)
+    assert "100 %" in capsys.readouterr().err

@@ -13,6 +13,7 @@ from catena.cli.console import UsageError, in_words
 from catena.cli.models import find_function, read_reference
 from catena.cli.parsing import assignment, by_name, suggestion
 from catena.errors import SimulationError
+from catena.mechanism.validation import known
 from catena.simulation.control import PID, Controller, GravityCompensation, sampled
 from catena.system import System
 
@@ -143,7 +144,7 @@ def _constant(system: System, words: Sequence[str]) -> Any:
         raise UsageError(f"--control constant: {error}") from None
     closing = [joint for joint in given if joint in system.loops]
     for joint, force in given.items():
-        where = slice(0, 0) if joint in closing else system.slice_v(joint)
+        known("joint", joint, [*system.joints, *system.loops], repr(system.mechanism.name))
         freedom = system.mechanism.joints[joint].dof
         if np.size(force) != freedom:
             raise UsageError(
@@ -151,7 +152,7 @@ def _constant(system: System, words: Sequence[str]) -> Any:
                 f"freedom"
             )
         if joint not in closing:
-            tau[where] = force
+            tau[system.slice_v(joint)] = force
     if closing:
         return lambda t, q, v: given
     return ConstantForces(tau)

@@ -21,7 +21,7 @@ from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.dynamics.closed.tip_contact import ContactSolution, TipContact, tip_contacts
 from catena.dynamics.rotors import with_rotors
 from catena.dynamics.structurally_recursive import structurally_recursive
-from catena.errors import LoopError, SingularDynamicsError, StateError, UnknownNameError
+from catena.errors import LoopError, PlanError, SingularDynamicsError, StateError, UnknownNameError
 from catena.forces import PlacedForce
 from catena.given import is_finite, is_one_of, shown
 from catena.hooks import hook
@@ -81,6 +81,8 @@ class System:
         accuracy: float = ACCURACY,
         keep: Iterable[str] = (),
     ) -> None:
+        if not isinstance(mechanism, Mechanism):
+            raise PlanError(f"there is no mechanism to plan, but {shown(mechanism)}: give a Mechanism")
         self._begin(mechanism, plan(mechanism, root=root, cut=cut, keep=keep), accuracy)
 
     def _begin(
@@ -128,13 +130,14 @@ class System:
     @property
     def effective_plan(self) -> Plan:
         """Return the plan that is computed with: `plan`, but loops leave out what is redundant up to the accuracy of
-        the model where that was found."""
+        the model where that was found, and are soft where they have to be."""
         self.settle()
         return self._settling.effective.plan
 
     def settle(self, q: ArrayLike | None = None) -> bool:
         """Look whether constraints are redundant up to the accuracy of the model, at q (..., nq) or in the neutral
-        configuration, unless that has been done; return whether other constraints count than before.
+        configuration, and at q whether loops can be eliminated as they are, unless that has been done; return whether
+        something else is computed with than before.
 
         Everything that computes with loops does so first, and a CatenaWarning tells what was found.
         """
@@ -583,6 +586,15 @@ class System:
         """Return this system with joints that close loops elsewhere on their bodies, {joint: (in_parent, in_child)}.
         Nothing is planned anew, and tapes are used again with other constants; no force may act at such a joint."""
         self.evaluator.check_current()
+        if not isinstance(places, Mapping) or not all(
+            isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(pose, Pose) for pose in pair)
+            for pair in places.values()
+        ):
+            raise StateError(
+                f"places is {shown(places)}; give a mapping from joints that close loops to pairs of poses."
+            )
+        for name in places:
+            known("joint that closes a loop", name, self.loops, repr(self._mechanism.name))
         mechanism = joints_at(self._mechanism, places)
         first = self.laid_out
         settled = any(x.evaluator is not x._settling.described for x in (self, first))
@@ -594,7 +606,7 @@ class System:
         evaluator = MovedEvaluator(mechanism, made, first.evaluator)
         moved._begin(mechanism, made, self._settling.accuracy, evaluator)
         # One look: where joints are elsewhere, others may say the same.
-        moved._settling.looks = min(1, moved._settling.looks)
+        moved._settling.looks, moved._settling.tries = min(1, moved._settling.looks), 0
         moved._laid_out, moved._elements = first, first.elements
         return moved
 

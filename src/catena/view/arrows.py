@@ -5,8 +5,8 @@ All of them have one scale: the longest arrow of what is shown is a part of the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 
 
 GROUPS = ("reactions", "actuators", "contacts", "applied")
+PIECE = 64
+"""Samples of which forces are found at once."""
 IMPACT = 2.5
 """Arrows may become so many times as long as those that nine tenths of the time have at most."""
 
@@ -75,9 +77,51 @@ def longest_arrow(scene: Scene) -> float:
     return 0.45 * max(scene.extent, 12.0 * scene.bar_radius)
 
 
-def arrows_of(run: Trajectory, scene: Scene, pressing: Sequence[Pressing] = ()) -> tuple[Arrows, ...]:
+def arrows_of(
+    run: Trajectory,
+    scene: Scene,
+    pressing: Sequence[Pressing] = (),
+    tick: Callable[[float], None] = lambda t: None,
+) -> tuple[Arrows, ...]:
     """All arrows of a single motion; those that are zero throughout are left out, and so are reactions that cannot be
-    found. `pressing` is what contacts are pushed with in the meantime."""
+    found. `pressing` is what contacts are pushed with in the meantime; `tick` is told the time [s] that is reached,
+    because reactions of redundant loops take long."""
+    # Accelerations that are prescribed need the samples around them.
+    size = len(run.t) if run.driven else PIECE
+    pieces = []
+    for first in range(0, len(run.t), size):
+        piece = _stretch(run, slice(first, first + size)) if size < len(run.t) else run
+        pieces.append(_piece(piece, scene, pressing))
+        tick(float(piece.t[-1]))
+    return tuple(_joined(pieces)) if len(pieces) > 1 else tuple(pieces[0][1])
+
+
+def _stretch(run: Trajectory, at: slice) -> Trajectory:
+    """Some samples of a run that follow each other."""
+    return replace(
+        run, t=run.t[at], q=run.q[at], v=run.v[at], tau=run.tau[at], work={},
+        wrenches={name: x[at] for name, x in run.wrenches.items()},
+    )  # fmt: skip
+
+
+def _joined(pieces: Sequence[tuple[int, Sequence[Arrows]]]) -> Iterable[Arrows]:
+    """Arrows over pieces (frames, arrows) one behind the other; what is left out of a piece is zero there."""
+    found: dict[tuple[str, str, bool], Arrows] = {}
+    for _, arrows in pieces:
+        for arrow in arrows:
+            found.setdefault((arrow.name, arrow.group, arrow.is_moment), arrow)
+    for key, one in found.items():
+        vectors, offsets = [], []
+        for count, arrows in pieces:
+            own = next((a for a in arrows if (a.name, a.group, a.is_moment) == key), None)
+            vectors.append(np.zeros((count, 3)) if own is None else own.vectors)
+            offsets.append(np.zeros((count, 3)) if own is None or own.offset is None else own.offset)
+        offset = None if one.offset is None else np.concatenate(offsets)
+        yield replace(one, vectors=np.concatenate(vectors), offset=offset)
+
+
+def _piece(run: Trajectory, scene: Scene, pressing: Sequence[Pressing]) -> tuple[int, list[Arrows]]:
+    """The number of samples of a run, and its arrows."""
     system, joints = run.system, run.system.mechanism.joints
     poses = scene.poses(run.q)
     found: list[Arrows] = []
@@ -112,7 +156,7 @@ def arrows_of(run: Trajectory, scene: Scene, pressing: Sequence[Pressing] = ()) 
             continue
         body, point = _place(scene, name)
         found += _pair(name, "applied", body, point, poses[name][..., :3, :3], wrench)
-    return tuple(found)
+    return len(run.t), found
 
 
 def _at_sign(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from catena.view.force_glyphs import arrow_strokes, span_strokes
 from catena.view.outlines import carried_points, distinct
 from catena.view.plotting import require_matplotlib
 from catena.view.scene import scene
-from catena.view.sites import Site, joint_sites
+from catena.view.sites import SLIDES, Site, joint_sites
 
 Floats = NDArray[np.float64]
 
@@ -99,7 +100,12 @@ class _Plane:
         self.system, mechanism = system, system.mechanism
         self.scene = scene(system, q)
         self.poses = self.scene.poses(q)
-        self.sites = joint_sites(mechanism, self.poses, system.loops, self.scene.carriage)
+        sites = joint_sites(mechanism, self.poses, system.loops, self.scene.carriage)
+        # What slides on ground is drawn where it stands: on paper nothing moves away from there.
+        self.sites = {
+            name: replace(site, point=site.on_child[:3, 3]) if site.is_pulled_out(site.joint.child) else site
+            for name, site in sites.items()
+        }
         self.camera = camera(mechanism.gravity, self.sites.values(), view)
         towards, right = self.camera.towards, self.camera.right
         self.axes = np.array([right, np.cross(towards, right)])
@@ -270,7 +276,9 @@ class _Plane:
             ax.add_patch(Circle(at, 1.1 * r, **style))
         else:
             axis, across, along = self._block(site)
-            ax.add_patch(Polygon(p + _turned(_SQUARE * (along * r, across * r), axis), closed=True, **style))
+            # The hinge of a slider is seen in front of its block.
+            block = style | {"zorder": 5 if isinstance(kind, SLIDES) else 6}
+            ax.add_patch(Polygon(p + _turned(_SQUARE * (along * r, across * r), axis), closed=True, **block))
             if isinstance(kind, Revolute | Cylindrical | Helical):
                 ax.plot(
                     *np.array([p - 2.2 * r * axis, p + 2.2 * r * axis]).T,
@@ -300,7 +308,8 @@ class _Plane:
         return (axis, 0.8, 1.6) if isinstance(kind, Revolute) else (axis, 0.9, 2.2)
 
     def _ground(self, ax: Any, name: str, site: Site) -> None:
-        """A triangle that stands on hatched ground under a joint, or hangs from it where the body hangs."""
+        """A triangle that stands on hatched ground under a joint, or hangs from it where the body hangs. A slider lies
+        on the ground along which it goes."""
         from matplotlib.patches import Polygon
 
         p, r = self.flat(site.point), self.r
@@ -309,27 +318,26 @@ class _Plane:
         child = site.joint.child if site.joint.parent == GROUND else site.joint.parent
         if (self.flat(self._centre(child)) - p) @ up < -0.1 * self.scene.extent:
             up = -up
-        right = np.array([up[1], -up[0]])
-        foot = p - 2.8 * r * up
+        right, wide, foot = np.array([up[1], -up[0]]), 3.0, p - 2.8 * r * up
+        if isinstance(site.joint.kind, SLIDES):
+            axis, across, along = self._block(site)
+            right, wide = axis, along + 1.6
+            side = np.array([-axis[1], axis[0]])
+            up = side if side @ up >= 0.0 else -side
+            foot = p - across * r * up
         self._feet += [foot, foot - 2.0 * r * right, foot + 2.0 * r * right]
-        ax.add_patch(
-            Polygon(
-                [p, foot - 1.9 * r * right, foot + 1.9 * r * right],
-                closed=True,
-                facecolor="white",
-                edgecolor=INK,
-                linewidth=THIN + 0.3,
-                zorder=4,
-            )
-        )
+        if not isinstance(site.joint.kind, SLIDES):
+            corners = [p, foot - 1.9 * r * right, foot + 1.9 * r * right]
+            style = {"facecolor": "white", "edgecolor": INK, "linewidth": THIN + 0.3, "zorder": 4}
+            ax.add_patch(Polygon(corners, closed=True, **style))
         ax.plot(
-            *np.array([foot - 3.0 * r * right, foot + 3.0 * r * right]).T,
+            *np.array([foot - wide * r * right, foot + wide * r * right]).T,
             color=INK,
             linewidth=THIN + 0.3,
             zorder=4,
             gid=f"ground:{name}",
         )
-        for k in np.linspace(-2.6, 2.8, 6):
+        for k in np.linspace(0.4 - wide, wide - 0.2, round(2.0 * wide)):
             start = foot + k * r * right
             ax.plot(
                 *np.array([start, start - r * up - 0.9 * r * right]).T, color=INK, linewidth=0.6, zorder=4

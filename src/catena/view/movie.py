@@ -7,7 +7,7 @@ as a ghost.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
 from math import prod
@@ -21,6 +21,7 @@ from catena.given import shown
 from catena.mechanism.validation import known
 from catena.simulation import SegmentedTrajectory, Trajectory
 from catena.simulation.pressing import Pressing
+from catena.simulation.progress import Progress
 from catena.system import System
 from catena.system.arrays import as_list
 from catena.view.arrows import Arrows, arrows_of
@@ -109,13 +110,14 @@ def movie(
     title: str | None = None,
     plots: bool = True,
     exaggerate: float = 1.0,
+    progress: bool | None = None,
 ) -> Movie:
     """The movie of a run.
 
     `ghost` is another run to compare with, `traces` are frames or bodies whose ways are drawn (the frames of the
     mechanism, if they are few, unless given), `forces` adds arrows of reactions, actuators, contacts and wrenches,
     `motion` says which of a batch is the main one. Flexible bodies deform `exaggerate` times as far as they do, and a
-    slider of the page goes from once to as far as can be seen well.
+    slider of the page goes from once to as far as can be seen well. What takes long tells its `progress`.
     """
     if not isinstance(run, Motion):
         raise StateError(f"movie shows a run, which {shown(run)} is not; give what ct.simulate returned.")
@@ -138,13 +140,19 @@ def movie(
     events += [
         (float(part.t[0]), told.get(float(part.t[0]), "structure changes")) for part in run.segments[1:]
     ]
-    cutter = _Cutter(float(run.t[-1] - run.t[0]), most)
-    return Movie(
-        title or mechanism.name,
-        tuple(
+    duration = float(run.t[-1] - run.t[0])
+    line = Progress(max(duration, 1e-9), progress)
+    cutter = _Cutter(duration, most, lambda t: line.tick(t - float(run.t[0])))
+    try:
+        segments = tuple(
             cutter.segment(main, others, forces, pressing_of(run, k))
             for k, (main, others) in enumerate(parts)
-        ),
+        )
+    finally:
+        line.done()
+    return Movie(
+        title or mechanism.name,
+        segments,
         ()
         if ghost is None
         else tuple(cutter.segment(_motions(part, 0)[0], None, False) for part in ghost.segments),
@@ -152,7 +160,7 @@ def movie(
         tuple(_panels(run, [main for main, _ in parts])) if plots else (),
         tuple(sorted(events)),
         tuple(names),
-        _pace(float(run.t[-1] - run.t[0])),
+        _pace(duration),
         factor,
         floor_of(run),
     )
@@ -273,8 +281,8 @@ def _motions(run: Stretch, motion: int) -> tuple[Stretch, Stretch | None]:
 class _Cutter:
     """Makes the segments of a movie that lasts some seconds in all; a structure that comes back looks as before."""
 
-    def __init__(self, duration: float, most: float) -> None:
-        self._duration, self._most = duration, most
+    def __init__(self, duration: float, most: float, tick: Callable[[float], None]) -> None:
+        self._duration, self._most, self._tick = duration, most, tick
         self._scenes: dict[System, Scene] = {}
 
     def segment(
@@ -288,7 +296,9 @@ class _Cutter:
         motions = 1 + (len(others.q) if others is not None else 0)
         run, others = _at(run, others, _times(run, picture, motions, min(1.0, share)))
         q = run.q[None] if others is None else np.concatenate([run.q[None], others.q])
-        arrows = arrows_of(run, picture, pressing) if forces and isinstance(run, Trajectory) else ()
+        arrows: tuple[Arrows, ...] = ()
+        if forces and isinstance(run, Trajectory):
+            arrows = arrows_of(run, picture, pressing, self._tick)
         deforms, most = bool(picture.flexings), self._most
         return Segment(
             picture, run.t, body_frames(picture, q), arrows,

@@ -68,7 +68,8 @@ def body_outline(
             return wheel
     slide = next((site for site in holding if site.is_pulled_out(body.name)), None)
     if slide and len(ends) == 1 and len(holding) > 1:
-        return [_slider(ends[0], slide, [site for site in holding if site is not slide], r)]
+        others = [site for site in holding if site is not slide]
+        return [_slider(body, pose, ends[0], slide, others, r)]
     if len(ends) == 2 and len(holding) > 1 and _distance_to_bars(np.array(ends), centre) < 2.0 * r:
         return [tapered_bar(ends[0], ends[1], 1.1 * r, 0.85 * r)]
     if body.mass > 0.0 and (len(ends) < 2 or _distance_to_bars(np.array(ends), centre) > 1.5 * r):
@@ -161,8 +162,9 @@ def _distance_to_bars(points: Floats, p: Floats) -> float:
     return nearest
 
 
-def _slider(place: Floats, slide: Site, others: Sequence[Site], r: float) -> Solid:
-    """A block along a slide, thinner than the hinge that it carries is long, so that this is seen."""
+def _slider(body: Body, pose: Floats, place: Floats, slide: Site, others: Sequence[Site], r: float) -> Solid:
+    """A block along a slide, about as long and high as the box with the mass and inertia of the body, but thinner than
+    the hinge that it carries is long, so that this is seen."""
     along = slide.on_parent[:3, :3] @ np.asarray(slide.joint.kind.axis)  # type: ignore[attr-defined]
     axes = [
         site.on_parent[:3, :3] @ site.joint.kind.axis
@@ -173,7 +175,12 @@ def _slider(place: Floats, slide: Site, others: Sequence[Site], r: float) -> Sol
     side = np.cross(across, along)
     side = side / np.linalg.norm(side)
     R = np.column_stack([np.cross(side, along), side, along])
-    return box(place, R, (2.0 * r, 3.6 * r, 6.0 * r))
+    inertia = pose[:3, :3] @ body.inertia @ pose[:3, :3].T
+    squared = [
+        6.0 * (np.trace(inertia) - 2.0 * d @ inertia @ d) / max(body.mass, 1e-300) for d in (side, along)
+    ]
+    high, long = np.clip(np.sqrt(np.maximum(squared, 0.0)), (3.6 * r, 6.0 * r), (8.0 * r, 12.0 * r))
+    return box(place, R, (2.0 * r, high, long))
 
 
 def _wheel(body: Body, pose: Floats, centre: Floats, hinge: Floats, axis: Floats, r: float) -> list[Solid]:
