@@ -116,7 +116,11 @@ class Stretch:
             found = getattr(error, "trajectory", None)
             if found is None or len(found.t) < 2:
                 return None, True
-            return replace(found, ended="").shifted(t), True
+            cut = replace(found, ended="").shifted(t)
+            if given.control is not None and not cut.held:
+                # The run was cut off within a step, and knows no control forces of where it has come to.
+                cut.tau[-1] = self.acting.command(float(cut.t[-1]), cut.q[-1], cut.v[-1])
+            return cut, True
         return run.shifted(t), False
 
     def _until(self, run: Trajectory, t: float) -> Trajectory:
