@@ -79,7 +79,7 @@ def speed_ups(readings: list[list[Reading]]) -> Figure:
         speed.plot(freedom, [r[k].largest_speed_up for r in readings], **style)
         path.plot(freedom, [r[k].critical_time for r in readings], **style)
     speed.plot(*zip(*PRINTED_SPEED_UPS.items()), "x", color=INK, markersize=9, label="printed, figure 7")
-    speed.set(xlabel="degrees of freedom", ylabel="largest speed-up", ylim=(0, 105))
+    speed.set(xlabel="degrees of freedom", ylabel="largest speed-up", ylim=(0, 125))
     path.set(xlabel="degrees of freedom", ylabel="critical path [operations]", ylim=(0, 105))
     speed.legend(frameon=False, fontsize=8)
     figure.suptitle(

@@ -79,6 +79,8 @@ def is_count(value: Any) -> bool:
 
 def can_take(function: Any, *names: str) -> bool:
     """Return whether a function can be called with as many arguments as there are names; True where nobody can tell."""
+    if not callable(function):
+        return False
     try:
         inspect.signature(function).bind(*names)
     except TypeError:

@@ -15,6 +15,8 @@ FOUND = os.environ.get("CATENA_BROWSER") or next(
     None,
 )
 
+TIMEOUT = 300_000  # milliseconds
+
 
 @pytest.fixture(scope="session")
 def browser():
@@ -39,14 +41,14 @@ def open_page(browser):
         page = browser.new_page(
             viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light"
         )
+        # A busy machine is slow; only what hangs is cut off.
+        page.set_default_timeout(TIMEOUT)
         page.problems, page.asked = [], []
         page.on("pageerror", lambda error: page.problems.append(str(error)))
         page.on("console", lambda said: page.problems.append(said.text) if said.type == "error" else None)
         page.on("request", lambda request: page.asked.append(request.url))
         page.goto(url)
-        page.wait_for_function(
-            "window.catena && Object.values(window.catena)[0].frames_drawn > 0", timeout=60_000
-        )
+        page.wait_for_function("window.catena && Object.values(window.catena)[0].frames_drawn > 0")
         pages.append(page)
         return page
 

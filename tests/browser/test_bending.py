@@ -64,7 +64,7 @@ def test_a_rod_bends_as_the_run_says_and_the_slider_exaggerates(run, open_page, 
     box.evaluate("(x) => { x.value = 0; x.dispatchEvent(new Event('input')); }")
     assert page.evaluate("catena.catena.exaggerate") == 1.0
     page.get_by_label("play (space)").click()
-    page.wait_for_function("() => catena.catena.frames_drawn > 12", timeout=60_000)
+    page.wait_for_function("() => catena.catena.frames_drawn > 12")
     page.get_by_label("pause (space)").click()
 
 
@@ -89,11 +89,12 @@ def test_a_mode_is_moved_by_its_slider_and_a_flexible_body_is_dragged(open_page)
             return [b.x + (s[0] + 1) / 2 * b.width, b.y + (1 - s[1]) / 2 * b.height]; }""",
             [float(v) for v in middle],
         )
+        before = page.evaluate("catena.catena.live.updates")
         page.mouse.move(x, y)
         page.mouse.down()
         for k in range(10):
             page.mouse.move(x - 4 * k, y)
-        page.wait_for_timeout(300)
+        page.wait_for_function(f"() => catena.catena.live.updates > {before}")
         page.mouse.up()
         page.wait_for_function("() => !catena.catena.live.busy")
         moved = np.array(page.evaluate("catena.catena.live.q"))

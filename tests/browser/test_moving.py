@@ -16,7 +16,7 @@ AT = """(name) => { const p = catena.catena, k = p.data.scenes[0].bodies.indexOf
 
 
 def settled(page):
-    page.wait_for_function("() => !catena.catena.live.busy", timeout=30_000)
+    page.wait_for_function("() => !catena.catena.live.busy")
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     return np.array(page.evaluate("catena.catena.live.q"))
 
@@ -34,9 +34,9 @@ def test_a_dragged_body_moves_within_its_freedom(name, open_page):
         page.mouse.down()
         for k in range(12):
             page.mouse.move(x + 3 * k, y - 2 * k)
-        page.wait_for_timeout(200)
-        after = settled(page)
+        page.wait_for_function("() => catena.catena.live.updates > 0")
         page.mouse.up()
+        after = settled(page)
         assert np.abs(after - before).max() > 1e-3
         assert np.abs(s.closure(after)[0]).max() < 1e-10
         drawn = page.evaluate("catena.catena.poses()")
@@ -76,7 +76,7 @@ def test_python_that_has_ended_is_told_and_the_page_stays(open_page):
     made.close()
     box = page.locator("input[name='A']").bounding_box()
     page.mouse.click(box["x"] + 0.6 * box["width"], box["y"] + 0.5 * box["height"])
-    page.wait_for_function("() => !document.querySelector('.note').hidden", timeout=30_000)
+    page.wait_for_function("() => !document.querySelector('.note').hidden")
     assert "Python has ended" in page.locator(".note").inner_text()
     page.problems.clear()  # the browser itself reports the connection that failed
 

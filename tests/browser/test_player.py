@@ -68,9 +68,7 @@ def test_a_page_plays_scrubs_and_steps_true_to_the_run(run, file, open_page):
     assert page.asked == [file]
     page.keyboard.press("Tab")
     page.get_by_label("play (space)").click()
-    page.wait_for_function(
-        f"() => catena.catena.frames_drawn > 4 && catena.catena.time > {run.t[0]}", timeout=60_000
-    )
+    page.wait_for_function(f"() => catena.catena.frames_drawn > 4 && catena.catena.time > {run.t[0]}")
     page.get_by_label("pause (space)").click()
     assert not page.evaluate("catena.catena.playing")
     require_poses(run, page)
@@ -115,11 +113,11 @@ def test_the_end_loops_or_stops(run, file, open_page):
     page.evaluate(
         f"() => {{ catena.catena.set_time({run.t[-1] - 1e-3}); catena.catena.speed = 1; catena.catena.play(); }}"
     )
-    page.wait_for_function(f"() => catena.catena.time < {run.t[-1] - 2e-3}", timeout=60_000)
+    page.wait_for_function(f"() => catena.catena.time < {run.t[-1] - 2e-3}")
     page.evaluate("() => catena.catena.pause()")
     page.get_by_label("start again at the end (L)").click()
     page.evaluate(f"() => {{ catena.catena.set_time({run.t[-1] - 1e-3}); catena.catena.play(); }}")
-    page.wait_for_function("() => !catena.catena.playing", timeout=60_000)
+    page.wait_for_function("() => !catena.catena.playing")
     assert page.evaluate("catena.catena.time") == run.t[-1]
 
 
@@ -225,7 +223,7 @@ def test_a_structure_change_is_shown_as_it_happens(open_page, tmp_path):
         parts[t] = page.evaluate(PARTS)
     assert "C" in parts[0.15] and "C" not in parts[0.45]
     page.get_by_label("play (space)").click()
-    page.wait_for_function("() => catena.catena.time > 0.32", timeout=60_000)
+    page.wait_for_function("() => catena.catena.time > 0.32")
 
 
 def test_a_report_has_a_player_and_asks_nobody(open_page, tmp_path):
@@ -234,7 +232,7 @@ def test_a_report_has_a_player_and_asks_nobody(open_page, tmp_path):
     file = (tmp_path / "report.html").as_uri()
     page = open_page(file)
     page.get_by_label("play (space)").click()
-    page.wait_for_function("() => catena.player.time > 0.0", timeout=60_000)
+    page.wait_for_function("() => catena.player.time > 0.0")
     assert page.asked == [file]
 
 

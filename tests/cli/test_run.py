@@ -254,4 +254,6 @@ def test_a_constant_force_at_a_joint_that_closes_a_loop_is_that_of_the_tree_that
         return system.tree_forces(q, {"C": 1.0})
 
     run = simulate(system, system.assemble({}), np.zeros(system.nv), 0.3, control=act, samples=4)
-    assert np.allclose(np.concatenate([final[joint] for joint in system.joints]), run.q[-1], rtol=0, atol=1e-9)
+    assert np.allclose(
+        np.concatenate([final[joint] for joint in system.joints]), run.q[-1], rtol=0, atol=1e-9
+    )

@@ -13,6 +13,8 @@ from catena.equations.fitting import fit
 from catena.equations.papers import counts as papers
 from catena.equations.papers.chains import closed_chains, denavit_hartenberg_chain
 from catena.equations.papers.scalars import Data, dot, minus, plus, scaled, solve_ldl, times
+from catena.equations.papers.two_screws import two_screws
+from catena.equations.parameters import plan_in_numbers
 from catena.equations.unrolling import new_symbols
 from catena.mechanism.generators import arm7, four_bar
 from catena.spatial import Force, Transform
@@ -98,6 +100,21 @@ def test_chains_cost_what_the_papers_cost():
     assert matrix_alone.M.degree("N") == 2
 
 
+def test_two_screws_cost_what_the_paper_counts(agree):
+    """The same accelerations, transformed as the papers do it: 250 M and 220 A for a joint are printed."""
+    system = denavit_hartenberg_chain(4).system()
+    q, v, tau = np.random.default_rng(0).normal(size=(3, 4))
+    graph = two_screws(plan_in_numbers(system.plan))
+    agree(graph.evaluate({"q": q, "qd": v, "tau": tau})["qdd"][0], system.forward_dynamics(q, v, tau), 1e-12)
+    found, in_one_go = (papers.fit_chain(f"articulated bodies{how}") for how in (" by two screws", ""))
+    assert found.M.degree("N") == found.A.degree("N") == 1
+    assert abs(found.M.terms[1,] - 250) <= 1 and abs(found.A.terms[1,] - 220) <= 8
+    assert float(in_one_go.M.terms[1,] - found.M.terms[1,]) > 20
+    tip = count_operations(two_screws(plan_in_numbers(system.plan), tip=True).op)
+    alone = count_operations(graph.op)
+    assert (tip.M - alone.M, tip.A - alone.A) == (2, 2)
+
+
 def test_operational_space_costs_about_what_the_paper_says():
     found = papers.fit_chain("operational space")
     printed = papers.LILLY_ORIN_OPERATIONAL
@@ -163,7 +180,9 @@ def test_the_table_in_the_documentation_is_what_is_counted():
     rows = dict(re.findall(r"^\| Catena, ([^|]+?) \| ([^|]+?) \|", text, re.MULTILINE))
     additions = dict(re.findall(r"^\| Catena, ([^|]+?) \| [^|]+ \| ([^|]+?) \|", text, re.MULTILINE))
     lengths = {"composite bodies, solved": (4, 5, 6, 7, 8, 9)}
-    for name in ("articulated bodies", "operational space", "composite bodies, solved"):
+    for name in (
+        "articulated bodies", "articulated bodies by two screws", "operational space", "composite bodies, solved"
+    ):  # fmt: skip
         found = papers.fit_chain(name, *([lengths[name]] if name in lengths else []))
         assert (rows[name], additions[name]) == (str(found.M), str(found.A))
     found = papers.fit_closed_chains()

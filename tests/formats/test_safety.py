@@ -29,10 +29,11 @@ ATTACKS = {
 def test_attacks_with_xml_are_refused_at_once(attack, ending, tmp_path):
     words = {"urdf": "robot", "sdf": "sdf", "xml": "mujoco"}
     (tmp_path / f"m.{ending}").write_text(ATTACKS[attack].replace("robot", words[ending]))
-    start = time.perf_counter()
+    # Processor time, because the clock of a busy machine says nothing.
+    start = time.process_time()
     with pytest.raises(ct.FormatError, match=rf"m\.{ending}"):
         ct.load(tmp_path / f"m.{ending}")
-    assert time.perf_counter() - start < 5.0
+    assert time.process_time() - start < 5.0
 
 
 TRAVERSALS = [

@@ -26,8 +26,10 @@ def test_batches_of_all_sizes_share_one_crew_whose_idle_helpers_end(fresh_proces
         BEGIN
         + """
 ct.set_threads(16)
-right = all(is_right(n) for n in range(500, 40000, 500))
-most = threading.active_count()
+right, most = True, 0
+for n in range(500, 40000, 500):
+    right = is_right(n) and right
+    most = max(most, threading.active_count())
 ct.set_threads(3)
 until = time.monotonic() + 300.0
 while threading.active_count() > 3 and time.monotonic() < until:

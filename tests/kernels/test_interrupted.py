@@ -42,7 +42,7 @@ def afterwards():
     found, more = compute(), []
     thread = threading.Thread(target=lambda: more.append(s.center_of_mass([0.3])), daemon=True)
     thread.start()
-    thread.join(60.0)
+    thread.join(200.0)
     return found if more else "another thread waits for ever"
 
 def after(interrupt):

@@ -5,6 +5,7 @@ import pytest
 
 import catena as ct
 from catena.mechanism.generators import chain, four_bar, humanoid, random_mechanism
+from catena.simulation.faults import has_dependent_motions
 from catena.simulation.steps.decision import larger
 
 KINDS = ["Spherical", "Free", "Universal", "Planar", "Revolute"]
@@ -40,7 +41,14 @@ def problem(request):
 
 @pytest.mark.parametrize(
     ("integrator", "order", "steps"),
-    [("euler", 1, 200), ("semi_implicit", 1, 200), ("midpoint", 2, 60), ("rk4", 4, 60), ("abm4", 4, 100)],
+    [
+        ("euler", 1, 200),
+        ("semi_implicit", 1, 200),
+        ("leapfrog", 1, 200),
+        ("midpoint", 2, 60),
+        ("rk4", 4, 60),
+        ("abm4", 4, 100),
+    ],
 )
 def test_methods_of_fixed_steps_have_their_order(problem, integrator, order, steps):
     system, q, v, duration, exact = problem
@@ -51,6 +59,35 @@ def test_methods_of_fixed_steps_have_their_order(problem, integrator, order, ste
     ]
     fitted = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
     assert fitted == pytest.approx(order, abs=0.3)
+
+
+def test_the_leapfrog_is_of_second_order_and_keeps_energy_where_velocities_do_not_matter():
+    """A weight on a spring; up to a step of 2 / frequency its energy stays within bounds for ever."""
+    m = ct.Mechanism("weight", gravity=(0.0, 0.0, -9.81))
+    m.add_body("bob", mass=2.0, inertia=(1.0, 1.0, 1.0))
+    m.add_joint("slide", "ground", "bob", ct.Prismatic("z"))
+    m.add_spring("coil", "slide", stiffness=200.0)
+    s, w, rest = m.system(), 10.0, -9.81 * 2.0 / 200.0
+    counts, errors = np.array([50, 100, 200]), []
+    for n in counts:
+        run = ct.simulate(s, [0.1], [0.0], 1.0, integrator="leapfrog", step=1.0 / n, check=False)
+        errors.append(abs(run.q[-1, 0] - rest - (0.1 - rest) * np.cos(w)))
+    assert -np.polyfit(np.log(counts), np.log(errors), 1)[0] == pytest.approx(2.0, abs=0.1)
+    long = ct.simulate(s, [0.1], [0.0], 200.0, integrator="leapfrog", step=0.15, samples=1001, check=False)
+    assert np.abs(long.q - rest).max() < 2.0 * (0.1 - rest)
+
+
+def test_steps_that_are_too_long_for_a_mode_are_told_so():
+    m = ct.Mechanism("boom", gravity=(0.0, -9.81, 0.0))
+    m.add_body("boom", flexible=ct.Beam(2.0, 1e-4, 2e-9, 2700.0, 7e10, modes={"y": 2}))
+    m.add_joint("A", "ground", "boom", ct.Revolute("z"))
+    s = m.system()
+    # Where the modes are told from, at the root of the boom, they move nothing: that is no gimbal lock.
+    assert not has_dependent_motions(s, "boom.modes", s.neutral())
+    with pytest.raises(
+        ct.SimulationError, match="too long for the fastest mode of a flexible body|smaller steps"
+    ):
+        ct.simulate(s, s.neutral(), np.ones(s.nv), 10.0, integrator="rk4", step=0.03)
 
 
 @pytest.mark.parametrize(("integrator", "order", "first"), [("dopri5", 5, 0.05), ("dop853", 8, 0.25)])
@@ -68,7 +105,9 @@ def test_methods_of_adaptive_steps_have_their_order(integrator, order, first):
     assert order + 0.3 < fitted < order + 2.3
 
 
-@pytest.mark.parametrize("integrator", ["dopri5", "dop853", "rk4", "abm4", "midpoint", "semi_implicit"])
+@pytest.mark.parametrize(
+    "integrator", ["dopri5", "dop853", "rk4", "abm4", "midpoint", "semi_implicit", "leapfrog"]
+)
 def test_a_controller_that_gives_nothing_changes_nothing(problem, integrator):
     """A controller in Python makes the run go piece by piece; the bits are the same."""
     system, q, v, duration, _ = problem

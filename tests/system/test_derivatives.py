@@ -106,6 +106,27 @@ def test_long_chains_and_many_branches(make, agree):
         agree(found, expected, tolerance)
 
 
+@pytest.mark.parametrize("order", [(1, 2, 3, 4), (4, 3, 2, 1), (2, 1, 4, 3)])
+def test_coordinates_in_any_order(order, agree):
+    """Joints nearer to the ground may have been added after those beyond them."""
+    m = ct.Mechanism("branches")
+    for k in range(1, 5):
+        m.add_body(f"b{k}", mass=0.5 + 0.2 * k, com=(0.1, 0.05 * k, 0.1), inertia=0.02 * k)
+    above = {1: "ground", 2: "b1", 3: "b1", 4: "b3"}
+    for k in order:
+        place = ct.Pose(p=(0.2, 0.1 * k, 0.0))
+        m.add_joint(f"J{k}", above[k], f"b{k}", ct.Revolute("xyzy"[k - 1]), in_parent=place)
+    s = m.system()
+    assert s.joints == tuple(f"J{k}" for k in order)
+    q, v, tau, _ = random_states(s, 3)
+    dq, dv, dtau = s.forward_dynamics_derivatives(q, v, tau)
+    agree(dq, differences(lambda x: s.forward_dynamics(q + x, v, tau), 4), 1e-8)
+    agree(dv, differences(lambda x: s.forward_dynamics(q, v + x, tau), 4, 0.1), 1e-8)
+    agree(dtau, np.linalg.inv(s.mass_matrix(q)), 1e-11)
+    Y = s.regressor(q, v, tau) @ s.inertial_parameters()
+    agree(Y, s.inverse_dynamics(q, v, tau), 1e-12)
+
+
 @pytest.mark.parametrize("states", [1, 3, 4, 9, 257])
 def test_batches_of_any_size_are_the_single_states(states, agree):
     s = arm7().system()

@@ -277,3 +277,54 @@ def test_forces_on_points_of_a_flexible_body_accelerate_its_modes_wherever_one_a
     slope = (-3.0 * run.v[200] + 4.0 * run.v[201] - run.v[202]) / (2.0 * h)
     np.testing.assert_allclose(slope, run.acceleration[200], atol=2e-3 * np.abs(run.acceleration).max())
     assert run.audit().ok
+
+
+@pytest.mark.slow
+def test_inverse_dynamics_and_diagnosis_of_a_loop_with_a_flexible_rod():
+    s = slider_crank().system()
+    q, v = moving(s)
+    tau = np.zeros(s.nv)
+    tau[s.slice_v("A")] = 0.7
+    a = s.forward_dynamics(q, v, tau)
+    found = s.inverse_dynamics(q, v, a, actuated=["A"])
+    np.testing.assert_allclose(found["A"], 0.7, atol=1e-9)
+    smallest = s.inverse_dynamics(q, v, a)
+    np.testing.assert_allclose(s.forward_dynamics(q, v, smallest), a, atol=1e-10 * np.abs(a).max())
+    assert not smallest[s.slice_v("rod.modes")].any()
+    told = s.diagnose(q)
+    # The crank and two modes; a planar loop in space is redundant three times.
+    assert told.mobility == 3 and len(told.redundant) == 3
+
+
+def test_sensors_feel_a_point_of_a_flexible_body():
+    m = pendulum(2)
+    s = m.system()
+    run = ct.simulate(s, np.array([0.3, 0.05, 0.01]), np.array([1.0, -2.0, 0.5]), duration=0.05, samples=401)
+    told, k, h = run.read(ct.IMU("tip")), 200, run.t[1]
+    p = run.position("tip")
+    moved = (p[k + 1] - 2.0 * p[k] + p[k - 1]) / h**2
+    R = s.pose(run.q[k], "tip").R
+    expected = R.T @ (moved - m.gravity)
+    np.testing.assert_allclose(told["accelerometer"][k], expected, atol=1e-3 * np.abs(expected).max())
+    np.testing.assert_allclose(told["gyroscope"][k], s.twist(run.q[k], run.v[k], "tip")[:3], atol=1e-12)
+
+
+@pytest.mark.slow
+def test_a_flexible_body_strikes_a_floor_with_its_tip():
+    m = pendulum(2, damping=0.05)
+    m.gravity = (0.0, -9.81, 0.0)
+    m.add_frame("floor", "ground", ct.Pose(p=(0.0, -0.3, 0.0), rpy=(-np.pi / 2, 0.0, 0.0)))
+    s = m.system()
+    contact = ct.Contact("tip", on="floor", restitution=0.3)
+    run = ct.simulate(s, s.neutral(), np.zeros(s.nv), duration=0.25, contacts=[contact])
+    hit = run.transitions[0]
+    before, after = run.segments[0], run.segments[1]
+    assert before.position("tip")[-1, 1] == pytest.approx(-0.3, abs=1e-8)
+    # The impulse is along the normal: velocities change by H^-1 J^T, and the tip leaves with 0.3 of its speed.
+    q, v = before.q[-1], before.v[-1]
+    J = s.jacobian(q, "tip", axes="aligned")[4]
+    H = s.mass_matrix(q)
+    expected = v - 1.3 * np.linalg.solve(H, J) * (J @ v) / (J @ np.linalg.solve(H, J))
+    np.testing.assert_allclose(after.v[0], expected, atol=1e-7 * np.abs(v).max())
+    lost = s.kinetic_energy(q, v) - s.kinetic_energy(q, expected)
+    assert hit.energy_loss == pytest.approx(lost, rel=1e-6)

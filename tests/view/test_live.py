@@ -36,7 +36,7 @@ def opened(bars):
 def ask(made, path="pose", body=None, method="POST", headers=None):
     """One request to the server of a view; its code and what it said."""
     url = urlsplit(made.url)
-    connection = http.client.HTTPConnection(url.hostname, url.port, timeout=20)
+    connection = http.client.HTTPConnection(url.hostname, url.port, timeout=300)
     try:
         content = json.dumps(body) if not isinstance(body, bytes | str) else body
         connection.request(method, f"{url.path}{path}", content, headers or {})
@@ -259,7 +259,7 @@ def test_two_browsers_do_not_disturb_each_other(opened, bars):
 def test_a_closed_view_hangs_up_on_browsers_that_keep_their_connection(bars):
     made = view(bars, show=False)
     url = urlsplit(made.url)
-    connection = http.client.HTTPConnection(url.hostname, url.port, timeout=20)
+    connection = http.client.HTTPConnection(url.hostname, url.port, timeout=300)
     question = json.dumps({"q": [0.0, 0.0, 0.0]})
     connection.request("POST", f"{url.path}pose", question)
     assert connection.getresponse().read()

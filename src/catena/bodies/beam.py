@@ -17,10 +17,12 @@ from catena.bodies.contract import (
     Shapes,
     check_second_moments,
     positive,
+    ratios,
 )
 from catena.bodies.points import few_points
 from catena.bodies.splines import Basis
 from catena.errors import ModelError
+from catena.given import entries, real_array, shown
 
 ENDS = ("clamped", "pinned", "free")
 DIRECTIONS = ("y", "z", "x", "rx")
@@ -97,8 +99,9 @@ class Beam(FlexibleBody):
         given = {
             "length": positive("Beam", "length", length, "its length in metres"), "area": area, "inertia": inertia,
             "density": density, "young": young, "shear": shear, "modes_wanted": _wanted(modes), "ends": ends,
-            "torsion": torsion, "damping_ratio": damping, "stations": tuple(float(x) for x in stations),
-            "rotary": shear is not None if rotary is None else bool(rotary), "interface": bool(interface),
+            "torsion": torsion, "damping_ratio": damping, "stations": _stations(stations),
+            "rotary": shear is not None if rotary is None else _yes("rotary", rotary),
+            "interface": _yes("interface", interface),
         }  # fmt: skip
         for name, value in given.items():
             object.__setattr__(self, name, value)
@@ -111,12 +114,11 @@ class Beam(FlexibleBody):
         self._ends  # noqa: B018
         if self.interface:
             self._check_interface()
-        ratios = np.atleast_1d(np.asarray(damping, dtype=np.float64))
-        if not (np.isfinite(ratios).all() and (ratios >= 0.0).all()):
-            raise ModelError(f"Beam: damping = {damping!r} must be damping ratios of zero or more.")
-        if len(ratios) not in (1, self.modes):
+        given_ratios = ratios("Beam", damping)
+        if len(given_ratios) not in (1, self.modes):
             raise ModelError(
-                f"Beam: damping has {len(ratios)} entries for {self.modes} modes; give one number, or one for each."
+                f"Beam: damping has {len(given_ratios)} entries for {self.modes} modes; give one number, or one for "
+                f"each."
             )
 
     def _check_interface(self) -> None:
@@ -185,6 +187,8 @@ class Beam(FlexibleBody):
     @staticmethod
     def _each(name: str, value: Any, pieces: int, what: str) -> list[float]:
         several = value if isinstance(value, (list, tuple, np.ndarray)) else [value] * pieces
+        if isinstance(several, np.ndarray) and several.ndim != 1:
+            raise ModelError(f"Beam: {name} = {shown(value)}; give one number, or one for each piece.")
         if len(several) != pieces:
             raise ModelError(
                 f"Beam: {name} has {len(several)} entries for {pieces} pieces between stations; give one each."
@@ -544,6 +548,23 @@ class Beam(FlexibleBody):
         return found
 
 
+def _yes(name: str, value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_ | int):
+        raise ModelError(f"Beam: {name} = {shown(value)}; give True or False.")
+    return bool(value)
+
+
+def _stations(given: Any) -> tuple[float, ...]:
+    """Return where sections change, checked."""
+    try:
+        found = real_array(given if isinstance(given, np.ndarray) else list(entries(given)))
+    except ValueError:
+        found = np.zeros((0, 0))
+    if found.ndim != 1 or not np.isfinite(found).all():
+        raise ModelError(f"Beam: stations = {shown(given)}; give lengths from the origin in metres.")
+    return tuple(found.tolist())
+
+
 def _wanted(modes: Any) -> dict[str, int]:
     """Return how many modes there are in each direction, checked."""
     if isinstance(modes, Mapping):
@@ -556,7 +577,9 @@ def _wanted(modes: Any) -> dict[str, int]:
                 f"Beam: modes along {direction!r} are not known; give some of {', '.join(DIRECTIONS)}."
             )
         if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 0 <= count <= MOST:
-            raise ModelError(f"Beam: modes[{direction!r}] = {count!r}; give a whole number from 0 to {MOST}.")
+            raise ModelError(
+                f"Beam: modes[{direction!r}] = {shown(count)}; give a whole number from 0 to {MOST}."
+            )
     ordered = {d: int(wanted[d]) for d in DIRECTIONS if wanted.get(d)}
     if not ordered:
         raise ModelError("Beam: it has no modes at all, so it is rigid: add a rigid body, or give modes.")

@@ -22,11 +22,14 @@ from catena.bodies.contract import (
     Points,
     Shapes,
     check_second_moments,
+    count_of_modes,
+    one_ratio,
     positive,
 )
 from catena.bodies.points import few_points
 from catena.bodies.reduction import ReducedBody, reduced
 from catena.errors import ModelError
+from catena.given import entries, real_array, shown
 
 NEAR = 1e-6
 """Places that are farther than this part of the frame's size from all members are refused."""
@@ -104,8 +107,19 @@ class BeamFrame(ReducedBody):
         damping: float = 0.0, masses: Mapping[str, float] | None = None,
     ) -> None:  # fmt: skip
         places = _places(nodes)
-        ends = [interfaces] if isinstance(interfaces, str) else list(interfaces)
-        unknown = [n for n in (*ends, *(masses or {})) if n not in places]
+        try:
+            ends, members = list(entries(interfaces)), list(entries(members))
+        except ValueError as error:
+            raise ModelError(f"BeamFrame: interfaces or members are no lists: {error}.") from error
+        for member in members:
+            if not isinstance(member, Member) or not all(isinstance(n, str) for n in (member.a, member.b)):
+                raise ModelError(
+                    f"BeamFrame: {shown(member)} is no Member between two named nodes: give beams between the nodes."
+                )
+        if masses is not None and not isinstance(masses, Mapping):
+            raise ModelError(f"BeamFrame: masses is {shown(masses)}; give a mapping from nodes to masses.")
+        unknown = [shown(n) for n in ends if not isinstance(n, str)]
+        unknown += [n for n in (*ends, *(masses or {})) if n not in places] if not unknown else []
         unknown += [n for m in members for n in (m.a, m.b) if n not in places]
         if unknown:
             raise ModelError(f"BeamFrame: there is no node {unknown[0]!r}; nodes are {', '.join(places)}.")
@@ -115,11 +129,7 @@ class BeamFrame(ReducedBody):
             )
         if not members:
             raise ModelError("BeamFrame: it has no members: give the beams between the nodes.")
-        ratio = np.asarray(damping, dtype=np.float64)
-        if ratio.ndim or not np.isfinite(ratio) or ratio < 0.0:
-            raise ModelError(f"BeamFrame: damping = {damping!r} must be a damping ratio of zero or more.")
-        if isinstance(modes, bool) or not isinstance(modes, (int, np.integer)) or modes < 0:
-            raise ModelError(f"BeamFrame: modes = {modes!r}; give a whole number of zero or more.")
+        ratio, modes = one_ratio("BeamFrame", damping), count_of_modes("BeamFrame", modes)
         if modes == 0 and len(ends) == 1:
             raise ModelError(
                 "BeamFrame: no modes are too few for an interface that nothing else is held by: the frame would be "
@@ -129,8 +139,8 @@ class BeamFrame(ReducedBody):
             n: positive("BeamFrame", f"masses[{n!r}]", m, "a mass in kg") for n, m in (masses or {}).items()
         }
         values = {
-            "nodes": places, "members": tuple(members), "interfaces": tuple(ends), "inner_modes": int(modes),
-            "damping_ratio": float(ratio), "masses": carried,
+            "nodes": places, "members": tuple(members), "interfaces": tuple(ends), "inner_modes": modes,
+            "damping_ratio": ratio, "masses": carried,
         }  # fmt: skip
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -337,12 +347,12 @@ def _places(nodes: Any) -> dict[str, Floats]:
     found = {}
     for name, place in nodes.items():
         try:
-            found[str(name)] = np.array([float(c) for c in place])
-        except (TypeError, ValueError):
+            found[str(name)] = real_array(place)
+        except ValueError:
             found[str(name)] = np.zeros(0)
         if found[str(name)].shape != (3,) or not np.isfinite(found[str(name)]).all():
             raise ModelError(
-                f"BeamFrame: node {name!r} is at {place!r}; give three finite coordinates in metres."
+                f"BeamFrame: node {shown(name)} is at {shown(place)}; give three finite coordinates in metres."
             )
     return found
 
@@ -379,9 +389,15 @@ def _checked(member: Member, nodes: Mapping[str, Floats]) -> tuple[Section, Floa
     x = along / length
     up = np.array([0.0, 1.0, 0.0] if abs(x[2]) > 0.99 else [0.0, 0.0, 1.0])
     if member.up is not None:
-        up = np.asarray(member.up, dtype=np.float64)
-        if up.shape != (3,) or not np.linalg.norm(np.cross(up, x)) > 1e-6 * np.linalg.norm(up):
-            raise ModelError(f"{who}: up = {member.up!r} must be a direction that is not along the member.")
+        try:
+            up = real_array(member.up)
+        except ValueError:
+            up = np.zeros(0)
+        is_direction = up.shape == (3,) and bool(np.isfinite(up).all())
+        if not is_direction or not np.linalg.norm(np.cross(up, x)) > 1e-6 * np.linalg.norm(up):
+            raise ModelError(
+                f"{who}: up = {shown(member.up)} must be a direction that is not along the member."
+            )
     y = np.cross(up, x)
     y /= np.linalg.norm(y)
     axes = np.stack([x, y, np.cross(x, y)], axis=1)

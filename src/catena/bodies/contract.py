@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catena.errors import ModelError
+from catena.given import is_count, real_array, real_number, shown
 
 Floats = NDArray[np.float64]
 
@@ -134,12 +135,38 @@ class FlexibleBody(ABC):
 def positive(owner: str, name: str, value: Any, what: str) -> float:
     """Return a number that is finite and above zero, or raise a ModelError that tells what it stands for."""
     try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ModelError(f"{owner}: {name} = {value!r} is no number; give {what}.") from None
+        number = real_number(value)
+    except ValueError:
+        raise ModelError(f"{owner}: {name} = {shown(value)} is no number; give {what}.") from None
     if not (np.isfinite(number) and number > 0.0):
         raise ModelError(f"{owner}: {name} = {number:g} is not a positive finite number; give {what}.")
     return number
+
+
+def ratios(owner: str, damping: Any) -> Floats:
+    """Return damping ratios (n,), one or several, or raise a ModelError."""
+    try:
+        found = np.atleast_1d(real_array(damping))
+    except ValueError as error:
+        raise ModelError(f"{owner}: damping = {shown(damping)} ({error}) must be damping ratios.") from None
+    if found.ndim != 1 or not (np.isfinite(found).all() and (found >= 0.0).all()):
+        raise ModelError(f"{owner}: damping = {shown(damping)} must be damping ratios of zero or more.")
+    return found
+
+
+def one_ratio(owner: str, damping: Any) -> float:
+    """Return one damping ratio, or raise a ModelError."""
+    found = ratios(owner, damping)
+    if len(found) != 1:
+        raise ModelError(f"{owner}: damping = {shown(damping)} must be one damping ratio.")
+    return float(found[0])
+
+
+def count_of_modes(owner: str, modes: Any) -> int:
+    """Return how many modes there are, or raise a ModelError."""
+    if not is_count(modes):
+        raise ModelError(f"{owner}: modes = {shown(modes)}; give a whole number of zero or more.")
+    return int(modes)
 
 
 def check_second_moments(owner: str, area: float, I_y: float, I_z: float) -> None:

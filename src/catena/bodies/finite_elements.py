@@ -22,10 +22,11 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from catena.bodies.contract import Floats, Points, Shapes
+from catena.bodies.contract import Floats, Points, Shapes, count_of_modes, one_ratio
 from catena.bodies.points import points_of_products
 from catena.bodies.reduction import ReducedBody, reduced
 from catena.errors import ModelError
+from catena.given import entries, is_count, real_array, shown
 from catena.spatial.vectors import skew
 
 SYMMETRIC = 1e-8
@@ -61,8 +62,11 @@ class FiniteElements(ReducedBody):
         self, mass: Any, stiffness: Any, nodes: Any, interfaces: Mapping[str, Sequence[int]], modes: int = 4,
         damping: float = 0.0, stiffening: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
-        places = np.asarray(nodes, dtype=np.float64)
-        if places.ndim != 2 or places.shape[1] != 3 or not np.isfinite(places).all():
+        try:
+            places = real_array(nodes)
+        except ValueError:
+            places = np.zeros(0)
+        if not places.size or places.ndim != 2 or places.shape[1] != 3 or not np.isfinite(places).all():
             raise ModelError(
                 f"FiniteElements: nodes have shape {places.shape}; give finite places (n, 3), a row for each node."
             )
@@ -74,12 +78,16 @@ class FiniteElements(ReducedBody):
             )
         chosen = {}
         for name, numbers in interfaces.items():
-            some = np.unique(np.asarray(numbers, dtype=np.int64))
-            if not len(some) or some[0] < 0 or some[-1] >= len(places):
+            try:
+                listed = entries(numbers)
+            except ValueError:
+                listed = ()
+            if not listed or not all(is_count(number) and number < len(places) for number in listed):
                 raise ModelError(
-                    f"FiniteElements: interface {name!r} has nodes {list(numbers)}; give numbers from 0 to "
+                    f"FiniteElements: interface {shown(name)} has nodes {shown(numbers)}; give numbers from 0 to "
                     f"{len(places) - 1}."
                 )
+            some = np.unique(np.array(listed, dtype=np.int64))
             chosen[name] = tuple(some.tolist())
         held = [k for some in chosen.values() for k in some]
         if len(held) != len(set(held)):
@@ -91,12 +99,14 @@ class FiniteElements(ReducedBody):
                 f"frame: give three or more that do not."
             )
         values = {
-            "mass": M, "stiffness_matrix": K, "nodes": places, "interfaces": chosen, "inner_modes": int(modes),
-            "damping_ratio": float(damping), "stiffening": _stiffening(stiffening or {}, len(places), chosen),
+            "mass": M, "stiffness_matrix": K, "nodes": places, "interfaces": chosen,
+            "inner_modes": count_of_modes("FiniteElements", modes),
+            "damping_ratio": one_ratio("FiniteElements", damping),
+            "stiffening": _stiffening({} if stiffening is None else stiffening, len(places), chosen),
         }  # fmt: skip
         for name, value in values.items():
             object.__setattr__(self, name, value)
-        if modes < 0 or (modes == 0 and len(chosen) == 1):
+        if modes == 0 and len(chosen) == 1:
             raise ModelError(
                 f"FiniteElements: {modes} modes and {len(chosen)} interface let nothing deform: give more modes."
             )
@@ -214,7 +224,11 @@ def _stiffening(given: Any, nodes: int, interfaces: Mapping[str, Any]) -> dict[s
     known = [c + s for c in "xyz" for s in ("", "x", "y", "z")]
     known += [f"{name}.{c}" for name in interfaces for c in "xyz"]
     found = {}
-    for load, matrix in dict(given).items():
+    if not isinstance(given, Mapping):
+        raise ModelError(
+            f"FiniteElements: stiffening is {shown(given)}; give a mapping from loads to matrices."
+        )
+    for load, matrix in given.items():
         if load not in known:
             raise ModelError(
                 f"FiniteElements: stiffening under {load!r} is not known; loads are {', '.join(known)}."
@@ -238,11 +252,16 @@ def read_matrix(name: str, file: Path) -> Any:
 
 def _matrix(name: str, given: Any, nodes: int) -> Any:
     """Return a symmetric sparse matrix (3 n, 3 n) of numbers, read from a Matrix Market file where a path is given."""
-    from scipy.sparse import csr_array
+    from scipy.sparse import csr_array, issparse
 
     if isinstance(given, (str, Path)):
         given = read_matrix(name, Path(given))
-    matrix = csr_array(given, dtype=np.float64)
+    try:
+        if issparse(given) and given.dtype.kind not in "biuf":
+            raise ValueError(f"its entries are of type {given.dtype}")
+        matrix = csr_array(given if issparse(given) else np.atleast_2d(real_array(given)), dtype=np.float64)
+    except ValueError as error:
+        raise ModelError(f"FiniteElements: the {name} matrix is {shown(given)}: {error}.") from error
     if matrix.shape != (3 * nodes, 3 * nodes):
         raise ModelError(
             f"FiniteElements: the {name} matrix has shape {matrix.shape}, but {nodes} nodes have three displacements "

@@ -35,8 +35,8 @@ class Bridged:
             return self.system
         if p.shape != (self.width,):
             raise StateError(
-                f"The parameters {[name for name, _ in self.parameters]} have shape {p.shape}; give ({self.width},), one "
-                f"set of numbers for all states."
+                f"The parameters {[name for name, _ in self.parameters]} have shape {p.shape}; give ({self.width},), "
+                f"one set of numbers for all states."
             )
         values, first = {}, 0
         for name, size in self.parameters:

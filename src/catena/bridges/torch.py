@@ -33,8 +33,8 @@ def dynamics(
 ) -> Callable[..., Any]:
     """The function of tensors q (..., nq), v (..., nv) and tau (or vdot) (..., nv) that gives vdot (or tau), (..., nv).
 
-    `name` is "forward_dynamics" or "inverse_dynamics" (of trees). Gradients by q are by its entries, along motions. With
-    names of `parameters`, such as "load.mass", the function takes a fourth tensor with their values one after the
+    `name` is "forward_dynamics" or "inverse_dynamics" (of trees). Gradients by q are by its entries, along motions.
+    With names of `parameters`, such as "load.mass", the function takes a fourth tensor with their values one after the
     other, the same for all states, and has gradients by them too.
     """
     made = ambient.bridged(system, name, parameters)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -95,7 +96,7 @@ def _moved(kind: Modal, place: np.ndarray, own: Amplitudes) -> tuple[np.ndarray,
     and the twist (states, 6) of the point in that frame, in the axes of the point."""
     states, eta, rate = len(own.eta), own.eta.T, own.rate.T
 
-    def stacked(rows: list) -> np.ndarray:
+    def stacked(rows: list[Any]) -> np.ndarray:
         return np.stack([np.broadcast_to(row, states) for row in rows], axis=-1)
 
     u = stacked(kind.displacement(eta))

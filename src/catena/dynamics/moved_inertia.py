@@ -15,6 +15,8 @@ from catena.structure import Plan
 
 # A joint that feels less than this part of what the bodies behind it have by themselves feels nothing.
 NOTHING = 1e-12
+# What is left of that after joints behind it have yielded is rounding below this part of it.
+ROUNDING = 1e-15
 
 
 def moving_nothing(
@@ -31,6 +33,7 @@ def moving_nothing(
     articulated = [
         ArticulatedInertia.from_rigid(RigidInertia.from_entries(list(row))) for row in plan.inertia
     ]
+    whole = [inertia.matrix() for inertia in articulated]
     for i in range(plan.n - 1, 0, -1):
         kind, parent = plan.kind[i], int(plan.parent[i])
         assert kind is not None
@@ -39,13 +42,15 @@ def moving_nothing(
         if is_flexible(kind):
             # Modes move the mass of their own body, whatever hangs on it.
             articulated[parent] += X.pull(articulated[i])
+            whole[parent] = whole[parent] + X.pull(ArticulatedInertia.from_matrix(whole[i])).matrix()
             continue
         yields = free[plan.v_start[i] : plan.v_start[i] + plan.v_size[i]]
         S = MotionSpace(kind.motion_space(q).array[:, yields])
         rotor = np.zeros(S.n) if kind.rotor is None else kind.rotor[yields]
-        if _feels_nothing(articulated[i], S, rotor):
+        if _feels_nothing(articulated[i], whole[i], S, rotor):
             yield i
             articulated[i] = articulated[i] + ArticulatedInertia.from_matrix(np.eye(6))
+            whole[i] = whole[i] + np.eye(6)
         felt = articulated[i]
         if S.n:
             U = felt * S
@@ -53,16 +58,22 @@ def moving_nothing(
                 U, spd_inverse(np.array(S.T * U, dtype=float) + np.diag(rotor))
             )
         articulated[parent] = articulated[parent] + X.pull(felt)
+        whole[parent] = whole[parent] + X.pull(ArticulatedInertia.from_matrix(whole[i])).matrix()
 
 
-def _feels_nothing(A: ArticulatedInertia, S: MotionSpace, rotor: np.ndarray) -> bool:
-    """Return whether some motion in S meets no inertia."""
+def _feels_nothing(A: ArticulatedInertia, whole: np.ndarray, S: MotionSpace, rotor: np.ndarray) -> bool:
+    """Return whether some motion in S meets no inertia, or only the rounding of what is behind it, `whole` (6, 6) if
+    nothing there yielded."""
     D = np.array(S.T * (A * S), dtype=float) + np.diag(rotor)
     # Rotational and translational directions have different units: compare each with the inertia that a body has in
     # it by itself.
     along = np.abs(S.array)
     scale = np.sqrt(np.einsum("ij,ij->j", along, np.abs(A.matrix()) @ along) + rotor)
-    return bool(np.any(scale == 0.0) or np.any(np.linalg.eigvalsh(D / np.outer(scale, scale)) < NOTHING))
+    rigid = np.sqrt(np.einsum("ij,ij->j", along, np.abs(whole) @ along) + rotor)
+    return any(
+        bool(np.any(size == 0.0) or np.any(np.linalg.eigvalsh(D / np.outer(size, size)) < part))
+        for size, part in ((scale, NOTHING), (rigid, ROUNDING))
+    )
 
 
 def _all_solid(inertia: np.ndarray) -> bool:

@@ -12,7 +12,15 @@ from catena.dynamics.closed.motion_problem import motion_problem
 from catena.dynamics.loop_elimination import sort_for
 from catena.dynamics.loop_elimination.least_change import closure as closure_algorithm
 from catena.dynamics.rotors import with_rotors
-from catena.equations.closed_forms import Choice, choose, joint_form, least_forces, minimal, minimal_form, with_multipliers
+from catena.equations.closed_forms import (
+    Choice,
+    choose,
+    joint_form,
+    least_forces,
+    minimal,
+    minimal_form,
+    with_multipliers,
+)
 from catena.equations.derivation import Derivation
 from catena.equations.loop_rows import loop_rows, require_formulas
 from catena.equations.parameters import symbolic_plan
@@ -49,10 +57,12 @@ class Request:
     def choice(self) -> Choice:
         """The independent constraints and coordinates at the configuration that was given for it."""
         if self.at is None:
+            name = self.derivation.name
+            other = ", or take method='elimination', which has no such branch" * (name == "forward_dynamics")
             raise EquationsError(
-                f"{self.derivation.name} of {self.plan.name!r} by {self.method!r} leaves out dependent constraints and "
-                f"coordinates, and which ones they are depends on the state. Give a closed configuration at=q whose "
-                f"choice is kept, or take method='elimination', which has no such branch."
+                f"{name} of {self.plan.name!r}{f' by {self.method!r}' if self.method != 'auto' else ''} leaves out "
+                f"dependent constraints and coordinates, and which ones they are depends on the state. Give a closed "
+                f"configuration at=q whose choice is kept{other}."
             )
         return choose(self.runner, np.asarray(self.at, dtype=float))
 
@@ -140,8 +150,8 @@ def _inverse_with_loops(request: Request) -> Outputs:
         own = [slice(int(a), int(a + n)) for a, n in zip(plan.v_start, plan.v_size, strict=True)]
         idle = [plan.joint[i] for i in range(1, plan.n) if not plan.actuated[own[i]].all()]
         raise EquationsError(
-            f"inverse_dynamics of {plan.name!r}: at the configuration `at` the actuators move the mechanism in {reach} of "
-            f"its {len(allowed)} degrees of freedom, so they do not produce every motion. The joints {idle} have no "
+            f"inverse_dynamics of {plan.name!r}: at the configuration `at` the actuators move the mechanism in {reach} "
+            f"of its {len(allowed)} degrees of freedom, so they do not produce every motion. The joints {idle} have no "
             f"actuator; let more joints be actuated, or take 'minimal_coordinates'."
         )
     return least_forces(request.derivation, choice, plan.actuated, levers(plan))
@@ -237,7 +247,10 @@ EQUATIONS: dict[str, Named] = {
         ("q", "v", "tau"), _forward_dynamics, "accelerations vdot (nv,), loops respected",
         methods=("articulated_body", "composite_body", "elimination", "joint_multipliers", "minimal"),
     ),
-    "inverse_dynamics": Named(("q", "v", "vdot"), _inverse_dynamics, "joint forces tau (nv,) that produce vdot, with loops the least ones of the actuated joints"),
+    "inverse_dynamics": Named(
+        ("q", "v", "vdot"), _inverse_dynamics,
+        "joint forces tau (nv,) that produce vdot, with loops the least ones of the actuated joints",
+    ),
     "mass_matrix": Named(("q",), _mass_matrix, "joint-space inertia H (nv, nv) of the tree"),
     "bias_force": Named(("q", "v"), _bias_force, "joint forces (nv,) at which nothing accelerates"),
     "joint_coordinates": Named(

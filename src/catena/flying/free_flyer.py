@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import ModelError, StateError
-from catena.given import shown
+from catena.given import can_take, is_positive, real_array, shown
 from catena.joints import Free
 from catena.kinematics.stacks import apply, motion_matrices, transposed
 from catena.mechanism import GROUND
@@ -34,12 +34,14 @@ class FreeFlyer:
     in the order of `joints`; arrays carry batch dimensions."""
 
     def __init__(self, system: System, base: str | None = None) -> None:
+        if not isinstance(system, System):
+            raise ModelError(f"FreeFlyer needs a system, found {shown(system)}: plan one with m.system()")
         joints = system.mechanism.joints
         free = [
             name for name in system.joints
             if name in joints and isinstance(joints[name].kind, Free) and joints[name].parent == GROUND
         ]  # fmt: skip
-        chosen = free if base is None else [name for name in free if name == base]
+        chosen = free if base is None else [name for name in free if isinstance(base, str) and name == base]
         if len(chosen) != 1 or system.plan.total_constraints:
             raise ModelError(
                 f"FreeFlyer: {system.mechanism.name!r} needs one Free joint from ground in its tree and no loops; "
@@ -72,9 +74,9 @@ class FreeFlyer:
         """Return the velocity (..., 6) of the base's joint when the other joints move with v_m (..., nv - 6) and the
         robot has a momentum [angular; linear] (..., 6) about the ground's origin, none unless given."""
         H_b, H_bm = self.coupling(q)
-        p = -apply(H_bm, np.asarray(v_m, dtype=np.float64))
+        p = -apply(H_bm, _rows("v_m", v_m, len(self._m), H_bm.shape[:-2]))
         if momentum is not None:
-            p = p + self._at_base(q, np.asarray(momentum, dtype=np.float64))
+            p = p + self._at_base(q, _rows("momentum", momentum, 6, p.shape[:-1]))
         return np.linalg.solve(H_b, p[..., None])[..., 0]
 
     def _at_base(self, q: Any, h: np.ndarray) -> np.ndarray:
@@ -107,7 +109,7 @@ class FreeFlyer:
         """Return v (..., nv) of all joints for joint velocities v_m (..., nv - 6) and a momentum (..., 6)."""
         v_b = self.base_velocity(q, v_m, momentum)
         v = np.zeros((*v_b.shape[:-1], self.system.nv))
-        v[..., self._b], v[..., self._m] = v_b, v_m
+        v[..., self._b], v[..., self._m] = v_b, real_array(v_m)
         return v
 
     def follow(
@@ -121,20 +123,38 @@ class FreeFlyer:
         is the configuration to begin with, of which the base's part counts. Steps are those of a fourth-order method,
         no longer than `step` [s] (a hundredth of the time unless given).
         """
-        system, t = self.system, np.asarray(times, dtype=np.float64)
-        if t.ndim != 1 or len(t) < 2 or np.any(np.diff(t) <= 0.0):
+        system = self.system
+        try:
+            t = real_array(times)
+        except ValueError:
+            t = np.zeros(0)
+        if t.ndim != 1 or len(t) < 2 or not np.isfinite(t).all() or np.any(np.diff(t) <= 0.0):
             raise StateError(f"follow: times are {shown(times)}; give increasing ones, at least two.")
+        if not can_take(path, "t"):
+            raise StateError(
+                f"follow: {shown(path)} is no function of t; give one of positions and velocities."
+            )
+        if step is not None and not is_positive(step):
+            raise StateError(f"follow: step is {shown(step)}; give a positive number of seconds, or None.")
         longest = (t[-1] - t[0]) / 100.0 if step is None else float(step)
         where_b = np.arange(system.nq)[system.slice_q(self.base)]
         where_m = np.setdiff1d(np.arange(system.nq), where_b)
-        q = np.array(start, dtype=np.float64)
+        batch, begun, _ = system.states(start, np.zeros(system.nv))
+        if batch:
+            raise StateError(f"follow: start has batch dimensions {batch}; give one configuration.")
+        q = np.array(begun[0])
 
         def rate(at: float, base: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             """Return the configuration and the velocities of all joints at a time."""
-            q_m, v_m = path(at)
+            found = path(at)
+            if not isinstance(found, tuple | list) or len(found) != 2:
+                raise StateError(
+                    f"follow: the path gives {shown(found)}; give positions and velocities, a pair."
+                )
             here = base.copy()
-            here[where_m] = q_m
-            return here, self.full_velocity(here, np.asarray(v_m, dtype=np.float64), momentum)
+            here[where_m] = _rows("positions of the path", found[0], len(where_m), ())
+            v_m = _rows("velocities of the path", found[1], len(self._m), ())
+            return here, self.full_velocity(here, v_m, momentum)
 
         def stepped(base: np.ndarray, v: np.ndarray, h: float) -> np.ndarray:
             return system.integrate(base, v, h)
@@ -153,6 +173,27 @@ class FreeFlyer:
             rows.append(rate(float(last), q))
         found = np.array([row[0] for row in rows])
         return found, np.array([row[1] for row in rows])
+
+
+def _rows(what: str, value: Any, width: int, batch: tuple[int, ...]) -> np.ndarray:
+    """Return numbers (..., width) that go with a batch, or the complaint that they do not."""
+    try:
+        found = real_array(value)
+    except ValueError as error:
+        raise StateError(
+            f"{what} is {shown(value)} ({error}); give numbers of shape (..., {width})."
+        ) from error
+    if found.ndim < 1 or found.shape[-1] != width or not np.isfinite(found).all():
+        raise StateError(
+            f"{what} has shape {found.shape} or entries that are not finite; give numbers of shape (..., {width})."
+        )
+    try:
+        np.broadcast_shapes(found.shape[:-1], batch)
+    except ValueError:
+        raise StateError(
+            f"{what} has shape {found.shape}, which does not go with a batch of {batch}."
+        ) from None
+    return found
 
 
 def _rkmk(system: System, q: np.ndarray, k: tuple[np.ndarray, ...], h: float) -> np.ndarray:

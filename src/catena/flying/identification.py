@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
+from catena.given import real_array, shown
 from catena.mechanism import GROUND
 from catena.mechanism.validation import known
 from catena.system import System, arrays
@@ -55,6 +56,8 @@ def identify_inertia(
     All other bodies have the numbers of the mechanism. Where the motion does not tell some combination of the numbers,
     that is as the mechanism has it.
     """
+    if not isinstance(system, System):
+        raise StateError(f"identify_inertia needs a system, found {shown(system)}; plan one with m.system().")
     names = arrays.as_list("bodies", bodies, str, "bodies")
     moving = moving_bodies(system.mechanism, system.plan)
     for name, body in system.mechanism.bodies.items():
@@ -66,11 +69,20 @@ def identify_inertia(
     for name in names:
         known("body", name, [x for x in moving if x != GROUND], repr(system.mechanism.name))
     Y = system.regressor(q, v, vdot).reshape(-1, system.nv, 10 * len(moving))
-    given = (
-        np.zeros((len(Y), system.nv))
-        if tau is None
-        else np.broadcast_to(np.asarray(tau, float), (len(Y), system.nv))
-    )
+    given = np.zeros((len(Y), system.nv))
+    if tau is not None:
+        try:
+            given = np.broadcast_to(real_array(tau), given.shape)
+        except ValueError as error:
+            raise StateError(
+                f"tau is {shown(tau)} ({error}); give joint forces of shape {given.shape}."
+            ) from error
+        if not np.isfinite(given).all():
+            raise StateError("tau has entries that are not finite; give the joint forces that were measured.")
+    if not names or not len(Y):
+        raise StateError(
+            f"identify_inertia: bodies are {shown(bodies)} in {len(Y)} states; give at least one of each."
+        )
     rows = np.ones(system.nv, dtype=bool) if tau is not None else ~system.plan.actuated
     if not rows.any():
         raise StateError(

@@ -22,6 +22,7 @@ from catena.formats.findings import Finding, Severity
 from catena.formats.kinds import Kinds
 from catena.formats.shape_files import path_from
 from catena.formats.source import LARGEST, Source, search_folders
+from catena.given import shown
 from catena.mechanism import Mechanism
 from catena.mechanism.shapes import Mesh
 
@@ -184,6 +185,8 @@ def save(mechanism: Mechanism, path: PathLike) -> None:
     ending .loops.toml. The file appears complete or not at all: one that exists is replaced in one step, and stays as
     it is if anything goes wrong.
     """
+    if not isinstance(mechanism, Mechanism):
+        raise FormatError(f"there is no mechanism to save, but {shown(mechanism)}: give a Mechanism")
     file = file_path(path)
     write = _format(file).write
     if write is None:

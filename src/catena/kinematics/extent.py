@@ -54,6 +54,6 @@ def significant(plan: Plan, length: float) -> float:
 @lru_cache(maxsize=64)
 def largest_coordinate(plan: Plan) -> float:
     """The largest coordinate [m] by which a plan places joints and bodies: what lengths are rounded to a part of."""
-    coordinates = [plan.placement_p, *(pose.p[None] for _, pose in plan.body_pose.values())]
+    coordinates = [plan.placement_p, plan.body_pose.p]
     coordinates += [side[None] for loop in plan.loop_joints for side in (loop.parent_p, loop.child_p)]
     return max(float(np.abs(x).max(initial=0.0)) for x in coordinates)

@@ -51,7 +51,10 @@ class Linkage:
     gravity: float = 9.81
 
     def __post_init__(self) -> None:
-        self._fixed = {name: _point(f"fixed point {name!r}", x) for name, x in dict(self.fixed).items()}
+        if not isinstance(self.name, str):
+            raise ModelError(f"linkage: its name is {shown(self.name)}: give a word")
+        fixed = self._mapping("fixed", self.fixed)
+        self._fixed = {name: _point(f"fixed point {name!r}", x) for name, x in fixed.items()}
         self._bars: dict[tuple[str, str], float] = {}
         self._sketch: dict[str, np.ndarray] = {}
         self._slides: dict[str, _Slide] = {}
@@ -88,14 +91,25 @@ class Linkage:
 
     def sketch(self, points: Mapping[str, Any]) -> Linkage:
         """Say roughly where points are, {"A": (x, z)}: that decides which way the linkage is put together."""
-        self._sketch |= {name: _point(f"sketch of point {name!r}", x) for name, x in dict(points).items()}
+        given = self._mapping("sketch", points)
+        self._sketch |= {name: _point(f"sketch of point {name!r}", x) for name, x in given.items()}
         return self
+
+    def _mapping(self, what: str, given: Any) -> Mapping[str, Any]:
+        """Return a mapping from names, or the complaint that it is none."""
+        if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+            raise ModelError(
+                f"linkage {self.name!r}: {what} is {shown(given)}: give a mapping such as {{'A': (0, 0)}}"
+            )
+        return given
 
     def slide(
         self, point: str, along: Any = (1.0, 0.0), through: Any = (0.0, 0.0), mass: float = 0.0
     ) -> Linkage:
         """Let a point slide along a fixed line through a point in a direction, as the pin of a slider of this mass [kg]
         does."""
+        if not isinstance(point, str):
+            raise ModelError(f"linkage {self.name!r}: {shown(point)} slides: give the name of a point")
         direction = _point(f"slide of point {point!r}", along)
         if not np.linalg.norm(direction) > 0.0:
             raise ModelError(f"slide of point {point!r}: its direction is zero: give one, such as (1, 0)")
@@ -188,7 +202,7 @@ class Linkage:
     def _directions(self, at: Mapping[str, float] | None) -> dict[tuple[str, str], tuple[np.ndarray, float]]:
         """Return the bars whose direction is given: as a vector, and the sign of the bar's own order of points."""
         found = {}
-        for name, angle in (at or {}).items():
+        for name, angle in ({} if at is None else self._mapping("at", at)).items():
             ends = tuple(part.strip() for part in str(name).split("-"))
             pair = ends if ends in self._bars else ends[::-1]
             known("bar", "-".join(pair), ["-".join(p) for p in self._bars], f"directions of {self.name!r}")

@@ -6,6 +6,7 @@ import numpy as np
 
 from catena.bodies.beam import Beam
 from catena.errors import ModelError
+from catena.given import is_one_of, shown
 from catena.joints import Revolute, Universal
 from catena.mechanism.mechanism import Mechanism
 from catena.mechanism.merging import include
@@ -28,11 +29,17 @@ def segmented(
     the number of segments.
     """
     if not isinstance(beam, Beam):
-        raise ModelError(f"segmented: {beam!r} is no Beam: only beams are split into segments.")
+        raise ModelError(f"segmented: {shown(beam)} is no Beam: only beams are split into segments.")
     if isinstance(segments, bool) or not isinstance(segments, (int, np.integer)) or segments < 1:
-        raise ModelError(f"segmented: segments = {segments!r}; give a whole number of one or more.")
-    if plane not in (None, "y", "z"):
-        raise ModelError(f"segmented: plane = {plane!r}; give 'y', 'z', or None for both.")
+        raise ModelError(f"segmented: segments = {shown(segments)}; give a whole number of one or more.")
+    if plane is not None and not is_one_of(plane, ("y", "z")):
+        raise ModelError(f"segmented: plane = {shown(plane)}; give 'y', 'z', or None for both.")
+    if into is not None and not isinstance(into, Mechanism):
+        raise ModelError(f"segmented: into is {shown(into)}; give the mechanism that segments are added to.")
+    if at is not None and not isinstance(at, Pose):
+        raise ModelError(f"segmented: at is {shown(at)}; give a Pose.")
+    if not isinstance(name, str):
+        raise ModelError(f"segmented: name is {shown(name)}; give a word.")
     edges = np.linspace(0.0, beam.length, segments + 1)
     h = beam.length / segments
     made = Mechanism(name)

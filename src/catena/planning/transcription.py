@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import CatenaWarning, LoopError, StateError
-from catena.given import is_count, is_not_negative, is_positive, shown
+from catena.given import can_take, is_count, is_finite, is_not_negative, is_positive, real_array, shown
 from catena.mechanism.selection import selected
 from catena.mechanism.validation import known
 from catena.planning.motion_plan import MotionPlan
@@ -64,6 +64,8 @@ def plan_motion(
     """
     import casadi
 
+    if not isinstance(system, System):
+        raise StateError(f"plan_motion needs a system, found {shown(system)}; plan one with m.system().")
     if system.plan.total_constraints:
         raise LoopError(
             f"plan_motion: {system.mechanism.name!r} has loops {list(system.loops)}; plan on a mechanism without, such "
@@ -75,6 +77,21 @@ def plan_motion(
             "positive time, at least 3 nodes and no negative weight."
         )
     _, q0, v0 = system.states(start, np.zeros(system.nv) if velocity is None else velocity)
+    if len(q0) != 1 or len(v0) != 1:
+        raise StateError("plan_motion: start or velocity have batch dimensions; give one state.")
+    if not is_count(iterations) or not is_finite(track_from):
+        raise StateError(
+            f"plan_motion: iterations is {shown(iterations)} and track_from {shown(track_from)}; give a whole number "
+            "and a time."
+        )
+    if rest is not None and not isinstance(rest, bool | np.bool_):
+        raise StateError(f"plan_motion: rest is {shown(rest)}; give True, False, or None.")
+    if attitude is not None and not is_positive(attitude):
+        raise StateError(f"plan_motion: attitude is {shown(attitude)}; give a positive angle.")
+    if track is not None and not can_take(track, "t"):
+        raise StateError(f"plan_motion: track is {shown(track)}; give a function of t.")
+    if guess is not None and (not isinstance(guess, MotionPlan) or guess.q.shape[1] != system.nq):
+        raise StateError(f"plan_motion: guess is {shown(guess)}; give a plan of this system.")
     if frame is not None:
         known("body or frame", frame, system.plan.body_pose, "plan_motion")
     elif reach is not None or track is not None:
@@ -107,12 +124,11 @@ def plan_motion(
     _bound(system, ask, casadi, q, v, tau, rates, torques)
     if attitude is not None:
         _limit_attitude(system, ask, casadi, q, q0[0], float(attitude))
-    ends = {} if end is None else end
-    for joint, position in ends.items():
-        ask(
-            f"{joint} in the end",
-            q[_where(system.slice_q(joint)), -1] == np.atleast_1d(np.asarray(position, float)),
-        )
+    if end is not None and not isinstance(end, Mapping):
+        raise StateError(f"plan_motion: end is {shown(end)}; give a mapping from joints to positions.")
+    for joint, position in ({} if end is None else end).items():
+        at = _where(system.slice_q(joint))
+        ask(f"{joint} in the end", q[at, -1] == _numbers(f"the end of {joint!r}", position, len(at)))
     if frame is not None:
         _reach(system, ask, casadi, frame, q, v, t, reach, reach_twist, track, track_from)
     stops = rest if rest is not None else (track is None and reach_twist is None)
@@ -264,7 +280,7 @@ def _reach(
     if reach is not None:
         _at(ask, casadi, pose(q[:, -1]), reach, f"{frame} reaches its goal")
     if twist is not None:
-        wanted = np.asarray(twist, dtype=np.float64)
+        wanted = _numbers("reach_twist", twist, 6, finite=False)
         R = pose(q[:, -1])[:3, :3]
         own = moving(q[:, -1], v[:, -1])
         ask(f"{frame} moves as asked for", casadi.mtimes(R, own[3:]) == wanted[3:])
@@ -277,7 +293,7 @@ def _reach(
 
 
 def _at(ask: Any, casadi: Any, X: Any, goal: Any, what: str) -> None:
-    point = goal.p if isinstance(goal, Pose) else np.asarray(goal, dtype=np.float64)
+    point = goal.p if isinstance(goal, Pose) else _numbers(what, goal, 3)
     ask(what, X[:3, 3] == point)
     if isinstance(goal, Pose):
         turned = casadi.mtimes(casadi.DM(goal.R).T, X[:3, :3])
@@ -290,6 +306,17 @@ def _at(ask: Any, casadi: Any, X: Any, goal: Any, what: str) -> None:
             == 0,
         )
         ask(f"{what} (axes)", turned[0, 0] + turned[1, 1] + turned[2, 2] >= 1.0)
+
+
+def _numbers(what: str, value: Any, count: int, finite: bool = True) -> np.ndarray:
+    """Return so many numbers, or the complaint that there are others."""
+    try:
+        found = np.atleast_1d(real_array(value))
+    except ValueError as error:
+        raise StateError(f"plan_motion: {what} is {shown(value)} ({error}); give {count} numbers.") from error
+    if found.shape != (count,) or (finite and not np.isfinite(found).all()):
+        raise StateError(f"plan_motion: {what} is {shown(value)}; give {count} finite numbers.")
+    return found
 
 
 def _where(at: slice) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from catena.dynamics.flexible_body import is_flexible
 from catena.system import System
 
 
@@ -27,6 +28,9 @@ def runaway_message(system: System, state: int, t: np.ndarray, q: np.ndarray, v:
     component = int(np.argmax(np.abs(v[state])))
     joint = joint_of(system, component)
     reason = "A controller that is too stiff for its rate, or for the step, does that"
+    if system.plan.owner is not None:
+        reason = "Fixed steps that are too long for the fastest mode of a flexible body, or a controller that is too "
+        reason += "stiff for its rate, do that"
     if has_dependent_motions(system, joint, q[state]):
         reason = f"{GIMBAL[0].upper()}{GIMBAL[1:]}"
     return (
@@ -39,7 +43,8 @@ def has_dependent_motions(system: System, joint: str, q: np.ndarray) -> bool:
     """Return whether some velocity of a joint of the tree, beside the others, hardly moves it at q (nq,)."""
     kind = system.plan.kind[system.plan.joint.index(joint)]
     own = q[system.slice_q(joint)]
-    if kind is None or kind.nv < 2 or not np.isfinite(own).all():
+    # Modes move all points of a body; what they do at one place says nothing.
+    if kind is None or is_flexible(kind) or kind.nv < 2 or not np.isfinite(own).all():
         return False
     S = np.asarray(kind.motion_space(own).array, dtype=np.float64)
     sigma = np.linalg.svd(S / np.linalg.norm(S, axis=0), compute_uv=False)

@@ -48,6 +48,8 @@ WALKED, CAREFUL = 50.0, 1000.0
 WATCHED, ENDLESS = 1e5, 1e8
 # How many careful steps are taken together.
 GATHERED = 64
+# How often a group is tried before its states are stepped one by one.
+TOGETHER = 4
 
 
 class Mover:
@@ -365,20 +367,23 @@ class Mover:
         self, active: np.ndarray, halted: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray,
         ends: np.ndarray,
     ) -> np.ndarray:  # fmt: skip
-        """Try one careful step of each of the `halted` among the active states, many at a time, and return those that
-        are left, because one of their group was rejected."""
+        """Take one careful step of each of the `halted` among the active states, many at a time, and return those that
+        are left, because one of their group was rejected again and again."""
         left = [np.zeros(0, dtype=np.int64)]
         for group in (
             np.split(halted, range(GATHERED, len(halted), GATHERED)) if len(halted) > 1 else [halted]
         ):
-            who = active[group]
-            if len(who) > 1:
+            who, accepted = active[group], False
+            # All are judged by the worst of them, so that a group may need shorter steps than most of its states.
+            for _ in range(TOGETHER if len(who) > 1 else 0):
                 self.kept["row"][who] = 0.0
                 out, _ = self._step(who, t, q, v, tau, ends, np.ones(len(who), dtype=bool))
                 self._taken(who, t, q, v, tau, out, None)
-                if out["accepted"][0, 0] > 0.5:
-                    continue
-            left.append(group)
+                accepted = bool(out["accepted"][0, 0] > 0.5)
+                if accepted:
+                    break
+            if not accepted:
+                left.append(group)
         return np.concatenate(left)
 
     def _step_carefully(

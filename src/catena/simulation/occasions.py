@@ -16,7 +16,9 @@ def at_time(time: float, then: Callable[..., Any] | None = None, name: str = "")
     """Return the event that a time [s] has come; `then` is that of `Event`."""
     if not is_finite(time):
         raise StateError(f"at_time: the time is {shown(time)}; give a number of seconds.")
-    return Event(lambda t, q, v: t - time, name or f"t = {time:g} s", 1, then=then)
+    return Event(
+        lambda t, q, v: t - time, f"t = {time:g} s" if is_one_of(name, ("",)) else name, 1, then=then
+    )
 
 
 def at_limit(joint: str, end: str = "high", then: Callable[..., Any] | None = None, name: str = "") -> Event:
@@ -24,6 +26,8 @@ def at_limit(joint: str, end: str = "high", then: Callable[..., Any] | None = No
     otherwise it is locked there."""
     if not is_one_of(end, ("low", "high")):
         raise StateError(f"at_limit: the end is {shown(end)}; give 'low' or 'high'.")
+    if not isinstance(joint, str):
+        raise StateError(f"at_limit: {shown(joint)} is no name; name a joint.")
 
     def beyond(here: Moment) -> float:
         described = here.system.mechanism.joints[joint]
@@ -36,5 +40,5 @@ def at_limit(joint: str, end: str = "high", then: Callable[..., Any] | None = No
     def lock(here: Moment) -> Mechanism:
         return here.system.mechanism.lock(joint, at=here.configuration)
 
-    label = name or f"{joint} at its {end} limit"
-    return Event(beyond, label, 1 if end == "high" else -1, then=then or lock)
+    label = f"{joint} at its {end} limit" if is_one_of(name, ("",)) else name
+    return Event(beyond, label, 1 if end == "high" else -1, then=lock if then is None else then)

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import shown
+from catena.given import entries, is_positive, real_array, shown
+from catena.simulation.references.protocol import as_system
 from catena.simulation.simulate import simulate
 from catena.system import System
 from catena.system.linearisation import linearise, step_rates
@@ -107,14 +108,21 @@ def sensitivities(
     The forces of the mechanism act. `options` go to `simulate`. The intervals are the steps that `simulate` takes, or
     so many `intervals` of equal length; the error falls with the fourth power of their number.
     """
+    as_system(system, "sensitivities")
     if intervals is not None and (
         isinstance(intervals, bool) or not isinstance(intervals, int) or intervals < 1
     ):
         raise StateError(f"intervals is {shown(intervals)}; give a whole number, 1 or more, or None.")
-    given = np.zeros(system.nv) if tau is None else np.asarray(tau, dtype=float)
+    try:
+        given = np.zeros(system.nv) if tau is None else real_array(tau)
+        names = [str(name) for name in entries(parameters)]
+    except ValueError as error:
+        raise StateError(
+            f"sensitivities: tau is {shown(tau)} and parameters are {shown(parameters)} ({error}); give numbers "
+            f"of shape ({system.nv},), and names."
+        ) from error
     if given.shape != (system.nv,):
         raise StateError(f"tau has shape {given.shape}; give constant joint forces of shape ({system.nv},).")
-    names = list(parameters)
 
     def push(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return np.broadcast_to(given, v.shape)
@@ -125,6 +133,8 @@ def sensitivities(
     if intervals is None:
         nodes = simulate(system, q, v, duration, control=control, **options).t
     else:
+        if not is_positive(duration):
+            raise StateError(f"duration is {shown(duration)}; give a positive number of seconds.")
         nodes = np.linspace(0.0, duration, intervals + 1)
     times = np.sort(np.concatenate([nodes, 0.5 * (nodes[1:] + nodes[:-1])]))
     run = simulate(system, q, v, duration, samples=times, control=control, **options)

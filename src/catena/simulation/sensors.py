@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import shown
+from catena.given import is_not_negative, real_array, shown
 from catena.mechanism.validation import known
 from catena.simulation import loads
 from catena.simulation.control.protocol import Controller, checked_rate
@@ -64,12 +64,20 @@ class Sensor(ABC):
         """Return what it tells."""
 
 
+def _require_name(sensor: Sensor, name: Any, what: str) -> None:
+    if not isinstance(name, str):
+        raise StateError(f"{type(sensor).__name__}: {shown(name)} is no name; name the {what}.")
+
+
 @dataclass(frozen=True)
 class IMU(Sensor):
     """An inertial measurement unit in a frame: `gyroscope` (..., 3) [rad/s] and `accelerometer` (..., 3) [m/s^2] in the
     frame's axes. At rest the accelerometer tells the opposite of gravity."""
 
     frame: str
+
+    def __post_init__(self) -> None:
+        _require_name(self, self.frame, "frame")
 
     def check(self, system: System) -> None:
         known("body or frame", self.frame, system.plan.body_pose, repr(system.mechanism.name))
@@ -91,6 +99,11 @@ class Encoder(Sensor):
     joint: str
     resolution: float = 0.0
 
+    def __post_init__(self) -> None:
+        _require_name(self, self.joint, "joint")
+        if not is_not_negative(self.resolution):
+            raise StateError(f"Encoder: resolution is {shown(self.resolution)}; give a number, 0 or more.")
+
     def check(self, system: System) -> None:
         known("moving joint", self.joint, (*system.joints, *system.loops), repr(system.mechanism.name))
 
@@ -108,6 +121,9 @@ class ForceSensor(Sensor):
 
     joint: str
 
+    def __post_init__(self) -> None:
+        _require_name(self, self.joint, "joint")
+
     def check(self, system: System) -> None:
         known("joint", self.joint, system.mechanism.joints, repr(system.mechanism.name))
 
@@ -122,6 +138,9 @@ class Gauge(Sensor):
     `length`, each (..., 1), or the `force` (..., 1) that a coupling carries."""
 
     name: str
+
+    def __post_init__(self) -> None:
+        _require_name(self, self.name, "force or coupling")
 
     def check(self, system: System) -> None:
         names = [*(force.name for force in system.elements.placed), *system.mechanism.couplings]
@@ -169,5 +188,10 @@ class Sensed(Controller):
         if isinstance(given, Mapping):
             self._tau = np.broadcast_to(self._system.tree_forces(q, given), v.shape)
         else:
-            self._tau = np.broadcast_to(np.asarray(given, dtype=np.float64), v.shape)
+            try:
+                self._tau = np.broadcast_to(real_array(given), v.shape)
+            except ValueError as error:
+                raise StateError(
+                    f"Sensed: the law gave {shown(given)} ({error}); give {v.shape} numbers."
+                ) from error
         return given

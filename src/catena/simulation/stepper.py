@@ -34,9 +34,9 @@ class Stepper:
     """Moves a state, or a batch of states, by steps of `step` seconds under forces that its caller gives.
 
     `q` (..., nq) and `v` (..., nv) are where it begins, the mechanism's own initial state unless given. `integrator` is
-    one of "rk4", "midpoint", "euler", "semi_implicit", "dopri5" and "dop853"; the last two take the step as told and
-    do not look at its error. `motion`, `forces` and `drift` are those of `simulate`. Springs, stops, wrenches and
-    friction of the mechanism act. Everything is laid out when the stepper is made, so that a step costs little.
+    one of "rk4", "midpoint", "euler", "semi_implicit", "leapfrog", "dopri5" and "dop853"; the last two take the step as
+    told and do not look at its error. `motion`, `forces` and `drift` are those of `simulate`. Springs, stops, wrenches
+    and friction of the mechanism act. Everything is laid out when the stepper is made, so that a step costs little.
     """
 
     def __init__(

@@ -270,10 +270,13 @@ class Trajectory:
     def resultants(self, body: str, x: Any) -> dict[str, np.ndarray]:
         """Return the stress resultants of a beam at places x (n,) [m] along it and at all samples, each (..., samples,
         n), as `System.resultants` tells them."""
-        tau, f_ext = loads.applied(self.system, self.q, self.v, self.tau, self.wrenches)
-        return along_beam(
-            self.system, body, x, self.q, self.v, self.acceleration, self._reactions, f_ext,
-        )  # fmt: skip
+        if hasattr(self.system, "variation"):
+            raise StateError(
+                "resultants belong to one mechanism, and its parameters differ from state to state; ask the run of one "
+                "state, run.state(k).resultants(...)."
+            )
+        _, f_ext = loads.applied(self.system, self.q, self.v, self.tau, self.wrenches)
+        return along_beam(self.system, body, x, self.q, self.v, self.acceleration, self._reactions, f_ext)
 
     def coupling_forces(self) -> dict[str, np.ndarray]:
         """Return the force that each coupling carries, {coupling: (..., samples)}, as `System.coupling_forces` tells

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 NUMBERS = (float, int, np.floating, np.integer, np.bool_)
+# The types that numbers have as a rule.
+PLAIN = frozenset({float, int, np.float64})
 
 TINY = 1e-300
 """Added under a square root whose argument may vanish, so that quotients by the root stay finite."""
@@ -140,7 +142,7 @@ def array(entries: Iterable[Any]) -> np.ndarray:
     if rows and isinstance(rows[0], (list, tuple, np.ndarray)):
         flat = [entry for row in rows for entry in row]
         return array(flat).reshape(len(rows), len(rows[0]))
-    if all(isinstance(entry, NUMBERS) for entry in rows):
+    if PLAIN.issuperset(map(type, rows)) or all(isinstance(entry, NUMBERS) for entry in rows):
         return np.array(rows, dtype=float)
     result = np.empty(len(rows), dtype=object)
     # One by one, because NumPy would unpack a symbol as if it were a matrix.

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from catena.errors import PlanError
+from catena.given import shown
 from catena.mechanism import GROUND, Mechanism
 from catena.mechanism.validation import known
 from catena.structure.plan import Plan
@@ -63,6 +65,8 @@ def connectivity(plan: Plan, base: str = GROUND) -> Connectivity:
 def connectivity_before(mechanism: Mechanism, base: str = GROUND) -> Connectivity:
     """Return the table of a mechanism before locked joints are taken out: one link for each body, with `connect`
     telling which ones are going to be one. `base` is that of `connectivity`."""
+    if not isinstance(mechanism, Mechanism):
+        raise PlanError(f"connectivity_before needs a mechanism, found {shown(mechanism)}: give a Mechanism")
     locked = {name for name, joint in mechanism.joints.items() if joint.locked}
     whole = mechanism.unlock(tuple(locked)) if locked else mechanism
     cut = tuple(loop for loop in planned(mechanism).loops if loop not in locked)

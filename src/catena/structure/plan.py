@@ -111,7 +111,8 @@ class Plan:
     flexible body that of the node of its floating frame; None where every node has its own. `parts` are then the
     bodies and joints that the plan is made of, stars in the place of flexible bodies.
     Per velocity coordinate (nv,): `damping`, `friction`, `actuated`. Coordinates follow the order in which
-    joints were added. `couplings` tie positions of joints of the tree or of loops.
+    joints were added. `couplings` tie positions of joints of the tree or of loops. `soft` asks for a larger
+    regularisation of all loops when they are eliminated.
     """
 
     name: str
@@ -147,6 +148,7 @@ class Plan:
     couplings: list[PlannedCoupling] = field(default_factory=list)
     owner: Ints | None = None
     parts: Parts | None = None
+    soft: bool = False
 
     @property
     def n(self) -> int:

@@ -23,12 +23,12 @@ from catena.dynamics.closed.square_root import constrained, divide_lower, divide
 from catena.dynamics.loop_elimination import borrowers, loop_wrenches, sort_for
 from catena.errors import LoopError, StateError
 from catena.kinematics.held import held_forces
+from catena.kinematics.levers import levers
 from catena.kinematics.stacks import apply, transposed
 from catena.mechanism import Mechanism
 from catena.structure import Plan
 from catena.system import arrays
 from catena.system.evaluation import Evaluator
-from catena.kinematics.levers import levers
 from catena.system.reactions import from_lanes
 
 FORMULATIONS: dict[str, Formulation] = {

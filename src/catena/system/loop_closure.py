@@ -137,6 +137,8 @@ def _closure_of_user_kinds(evaluator: Evaluator, q: Any, v: Any) -> tuple[np.nda
 # Newton's method stops where the closure errors [rad or characteristic lengths] are this small or smaller no more.
 CLOSED = 1e-13
 STEPS = 20
+# Errors above this are more than rounding leaves.
+LEFT = 1e-12
 # Velocities that open loops by more than this part of themselves have not been found by the elimination.
 MISSED = 1e-10
 
@@ -165,6 +167,7 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
         before = np.where(better, after, before)
         if np.all((before <= CLOSED) | ~better):
             break
+    q, before = _closed_in_any_rank(evaluator, q, before)
     _require_closed(evaluator, q, before)
     if v is None:
         return q, None
@@ -173,6 +176,22 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     # Where nothing with inertia can move a loop, or at its singular configuration, there is no quick correction.
     rates = np.where(np.isfinite(rates).all(axis=-1, keepdims=True), rates, given)
     return q, _weakly_held(evaluator, scales, q, rates)
+
+
+def _closed_in_any_rank(
+    evaluator: Evaluator, q: np.ndarray, left: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return states q (..., nq) and their errors `left` (...), closed by a decomposition that sees the rank where
+    Newton's method by elimination stopped before it came to rounding, as it does where loops hold bodies still."""
+    stuck = (left > LEFT) & (left < OPEN)
+    if np.any(stuck):
+        at_rest = np.zeros((int(stuck.sum()), evaluator.plan.nv))
+        near, _, after = hold_and_close(evaluator, q[stuck], at_rest, np.zeros(0, dtype=int))
+        better = after < left[stuck]
+        q[stuck] = np.where(better[:, None], near, q[stuck])
+        left = np.array(left)
+        left[stuck] = np.where(better, after, left[stuck])
+    return q, left
 
 
 def _weakly_held(evaluator: Evaluator, scales: Scales, q: np.ndarray, v: np.ndarray) -> np.ndarray:

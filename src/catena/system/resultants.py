@@ -17,7 +17,7 @@ import numpy as np
 
 from catena.bodies import Beam
 from catena.errors import StateError
-from catena.given import shown
+from catena.given import real_array, shown
 from catena.kinematics import stacks
 from catena.mechanism import MODES, Body
 from catena.mechanism.validation import known
@@ -46,10 +46,10 @@ def along_beam(
             "of its members by BeamFrame.resultants(eta, member, x)."
         )
     try:
-        at = np.atleast_1d(np.asarray(x, dtype=np.float64))
+        at = np.atleast_1d(real_array(x))
     except (TypeError, ValueError):
         raise StateError(f"x is {shown(x)}; give places along the beam in metres.") from None
-    if at.ndim != 1 or not np.all((at >= 0.0) & (at <= beam.length * (1.0 + SAME_PLACE))):
+    if at.ndim != 1 or not at.size or not np.all((at >= 0.0) & (at <= beam.length * (1.0 + SAME_PLACE))):
         raise StateError(f"x is {shown(x)}; give places from 0 to the length {beam.length:g} m of {name!r}.")
     moving = _Moving(system, body, q, v, vdot)
     # About the origin of the floating frame, in its axes.

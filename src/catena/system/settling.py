@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from catena.dynamics.closed.certified_elimination import elimination_of, is_for, is_trusted
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
+from catena.dynamics.loop_elimination import borrowers
 from catena.errors import CatenaWarning, ModelError
 from catena.given import is_not_negative, shown
 from catena.kinematics import stacks
@@ -17,6 +19,7 @@ from catena.kinematics.closure import LoopState, loop_states, tree_motions
 from catena.kinematics.coupling_states import CouplingState, coupling_states
 from catena.kinematics.near_redundancy import NearRedundancy, looks_redundant, near_redundancy
 from catena.structure import plan as planned
+from catena.structure.elimination_order import passes_held_bodies
 from catena.system.evaluation import Evaluator
 from catena.system.loop_closure import closure
 
@@ -44,10 +47,38 @@ class Settling:
         self.found: NearRedundancy | None = None
         plan = described.plan
         self.looks = LOOKS if plan.nv and plan.total_constraints else 0
+        self.tries = LOOKS if self.looks else 0
 
     def look(self, q: Any = None, tell: bool = True) -> bool:
         """Look at the loops at q (..., nq), or in the neutral configuration, and return whether that changed what is
-        computed with, which a warning tells."""
+        computed with; a warning tells constraints that count no more."""
+        found = self._find_redundancy(q, tell)
+        return (self.tries > 0 and q is not None and self._soften(q)) or found
+
+    def _soften(self, q: Any) -> bool:
+        """Look whether loops can be eliminated at q (..., nq), and if they cannot, whether a larger regularisation
+        helps; return whether that is computed with from now on.
+
+        It does where one loop holds a body still that another one passes through: what the second feels there are the
+        rounding errors of something as stiff as the first is regularised. Everywhere else it would cost digits next to
+        singular configurations.
+        """
+        plan, states = self.effective.plan, np.reshape(q, (-1, len(self.neutral)))[:1]
+        if not is_for(plan) or not (passes_held_bodies(plan) or borrowers(plan)):
+            self.tries = 0
+        if not self.tries or not len(states) or not np.isfinite(states).all():
+            return False
+        self.tries -= 1
+        if _is_exact(self.effective, states):
+            return False
+        soft = Evaluator(self.effective.mechanism, replace(self.effective.plan, soft=True))
+        if not _is_exact(soft, states):
+            return False
+        self.effective, self.tries = soft, 0
+        return True
+
+    def _find_redundancy(self, q: Any, tell: bool) -> bool:
+        """Look for constraints that are redundant up to the accuracy of the model."""
         if not self.looks:
             return False
         self.looks -= 1
@@ -80,9 +111,9 @@ class Settling:
 
     def take_over(self, other: Settling) -> None:
         """Take over the findings of another settling of the same mechanism and the same plan."""
-        self.found, self.looks = other.found, other.looks
-        if other.found is not None:
-            self.effective = Evaluator(self.described.mechanism, other.found.kept.plan)
+        self.found, self.looks, self.tries = other.found, other.looks, 0
+        if other.effective is not other.described:
+            self.effective = Evaluator(self.described.mechanism, other.effective.plan)
 
     def _measure(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the errors (m,) of the loops as described at q (nq,), and their Jacobian (m, nv)."""
@@ -166,3 +197,14 @@ class Settling:
             shape = (*tied.Phi.shape[:-2], whole.constraints, tied.loop.constraints)
             result.append((tied, np.ones(shape)))
         return result
+
+
+def _is_exact(evaluator: Evaluator, q: np.ndarray) -> bool:
+    """Return whether the elimination finds accelerations of one state q (1, nq) at rest, under forces that would make
+    joints accelerate by about 1 by themselves."""
+    rest = np.zeros((1, evaluator.plan.nv))
+    H = LoopProblem(evaluator, q, rest).H
+    tau = np.diagonal(H, axis1=-2, axis2=-1) * np.cos(1.0 + np.arange(rest.shape[1]))
+    inputs = {"q": q, "qd": rest, "tau": tau}
+    found = evaluator.evaluate(elimination_of(evaluator.plan), inputs, finite=False)
+    return bool(is_trusted(*(found[name][0, 0] for name in ("defect", "change", "before", "size"))))

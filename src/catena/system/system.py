@@ -21,7 +21,7 @@ from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.dynamics.closed.tip_contact import ContactSolution, TipContact, tip_contacts
 from catena.dynamics.rotors import with_rotors
 from catena.dynamics.structurally_recursive import structurally_recursive
-from catena.errors import LoopError, SingularDynamicsError, StateError, UnknownNameError
+from catena.errors import LoopError, PlanError, SingularDynamicsError, StateError, UnknownNameError
 from catena.forces import PlacedForce
 from catena.given import is_finite, is_one_of, shown
 from catena.hooks import hook
@@ -81,6 +81,8 @@ class System:
         accuracy: float = ACCURACY,
         keep: Iterable[str] = (),
     ) -> None:
+        if not isinstance(mechanism, Mechanism):
+            raise PlanError(f"there is no mechanism to plan, but {shown(mechanism)}: give a Mechanism")
         self._begin(mechanism, plan(mechanism, root=root, cut=cut, keep=keep), accuracy)
 
     def _begin(
@@ -128,13 +130,14 @@ class System:
     @property
     def effective_plan(self) -> Plan:
         """Return the plan that is computed with: `plan`, but loops leave out what is redundant up to the accuracy of
-        the model where that was found."""
+        the model where that was found, and are soft where they have to be."""
         self.settle()
         return self._settling.effective.plan
 
     def settle(self, q: ArrayLike | None = None) -> bool:
         """Look whether constraints are redundant up to the accuracy of the model, at q (..., nq) or in the neutral
-        configuration, unless that has been done; return whether other constraints count than before.
+        configuration, and at q whether loops can be eliminated as they are, unless that has been done; return whether
+        something else is computed with than before.
 
         Everything that computes with loops does so first, and a CatenaWarning tells what was found.
         """
@@ -583,17 +586,27 @@ class System:
         """Return this system with joints that close loops elsewhere on their bodies, {joint: (in_parent, in_child)}.
         Nothing is planned anew, and tapes are used again with other constants; no force may act at such a joint."""
         self.evaluator.check_current()
+        if not isinstance(places, Mapping) or not all(
+            isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(pose, Pose) for pose in pair)
+            for pair in places.values()
+        ):
+            raise StateError(
+                f"places is {shown(places)}; give a mapping from joints that close loops to pairs of poses."
+            )
+        for name in places:
+            known("joint that closes a loop", name, self.loops, repr(self._mechanism.name))
         mechanism = joints_at(self._mechanism, places)
-        if self.evaluator is not self._settling.described or self._plan.owner is not None:
+        first = self.laid_out
+        settled = any(x.evaluator is not x._settling.described for x in (self, first))
+        if settled or self._plan.owner is not None:
             # What was left out as redundant was so at these places.
             return mechanism.system(self._plan.root, self._plan.cut, self._settling.accuracy, self._plan.keep)
         made = moved_plan(self, mechanism, places)
-        first = self.laid_out
         moved = System.__new__(System)
         evaluator = MovedEvaluator(mechanism, made, first.evaluator)
         moved._begin(mechanism, made, self._settling.accuracy, evaluator)
         # One look: where joints are elsewhere, others may say the same.
-        moved._settling.looks = min(1, moved._settling.looks)
+        moved._settling.looks, moved._settling.tries = min(1, moved._settling.looks), 0
         moved._laid_out, moved._elements = first, first.elements
         return moved
 
@@ -906,8 +919,8 @@ class System:
         q, v, tau, _ = self._by_name(q, v, tau)
         reactions = self.reactions(q, v, tau, f_ext=f_ext)
         vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext)
-        rows = (np.asarray(y, dtype=np.float64) for y in (q, v, vdot))
-        return along_beam(self, body, x, *rows, reactions, f_ext)
+        at, rate = np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
+        return along_beam(self, body, x, at, rate, vdot, reactions, f_ext)
 
     def coupling_forces(
         self,
@@ -994,9 +1007,7 @@ class System:
         given = {"q": q, "qd": v, "qdd": vdot, **self._outside(f_ext, base_acceleration)}
         return derivatives.of_inverse_dynamics(self.evaluator, given, out)
 
-    def energy_derivatives(
-        self, q: ArrayLike, v: ArrayLike
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def energy_derivatives(self, q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the kinetic energy by q and by v, and the potential energy by q, each of shape (..., nv): entry k is
         the derivative by a step q (+) e_k, or by v[k]. The energies are those of `kinetic_energy` and
         `potential_energy`; by v it is the momentum of the joints."""

@@ -220,7 +220,7 @@ class VariedSystem(System):
             VariedEvaluator(base.mechanism, base.plan, described, self._evaluator_of),
             VariedEvaluator(base.mechanism, base.effective_plan, effective, self._evaluator_of),
         )
-        self._settling.found, self._settling.looks = settled.found, 0
+        self._settling.found, self._settling.looks, self._settling.tries = settled.found, 0, 0
 
     def _take_over(self, described: VariedEvaluator, effective: VariedEvaluator) -> None:
         self._settling.described = described
@@ -424,6 +424,7 @@ class VariedSystem(System):
     pulled = _by_state("pulled")
     closure_jacobian = _by_state("closure_jacobian")
     reactions = _by_state("reactions")
+    resultants = _refused("resultants")
     coupling_forces = _by_state("coupling_forces")
     tree_forces = _by_state("tree_forces")
     regressor = _by_state("regressor")

@@ -7,6 +7,10 @@ import pytest
 import catena as ct
 from catena.dynamics.closed.certified_elimination import elimination_of, is_trusted
 from catena.dynamics.loop_elimination import borrowers
+from catena.mechanism.generators import n_four_bars, stewart
+from catena.system.closed_chains import pose_problem, solve
+from tests.fuzz.builder import built
+from tests.fuzz.test_mechanisms import Subject
 
 
 def slider_crank(on_crank: ct.JointKind) -> ct.Mechanism:
@@ -92,3 +96,48 @@ def test_a_part_that_loops_hold_still_is_not_judged_by_rounding():
     v[:, s.slice_v("pin")] = 1e-17 * rng.normal(size=(50, 1))
     found = s.evaluator.evaluate(elimination_of(s.plan), {"q": np.tile(q, (50, 1)), "qd": v}, finite=False)
     assert is_trusted(*(found[name][:, 0] for name in ("defect", "change", "before", "size"))).all()
+
+
+def test_a_joint_that_feels_nothing_but_rounding_feels_nothing():
+    """A massless body in two hinges on an arm, and another one that slides on it in the plane in which it turns: what
+    the hinges feel is zero but for rounding, and that was once divided by. Velocities came back to the loop by leaps of
+    1e6 rad/s, and the run was off and away after two steps."""
+    case = Subject(built(2674))
+    s, q = case.system, case.q
+    assert borrowers(s.plan)
+    v = s.velocity(
+        q, {s.joints[0]: -0.5, s.joints[1]: -0.6, s.joints[3]: -0.6, s.joints[4]: (-0.2, 0.01, -2.0)}
+    )
+    run = ct.simulate(s, q, v, 0.05, integrator="rk4", step=1e-3, progress=False)
+    assert run.audit().ok and run.audit()["energy"].value < 1e-9, str(run.audit())
+    kkt = s.forward_dynamics(run.q, run.v, method="kkt")
+    np.testing.assert_allclose(s.forward_dynamics(run.q, run.v), kkt, atol=1e-9 * np.abs(kkt).max())
+
+
+@pytest.mark.parametrize("seed", [672, 826, 1084, 2459, 2689])
+def test_loops_that_pass_through_bodies_which_others_hold_are_solved_in_lanes(seed):
+    """What they felt there were the rounding errors of something stiff by eleven orders of magnitude: every state of
+    a run was solved by singular values, and loops stayed open by 1e-10."""
+    case = Subject(built(seed))
+    s, q = case.system, case.q
+    s.settle(q)
+    assert s.effective_plan.soft
+    J = s.closure_jacobian(q)
+    _, sigma, Vt = np.linalg.svd(J * case.units)
+    free = Vt[int((sigma > 1e-8 * sigma.max()).sum()) :].T
+    v = case.units * (np.random.default_rng(0).normal(size=(12, free.shape[1])) @ free.T)
+    near, rates = s.project(s.integrate(q, v, 1e-4), v)
+    solution = solve(pose_problem(s.evaluator, {"q": near, "qd": rates}), "auto")
+    assert len(solution.handed_over) == 0
+    kkt = s.forward_dynamics(near, rates, method="kkt")
+    np.testing.assert_allclose(solution.vdot, kkt, atol=1e-8 * np.abs(kkt).max())
+    assert np.abs(s.closure(near)[0]).max() < 1e-12 * max(1.0, case.made.size)
+
+
+def test_other_loops_are_not_softened():
+    """It would cost digits next to singular configurations."""
+    for m in (n_four_bars(4), stewart()):
+        s = m.system()
+        s.settle(s.neutral())
+        s.forward_dynamics(s.neutral(), np.zeros(s.nv))
+        assert s.effective_plan is s.plan

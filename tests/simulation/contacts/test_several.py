@@ -5,7 +5,7 @@ import pytest
 
 import catena as ct
 from catena.mechanism.generators import walker
-from catena.simulation.contacts.coulomb import pressed
+from catena.simulation.contacts.coulomb import independent, pressed
 
 LEGS = ("front_left", "hind_right", "front_right", "hind_left")
 
@@ -109,3 +109,46 @@ def test_what_cannot_be_a_contact_is_refused():
         ct.simulate(s, q, rest, 0.1, contacts=[ct.Contact("front_left/foot")])
     with pytest.raises(ct.StateError, match="called 'trunk'"):
         ct.simulate(s, s.neutral(), rest, 0.1, contacts=[ct.Contact("trunk"), ct.Contact("trunk")])
+
+
+def test_contacts_that_chatter_are_said_to():
+    """A walker dropped askew: where careful steps were taken, the change behind them says why, and energy falls."""
+    m = walker(0)
+    for name, joint in list(m.joints.items()):
+        if joint.kind.nv == 1:
+            m.add_spring(f"{name} spring", name, stiffness=600.0, damping=15.0)
+    for leg in LEGS:
+        m.add_frame(f"{leg}/foot", f"{leg}/shank", ct.Pose(p=(0, 0, -0.3)))
+    s = m.system()
+    turn = np.zeros(s.nv)
+    turn[s.slice_v("base")][:3] = (0.08, 0.05, 0.0)
+    q = s.integrate(s.neutral(), turn)
+    q[s.slice_q("base")][2] += 0.02 - min(s.pose(q, f"{leg}/foot").p[2] for leg in LEGS)
+    contacts = [ct.Contact(f"{leg}/foot", friction=0.8) for leg in LEGS]
+    run = ct.simulate(s, q, np.zeros(s.nv), 0.25, contacts=contacts, rtol=1e-5, atol=1e-7, check=False)
+    careful = [part for part in run.segments if "careful steps" in part.settings["integrator"]]
+    told = [change.name for change in run.transitions if "careful" in change.name]
+    assert careful and told
+    reasons = ("contacts chattered", "friction was stiff", "no forces were found")
+    assert all(any(reason in name for reason in reasons) for name in told)
+    assert np.max(np.diff(run.energy)) < 1e-3
+
+
+def test_contacts_apart_are_solved_by_themselves():
+    """Two bodies that do not feel each other: their forces are those of each alone, in whichever order they come."""
+    rng = np.random.default_rng(3)
+    alone = []
+    for _ in range(2):
+        root = rng.normal(size=(6, 6))
+        W = (root @ root.T + 6.0 * np.eye(6)).reshape(2, 3, 2, 3)
+        alone.append((W, np.where([False, False, True], -5.0, 1.0) + 0.3 * rng.normal(size=(2, 3))))
+    together, c, order = np.zeros((4, 3, 4, 3)), np.zeros((4, 3)), [[0, 2], [1, 3]]
+    for (W, own), group in zip(alone, order, strict=True):
+        together[np.ix_(group, range(3), group, range(3))], c[group] = W, own
+    mu = np.full(4, 0.4)
+    assert independent(together) == order and independent(np.ones((3, 3, 3, 3))) == [[0, 1, 2]]
+    found = pressed(together, c, mu, [None] * 4, list("abcd"))
+    for (W, own), group in zip(alone, order, strict=True):
+        one = pressed(W, own, mu[:2], [None] * 2, list("ab"))
+        np.testing.assert_allclose(found.f[group], one.f, atol=1e-12)
+        assert [found.modes[k] for k in group] == list(one.modes)

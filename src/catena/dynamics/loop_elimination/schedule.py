@@ -60,6 +60,8 @@ from catena.structure import BodyGoes, LoopGoes, Plan, elimination_order
 REFINEMENTS = 2
 # As many more take back what was lent.
 REFINEMENTS_OF_LOANS = 2
+# As many more where all loops are softened, because then each takes away less.
+REFINEMENTS_OF_SOFT = 3
 
 SHARED: tuple[OnCall, ...] = (
     soften, drag, lend, articulate, carry, carry_to_ground, join, cross_couple, absorb_ground,
@@ -112,7 +114,8 @@ def schedule(
     entries += _way_back(at, order, acting, feel, come_back)
     if not refine:
         return entries
-    for _ in range(REFINEMENTS + REFINEMENTS_OF_LOANS * bool(borrowers(at.plan))):
+    more = REFINEMENTS_OF_LOANS * bool(borrowers(at.plan)) + REFINEMENTS_OF_SOFT * at.plan.soft
+    for _ in range(REFINEMENTS + more):
         entries += _eliminate_again(at, order) + _way_back(at, order, acting, feel_again, accelerate_again)
     loops = [k for k, loop in acting.items() if loop.constraints and not loop.couples]
     couplings = [k for k, tied in acting.items() if tied.couples]
@@ -143,6 +146,8 @@ def _eliminate(
     begun: set[int] = set()
     loops_at = _loops_at(acting)
     coupled = {k for step in order if isinstance(step, BodyGoes) for pair in step.crossed for k in pair[:2]}
+    if at.plan.soft:
+        coupled |= {k for k, joint in acting.items() if joint.constraints}
     lent = borrowers(at.plan)
     lender = next((k for k, joint in acting.items() if not joint.couples), None)
 

@@ -15,6 +15,7 @@ from catena.equations.counting import Count, count_graph
 from catena.equations.fitting import Fit, fit
 from catena.equations.graph import ExpressionGraph
 from catena.equations.papers.chains import closed_chains, denavit_hartenberg_chain
+from catena.equations.papers.two_screws import two_screws
 from catena.equations.parameters import SymbolicPlan, plan_in_numbers
 from catena.equations.unrolling import unroll
 from catena.mechanism import Mechanism
@@ -93,6 +94,7 @@ def _eliminated(symbolic: SymbolicPlan) -> ExpressionGraph:
 
 ALGORITHMS: dict[str, Callable[[SymbolicPlan], ExpressionGraph]] = {
     "articulated bodies": _graph("articulated_body", ("q", "qd", "tau"), ("qdd",)),
+    "articulated bodies by two screws": two_screws,
     "Newton and Euler": _graph("newton_euler", ("q", "qd", "qdd"), ("tau",)),
     "composite bodies": _graph("composite_body", ("q",), ("H",)),
     "composite bodies, solved": _solved,
@@ -129,8 +131,6 @@ def fit_closed_chains(
             found = [count_of("elimination", closed_chains(m, N, seed)) for seed in (0, 2)]
             counts[m, N] = min(found, key=lambda count: count.total)
     return _fitted(counts, ("m", "N"))
-
-
 
 
 def _fitted(counts: Mapping[tuple[int, ...], Count], variables: tuple[str, ...]) -> FittedCount:

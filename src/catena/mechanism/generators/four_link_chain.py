@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from catena.joints import Revolute
+from catena.mechanism.generators.asked import asked
 from catena.mechanism.mechanism import Mechanism
 from catena.spatial import Pose
 
 
+@asked
 def four_link_chain(damping: float = 0.25) -> Mechanism:
     """Four links in the x-z plane whose tip is pinned to ground: 2 dof, one loop with 3 redundant constraints; the
     worked example of van der Merwe's thesis (tables 5.1 and 5.2), with its gravity of 10 m/s^2.

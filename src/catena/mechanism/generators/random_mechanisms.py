@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from catena.errors import ModelError
+from catena.given import entries, shown
 from catena.joints import (
     KINDS,
     Cylindrical,
@@ -21,12 +22,14 @@ from catena.joints import (
     Spherical,
     Universal,
 )
+from catena.mechanism.generators.asked import asked
 from catena.mechanism.mechanism import Mechanism
 from catena.spatial import Pose
 
 Random = np.random.Generator
 
 
+@asked
 def random_mechanism(
     seed: int,
     bodies: int = 8,
@@ -48,8 +51,10 @@ def random_mechanism(
     """
     if bodies < 1 or loops < 0:
         raise ModelError(f"random_mechanism: {bodies} bodies and {loops} loops: give at least 1 and 0")
+    if seed < 0:
+        raise ModelError(f"random_mechanism: the seed is {seed}: give zero or more")
     random = np.random.default_rng(seed)
-    choice: list[str | JointKind] = list(kinds) if kinds is not None else _every_kind()
+    choice: list[str | JointKind] = _every_kind() if kinds is None else _named(kinds)
     if not choice:
         raise ModelError("random_mechanism: no joint kind to draw from: name at least one in `kinds`")
     mechanism = Mechanism(f"random{seed}")
@@ -92,6 +97,17 @@ def random_kind(random: Random, name: str) -> JointKind:
             f"random_mechanism: no kind is named {name!r}: choose from {', '.join(_MAKERS)}"
         ) from None
     return make(random)
+
+
+def _named(kinds: Sequence[str | JointKind]) -> list[str | JointKind]:
+    """Return what joint kinds are drawn from, checked."""
+    try:
+        found = list(entries(kinds))
+    except ValueError:
+        found = [None]
+    if not all(isinstance(kind, str | JointKind) for kind in found):
+        raise ModelError(f"random_mechanism: kinds are {shown(kinds)}: give names or joint kinds")
+    return found
 
 
 def _draw(random: Random, choice: Sequence[str | JointKind]) -> JointKind:

@@ -7,10 +7,12 @@ from math import pi
 from numpy.typing import ArrayLike
 
 from catena.joints import Revolute
+from catena.mechanism.generators.asked import asked
 from catena.mechanism.mechanism import Mechanism
 from catena.spatial import Pose
 
 
+@asked
 def two_links_and_load(com: ArrayLike = (0.0, 0.0, 0.0)) -> Mechanism:
     """A 5 kg load on two parallel links of 1.5 m and 1 kg each: 1 dof, one loop with 3 redundant constraints; the
     illustrative example of van der Merwe's thesis (section 6.5), with its gravity of 10 m/s^2.

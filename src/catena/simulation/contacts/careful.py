@@ -3,10 +3,10 @@
 Contacts that stick and slip in turns without end, or slip so slowly that the direction of their friction turns at once,
 are too stiff for steps that find each change. Here the velocity at the end of a step decides,
 
-    v+ = v + h M^-1 (forces at the middle) + M^-1 A^T p,   u+ = A v+,
+    v+ = v + h M^-1 (forces at the middle) + M^-1 A^T p,   u+ = A v+ + h/2 b,
 
-with impulses p that obey the law with u+ (for a gap g, with u_n + g / h): whatever sticks, slides, opens or touches
-within a step is found by itself. Energy never grows by contacts, and the error is of first order in h.
+with A and b = A' v of the middle of the step, and impulses p that obey the law with u+ (for a gap g, with u_n + g / h):
+whatever sticks, slides, opens or touches within a step is found by itself. The error is of first order in h.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ class CarefulSteps:
             x[0] for x in acting.both(np.array([t + 0.5 * h]), middle[None], v[None], tau[None], touches)
         )
         free = v + h * vdot
-        A = touches.A[0]
-        p, u = np.zeros((len(gap), 3)), A @ free
+        A, turns = touches.A[0], 0.5 * h * touches.b[0]
+        p, u = np.zeros((len(gap), 3)), A @ free + turns
         none, weight = 10.0 * CLOSED * self.length, float(np.linalg.norm(system.gravity))
         near = np.flatnonzero(gap + REACH * h * np.minimum(u[:, 2], 0.0) <= none)
         after = free
@@ -120,7 +120,7 @@ class CarefulSteps:
             c[:, 2] += np.where(gap[near] > none, gap[near], 0.0) / h
             names = [acting.places.labels[k] for k in near]
             p[near] = pressed(
-                W[np.ix_(near, range(3), near, range(3))], c, acting.places.friction[near], [None] * len(near), names,
+                W[near][:, :, near], c, acting.places.friction[near], [None] * len(near), names,
                 self.last[near],
             ).f  # fmt: skip
             after = free + np.tensordot(p, response, axes=2)
@@ -134,7 +134,7 @@ class CarefulSteps:
             q_new, after = system.project(q_new, after)
         q_new, gap = self._mended(q_new, after, p[:, 2] > 0.0, response, W)
         done = np.array([h * float(tau @ mean), float((p * (A @ mean)).sum())])
-        return _Taken(q_new, after, gap, A @ after, p, tau, middle, mean, done)
+        return _Taken(q_new, after, gap, A @ after + turns, p, tau, middle, mean, done)
 
     def _mended(
         self, q: np.ndarray, v: np.ndarray, pushed: np.ndarray, response: np.ndarray, W: np.ndarray

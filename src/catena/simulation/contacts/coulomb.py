@@ -36,6 +36,8 @@ LOOSE = 1e3
 # Sweeps that change forces by less than this part of the largest have come to an end.
 SETTLED = 1e-14
 RANK = 1e-11
+# Contacts that move each other by less than this part of what they move themselves are apart.
+APART = 1e-13
 
 
 class JammedError(SimulationError):
@@ -66,7 +68,49 @@ def pressed(
 ) -> Pressed:
     """Return the forces of contacts with the mobility W (contacts, 3, contacts, 3), c (contacts, 3), coefficients mu
     (contacts,) and directions (2,) of those that slide already, None for the others; `start` (contacts, 3) are forces
-    to begin with. A SimulationError tells where no forces obey the law."""
+    to begin with. A SimulationError tells where no forces obey the law. Contacts that do not feel each other, as those
+    of bodies apart, are solved by themselves."""
+    groups = independent(W)
+    if len(groups) == 1:
+        return _together(W, c, mu, sliding, names, start)
+    f, r, slip, modes = np.zeros_like(c), np.zeros_like(c), np.zeros((len(c), 2)), [OPEN] * len(c)
+    for group in groups:
+        found = _together(
+            W[group][:, :, group], c[group], mu[group], [sliding[k] for k in group], [names[k] for k in group],
+            None if start is None else start[group],
+        )  # fmt: skip
+        f[group], r[group], slip[group] = found.f, found.r, found.slip
+        for k, mode in zip(group, found.modes, strict=True):
+            modes[k] = mode
+    return Pressed(f, r, tuple(modes), slip)
+
+
+def independent(W: np.ndarray) -> list[list[int]]:
+    """Return the groups of contacts, by number, that do not move each other by their forces; at least one."""
+    feels = np.abs(W).max(axis=(1, 3), initial=0.0)
+    size = np.sqrt(np.diag(feels))
+    feels = feels > APART * size[:, None] * size
+    groups: list[list[int]] = []
+    left = list(range(len(W)))
+    while left:
+        group = [left.pop(0)]
+        for k in group:
+            near = [i for i in left if feels[k, i]]
+            group += near
+            left = [i for i in left if i not in near]
+        groups.append(sorted(group))
+    return groups or [[]]
+
+
+def _together(
+    W: np.ndarray,
+    c: np.ndarray,
+    mu: np.ndarray,
+    sliding: Sequence[np.ndarray | None],
+    names: Sequence[str],
+    start: np.ndarray | None,
+) -> Pressed:
+    """Return the forces of contacts that feel each other, as `pressed` does."""
     law = Law(W, c, mu, sliding)
     f = law.exact([STICK if d is None else SLIDE for d in sliding], np.zeros_like(c))
     if f is not None and law.holds(f):

@@ -55,16 +55,23 @@ class Deciding:
         parts: int = -1,
         slips: int = -1,
         rests: Sequence[int] = (),
+        held: Sequence[int] = (),
     ) -> Decision:
         """Return what contacts do from the state q (nq,), v (nv,) on, under control forces tau (nv,). The contact
         `parts`, if there is one, has come to where it would pull, and `slips` to the edge of its cone; those in `rests`
-        do not slip but for errors of what found that."""
+        do not slip, and those in `held` do not part, but for errors of what found that."""
         count = len(self.acting.places.contacts)
         q, touches = self._lifted(q, v)
         near = [k for k in range(count) if touches.gap[0, k] <= CLOSED * self.length]
         impulse, lost = np.zeros((count, 3)), 0.0
+        kept = [k for k in held if k in near]
+        if kept:
+            v, impulse[kept], lost = self._brought_to_rest(q, v, touches.only(kept), kept, rests)
+            touches = self._at(q, v)
         if any(touches.u[0, k, 2] < -RESTS * self.length for k in near):
-            v, impulse[near], lost = self._impact(q, v, touches.only(near), near)
+            v, more, hit = self._impact(q, v, touches.only(near), near)
+            impulse[near] += more
+            lost += hit
             touches = self._at(q, v)
         staying = [k for k in near if touches.u[0, k, 2] <= DEAD]
         if not staying:

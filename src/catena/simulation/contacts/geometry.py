@@ -53,7 +53,8 @@ class Touches:
         if k == list(range(self.gap.shape[1])):
             return self
         own = (self.gap, self.u, self.A, self.b, self.T, self.at, self.E, self.axes)
-        return Touches(*(x[:, k] for x in own), self.stands)
+        gap, u, A, b, T, at, E, axes = (x[:, k] for x in own)
+        return Touches(gap, u, A, b, T, at, E, axes, self.stands)
 
     def told(self, f: np.ndarray) -> np.ndarray:
         """Return forces or impulses (states, contacts, 3) in the axes of the frames that contacts are on, from those in

@@ -42,6 +42,12 @@ from catena.system import System
 HASTY, RATTLING, WITHIN = 5, 40, 20.0
 # Careful steps of a row: at least, and at most; and how long modes must have stayed at its end.
 LEAST, MOST, STEADY = 20, 400, 10
+# Why careful steps were taken.
+CHATTERS, STIFF, UNDECIDED = (
+    "because contacts chattered",
+    "because friction was stiff",
+    "because no forces were found",
+)
 # The size of a careful step, as a part of the time in which the mechanism falls by its own size.
 CAREFUL = 1e-3
 
@@ -54,8 +60,8 @@ class ContactRun:
             raise StateError(f"duration is {shown(changing.duration)}; give a positive number of seconds.")
         self.changing, self.duration = changing, float(changing.duration)
         self.touching = tuple(contact for contact in contacts if isinstance(contact, Contact))
-        stops = (stop.sides(changing.system) for stop in contacts if isinstance(stop, Stop))
-        self.contacts = (*self.touching, *(side for sides in stops for side in sides))
+        stops = [side for x in contacts if isinstance(x, Stop) for side in x.sides(changing.system)]
+        self.contacts: tuple[Contact | StopSide, ...] = (*self.touching, *stops)
         require_contacts(changing.system, self.contacts)
         self._take(changing.system, 0.0)
 
@@ -111,7 +117,7 @@ class ContactRun:
         made = stretch.go(t, q, v)
         run = made.run
         if run is None:
-            return self._careful(t, q, v, standing)
+            return self._careful(t, q, v, standing, STIFF)
         self._keep(run, holding)
         begun, t, q, v = t, float(run.t[-1]), run.q[-1], run.v[-1]
         if run.ended:
@@ -119,8 +125,9 @@ class ContactRun:
             if not happened:
                 return t, q, v, standing, False
             return self._changed(happened, run, t, q, v)
-        if made.stiff or (made.change is not None and self._is_hasty(t)):
-            return self._careful(t, q, v, standing)
+        hasty = made.change is not None and self._is_hasty(t)
+        if made.stiff or hasty:
+            return self._careful(t, q, v, standing, CHATTERS if hasty else STIFF)
         if made.change is None:
             return t, q, v, standing, False
         try:
@@ -128,7 +135,7 @@ class ContactRun:
         except JammedError:
             raise
         except SimulationError:
-            return self._careful(t, q, v, standing)
+            return self._careful(t, q, v, standing, UNDECIDED)
         return t, q, v, standing, True
 
     # What contacts do.
@@ -138,10 +145,9 @@ class ContactRun:
     ) -> tuple[Standing, np.ndarray, np.ndarray]:
         """Return what contacts do from a state on, and that state; what changed is told."""
         tau = self.acting.command(t, q, v)
-        edges = {"parts": -1, "slips": -1}
-        if change is not None and change.what in (LIFTS, SLIPPING):
-            edges["parts" if change.what == LIFTS else "slips"] = change.contact
-        found = self.deciding.decide(t, q, v, tau, **edges)
+        parts = change.contact if change is not None and change.what == LIFTS else -1
+        slips = change.contact if change is not None and change.what == SLIPPING else -1
+        found = self.deciding.decide(t, q, v, tau, parts, slips)
         why = "at the start" if change is None else f"{self.contacts[change.contact].label} {change.what}"
         self._tell(t, why, found.q, v, before, found)
         return found.standing, found.q, found.v
@@ -197,9 +203,9 @@ class ContactRun:
         )
 
     def _careful(
-        self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing
+        self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing, why: str
     ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
-        """Return time, state and contacts after some careful steps."""
+        """Return time, state and contacts after some careful steps; `why` says what made them necessary."""
         patience = _Patience(self.h, self.length, float(np.linalg.norm(self.system.gravity)))
         steps = CarefulSteps(self.acting, self.length, self.h)
         run, forces = steps.go(t, q, v, min(self.duration, t + MOST * self.h), patience.stays)
@@ -209,8 +215,8 @@ class ContactRun:
             self.pressing.append(lambda run: forces[np.searchsorted(begun, run.t, side="right") - 1])
             t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
         tau = self.acting.command(t, q, v)
-        found = self.deciding.decide(t, q, v, tau, rests=patience.resting)
-        self._tell(t, "after careful steps", found.q, v, standing, found)
+        found = self.deciding.decide(t, q, v, tau, rests=patience.now(STICK), held=patience.now(STICK, SLIDE))
+        self._tell(t, f"after careful steps, {why}", found.q, v, standing, found)
         return t, found.q, found.v, found.standing, self.duration - t > 1e-12 * self.duration
 
     # Events.
@@ -302,10 +308,9 @@ class _Patience:
         self.slow, self.none = 10.0 * h * max(gravity, length), SLIPS * length
         self.modes: list[tuple[str, ...]] = []
 
-    @property
-    def resting(self) -> tuple[int, ...]:
-        """Return the contacts that stuck in the last step."""
-        return tuple(k for k, mode in enumerate(self.modes[-1] if self.modes else ()) if mode == STICK)
+    def now(self, *modes: str) -> tuple[int, ...]:
+        """Return the contacts that had some of the modes in the last step."""
+        return tuple(k for k, mode in enumerate(self.modes[-1] if self.modes else ()) if mode in modes)
 
     def stays(self, p: np.ndarray, u: np.ndarray) -> bool:
         """Return whether careful steps are needed after one with impulses p (contacts, 3) and velocities u."""

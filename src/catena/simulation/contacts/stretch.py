@@ -23,8 +23,9 @@ from catena.simulation.structure_changes import LaterControl, later_force, later
 from catena.simulation.trajectory import Trajectory
 from catena.system import System
 
-# A part of a stretch that is looked at as a whole: the first, and the longest, as parts of the duration.
-FIRST, LONGEST = 0.05, 0.4
+# A part of a stretch that is looked at as a whole: the first, where Python is asked and where all is compiled, and the
+# longest, as parts of the duration.
+FIRST, FIRST_COMPILED, LONGEST = 0.05, 0.15, 0.4
 # Evaluations after which a part of a stretch is looked at in any case: in the first part, and at most.
 SOON, ENOUGH = 48, 200
 # How far the first part must get, as a part of what the others must.
@@ -74,7 +75,8 @@ class Stretch:
         looking = Looking(self.holding)
         looking.begin(self.acting.places.gaps(q[None])[0])
         runs: list[Trajectory] = []
-        t, part, most = start, FIRST, SOON
+        asks = self.pushes or self.acting.problem.control is not None
+        t, part, most = start, (FIRST if asks else FIRST_COMPILED), SOON
         while True:
             self.holding.begin(q, v)
             run, enough = self._part(system, t, q, v, min(part * self.duration, self.duration - t), most)

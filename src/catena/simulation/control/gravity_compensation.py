@@ -6,11 +6,11 @@ import numpy as np
 
 from catena.errors import LoopError, StateError
 from catena.given import shown
+from catena.kinematics.levers import levers
 from catena.kinematics.stacks import apply, transposed
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
 from catena.simulation.references.protocol import as_system
 from catena.system import System
-from catena.kinematics.levers import levers
 
 # A mechanism that would accelerate by more than this part of what its weight does to its bodies is not held.
 HELD = 1e-6
@@ -22,8 +22,8 @@ class GravityCompensation(Controller):
     """The forces of the actuated joints under which nothing accelerates at rest.
 
     Trees: inverse dynamics at rest. With loops many forces may do, and those of the least sum of squares are taken,
-    with moments divided by the size of the mechanism (`kinematics.levers`). Where they cannot hold the mechanism, because a
-    joint that would have to is not actuated, an error says so; with `partial` they do what they can.
+    with moments divided by the size of the mechanism (`kinematics.levers`). Where they cannot hold it, because
+    a joint that would have to is not actuated, an error says so; with `partial` they do what they can.
     """
 
     def __init__(self, system: System, partial: bool = False, rate: float | None = None) -> None:

@@ -113,6 +113,22 @@ def semi_implicit(body: Any, ground: Any) -> None:
     body.q = body.joint.integrate(body.q0, scaled(ground.dt, body.qd))
 
 
+@with_ground
+@but_particles
+def drift(body: Any, ground: Any) -> None:
+    """Let a joint go on for half a step as it moves."""
+    body.q = body.joint.integrate(body.q0, scaled(0.5 * ground.dt, body.v0))
+
+
+@with_ground
+@but_particles
+def leap(body: Any, ground: Any) -> None:
+    """Take a step with the acceleration in its middle (Stoermer and Verlet): symplectic and of second order where
+    nothing depends on the velocity, which is that of the start there."""
+    body.qd = body.v0 + scaled(ground.dt, body.qdd)
+    body.q = body.joint.integrate(body.q0, scaled(0.5 * ground.dt, body.v0 + body.qd))
+
+
 def advance(method: Tableau, stage: int) -> Sweep:
     """Keep the rates of a stage and go on to the next, or to the end of the step."""
     last = stage + 1 == method.stages
@@ -251,14 +267,13 @@ def push_by_law(push: PushFunction, stage_time: float) -> Sweep:
 
 def evaluation_times(method: str) -> tuple[float, ...]:
     """Return when a step asks for accelerations, as parts of its duration, in order."""
-    if method == "abm4":
-        return (0.0, 1.0)
-    return (0.0,) if method == "semi_implicit" else tableau(method).c
+    known = {"abm4": (0.0, 1.0), "semi_implicit": (0.0,), "leapfrog": (0.5,)}
+    return known.get(method) or tableau(method).c
 
 
 def start_acceleration(method: str) -> str:
-    """Return the name of the field that holds the accelerations with which the step began."""
-    return {"abm4": "first", "semi_implicit": "qdd"}.get(method, "rate_v_0")
+    """Return the name of the field that holds the accelerations with which the step began, or those of its middle."""
+    return {"abm4": "first", "semi_implicit": "qdd", "leapfrog": "qdd"}.get(method, "rate_v_0")
 
 
 def step_algorithm(
@@ -289,7 +304,7 @@ def _dynamics(variant: StepVariant) -> Algorithm:
 def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFunction | None) -> Algorithm:
     sort, shape = variant.sort, variant.law
     dynamics = telling(_dynamics(variant)) if variant.pulls else _dynamics(variant)
-    method = None if variant.method in ("semi_implicit", "abm4") else tableau(variant.method)
+    method = None if variant.method in ("semi_implicit", "leapfrog", "abm4") else tableau(variant.method)
     begin_dynamics = at_ground(dynamics.ground)
     target = "given" if variant.forces else "tau"
     # Driven joints do not give way when loops are closed.
@@ -367,6 +382,8 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         inputs |= HISTORY
         outputs |= HISTORY
         rewritten |= {"first", "xi_ahead", "rate_0", "rate_1", "rate_2", "rate_3"}
+    elif variant.method == "leapfrog":
+        sweeps += [drift, *accelerations(0.5), leap]
     elif method is None:
         sweeps += [*accelerations(), semi_implicit]
     else:
