@@ -234,3 +234,27 @@ def test_a_report_has_a_player_and_asks_nobody(open_page, tmp_path):
     page.get_by_label("play (space)").click()
     page.wait_for_function("() => catena.player.time > 0.0")
     assert page.asked == [file]
+
+
+def test_the_eye_has_fixed_places_and_time_a_speed(open_page, tmp_path):
+    run = fall(generators.stewart(), duration=0.3)
+    run.save_html(tmp_path / "run.html")
+    page = open_page((tmp_path / "run.html").as_uri())
+    for name, towards in (("Front", [0, -1, 0]), ("Side", [1, 0, 0]), ("Top", [0, 0, 1])):
+        page.get_by_role("button", name=name, exact=True).click()
+        np.testing.assert_allclose(page.evaluate("catena.catena.eye.towards"), towards, atol=1e-6)
+    page.get_by_role("button", name="3-D", exact=True).click()
+    assert min(np.abs(page.evaluate("catena.catena.eye.towards"))) > 0.2
+    page.mouse.move(300, 300)
+    near = page.evaluate("catena.catena.eye.distance")
+    page.mouse.wheel(0, 200)
+    page.wait_for_function(f"() => catena.catena.eye.distance > {near}")
+    page.get_by_role("button", name="Fit", exact=True).click()
+    assert page.evaluate("catena.catena.eye.distance") == pytest.approx(near)
+    page.get_by_label("speed").select_option("0.01")
+    assert page.evaluate("catena.catena.speed") == 0.01
+    page.evaluate("catena.catena.set_time(0.1)")
+    page.get_by_label("play (space)").click()
+    page.wait_for_timeout(500)
+    page.get_by_label("pause (space)").click()
+    assert 0.1 < page.evaluate("catena.catena.time") < 0.13

@@ -225,7 +225,8 @@ class Player {
     const ratio = (window.devicePixelRatio || 1) * smooth * (this.busy && this.renderer.is_software ? 0.6 : this.quality);
     const w = Math.max(1, Math.round(this.stage.clientWidth * ratio)), h = Math.max(1, Math.round(this.stage.clientHeight * ratio));
     if (this.canvas.width !== w || this.canvas.height !== h) { this.canvas.width = w; this.canvas.height = h; }
-    if (this.eye) this.eye.aspect = w / h;
+    // Of the page, not of the canvas, whose size is rounded: pictures drawn coarsely and finely are to lie on each other.
+    if (this.eye) this.eye.aspect = (this.stage.clientWidth || 1) / (this.stage.clientHeight || 1);
     const wide = this.root.clientWidth, tall = this.root.clientHeight;
     if (this.was !== `${wide} ${tall}`) { this.was = `${wide} ${tall}`; this.plots.forEach((plot) => plot.draw()); if (this.eye && !this.touched) this.fit(); }
     this.redraw();
