@@ -68,6 +68,20 @@ def test_formulations_that_decide_by_state_are_refused():
         system.equations("inverse_dynamics", at=system.assemble({"A": 0.4}))
 
 
+@pytest.mark.parametrize(
+    ("at", "words"),
+    [
+        ([0.0], r"shape \(1,\)"),
+        (np.zeros((2, 3)), "One state"),
+        ([0.0, np.nan, 0.0], "NaN|nan"),
+        ("", "not an array of numbers"),
+    ],
+)
+def test_a_place_where_choices_are_made_that_is_no_configuration_is_refused(at, words):
+    with pytest.raises(ct.StateError, match=words):
+        four_bar().system().equations("minimal_coordinates", at=at)
+
+
 def test_a_joint_kind_with_a_branch_by_state_is_refused():
     @dataclass(frozen=True)
     class Folding(ct.JointKind):

@@ -139,6 +139,16 @@ def test_files_by_their_ending(tmp_path):
         e.save(tmp_path / "H.for")
 
 
+@pytest.mark.parametrize("ending", [".c", ".py", ".tex", ".casadi"])
+@pytest.mark.parametrize("stem", ["a" * 10_000, "nowhere/H"])
+def test_files_that_cannot_be_written_are_named(tmp_path, stem, ending):
+    e = four_bar().system().equations("kinetic_energy")
+    # The folder of C sources is made if need be, so a file stands in its way.
+    (tmp_path / "nowhere").write_text("")
+    with pytest.raises(ct.FormatError, match="cannot be|there is no folder"):
+        e.save(tmp_path / f"{stem}{ending}")
+
+
 def test_bad_calls_are_explained():
     system = arm7().system()
     e = system.equations("mass_matrix", symbols=["link3.mass"])

@@ -177,6 +177,10 @@ def test_files_that_hold_no_run_are_refused(run, tmp_path):
     xarray.Dataset({"x": ("n", [1.0])}).to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
     with pytest.raises(ct.FormatError, match="does not hold a run"):
         load_run(tmp_path / "other.nc")
+    with pytest.raises(ct.FormatError, match="no format for runs"):
+        run.save("a" * 10_000)
+    with pytest.raises(ct.FormatError, match="there is no such file"):
+        ct.load_run(f"{'a' * 10_000}.nc")
     with pytest.raises(ct.FormatError, match="there is no such file"):
         load_run(tmp_path / "missing.nc")
     with pytest.raises(ct.FormatError, match="read a .nc or .h5 file"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import inspect
+import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -48,7 +49,7 @@ def resolve(text: str, kinds: Sequence[str] = (), search: Sequence[str] = ()) ->
     if reference is not None:
         return _from_python(*reference, text)
     path = Path(text)
-    if path.suffix.lower() in FORMATS or path.is_file() or any(mark in text for mark in "/\\"):
+    if path.suffix.lower() in FORMATS or os.path.isfile(path) or any(mark in text for mark in "/\\"):
         return load(path, search=search, kinds=allowed(path, kinds))
     return _from_gallery(read_call(text), text)
 
@@ -218,7 +219,7 @@ def _find_modules_beside(file: Path) -> None:
 
 def _execute(file: Path) -> ModuleType:
     """Run a Python file as a module of its own; modules beside it can be imported, as when it is run itself."""
-    if not file.is_file():
+    if not os.path.isfile(file):
         raise UsageError(f"{file}: there is no such file: check the path")
     path = file.resolve()
     name = f"catena_user_{path.stem}"

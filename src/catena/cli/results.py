@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -168,7 +169,7 @@ def what_is_left(outcome: Outcome, outputs: Outputs) -> str:
 
 
 def _check(option: str, file: Path | None, endings: Sequence[str]) -> None:
-    if file is None or (file.exists() and not file.is_file()):
+    if file is None or (os.path.exists(file) and not os.path.isfile(file)):
         # A device has no ending; what else it may be comes up when it is written.
         return
     if file.suffix.lower() not in endings:

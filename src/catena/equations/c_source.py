@@ -8,6 +8,8 @@ import numpy as np
 
 from catena.equations.graph import CONSTANT, INPUT, ExpressionGraph, identifier
 from catena.equations.labels import entry_meanings, result_index
+from catena.errors import FormatError
+from catena.formats.complete import file_path, reason, write_complete
 
 if TYPE_CHECKING:
     from catena.equations.equations import Equations
@@ -27,15 +29,18 @@ class CSource:
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write the three files into a folder, which is made if need be, and return their paths."""
-        place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
+        place = file_path(folder)
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError) as error:
+            raise FormatError(f"{place}: the folder cannot be made: {reason(error)}") from error
         texts = {
             f"{self.name}.c": self.source,
             f"{self.name}.h": self.header,
             f"{self.name}_test.c": self.test,
         }
         for file, text in texts.items():
-            (place / file).write_text(text, encoding="utf-8")
+            write_complete(place / file, text.encode())
         return [place / file for file in texts]
 
 

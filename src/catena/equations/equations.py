@@ -5,6 +5,7 @@ from functools import cached_property
 from math import prod
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from catena.equations.sums import WRITTEN
 from catena.equations.sympy_form import latex_text, sympy_results
 from catena.equations.unrolling import Unrolled
 from catena.errors import EquationsError, StateError
+from catena.formats.complete import file_path, write_complete
 from catena.mechanism.validation import known
 from catena.structure import Plan
 
@@ -156,16 +158,20 @@ class Equations:
     def save(self, path: str | PathLike[str]) -> list[Path]:
         """Write the equations to a file of the kind that the path ends with, and return the files that were written:
         .c (with a header and a test program beside it), .py, .tex or .casadi."""
-        place = Path(path)
+        place = file_path(path)
         name = identifier(place.stem)
         if place.suffix == ".c":
             return self.c(name).save(place.parent)
         if place.suffix == ".py":
-            place.write_text(self.python(name), encoding="utf-8")
+            write_complete(place, self.python(name).encode())
         elif place.suffix == ".tex":
-            place.write_text(self.latex(), encoding="utf-8")
+            write_complete(place, self.latex().encode())
         elif place.suffix == ".casadi":
-            self.casadi().save(str(place))
+            with TemporaryDirectory(prefix="catena_") as folder:
+                # CasADi tells nothing of what keeps it from writing.
+                beside = Path(folder) / "equations.casadi"
+                self.casadi().save(str(beside))
+                write_complete(place, beside.read_bytes())
         else:
             raise EquationsError(
                 f"{place}: equations are written to files that end with .c, .py, .tex or .casadi, not with "

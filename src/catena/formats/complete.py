@@ -19,6 +19,15 @@ def file_path(path: Any) -> Path:
         raise FormatError(f"{shown(path)} is not a path: give the name of a file") from None
 
 
+def is_device(file: Path) -> bool:
+    """Whether this is a device that takes what is written to it, such as /dev/stdout."""
+    try:
+        return file.is_char_device()
+    except (OSError, ValueError):
+        # A name that the system does not take, such as one that is too long.
+        return False
+
+
 def write_complete(file: Path, content: bytes, comfort: str = "") -> None:
     """Put `content` in the place of a file in one step: written beside it under another name, then renamed. A device,
     such as /dev/stdout, stays what it is and gets the content. `comfort` is a sentence that follows what went wrong."""

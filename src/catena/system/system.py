@@ -1110,6 +1110,8 @@ class System:
         from catena.equations import Equations, derive
 
         self.evaluator.check_current()
+        if at is not None:
+            at, _ = self._one_state(at, None)
         self.settle(at)
         unrolled, derivation = derive(
             name, self._mechanism, self.evaluator, symbols, frame, method, at, f_ext, base_acceleration

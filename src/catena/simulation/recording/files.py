@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from catena.errors import FormatError
-from catena.formats.complete import file_path, write_complete
+from catena.formats.complete import file_path, is_device, write_complete
 from catena.formats.kinds import Kinds
 from catena.simulation.recording import csv, netcdf, segmented
 from catena.simulation.segments import SegmentedTrajectory
@@ -35,7 +35,7 @@ def save_run(run: Trajectory | SegmentedTrajectory, path: PathLike) -> None:
     file = file_path(path)
     writers: dict[str, Any] = SEGMENTED if isinstance(run, SegmentedTrajectory) else WRITERS
     write = writers.get(file.suffix.lower())
-    if write is None and file.is_char_device():
+    if write is None and is_device(file):
         write = writers[".csv"]
     if write is None:
         found = f"the ending {file.suffix!r} is" if file.suffix else "a name without an ending is"
@@ -59,6 +59,6 @@ def load_run(
         )
     if file.suffix.lower() not in WRITERS:
         raise FormatError(f"{file}: runs are read from .nc and .h5 files: name one of those")
-    if not file.exists():
+    if not os.path.exists(file):
         raise FormatError(f"{file}: there is no such file: check the path")
     return netcdf.read(file, system, Kinds(kinds))
