@@ -114,7 +114,7 @@ def test_a_joint_that_feels_nothing_but_rounding_feels_nothing():
     np.testing.assert_allclose(s.forward_dynamics(run.q, run.v), kkt, atol=1e-9 * np.abs(kkt).max())
 
 
-@pytest.mark.parametrize("seed", [672, 826, 1084, 2459, 2689])
+@pytest.mark.parametrize("seed", [672, 826, 1084, 2459, 2689, 2692])
 def test_loops_that_pass_through_bodies_which_others_hold_are_solved_in_lanes(seed):
     """What they felt there were the rounding errors of something stiff by eleven orders of magnitude: every state of
     a run was solved by singular values, and loops stayed open by 1e-10."""
@@ -128,7 +128,8 @@ def test_loops_that_pass_through_bodies_which_others_hold_are_solved_in_lanes(se
     v = case.units * (np.random.default_rng(0).normal(size=(12, free.shape[1])) @ free.T)
     near, rates = s.project(s.integrate(q, v, 1e-4), v)
     solution = solve(pose_problem(s.evaluator, {"q": near, "qd": rates}), "auto")
-    assert len(solution.handed_over) == 0
+    # Where inertia is lent, the first state is always solved by singular values as well.
+    assert list(solution.handed_over) == ([0] if borrowers(s.effective_plan) else [])
     kkt = s.forward_dynamics(near, rates, method="kkt")
     np.testing.assert_allclose(solution.vdot, kkt, atol=1e-8 * np.abs(kkt).max())
     assert np.abs(s.closure(near)[0]).max() < 1e-12 * max(1.0, case.made.size)

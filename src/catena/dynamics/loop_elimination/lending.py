@@ -20,12 +20,25 @@ from catena.structure import Plan
 # The part of the usual inertia of a body that is lent. Errors shrink by about this part with each refinement, and the
 # rounding errors of what yields so much more than all else have to stay below the regularisation of multipliers.
 LENT = 1e-7
+# Where all loops are softened there are more refinements, and more is lent: multipliers of redundant constraints have
+# nothing but their M, and feel the rounding errors of what yields so much, which are the machine precision over LENT.
+LENT_WITH_SOFT = 1e-5
 
 
 @on_call
 def lend(loop: Any, child: Any, parent: Any) -> None:
     """Lend inertia to one body, of the size that is usual in the mechanism."""
-    angular, linear = (LENT / yields for yields in (loop.scale[0], loop.scale[1]))
+    _lend(LENT, loop, child)
+
+
+@on_call
+def lend_with_soft(loop: Any, child: Any, parent: Any) -> None:
+    """The same where all loops are softened."""
+    _lend(LENT_WITH_SOFT, loop, child)
+
+
+def _lend(part: float, loop: Any, child: Any) -> None:
+    angular, linear = (part / yields for yields in (loop.scale[0], loop.scale[1]))
     child.A += ArticulatedInertia.from_entries(
         [angular, 0.0, 0.0, angular, 0.0, angular, *[0.0] * 9, linear, 0.0, 0.0, linear, 0.0, linear]
     )

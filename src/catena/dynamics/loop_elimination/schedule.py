@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from catena.dynamics.loop_elimination.blocks import Sort
-from catena.dynamics.loop_elimination.lending import borrowers, lend
+from catena.dynamics.loop_elimination.lending import borrowers, lend, lend_with_soft
 from catena.dynamics.loop_elimination.refinement import (
     accelerate_again,
     balance,
@@ -64,7 +64,7 @@ REFINEMENTS_OF_LOANS = 2
 REFINEMENTS_OF_SOFT = 3
 
 SHARED: tuple[OnCall, ...] = (
-    soften, drag, lend, articulate, carry, carry_to_ground, join, cross_couple, absorb_ground,
+    soften, drag, lend, lend_with_soft, articulate, carry, carry_to_ground, join, cross_couple, absorb_ground,
     invert, press, mix_link, mix_own, mix_pair, begin, feel, feel_pair, settle, release, accelerate, hold,
     drag_again, balance, carry_again, invert_again, press_again, mix_again, feel_again, accelerate_again,
     judge, judge_loop,
@@ -148,7 +148,7 @@ def _eliminate(
     coupled = {k for step in order if isinstance(step, BodyGoes) for pair in step.crossed for k in pair[:2]}
     if at.plan.soft:
         coupled |= {k for k, joint in acting.items() if joint.constraints}
-    lent = borrowers(at.plan)
+    lent, lending = borrowers(at.plan), lend_with_soft if at.plan.soft else lend
     lender = next((k for k, joint in acting.items() if not joint.couples), None)
 
     def move(i: int) -> None:
@@ -160,7 +160,7 @@ def _eliminate(
         for j in reversed(path):
             entries.append(Entry(move_step, j, _with_parent(at, j, int(at.plan.parent[j]))))
             if j in lent and lender is not None:
-                entries.append(Entry(lend, lender, (at.multiplier(lender), at.flows(j), at.flows(j))))
+                entries.append(Entry(lending, lender, (at.multiplier(lender), at.flows(j), at.flows(j))))
 
     def begin_loop(k: int) -> None:
         if k not in begun:
