@@ -267,7 +267,7 @@ class Trajectory:
         joints = self.system.mechanism.joints
         return self._reactions[known("joint", joint, joints, repr(self.system.mechanism.name))]
 
-    def resultants(self, body: str, x: Any) -> dict[str, np.ndarray]:
+    def resultants(self, body: str, x: ArrayLike) -> dict[str, np.ndarray]:
         """Return the stress resultants of a beam at places x (n,) [m] along it and at all samples, each (..., samples,
         n), as `System.resultants` tells them."""
         if hasattr(self.system, "variation"):
