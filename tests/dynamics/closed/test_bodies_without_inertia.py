@@ -142,3 +142,24 @@ def test_other_loops_are_not_softened():
         s.settle(s.neutral())
         s.forward_dynamics(s.neutral(), np.zeros(s.nv))
         assert s.effective_plan is s.plan
+
+
+@pytest.mark.parametrize("method", ["auto", "kkt"])
+def test_a_massless_slide_that_only_rounding_holds_is_refused(method):
+    """It slides within the plane of the joint that closes the loop. Frames that are turned leave rounding across that
+    plane, which is no constraint."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        quat = rng.normal(size=4)
+        tilt = ct.Pose(quat=quat / np.linalg.norm(quat))
+        m = ct.Mechanism("sleeve in a plane", gravity=(0, 0, 0))
+        m.add_body("sleeve", mass=0.0, inertia=0.0)
+        m.add_body("plate", mass=2.0, com=(0.1, 0.2, 0.3), inertia=(0.2, 0.3, 0.4))
+        axis = (*rng.normal(size=2), 0.0)
+        m.add_joint("slides", "ground", "sleeve", ct.Prismatic(axis), in_parent=tilt)
+        m.add_joint("turns", "ground", "plate", ct.Revolute("z"), in_parent=tilt)
+        m.add_joint("lies", "sleeve", "plate", ct.Planar("z"))
+        s = m.system()
+        assert s.loops == ("lies",)
+        with pytest.raises(ct.SingularDynamicsError):
+            s.forward_dynamics(np.zeros(2), np.zeros(2), np.ones(2), method=method)

@@ -259,7 +259,7 @@ class LoopProblem:
         empty = np.zeros((self.states, 0))
         weight = [np.sqrt(row_weight(state.Phi, self.mass, self.length)) for state in self.rows]
         root = np.concatenate([empty, *weight], axis=-1)[..., None]
-        summed = [np.abs(stacks.transposed(s.Phi)) @ summed_up(self.plan, s.J_rel) for s in self.rows]
+        summed = [np.abs(stacks.transposed(s.Phi)) @ self._felt(s.J_rel) for s in self.rows]
         held = Rows(
             root * self.J,
             root[..., 0] * self.gamma,
@@ -268,6 +268,14 @@ class LoopProblem:
         )
         for some, rows in tree_rows(self.plan, self.motions, self.ground_acceleration, self.f_ext, self.lent):
             yield some, self._with_rotors(some, rows), held.of(some)
+
+    def _felt(self, J_rel: np.ndarray) -> np.ndarray:
+        """What components of J_rel (states, 6, nv) are compared with: the terms that they are sums of, and the whole
+        turn or shift, because turned axes leave rounding across themselves."""
+        turning = np.linalg.norm(J_rel[..., :3, :], axis=-2, keepdims=True)
+        moving = np.linalg.norm(J_rel[..., 3:, :], axis=-2, keepdims=True)
+        whole = np.concatenate([np.repeat(turning, 3, axis=-2), np.repeat(moving, 3, axis=-2)], axis=-2)
+        return np.maximum(summed_up(self.plan, J_rel), whole)
 
     @cached_property
     def loop_rotors(self) -> list[tuple[np.ndarray, float, np.ndarray]]:
