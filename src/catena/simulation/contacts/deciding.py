@@ -23,6 +23,9 @@ CLOSED, RESTS = 1e-8, 1e-7
 DEAD = 1e-4
 # Slips slower than this [sizes/s] are none.
 SLIPS = 1e-6
+# Friction that accelerates a contact so many times as fast as gravity is that of a light body, and stiff where it turns a
+# slip that begins so many times faster than that grows.
+LIGHT, TURNS = 5.0, 5.0
 # The part of its friction that a contact at the edge of its cone lacks.
 EDGE = 1e-6
 
@@ -41,10 +44,11 @@ class Decision:
 
 @dataclass(eq=False)
 class Deciding:
-    """Decides about the contacts of a system of a size `length` [m]."""
+    """Decides about the contacts of a system of a size `length` [m]. `h` is a careful step [s]."""
 
     acting: Acting
     length: float
+    h: float
 
     def decide(
         self,
@@ -158,11 +162,27 @@ class Deciding:
         sliding = [self._direction(u) for u in touches.u[0, :, :2]]
         mu, names = places.friction[staying], [places.labels[k] for k in staying]
         found = pressed(W, c, mu, sliding, names)
+        own = staying
         found, staying = self._at_the_edge(W, c, sliding, found, staying, parts, slips)
         modes, slip = [OPEN] * count, np.zeros((count, 2))
         for i, k in enumerate(staying):
             modes[k], slip[k] = found.modes[i], found.slip[i]
-        return Standing(tuple(modes), slip)
+        near = [own.index(k) for k in staying]
+        stiff = self._is_stiff(W[near][:, :, near], found, touches.u[0, near], places.friction[staying])
+        return Standing(tuple(modes), slip, stiff)
+
+    def _is_stiff(self, W: np.ndarray, found: Pressed, u: np.ndarray, mu: np.ndarray) -> bool:
+        """Return whether friction stops or turns a slip at once: within a careful step, or much faster than a slip that
+        begins grows."""
+        weight = max(float(np.linalg.norm(self.acting.system.gravity)), self.length)
+        for i, mode in enumerate(found.modes):
+            rate = mu[i] * found.f[i, 2] * 0.5 * (W[i, 0, i, 0] + W[i, 1, i, 1])
+            if mode != SLIDE or rate <= LIGHT * weight:
+                continue
+            speed, grows = float(np.hypot(*u[i, :2])), float(np.hypot(*found.r[i, :2]))
+            if speed <= self.h * rate or (speed <= SLIPS * self.length and grows * TURNS <= rate):
+                return True
+        return False
 
     def _at_the_edge(
         self, W: np.ndarray, c: np.ndarray, sliding: list[np.ndarray | None], found: Pressed, staying: list[int],

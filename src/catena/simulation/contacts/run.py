@@ -43,9 +43,10 @@ HASTY, RATTLING, WITHIN = 5, 40, 20.0
 # Careful steps of a row: at least, and at most; and how long modes must have stayed at its end.
 LEAST, MOST, STEADY = 20, 400, 10
 # Why careful steps were taken.
-CHATTERS, STIFF, UNDECIDED = (
+CHATTERS, STIFF, SLOWLY, UNDECIDED = (
     "because contacts chattered",
     "because friction was stiff",
+    "because slips were slow",
     "because no forces were found",
 )
 # The size of a careful step, as a part of the time in which the mechanism falls by its own size.
@@ -79,7 +80,7 @@ class ContactRun:
         gravity = float(np.linalg.norm(system.gravity))
         falls = np.sqrt(self.length / gravity) if gravity > 0.0 else self.duration
         self.h = CAREFUL * min(falls, self.duration)
-        self.deciding = Deciding(self.acting, self.length)
+        self.deciding = Deciding(self.acting, self.length, self.h)
 
     def go(self, q: Any, v: Any) -> SegmentedTrajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
@@ -112,6 +113,8 @@ class ContactRun:
         self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing
     ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
         """Return time, state and contacts after a stretch and what ended it, and whether the motion goes on."""
+        if standing.stiff:
+            return self._careful(t, q, v, standing, CHATTERS if self._is_hasty(t) else SLOWLY)
         holding = Holding(self.acting, standing, self.length, standing.slip)
         stretch = Stretch(holding, self.duration, self.changing.options, self._events, self.h / 3.0)
         made = stretch.go(t, q, v)
@@ -206,7 +209,7 @@ class ContactRun:
         self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing, why: str
     ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
         """Return time, state and contacts after some careful steps; `why` says what made them necessary."""
-        patience = _Patience(self.h, self.length, float(np.linalg.norm(self.system.gravity)))
+        patience = _Patience(self.h, self.length, float(np.linalg.norm(self.system.gravity)), why == SLOWLY)
         steps = CarefulSteps(self.acting, self.length, self.h)
         run, forces = steps.go(t, q, v, min(self.duration, t + MOST * self.h), patience.stays)
         if len(run.t) > 1:
@@ -304,8 +307,9 @@ class _FromStart:
 class _Patience:
     """Says how long careful steps go on: until contacts have stayed as they are for a while, and none slips slowly."""
 
-    def __init__(self, h: float, length: float, gravity: float) -> None:
+    def __init__(self, h: float, length: float, gravity: float, briefly: bool) -> None:
         self.slow, self.none = 10.0 * h * max(gravity, length), SLIPS * length
+        self.least, self.steady = (2, 2) if briefly else (LEAST, STEADY)
         self.modes: list[tuple[str, ...]] = []
 
     def now(self, *modes: str) -> tuple[int, ...]:
@@ -322,7 +326,7 @@ class _Patience:
                 for x, y in zip(pushed, speed, strict=True)
             )
         )
-        if len(self.modes) < LEAST or len(set(self.modes[-STEADY:])) > 1:
+        if len(self.modes) < self.least or len(set(self.modes[-self.steady :])) > 1:
             return True
         return bool(np.any(pushed & (speed > self.none) & (speed < self.slow)))
 

@@ -11,11 +11,13 @@ from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK
 
 @dataclass(frozen=True, eq=False)
 class Standing:
-    """The modes "open", "stick" or "slide" of all contacts, in their order, and the directions `slip` (contacts, 2) in
-    which those that slide begin."""
+    """The modes "open", "stick" or "slide" of all contacts, in their order, the directions `slip` (contacts, 2) in
+    which those that slide begin, and whether friction of one of them is `stiff`: it stops or turns the slip within a
+    careful step."""
 
     modes: tuple[str, ...]
     slip: np.ndarray
+    stiff: bool = False
 
     def those(self, *modes: str) -> list[int]:
         """Return the contacts, by number, that are in some of the modes."""
@@ -29,7 +31,7 @@ class Standing:
     def with_mode(self, k: int, mode: str) -> Standing:
         """Return this with another mode of one contact."""
         modes = (*self.modes[:k], mode, *self.modes[k + 1 :])
-        return Standing(modes, self.slip)
+        return Standing(modes, self.slip, self.stiff)
 
 
 def all_open(count: int) -> Standing:
