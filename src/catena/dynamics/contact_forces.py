@@ -41,8 +41,9 @@ balls are turned, its radius and that of the other side, whether that is round, 
 the direction in which it began to slide, the speed [m/s] below which that counts, and how far it may go: into the other
 side while it is open, and back while it slides."""
 SIZE = sum(extent.size for extent in CONTACT.values())
-TOLD = 7
-"""What is told of a contact: its force (3), its velocity (3), both tangential then normal, and its gap."""
+TOLD = 8
+"""What is told of a contact: its force (3), its velocity (3), both tangential then normal, its gap, and how much is left
+of its own block when it is eliminated, as a part of what was there: next to nothing where contacts are redundant."""
 
 VIEWS: dict[str, dict[str, Any]] = {
     "contact": CONTACT,
@@ -54,6 +55,7 @@ VIEWS: dict[str, dict[str, Any]] = {
         "motion": Numbers(4),
     },
     "block": {"numbers": Numbers(9)},
+    "number": {"numbers": Numbers(1)},
 }  # fmt: skip
 FIELDS = {"seen": "node", "ways": "joint_row", "yields": "yield_row", "pulls": "yield_row"}
 _PLACE = {name: sum(e.size for e in list(VIEWS["pushed"].values())[:k]) for k, name in enumerate(VIEWS["pushed"])}
@@ -191,11 +193,20 @@ def _dot(a: Any, b: Any) -> Any:
 
 
 @on_call
-def turn_round(block: Any, other_block: Any) -> None:
-    """The inverse of a block of three rows, by its adjugate."""
+def weigh(block: Any, number: Any) -> None:
+    """What a block of three rows has before anything is eliminated."""
+    m = block.numbers.reshape(3, 3)
+    number.numbers = array([absolute(m[0, 0] * m[1, 1] * m[2, 2])])
+
+
+@on_call
+def turn_round(block: Any, other_block: Any, number: Any) -> None:
+    """The inverse of a block of three rows, by its adjugate, and how much of it is left."""
     m = block.numbers.reshape(3, 3)
     columns = [cross3(m[1], m[2]), cross3(m[2], m[0]), cross3(m[0], m[1])]
-    scale = reciprocal(_dot(m[0], columns[0]))
+    determinant = _dot(m[0], columns[0])
+    scale = reciprocal(determinant)
+    number.numbers = array([absolute(determinant) / number.numbers[0]])
     other_block.numbers = array([columns[c][r] * scale for r in range(3) for c in range(3)])
 
 
@@ -295,8 +306,11 @@ class Pushing:
         """The solution of G x = h, of which nothing is left; blocks that are not there are zero."""
         work, count = self.work, len(h)
         inverse = [work.matrix(3, 3) for _ in range(count)]
+        left = [work.ground("told_now") + (TOLD * i + 7) * work.slot for i in range(count)]
         for i in range(count):
-            work.step(turn_round, G[i, i].place, inverse[i].place)
+            work.step(weigh, G[i, i].place, left[i])
+        for i in range(count):
+            work.step(turn_round, G[i, i].place, inverse[i].place, left[i])
             for j in range(i + 1, count):
                 if (j, i) not in G:
                     continue
@@ -376,5 +390,5 @@ def contact_sweeps(nodes: Sequence[tuple[int, int]]) -> list[Sweep]:
     return [see, OnMatrices(Pushing(nodes)), give_way]
 
 
-CALLED = (stand_still, touch, turn_round)
+CALLED = (stand_still, touch, weigh, turn_round)
 """The steps that they call."""

@@ -2,45 +2,65 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 
 from catena.dynamics.contact_forces import SIZE
 from catena.kernels import is_plain
+from catena.simulation.contacts.coulomb import SLIDE, STICK
 from catena.simulation.contacts.geometry import Places, turned_from
 from catena.simulation.contacts.holding import SLOW, Holding
 from catena.simulation.methods import SOLVERS
-from catena.simulation.problem import Problem, Touching
+from catena.simulation.problem import Problem
 
 
-def can_be_inside(problem: Problem, holding: Holding) -> bool:
-    """Return whether the compiled step finds the forces of contacts: those of a tree of rigid bodies without prescribed
-    joints, whose closed contacts are no stops and do not say the same twice. What acts besides must compile too."""
-    system, places = problem.system, holding.acting.places
+def can_be_inside(problem: Problem) -> bool:
+    """Return whether the compiled step can find the forces of contacts: those of a tree of rigid bodies without
+    prescribed joints, where nothing acts that Python must be asked for."""
+    system = problem.system
     if is_plain() or problem.integrator in SOLVERS or problem.integrator == "abm4" or problem.motion:
         return False
     if system.plan.owner is not None or system.constrained or system.loops or system.origin is not system:
         return False
-    if not system.elements.is_compiled or problem.forces or problem.control is not None:
-        return False
-    return not any(k in holding.closed for k, _ in places.stops)
+    return system.elements.is_compiled and not problem.forces and problem.control is None
 
 
-def touching(holding: Holding, deep: np.ndarray) -> Touching:
-    """Return what the step is told of all contacts; open ones may be in the other side by `deep` (contacts,) [m]."""
-    places, closed = holding.acting.places, set(holding.closed)
-    numbers = np.zeros((len(places.contacts), SIZE))
-    for k, row in enumerate(fixed_numbers(places)):
-        sticks = k in closed and bool(holding.sticks[holding.closed.index(k)])
-        mode = [float(sticks), float(k in closed and not sticks)]
-        far = [holding.along[k, 0], holding.along[k, 1], SLOW * holding.length, deep[k], holding.least[k]]
-        numbers[k] = [*row, *mode, *far]
-    return Touching(tuple(zip(places.a.tolist(), places.b.tolist(), strict=True)), numbers.reshape(-1))
+@dataclass(frozen=True, eq=False)
+class Inside:
+    """Contacts at `places` as the compiled step is told of them."""
 
+    places: Places
 
-def fixed_numbers(places: Places) -> np.ndarray:
-    """Return what contacts are, (contacts, numbers), whatever they do."""
-    k = len(places.contacts)
-    p = places.p_both[:, 0]
-    radii = np.stack([places.r, places.R, 1.0 * places.round, places.friction], axis=1)
-    parts = (p[:k], p[k:], places.back_b.reshape(k, 9), places.reference, turned_from(places.reference), radii)
-    return np.concatenate(parts, axis=1)
+    @cached_property
+    def nodes(self) -> tuple[tuple[int, int], ...]:
+        """Return the nodes of both sides of each contact."""
+        return tuple(zip(self.places.a.tolist(), self.places.b.tolist(), strict=True))
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """Return what contacts are, (contacts, numbers), while all are open."""
+        places, k = self.places, len(self.places.contacts)
+        p, z = places.p_both[:, 0], places.reference
+        fixed = (
+            p[:k], p[k:], places.back_b.reshape(k, 9), z, turned_from(z),
+            np.stack([places.r, places.R, 1.0 * places.round, places.friction], axis=1),
+        )  # fmt: skip
+        numbers = np.zeros((k, SIZE))
+        numbers[:, : SIZE - 7] = np.concatenate(fixed, axis=1)
+        return numbers
+
+    def told(self, holding: Holding, deep: np.ndarray) -> np.ndarray:
+        """Return what contacts are and do, (contacts, numbers); open ones may be in the other side by `deep`
+        (contacts,) [m]."""
+        numbers, modes = self.numbers.copy(), holding.standing.modes
+        numbers[:, -7] = [mode == STICK for mode in modes]
+        numbers[:, -6] = [mode == SLIDE for mode in modes]
+        numbers[:, -5:-3] = holding.along
+        numbers[:, -3], numbers[:, -2], numbers[:, -1] = SLOW * holding.length, deep, holding.least
+        return numbers
+
+    def knows(self, holding: Holding) -> bool:
+        """Return whether the step knows all contacts that touch: stops of joints are no such."""
+        return not any(k in holding.closed for k, _ in self.places.stops)

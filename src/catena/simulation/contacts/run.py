@@ -27,11 +27,14 @@ from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK, JammedError
 from catena.simulation.contacts.deciding import CLOSED, SLIPS, Deciding, Decision
 from catena.simulation.contacts.geometry import Places
 from catena.simulation.contacts.holding import Holding
+from catena.simulation.contacts.inside import Inside, can_be_inside
 from catena.simulation.contacts.looking import LIFTS, SLIPPING, Change
+from catena.simulation.contacts.quick import Quick, QuickSteps, QuickStretch, quick_trajectory
 from catena.simulation.contacts.standing import Standing
 from catena.simulation.contacts.stop import Stop, StopSide
 from catena.simulation.contacts.stretch import Stretch
 from catena.simulation.events import Event
+from catena.simulation.methods import ADAPTIVE
 from catena.simulation.problem import Problem
 from catena.simulation.segments import SegmentedTrajectory, Transition
 from catena.simulation.structure_changes import ChangingRun, PerStructure, resampled
@@ -81,6 +84,8 @@ class ContactRun:
         falls = np.sqrt(self.length / gravity) if gravity > 0.0 else self.duration
         self.h = CAREFUL * min(falls, self.duration)
         self.deciding = Deciding(self.acting, self.length, self.h)
+        self.quick: QuickSteps | None = None
+        self.first = min(1e-2, 1e-2 * self.duration)
 
     def go(self, q: Any, v: Any) -> SegmentedTrajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
@@ -116,6 +121,9 @@ class ContactRun:
         if standing.stiff:
             return self._careful(t, q, v, standing, CHATTERS if self._is_hasty(t) else SLOWLY)
         holding = Holding(self.acting, standing, self.length, standing.slip)
+        gone = self._quickly(t, q, v, holding)
+        if gone is not None:
+            return gone
         stretch = Stretch(holding, self.duration, self.changing.options, self._events, self.h / 3.0)
         made = stretch.go(t, q, v)
         run = made.run
@@ -133,8 +141,39 @@ class ContactRun:
             return self._careful(t, q, v, standing, CHATTERS if hasty else STIFF)
         if made.change is None:
             return t, q, v, standing, False
+        return self._after(t, q, v, standing, made.change)
+
+    def _quickly(
+        self, t: float, q: np.ndarray, v: np.ndarray, holding: Holding
+    ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool] | None:
+        """Return what `_gone` does, by compiled steps; None where they do not know all that acts, or cannot vouch for
+        it."""
+        problem = self.acting.problem
+        if self.changing.events or problem.integrator not in ADAPTIVE or not can_be_inside(problem):
+            return None
+        if self.quick is None:
+            inside = Inside(self.acting.places)
+            self.quick = QuickSteps(self.acting, inside, self.duration, self.length, self.h)
+        if not self.quick.inside.knows(holding):
+            return None
+        made = QuickStretch(self.quick, holding).go(t, q, v, self.first)
+        if made is None:
+            return None
+        self._keep_quick(made, holding)
+        standing, (t, q, v) = holding.standing, (made.end.t, made.end.q, made.end.v)
+        hasty = made.change is not None and self._is_hasty(t)
+        if made.stiff or hasty:
+            return self._careful(t, q, v, standing, CHATTERS if hasty else STIFF)
+        if made.change is None:
+            return t, q, v, standing, False
+        return self._after(t, q, v, standing, made.change)
+
+    def _after(
+        self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing, change: Change
+    ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
+        """Return time, state and contacts after a change of one of them, and that the motion goes on."""
         try:
-            standing, q, v = self._decided(t, q, v, standing, made.change)
+            standing, q, v = self._decided(t, q, v, standing, change)
         except JammedError:
             raise
         except SimulationError:
@@ -267,6 +306,22 @@ class ContactRun:
         if len(run.t) > 1:
             self.segments.append(run)
             self.pressing.append(pressing)
+
+    def _keep_quick(self, made: Quick, holding: Holding) -> None:
+        if len(made.states) < 2:
+            return
+        forces, places = made.forces(), self.acting.places
+        run = quick_trajectory(self.acting, made, holding)
+
+        def pressing(run: Trajectory) -> np.ndarray:
+            if len(run.t) != len(forces):
+                return by_modes(run)
+            touches = places.at(run.q, run.v) if places.round.any() else None
+            return forces if touches is None else touches.told(forces)
+
+        self._keep(run, holding)
+        by_modes = self.pressing[-1]
+        self.pressing[-1] = pressing
 
     def _found(self, times: np.ndarray | None, note: str) -> SegmentedTrajectory:
         segments = tuple(resampled(run, times) for run in self.segments)

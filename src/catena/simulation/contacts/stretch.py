@@ -14,12 +14,12 @@ import numpy as np
 
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.holding import Holding
-from catena.simulation.contacts.inside import can_be_inside, touching
+from catena.simulation.contacts.inside import Inside, can_be_inside
 from catena.simulation.contacts.joining import joined
 from catena.simulation.contacts.looking import Change, Looking
 from catena.simulation.events import Event
 from catena.simulation.moving import ContactChanged
-from catena.simulation.problem import Problem
+from catena.simulation.problem import Problem, Touching
 from catena.simulation.run import Run
 from catena.simulation.structure_changes import LaterControl, later_force, later_motion
 from catena.simulation.trajectory import Trajectory
@@ -77,7 +77,8 @@ class Stretch:
         looking = Looking(self.holding)
         looking.begin(self.acting.places.gaps(q[None])[0])
         runs: list[Trajectory] = []
-        self.inside = self.pushes and can_be_inside(self.acting.problem, self.holding)
+        inside = Inside(self.acting.places)
+        self.inside = self.pushes and can_be_inside(self.acting.problem) and inside.knows(self.holding)
         asks = (self.pushes and not self.inside) or self.acting.problem.control is not None
         t, part, most = start, (FIRST if asks else FIRST_COMPILED), SOON
         while True:
@@ -85,7 +86,7 @@ class Stretch:
             span = min(part * self.duration, self.duration - t)
             run, enough = None, False
             if self.inside:
-                run = self._compiled(t, q, v, span, looking.deep)
+                run = self._compiled(inside, t, q, v, span, looking.deep)
             if run is None:
                 self.inside = False
                 run, enough = self._part(system, t, q, v, span, most)
@@ -133,7 +134,7 @@ class Stretch:
         return run.shifted(t), False
 
     def _compiled(
-        self, t: float, q: np.ndarray, v: np.ndarray, span: float, deep: np.ndarray
+        self, inside: Inside, t: float, q: np.ndarray, v: np.ndarray, span: float, deep: np.ndarray
     ) -> Trajectory | None:
         """Return the motion over a time, or up to the step in which a contact changes, by compiled steps; None where
         these cannot vouch for the forces of contacts."""
@@ -141,7 +142,8 @@ class Stretch:
         given = holding.forces(np.array([t]), q[None], v[None], np.zeros((1, len(v))))
         if holding.redundant:
             return None
-        problem = Problem(self.acting.system, touching=touching(holding, deep), **self.options)
+        told = Touching(inside.nodes, inside.told(holding, deep).reshape(-1))
+        problem = Problem(self.acting.system, touching=told, **self.options)
         try:
             run = Run(problem, q, v, span, self.events(t, q, v), None, False, False).go()
         except ContactChanged as error:

@@ -1,0 +1,312 @@
+"""Motion with contacts as they are, up to the first change of one of them, by compiled steps one after the other.
+
+Whatever contacts do is told to one and the same step by numbers (`inside`), so that nothing is laid out anew when one
+of them changes. A step tells what contacts do where it begins. Where that cannot go on, the step before is taken again,
+shorter and shorter, until it ends where the contact changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from catena.dynamics.contact_forces import PULLS, TOLD
+from catena.kernels import Session
+from catena.simulation.contacts.acting import Acting
+from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK
+from catena.simulation.contacts.deciding import CLOSED
+from catena.simulation.contacts.holding import Holding
+from catena.simulation.contacts.inside import Inside
+from catena.simulation.contacts.looking import DIPS, LIFTS, SLIPPING, STOPS, TOUCHES, Change
+from catena.simulation.drift import Drift
+from catena.simulation.excitation import Excitation
+from catena.simulation.moving import COLLAPSE, Mover
+from catena.simulation.on_demand import OnDemand
+from catena.simulation.problem import Touching
+from catena.simulation.steps.work import SOURCES
+from catena.simulation.trajectory import Trajectory
+
+# What is left of a block of contacts that are not redundant.
+DETERMINED = 1e-11
+# Attempts after which a motion has got on too slowly, for each careful step that would have done as well.
+ATTEMPTS, PATIENCE = 60, 4.0
+# How often a step is taken again to find a change.
+TRIALS = 40
+
+
+def _ignore(t: float) -> None:
+    """Do nothing: parts of a run show no progress."""
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A time, q (nq,), v (nv,), works (sources,), and what contacts do there (contacts, told)."""
+
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    work: np.ndarray
+    told: np.ndarray
+
+
+class QuickSteps:
+    """Takes compiled steps of one state of a system with contacts, in a run of `duration` seconds; `h` is the size of
+    a careful step, `length` [m] that of the mechanism."""
+
+    def __init__(self, acting: Acting, inside: Inside, duration: float, length: float, h: float) -> None:
+        self.acting, self.inside, self.duration, self.length, self.h = acting, inside, duration, length, h
+        problem = replace(acting.problem, touching=Touching(inside.nodes, inside.numbers.reshape(-1)))
+        system = self.system = acting.system
+        self.mover = mover = Mover(
+            Excitation(problem, ()), Drift(system, problem.drift, system.neutral()), None, duration, _ignore
+        )
+        mover.begin(1, min(1e-2, 1e-2 * duration))
+        self.session = session = Session(mover.program, 1)
+        self.b = b = session.buffers
+        for name, value in (mover.constant | mover.varying).items():
+            b[name][:] = value
+        session.piece(0, 0, mover.program.input_names, ())()
+        moving = ("q", "qd", "t", "h", "end", "halt", "row", "wish", *(("work",) if mover.counts else ()))
+        results = ("q", "qd", "t", "h", "halt", "accepted", "told", *(("work",) if mover.counts else ()))
+        self._told = session.piece(0, 0, ("contacts", mover.target), ())
+        self._step = session.piece(0, None, moving, results)
+        self._look = session.piece(0, session.row("accelerations"), moving, ("told",))
+        self.nothing = np.zeros(system.nv)
+        self.steps = 0
+
+    def look(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return what contacts do at a state (contacts, told), with the modes that were told last."""
+        self._put(t, q, v, np.zeros(len(SOURCES)), self.h, self.duration)
+        self._look()
+        return self.b["told"].reshape(-1, TOLD).copy()
+
+    def tell(self, numbers: np.ndarray) -> None:
+        """Tell the step what contacts are and do, (contacts, numbers)."""
+        self.b["contacts"][0] = numbers.reshape(-1)
+        self.b[self.mover.target][:] = 0.0
+        self._told()
+
+    def _put(self, t: float, q: np.ndarray, v: np.ndarray, work: np.ndarray, h: float, end: float) -> None:
+        b = self.b
+        b["q"][0], b["qd"][0], b["t"][0, 0], b["h"][0, 0], b["end"][0, 0] = q, v, t, h, end
+        b["halt"][0, 0] = b["row"][0, 0] = b["wish"][0, 0] = 0.0
+        if self.mover.counts:
+            b["work"][0] = work
+
+    def moved(self, state: State, span: float) -> State | None:
+        """Return the state a time behind another one that is less than a step; None if one step does not do."""
+        self._put(state.t, state.q, state.v, state.work, span, state.t + span)
+        self.steps += 1
+        if self._step() or self.b["accepted"][0, 0] < 0.5:
+            return None
+        b = self.b
+        t, q, v = state.t + span, b["q"][0].copy(), b["qd"][0].copy()
+        work = b["work"][0].copy() if self.mover.counts else state.work
+        return State(t, q, v, work, self.look(t, q, v))
+
+    def taken(self, state: State, h: float) -> tuple[State | None, float]:
+        """Return the state behind the next step of about h seconds, without what contacts do there, and the size of the
+        next one; None for one that could not be taken."""
+        self._put(state.t, state.q, state.v, state.work, h, self.duration)
+        b = self.b
+        for _ in range(TRIALS):
+            self.steps += 1
+            if self._step() or b["halt"][0, 0] > 0.5 or b["h"][0, 0] < COLLAPSE:
+                return None, 0.0
+            if b["accepted"][0, 0] > 0.5:
+                work = b["work"][0].copy() if self.mover.counts else state.work
+                q, v, t = b["q"][0].copy(), b["qd"][0].copy(), float(b["t"][0, 0])
+                return State(t, q, v, work, state.told), float(b["h"][0, 0])
+        return None, 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Quick:
+    """A stretch of motion: the `states` that it passed, the change that ended it, and whether it was `stiff`."""
+
+    states: list[State]
+    change: Change | None
+    stiff: bool
+    steps: int
+
+    @property
+    def end(self) -> State:
+        """Return where it has come to."""
+        return self.states[-1]
+
+    def forces(self) -> np.ndarray:
+        """Return the forces (samples, contacts, 3) of contacts in their axes."""
+        return np.array([state.told[:, :3] for state in self.states])
+
+
+class QuickStretch:
+    """Contacts that go on as they do (`holding`), by quick steps."""
+
+    def __init__(self, quick: QuickSteps, holding: Holding) -> None:
+        self.quick, self.holding, self.length = quick, holding, holding.length
+        modes = np.array(holding.standing.modes)
+        self.open, self.sticks, self.slides = modes == OPEN, modes == STICK, modes == SLIDE
+        self.mu = holding.acting.places.friction
+        self.rubs = self.slides & (self.mu > 0.0)
+
+    def go(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Quick | None:
+        """Return the motion from a time and a state q (nq,), v (nv,) on, with a first step of h seconds; None where the
+        forces of contacts are not determined."""
+        quick, holding, inside = self.quick, self.holding, self.quick.inside
+        quick.tell(inside.numbers)
+        told = quick.look(t, q, v)
+        # A contact that has just opened may be a little in its plane, and comes out.
+        near = 0.1 * CLOSED * self.length - np.minimum(told[:, 6], 0.0)
+        self.deep = np.where(told[:, 6] <= CLOSED * self.length, near, 0.0)
+        holding.begin_sliding(told[:, 3:5])
+        numbers = inside.told(holding, self.deep)
+        quick.tell(numbers)
+        self.along, self.least = holding.along, holding.least
+        quick.steps = 0
+        now = State(t, q, v, np.zeros(len(SOURCES)), quick.look(t, q, v))
+        if now.told[:, 7].min() < DETERMINED or not np.isfinite(now.told).all():
+            return None
+        states = [now]
+        before = self._margins(now.told)
+        if (before < 0.0).any():
+            return Quick(states, self._change(now, before), False, quick.steps)
+        end = quick.duration * (1.0 - 1e-12)
+        while now.t < end:
+            nxt, h_next = quick.taken(now, h)
+            if nxt is None:
+                return Quick(states, None, True, quick.steps) if len(states) > 1 else None
+            told = quick.look(nxt.t, nxt.q, nxt.v)
+            then = replace(nxt, told=told)
+            if not np.isfinite(told).all() or told[:, 7].min() < DETERMINED:
+                return Quick(states, None, True, quick.steps) if len(states) > 1 else None
+            after = self._margins(told)
+            dip = None if (after < 0.0).any() else self._dip(now, then)
+            if dip is not None or (after < 0.0).any():
+                found = self._located(now, before, then, after, dip)
+                if found is not None:
+                    states.append(found[0])
+                    return Quick(states, found[1], False, quick.steps)
+            states.append(then)
+            now, before, h = then, after, h_next
+            if quick.steps > ATTEMPTS and quick.steps * quick.h > PATIENCE * (now.t - t):
+                return Quick(states, None, True, quick.steps)
+        return Quick(states, None, False, quick.steps)
+
+    def _margins(self, told: np.ndarray) -> np.ndarray:
+        """Return what must stay above zero, (4, contacts): gaps, pressure, friction that is left, slip; one where a
+        contact has no such thing."""
+        f, gap = told[:, :3], told[:, 6]
+        none = PULLS * max(float(np.abs(f).max(initial=0.0)), 1e-300)
+        rubs = np.hypot(f[:, 0], f[:, 1])
+        slips = (told[:, 3:5] * self.along).sum(axis=1) - self.least
+        return np.array(
+            [
+                np.where(self.open, gap + self.deep, 1.0),
+                np.where(self.open, 1.0, f[:, 2] + none),
+                np.where(self.sticks, self.mu * f[:, 2] - rubs + none, 1.0),
+                np.where(self.rubs, slips, 1.0),
+            ]
+        )
+
+    def _change(self, state: State, margins: np.ndarray) -> Change:
+        """Return the change of the first contact whose margin is below zero."""
+        kind, k = np.unravel_index(int(np.argmax((margins < 0.0).reshape(-1))), margins.shape)
+        return Change(state.t, int(k), (TOUCHES, LIFTS, SLIPPING, STOPS)[int(kind)])
+
+    def _dip(self, a: State, b: State) -> float | None:
+        """Return up to which part of a step an open contact dips into its plane, if one does so between two states."""
+        d0, d1 = (b.t - a.t) * a.told[:, 5], (b.t - a.t) * b.told[:, 5]
+        turns = self.open & (d0 < 0.0) & (d1 > 0.0)
+        if not turns.any():
+            return None
+        s = DIPS[:, None]
+        cubic = (
+            (1.0 + 2.0 * s) * (1.0 - s) ** 2 * a.told[:, 6] + s * (1.0 - s) ** 2 * d0
+            + s * s * (3.0 - 2.0 * s) * b.told[:, 6] + s * s * (s - 1.0) * d1
+        )  # fmt: skip
+        lowest = np.where(turns, cubic.min(axis=0) + self.deep, 1.0)
+        if lowest.min() >= 0.0:
+            return None
+        return float(DIPS[int(np.argmin(cubic[:, int(np.argmin(lowest))]))])
+
+    def _located(
+        self, a: State, low: np.ndarray, b: State, high: np.ndarray, dip: float | None
+    ) -> tuple[State, Change] | None:
+        """Return where the first contact changes between two states, at the first of which all margins are above zero,
+        and what it does; None where a dip turns out to be none."""
+        quick, begin, end = self.quick, 0.0, b.t - a.t
+        if dip is not None:
+            found = quick.moved(a, dip * end)
+            if found is None:
+                return None
+            b, end, high = found, dip * end, self._margins(found.told)
+            if not (high < 0.0).any():
+                return None
+        start, side = a, 0
+        for trial in range(TRIALS):
+            part = self._part(low, high, trial, a if trial == 0 else None, b)
+            span = begin + part * (end - begin)
+            if not begin < span < end or end - begin <= 1e-15 * max(1.0, abs(b.t)):
+                break
+            found = quick.moved(start, span)
+            if found is None:
+                break
+            values = self._margins(found.told)
+            if (values < 0.0).any():
+                b, end, high = found, span, values
+                # Illinois: an end that stays where it is counts half.
+                low = np.where(low > 0.0, 0.5 * low, low) if side > 0 else low
+                side = 1
+                if self._is_there(values, found):
+                    break
+            else:
+                begin, low = span, values
+                high = 0.5 * high if side < 0 else high
+                side = -1
+        return b, self._change(b, self._margins(b.told))
+
+    def _part(self, low: np.ndarray, high: np.ndarray, trial: int, a: State | None, b: State) -> float:
+        """Return the part of an interval at which the first margin is expected to be zero, a little beyond it."""
+        below = high < 0.0
+        parts = np.where(below, low / np.where(below, low - high, 1.0), 1.0)
+        if a is not None:
+            # Gaps are cubics: their rates are known as well.
+            for k in np.flatnonzero(below[0]):
+                h = b.t - a.t
+                g0, g1, d0, d1 = low[0, k], high[0, k], h * a.told[k, 5], h * b.told[k, 5]
+                cubic = np.array([2.0 * g0 + d0 - 2.0 * g1 + d1, -3.0 * g0 - 2.0 * d0 + 3.0 * g1 - d1, d0, g0])
+                roots = np.roots(cubic)
+                real = roots.real[(np.abs(roots.imag) < 1e-9) & (roots.real >= 0.0) & (roots.real <= 1.0)]
+                if len(real):
+                    parts[0, k] = real.min()
+        found = float(parts[below].min())
+        return min(max(found, 1e-3 if trial > 5 else 0.0), 1.0 - 1e-3 if trial > 5 else 1.0)
+
+    def _is_there(self, values: np.ndarray, state: State) -> bool:
+        """Return whether margins that are below zero are so by next to nothing."""
+        most = max(float(np.abs(state.told[:, :3]).max(initial=0.0)), 1e-300)
+        tolerance = np.array([9e-4 * CLOSED * self.length, PULLS * most, PULLS * most, 1e-8 * self.length])
+        return bool(np.all(values >= -tolerance[:, None]))
+
+
+def quick_trajectory(acting: Acting, made: Quick, holding: Holding) -> Trajectory:
+    """Return a stretch of quick steps as a run. Wrenches are computed when somebody looks at them."""
+    states, problem = made.states, acting.problem
+    t, q, v, work = (np.array([getattr(state, name) for state in states]) for name in ("t", "q", "v", "work"))
+    forces, places = made.forces(), holding.places
+
+    def compute() -> dict[str, np.ndarray]:
+        return places.wrenches(places.at(q, v), forces[:, holding.closed])
+
+    settings = {
+        "integrator": f"{problem.integrator}, rtol {problem.rtol:g}, atol {problem.atol:g}",
+        "drift": "no loops",
+        "control": "none",
+        "steps taken by": "compiled steps with contacts inside",
+    }
+    return Trajectory(
+        acting.system, t, q, v, np.zeros_like(v), made.steps,
+        work={name: work[:, k] for k, name in enumerate(SOURCES)},
+        wrenches=OnDemand(places.bodies, compute) if holding.closed else {}, settings=settings, held=True,
+    )  # fmt: skip
