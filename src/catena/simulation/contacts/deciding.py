@@ -25,7 +25,9 @@ DEAD = 1e-4
 SLIPS = 1e-6
 # Friction that accelerates a contact so many times as fast as gravity is that of a light body, and stiff where it turns a
 # slip that begins so many times faster than that grows.
-LIGHT, TURNS = 5.0, 5.0
+LIGHT, TURNS = 2.0, 5.0
+# The part of a slip that friction stops within a careful step below which a slip is as good as none.
+SLOWS = 0.3
 # The part of its friction that a contact at the edge of its cone lacks.
 EDGE = 1e-6
 
@@ -168,19 +170,21 @@ class Deciding:
         for i, k in enumerate(staying):
             modes[k], slip[k] = found.modes[i], found.slip[i]
         near = [own.index(k) for k in staying]
-        stiff = self._is_stiff(W[near][:, :, near], found, touches.u[0, near], places.friction[staying])
-        return Standing(tuple(modes), slip, stiff)
+        yields = np.zeros(count)
+        yields[staying] = [0.5 * (W[i, 0, i, 0] + W[i, 1, i, 1]) for i in near]
+        stiff = self._is_stiff(yields[staying], found, touches.u[0, near], places.friction[staying])
+        return Standing(tuple(modes), slip, stiff, yields)
 
-    def _is_stiff(self, W: np.ndarray, found: Pressed, u: np.ndarray, mu: np.ndarray) -> bool:
+    def _is_stiff(self, yields: np.ndarray, found: Pressed, u: np.ndarray, mu: np.ndarray) -> bool:
         """Return whether friction stops or turns a slip at once: within a careful step, or much faster than a slip that
         begins grows."""
         weight = max(float(np.linalg.norm(self.acting.system.gravity)), self.length)
         for i, mode in enumerate(found.modes):
-            rate = mu[i] * found.f[i, 2] * 0.5 * (W[i, 0, i, 0] + W[i, 1, i, 1])
+            rate = mu[i] * found.f[i, 2] * yields[i]
             if mode != SLIDE or rate <= LIGHT * weight:
                 continue
             speed, grows = float(np.hypot(*u[i, :2])), float(np.hypot(*found.r[i, :2]))
-            if speed <= self.h * rate or (speed <= SLIPS * self.length and grows * TURNS <= rate):
+            if SLIPS * self.length < speed <= SLOWS * self.h * rate or (speed <= SLIPS * self.length and grows * TURNS <= rate):
                 return True
         return False
 

@@ -15,7 +15,7 @@ from catena.dynamics.contact_forces import PULLS, TOLD
 from catena.kernels import Session
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK
-from catena.simulation.contacts.deciding import CLOSED
+from catena.simulation.contacts.deciding import CLOSED, LIGHT, SLOWS
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.inside import Inside
 from catena.simulation.contacts.looking import DIPS, LIFTS, SLIPPING, STOPS, TOUCHES, Change
@@ -149,6 +149,10 @@ class QuickStretch:
         self.open, self.sticks, self.slides = modes == OPEN, modes == STICK, modes == SLIDE
         self.mu = holding.acting.places.friction
         self.rubs = self.slides & (self.mu > 0.0)
+        yields = holding.standing.yields
+        self.light = None if yields is None or not self.rubs.any() else self.mu * yields
+        self.heavy = LIGHT * max(float(np.linalg.norm(quick.system.gravity)), self.length)
+        self.speed = np.zeros(len(modes))
 
     def go(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Quick | None:
         """Return the motion from a time and a state q (nq,), v (nv,) on, with a first step of h seconds; None where the
@@ -189,6 +193,8 @@ class QuickStretch:
                     return Quick(states, found[1], False, quick.steps)
             states.append(then)
             now, before, h = then, after, h_next
+            if self._is_slow(now.told):
+                return Quick(states, None, True, quick.steps)
             if quick.steps > ATTEMPTS and quick.steps * quick.h > PATIENCE * (now.t - t):
                 return Quick(states, None, True, quick.steps)
         return Quick(states, None, False, quick.steps)
@@ -208,6 +214,22 @@ class QuickStretch:
                 np.where(self.rubs, slips, 1.0),
             ]
         )
+
+    def _is_slow(self, told: np.ndarray) -> bool:
+        """Return whether friction of a light body stops a slip, which becomes slower, within a part of a careful
+        step."""
+        if self.light is None:
+            return False
+        rate = self.light * told[:, 2]
+        u, f = told[:, 3:5], told[:, :2]
+        speed = np.hypot(u[:, 0], u[:, 1])
+        return bool((self.rubs & (rate > self.heavy) & (speed < SLOWS * self.quick.h * rate) & self.slowed(u)).any())
+
+    def slowed(self, u: np.ndarray) -> np.ndarray:
+        """Return which contacts slip more slowly than the last time somebody asked."""
+        speed, before = np.hypot(u[:, 0], u[:, 1]), self.speed
+        self.speed = speed
+        return speed < before
 
     def _change(self, state: State, margins: np.ndarray) -> Change:
         """Return the change of the first contact whose margin is below zero."""

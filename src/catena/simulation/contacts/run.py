@@ -163,7 +163,7 @@ class ContactRun:
         standing, (t, q, v) = holding.standing, (made.end.t, made.end.q, made.end.v)
         hasty = made.change is not None and self._is_hasty(t)
         if made.stiff or hasty:
-            return self._careful(t, q, v, standing, CHATTERS if hasty else STIFF)
+            return self._careful(t, q, v, standing, CHATTERS if hasty else SLOWLY)
         if made.change is None:
             return t, q, v, standing, False
         return self._after(t, q, v, standing, made.change)
