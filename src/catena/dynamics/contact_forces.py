@@ -47,12 +47,12 @@ of its own block when it is eliminated, as a part of what was there: next to not
 
 VIEWS: dict[str, dict[str, Any]] = {
     "contact": CONTACT,
-    "node": {"stands": Transform, "v": Motion, "a": Motion},
+    "node": {"stands": Transform, "v": Motion, "a": Motion, "d": Motion},
     "joint_row": {"S": Motion, "U": Force},
     "yield_row": {"numbers": Numbers(1)},
     "pushed": {
-        "T": Numbers(18), "back": Numbers(18), "P_T": Numbers(9), "Q": Numbers(9), "rest": Numbers(9), "wanted": Numbers(3),
-        "motion": Numbers(4),
+        "T": Numbers(18), "back": Numbers(18), "P_T": Numbers(9), "Q": Numbers(9), "rest": Numbers(9),
+        "wanted": Numbers(3), "motion": Numbers(4), "bias": Numbers(3), "driven": Numbers(3),
     },
     "block": {"numbers": Numbers(9)},
     "number": {"numbers": Numbers(1)},
@@ -64,46 +64,53 @@ WRITTEN = frozenset({*FIELDS})
 
 def start(ground: Any) -> None:
     """The ground stands and rests."""
-    ground.seen_stands, ground.seen_v, ground.seen_a = Transform.identity(), Motion.zero(), Motion.zero()
-    ground.gives_way = Motion.zero()
+    ground.seen_stands, ground.seen_v = Transform.identity(), Motion.zero()
+    ground.seen_a, ground.seen_d, ground.gives_way = Motion.zero(), Motion.zero(), Motion.zero()
 
 
 @base_to_tip
 def see(body: Any, parent: Any) -> None:
-    """How a body stands, moves and accelerates without contacts, and how its joint yields, seen from ground."""
+    """How a body stands, moves and accelerates without contacts, by its motion (a) and by its joints (d), and how its
+    joint yields, seen from ground."""
     stands = body.X_joint * body.placement * parent.seen_stands
     S = stands.pull_motion(body.S)
     v_joint = S * body.qd
     v = parent.seen_v + v_joint
-    a = parent.seen_a + cross(v, v_joint) + stands.pull_motion(body.joint.bias(body.q, body.qd)) + S * body.qdd
-    body.seen = array([*stands.entries(), *v.entries(), *a.entries()])
+    a = parent.seen_a + cross(v, v_joint) + stands.pull_motion(body.joint.bias(body.q, body.qd))
+    d = parent.seen_d + S * body.qdd
+    body.seen = array([*stands.entries(), *v.entries(), *a.entries(), *d.entries()])
     U = stands.pull(body.U)
     pairs = zip(S.array.T, U.array.T, strict=True)
     n = S.array.shape[1]
     body.ways = array([x for s, u in pairs for x in (*s, *u)]).reshape(n, 12)
     body.yields = array([*np.asarray(body.D_inv).ravel()]).reshape(n * n, 1)
     body.pulls = np.zeros((n, 1))
-    body.seen_stands, body.seen_v, body.seen_a = stands, v, a
+    body.seen_stands, body.seen_v, body.seen_a, body.seen_d = stands, v, a, d
 
 
-@base_to_tip
-def give_way(body: Any, parent: Any) -> None:
-    """Joints yield to the forces of contacts."""
-    n = len(body.qdd)
+def yielded(body: Any, parent: Any) -> np.ndarray:
+    """What a joint yields to the forces of contacts."""
+    n = body.joint.nv
     rows = [(Motion(array(row[:6])), Force(array(row[6:]))) for row in body.ways]
     before = parent.gives_way
     u = [body.pulls[r, 0] - before.dot(U) for r, (_, U) in enumerate(rows)]
     more = [sum((body.yields[r * n + c, 0] * u[c] for c in range(n)), 0.0) for r in range(n)]
     for (S, _), x in zip(rows, more, strict=True):
         before = before + S * x
-    body.qdd = array([x + y for x, y in zip(body.qdd, more, strict=True)])
     body.gives_way = before
+    return array(more)
+
+
+@base_to_tip
+def give_way(body: Any, parent: Any) -> None:
+    """Joints accelerate as contacts have it."""
+    body.qdd = array([x + y for x, y in zip(body.qdd, yielded(body, parent), strict=True)])
 
 
 @on_call
 def stand_still(node: Any) -> None:
     """The ground as a side of contacts."""
-    node.stands, node.v, node.a = Transform.identity(), Motion.zero(), Motion.zero()
+    node.stands, node.v, node.a, node.d = Transform.identity(), Motion.zero(), Motion.zero(), Motion.zero()
 
 
 @on_call
@@ -137,8 +144,12 @@ def touch(contact: Any, node: Any, other_node: Any, pushed: Any) -> None:
     u = array([_dot(e, slip) for e in E])
     along = _times(u[0], E[0]) + _times(u[1], E[1]) + _times(u[2], E[2])
     turning = cross3(dw, move_a - _times(r, tilts)) - cross3(turns, along)
-    da = node.a.linear - other_node.a.linear + cross3(node.a.angular - other_node.a.angular, x) + turning
-    c = [_dot(e, da) + 2.0 * PULL * y for e, y in zip(E, u, strict=True)]
+    da, dd = (
+        a.linear - b.linear + cross3(a.angular - b.angular, x)
+        for a, b in ((node.a, other_node.a), (node.d, other_node.d))
+    )
+    pushed.bias, pushed.driven = (array([_dot(e, y) for e in E]) for y in (da + turning, dd))
+    c = [y + z + 2.0 * PULL * w for y, z, w in zip(pushed.bias, pushed.driven, u, strict=True)]
     c[2] = c[2] + PULL * PULL * gap
     pushed.T = array([y for e in E for y in (*cross3(x, e), *e)])
     pushed.back = array([-y for y in pushed.T])
@@ -210,37 +221,37 @@ def turn_round(block: Any, other_block: Any, number: Any) -> None:
     other_block.numbers = array([columns[c][r] * scale for r in range(3) for c in range(3)])
 
 
-class Pushing:
-    """The forces of contacts between `nodes`, pairs of the node that touches and the one that it is on, as work on
-    matrices."""
+class Felt:
+    """What contacts between `nodes`, pairs of the node that touches and the one that it is on, do to joints and to each
+    other, as work on matrices."""
 
     def __init__(self, nodes: Sequence[tuple[int, int]]) -> None:
         self.nodes = tuple(nodes)
 
-    def __call__(self, work: Any) -> None:
-        """Write the work."""
-        self.work, slot = work, work.slot
-        ground = work.reserve(24)
-        work.step(stand_still, ground)
-        self.unit = Panel(ground, 3, 3, 3 * slot, slot, 2 * slot)
-        told = work.ground("told_now")
-        first = work.ground("contacts")
-        self.pushed = []
+    def begin(self, work: Any) -> None:
+        """Find the unit forces of all contacts and carry them to the base."""
+        self.work = work
+        self.pushed = self.touched()
         self.e: list[dict[int, Panel]] = []
         self.z: list[dict[int, Panel]] = []
-        size = sum(extent.size for extent in VIEWS["pushed"].values())
-        for i, pair in enumerate(self.nodes):
-            pushed = work.reserve(size)
-            sides = [work.component("seen", n, 0) if n else ground for n in pair]
-            work.step(touch, first + i * SIZE * slot, *sides, pushed)
-            self.pushed.append(pushed)
-            work.copy(Panel(told + (TOLD * i + 3) * slot, 1, 4, 4 * slot, slot, 2 * slot), self._of(i, "motion", 1, 4))
         for i in range(len(self.nodes)):
             self._carry(i)
-        x = self._solve()
-        self._press(x, [Panel(told + TOLD * i * slot, 3, 1, slot, slot, slot) for i in range(len(x))])
 
-    def _of(self, i: int, name: str, rows: int, columns: int) -> Panel:
+    def touched(self) -> list[int]:
+        """The places of what contacts tell of how they stand and move."""
+        work, slot = self.work, self.work.slot
+        ground = work.reserve(30)
+        work.step(stand_still, ground)
+        self.unit = Panel(ground, 3, 3, 3 * slot, slot, 2 * slot)
+        size = sum(extent.size for extent in VIEWS["pushed"].values())
+        found = []
+        for i, pair in enumerate(self.nodes):
+            found.append(work.reserve(size))
+            sides = [work.component("seen", n, 0) if n else ground for n in pair]
+            work.step(touch, work.ground("contacts") + i * SIZE * slot, *sides, found[-1])
+        return found
+
+    def of(self, i: int, name: str, rows: int, columns: int) -> Panel:
         """A matrix that a contact told."""
         slot = self.work.slot
         return Panel(self.pushed[i] + _PLACE[name] * slot, rows, columns, columns * slot, slot, 2 * slot)
@@ -258,7 +269,7 @@ class Pushing:
     def _carry(self, i: int) -> None:
         """Carry the unit forces of a contact, and the opposite ones on the other side, to the base."""
         work, (a, b) = self.work, self.nodes[i]
-        here = {node: self._of(i, name, 3, 6) for node, name in ((a, "T"), (b, "back")) if node}
+        here = {node: self.of(i, name, 3, 6) for node, name in ((a, "T"), (b, "back")) if node}
         self.e.append({})
         self.z.append({})
         while here:
@@ -280,7 +291,7 @@ class Pushing:
             if parent:
                 here[parent] = passed
 
-    def _solve(self) -> list[Panel]:
+    def solve(self) -> list[Panel]:
         """The unknowns (3, 1) of all contacts, by elimination of one contact after the other."""
         work, count = self.work, len(self.nodes)
         rows: list[dict[int, Panel]] = []
@@ -290,23 +301,23 @@ class Pushing:
             columns.append({})
             for node, z in self.z[i].items():
                 rows[i][node], columns[i][node] = work.matrix(3, z.columns), work.matrix(3, z.columns)
-                work.product(rows[i][node], self._of(i, "Q", 3, 3), z)
-                work.product(columns[i][node], self._of(i, "P_T", 3, 3), self.e[i][node])
+                work.product(rows[i][node], self.of(i, "Q", 3, 3), z)
+                work.product(columns[i][node], self.of(i, "P_T", 3, 3), self.e[i][node])
         G: dict[tuple[int, int], Panel] = {}
         for i in range(count):
             for j in range(count):
-                start = self._of(i, "rest", 3, 3) if i == j else None
+                start = self.of(i, "rest", 3, 3) if i == j else None
                 for node in rows[i].keys() & columns[j].keys():
                     G[i, j] = G.get((i, j)) or work.matrix(3, 3)
                     work.product(G[i, j], rows[i][node], columns[j][node].T, start=start)
                     start = G[i, j]
-        return self._eliminated(G, [self._of(i, "wanted", 3, 1) for i in range(count)])
+        return self._eliminated(G, [self.of(i, "wanted", 3, 1) for i in range(count)])
 
     def _eliminated(self, G: dict[tuple[int, int], Panel], h: list[Panel]) -> list[Panel]:
         """The solution of G x = h, of which nothing is left; blocks that are not there are zero."""
         work, count = self.work, len(h)
         inverse = [work.matrix(3, 3) for _ in range(count)]
-        left = [work.ground("told_now") + (TOLD * i + 7) * work.slot for i in range(count)]
+        left = [work.reserve(1) for i in range(count)]
         for i in range(count):
             work.step(weigh, G[i, i].place, left[i])
         for i in range(count):
@@ -326,18 +337,36 @@ class Pushing:
             for k in (k for k in range(i + 1, count) if (i, k) in G):
                 work.product(h[i], G[i, k], x[k], start=h[i], minus=True)
             work.product(x[i], inverse[i], h[i])
+        self.left = left
         return x
 
-    def _press(self, x: list[Panel], f: list[Panel]) -> None:
-        """Tell the forces f (3, 1) of the unknowns, and what joints feel of them."""
+    def press(self, f: list[Panel]) -> None:
+        """Let joints feel the forces f (3, 1) of all contacts."""
         work, slot = self.work, self.work.slot
         begun: dict[int, Panel] = {}
         for i, force in enumerate(f):
-            work.product(force, self._of(i, "P_T", 3, 3).T, x[i])
             for node, e in self.e[i].items():
                 felt = Panel(work.component("pulls", node, 0), e.columns, 1, slot, slot, slot)
                 work.product(felt, e.T, force, start=begun.get(node))
                 begun[node] = felt
+
+
+class Pushing(Felt):
+    """The forces of contacts with known modes."""
+
+    def __call__(self, work: Any) -> None:
+        """Write the work."""
+        self.begin(work)
+        slot, told = work.slot, work.ground("told_now")
+        forces = []
+        for i, x in enumerate(self.solve()):
+            forces.append(Panel(told + TOLD * i * slot, 3, 1, slot, slot, slot))
+            work.product(forces[-1], self.of(i, "P_T", 3, 3).T, x)
+            rest = Panel(told + (TOLD * i + 3) * slot, 1, 4, 4 * slot, slot, 2 * slot)
+            work.copy(rest, self.of(i, "motion", 1, 4))
+            last = Panel(told + (TOLD * i + 7) * slot, 1, 1, slot, slot, slot)
+            work.copy(last, Panel(self.left[i], 1, 1, slot, slot, slot))
+        self.press(forces)
 
 
 @at_ground
