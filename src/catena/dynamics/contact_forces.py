@@ -212,13 +212,17 @@ def weigh(block: Any, number: Any) -> None:
 
 @on_call
 def turn_round(block: Any, other_block: Any, number: Any) -> None:
-    """The inverse of a block of three rows, by its adjugate, and how much of it is left."""
-    m = block.numbers.reshape(3, 3)
+    """The inverse of a block of three rows, and how much of it is left."""
+    other_block.numbers, determinant = inverse_of(block.numbers.reshape(3, 3))
+    number.numbers = array([absolute(determinant) / number.numbers[0]])
+
+
+def inverse_of(m: np.ndarray) -> tuple[np.ndarray, Any]:
+    """The inverse of a matrix of three rows by its adjugate, row after row, and its determinant."""
     columns = [cross3(m[1], m[2]), cross3(m[2], m[0]), cross3(m[0], m[1])]
     determinant = _dot(m[0], columns[0])
     scale = reciprocal(determinant)
-    number.numbers = array([absolute(determinant) / number.numbers[0]])
-    other_block.numbers = array([columns[c][r] * scale for r in range(3) for c in range(3)])
+    return array([columns[c][r] * scale for r in range(3) for c in range(3)]), determinant
 
 
 class Felt:

@@ -37,14 +37,14 @@ from catena.spatial.scalars import absolute, array, reciprocal, sqrt, where
 REACH = 2.0
 # Sweeps from contact to contact, and projections of one contact on its cone.
 SWEEPS, PROJECTIONS = 24, 6
-TOLD = 12
-"""What is told of a contact: impulse (3), velocity at the end (3) and before the impulse (3), the last change of the
-impulse, the gap at the end, and how it yields along its plane."""
+TOLD = 11
+"""What is told of a contact: impulse (3), velocity at the end (3), normal velocity without impulses, work, the last
+change of the impulse, how it yields along its plane, and the gap at the end."""
 
 MORE: dict[str, dict[str, Any]] = {
     "before": {"p": Numbers(3), "gap": Numbers(1)},
     "moment": {"h": Numbers(1), "none": Numbers(1)},
-    "coming": {"c": Numbers(3), "u": Numbers(3), "near": Numbers(1)},
+    "coming": {"c": Numbers(3), "u": Numbers(3), "start": Numbers(3), "near": Numbers(1)},
     "law": {"W": Numbers(9), "inverse": Numbers(9), "step": Numbers(1)},
     "share": {"f": Numbers(3), "moved": Numbers(3), "r": Numbers(3)},
     "told": {"numbers": Numbers(TOLD)},
@@ -60,16 +60,15 @@ def come(pushed: Any, before: Any, moment: Any, coming: Any) -> None:
     coming.near = array([where(gap + REACH * h * comes <= none, 1.0, 0.0)])
     apart = where(gap > none, gap, 0.0) * reciprocal(h)
     coming.u, coming.c = array(u), array([u[0], u[1], u[2] + apart])
+    coming.start = array([x - 0.5 * h * b for x, b in zip(pushed.motion[:3], pushed.bias, strict=True)])
 
 
 @on_call
 def begin_law(block: Any, law: Any) -> None:
     """What a contact does by itself."""
     m = block.numbers.reshape(3, 3)
-    columns = [contact_forces.cross3(m[1], m[2]), contact_forces.cross3(m[2], m[0]), contact_forces.cross3(m[0], m[1])]
-    scale = reciprocal(sum(m[0][k] * columns[0][k] for k in range(3)))
     law.W = block.numbers
-    law.inverse = array([columns[c][r] * scale for r in range(3) for c in range(3)])
+    law.inverse = contact_forces.inverse_of(m)[0]
     law.step = array([reciprocal(sqrt(sum(x * x for x in block.numbers)))])
 
 
@@ -118,7 +117,8 @@ def leave(share: Any, coming: Any, law: Any, told: Any) -> None:
     p, u, c = share.f, coming.u, coming.c
     after = [share.r[k] - c[k] + u[k] for k in range(3)]
     change = sum(absolute(x) for x in share.moved)
-    told.numbers = array([*p, *after, *u, change, 0.0, 0.5 * (law.W[0] + law.W[4])])
+    work = 0.5 * sum(x * (y + z) for x, y, z in zip(p, after, coming.start, strict=True))
+    told.numbers = array([*p, *after, u[2], work, change, 0.5 * (law.W[0] + law.W[4]), 0.0])
 
 
 @on_call
@@ -135,7 +135,7 @@ def amend(pushed: Any, told: Any) -> None:
 @on_call
 def settle_gap(pushed: Any, told: Any) -> None:
     """Tell the gap at the end."""
-    told.numbers = array([*told.numbers[:10], pushed.motion[3], told.numbers[11]])
+    told.numbers = array([*told.numbers[:10], pushed.motion[3]])
 
 
 class Impulses(Felt):
@@ -154,7 +154,7 @@ class Impulses(Felt):
                     work.product(W[i, j], self.z[i][node], self.e[j][node].T, start=start)
                     start = W[i, j]
         contacts, before, moment, told = (work.ground(n) for n in ("contacts", "before", "moment", "told"))
-        coming, laws, forces = ([work.reserve(n) for _ in range(count)] for n in (7, 19, 9))
+        coming, laws, forces = ([work.reserve(n) for _ in range(count)] for n in (10, 19, 9))
         for i in range(count):
             work.step(come, self.pushed[i], before + 4 * i * slot, moment, coming[i])
             work.step(begin_law, W[i, i].place, laws[i])

@@ -24,9 +24,10 @@ from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK, JammedError
-from catena.simulation.contacts.deciding import CLOSED, SLIPS, Deciding, Decision
+from catena.simulation.contacts.deciding import CLOSED, LIGHT, SLIPS, Deciding, Decision
 from catena.simulation.contacts.geometry import Places
 from catena.simulation.contacts.holding import Holding
+from catena.simulation.contacts.impulses import ImpulseSteps
 from catena.simulation.contacts.inside import Inside, can_be_inside
 from catena.simulation.contacts.looking import LIFTS, SLIPPING, Change
 from catena.simulation.contacts.quick import Quick, QuickSteps, QuickStretch, quick_trajectory
@@ -85,6 +86,7 @@ class ContactRun:
         self.h = CAREFUL * min(falls, self.duration)
         self.deciding = Deciding(self.acting, self.length, self.h)
         self.quick: QuickSteps | None = None
+        self.impulses: ImpulseSteps | None = None
         self.first = min(1e-2, 1e-2 * self.duration)
 
     def go(self, q: Any, v: Any) -> SegmentedTrajectory:
@@ -248,8 +250,9 @@ class ContactRun:
         self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing, why: str
     ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
         """Return time, state and contacts after some careful steps; `why` says what made them necessary."""
-        patience = _Patience(self.h, self.length, float(np.linalg.norm(self.system.gravity)), why == SLOWLY)
-        steps = CarefulSteps(self.acting, self.length, self.h)
+        weight = max(float(np.linalg.norm(self.system.gravity)), self.length)
+        patience = _Patience(self.h, self.length, weight, self.acting.places.friction, why == SLOWLY)
+        steps = CarefulSteps(self.acting, self.length, self.h, self._impulses())
         run, forces = steps.go(t, q, v, min(self.duration, t + MOST * self.h), patience.stays)
         if len(run.t) > 1:
             begun = run.t
@@ -260,6 +263,13 @@ class ContactRun:
         found = self.deciding.decide(t, q, v, tau, rests=patience.now(STICK), held=patience.now(STICK, SLIDE))
         self._tell(t, f"after careful steps, {why}", found.q, v, standing, found)
         return t, found.q, found.v, found.standing, self.duration - t > 1e-12 * self.duration
+
+    def _impulses(self) -> ImpulseSteps | None:
+        """Return compiled careful steps; None where something acts that they do not know."""
+        problem, places = self.acting.problem, self.acting.places
+        if self.impulses is None and can_be_inside(problem) and not places.stops:
+            self.impulses = ImpulseSteps(self.system, Inside(places))
+        return self.impulses
 
     # Events.
 
@@ -362,8 +372,8 @@ class _FromStart:
 class _Patience:
     """Says how long careful steps go on: until contacts have stayed as they are for a while, and none slips slowly."""
 
-    def __init__(self, h: float, length: float, gravity: float, briefly: bool) -> None:
-        self.slow, self.none = 10.0 * h * max(gravity, length), SLIPS * length
+    def __init__(self, h: float, length: float, weight: float, friction: np.ndarray, briefly: bool) -> None:
+        self.h, self.weight, self.friction, self.none = h, weight, friction, SLIPS * length
         self.least, self.steady = (2, 2) if briefly else (LEAST, STEADY)
         self.modes: list[tuple[str, ...]] = []
 
@@ -371,8 +381,9 @@ class _Patience:
         """Return the contacts that had some of the modes in the last step."""
         return tuple(k for k, mode in enumerate(self.modes[-1] if self.modes else ()) if mode in modes)
 
-    def stays(self, p: np.ndarray, u: np.ndarray) -> bool:
-        """Return whether careful steps are needed after one with impulses p (contacts, 3) and velocities u."""
+    def stays(self, p: np.ndarray, u: np.ndarray, yields: np.ndarray) -> bool:
+        """Return whether careful steps are needed after one with impulses p (contacts, 3) and velocities u, of contacts
+        that yield (contacts,) along their planes."""
         speed = np.hypot(u[:, 0], u[:, 1])
         pushed = p[:, 2] > 0.0
         self.modes.append(
@@ -383,7 +394,10 @@ class _Patience:
         )
         if len(self.modes) < self.least or len(set(self.modes[-self.steady :])) > 1:
             return True
-        return bool(np.any(pushed & (speed > self.none) & (speed < self.slow)))
+        # Friction of a light body turns a slip at once, that of others does so within some steps.
+        rate = self.friction * p[:, 2] * yields
+        slow = np.minimum(10.0 * self.h * self.weight, np.maximum(rate, LIGHT * self.h * self.weight))
+        return bool(np.any(pushed & (speed > self.none) & (speed < slow)))
 
 
 def require_contacts(system: System, contacts: Sequence[Contact | StopSide]) -> None:
