@@ -16,11 +16,11 @@ from catena.simulation.methods import SOLVERS
 from catena.simulation.problem import Problem
 
 
-def can_be_inside(problem: Problem) -> bool:
+def can_be_inside(problem: Problem, places: Places) -> bool:
     """Return whether the compiled step can find the forces of contacts: those of a tree of rigid bodies without
-    prescribed joints, where nothing acts that Python must be asked for."""
+    prescribed joints and rigid stops, where nothing acts that Python must be asked for."""
     system = problem.system
-    if is_plain() or problem.integrator in SOLVERS or problem.integrator == "abm4" or problem.motion:
+    if places.stops or is_plain() or problem.integrator in SOLVERS or problem.integrator == "abm4" or problem.motion:
         return False
     if system.plan.owner is not None or system.constrained or system.loops or system.origin is not system:
         return False
@@ -60,7 +60,3 @@ class Inside:
         numbers[:, -5:-3] = holding.along
         numbers[:, -3], numbers[:, -2], numbers[:, -1] = SLOW * holding.length, deep, holding.least
         return numbers
-
-    def knows(self, holding: Holding) -> bool:
-        """Return whether the step knows all contacts that touch: stops of joints are no such."""
-        return not any(k in holding.closed for k, _ in self.places.stops)

@@ -31,6 +31,7 @@ from catena.simulation.contacts.impulses import ImpulseSteps
 from catena.simulation.contacts.inside import Inside, can_be_inside
 from catena.simulation.contacts.looking import LIFTS, SLIPPING, Change
 from catena.simulation.contacts.quick import Quick, QuickSteps, QuickStretch, quick_trajectory
+from catena.simulation.contacts.situation import Mobile
 from catena.simulation.contacts.standing import Standing
 from catena.simulation.contacts.stop import Stop, StopSide
 from catena.simulation.contacts.stretch import Stretch
@@ -50,7 +51,7 @@ LEAST, MOST, STEADY = 20, 400, 10
 CHATTERS, STIFF, SLOWLY, UNDECIDED = (
     "because contacts chattered",
     "because friction was stiff",
-    "because slips were slow",
+    "because friction was stiff for a moment",
     "because no forces were found",
 )
 # The size of a careful step, as a part of the time in which the mechanism falls by its own size.
@@ -84,16 +85,25 @@ class ContactRun:
         gravity = float(np.linalg.norm(system.gravity))
         falls = np.sqrt(self.length / gravity) if gravity > 0.0 else self.duration
         self.h = CAREFUL * min(falls, self.duration)
-        self.deciding = Deciding(self.acting, self.length, self.h)
+        free = {name for group in free_groups(system.mechanism) for name in group}
+        self.is_free = len(free) >= len(system.mechanism.bodies) - 1 and not motion
         self.quick: QuickSteps | None = None
         self.impulses: ImpulseSteps | None = None
+        self.is_inside = can_be_inside(problem, self.acting.places)
+        self.deciding = Deciding(self.acting, self.length, self.h)
         self.first = min(1e-2, 1e-2 * self.duration)
+
+    def _refer(self, q: np.ndarray) -> None:
+        """Refer to a configuration q (nq,), at which a structure begins."""
+        self.acting.places.refer(q)
+        if self.is_inside:
+            self.deciding.mobile = Mobile(self.system, Inside(self.acting.places))
 
     def go(self, q: Any, v: Any) -> SegmentedTrajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
         times = self.changing.sample_times()
         q, v = initial_state(self.system, q, v)
-        self.acting.places.refer(q)
+        self._refer(q)
         self._require_outside(q)
         if self.acting.excitation.motion:
             q, v = (x[0] for x in self.acting.excitation.imposed(0.0, q[None], v[None])[:2])
@@ -151,13 +161,11 @@ class ContactRun:
         """Return what `_gone` does, by compiled steps; None where they do not know all that acts, or cannot vouch for
         it."""
         problem = self.acting.problem
-        if self.changing.events or problem.integrator not in ADAPTIVE or not can_be_inside(problem):
+        if self.changing.events or problem.integrator not in ADAPTIVE or not self.is_inside:
             return None
         if self.quick is None:
             inside = Inside(self.acting.places)
             self.quick = QuickSteps(self.acting, inside, self.duration, self.length, self.h)
-        if not self.quick.inside.knows(holding):
-            return None
         made = QuickStretch(self.quick, holding).go(t, q, v, self.first)
         if made is None:
             return None
@@ -215,7 +223,7 @@ class ContactRun:
             if before is None or before.modes[k] != now
         )
         told_impulse = found.impulse
-        if found.impulse.any():
+        if found.impulse.any() and self.acting.places.round.any():
             told_impulse = self.acting.places.at(q[None], v[None]).told(found.impulse[None])[0]
         impulse = {
             contact.label: p for contact, p in zip(self.contacts, told_impulse, strict=True) if p.any()
@@ -228,14 +236,13 @@ class ContactRun:
         if not found.impulse.any():
             return 0.0
         system, places = self.system, self.acting.places
-        free = {name for group in free_groups(system.mechanism) for name in group}
-        if len(free) < len(system.mechanism.bodies) - 1 or self.acting.excitation.motion:
+        if not self.is_free:
             return np.nan
         T = places.at(q[None], v[None]).T[0]
         # Between two bodies that move an impulse stays within: only what ground gives counts.
         given = np.where((places.b == 0)[:, None], (found.impulse[:, None, :] @ T)[:, 0], 0.0)
         given = np.where((places.a == 0)[:, None], given - (found.impulse[:, None, :] @ T)[:, 0], given)
-        before, after = (system.momentum(q, x) for x in (v, found.v))
+        before, after = system.momentum(np.stack([q, q]), np.stack([v, found.v]))
         size = np.abs(before).max() + np.abs(after).max() + np.abs(given).sum(axis=0).max()
         return float(np.abs(after - before - given.sum(axis=0)).max() / max(size, 1e-300))
 
@@ -266,9 +273,8 @@ class ContactRun:
 
     def _impulses(self) -> ImpulseSteps | None:
         """Return compiled careful steps; None where something acts that they do not know."""
-        problem, places = self.acting.problem, self.acting.places
-        if self.impulses is None and can_be_inside(problem) and not places.stops:
-            self.impulses = ImpulseSteps(self.system, Inside(places))
+        if self.impulses is None and self.is_inside:
+            self.impulses = ImpulseSteps(self.system, Inside(self.acting.places))
         return self.impulses
 
     # Events.
@@ -294,7 +300,7 @@ class ContactRun:
             q, v = made[-1].transfer
             require_contacts(made[-1].transfer.system, self.contacts)
             self._take(made[-1].transfer.system, t)
-            self.acting.places.refer(q)
+            self._refer(q)
         standing, q, v = self._decided(t, q, v, None, None)
         return t, q, v, standing, True
 

@@ -78,7 +78,7 @@ class Stretch:
         looking.begin(self.acting.places.gaps(q[None])[0])
         runs: list[Trajectory] = []
         inside = Inside(self.acting.places)
-        self.inside = self.pushes and can_be_inside(self.acting.problem) and inside.knows(self.holding)
+        self.inside = self.pushes and can_be_inside(self.acting.problem, self.acting.places)
         asks = (self.pushes and not self.inside) or self.acting.problem.control is not None
         t, part, most = start, (FIRST if asks else FIRST_COMPILED), SOON
         while True:
