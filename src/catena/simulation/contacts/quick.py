@@ -31,8 +31,8 @@ from catena.simulation.trajectory import Trajectory
 DETERMINED = 1e-11
 # Attempts after which a motion has got on too slowly, for each careful step that would have done as well.
 ATTEMPTS, PATIENCE = 60, 4.0
-# How often a step is taken again to find a change.
-TRIALS = 40
+# How often a step is taken again to find a change, and how near to the ends of what is left.
+TRIALS, CLIP = 60, 1e-3
 
 
 def _ignore(t: float) -> None:
@@ -260,50 +260,50 @@ class QuickStretch:
         quick, begin, end = self.quick, 0.0, b.t - a.t
         if dip is not None:
             found = quick.moved(a, dip * end)
-            if found is None:
+            high = np.ones_like(low) if found is None else self._margins(found.told)
+            if found is None or not (high < 0.0).any():
                 return None
-            b, end, high = found, dip * end, self._margins(found.told)
-            if not (high < 0.0).any():
-                return None
-        start, side = a, 0
-        for trial in range(TRIALS):
-            part = self._part(low, high, trial, a if trial == 0 else None, b)
-            span = begin + part * (end - begin)
-            if not begin < span < end or end - begin <= 1e-15 * max(1.0, abs(b.t)):
+            b, end = found, dip * end
+        part, side = self._by_cubics(a, low, b, high), 0
+        for _ in range(TRIALS):
+            if end - begin <= 1e-15 * max(1.0, abs(b.t)) or self._is_there(high, b):
                 break
-            found = quick.moved(start, span)
+            span = begin + min(max(part, CLIP), 1.0 - CLIP) * (end - begin)
+            found = quick.moved(a, span)
             if found is None:
-                break
+                # Too short a step, or one that is not good enough: from the other side.
+                part = 0.5 * (1.0 + part)
+                if part > 1.0 - CLIP:
+                    break
+                continue
             values = self._margins(found.told)
+            # Regula falsi after Illinois: an end that stays where it is counts half.
             if (values < 0.0).any():
                 b, end, high = found, span, values
-                # Illinois: an end that stays where it is counts half.
-                low = np.where(low > 0.0, 0.5 * low, low) if side > 0 else low
-                side = 1
-                if self._is_there(values, found):
-                    break
+                low, side = (0.5 * low if side > 0 else low), 1
             else:
                 begin, low = span, values
-                high = 0.5 * high if side < 0 else high
-                side = -1
+                high, side = (0.5 * high if side < 0 else high), -1
+            below = high < 0.0
+            part = float((low[below] / (low[below] - high[below])).min())
         return b, self._change(b, self._margins(b.told))
 
-    def _part(self, low: np.ndarray, high: np.ndarray, trial: int, a: State | None, b: State) -> float:
-        """Return the part of an interval at which the first margin is expected to be zero, a little beyond it."""
+    def _by_cubics(self, a: State, low: np.ndarray, b: State, high: np.ndarray) -> float:
+        """Return the part of a step at which the first margin is expected to be zero: gaps are cubics, because their
+        rates are known, and all others go straight."""
         below = high < 0.0
         parts = np.where(below, low / np.where(below, low - high, 1.0), 1.0)
-        if a is not None:
-            # Gaps are cubics: their rates are known as well.
-            for k in np.flatnonzero(below[0]):
-                h = b.t - a.t
-                g0, g1, d0, d1 = low[0, k], high[0, k], h * a.told[k, 5], h * b.told[k, 5]
-                cubic = np.array([2.0 * g0 + d0 - 2.0 * g1 + d1, -3.0 * g0 - 2.0 * d0 + 3.0 * g1 - d1, d0, g0])
-                roots = np.roots(cubic)
-                real = roots.real[(np.abs(roots.imag) < 1e-9) & (roots.real >= 0.0) & (roots.real <= 1.0)]
-                if len(real):
-                    parts[0, k] = real.min()
-        found = float(parts[below].min())
-        return min(max(found, 1e-3 if trial > 5 else 0.0), 1.0 - 1e-3 if trial > 5 else 1.0)
+        h = b.t - a.t
+        for k in np.flatnonzero(below[0]):
+            g0, g1, d0, d1 = low[0, k], high[0, k], h * a.told[k, 5], h * b.told[k, 5]
+            cubic = np.array([2.0 * g0 + d0 - 2.0 * g1 + d1, -3.0 * g0 - 2.0 * d0 + 3.0 * g1 - d1, d0, g0])
+            roots = np.roots(cubic)
+            real = roots.real[np.abs(roots.imag) < 1e-9]
+            falls = np.polyval(np.polyder(cubic), real) < 0.0
+            real = real[falls & (real > 0.0) & (real < 1.0)]
+            if len(real):
+                parts[0, k] = real.min()
+        return float(parts[below].min())
 
     def _is_there(self, values: np.ndarray, state: State) -> bool:
         """Return whether margins that are below zero are so by next to nothing."""
