@@ -20,6 +20,7 @@ from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.coulomb import pressed
 from catena.simulation.contacts.deciding import CLOSED, DEAD
 from catena.simulation.contacts.impulses import ImpulseSteps
+from catena.simulation.on_demand import OnDemand
 from catena.simulation.steps.work import SOURCES
 from catena.simulation.trajectory import Trajectory
 
@@ -34,8 +35,8 @@ UNASKED = 20
 @dataclass(frozen=True, eq=False)
 class _Taken:
     """A step: the state q (nq,), v (nv,) at its end with gaps (contacts,) and velocities u (contacts, 3) of contacts,
-    their impulses p (contacts, 3), the control forces, configuration and velocities in its middle, the works of
-    actuators and contacts, and how contacts yield along their planes (contacts,)."""
+    their impulses p (contacts, 3), the control forces, the state at its start and velocities in its middle, the works
+    of actuators and contacts, and how contacts yield along their planes (contacts,)."""
 
     q: np.ndarray
     v: np.ndarray
@@ -43,7 +44,7 @@ class _Taken:
     u: np.ndarray
     p: np.ndarray
     tau: np.ndarray
-    middle: np.ndarray
+    start: tuple[np.ndarray, np.ndarray]
     mean: np.ndarray
     done: np.ndarray
     yields: np.ndarray
@@ -99,8 +100,7 @@ class CarefulSteps:
         taus = [one.tau for one in taken]
         forces.append(forces[-1] if forces else nothing)
         taus.append(taus[-1] if taus else self.acting.command(t, q, v))
-        work = self._works(taken, steps)
-        return self._trajectory(np.array(times), states, np.array(taus), np.array(forces), work)
+        return self._trajectory(np.array(times), states, np.array(taus), np.array(forces), taken, steps)
 
     def _step(
         self, t: float, q: np.ndarray, v: np.ndarray, gap: np.ndarray, h: float, looks: bool
@@ -142,7 +142,7 @@ class CarefulSteps:
         q_new, gap = self._mended(q_new, after, p[:, 2] > 0.0, response, W)
         done = np.array([h * float(tau @ mean), float((p * (A @ mean)).sum())])
         yields = 0.5 * np.einsum("kaka->k", W[:, :2, :, :2])
-        return _Taken(q_new, after, gap, A @ after + turns, p, tau, middle, mean, done, yields)
+        return _Taken(q_new, after, gap, A @ after + turns, p, tau, (q, v), mean, done, yields)
 
     def _quick_step(self, q: np.ndarray, v: np.ndarray, gap: np.ndarray, h: float, looks: bool) -> _Taken | None:
         """Return a step as `_step` does, by compiled code; None if that cannot vouch for it, or an impact was found."""
@@ -160,8 +160,7 @@ class CarefulSteps:
             return None
         self.last = p
         mean, done = 0.5 * (v + rate), np.array([0.0, float(told[:, 7].sum())])
-        middle = self.acting.integrated(q, 0.5 * h * v)
-        return _Taken(after, rate, left, u, p, np.zeros_like(v), middle, mean, done, yields)
+        return _Taken(after, rate, left, u, p, np.zeros_like(v), (q, v), mean, done, yields)
 
     def _mended(
         self, q: np.ndarray, v: np.ndarray, pushed: np.ndarray, response: np.ndarray, W: np.ndarray
@@ -180,6 +179,11 @@ class CarefulSteps:
             gap = acting.places.at(q[None], v[None]).gap[0]
         return q, gap
 
+    def _middles(self, taken: list[_Taken], h: np.ndarray) -> np.ndarray:
+        """Return the configurations (steps, nq) in the middle of steps of h (steps,) seconds."""
+        q, v = (np.array([one.start[k] for one in taken]) for k in range(2))
+        return self.acting.system.integrate(q, 0.5 * h[:, None] * v)
+
     def _works(self, taken: list[_Taken], h: np.ndarray) -> np.ndarray:
         """Return the works (steps + 1, sources) up to each sample, by what happens in the middle of steps."""
         system = self.acting.system
@@ -187,7 +191,7 @@ class CarefulSteps:
         if not taken:
             return total
         if self.rubs or not system.elements.is_empty:
-            q, v = np.array([one.middle for one in taken]), np.array([one.mean for one in taken])
+            q, v = self._middles(taken, h), np.array([one.mean for one in taken])
             for name, power in system.force_powers(q, v).items():
                 if name in SOURCES:
                     total[1:, SOURCES.index(name)] = h * power
@@ -197,15 +201,25 @@ class CarefulSteps:
 
     def _trajectory(
         self, t: np.ndarray, states: list[tuple[np.ndarray, np.ndarray]], tau: np.ndarray, forces: np.ndarray,
-        work: np.ndarray,
+        taken: list[_Taken], steps: np.ndarray,
     ) -> tuple[Trajectory, np.ndarray]:  # fmt: skip
+        """Return the run, whose wrenches and works are computed when somebody looks at them, and what is told of
+        forces."""
         places, system = self.acting.places, self.acting.system
         q, v = np.array([x for x, _ in states]), np.array([x for _, x in states])
-        touches = places.at(q, v)
-        wrenches = places.wrenches(touches, forces)
+
+        def wrenches() -> dict[str, np.ndarray]:
+            return places.wrenches(places.at(q, v), forces)
+
+        def works() -> dict[str, np.ndarray]:
+            work = self._works(taken, steps)
+            return {name: work[:, k] for k, name in enumerate(SOURCES)}
+
         settings = {"integrator": f"careful steps of {self.h:.3g} s", "steps taken by": "Python"}
-        done = {name: work[:, k] for k, name in enumerate(SOURCES)}
+        if self.compiled is not None:
+            settings["steps taken by"] = "compiled steps, one by one"
         run = Trajectory(
-            system, t, q, v, tau, len(t) - 1, work=done, wrenches=wrenches, settings=settings, held=True
-        )
-        return run, touches.told(forces)
+            system, t, q, v, tau, len(t) - 1, work=OnDemand(SOURCES, works),
+            wrenches=OnDemand(places.bodies, wrenches), settings=settings, held=True,
+        )  # fmt: skip
+        return run, places.at(q, v).told(forces) if places.round.any() else forces

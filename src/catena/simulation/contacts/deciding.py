@@ -145,7 +145,8 @@ class Deciding:
         """Return velocities with which contacts that part or slip so slowly that they do neither stay, the impulses
         (contacts, 3) that it takes, and the energy lost."""
         u = now.u[staying]
-        slow = (np.hypot(u[:, 0], u[:, 1]) <= SLIPS * self.length) | np.isin(staying, list(rests))
+        slow = np.hypot(u[:, 0], u[:, 1]) <= SLIPS * self.length
+        slow |= np.array([k in rests for k in staying])
         slow &= self.acting.places.friction[staying] > 0.0
         rows = np.stack([slow, slow, np.ones_like(slow)], axis=1).reshape(-1)
         wrong = np.where(rows, u.reshape(-1), 0.0)

@@ -72,8 +72,7 @@ class QuickSteps:
         self._told = session.piece(0, 0, ("contacts", mover.target), ())
         self._step = session.piece(0, None, moving, results)
         self._look = session.piece(0, session.row("accelerations"), moving, ("told",))
-        self.nothing = np.zeros(system.nv)
-        self.steps = 0
+        self.steps, self.halted = 0, False
 
     def look(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what contacts do at a state (contacts, told), with the modes that were told last."""
@@ -105,20 +104,26 @@ class QuickSteps:
         work = b["work"][0].copy() if self.mover.counts else state.work
         return State(t, q, v, work, self.look(t, q, v))
 
-    def taken(self, state: State, h: float) -> tuple[State | None, float]:
-        """Return the state behind the next step of about h seconds, without what contacts do there, and the size of the
-        next one; None for one that could not be taken."""
+    def taken(self, state: State, h: float) -> tuple[State | None, np.ndarray, float]:
+        """Return the state behind the next step of about h seconds, without what contacts do there; what they do where
+        it begins (contacts, told); and the size of the next one. None for a step that could not be taken: because a
+        contact has changed (`halted`), or because the end is there."""
         self._put(state.t, state.q, state.v, state.work, h, self.duration)
-        b = self.b
+        b, self.halted = self.b, False
         for _ in range(TRIALS):
             self.steps += 1
-            if self._step() or b["halt"][0, 0] > 0.5 or b["h"][0, 0] < COLLAPSE:
-                return None, 0.0
+            bad = self._step()
+            told = b["told"].reshape(-1, TOLD).copy()
+            self.halted = b["halt"][0, 0] > 0.5
+            if bad or self.halted or b["h"][0, 0] < COLLAPSE:
+                return None, told, 0.0
             if b["accepted"][0, 0] > 0.5:
                 work = b["work"][0].copy() if self.mover.counts else state.work
                 q, v, t = b["q"][0].copy(), b["qd"][0].copy(), float(b["t"][0, 0])
-                return State(t, q, v, work, state.told), float(b["h"][0, 0])
-        return None, 0.0
+                return State(t, q, v, work, told), told, float(b["h"][0, 0])
+            if state.t >= self.duration * (1.0 - 1e-12):
+                break
+        return None, told, 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,36 +173,34 @@ class QuickStretch:
         quick.tell(numbers)
         self.along, self.least = holding.along, holding.least
         quick.steps = 0
-        now = State(t, q, v, np.zeros(len(SOURCES)), quick.look(t, q, v))
-        if now.told[:, 7].min() < DETERMINED or not np.isfinite(now.told).all():
-            return None
-        states = [now]
-        before = self._margins(now.told)
-        if (before < 0.0).any():
-            return Quick(states, self._change(now, before), False, quick.steps)
-        end = quick.duration * (1.0 - 1e-12)
-        while now.t < end:
-            nxt, h_next = quick.taken(now, h)
-            if nxt is None:
-                return Quick(states, None, True, quick.steps) if len(states) > 1 else None
-            told = quick.look(nxt.t, nxt.q, nxt.v)
-            then = replace(nxt, told=told)
+        now = State(t, q, v, np.zeros(len(SOURCES)), told)
+        states: list[State] = []
+        end, h_next = quick.duration * (1.0 - 1e-12), h
+        while True:
+            # The step tells what contacts do where it begins, and is not taken if one of them changes there.
+            nxt, told, h_next = quick.taken(now, h_next)
+            now = replace(now, told=told)
             if not np.isfinite(told).all() or told[:, 7].min() < DETERMINED:
-                return Quick(states, None, True, quick.steps) if len(states) > 1 else None
-            after = self._margins(told)
-            dip = None if (after < 0.0).any() else self._dip(now, then)
-            if dip is not None or (after < 0.0).any():
-                found = self._located(now, before, then, after, dip)
+                return self._given_up(states)
+            changes = nxt is None and quick.halted
+            dip = self._dip(states[-1], now) if states and not changes else None
+            if changes or dip is not None:
+                if not states:
+                    return Quick([now], self._change(now), False, quick.steps)
+                found = self._located(states[-1], now, dip)
                 if found is not None:
-                    states.append(found[0])
-                    return Quick(states, found[1], False, quick.steps)
-            states.append(then)
-            now, before, h = then, after, h_next
-            if self._is_slow(now.told):
-                return Quick(states, None, True, quick.steps)
-            if quick.steps > ATTEMPTS and quick.steps * quick.h > PATIENCE * (now.t - t):
-                return Quick(states, None, True, quick.steps)
-        return Quick(states, None, False, quick.steps)
+                    return Quick([*states, found], self._change(found), False, quick.steps)
+            states.append(now)
+            if now.t >= end:
+                return Quick(states, None, False, quick.steps)
+            slow = quick.steps > ATTEMPTS and quick.steps * quick.h > PATIENCE * (now.t - t)
+            if nxt is None or (len(states) > 1 and (slow or self._is_slow(told))):
+                return self._given_up(states)
+            now = nxt
+
+    def _given_up(self, states: list[State]) -> Quick | None:
+        """Return what there is of a motion that compiled steps cannot go on with, None if it is nothing."""
+        return Quick(states, None, True, self.quick.steps) if len(states) > 1 else None
 
     def _margins(self, told: np.ndarray) -> np.ndarray:
         """Return what must stay above zero, (4, contacts): gaps, pressure, friction that is left, slip; one where a
@@ -231,8 +234,9 @@ class QuickStretch:
         self.speed = speed
         return speed < before
 
-    def _change(self, state: State, margins: np.ndarray) -> Change:
+    def _change(self, state: State) -> Change:
         """Return the change of the first contact whose margin is below zero."""
+        margins = self._margins(state.told)
         kind, k = np.unravel_index(int(np.argmax((margins < 0.0).reshape(-1))), margins.shape)
         return Change(state.t, int(k), (TOUCHES, LIFTS, SLIPPING, STOPS)[int(kind)])
 
@@ -252,12 +256,11 @@ class QuickStretch:
             return None
         return float(DIPS[int(np.argmin(cubic[:, int(np.argmin(lowest))]))])
 
-    def _located(
-        self, a: State, low: np.ndarray, b: State, high: np.ndarray, dip: float | None
-    ) -> tuple[State, Change] | None:
-        """Return where the first contact changes between two states, at the first of which all margins are above zero,
-        and what it does; None where a dip turns out to be none."""
+    def _located(self, a: State, b: State, dip: float | None) -> State | None:
+        """Return where the first contact changes between two states, at the first of which all margins are above zero;
+        None where a dip turns out to be none."""
         quick, begin, end = self.quick, 0.0, b.t - a.t
+        low, high = self._margins(a.told), self._margins(b.told)
         if dip is not None:
             found = quick.moved(a, dip * end)
             high = np.ones_like(low) if found is None else self._margins(found.told)
@@ -286,7 +289,7 @@ class QuickStretch:
                 high, side = (0.5 * high if side < 0 else high), -1
             below = high < 0.0
             part = float((low[below] / (low[below] - high[below])).min())
-        return b, self._change(b, self._margins(b.told))
+        return b
 
     def _by_cubics(self, a: State, low: np.ndarray, b: State, high: np.ndarray) -> float:
         """Return the part of a step at which the first margin is expected to be zero: gaps are cubics, because their

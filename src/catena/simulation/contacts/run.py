@@ -10,6 +10,7 @@ like contacts do.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,7 @@ class ContactRun:
         self.segments: list[Trajectory] = []
         self.pressing: list[Callable[[Trajectory], np.ndarray]] = []
         self.made: list[Transition] = []
+        self.jumped: list[tuple[Transition, Places, np.ndarray, np.ndarray, Decision]] = []
         self.decided: list[float] = []
         self.hit: list[float] = []
         self.still: dict[str, float] = {}
@@ -228,23 +230,34 @@ class ContactRun:
         impulse = {
             contact.label: p for contact, p in zip(self.contacts, told_impulse, strict=True) if p.any()
         }
-        return Transition(t, why, found.lost, impulse, self._momentum_error(q, v, found), told)
+        error = np.nan if found.impulse.any() and not self.is_free else 0.0
+        change = Transition(t, why, found.lost, impulse, error, told)
+        if found.impulse.any() and self.is_free:
+            self.jumped.append((change, self.acting.places, q, v, found))
+        return change
 
-    def _momentum_error(self, q: np.ndarray, v: np.ndarray, found: Decision) -> float:
-        """Return by how much the momentum of what contacts alone push on changed otherwise than by their impulses, as a
-        part of what is summed up in it; zero where nothing jumped, NaN where other joints lead to ground."""
-        if not found.impulse.any():
-            return 0.0
-        system, places = self.system, self.acting.places
-        if not self.is_free:
-            return np.nan
-        T = places.at(q[None], v[None]).T[0]
-        # Between two bodies that move an impulse stays within: only what ground gives counts.
-        given = np.where((places.b == 0)[:, None], (found.impulse[:, None, :] @ T)[:, 0], 0.0)
-        given = np.where((places.a == 0)[:, None], given - (found.impulse[:, None, :] @ T)[:, 0], given)
-        before, after = system.momentum(np.stack([q, q]), np.stack([v, found.v]))
-        size = np.abs(before).max() + np.abs(after).max() + np.abs(given).sum(axis=0).max()
-        return float(np.abs(after - before - given.sum(axis=0)).max() / max(size, 1e-300))
+    def _with_momentum(self) -> tuple[Transition, ...]:
+        """Return all changes with by how much the momentum of what contacts alone push on changed otherwise than by
+        their impulses, as a part of what is summed up in it: found for all of a structure at once."""
+        errors: dict[int, float] = {}
+        for places in {id(each[1]): each[1] for each in self.jumped}.values():
+            own = [each for each in self.jumped if each[1] is places]
+            q, v, after, p = (
+                np.array(x) for x in zip(*((q, v, to.v, to.impulse) for _, _, q, v, to in own), strict=True)
+            )
+            # Between two bodies that move an impulse stays within: only what ground gives counts.
+            given = (p[..., None, :] @ places.at(q, v).T)[..., 0, :]
+            sign = 1.0 * (places.b == 0) - (places.a == 0)
+            given = sign[:, None] * given
+            momenta = places.system.momentum(np.concatenate([q, q]), np.concatenate([v, after]))
+            first, last = momenta[: len(q)], momenta[len(q) :]
+            size = np.abs(first).max(axis=-1) + np.abs(last).max(axis=-1) + np.abs(given).sum(axis=1).max(axis=-1)
+            wrong = np.abs(last - first - given.sum(axis=1)).max(axis=-1) / np.maximum(size, 1e-300)
+            errors |= {id(each[0]): float(x) for each, x in zip(own, wrong, strict=True)}
+        return tuple(
+            replace(change, momentum_error=errors[id(change)]) if id(change) in errors else change
+            for change in self.made
+        )
 
     def _is_hasty(self, t: float) -> bool:
         """Return whether changes follow each other too quickly."""
@@ -343,7 +356,7 @@ class ContactRun:
         segments = tuple(resampled(run, times) for run in self.segments)
         forces = np.concatenate([f(run) for f, run in zip(self.pressing, segments, strict=True)])
         by_name = {contact.label: forces[:, k] for k, contact in enumerate(self.contacts)}
-        found = SegmentedTrajectory(segments, tuple(self.made), note, self.touching, by_name)
+        found = SegmentedTrajectory(segments, self._with_momentum(), note, self.touching, by_name)
         if self.changing.check:
             for audit in found.audit()[len(found.segments) :]:
                 audit.warn(stacklevel=4)
