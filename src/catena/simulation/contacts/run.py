@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import hypot
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK, JammedError
-from catena.simulation.contacts.deciding import CLOSED, LIGHT, SLIPS, Deciding, Decision
+from catena.simulation.contacts.deciding import CLOSED, LIGHT, SLIPS, SLOWS, Deciding, Decision
 from catena.simulation.contacts.geometry import Places
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.impulses import ImpulseSteps
@@ -392,7 +393,8 @@ class _Patience:
     """Says how long careful steps go on: until contacts have stayed as they are for a while, and none slips slowly."""
 
     def __init__(self, h: float, length: float, weight: float, friction: np.ndarray, briefly: bool) -> None:
-        self.h, self.weight, self.friction, self.none = h, weight, friction, SLIPS * length
+        self.h, self.weight, self.friction = h, weight, friction.tolist()
+        self.none, self.slow = SLIPS * length, 10.0 * h * weight
         self.least, self.steady = (2, 2) if briefly else (LEAST, STEADY)
         self.modes: list[tuple[str, ...]] = []
 
@@ -403,20 +405,16 @@ class _Patience:
     def stays(self, p: np.ndarray, u: np.ndarray, yields: np.ndarray) -> bool:
         """Return whether careful steps are needed after one with impulses p (contacts, 3) and velocities u, of contacts
         that yield (contacts,) along their planes."""
-        speed = np.hypot(u[:, 0], u[:, 1])
-        pushed = p[:, 2] > 0.0
-        self.modes.append(
-            tuple(
-                OPEN if not x else STICK if y <= self.none else SLIDE
-                for x, y in zip(pushed, speed, strict=True)
-            )
-        )
-        if len(self.modes) < self.least or len(set(self.modes[-self.steady :])) > 1:
-            return True
-        # Friction of a light body turns a slip at once, that of others does so within some steps.
-        rate = self.friction * p[:, 2] * yields
-        slow = np.minimum(10.0 * self.h * self.weight, np.maximum(rate, LIGHT * self.h * self.weight))
-        return bool(np.any(pushed & (speed > self.none) & (speed < slow)))
+        modes, slow = [], False
+        rows = zip(p[:, 2].tolist(), u.tolist(), yields.tolist(), self.friction, strict=True)
+        for pressed, (x, y, _), give, mu in rows:
+            speed = hypot(x, y)
+            modes.append(OPEN if pressed <= 0.0 else STICK if speed <= self.none else SLIDE)
+            # Friction of a light body turns a slip at once, that of others does so within some steps.
+            most = min(self.slow, max(SLOWS * mu * pressed * give, SLOWS * LIGHT * self.h * self.weight))
+            slow |= modes[-1] == SLIDE and speed < most
+        self.modes.append(tuple(modes))
+        return slow or len(self.modes) < self.least or len(set(self.modes[-self.steady :])) > 1
 
 
 def require_contacts(system: System, contacts: Sequence[Contact | StopSide]) -> None:
