@@ -31,15 +31,16 @@ from catena.simulation.trajectory import Trajectory
 DETERMINED = 1e-11
 # Attempts after which a motion has got on too slowly, for each careful step that would have done as well.
 ATTEMPTS, PATIENCE = 60, 4.0
-# How often a step is taken again to find a change, and how near to the ends of what is left.
-TRIALS, CLIP = 60, 1e-3
+# How often a step is taken again to find a change: at most, as secants have it, and then how near to the ends of what is
+# left.
+TRIALS, SECANTS, CLIP = 60, 8, 1e-3
 
 
 def _ignore(t: float) -> None:
     """Do nothing: parts of a run show no progress."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(slots=True, eq=False)
 class State:
     """A time, q (nq,), v (nv,), works (sources,), and what contacts do there (contacts, told)."""
 
@@ -72,7 +73,7 @@ class QuickSteps:
         self._told = session.piece(0, 0, ("contacts", mover.target), ())
         self._step = session.piece(0, None, moving, results)
         self._look = session.piece(0, session.row("accelerations"), moving, ("told",))
-        self.steps, self.halted = 0, False
+        self.steps, self.halted, self.is_lost = 0, False, False
 
     def look(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what contacts do at a state (contacts, told), with the modes that were told last."""
@@ -107,14 +108,14 @@ class QuickSteps:
     def taken(self, state: State, h: float) -> tuple[State | None, np.ndarray, float]:
         """Return the state behind the next step of about h seconds, without what contacts do there; what they do where
         it begins (contacts, told); and the size of the next one. None for a step that could not be taken: because a
-        contact has changed (`halted`), or because the end is there."""
+        contact has changed (`halted`), because it ends nowhere (`is_lost`), or because the end is there."""
         self._put(state.t, state.q, state.v, state.work, h, self.duration)
         b, self.halted = self.b, False
         for _ in range(TRIALS):
             self.steps += 1
             bad = self._step()
             told = b["told"].reshape(-1, TOLD).copy()
-            self.halted = b["halt"][0, 0] > 0.5
+            self.halted, self.is_lost = b["halt"][0, 0] > 0.5, bool(bad)
             if bad or self.halted or b["h"][0, 0] < COLLAPSE:
                 return None, told, 0.0
             if b["accepted"][0, 0] > 0.5:
@@ -153,7 +154,7 @@ class QuickStretch:
         modes = np.array(holding.standing.modes)
         self.open, self.sticks, self.slides = modes == OPEN, modes == STICK, modes == SLIDE
         self.mu = holding.acting.places.friction
-        self.rubs = self.slides & (self.mu > 0.0)
+        self.rubs, self.some_open = self.slides & (self.mu > 0.0), bool(self.open.any())
         yields = holding.standing.yields
         self.light = None if yields is None or not self.rubs.any() else self.mu * yields
         self.heavy = LIGHT * max(float(np.linalg.norm(quick.system.gravity)), self.length)
@@ -179,11 +180,11 @@ class QuickStretch:
         while True:
             # The step tells what contacts do where it begins, and is not taken if one of them changes there.
             nxt, told, h_next = quick.taken(now, h_next)
-            now = replace(now, told=told)
-            if not np.isfinite(told).all() or told[:, 7].min() < DETERMINED:
+            now.told = told
+            if quick.is_lost or told[:, 7].min() < DETERMINED:
                 return self._given_up(states)
             changes = nxt is None and quick.halted
-            dip = self._dip(states[-1], now) if states and not changes else None
+            dip = self._dip(states[-1], now) if states and self.some_open and not changes else None
             if changes or dip is not None:
                 if not states:
                     return Quick([now], self._change(now), False, quick.steps)
@@ -268,11 +269,12 @@ class QuickStretch:
                 return None
             b, end = found, dip * end
         part, side = self._by_cubics(a, low, b, high), 0
-        for _ in range(TRIALS):
+        for trial in range(TRIALS):
             if end - begin <= 1e-15 * max(1.0, abs(b.t)) or self._is_there(high, b):
                 break
-            span = begin + min(max(part, CLIP), 1.0 - CLIP) * (end - begin)
-            found = quick.moved(a, span)
+            clip = CLIP if trial > SECANTS else 0.0
+            span = begin + min(max(part, clip), 1.0 - clip) * (end - begin)
+            found = quick.moved(a, span) if begin < span < end else None
             if found is None:
                 # Too short a step, or one that is not good enough: from the other side.
                 part = 0.5 * (1.0 + part)
@@ -287,9 +289,15 @@ class QuickStretch:
             else:
                 begin, low = span, values
                 high, side = (0.5 * high if side < 0 else high), -1
-            below = high < 0.0
-            part = float((low[below] / (low[below] - high[below])).min())
+            part = self._straight(low, high, found)
         return b
+
+    def _straight(self, low: np.ndarray, high: np.ndarray, state: State) -> float:
+        """Return the part of an interval at which the first margin is below zero by next to nothing, if all go
+        straight."""
+        below = high < 0.0
+        goal = np.broadcast_to(0.5 * self._none(state)[:, None], low.shape)[below]
+        return float(np.minimum(1.0, (low[below] + goal) / (low[below] - high[below])).min())
 
     def _by_cubics(self, a: State, low: np.ndarray, b: State, high: np.ndarray) -> float:
         """Return the part of a step at which the first margin is expected to be zero: gaps are cubics, because their
@@ -308,11 +316,14 @@ class QuickStretch:
                 parts[0, k] = real.min()
         return float(parts[below].min())
 
+    def _none(self, state: State) -> np.ndarray:
+        """Return how far margins (4,) may be below zero."""
+        most = PULLS * max(float(np.abs(state.told[:, :3]).max(initial=0.0)), 1e-300)
+        return np.array([9e-4 * CLOSED * self.length, most, most, 1e-8 * self.length])
+
     def _is_there(self, values: np.ndarray, state: State) -> bool:
         """Return whether margins that are below zero are so by next to nothing."""
-        most = max(float(np.abs(state.told[:, :3]).max(initial=0.0)), 1e-300)
-        tolerance = np.array([9e-4 * CLOSED * self.length, PULLS * most, PULLS * most, 1e-8 * self.length])
-        return bool(np.all(values >= -tolerance[:, None]))
+        return bool(np.all(values >= -self._none(state)[:, None]))
 
 
 def quick_trajectory(acting: Acting, made: Quick, holding: Holding) -> Trajectory:
