@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from math import hypot
 
 import numpy as np
 
@@ -90,6 +91,8 @@ def independent(W: np.ndarray) -> list[list[int]]:
     feels = np.abs(W).max(axis=(1, 3), initial=0.0)
     size = np.sqrt(np.diag(feels))
     feels = feels > APART * size[:, None] * size
+    if feels.all():
+        return [list(range(len(W)))]
     groups: list[list[int]] = []
     left = list(range(len(W)))
     while left:
@@ -220,19 +223,23 @@ class Law:
         holds = f - self.inverse[i] @ r
         if holds[2] >= 0.0 and holds[0] ** 2 + holds[1] ** 2 <= (mu * holds[2]) ** 2:
             return np.asarray(holds)
-        block, step = self.W[3 * i : 3 * i + 3, 3 * i : 3 * i + 3], self.step[i]
-        free = r - block @ f
+        # Plain numbers: arrays of three cost ten times as much.
+        step = float(self.step[i])
+        (a, b, c), (d, e, g), (h, k, m) = self.blocks[i].tolist()
+        x, y, z = f.tolist()
+        u, v, w = (r - self.blocks[i] @ f).tolist()
         for _ in range(8):
-            rest = free + block @ f
-            f = _onto_cone(f - step * rest, mu, step * mu * float(np.hypot(rest[0], rest[1])))
-        return f
+            s, t = u + a * x + b * y + c * z, v + d * x + e * y + g * z
+            n = z - step * (w + h * x + k * y + m * z + mu * hypot(s, t))
+            x, y, z = _onto_cone(x - step * s, y - step * t, n, mu)
+        return np.array([x, y, z])
 
     def exact(self, modes: Sequence[str], f: np.ndarray) -> np.ndarray | None:
         """Return the forces (contacts, 3) with which contacts have given modes, from forces near them; None if there
         are none. Those that begin to slide do so where their forces point."""
         k, W, z = self.k, self.W, np.zeros(3 * self.k)
         starts = [i for i in range(k) if modes[i] == SLIDE and self.along[i] is None and self.mu[i] > 0.0]
-        columns, kinds = [], []
+        columns, kinds, units = [], [], np.eye(3 * k)
         for i in range(k):
             along = self.along[i]
             if modes[i] == OPEN:
@@ -245,7 +252,7 @@ class Law:
                 columns.append(column)
                 kinds.append(3 * i + 2)
             else:
-                columns += [np.eye(3 * k)[3 * i + j] for j in range(3)]
+                columns += [units[3 * i], units[3 * i + 1], units[3 * i + 2]]
                 kinds += [3 * i, 3 * i + 1, 3 * i + 2]
         if not columns:
             return np.zeros((k, 3))
@@ -337,13 +344,13 @@ def _positive(value: float, size: float) -> float:
     return value if abs(value) > 1e-12 * size else 0.0
 
 
-def _onto_cone(z: np.ndarray, mu: float, shift: float) -> np.ndarray:
-    """Return the point of the cone |f_t| <= mu f_n nearest to z (3,) less `shift` in its normal part (De Saxce)."""
-    n, t = z[2] - shift, float(np.hypot(z[0], z[1]))
+def _onto_cone(x: float, y: float, n: float, mu: float) -> tuple[float, float, float]:
+    """Return the point of the cone |f_t| <= mu f_n nearest to one with a tangential part (x, y) and a normal part n."""
+    t = hypot(x, y)
     if t <= mu * n:
-        return np.array([z[0], z[1], n])
+        return x, y, n
     if mu * t <= -n or (mu == 0.0 and n <= 0.0):
-        return np.zeros(3)
+        return 0.0, 0.0, 0.0
     height = (n + mu * t) / (1.0 + mu * mu)
     scale = mu * height / t
-    return np.array([scale * z[0], scale * z[1], height])
+    return scale * x, scale * y, height
