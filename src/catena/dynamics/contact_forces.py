@@ -42,8 +42,9 @@ the direction in which it began to slide, the speed [m/s] below which that count
 side while it is open, and back while it slides."""
 SIZE = sum(extent.size for extent in CONTACT.values())
 TOLD = 8
-"""What is told of a contact: its force (3), its velocity (3), both tangential then normal, its gap, and how much is left
-of its own block when it is eliminated, as a part of what was there: next to nothing where contacts are redundant."""
+"""What is told of a contact: its force (3), its velocity (3), both tangential then normal, its gap, and how much is
+left of its own block when it is eliminated, as a part of what was there: next to nothing where contacts are
+redundant."""
 
 VIEWS: dict[str, dict[str, Any]] = {
     "contact": CONTACT,
@@ -58,7 +59,9 @@ VIEWS: dict[str, dict[str, Any]] = {
     "number": {"numbers": Numbers(1)},
 }  # fmt: skip
 FIELDS = {"seen": "node", "ways": "joint_row", "yields": "yield_row", "pulls": "yield_row"}
-_PLACE = {name: sum(e.size for e in list(VIEWS["pushed"].values())[:k]) for k, name in enumerate(VIEWS["pushed"])}
+_PLACE = {
+    name: sum(e.size for e in list(VIEWS["pushed"].values())[:k]) for k, name in enumerate(VIEWS["pushed"])
+}
 WRITTEN = frozenset({*FIELDS})
 
 
@@ -129,7 +132,10 @@ def touch(contact: Any, node: Any, other_node: Any, pushed: Any) -> None:
     safe = where(far > 1e-300, far, 1e-300)
     n = array([where(is_round, x * reciprocal(safe), y) for x, y in zip(apart, normal, strict=True)])
     turned = _turned(contact, axes, n)
-    E = [array([where(is_round, x, y) for x, y in zip(a, b, strict=True)]) for a, b in zip(turned, axes, strict=True)]
+    E = [
+        array([where(is_round, x, y) for x, y in zip(a, b, strict=True)])
+        for a, b in zip(turned, axes, strict=True)
+    ]
     gap = where(is_round, far - r - reach, height - r)
     drifts = _times(reciprocal(safe), move_a - move_b)
     round_tilts = drifts - _times(_dot(drifts, n), n)
@@ -164,7 +170,9 @@ def touch(contact: Any, node: Any, other_node: Any, pushed: Any) -> None:
     pushed.motion = array([*u, gap])
 
 
-def _placed(contact: Any, node: Any, other: Any) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
+def _placed(
+    contact: Any, node: Any, other: Any
+) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
     """The axes of the side `on` as rows, where the frame is, how far from the other, and how that one is turned."""
     R_a, R_b = node.stands.R, other.stands.R
     p_a = node.stands.p + R_a.T @ contact.on_a

@@ -8,7 +8,6 @@ sweeps changed is told: who needs better asks `simulation.contacts.coulomb`. Con
 back to where they touch, and none is left in the other side.
 """
 
-from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -108,7 +107,10 @@ def _onto_cone(z: list[Any], mu: Any, shift: Any) -> list[Any]:
     inside = t <= mu * n
     height = where(height > 0.0, height, 0.0)
     scale = where(scale > 0.0, scale, 0.0)
-    return [where(inside, a, b) for a, b in zip((z[0], z[1], n), (scale * z[0], scale * z[1], height), strict=True)]
+    return [
+        where(inside, a, b)
+        for a, b in zip((z[0], z[1], n), (scale * z[0], scale * z[1], height), strict=True)
+    ]
 
 
 @on_call

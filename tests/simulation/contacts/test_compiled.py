@@ -31,7 +31,7 @@ def on_springs():
 
 
 def situation(seed):
-    """A walker in any state, with a foot on the floor, a ball on it, a ball on a ball and a foot on a plane that moves."""
+    """A walker in any state: a foot on the floor, a ball on it, a ball on a ball, and a foot on a plane that moves."""
     rng, s = np.random.default_rng(seed), on_springs()
     contacts = [
         ct.Contact("front_left/foot", friction=0.5),
@@ -46,7 +46,8 @@ def situation(seed):
 
 
 @pytest.mark.parametrize(
-    "modes", [("slide", "stick", "slide", "open"), ("stick",) * 4, ("slide",) * 4, ("open", "slide", "stick", "open")]
+    "modes",
+    [("slide", "stick", "slide", "open"), ("stick",) * 4, ("slide",) * 4, ("open", "slide", "stick", "open")],
 )
 def test_forces_with_known_modes(modes):
     """The compiled step and the mobility from the motions of all joints give the same forces, slips and gaps."""
@@ -80,7 +81,9 @@ def test_contacts_that_say_the_same_are_told_as_redundant():
     s = m.system()
     acting = Acting(Problem(s), Places(s, [ct.Contact(f"corner{k}", friction=0.5) for k in range(4)]))
     inside = Inside(acting.places)
-    holding = Holding(acting, Standing(("slide",) * 4, np.tile([1.0, 0.0], (4, 1))), 0.4, np.tile([1.0, 0.0], (4, 1)))
+    holding = Holding(
+        acting, Standing(("slide",) * 4, np.tile([1.0, 0.0], (4, 1))), 0.4, np.tile([1.0, 0.0], (4, 1))
+    )
     quick = QuickSteps(acting, inside, 1.0, 0.4, 1e-4)
     quick.tell(inside.told(holding, np.zeros(4)))
     assert quick.look(0.0, s.neutral(), np.zeros(s.nv))[:, 7].min() < 1e-12

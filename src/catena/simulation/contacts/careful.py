@@ -144,7 +144,9 @@ class CarefulSteps:
         yields = 0.5 * np.einsum("kaka->k", W[:, :2, :, :2])
         return _Taken(q_new, after, gap, A @ after + turns, p, tau, (q, v), mean, done, yields)
 
-    def _quick_step(self, q: np.ndarray, v: np.ndarray, gap: np.ndarray, h: float, looks: bool) -> _Taken | None:
+    def _quick_step(
+        self, q: np.ndarray, v: np.ndarray, gap: np.ndarray, h: float, looks: bool
+    ) -> _Taken | None:
         """Return a step as `_step` does, by compiled code; None if that cannot vouch for it, or an impact was found."""
         assert self.compiled is not None
         none = 10.0 * CLOSED * self.length

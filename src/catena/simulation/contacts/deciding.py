@@ -23,8 +23,8 @@ CLOSED, RESTS = 1e-8, 1e-7
 DEAD = 1e-4
 # Slips slower than this [sizes/s] are none.
 SLIPS = 1e-6
-# Friction that accelerates a contact so many times as fast as gravity is that of a light body, and stiff where it turns a
-# slip that begins so many times faster than that grows.
+# Friction that accelerates a contact so many times as fast as gravity is that of a light body, and stiff where it turns
+# a slip that begins so many times faster than that grows.
 LIGHT, TURNS = 2.0, 5.0
 # The part of a slip that friction stops within a careful step below which a slip is as good as none.
 SLOWS = 0.3
@@ -119,9 +119,7 @@ class Deciding:
         q = self.acting.integrated(q, now.pushed(sunk, push))
         return q, self._at(t, q, v, tau)
 
-    def _impact(
-        self, v: np.ndarray, now: Situation, near: list[int]
-    ) -> tuple[np.ndarray, np.ndarray, float]:
+    def _impact(self, v: np.ndarray, now: Situation, near: list[int]) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the velocities after an impact, the impulses (contacts, 3) and the energy lost."""
         places = self.acting.places
         W, u = now.mobility(near), now.u[near]
@@ -188,7 +186,9 @@ class Deciding:
             if mode != SLIDE or rate <= LIGHT * weight:
                 continue
             speed, grows = float(np.hypot(*u[i, :2])), float(np.hypot(*found.r[i, :2]))
-            if SLIPS * self.length < speed <= SLOWS * self.h * rate or (speed <= SLIPS * self.length and grows * TURNS <= rate):
+            if SLIPS * self.length < speed <= SLOWS * self.h * rate or (
+                speed <= SLIPS * self.length and grows * TURNS <= rate
+            ):
                 return True
         return False
 

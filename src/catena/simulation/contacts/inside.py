@@ -20,7 +20,13 @@ def can_be_inside(problem: Problem, places: Places) -> bool:
     """Return whether the compiled step can find the forces of contacts: those of a tree of rigid bodies without
     prescribed joints and rigid stops, where nothing acts that Python must be asked for."""
     system = problem.system
-    if places.stops or is_plain() or problem.integrator in SOLVERS or problem.integrator == "abm4" or problem.motion:
+    if (
+        places.stops
+        or is_plain()
+        or problem.integrator in SOLVERS
+        or problem.integrator == "abm4"
+        or problem.motion
+    ):
         return False
     if system.plan.owner is not None or system.constrained or system.loops or system.origin is not system:
         return False

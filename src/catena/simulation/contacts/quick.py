@@ -31,8 +31,8 @@ from catena.simulation.trajectory import Trajectory
 DETERMINED = 1e-11
 # Attempts after which a motion has got on too slowly, for each careful step that would have done as well.
 ATTEMPTS, PATIENCE = 60, 4.0
-# How often a step is taken again to find a change: at most, as secants have it, and then how near to the ends of what is
-# left.
+# How often a step is taken again to find a change: at most, as secants have it, and then how near to the ends of what
+# is left.
 TRIALS, SECANTS, CLIP = 60, 8, 1e-3
 
 
@@ -224,16 +224,9 @@ class QuickStretch:
         step."""
         if self.light is None:
             return False
-        rate = self.light * told[:, 2]
-        u, f = told[:, 3:5], told[:, :2]
-        speed = np.hypot(u[:, 0], u[:, 1])
-        return bool((self.rubs & (rate > self.heavy) & (speed < SLOWS * self.quick.h * rate) & self.slowed(u)).any())
-
-    def slowed(self, u: np.ndarray) -> np.ndarray:
-        """Return which contacts slip more slowly than the last time somebody asked."""
-        speed, before = np.hypot(u[:, 0], u[:, 1]), self.speed
-        self.speed = speed
-        return speed < before
+        rate, speed = self.light * told[:, 2], np.hypot(told[:, 3], told[:, 4])
+        slower, self.speed = speed < self.speed, speed
+        return bool((self.rubs & slower & (rate > self.heavy) & (speed < SLOWS * self.quick.h * rate)).any())
 
     def _change(self, state: State) -> Change:
         """Return the change of the first contact whose margin is below zero."""

@@ -252,7 +252,11 @@ class ContactRun:
             given = sign[:, None] * given
             momenta = places.system.momentum(np.concatenate([q, q]), np.concatenate([v, after]))
             first, last = momenta[: len(q)], momenta[len(q) :]
-            size = np.abs(first).max(axis=-1) + np.abs(last).max(axis=-1) + np.abs(given).sum(axis=1).max(axis=-1)
+            size = (
+                np.abs(first).max(axis=-1)
+                + np.abs(last).max(axis=-1)
+                + np.abs(given).sum(axis=1).max(axis=-1)
+            )
             wrong = np.abs(last - first - given.sum(axis=1)).max(axis=-1) / np.maximum(size, 1e-300)
             errors |= {id(each[0]): float(x) for each, x in zip(own, wrong, strict=True)}
         return tuple(

@@ -22,8 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics import articulated_body, flexible_dynamics
-from catena.dynamics import contact_forces
+from catena.dynamics import articulated_body, contact_forces, flexible_dynamics
 from catena.dynamics.force_sweeps import GIVEN, SHARED, force_sweeps
 from catena.dynamics.hybrid_dynamics import hybrid_dynamics
 from catena.dynamics.loop_elimination import loop_elimination
