@@ -57,6 +57,8 @@ VIEWS: dict[str, dict[str, Any]] = {
     },
     "block": {"numbers": Numbers(9)},
     "number": {"numbers": Numbers(1)},
+    "wrench": {"F": Numbers(18)},
+    "felt": {"e": Numbers(3), "z": Numbers(3)},
 }  # fmt: skip
 FIELDS = {"seen": "node", "ways": "joint_row", "yields": "yield_row", "pulls": "yield_row"}
 _PLACE = {
@@ -233,9 +235,19 @@ def inverse_of(m: np.ndarray) -> tuple[np.ndarray, Any]:
     return array([columns[c][r] * scale for r in range(3) for c in range(3)]), determinant
 
 
+@on_call
+def carry_one(wrench: Any, joint_row: Any, yield_row: Any, felt: Any) -> None:
+    """What a joint of one component feels of three wrenches, and what it passes on of them."""
+    F, D = wrench.F.reshape(3, 6), yield_row.numbers[0]
+    S, U = joint_row.S.array, joint_row.U.array
+    felt.e = array([sum(F[r][k] * S[k] for k in range(6)) for r in range(3)])
+    felt.z = array([D * x for x in felt.e])
+    wrench.F = array([F[r][k] - felt.z[r] * U[k] for r in range(3) for k in range(6)])
+
+
 class Felt:
     """What contacts between `nodes`, pairs of the node that touches and the one that it is on, do to joints and to each
-    other, as work on matrices."""
+    other, as work on matrices. Joints that the same contacts move are taken together."""
 
     def __init__(self, nodes: Sequence[tuple[int, int]]) -> None:
         self.nodes = tuple(nodes)
@@ -244,10 +256,49 @@ class Felt:
         """Find the unit forces of all contacts and carry them to the base."""
         self.work = work
         self.pushed = self.touched()
-        self.e: list[dict[int, Panel]] = []
-        self.z: list[dict[int, Panel]] = []
+        feels: dict[int, list[int]] = {}
+        for i, pair in enumerate(self.nodes):
+            for node in sorted({n for side in pair for n in self._way(side)}):
+                feels.setdefault(node, []).append(i)
+        self.groups: dict[tuple[int, ...], list[int]] = {}
+        for node in sorted(feels):
+            self.groups.setdefault(tuple(feels[node]), []).append(node)
+        # What each contact does to the joints of its groups: rows of three numbers e, and of three numbers z.
+        self.raw: list[dict[tuple[int, ...], Panel]] = [{} for _ in self.nodes]
+        self.e: list[dict[int, Panel]] = [{} for _ in self.nodes]
+        self.z: list[dict[int, Panel]] = [{} for _ in self.nodes]
+        for members in self.groups:
+            for i in members:
+                self.raw[i][members] = work.matrix(self._rows(members), 6)
+                for node, rows in self._places(members):
+                    own = self.raw[i][members]
+                    self.e[i][node], self.z[i][node] = (own.part(rows, c).T for c in (range(3), range(3, 6)))
         for i in range(len(self.nodes)):
             self._carry(i)
+
+    def _way(self, node: int) -> list[int]:
+        """The nodes from one to the base, without the ground."""
+        found = []
+        while node:
+            found.append(node)
+            node = int(self.work.plan.parent[node])
+        return found
+
+    def _size(self, node: int) -> int:
+        return int(self.work.plan.v_size[node])
+
+    def _rows(self, members: tuple[int, ...]) -> int:
+        """How many components the joints of a group have."""
+        return max(1, sum(self._size(node) for node in self.groups[members]))
+
+    def _places(self, members: tuple[int, ...]) -> list[tuple[int, range]]:
+        """The joints of a group that have components, and the rows of these."""
+        found, first = [], 0
+        for node in self.groups[members]:
+            if self._size(node):
+                found.append((node, range(first, first + self._size(node))))
+            first += self._size(node)
+        return found
 
     def touched(self) -> list[int]:
         """The places of what contacts tell of how they stand and move."""
@@ -272,85 +323,112 @@ class Felt:
         """The motions, or from `at` = 6 on the forces, of the components of a joint as rows."""
         slot = self.work.slot
         place = self.work.component("ways", node, 0) + at * slot
-        return Panel(place, int(self.work.plan.v_size[node]), 6, 12 * slot, slot, 2 * slot)
+        return Panel(place, self._size(node), 6, 12 * slot, slot, 2 * slot)
 
     def _yields(self, node: int) -> Panel:
-        n, slot = int(self.work.plan.v_size[node]), self.work.slot
+        n, slot = self._size(node), self.work.slot
         return Panel(self.work.component("yields", node, 0), n, n, n * slot, slot, 2 * slot)
 
     def _carry(self, i: int) -> None:
-        """Carry the unit forces of a contact, and the opposite ones on the other side, to the base."""
+        """Carry the unit forces of a contact, and the opposite ones on the other side, to the base; they are used
+        up."""
         work, (a, b) = self.work, self.nodes[i]
         here = {node: self.of(i, name, 3, 6) for node, name in ((a, "T"), (b, "back")) if node}
-        self.e.append({})
-        self.z.append({})
         while here:
             node = max(here)
             F = here.pop(node)
-            n, parent = int(work.plan.v_size[node]), int(work.plan.parent[node])
-            passed = F
-            if n:
-                e, z, passed = work.matrix(3, n), work.matrix(3, n), work.matrix(3, 6)
-                work.product(e, F, self._ways(node, 0).T)
-                work.product(z, e, self._yields(node))
+            n, parent = self._size(node), int(work.plan.parent[node])
+            if n == 1:
+                ways, yields = work.component("ways", node, 0), work.component("yields", node, 0)
+                work.step(carry_one, F.place, ways, yields, self.e[i][node].place)
+            elif n:
+                work.product(self.e[i][node].T, self._ways(node, 0), F.T)
+                work.product(self.z[i][node].T, self._yields(node), self.e[i][node].T)
                 if parent:
-                    work.product(passed, z, self._ways(node, 6), start=F, minus=True)
-                self.e[i][node], self.z[i][node] = e, z
+                    work.product(F, self.z[i][node], self._ways(node, 6), start=F, minus=True)
             if parent and parent in here:
-                total = work.matrix(3, 6)
-                work.product(total, self.unit, passed, start=here[parent])
-                passed = total
+                work.product(F, self.unit, here[parent], start=F)
             if parent:
-                here[parent] = passed
+                here[parent] = F
 
-    def solve(self) -> list[Panel]:
-        """The unknowns (3, 1) of all contacts, by elimination of one contact after the other."""
-        work, count = self.work, len(self.nodes)
-        rows: list[dict[int, Panel]] = []
-        columns: list[dict[int, Panel]] = []
-        for i in range(count):
-            rows.append({})
-            columns.append({})
-            for node, z in self.z[i].items():
-                rows[i][node], columns[i][node] = work.matrix(3, z.columns), work.matrix(3, z.columns)
-                work.product(rows[i][node], self.of(i, "Q", 3, 3), z)
-                work.product(columns[i][node], self.of(i, "P_T", 3, 3), self.e[i][node])
-        G: dict[tuple[int, int], Panel] = {}
-        for i in range(count):
-            for j in range(count):
-                start = self.of(i, "rest", 3, 3) if i == j else None
-                for node in rows[i].keys() & columns[j].keys():
-                    G[i, j] = G.get((i, j)) or work.matrix(3, 3)
-                    work.product(G[i, j], rows[i][node], columns[j][node].T, start=start)
-                    start = G[i, j]
-        return self._eliminated(G, [self.of(i, "wanted", 3, 1) for i in range(count)])
+    def solve(self) -> None:
+        """Find the unknowns (3, 1) of all contacts, contacts that do not feel each other by themselves, and let joints
+        feel them."""
+        work = self.work
+        self.x = work.matrix(3 * len(self.nodes), 1)
+        self.left = [work.reserve(1) for _ in self.nodes]
+        own: dict[tuple[int, ...], Panel] = {}
+        for members in self._apart():
+            G = work.matrix(3 * len(members), 3 * len(members) + 1)
+            work.clear(G)
+            last = range(3 * len(members), 3 * len(members) + 1)
+            for at, i in enumerate(members):
+                work.copy(G.part(_three(at), _three(at)), self.of(i, "rest", 3, 3))
+                work.copy(G.part(_three(at), last), self.of(i, "wanted", 3, 1))
+            for group in (g for g in self.groups if g[0] in members):
+                own[group] = self._couple(G, group, members)
+            self._eliminate(G, members)
+        slot = work.slot
+        for group, E in own.items():
+            for node, rows in self._places(group):
+                felt = Panel(work.component("pulls", node, 0), len(rows), 1, slot, slot, slot)
+                start = None
+                for at, run in _runs(group):
+                    columns = range(3 * at, 3 * (at + len(run)))
+                    some = self.x.part(range(3 * run.start, 3 * run.stop), range(1))
+                    work.product(felt, E.part(rows, columns), some, start=start)
+                    start = felt
 
-    def _eliminated(self, G: dict[tuple[int, int], Panel], h: list[Panel]) -> list[Panel]:
-        """The solution of G x = h, of which nothing is left; blocks that are not there are zero."""
-        work, count = self.work, len(h)
-        inverse = [work.matrix(3, 3) for _ in range(count)]
-        left = [work.reserve(1) for i in range(count)]
-        for i in range(count):
-            work.step(weigh, G[i, i].place, left[i])
-        for i in range(count):
-            work.step(turn_round, G[i, i].place, inverse[i].place, left[i])
-            for j in range(i + 1, count):
-                if (j, i) not in G:
-                    continue
-                factor = work.matrix(3, 3)
-                work.product(factor, G[j, i], inverse[i])
-                for k in (k for k in range(i + 1, count) if (i, k) in G):
-                    start = G.get((j, k))
-                    G[j, k] = start or work.matrix(3, 3)
-                    work.product(G[j, k], factor, G[i, k], start=start, minus=True)
-                work.product(h[j], factor, h[i], start=h[j], minus=True)
-        x = [work.matrix(3, 1) for _ in range(count)]
-        for i in reversed(range(count)):
-            for k in (k for k in range(i + 1, count) if (i, k) in G):
-                work.product(h[i], G[i, k], x[k], start=h[i], minus=True)
-            work.product(x[i], inverse[i], h[i])
-        self.left = left
-        return x
+    def _apart(self) -> list[list[int]]:
+        """Contacts that feel each other, together."""
+        found: list[set[int]] = [{i} for i in range(len(self.nodes))]
+        for group in self.groups:
+            met = [x for x in found if x & set(group)]
+            found = [x for x in found if not x & set(group)] + [set().union(*met)]
+        return sorted(sorted(x) for x in found)
+
+    def _couple(self, G: Panel, group: tuple[int, ...], members: list[int]) -> Panel:
+        """Add what the joints of a group couple, and return what they feel of the unknowns, (rows, 3 contacts)."""
+        work, rows = self.work, range(self._rows(group))
+        Z, E = (work.matrix(len(rows), 3 * len(group)) for _ in range(2))
+        for at, i in enumerate(group):
+            raw = self.raw[i][group]
+            work.product(Z.part(rows, _three(at)), raw.part(rows, range(3, 6)), self.of(i, "Q", 3, 3))
+            work.product(E.part(rows, _three(at)), raw.part(rows, range(3)), self.of(i, "P_T", 3, 3).T)
+        places = _runs(tuple(members.index(i) for i in group))
+        for a, own in places:
+            for b, other in places:
+                block = G.part(_threes(own), _threes(other))
+                left, right = (Z.part(rows, _threes(range(a, a + len(own)))), E.part(rows, _threes(range(b, b + len(other)))))
+                work.product(block, left.T, right, start=block)
+        return E
+
+    def _eliminate(self, G: Panel, members: list[int]) -> None:
+        """Solve G x = its last column, contact after contact; nothing is left of G."""
+        work, count = self.work, len(members)
+        inverse, own = ([work.matrix(3, 3) for _ in members] for _ in range(2))
+        for at, i in enumerate(members):
+            work.copy(own[at], G.part(_three(at), _three(at)))
+            work.step(weigh, own[at].place, self.left[i])
+        last = range(3 * count, 3 * count + 1)
+        for at, i in enumerate(members):
+            if at:
+                work.copy(own[at], G.part(_three(at), _three(at)))
+            work.step(turn_round, own[at].place, inverse[at].place, self.left[i])
+            below, beyond = range(3 * at + 3, 3 * count), range(3 * at + 3, 3 * count + 1)
+            if below:
+                factor = work.matrix(len(below), 3)
+                work.product(factor, G.part(below, _three(at)), inverse[at])
+                rest = G.part(below, beyond)
+                work.product(rest, factor, G.part(_three(at), beyond), start=rest, minus=True)
+        x = work.matrix(3 * count, 1)
+        for at in reversed(range(count)):
+            h, beyond = G.part(_three(at), last), range(3 * at + 3, 3 * count)
+            if beyond:
+                work.product(h, G.part(_three(at), beyond), x.part(beyond, range(1)), start=h, minus=True)
+            work.product(x.part(_three(at), range(1)), inverse[at], h)
+        for at, i in enumerate(members):
+            work.copy(self.x.part(_three(i), range(1)), x.part(_three(at), range(1)))
 
     def press(self, f: list[Panel]) -> None:
         """Let joints feel the forces f (3, 1) of all contacts."""
@@ -363,22 +441,40 @@ class Felt:
                 begun[node] = felt
 
 
+def _three(at: int) -> range:
+    return range(3 * at, 3 * at + 3)
+
+
+def _threes(contacts: range) -> range:
+    return range(3 * contacts.start, 3 * contacts.stop)
+
+
+def _runs(contacts: Sequence[int]) -> list[tuple[int, range]]:
+    """Runs of contacts that follow each other, and where each begins in the list."""
+    found: list[tuple[int, range]] = []
+    for at, i in enumerate(contacts):
+        if found and found[-1][1].stop == i:
+            found[-1] = found[-1][0], range(found[-1][1].start, i + 1)
+        else:
+            found.append((at, range(i, i + 1)))
+    return found
+
+
 class Pushing(Felt):
     """The forces of contacts with known modes."""
 
     def __call__(self, work: Any) -> None:
         """Write the work."""
         self.begin(work)
+        self.solve()
         slot, told = work.slot, work.ground("told_now")
-        forces = []
-        for i, x in enumerate(self.solve()):
-            forces.append(Panel(told + TOLD * i * slot, 3, 1, slot, slot, slot))
-            work.product(forces[-1], self.of(i, "P_T", 3, 3).T, x)
+        for i in range(len(self.nodes)):
+            force = Panel(told + TOLD * i * slot, 3, 1, slot, slot, slot)
+            work.product(force, self.of(i, "P_T", 3, 3).T, self.x.part(_three(i), range(1)))
             rest = Panel(told + (TOLD * i + 3) * slot, 1, 4, 4 * slot, slot, 2 * slot)
             work.copy(rest, self.of(i, "motion", 1, 4))
             last = Panel(told + (TOLD * i + 7) * slot, 1, 1, slot, slot, slot)
             work.copy(last, Panel(self.left[i], 1, 1, slot, slot, slot))
-        self.press(forces)
 
 
 @at_ground
@@ -431,5 +527,5 @@ def contact_sweeps(nodes: Sequence[tuple[int, int]]) -> list[Sweep]:
     return [see, OnMatrices(Pushing(nodes)), give_way]
 
 
-CALLED = (stand_still, touch, weigh, turn_round)
+CALLED = (stand_still, touch, carry_one, weigh, turn_round)
 """The steps that they call."""

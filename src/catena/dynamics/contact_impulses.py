@@ -187,7 +187,7 @@ class Impulses(Felt):
         self.pushed = self.touched()
         for i, place in enumerate(self.pushed):
             work.step(amend, place, work.ground("told") + TOLD * i * work.slot)
-        self.press(self.solve())
+        self.solve()
 
     def tell(self, work: Any) -> None:
         """Write the work that tells gaps."""
