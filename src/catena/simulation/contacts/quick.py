@@ -8,6 +8,7 @@ shorter and shorter, until it ends where the contact changes.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,8 @@ from catena.simulation.trajectory import Trajectory
 DETERMINED = 1e-11
 # Attempts after which a motion has got on too slowly, for each careful step that would have done as well.
 ATTEMPTS, PATIENCE = 60, 4.0
+# Steps in one call.
+MANY = 16
 # How often a step is taken again to find a change: at most, as secants have it, and then how near to the ends of what
 # is left.
 TRIALS, SECANTS, CLIP = 60, 8, 1e-3
@@ -42,13 +45,14 @@ def _ignore(t: float) -> None:
 
 @dataclass(slots=True, eq=False)
 class State:
-    """A time, q (nq,), v (nv,), works (sources,), and what contacts do there (contacts, told)."""
+    """A time, q (nq,), v (nv,), works (sources,), and what contacts do there (contacts, told), None as long as nobody
+    has looked."""
 
     t: float
     q: np.ndarray
     v: np.ndarray
     work: np.ndarray
-    told: np.ndarray
+    told: Any
 
 
 class QuickSteps:
@@ -72,8 +76,9 @@ class QuickSteps:
         results = ("q", "qd", "t", "h", "halt", "accepted", "told", *(("work",) if mover.counts else ()))
         self._told = session.piece(0, 0, ("contacts", mover.target), ())
         self._step = session.piece(0, None, moving, results)
+        self._many = session.recording(MANY, moving, results)
         self._look = session.piece(0, session.row("accelerations"), moving, ("told",))
-        self.steps, self.halted, self.is_lost = 0, False, False
+        self.steps = 0
 
     def look(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what contacts do at a state (contacts, told), with the modes that were told last."""
@@ -105,26 +110,47 @@ class QuickSteps:
         work = b["work"][0].copy() if self.mover.counts else state.work
         return State(t, q, v, work, self.look(t, q, v))
 
-    def taken(self, state: State, h: float) -> tuple[State | None, np.ndarray, float]:
-        """Return the state behind the next step of about h seconds, without what contacts do there; what they do where
-        it begins (contacts, told); and the size of the next one. None for a step that could not be taken: because a
-        contact has changed (`halted`), because it ends nowhere (`is_lost`), or because the end is there."""
+    def many(self, state: State, h: float) -> Passed:
+        """Take some steps behind a state, the first of about h seconds, up to where a contact changes, or to the end."""
         self._put(state.t, state.q, state.v, state.work, h, self.duration)
-        b, self.halted = self.b, False
-        for _ in range(TRIALS):
-            self.steps += 1
-            bad = self._step()
-            told = b["told"].reshape(-1, TOLD).copy()
-            self.halted, self.is_lost = b["halt"][0, 0] > 0.5, bool(bad)
-            if bad or self.halted or b["h"][0, 0] < COLLAPSE:
-                return None, told, 0.0
-            if b["accepted"][0, 0] > 0.5:
-                work = b["work"][0].copy() if self.mover.counts else state.work
-                q, v, t = b["q"][0].copy(), b["qd"][0].copy(), float(b["t"][0, 0])
-                return State(t, q, v, work, told), told, float(b["h"][0, 0])
-            if state.t >= self.duration * (1.0 - 1e-12):
-                break
-        return None, told, 0.0
+        bad, r = self._many(), self._many.results
+        accepted, halted = r["accepted"][:, 0] > 0.5, r["halt"][:, 0] > 0.5
+        told = r["told"].reshape(MANY, -1, TOLD)
+        finite = np.isfinite(told).all(axis=(1, 2)) & np.isfinite(r["q"]).all(axis=1) if bad else None
+        count = MANY if finite is None or finite.all() else int(np.argmin(finite))
+        if halted[:count].any():
+            # What contacts do where they change is told by the step that was not taken.
+            count = int(np.argmax(halted[:count])) + 1
+        self.steps += count
+        taken = np.flatnonzero(accepted[:count])
+        states = [
+            State(t, q, v, w, None)
+            for t, q, v, w in zip(
+                r["t"][taken, 0].tolist(), r["q"][taken], r["qd"][taken],
+                r["work"][taken] if self.mover.counts else np.zeros((len(taken), len(SOURCES))), strict=True,
+            )
+        ]  # fmt: skip
+        # A step tells what contacts do where it begins.
+        begins = np.append(0, taken + 1)
+        known = begins[begins < count]
+        stuck = count == 0 or not len(taken) or bool(r["h"][count - 1, 0] < COLLAPSE)
+        return Passed(
+            states, told[known].copy(), bool(count and halted[count - 1]), stuck or count < MANY,
+            float(r["h"][max(0, count - 1), 0]),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Passed:
+    """Steps in a row: the `states` behind them, and what contacts do (states, contacts, told) where the steps begin;
+    whether the last was `halted` because a contact changes where it begins, whether they are `lost` otherwise, and the
+    size `h` of the next one."""
+
+    states: list[State]
+    told: np.ndarray
+    halted: bool
+    lost: bool
+    h: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,33 +200,53 @@ class QuickStretch:
         quick.tell(numbers)
         self.along, self.least = holding.along, holding.least
         quick.steps = 0
-        now = State(t, q, v, np.zeros(len(SOURCES)), told)
-        states: list[State] = []
-        end, h_next = quick.duration * (1.0 - 1e-12), h
+        states = [State(t, q, v, np.zeros(len(SOURCES)), None)]
+        end, done = quick.duration * (1.0 - 1e-12), 0
         while True:
-            # The step tells what contacts do where it begins, and is not taken if one of them changes there.
-            nxt, told, h_next = quick.taken(now, h_next)
-            now.told = told
-            if quick.is_lost or told[:, 7].min() < DETERMINED:
-                return self._given_up(states)
-            changes = nxt is None and quick.halted
-            dip = self._dip(states[-1], now) if states and self.some_open and not changes else None
-            if changes or dip is not None:
-                if not states:
-                    return Quick([now], self._change(now), False, quick.steps)
-                found = self._located(states[-1], now, dip)
-                if found is not None:
-                    return Quick([*states, found], self._change(found), False, quick.steps)
-            states.append(now)
-            if now.t >= end:
+            passed = quick.many(states[-1], h)
+            first, h = len(states) - 1, passed.h
+            states += passed.states
+            for state, told in zip(states[first:], passed.told, strict=False):
+                state.told = told
+            if states[-1].t >= end and states[-1].told is None:
+                states[-1].told = quick.look(states[-1].t, states[-1].q, states[-1].v)
+            known = len(states) if states[-1].told is not None else len(states) - 1
+            ended = self._looked(states, done, known, passed)
+            if ended is not None:
+                return ended[0]
+            done = known
+            if states[-1].t >= end:
                 return Quick(states, None, False, quick.steps)
-            slow = quick.steps > ATTEMPTS and quick.steps * quick.h > PATIENCE * (now.t - t)
-            if nxt is None or (len(states) > 1 and (slow or self._is_slow(told))):
-                return self._given_up(states)
-            now = nxt
+            slow = quick.steps > ATTEMPTS and quick.steps * quick.h > PATIENCE * (states[-1].t - t)
+            if slow or passed.lost:
+                return self._given_up(states[:known])
+
+    def _looked(
+        self, states: list[State], done: int, known: int, passed: Passed
+    ) -> tuple[Quick | None] | None:
+        """Look at the states from number `done` up to `known`. Returns what the stretch is if it ends there, else
+        None."""
+        quick = self.quick
+        for k in range(done, known):
+            now = states[k]
+            if now.told[:, 7].min() < DETERMINED:
+                return (self._given_up(states[:k]),)
+            changes = passed.halted and k == known - 1
+            dip = self._dip(states[k - 1], now) if k and self.some_open and not changes else None
+            if changes or dip is not None:
+                if not k:
+                    return (Quick(states[:1], self._change(now), False, quick.steps),)
+                found = self._located(states[k - 1], now, dip)
+                if found is not None:
+                    return (Quick([*states[:k], found], self._change(found), False, quick.steps),)
+            if k and self._is_slow(now.told):
+                return (self._given_up(states[: k + 1]),)
+        return None
 
     def _given_up(self, states: list[State]) -> Quick | None:
         """Return what there is of a motion that compiled steps cannot go on with, None if it is nothing."""
+        if states and states[-1].told is None:
+            states = states[:-1]
         return Quick(states, None, True, self.quick.steps) if len(states) > 1 else None
 
     def _margins(self, told: np.ndarray) -> np.ndarray:
