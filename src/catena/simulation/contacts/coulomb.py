@@ -37,6 +37,8 @@ LOOSE = 1e3
 # Sweeps that change forces by less than this part of the largest have come to an end.
 SETTLED = 1e-14
 RANK = 1e-11
+# Forces and roots of mobility beyond this part of the largest are there beyond doubt.
+WELL = 1e-4
 # Contacts that move each other by less than this part of what they move themselves are apart.
 APART = 1e-13
 
@@ -71,6 +73,9 @@ def pressed(
     (contacts,) and directions (2,) of those that slide already, None for the others; `start` (contacts, 3) are forces
     to begin with. A SimulationError tells where no forces obey the law. Contacts that do not feel each other, as those
     of bodies apart, are solved by themselves."""
+    quick = _all_hold(W, c, mu, sliding)
+    if quick is not None:
+        return quick
     groups = independent(W)
     if len(groups) == 1:
         return _together(W, c, mu, sliding, names, start)
@@ -83,6 +88,43 @@ def pressed(
         f[group], r[group], slip[group] = found.f, found.r, found.slip
         for k, mode in zip(group, found.modes, strict=True):
             modes[k] = mode
+    return Pressed(f, r, tuple(modes), slip)
+
+
+def _all_hold(
+    W: np.ndarray, c: np.ndarray, mu: np.ndarray, sliding: Sequence[np.ndarray | None]
+) -> Pressed | None:
+    """Return the forces with which all contacts stay closed, those that do not slide yet sticking, if they press well
+    within what the law allows; None where they do not, or where contacts are redundant. Most sets are such."""
+    k = len(c)
+    rows, columns, modes, slip = [], np.zeros((3 * k, 3 * k)), [], np.zeros((k, 2))
+    for i, d in enumerate(sliding):
+        if mu[i] <= 0.0:
+            return None
+        at = len(rows)
+        if d is None:
+            for j in range(3):
+                columns[3 * i + j, at + j] = 1.0
+            rows += [3 * i, 3 * i + 1, 3 * i + 2]
+        else:
+            columns[3 * i : 3 * i + 3, at] = -mu[i] * d[0], -mu[i] * d[1], 1.0
+            rows.append(3 * i + 2)
+            slip[i] = d
+        modes.append(STICK if d is None else SLIDE)
+    flat, n = W.reshape(3 * k, -1), len(rows)
+    own = flat[np.ix_(rows, rows)]
+    try:
+        spread = np.linalg.cholesky(own).diagonal()
+        z = columns[:, :n] @ np.linalg.solve((flat @ columns[:, :n])[rows], -c.reshape(-1)[rows])
+    except np.linalg.LinAlgError:
+        return None
+    f = z.reshape(k, 3)
+    if spread.min() <= WELL * spread.max() or not np.isfinite(z).all():
+        return None
+    rubs = np.where([d is None for d in sliding], np.hypot(f[:, 0], f[:, 1]), 0.0)
+    if f[:, 2].min() <= WELL * np.abs(f).max() or np.any(rubs >= (1.0 - 1e-7) * mu * f[:, 2]):
+        return None
+    r = (c.reshape(-1) + flat @ z).reshape(k, 3)
     return Pressed(f, r, tuple(modes), slip)
 
 

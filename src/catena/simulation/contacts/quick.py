@@ -346,13 +346,7 @@ class QuickStretch:
         h = b.t - a.t
         for k in np.flatnonzero(below[0]):
             g0, g1, d0, d1 = low[0, k], high[0, k], h * a.told[k, 5], h * b.told[k, 5]
-            cubic = np.array([2.0 * g0 + d0 - 2.0 * g1 + d1, -3.0 * g0 - 2.0 * d0 + 3.0 * g1 - d1, d0, g0])
-            roots = np.roots(cubic)
-            real = roots.real[np.abs(roots.imag) < 1e-9]
-            falls = np.polyval(np.polyder(cubic), real) < 0.0
-            real = real[falls & (real > 0.0) & (real < 1.0)]
-            if len(real):
-                parts[0, k] = real.min()
+            parts[0, k] = _first_fall(g0, d0, -3.0 * g0 - 2.0 * d0 + 3.0 * g1 - d1, 2.0 * g0 + d0 - 2.0 * g1 + d1)
         return float(parts[below].min())
 
     def _none(self, state: State) -> np.ndarray:
@@ -363,6 +357,20 @@ class QuickStretch:
     def _is_there(self, values: np.ndarray, state: State) -> bool:
         """Return whether margins that are below zero are so by next to nothing."""
         return bool(np.all(values >= -self._none(state)[:, None]))
+
+
+def _first_fall(a: float, b: float, c: float, d: float) -> float:
+    """Return where a + b s + c s^2 + d s^3, which is above zero at 0 and below at 1, is zero first, or nearly so."""
+    places = np.linspace(0.0, 1.0, 17)
+    below = np.flatnonzero(a + places * (b + places * (c + places * d)) < 0.0)
+    low, high = float(places[below[0] - 1] if len(below) and below[0] else 0.0), float(places[below[0]] if len(below) else 1.0)
+    for _ in range(40):
+        s = 0.5 * (low + high)
+        if a + s * (b + s * (c + s * d)) < 0.0:
+            high = s
+        else:
+            low = s
+    return high
 
 
 def quick_trajectory(acting: Acting, made: Quick, holding: Holding) -> Trajectory:
