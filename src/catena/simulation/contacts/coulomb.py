@@ -73,12 +73,12 @@ def pressed(
     (contacts,) and directions (2,) of those that slide already, None for the others; `start` (contacts, 3) are forces
     to begin with. A SimulationError tells where no forces obey the law. Contacts that do not feel each other, as those
     of bodies apart, are solved by themselves."""
-    quick = _all_hold(W, c, mu, sliding)
+    is_sure, quick = _all_hold(W, c, mu, sliding)
     if quick is not None:
         return quick
     groups = independent(W)
     if len(groups) == 1:
-        return _together(W, c, mu, sliding, names, start)
+        return _together(W, c, mu, sliding, names, start, is_sure)
     f, r, slip, modes = np.zeros_like(c), np.zeros_like(c), np.zeros((len(c), 2)), [OPEN] * len(c)
     for group in groups:
         found = _together(
@@ -93,14 +93,14 @@ def pressed(
 
 def _all_hold(
     W: np.ndarray, c: np.ndarray, mu: np.ndarray, sliding: Sequence[np.ndarray | None]
-) -> Pressed | None:
+) -> tuple[bool, Pressed | None]:
     """Return the forces with which all contacts stay closed, those that do not slide yet sticking, if they press well
-    within what the law allows; None where they do not, or where contacts are redundant. Most sets are such."""
+    within what the law allows, as most do; None if not, and whether that is sure."""
     k = len(c)
     rows, columns, modes, slip = [], np.zeros((3 * k, 3 * k)), [], np.zeros((k, 2))
     for i, d in enumerate(sliding):
         if mu[i] <= 0.0:
-            return None
+            return False, None
         at = len(rows)
         if d is None:
             for j in range(3):
@@ -117,15 +117,16 @@ def _all_hold(
         spread = np.linalg.cholesky(own).diagonal()
         z = columns[:, :n] @ np.linalg.solve((flat @ columns[:, :n])[rows], -c.reshape(-1)[rows])
     except np.linalg.LinAlgError:
-        return None
+        return False, None
     f = z.reshape(k, 3)
     if spread.min() <= WELL * spread.max() or not np.isfinite(z).all():
-        return None
+        return False, None
     rubs = np.where([d is None for d in sliding], np.hypot(f[:, 0], f[:, 1]), 0.0)
-    if f[:, 2].min() <= WELL * np.abs(f).max() or np.any(rubs >= (1.0 - 1e-7) * mu * f[:, 2]):
-        return None
+    most = np.abs(f).max()
+    if f[:, 2].min() <= WELL * most or np.any(rubs >= (1.0 - 1e-7) * mu * f[:, 2]):
+        return bool(f[:, 2].min() < -WELL * most or np.any(rubs > (1.0 + WELL) * mu * f[:, 2])), None
     r = (c.reshape(-1) + flat @ z).reshape(k, 3)
-    return Pressed(f, r, tuple(modes), slip)
+    return True, Pressed(f, r, tuple(modes), slip)
 
 
 def independent(W: np.ndarray) -> list[list[int]]:
@@ -154,12 +155,15 @@ def _together(
     sliding: Sequence[np.ndarray | None],
     names: Sequence[str],
     start: np.ndarray | None,
+    some_give_way: bool = False,
 ) -> Pressed:
-    """Return the forces of contacts that feel each other, as `pressed` does."""
+    """Return the forces of contacts that feel each other, as `pressed` does; `some_give_way` says that not all of them
+    stay closed and stick."""
     law = Law(W, c, mu, sliding)
-    f = law.exact([STICK if d is None else SLIDE for d in sliding], np.zeros_like(c))
-    if f is not None and law.holds(f):
-        return law.told(f)
+    if not some_give_way:
+        f = law.exact([STICK if d is None else SLIDE for d in sliding], np.zeros_like(c))
+        if f is not None and law.holds(f):
+            return law.told(f)
     f = np.zeros_like(c) if start is None else start.copy()
     if start is not None and start.any():
         # Contacts go on as they did, as a rule.
@@ -221,12 +225,19 @@ class Law:
     @cached_property
     def inverse(self) -> np.ndarray:
         """Return the inverses (contacts, 3, 3) of what each contact does by itself."""
+        if np.all(self.sizes_of_blocks[:, 0] > WELL * self.sizes_of_blocks[:, -1]):
+            return np.linalg.inv(self.blocks)
         return np.linalg.pinv(self.blocks, rcond=RANK, hermitian=True)
+
+    @cached_property
+    def sizes_of_blocks(self) -> np.ndarray:
+        """Return the eigenvalues (contacts, 3) of what each contact does by itself, in order."""
+        return np.linalg.eigvalsh(self.blocks)
 
     @cached_property
     def step(self) -> np.ndarray:
         """Return how far a projection may go, (contacts,)."""
-        return 1.0 / np.maximum(np.linalg.eigvalsh(self.blocks)[:, -1], 1e-300)
+        return 1.0 / np.maximum(self.sizes_of_blocks[:, -1], 1e-300)
 
     def rest(self, f: np.ndarray) -> np.ndarray:
         """Return what contacts do under forces f (contacts, 3), (contacts, 3)."""
