@@ -15,7 +15,7 @@ have no rows and no forces. A contact is a point or a ball over a plane or aroun
 `simulation.contacts.geometry` says; what it is and what it does are inputs, so that another mode is another number.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -399,7 +399,10 @@ class Felt:
         for a, own in places:
             for b, other in places:
                 block = G.part(_threes(own), _threes(other))
-                left, right = (Z.part(rows, _threes(range(a, a + len(own)))), E.part(rows, _threes(range(b, b + len(other)))))
+                left, right = (
+                    Z.part(rows, _threes(range(a, a + len(own)))),
+                    E.part(rows, _threes(range(b, b + len(other)))),
+                )
                 work.product(block, left.T, right, start=block)
         return E
 
@@ -525,6 +528,28 @@ def heed_contacts(ground: Any) -> None:
 def contact_sweeps(nodes: Sequence[tuple[int, int]]) -> list[Sweep]:
     """The sweeps that come right after those of the dynamics."""
     return [see, OnMatrices(Pushing(nodes)), give_way]
+
+
+def begun_with_contacts(ground: Callable[[Any], None]) -> Callable[[Any], None]:
+    """The ground function of a dynamics that begins what contacts are seen by as well."""
+
+    def begin_both(each: Any) -> None:
+        ground(each)
+        start(each)
+
+    return begin_both
+
+
+def holding(inputs: Mapping[str, Numbers], told: int) -> Sweep:
+    """Read all inputs of the ground, so that they keep their places, and make room for what is told."""
+
+    @at_ground
+    def hold(ground: Any) -> None:
+        for name in inputs:
+            getattr(ground, name)
+        ground.told = np.zeros(told)
+
+    return hold
 
 
 CALLED = (stand_still, touch, carry_one, weigh, turn_round)

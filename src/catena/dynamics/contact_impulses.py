@@ -23,7 +23,6 @@ from catena.kernels import (
     Algorithm,
     Numbers,
     OnMatrices,
-    at_ground,
     base_to_tip,
     on_call,
     with_ground,
@@ -239,24 +238,16 @@ def impulse_step(nodes: tuple[tuple[int, int], ...], forces: bool) -> Algorithm:
         "contacts": Numbers(SIZE * count), "before": Numbers(4 * count), "moment": Numbers(2),
     }  # fmt: skip
 
-    def ground(each: Any) -> None:
-        articulated_body.ground(each)
-        contact_forces.start(each)
-
-    @at_ground
-    def hold(ground: Any) -> None:
-        for name in numbers:
-            getattr(ground, name)
-        ground.told = np.zeros(TOLD * count)
-
     mend = OnMatrices(impulses.mend)
     called = [*contact_forces.CALLED, come, begin_law, begin_force, rub, leave, amend, settle_gap]
     sweeps = [
-        hold, *called, with_ground(_half), *(force_sweeps() if forces else ()), *articulated_body.sweeps, see,
+        contact_forces.holding(numbers, TOLD * count), *called,
+        with_ground(_half), *(force_sweeps() if forces else ()), *articulated_body.sweeps, see,
         OnMatrices(impulses), gain, with_ground(_end), stand_there, mend, shift, stand_there, mend, shift, stand_there,
         OnMatrices(impulses.tell),
     ]  # fmt: skip
     inputs = {n: e for n, e in articulated_body.inputs.items() if not (forces and n in ("tau", "f_ext"))}
+    ground = contact_forces.begun_with_contacts(articulated_body.ground)
     return Algorithm(
         f"impulse_step_{count}{'_forces' if forces else ''}_{nodes}", ground, tuple(sweeps),
         inputs=inputs | (dict(GIVEN) if forces else {}), outputs={"q_next": POSITION, "v_next": VELOCITY},

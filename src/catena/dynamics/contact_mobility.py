@@ -4,14 +4,12 @@ the mechanism: the parts of `contact_forces` by themselves, with a pause in whic
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from catena.dynamics import contact_forces
 from catena.dynamics.articulated_body import articulated_body
 from catena.dynamics.contact_forces import FIELDS, SIZE, VIEWS, Felt, see
 from catena.dynamics.contact_impulses import gain
 from catena.dynamics.force_sweeps import GIVEN, SHARED, force_sweeps
-from catena.kernels import VELOCITY, Algorithm, Numbers, OnMatrices, Pause, at_ground
+from catena.kernels import VELOCITY, Algorithm, Numbers, OnMatrices, Pause
 from catena.kernels.matrices import Panel
 from catena.spatial import Motion
 
@@ -49,22 +47,14 @@ def contact_mobility(nodes: tuple[tuple[int, int], ...], forces: bool) -> Algori
     count, mobility = len(nodes), Mobility(nodes)
     numbers: dict[str, Any] = {"contacts": Numbers(SIZE * count), "impulses": Numbers(3 * count)}
 
-    def ground(each: Any) -> None:
-        articulated_body.ground(each)
-        contact_forces.start(each)
-
-    @at_ground
-    def hold(ground: Any) -> None:
-        for name in numbers:
-            getattr(ground, name)
-        ground.told = np.zeros(TOLD * count)
-
     sweeps = [
-        hold, *contact_forces.CALLED, *(force_sweeps() if forces else ()), *articulated_body.sweeps, see,
+        contact_forces.holding(numbers, TOLD * count), *contact_forces.CALLED,
+        *(force_sweeps() if forces else ()), *articulated_body.sweeps, see,
         OnMatrices(mobility), Pause("impulses"), OnMatrices(mobility.push), gain,
     ]  # fmt: skip
     inputs = {n: e for n, e in articulated_body.inputs.items() if not (forces and n in ("tau", "f_ext"))}
     name = f"contact_mobility_{count}{'_forces' if forces else ''}"
+    ground = contact_forces.begun_with_contacts(articulated_body.ground)
     return Algorithm(
         f"{name}_{nodes}", ground, tuple(sweeps), inputs=inputs | (dict(GIVEN) if forces else {}),
         outputs={"gained": VELOCITY}, ground_inputs={"a_base": Motion, **numbers}, ground_outputs=("told",),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.mechanism.generators import walker
+from benchmarks.changes import LEGS, on_springs
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.geometry import Places
@@ -15,19 +15,6 @@ from catena.simulation.contacts.quick import QuickSteps
 from catena.simulation.contacts.situation import ByJoints, Mobile
 from catena.simulation.contacts.standing import Standing
 from catena.simulation.problem import Problem
-
-LEGS = ("front_left", "hind_right", "front_right", "hind_left")
-
-
-def on_springs():
-    """A walker whose legs are springs with dampers; its feet are frames."""
-    m = walker(0)
-    for name, joint in list(m.joints.items()):
-        if joint.kind.nv == 1:
-            m.add_spring(f"{name} spring", name, stiffness=600.0, damping=15.0)
-    for leg in LEGS:
-        m.add_frame(f"{leg}/foot", f"{leg}/shank", ct.Pose(p=(0, 0, -0.3)))
-    return m.system()
 
 
 def situation(seed):

@@ -97,7 +97,8 @@ def _all_hold(
     """Return the forces with which all contacts stay closed, those that do not slide yet sticking, if they press well
     within what the law allows, as most do; None if not, and whether that is sure."""
     k = len(c)
-    rows, columns, modes, slip = [], np.zeros((3 * k, 3 * k)), [], np.zeros((k, 2))
+    rows, modes = list[int](), list[str]()
+    columns, slip = np.zeros((3 * k, 3 * k)), np.zeros((k, 2))
     for i, d in enumerate(sliding):
         if mu[i] <= 0.0:
             return False, None

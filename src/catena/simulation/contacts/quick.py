@@ -111,7 +111,8 @@ class QuickSteps:
         return State(t, q, v, work, self.look(t, q, v))
 
     def many(self, state: State, h: float) -> Passed:
-        """Take some steps behind a state, the first of about h seconds, up to where a contact changes, or to the end."""
+        """Take some steps behind a state, the first of about h seconds, up to where a contact changes or to the
+        end."""
         self._put(state.t, state.q, state.v, state.work, h, self.duration)
         bad, r = self._many(), self._many.results
         accepted, halted = r["accepted"][:, 0] > 0.5, r["halt"][:, 0] > 0.5
@@ -180,11 +181,10 @@ class QuickStretch:
         modes = np.array(holding.standing.modes)
         self.open, self.sticks, self.slides = modes == OPEN, modes == STICK, modes == SLIDE
         self.mu = holding.acting.places.friction
-        self.rubs, self.some_open = self.slides & (self.mu > 0.0), bool(self.open.any())
+        self.rubs = self.slides & (self.mu > 0.0)
         yields = holding.standing.yields
         self.light = None if yields is None or not self.rubs.any() else self.mu * yields
         self.heavy = LIGHT * max(float(np.linalg.norm(quick.system.gravity)), self.length)
-        self.speed = np.zeros(len(modes))
 
     def go(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Quick | None:
         """Return the motion from a time and a state q (nq,), v (nv,) on, with a first step of h seconds; None where the
@@ -226,21 +226,25 @@ class QuickStretch:
     ) -> tuple[Quick | None] | None:
         """Look at the states from number `done` up to `known`. Returns what the stretch is if it ends there, else
         None."""
-        quick = self.quick
-        for k in range(done, known):
-            now = states[k]
-            if now.told[:, 7].min() < DETERMINED:
-                return (self._given_up(states[:k]),)
-            changes = passed.halted and k == known - 1
-            dip = self._dip(states[k - 1], now) if k and self.some_open and not changes else None
+        quick, told = self.quick, passed.told[: known - done]
+        before = states[done - 1].told[None] if done else told[:1]
+        lost = told[:, :, 7].min(axis=1) < DETERMINED
+        rates = np.concatenate([before[:, :, 5], told[:, :, 5]])
+        turns = ((rates[:-1] < 0.0) & (rates[1:] > 0.0) & self.open).any(axis=1)
+        slow = self._is_slow(before, told)
+        for k in np.flatnonzero(lost | turns | slow | passed.halted).tolist():
+            now, at, changes = states[done + k], done + k, passed.halted and done + k == known - 1
+            if lost[k]:
+                return (self._given_up(states[:at]),)
+            dip = self._dip(states[at - 1], now) if at and turns[k] and not changes else None
+            if changes and not at:
+                return (Quick(states[:1], self._change(now), False, quick.steps),)
             if changes or dip is not None:
-                if not k:
-                    return (Quick(states[:1], self._change(now), False, quick.steps),)
-                found = self._located(states[k - 1], now, dip)
+                found = self._located(states[at - 1], now, dip)
                 if found is not None:
-                    return (Quick([*states[:k], found], self._change(found), False, quick.steps),)
-            if k and self._is_slow(now.told):
-                return (self._given_up(states[: k + 1]),)
+                    return (Quick([*states[:at], found], self._change(found), False, quick.steps),)
+            if at and slow[k]:
+                return (self._given_up(states[: at + 1]),)
         return None
 
     def _given_up(self, states: list[State]) -> Quick | None:
@@ -265,14 +269,16 @@ class QuickStretch:
             ]
         )
 
-    def _is_slow(self, told: np.ndarray) -> bool:
-        """Return whether friction of a light body stops a slip, which becomes slower, within a part of a careful
-        step."""
+    def _is_slow(self, before: np.ndarray, told: np.ndarray) -> np.ndarray:
+        """Return where (states,) friction of a light body stops a slip, which becomes slower, within a part of a
+        careful step; `before` is what contacts did ahead of what is `told` (states, contacts, told)."""
         if self.light is None:
-            return False
-        rate, speed = self.light * told[:, 2], np.hypot(told[:, 3], told[:, 4])
-        slower, self.speed = speed < self.speed, speed
-        return bool((self.rubs & slower & (rate > self.heavy) & (speed < SLOWS * self.quick.h * rate)).any())
+            return np.zeros(len(told), dtype=bool)
+        speed = np.hypot(told[:, :, 3], told[:, :, 4])
+        earlier = np.concatenate([np.hypot(before[:, :, 3], before[:, :, 4]), speed[:-1]])
+        rate = self.light * told[:, :, 2]
+        ends = (speed < earlier) & (rate > self.heavy) & (speed < SLOWS * self.quick.h * rate)
+        return np.asarray((self.rubs & ends).any(axis=1))
 
     def _change(self, state: State) -> Change:
         """Return the change of the first contact whose margin is below zero."""
@@ -346,7 +352,9 @@ class QuickStretch:
         h = b.t - a.t
         for k in np.flatnonzero(below[0]):
             g0, g1, d0, d1 = low[0, k], high[0, k], h * a.told[k, 5], h * b.told[k, 5]
-            parts[0, k] = _first_fall(g0, d0, -3.0 * g0 - 2.0 * d0 + 3.0 * g1 - d1, 2.0 * g0 + d0 - 2.0 * g1 + d1)
+            parts[0, k] = _first_fall(
+                g0, d0, -3.0 * g0 - 2.0 * d0 + 3.0 * g1 - d1, 2.0 * g0 + d0 - 2.0 * g1 + d1
+            )
         return float(parts[below].min())
 
     def _none(self, state: State) -> np.ndarray:
@@ -363,7 +371,8 @@ def _first_fall(a: float, b: float, c: float, d: float) -> float:
     """Return where a + b s + c s^2 + d s^3, which is above zero at 0 and below at 1, is zero first, or nearly so."""
     places = np.linspace(0.0, 1.0, 17)
     below = np.flatnonzero(a + places * (b + places * (c + places * d)) < 0.0)
-    low, high = float(places[below[0] - 1] if len(below) and below[0] else 0.0), float(places[below[0]] if len(below) else 1.0)
+    first = max(1, int(below[0])) if len(below) else 16
+    low, high = float(places[first - 1]), float(places[first])
     for _ in range(40):
         s = 0.5 * (low + high)
         if a + s * (b + s * (c + s * d)) < 0.0:

@@ -151,12 +151,7 @@ class ContactRun:
             if not happened:
                 return t, q, v, standing, False
             return self._changed(happened, run, t, q, v)
-        hasty = made.change is not None and self._is_hasty(t)
-        if made.stiff or hasty:
-            return self._careful(t, q, v, standing, CHATTERS if hasty else STIFF)
-        if made.change is None:
-            return t, q, v, standing, False
-        return self._after(t, q, v, standing, made.change)
+        return self._after(t, q, v, standing, made.change, STIFF if made.stiff else "")
 
     def _quickly(
         self, t: float, q: np.ndarray, v: np.ndarray, holding: Holding
@@ -174,17 +169,18 @@ class ContactRun:
             return None
         self._keep_quick(made, holding)
         standing, (t, q, v) = holding.standing, (made.end.t, made.end.q, made.end.v)
-        hasty = made.change is not None and self._is_hasty(t)
-        if made.stiff or hasty:
-            return self._careful(t, q, v, standing, CHATTERS if hasty else SLOWLY)
-        if made.change is None:
-            return t, q, v, standing, False
-        return self._after(t, q, v, standing, made.change)
+        return self._after(t, q, v, standing, made.change, SLOWLY if made.stiff else "")
 
     def _after(
-        self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing, change: Change
+        self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing, change: Change | None, stiff: str
     ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
-        """Return time, state and contacts after a change of one of them, and that the motion goes on."""
+        """Return time, state and contacts after what ended a stretch, and whether the motion goes on: a change of a
+        contact, or that it became `stiff`, in words."""
+        hasty = change is not None and self._is_hasty(t)
+        if stiff or hasty:
+            return self._careful(t, q, v, standing, CHATTERS if hasty else stiff)
+        if change is None:
+            return t, q, v, standing, False
         try:
             standing, q, v = self._decided(t, q, v, standing, change)
         except JammedError:

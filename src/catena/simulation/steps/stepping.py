@@ -302,21 +302,11 @@ def _dynamics(variant: StepVariant) -> Algorithm:
     return hybrid_elimination(variant.sort) if variant.driven else loop_elimination(variant.sort)
 
 
-def _with_contacts(ground: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Let the ground begin what contacts are seen by as well."""
-
-    def begin_both(each: Any) -> None:
-        ground(each)
-        contact_forces.start(each)
-
-    return begin_both
-
-
 def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFunction | None) -> Algorithm:
     sort, shape = variant.sort, variant.law
     dynamics = telling(_dynamics(variant)) if variant.pulls else _dynamics(variant)
     if variant.touches:
-        dynamics = replace(dynamics, ground=_with_contacts(dynamics.ground))
+        dynamics = replace(dynamics, ground=contact_forces.begun_with_contacts(dynamics.ground))
     touching = contact_forces.contact_sweeps(variant.touches) if variant.touches else []
     method = None if variant.method in ("semi_implicit", "leapfrog", "abm4") else tableau(variant.method)
     begin_dynamics = at_ground(dynamics.ground)
