@@ -77,8 +77,8 @@ def flexible_dynamics(modes: int, drives: bool = False) -> Algorithm:
         if body.joint.is_particle:
             k = body.joint.nv
             body.x, L = place(body, parent.eta[:k])
-            body.b = bias(body, body.x, L, parent.v, parent.modal_qd[:k])
-            if body.joint.bends:
+            body.b = bias(body, body.x, L, parent.v, parent.eta[:k], parent.modal_qd[:k])
+            if body.joint.curves:
                 body.L = L
             return
         (free_velocities if body.joint.follows else move).step(body, parent)
@@ -114,7 +114,7 @@ def flexible_dynamics(modes: int, drives: bool = False) -> Algorithm:
 
     def _weigh(body: Any, parent: Any) -> None:
         x, b, k = body.x, body.b, body.joint.nv
-        L = body.L if body.joint.bends else array(body.joint.slopes(np.zeros(k)))
+        L = body.L if body.joint.curves else array(body.joint.slopes(np.zeros(k)))
         felt = weight(body.inertia.mass, x, L)
         p, f = load(body, x, b)
         parent.IA += ArticulatedInertia.from_rigid(felt.rigid)

@@ -64,7 +64,7 @@ def share_modes(
                 kinds[node],
                 stiffness=tuple(body.stiffness.tolist()),
                 hardening=tuple(body.hardening.values()),
-                products=tuple(body.hardening),
+                products=body.products,
             )
             names[node] = name + MODES
             flexible[joint] = (name, body)

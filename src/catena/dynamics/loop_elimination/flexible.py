@@ -185,7 +185,7 @@ class FlexibleSteps:
         if body.joint.is_particle:
             k = body.joint.nv
             x, L = place(body, parent.eta[:k])
-            p, f = load(body, x, bias(body, x, L, parent.v, parent.etad[:k]))
+            p, f = load(body, x, bias(body, x, L, parent.v, parent.eta[:k], parent.etad[:k]))
             self._add_weight(body, parent, x, L)
             parent.p += p
             parent.pm = parent.pm + self._row(L.T @ f)
