@@ -167,6 +167,22 @@ class FlexibleBody(ABC):
         return len(self.stiffness)
 
     @cached_property
+    def free_frequencies(self) -> Floats:
+        """Return the frequencies (k,) [rad/s] of the modes, each by itself, if the body flew freely: its frame then gives
+        way as much as it can, so a mode is nowhere faster."""
+        some = self.points()
+        n = len(some.s)
+        turned = np.cross(np.eye(3)[None, :, :], some.s[:, None, :]).transpose(0, 2, 1)
+        J = np.concatenate([turned, np.tile(np.eye(3), (n, 1, 1)), some.S], axis=2).reshape(3 * n, -1)
+        M = some.mass * J.T @ J
+        M[:3, :3] += self.turning_inertia
+        carried = M[:6, 6:]
+        # A straight body has no inertia about its axis, unless its sections have.
+        felt = np.diag(M[6:, 6:]) - np.sum(carried * (np.linalg.pinv(M[:6, :6], rcond=1e-12) @ carried), axis=0)
+        found: Floats = np.sqrt(self.stiffness / np.maximum(felt, 1e-12 * np.diag(M[6:, 6:])))
+        return found
+
+    @cached_property
     def rigid(self) -> tuple[float, Floats, Floats]:
         """Return mass, mass centre (3,) and inertia (3, 3) about it of the body at rest."""
         some = self.points()

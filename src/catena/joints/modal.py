@@ -32,8 +32,8 @@ class Modal(JointKind):
     `moves` has S (3, k) by rows, `bends` the matrices B of the three components of u, each its upper triangle by rows,
     `turns` R (3, k) by rows; what is empty is zero and costs nothing. A rotation is that of Cayley, tan(angle / 2) =
     |psi| / 2, which is smooth everywhere and agrees with exp(psi) to the third order. `stiffness` (k,) is
-    the modal stiffness, which acts at the one node that has the coordinates; where the kind `is_follower` they are
-    taken from there.
+    the modal stiffness, which acts at the one node that has the coordinates, and `squares` (k,) are those of the
+    frequencies that modes have if the body is free; where the kind `is_follower` coordinates are taken from there.
     A point that `has_mass` is one of those that stand for the body's inertia.
     `hardening` are the coefficients of the strain energy of fourth order, one for each of the `products` eta_a eta_b
     eta_c eta_d, which are told by a <= b <= c <= d. `fourths` are those of the displacement, component by component for
@@ -49,6 +49,7 @@ class Modal(JointKind):
     fourths: tuple[Any, ...] = NOTHING
     products: tuple[tuple[int, ...], ...] = ()
     lifted: tuple[int, ...] = ()
+    squares: tuple[Any, ...] = NOTHING
     is_follower: bool = False
     has_mass: bool = False
 
@@ -82,7 +83,7 @@ class Modal(JointKind):
 
     @property
     def _parts(self) -> tuple[tuple[Any, ...], ...]:
-        return self.moves, self.turns, self.bends, self.stiffness, self.hardening, self.fourths
+        return self.moves, self.turns, self.bends, self.stiffness, self.hardening, self.fourths, self.squares
 
     def params(self) -> tuple[float, ...]:
         return tuple(x for part in self._parts for x in part)
@@ -94,10 +95,8 @@ class Modal(JointKind):
         for part in self._parts:
             parts.append(tuple(given[: len(part)]))
             given = given[len(part) :]
-        moves, turns, bends, stiffness, hardening, fourths = parts
-        return replace(
-            self, moves=moves, turns=turns, bends=bends, stiffness=stiffness, hardening=hardening, fourths=fourths
-        )
+        names = ("moves", "turns", "bends", "stiffness", "hardening", "fourths", "squares")
+        return replace(self, **dict(zip(names, parts, strict=True)))
 
     def restoring(self, q: np.ndarray) -> Any:
         """Return the force (k,) against the deflection, None where another node has it; entries of q may be arrays."""

@@ -63,6 +63,7 @@ def share_modes(
             kinds[node] = _changed(
                 kinds[node],
                 stiffness=tuple(body.stiffness.tolist()),
+                squares=tuple((body.free_frequencies**2).tolist()),
                 hardening=tuple(body.hardening.values()),
                 products=body.products,
             )
