@@ -33,9 +33,10 @@ def drift_ahead(body: Any, ground: Any) -> None:
     h = ground.dt
     body.q = body.joint.integrate(body.q0, scaled(0.5 * h, body.v0))
     faster = scaled(0.5 * h, body.a_past)
-    if is_flexible(body.joint) and not body.joint.follows:
-        joint = getattr(body.joint, "kind", body.joint)
+    joint = getattr(body.joint, "kind", body.joint)
+    if is_flexible(body.joint):
         faster = array([x / (1.0 + 4.0 * h * h * w2) for x, w2 in zip(faster, joint.squares, strict=True)])
+    if is_flexible(body.joint) and not body.joint.follows:
         body.firm = array(
             [0.5 * h * c + 0.25 * h * h * k for c, k in zip(body.damping, joint.stiffness, strict=True)]
         )
