@@ -79,7 +79,8 @@ def catena_runs(problem: Problem) -> list[Run]:
         for tolerance in TOLERANCES
     ] + [
         catena_run(
-            problem, {"integrator": method, "step": apart / count, "drift": ct.Projection(every=EVERY[method])}
+            problem,
+            {"integrator": method, "step": apart / count, "drift": ct.Projection(every=EVERY[method])},
         )
         for method, counts in FIXED.items()
         for count in counts

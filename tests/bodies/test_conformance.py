@@ -66,12 +66,16 @@ def blocks():
 
 KINDS = {
     "cantilever": lambda: ct.Beam(**SLENDER, modes={"y": 2, "z": 1}, damping=0.01),
-    "all directions": lambda: ct.Beam(**SLENDER, modes={"y": 1, "z": 1, "x": 1, "rx": 1}, torsion=50.0, rotary=True),
+    "all directions": lambda: ct.Beam(
+        **SLENDER, modes={"y": 1, "z": 1, "x": 1, "rx": 1}, torsion=50.0, rotary=True
+    ),
     "timoshenko": lambda: ct.Beam(**SLENDER, modes={"y": 2}, shear=1e6),
     "free": lambda: ct.Beam(**SLENDER, modes={"y": 3}, ends="free-free"),
     "pinned": lambda: ct.Beam(**SLENDER, modes=2, ends="pinned-pinned"),
     "held at its far end": lambda: ct.Beam(**SLENDER, modes={"y": 2}, ends="free-clamped"),
-    "stations": lambda: ct.Beam(1.0, (1e-4, 5e-5, 3e-5), (1e-9, 5e-10, 3e-10), 2700.0, 7e10, modes={"y": 2}, stations=(0.4, 0.8)),
+    "stations": lambda: ct.Beam(
+        1.0, (1e-4, 5e-5, 3e-5), (1e-9, 5e-10, 3e-10), 2700.0, 7e10, modes={"y": 2}, stations=(0.4, 0.8)
+    ),
     "interface": lambda: ct.Beam(**SLENDER, modes={"y": 4}, interface=True),
     "many": lambda: ct.Beam(**SLENDER, modes=8),
     "frame": lambda: ct.BeamFrame(

@@ -65,7 +65,9 @@ def test_a_step_with_a_loop_solves_it_within_the_motions_that_the_loop_allows():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [lambda: arm(modes=1, damping=0.1), lambda: slider_crank(1, damping=0.1).system()])
+@pytest.mark.parametrize(
+    "make", [lambda: arm(modes=1, damping=0.1), lambda: slider_crank(1, damping=0.1).system()]
+)
 def test_its_order_is_two_with_modes_that_are_damped_and_swing(make):
     s = make()
     if s.loops:
@@ -94,7 +96,9 @@ def test_steps_far_beyond_the_fastest_mode_follow_the_slow_motion():
     m.add_joint("A", "ground", "boom", ct.Revolute("z"))
     s, hard, step = m.system(), m.lock("boom.modes").system(), 1e-2
     assert step * beam.frequencies[-1] > 15 * 2.0
-    run = ct.simulate(s, s.neutral(), np.zeros(s.nv), 3.0, integrator="implicit_leapfrog", step=step, samples=31)
+    run = ct.simulate(
+        s, s.neutral(), np.zeros(s.nv), 3.0, integrator="implicit_leapfrog", step=step, samples=31
+    )
     rigid = ct.simulate(hard, hard.neutral(), np.zeros(hard.nv), 3.0, samples=31)
     np.testing.assert_allclose(run["A"], rigid["A"], atol=2e-2)
     assert run.energy_drift < 1e-2

@@ -283,8 +283,8 @@ def test_rotating_frequencies_are_those_of_rayleigh_and_ritz_with_the_same_modes
 
 
 def test_rotating_frequencies_converge_with_the_fifth_power_of_the_number_of_modes():
-    """At its root a blade under tension has a fourth derivative that modes at rest have not, so their parts of its shape
-    fall with the fifth power of their number, and what is left of a frequency does so too."""
+    """At its root a blade under tension has a fourth derivative that modes at rest have not, so their parts of its
+    shape fall with the fifth power of their number, and what is left of a frequency does so too."""
     counts = np.array([4, 6, 8, 10, 14, 20])
     errors = [np.max(np.abs(ritz(int(k), 0.0, 12.0) / ROTATING[0.0][12] - 1.0)) for k in counts]
     orders = -np.diff(np.log(errors)) / np.diff(np.log(counts))

@@ -55,7 +55,11 @@ def _check_modes(kind: FlexibleBody) -> None:
 
 def _check_points(kind: FlexibleBody, points: Points) -> None:
     n, k = len(points.s), kind.modes
-    _say(kind, f"points() are {n} of mass {points.mass}; some with mass are needed", n >= 1 and points.mass > 0.0)
+    _say(
+        kind,
+        f"points() are {n} of mass {points.mass}; some with mass are needed",
+        n >= 1 and points.mass > 0.0,
+    )
     _sized(kind, "s of points()", points.s, (n, 3))
     _sized(kind, "S of points()", points.S, (n, 3, k))
     B = _sized(kind, "B of points()", points.B, (n, 3, k, k))
@@ -94,7 +98,9 @@ def _check_inertia(kind: FlexibleBody, points: Points) -> None:
         f"frequencies are {found}, but stiffness and inertia of points() make {expected} (off by {worst:.2g})",
         worst <= FREQUENCIES,
     )
-    moved = np.concatenate([np.stack([-skew(s) for s in points.s]), np.tile(np.eye(3), (len(points.s), 1, 1))], 2)
+    moved = np.concatenate(
+        [np.stack([-skew(s) for s in points.s]), np.tile(np.eye(3), (len(points.s), 1, 1))], 2
+    )
     whole = np.concatenate([moved, points.S / size], axis=2).reshape(3 * len(points.s), -1)
     rigid, modes = whole[:, :6], whole[:, 6:]
     left = modes - rigid @ np.linalg.lstsq(rigid, modes, rcond=1e-10)[0]
@@ -141,7 +147,11 @@ def _check_terms_of_fourth_order(kind: FlexibleBody) -> None:
 
 def _check_outline(kind: FlexibleBody) -> None:
     k, lines = kind.modes, kind.outline(9)
-    _say(kind, "outline() has no line of points (n, 3)", len(lines) and all(np.shape(x)[1:] == (3,) for x in lines))
+    _say(
+        kind,
+        "outline() has no line of points (n, 3)",
+        len(lines) and all(np.shape(x)[1:] == (3,) for x in lines),
+    )
     eta = np.linspace(0.5, 1.0, k) * 1e-3 * kind.reach()
     still = float(np.max(kind.deflection(np.zeros(k))))
     _say(kind, f"deflection() is {still:.2g} where nothing is deformed", still == 0.0)
