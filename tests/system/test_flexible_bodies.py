@@ -403,8 +403,22 @@ def test_the_regressor_is_that_of_the_rigid_bodies_beside_flexible_ones():
     tau = stiff.regressor(q, v, a) @ stiff.inertial_parameters() + damped
     np.testing.assert_allclose(tau, stiff.inverse_dynamics(q, v, a), atol=1e-12)
     assert m.lock("boom.modes", at=[0.1, 0.0, 0.0]).system().regressor(q, v, a).shape == (4, 3, 10)
-    with pytest.raises(ct.StateError, match="knows rigid bodies only, and body 'boom' is flexible"):
-        ct.identify_inertia(s, np.zeros((2, s.nq)), np.zeros((2, s.nv)), np.zeros((2, s.nv)), ["load"])
+
+
+def test_a_load_on_a_flexible_arm_with_friction_is_identified():
+    m = arm()
+    guess, true = (
+        m.system(),
+        m.with_body("load", mass=0.5, com=(0.2, 0.01, 0.03), inertia=(2e-3, 3e-3, 4e-3)).system(),
+    )
+    q, v, a = states(true, 40)
+    found = ct.identify_inertia(guess, q, v, a, ["load"], tau=true.inverse_dynamics(q, v, a))
+    assert found.rank == 10
+    np.testing.assert_allclose(found.parameters["load"], true.inertial_parameters(), atol=1e-10)
+    with pytest.raises(
+        ct.StateError, match="body 'boom' is flexible, and its modes are not told by ten numbers"
+    ):
+        ct.identify_inertia(guess, q, v, a, ["boom"])
 
 
 @pytest.mark.slow
