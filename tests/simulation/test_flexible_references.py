@@ -39,6 +39,14 @@ def flying(beam):
     return s, q, v
 
 
+def from_chord(run):
+    """How far the middle of the beam is from the line through its ends, by time."""
+    left, middle, right = (run.position(name)[1:, :2] for name in ("left", "middle", "right"))
+    chord = right - left
+    normal = np.stack([-chord[:, 1], chord[:, 0]], axis=1) / np.linalg.norm(chord, axis=1)[:, None]
+    return np.einsum("ti,ti->t", middle - left, normal)
+
+
 def test_a_free_free_beam_flies_spins_and_vibrates_as_in_the_reference():
     beam = ct.Beam(
         2.0,
@@ -54,12 +62,10 @@ def test_a_free_free_beam_flies_spins_and_vibrates_as_in_the_reference():
     assert s.kinetic_energy(q, v) == pytest.approx(1.823124313961, rel=1e-9)
     np.testing.assert_allclose(s.momentum(q, v), [0.0, 0.0, 0.72, 0.54, 0.27, 0.0], atol=1e-9)
     run = ct.simulate(s, q, v, duration=2.0, samples=5)
-    left, middle, right = (run.position(name)[1:, :2] for name in ("left", "middle", "right"))
-    chord = right - left
-    normal = np.stack([-chord[:, 1], chord[:, 0]], axis=1) / np.linalg.norm(chord, axis=1)[:, None]
-    found = np.einsum("ti,ti->t", middle - left, normal)
-    # The reference says that one mode with geometric stiffening stays within 9e-4.
-    np.testing.assert_allclose(found, FREE_FREE, atol=2e-4)
+    found = from_chord(run)
+    # The reference says that one mode with geometric stiffening stays within 9e-4; the shortening inertia of a bent
+    # beam and its terms of fourth order leave less.
+    np.testing.assert_allclose(found, FREE_FREE, atol=4e-6)
     assert run.energy_drift < 1e-9
 
 
@@ -77,7 +83,9 @@ def test_three_modes_follow_the_reference_of_the_free_free_beam_to_its_digits():
     s, q, v = flying(beam)
     run = ct.simulate(s, q, v, duration=2.0, samples=5, rtol=1e-9, atol=1e-11)
     found = np.concatenate([run.position(name)[1:, :2] for name in ("left", "middle", "right")], axis=1)
-    np.testing.assert_allclose(found, FREE_FREE_POSITIONS, atol=1.5e-5)
+    # What the sheet of the reference asks for.
+    np.testing.assert_allclose(found, FREE_FREE_POSITIONS, atol=1e-5)
+    np.testing.assert_allclose(from_chord(run), FREE_FREE, atol=1e-6)
     assert run.energy_drift < 1e-9
     assert np.abs(run.momentum - run.momentum[0]).max() < 1e-9
 
@@ -127,11 +135,12 @@ def spun(speed, duration=15.0):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("speed", "error"), [(6.0, 4e-3), (4.0, 9e-4), (2.0, 5e-5)])
+@pytest.mark.parametrize(("speed", "error"), [(6.0, 2e-4), (4.0, 4e-5), (2.0, 1e-5)])
 def test_the_spin_up_of_a_beam_follows_the_reference(speed, error):
-    """What is left is the model's: its shortening is of second order."""
+    """The sheet asks for 2e-3 m with five modes at 6 rad/s, which is what modes with geometric stiffening alone reach,
+    and for 1e-5 m of what is geometrically exact."""
     L, expected = 8.0, SPIN_UP[speed]
-    beam = ct.Beam(L, 7.299e-5, 8.218e-9, 2766.67, 68.95e9, modes={"y": 4})
+    beam = ct.Beam(L, 7.299e-5, 8.218e-9, 2766.67, 68.95e9, modes={"y": 5})
     m = ct.Mechanism("spin-up", gravity=(0.0, 0.0, 0.0))
     m.add_body("beam", flexible=beam)
     m.add_joint("hub", "ground", "beam", ct.Revolute("z"))

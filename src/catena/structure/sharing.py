@@ -63,8 +63,9 @@ def share_modes(
             kinds[node] = _changed(
                 kinds[node],
                 stiffness=tuple(body.stiffness.tolist()),
+                squares=tuple((body.free_frequencies**2).tolist()),
                 hardening=tuple(body.hardening.values()),
-                products=tuple(body.hardening),
+                products=body.products,
             )
             names[node] = name + MODES
             flexible[joint] = (name, body)
