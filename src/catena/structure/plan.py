@@ -184,6 +184,15 @@ class Plan:
         start = int(self.spread.v_start[node])
         return slice(start, start + int(self.v_size[node]))
 
+    def last_common(self, a: int, b: int) -> int:
+        """The last node on both ways to ground; parents have smaller numbers."""
+        while a != b:
+            if a > b:
+                a = int(self.parent[a])
+            else:
+                b = int(self.parent[b])
+        return a
+
     def neutral(self) -> Floats:
         """The coordinates (nq,) at which every joint's motion is the identity."""
         q = np.zeros(self.nq)

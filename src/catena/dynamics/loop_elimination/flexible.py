@@ -57,6 +57,7 @@ from catena.dynamics.loop_elimination.steps import (
     feel,
     ground as rigid_ground,
     mix_link,
+    moved_pace,
     press,
     resting_ground,
     start,
@@ -308,11 +309,7 @@ class FlexibleSteps:
             if body.joint.follows:
                 body.qdd = parent.am[: body.joint.nv]
                 body.a = body.X * parent.a + body.c + body.S * body.qdd
-                v = Magnitudes.of(body.v)
-                pace = parent.pace.moved(body.X) + Magnitudes.of(body.c) + v * v.angular
-                for S, x in zip(body.S.columns(), body.qdd, strict=True):
-                    pace = pace + Magnitudes.of(S) * absolute(x)
-                body.pace = pace
+                body.pace = moved_pace(body, parent)
             else:
                 body.pace = _pace(body, parent)
                 qdd, body.a = self._respond(body, body.X * parent.a + body.c)
