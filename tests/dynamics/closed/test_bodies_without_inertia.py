@@ -116,15 +116,16 @@ def test_a_joint_that_feels_nothing_but_rounding_feels_nothing():
     np.testing.assert_allclose(s.forward_dynamics(run.q, run.v), kkt, atol=1e-9 * np.abs(kkt).max())
 
 
-@pytest.mark.parametrize("seed", [672, 826, 1084, 2459, 2689, 2692])
+@pytest.mark.parametrize("seed", [672, 826, 1084, 2459, 2689, 2692, 3037])
 def test_loops_that_pass_through_bodies_which_others_hold_are_solved_in_lanes(seed):
     """What they felt there were the rounding errors of something stiff by eleven orders of magnitude: every state of
-    a run was solved by singular values, and loops stayed open by 1e-10."""
+    a run was solved by singular values, and loops stayed open by 1e-10. In 3037 a massless body hangs on a light
+    one, and was lent inertia by the measure of the heavy ones."""
     case = Subject(built(seed))
     s, q = case.system, case.q
     s.settle(q)
     # Only redundant constraints that pass through a body which is lent inertia need softening.
-    assert s.effective_plan.soft == (seed == 2692)
+    assert s.effective_plan.soft == (seed in (2692, 3037))
     J = s.closure_jacobian(q)
     _, sigma, Vt = np.linalg.svd(J * case.units)
     free = Vt[int((sigma > 1e-8 * sigma.max()).sum()) :].T
