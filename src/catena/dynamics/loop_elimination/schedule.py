@@ -150,7 +150,7 @@ def _eliminate(
     if at.plan.soft:
         coupled |= {k for k, joint in acting.items() if joint.constraints}
     lent, lending = borrowers(at.plan), lend_with_soft if at.plan.soft else lend
-    lender = next((k for k, joint in acting.items() if not joint.couples), None)
+    lenders = [k for k, joint in acting.items() if not joint.couples]
 
     def move(i: int) -> None:
         path = []
@@ -160,7 +160,9 @@ def _eliminate(
             i = int(at.plan.parent[i])
         for j in reversed(path):
             entries.append(Entry(move_step, j, _with_parent(at, j, int(at.plan.parent[j]))))
-            if j in lent and lender is not None:
+            if j in lent and lenders:
+                # A loop that holds the body knows best what is usual around it.
+                lender = next((k for k in lenders if j in acting[k].nodes), lenders[0])
                 entries.append(Entry(lending, lender, (at.multiplier(lender), at.flows(j), at.flows(j))))
 
     def begin_loop(k: int) -> None:
