@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.dynamics.loop_elimination.steps import moved_pace
 from catena.dynamics.moved_inertia import moving_nothing
 from catena.joints import JointKind
 from catena.kernels import on_call
@@ -42,6 +43,13 @@ def _lend(part: float, loop: Any, child: Any) -> None:
     child.A += ArticulatedInertia.from_entries(
         [angular, 0.0, 0.0, angular, 0.0, angular, *[0.0] * 9, linear, 0.0, 0.0, linear, 0.0, linear]
     )
+
+
+@on_call
+def own_pace(body: Any, parent: Any) -> None:
+    """A body that was lent inertia is measured by how it moves. Forces would move the loan alone millions of times as
+    fast, and beside that nothing is wrong."""
+    body.pace = moved_pace(body, parent)
 
 
 @lru_cache(maxsize=64)

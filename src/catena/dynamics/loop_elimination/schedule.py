@@ -1,11 +1,12 @@
 """The calls of the elimination for one mechanism, in order: bodies and multipliers go, come back, and are
 refined."""
 
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Any
 
 from catena.dynamics.loop_elimination.blocks import Sort
-from catena.dynamics.loop_elimination.lending import borrowers, lend, lend_with_soft
+from catena.dynamics.loop_elimination.lending import borrowers, lend, lend_with_soft, own_pace
 from catena.dynamics.loop_elimination.refinement import (
     accelerate_again,
     balance,
@@ -65,7 +66,7 @@ REFINEMENTS_OF_SOFT = 3
 
 SHARED: tuple[OnCall, ...] = (
     soften, drag, lend, lend_with_soft, articulate, carry, carry_to_ground, join, cross_couple, absorb_ground,
-    invert, press, mix_link, mix_own, mix_pair, begin, feel, feel_pair, settle, release, accelerate, hold,
+    invert, press, mix_link, mix_own, mix_pair, begin, feel, feel_pair, settle, release, accelerate, own_pace, hold,
     drag_again, balance, carry_again, invert_again, press_again, mix_again, feel_again, accelerate_again,
     judge, judge_loop,
 )  # fmt: skip
@@ -77,7 +78,7 @@ def steps_for(sort: Sort) -> tuple[OnCall, ...]:
     return (velocities, start, *SHARED, *(TIES if sort.coupled else ()))
 
 
-REWRITTEN = frozenset({"e", "u", "qdd", "last_change", "change_before"})
+REWRITTEN = frozenset({"e", "u", "qdd", "last_change", "change_before", "pace"})
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def schedule(
     order = elimination_order(at.plan)
     acting = _acting(at.plan, rub)
     entries = _eliminate(at, order, acting, move, begin_loop, go, finish)
-    entries += _way_back(at, order, acting, feel, come_back)
+    entries += _way_back(at, order, acting, feel, come_back, borrowers(at.plan))
     if not refine:
         return entries
     more = REFINEMENTS_OF_LOANS * bool(borrowers(at.plan)) + REFINEMENTS_OF_SOFT * at.plan.soft
@@ -149,7 +150,7 @@ def _eliminate(
     if at.plan.soft:
         coupled |= {k for k, joint in acting.items() if joint.constraints}
     lent, lending = borrowers(at.plan), lend_with_soft if at.plan.soft else lend
-    lender = next((k for k, joint in acting.items() if not joint.couples), None)
+    lenders = [k for k, joint in acting.items() if not joint.couples]
 
     def move(i: int) -> None:
         path = []
@@ -159,7 +160,9 @@ def _eliminate(
             i = int(at.plan.parent[i])
         for j in reversed(path):
             entries.append(Entry(move_step, j, _with_parent(at, j, int(at.plan.parent[j]))))
-            if j in lent and lender is not None:
+            if j in lent and lenders:
+                # A loop that holds the body knows best what is usual around it.
+                lender = next((k for k in lenders if j in acting[k].nodes), lenders[0])
                 entries.append(Entry(lending, lender, (at.multiplier(lender), at.flows(j), at.flows(j))))
 
     def begin_loop(k: int) -> None:
@@ -257,10 +260,11 @@ def _eliminate_again(at: Any, order: list[BodyGoes | LoopGoes]) -> list[Entry]:
 
 
 def _way_back(
-    at: Any, order: list[BodyGoes | LoopGoes], acting: dict[int, Acting], feel: OnCall, accelerate: OnCall
-) -> list[Entry]:
+    at: Any, order: list[BodyGoes | LoopGoes], acting: dict[int, Acting], feel: OnCall, accelerate: OnCall,
+    lent: Set[int] = frozenset(),
+) -> list[Entry]:  # fmt: skip
     """Multipliers and accelerations, the last eliminated first; a loop holds as soon as both its bodies have
-    accelerated."""
+    accelerated. Bodies that are `lent` inertia are measured by how they move."""
     entries: list[Entry] = []
     # A loop waits for its two bodies and, as node 0, for its own multiplier.
     waiting = {k: {*j.nodes, 0} - ({0} if not j.constraints else set()) for k, j in acting.items()}
@@ -291,6 +295,8 @@ def _way_back(
         for k, _ in step.carried:
             entries.append(Entry(release, i, (at.body(i), at.link(k, i), at.multiplier(k))))
         entries.append(Entry(accelerate, i, _with_parent(at, i, step.parent)))
+        if i in lent:
+            entries.append(Entry(own_pace, i, _with_parent(at, i, step.parent)))
         for k in loops_at.get(i, []):
             arrive(k, i)
     return entries

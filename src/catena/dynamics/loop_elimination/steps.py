@@ -326,11 +326,24 @@ def accelerate(body: Any, parent: Any) -> None:
 def _pace(body: Any, parent: Any) -> Magnitudes:
     """What the acceleration of a body is summed up from. The acceleration itself may vanish: in free fall, where loops
     take back what forces do, or where velocities make none."""
-    a, v = body.X * parent.a + body.c, Magnitudes.of(body.v)
-    pace = parent.pace.moved(body.X) + Magnitudes.of(body.c) + v * v.angular
+    a, pace = body.X * parent.a + body.c, carried_pace(body, parent)
     for k, (S, U) in enumerate(zip(body.S.columns(), body.U.columns(), strict=True)):
         step = body.d_inv[k] * (absolute(body.u[k]) + absolute(U.dot(a)) + absolute(body.e[k]))
         pace = pace + Magnitudes.of(S) * step
+    return pace
+
+
+def carried_pace(body: Any, parent: Any) -> Magnitudes:
+    """What the acceleration of a body whose joint does not accelerate is summed up from."""
+    v = Magnitudes.of(body.v)
+    return parent.pace.moved(body.X) + Magnitudes.of(body.c) + v * v.angular
+
+
+def moved_pace(body: Any, parent: Any) -> Magnitudes:
+    """What the acceleration of a body is summed up from whose joint moves as it does, whatever acts on it."""
+    pace = carried_pace(body, parent)
+    for S, x in zip(body.S.columns(), body.qdd, strict=True):
+        pace = pace + Magnitudes.of(S) * absolute(x)
     return pace
 
 

@@ -24,7 +24,7 @@ def can_be_inside(problem: Problem, places: Places) -> bool:
         places.stops
         or is_plain()
         or problem.integrator in SOLVERS
-        or problem.integrator == "abm4"
+        or problem.integrator in ("abm4", "implicit_leapfrog")
         or problem.motion
     ):
         return False
