@@ -45,6 +45,7 @@ def problem(request):
         ("euler", 1, 200),
         ("semi_implicit", 1, 200),
         ("leapfrog", 1, 200),
+        ("implicit_leapfrog", 2, 60),
         ("midpoint", 2, 60),
         ("rk4", 4, 60),
         ("abm4", 4, 100),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import catena as ct
+from tests.bodies.slider_crank import moving, slider_crank
 
 SLENDER = {"area": 1e-4, "inertia": 2e-9, "density": 2700.0, "young": 7e10}
 
@@ -17,27 +18,13 @@ def pendulum(modes=1, **options):
     return m
 
 
-def slider_crank(geared=False):
-    """A slider-crank with a flexible rod of two modes; geared, the crank turns a wheel besides."""
-    m = ct.Mechanism("slider-crank", gravity=(0.0, -9.81, 0.0))
-    m.add_body("crank", mass=0.1, com=(0.075, 0.0, 0.0), inertia=(1e-5, 2e-4, 2e-4))
-    rod = ct.Beam(0.3, 2.8e-5, 6.4e-11, 7870.0, 2e11, modes={"y": 2}, ends="pinned-pinned")
-    m.add_body("rod", flexible=rod)
-    m.add_body("slider", mass=0.03, inertia=(1e-5, 1e-5, 1e-5))
-    m.add_joint("A", "ground", "crank", ct.Revolute("z"))
-    m.add_joint("B", "crank", "rod", ct.Revolute("z"), in_parent=ct.Pose(p=(0.15, 0.0, 0.0)))
-    m.add_joint("C", "rod", "slider", ct.Revolute("z"), in_parent=ct.Pose(p=(0.3, 0.0, 0.0)))
-    m.add_joint("D", "ground", "slider", ct.Prismatic("x"))
-    if geared:
-        m.add_body("wheel", mass=0.3, inertia=(1e-3, 1e-3, 2e-3))
-        m.add_joint("W", "ground", "wheel", ct.Revolute("z"))
-        m.add_coupling("gear", {"W": 1.0, "A": 2.0})
+def geared():
+    """The slider-crank whose crank turns a wheel besides."""
+    m = slider_crank()
+    m.add_body("wheel", mass=0.3, inertia=(1e-3, 1e-3, 2e-3))
+    m.add_joint("W", "ground", "wheel", ct.Revolute("z"))
+    m.add_coupling("gear", {"W": 1.0, "A": 2.0})
     return m
-
-
-def moving(s):
-    q = s.assemble({"A": 0.4, "rod.modes": [1e-3, -5e-4]})
-    return q, s.velocity(q, {"A": 20.0, "rod.modes": [0.3, -0.2]})
 
 
 @pytest.mark.slow
@@ -68,7 +55,7 @@ def test_feedback_closes_a_loop_with_a_flexible_rod_again():
 
 @pytest.mark.slow
 def test_couplings_and_flexible_bodies_are_eliminated_together():
-    s = slider_crank(geared=True).system()
+    s = geared().system()
     q, v = moving(s)
     a, b = s.forward_dynamics(q, v), s.forward_dynamics(q, v, method="kkt")
     np.testing.assert_allclose(a, b, atol=1e-11 * np.abs(b).max())

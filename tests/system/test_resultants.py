@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import catena as ct
+from tests.bodies.slider_crank import slider_crank
 
 SLENDER = {"area": 1e-4, "inertia": 2e-9, "density": 2700.0, "young": 7e10}
 PER_LENGTH = 0.27
@@ -94,15 +95,7 @@ def test_many_modes_bend_as_equilibrium_asks():
 
 
 def test_a_rod_in_a_loop_and_batches_along_a_run():
-    m = ct.Mechanism("slider-crank", gravity=(0.0, -9.81, 0.0))
-    m.add_body("crank", mass=0.1, com=(0.075, 0.0, 0.0), inertia=(1e-5, 2e-4, 2e-4))
-    rod = ct.Beam(0.3, 2.8e-5, 6.4e-11, 7870.0, 2e11, modes={"y": 2}, ends="pinned-pinned")
-    m.add_body("rod", flexible=rod)
-    m.add_body("slider", mass=0.03, inertia=(1e-5, 1e-5, 1e-5))
-    m.add_joint("A", "ground", "crank", ct.Revolute("z"))
-    m.add_joint("B", "crank", "rod", ct.Revolute("z"), in_parent=ct.Pose(p=(0.15, 0.0, 0.0)))
-    m.add_joint("C", "rod", "slider", ct.Revolute("z"), in_parent=ct.Pose(p=(0.3, 0.0, 0.0)))
-    m.add_joint("D", "ground", "slider", ct.Prismatic("x"))
+    m = slider_crank()
     m.add_frame("end", "rod", ct.Pose(p=(0.3, 0.0, 0.0)))
     s = m.system()
     q = s.assemble({"A": 0.4})

@@ -75,7 +75,7 @@ def test_corners_of_the_skin_move_as_the_displacement_field_of_the_body_says(s):
     assert np.ptp(own.s[skin.on][:, 0]) == pytest.approx(LENGTH)
     for k in range(0, len(drawn), 29):
         found = beam.shapes(tuple(own.s[skin.on[k]]))
-        on_axis = own.s[skin.on[k]] + found.S @ eta + 0.5 * np.einsum("ikl,k,l->i", found.B, eta, eta)
+        on_axis = own.s[skin.on[k]] + found.displacement(eta, beam.products)
         inside = np.linalg.inv(pose) @ [*drawn[k], 1.0]
         # The section stays as far from the axis as it was, and turns with it.
         away = inside[:3] - on_axis

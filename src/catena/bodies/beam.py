@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations_with_replacement, permutations
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from catena.bodies.contract import (
     Floats,
     Particles,
     Points,
+    Product,
     Shapes,
     check_second_moments,
     positive,
@@ -28,6 +30,8 @@ ENDS = ("clamped", "pinned", "free")
 DIRECTIONS = ("y", "z", "x", "rx")
 MOST = 30
 """More modes in one direction than this are refused: splines would not hold them."""
+LARGE = 5
+"""The lowest modes of each bending direction have terms of fourth order; amplitudes of higher ones are small."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -396,20 +400,20 @@ class Beam(FlexibleBody):
                 f"{self.length:g}: place joints and frames along it."
             )
         at = np.array([min(max(x, 0.0), self.length)])
-        S, R, B = self._fields(at)
+        S, R, B, F = self._fields(at)
         offset = np.array([0.0, y, z])
-        return Shapes(S[0] + np.cross(R[0].T, offset).T, R[0], B[0])
+        return Shapes(S[0] + np.cross(R[0].T, offset).T, R[0], B[0], None if F is None else F[0])
 
     def particles(self, begin: float = 0.0, end: float | None = None) -> Particles:
         """Return particles along the axis, or around it where sections have inertia, by Gauss points: of the beam, or
         of its part between two places [m]."""
         x, w = self._places(begin, end)
         part = {name: self._quadrature.piecewise(values, x) for name, values in self._sections.items()}
-        S, R, B = self._fields(x)
+        S, R, B, F = self._fields(x)
         mass = w * part["density"] * part["area"]
         s = np.stack([x, np.zeros_like(x), np.zeros_like(x)], axis=1)
         if not self.rotary:
-            return Particles(mass, s, S, B)
+            return Particles(mass, s, S, B, F)
         found = []
         for axis, name in ((1, "I_z"), (2, "I_y")):
             for sign in (1.0, -1.0):
@@ -417,14 +421,17 @@ class Beam(FlexibleBody):
                 offset[:, axis] = sign * np.sqrt(2.0 * part[name] / part["area"])
                 turned = np.cross(R.transpose(0, 2, 1), offset[:, None, :]).transpose(0, 2, 1)
                 found.append((mass / 4.0, s + offset, S + turned, B))
-        return Particles(*(np.concatenate([f[i] for f in found]) for i in range(4)))
+        masses, places, shapes, bent = (np.concatenate([f[i] for f in found]) for i in range(4))
+        return Particles(
+            masses, places, shapes, bent, None if F is None else np.concatenate([F] * len(found))
+        )
 
     def points(self) -> Points:
         return self._points
 
     @cached_property
     def _points(self) -> Points:
-        return few_points(self.particles())
+        return few_points(self.particles(), 1.0 / np.sqrt(self.stiffness))
 
     @property
     def turning_inertia(self) -> Floats:
@@ -439,7 +446,27 @@ class Beam(FlexibleBody):
         return np.diag([float(w @ (part["density"] * (part["I_y"] + part["I_z"]))), 0.0, 0.0])
 
     @cached_property
-    def hardening(self) -> dict[tuple[int, ...], float]:
+    def products(self) -> tuple[Product, ...]:
+        """Return the products of four amplitudes that a slender beam has terms of: even in either direction, of the
+        lowest modes. A beam with shear has none."""
+        if self.shear is not None:
+            return ()
+        which = [mode.direction for mode in self.shapes_of_modes]
+        large = [j for j, d in enumerate(which) if d in ("y", "z") and j - which.index(d) < LARGE]
+        some = combinations_with_replacement(large, 4)
+        return tuple(p for p in some if sum(which[j] == "y" for j in p) % 2 == 0)
+
+    def _of_fourth_order(self, pairs: Floats) -> Floats:
+        """Return the coefficients (n, products) of (eta^T P eta)^2 for symmetric matrices P (n, k, k)."""
+        found = np.zeros((len(pairs), len(self.products)))
+        for n, (a, b, c, d) in enumerate(self.products):
+            orders = len(set(permutations((a, b, c, d))))
+            halves = (((a, b), (c, d)), ((a, c), (b, d)), ((a, d), (b, c)))
+            found[:, n] = orders / 3.0 * sum(pairs[:, i, j] * pairs[:, k, m] for (i, j), (k, m) in halves)
+        return found
+
+    @cached_property
+    def hardening(self) -> dict[Product, float]:
         """Return what the curvature of a slender beam has beyond v'': it is v'' / sqrt(1 - v'^2) along the axis, which
         keeps its length."""
         if self.shear is not None:
@@ -454,13 +481,8 @@ class Beam(FlexibleBody):
                     bends = part["young"] * part["I_z" if a.direction == "y" else "I_y"]
                     product[:, i, j] = np.sqrt(bends) * a.displacement(x, 1) * b.displacement(x, 2)
         product = 0.5 * (product + product.transpose(0, 2, 1))
-        fourth = 0.5 * np.einsum("n,nab,ncd->abcd", w, product, product)
-        found: dict[tuple[int, ...], float] = {}
-        for places in np.ndindex(k, k, k, k):
-            order = tuple(sorted(places))
-            found[order] = found.get(order, 0.0) + float(fourth[places])
-        least = 1e-12 * max((abs(c) for c in found.values()), default=0.0)
-        return {order: c for order, c in found.items() if abs(c) > least}
+        found = 0.5 * w @ self._of_fourth_order(product)
+        return dict(zip(self.products, found.tolist(), strict=True))
 
     def reach(self) -> float:
         return float(self.length)
@@ -491,8 +513,11 @@ class Beam(FlexibleBody):
         most = max(self.modes_wanted.values(), default=0)
         return Basis(self._edges, max(2, -(-(2 * most + 8) // (len(self._edges) - 1))), slope=False)
 
-    def _fields(self, x: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return S (n, 3, k), R (n, 3, k) and B (n, 3, k, k) on the axis."""
+    def _fields(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats | None]:
+        """Return S (n, 3, k), R (n, 3, k), B (n, 3, k, k) and F (n, 3, products) on the axis.
+
+        The axis keeps its length, so its slope along x is sqrt(1 - v'^2) = 1 - v'^2 / 2 - v'^4 / 8 - ...
+        """
         n, k = len(x), self.modes
         S, R, B = np.zeros((n, 3, k)), np.zeros((n, 3, k)), np.zeros((n, 3, k, k))
         for j, mode in enumerate(self.shapes_of_modes):
@@ -504,45 +529,49 @@ class Beam(FlexibleBody):
                 R[:, 2, j] = mode.slope(x)
             elif mode.direction == "z":
                 R[:, 1, j] = -mode.slope(x)
-        B[:, 0] = -self._shortening(x)
-        return S, R, B
+        B[:, 0] = -self._along(x, self._slopes)
+        if not self.products:
+            return S, R, B, None
+        F = np.zeros((n, 3, len(self.products)))
+        F[:, 0] = -0.125 * self._along(x, lambda at: self._of_fourth_order(self._slopes(at)))
+        return S, R, B, F
 
-    def _shortening(self, x: Floats) -> Floats:
-        """Return how far the axis has moved towards its origin (n, k, k), for products of amplitudes: the integral of
-        v' v', counted from the held end, or so that the mean of a free-free beam stays."""
-        bending = [j for j, mode in enumerate(self.shapes_of_modes) if mode.direction in ("y", "z")]
-        k = self.modes
-        found = np.zeros((len(x), k, k))
-        if not bending:
-            return found
+    def _slopes(self, at: Floats) -> Floats:
+        """Return the products (n, k, k) of the slopes of modes at places (n,)."""
+        slopes = np.zeros((len(at), 2, self.modes))
+        for j, mode in enumerate(self.shapes_of_modes):
+            if mode.direction in ("y", "z"):
+                slopes[:, "yz".index(mode.direction), j] = mode.displacement(at, 1)
+        return np.einsum("nca,ncb->nab", slopes, slopes)
+
+    def _along(self, x: Floats, function: Callable[[Floats], Floats]) -> Floats:
+        """Return the integrals (n, ...) of a function along the axis up to places x (n,), counted from the held end, or
+        so that the mean of a free-free beam is zero."""
         gauss, w = np.polynomial.legendre.leggauss(20)
         edges = np.unique(self._quadrature.knots)
         places = (edges[1:] + edges[:-1])[:, None] / 2.0 + np.diff(edges)[:, None] / 2.0 * gauss
         weights = np.diff(edges)[:, None] / 2.0 * w
 
-        def products(at: Floats) -> Floats:
-            slopes = np.zeros((len(at), 2, k))
-            for j in bending:
-                mode = self.shapes_of_modes[j]
-                slopes[:, 0 if mode.direction == "y" else 1, j] = mode.displacement(at, 1)
-            return np.einsum("nca,ncb->nab", slopes, slopes)
+        def at_all(places: Floats) -> Floats:
+            values = function(places.ravel())
+            return values.reshape(*places.shape, *values.shape[1:])
 
-        whole = np.einsum("se,seab->sab", weights, products(places.ravel()).reshape(*places.shape, k, k))
-        before = np.concatenate([np.zeros((1, k, k)), np.cumsum(whole, axis=0)])
+        whole = np.einsum("se,se...->s...", weights, at_all(places))
+        before = np.concatenate([np.zeros((1, *whole.shape[1:])), np.cumsum(whole, axis=0)])
 
         def up_to(at: Floats) -> Floats:
             span = np.clip(np.searchsorted(edges, at, side="right") - 1, 0, len(edges) - 2)
             half = (at - edges[span]) / 2.0
             inner = edges[span][:, None] + half[:, None] * (1.0 + gauss)
-            values = products(inner.ravel()).reshape(*inner.shape, k, k)
-            return before[span] + half[:, None, None] * np.einsum("e,neab->nab", w, values)
+            sums: Floats = before[span] + np.einsum("n,e,ne...->n...", half, w, at_all(inner))
+            return sums
 
         found = up_to(x)
         if self._ends == ("free", "free"):
             g, gw = self._quadrature.gauss
             part = {n: self._quadrature.piecewise(v, g) for n, v in self._sections.items()}
             mass = gw * part["density"] * part["area"]
-            found = found - np.einsum("n,nab->ab", mass, up_to(g)) / mass.sum()
+            found = found - np.tensordot(mass, up_to(g), axes=1) / mass.sum()
         elif self._ends[0] == "free":
             found = found - up_to(np.array([self.length]))
         return found

@@ -3,10 +3,12 @@
 A flexible body deforms by modes with amplitudes eta (k,). In its floating frame, whose axes and origin are those of the
 body frame at rest, a point that rests at s is at
 
-    x = s + S eta + eta^T B eta / 2        and turned by        psi = R eta,
+    x = s + S eta + eta^T B eta / 2 + F eta^4        and turned by        psi = R eta,
 
 S (3, k) and R (3, k) being the shapes of the modes there and B (3, k, k) the displacement of second order: a beam that
 bends becomes shorter. With B, tension stiffens: centrifugal forces, weight and forces of joints do work along it.
+F (3, n) is the displacement of fourth order, for n products of four amplitudes. Its work is of the order that the
+hardening of the strain energy has, so a kind has either both or none.
 All products that inertia needs are sums over particles; `few_points` finds some points for which they are the same.
 """
 
@@ -27,34 +29,72 @@ from catena.given import is_count, real_array, real_number, shown
 Floats = NDArray[np.float64]
 
 
+Product = tuple[int, int, int, int]
+
+
 @dataclass(frozen=True, eq=False)
 class Shapes:
-    """How a point moves with the modes: displacement `S` (3, k), rotation `R` (3, k), and the displacement `B` (3, k,
-    k) of second order."""
+    """How a point moves with the modes: displacement `S` (3, k), rotation `R` (3, k), the displacement `B` (3, k, k) of
+    second order, and that of fourth order, `F` (3, n) for the `products` of the body, None where there is none."""
 
     S: Floats
     R: Floats
     B: Floats
+    F: Floats | None = None
+
+    def displacement(self, eta: Floats, products: Sequence[Product] = ()) -> Floats:
+        """Return how far the point is displaced (..., 3) for amplitudes eta (..., k)."""
+        u: Floats = np.einsum("ik,...k->...i", self.S, eta)
+        u = u + 0.5 * np.einsum("ikl,...k,...l->...i", self.B, eta, eta)
+        return u if self.F is None else u + fourth_powers(eta, products) @ self.F.T
+
+
+def fourth_powers(eta: Floats, products: Sequence[Product]) -> Floats:
+    """Return the products (..., n) of four amplitudes each, for amplitudes eta (..., k)."""
+    found: Floats = np.prod(np.asarray(eta)[..., np.array(products, dtype=np.int64).reshape(-1, 4)], axis=-1)
+    return found
+
+
+def fourth_powers_moving(
+    eta: Floats, rate: Floats, change: Floats, products: Sequence[Product]
+) -> tuple[Floats, Floats, Floats]:
+    """Return products (..., n) of four amplitudes eta (..., k) with their first and second derivatives by time, where
+    the amplitudes change at `rate` and these at `change`."""
+    at = np.array(products, dtype=np.int64).reshape(-1, 4)
+    e, r, c = (np.moveaxis(np.asarray(x)[..., at], -1, 0) for x in (eta, rate, change))
+    first, second = np.zeros(e.shape[1:]), np.zeros(e.shape[1:])
+    for i in range(4):
+        but_one = np.delete(e, i, axis=0)
+        first += r[i] * but_one.prod(axis=0)
+        second += c[i] * but_one.prod(axis=0)
+        for j in range(4):
+            if j != i:
+                second += r[i] * r[j] * np.delete(e, [i, j], axis=0).prod(axis=0)
+    return e.prod(axis=0), first, second
 
 
 @dataclass(frozen=True, eq=False)
 class Particles:
-    """Masses (n,) [kg] with their places at rest `s` (n, 3) and their shapes `S` (n, 3, k) and `B` (n, 3, k, k)."""
+    """Masses (n,) [kg] with their places at rest `s` (n, 3) and their shapes `S` (n, 3, k), `B` (n, 3, k, k) and `F`
+    (n, 3, products)."""
 
     mass: Floats
     s: Floats
     S: Floats
     B: Floats
+    F: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Points of equal `mass` each, with places `s` (n, 3), shapes `S` (n, 3, k) and `B` (n, 3, k, k)."""
+    """Points of equal `mass` each, with places `s` (n, 3), shapes `S` (n, 3, k), `B` (n, 3, k, k) and `F` (n, 3,
+    products)."""
 
     mass: float
     s: Floats
     S: Floats
     B: Floats
+    F: Floats | None = None
 
 
 class FlexibleBody(ABC):
@@ -106,10 +146,15 @@ class FlexibleBody(ABC):
         return None
 
     @property
-    def hardening(self) -> dict[tuple[int, ...], float]:
+    def hardening(self) -> dict[Product, float]:
         """Return the coefficients of the strain energy of fourth order by the numbers of the four modes whose
         amplitudes they belong to, in order; nothing where the energy is quadratic."""
         return {}
+
+    @property
+    def products(self) -> tuple[Product, ...]:
+        """Return the products of four amplitudes that have terms of fourth order, in the order of `F`."""
+        return tuple(self.hardening)
 
     @property
     def turning_inertia(self) -> Floats:
@@ -120,6 +165,24 @@ class FlexibleBody(ABC):
     def modes(self) -> int:
         """Return the number of modes."""
         return len(self.stiffness)
+
+    @cached_property
+    def free_frequencies(self) -> Floats:
+        """Return the frequencies (k,) [rad/s] of the modes, each by itself, if the body flew freely: its frame then
+        gives way as much as it can, so a mode is nowhere faster."""
+        some = self.points()
+        n = len(some.s)
+        turned = np.cross(np.eye(3)[None, :, :], some.s[:, None, :]).transpose(0, 2, 1)
+        J = np.concatenate([turned, np.tile(np.eye(3), (n, 1, 1)), some.S], axis=2).reshape(3 * n, -1)
+        M = some.mass * J.T @ J
+        M[:3, :3] += self.turning_inertia
+        carried = M[:6, 6:]
+        # A straight body has no inertia about its axis, unless its sections have.
+        felt = np.diag(M[6:, 6:]) - np.sum(
+            carried * (np.linalg.pinv(M[:6, :6], rcond=1e-12) @ carried), axis=0
+        )
+        found: Floats = np.sqrt(self.stiffness / np.maximum(felt, 1e-12 * np.diag(M[6:, 6:])))
+        return found
 
     @cached_property
     def rigid(self) -> tuple[float, Floats, Floats]:

@@ -5,7 +5,9 @@ with the modes, and what couples modes to the motion of the frame, the usual inv
 for the matrix F whose columns are these functions at the particles times sqrt(mass). A matrix F Q with orthonormal rows
 Q has the same products, so its columns are as good as particles if all belong to one mass: Q is made such that the
 function 1 has equal entries. As many points are left as there are independent functions. The displacement B goes
-through the same Q, so its products with 1, s and S are kept too; that with itself, of fourth order, is not.
+through the same Q, so its products with 1, s and S are kept too. Those with itself, the inertia of shortening, are kept
+by a point more for each function of them that counts and is not among the others. The displacement F of fourth order
+needs its products with 1 and s only, so as few points have it as s has independent functions.
 """
 
 from __future__ import annotations
@@ -18,8 +20,13 @@ INDEPENDENT = 1e-10
 """Functions whose part of the largest singular value is below this are combinations of the others."""
 
 
-def few_points(some: Particles) -> Points:
-    """Return as few points as have the invariants of the particles."""
+SHORTENING = 0.02
+"""Functions of the shortening that are a smaller part of it than this are left out of its own inertia."""
+
+
+def few_points(some: Particles, amplitudes: Floats | None = None) -> Points:
+    """Return as few points as have the invariants of the particles. `amplitudes` (k,) are those of modes of equal
+    energy, by which it is told what counts in the inertia of shortening; without them that inertia is left out."""
     root = np.sqrt(some.mass)
     n, k = len(root), some.S.shape[2]
     length = max(float(np.abs(some.s).max()), 1e-300)
@@ -28,6 +35,14 @@ def few_points(some: Particles) -> Points:
     scaled = functions / np.where(size > 0.0, size, 1.0)[:, None]
     _, values, rows = np.linalg.svd(scaled, full_matrices=False)
     Q = rows[values > INDEPENDENT * values[0]]
+    if amplitudes is not None:
+        B = (
+            np.einsum("nikl,k,l->iknl", some.B, amplitudes, amplitudes).transpose(0, 1, 3, 2).reshape(-1, n)
+            * root
+        )
+        own = B - (B @ Q.T) @ Q
+        _, sizes, more = np.linalg.svd(own, full_matrices=False)
+        Q = np.concatenate([Q, more[sizes > SHORTENING * max(float(np.linalg.norm(B, 2)), 1e-300)]])
     count = len(Q)
     # sqrt(mass) lies in the span of the rows; a reflection spreads it evenly over the points.
     total = float(some.mass.sum())
@@ -42,7 +57,27 @@ def few_points(some: Particles) -> Points:
         found: Floats = np.tensordot(spread, values, axes=1)
         return found
 
-    return Points(each, taken(some.s), taken(some.S), taken(some.B))
+    s = taken(some.s)
+    return Points(each, s, taken(some.S), taken(some.B), _concentrated(some, each, s))
+
+
+def _concentrated(some: Particles, each: float, s: Floats) -> Floats | None:
+    """Return F (n, 3, products) of points of equal mass at s (n, 3), zero at most of them, whose mass integrals with 1
+    and s are those of the particles."""
+    if some.F is None or not np.any(some.F):
+        return None
+    from scipy.linalg import qr
+
+    length = float(np.abs(s).max())
+    there, here = (np.column_stack([np.ones(len(x)), x / length]) for x in (some.s, s))
+    _, R, order = qr(here.T, mode="economic", pivoting=True)
+    chosen = order[: int(np.sum(np.abs(np.diag(R)) > 1e-6 * np.abs(R[0, 0])))]
+    sums = np.tensordot(there.T * some.mass, some.F, axes=1)
+    found = np.zeros((len(s), *some.F.shape[1:]))
+    found[chosen] = np.linalg.lstsq(each * here[chosen].T, sums.reshape(len(sums), -1), rcond=None)[
+        0
+    ].reshape(len(chosen), *some.F.shape[1:])
+    return found
 
 
 def points_of_products(products: Floats, modes: int) -> Points:

@@ -142,7 +142,7 @@ def _displaced(body: Body, eta: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, 
     """Return displacement (3,) and rotation (3, 3) of the point of a body that rests at s (3,)."""
     assert body.flexible is not None
     shapes = body.flexible.shapes(tuple(s))
-    return shapes.S @ eta + 0.5 * (shapes.B @ eta) @ eta, stacks.cayley(0.5 * shapes.R @ eta)
+    return shapes.displacement(eta, body.flexible.products), stacks.cayley(0.5 * shapes.R @ eta)
 
 
 def require_same_modes(old: Mechanism, new: Mechanism) -> None:

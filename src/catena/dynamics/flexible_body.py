@@ -57,8 +57,9 @@ def tree_dynamics(plan: Plan) -> Algorithm:
 
 
 @lru_cache(maxsize=32)
-def flexible_dynamics(modes: int, drives: bool = False) -> Algorithm:
-    """Return forward dynamics for bodies of at most so many modes; with `drives`, some accelerations are given."""
+def flexible_dynamics(modes: int, drives: bool = False, firm: bool = False) -> Algorithm:
+    """Return forward dynamics for bodies of at most so many modes; with `drives`, some accelerations are given; with
+    `firm`, modes have the inertia and the force that a step implicit in them lends them (`steps.implicit`)."""
     move = driven_velocities if drives else free_velocities
     go = driven_inertias if drives else free_inertias
     come_back = driven_accelerations if drives else free_accelerations
@@ -77,8 +78,8 @@ def flexible_dynamics(modes: int, drives: bool = False) -> Algorithm:
         if body.joint.is_particle:
             k = body.joint.nv
             body.x, L = place(body, parent.eta[:k])
-            body.b = bias(body, body.x, L, parent.v, parent.modal_qd[:k])
-            if body.joint.bends:
+            body.b = bias(body, body.x, L, parent.v, parent.eta[:k], parent.modal_qd[:k])
+            if body.joint.curves:
                 body.L = L
             return
         (free_velocities if body.joint.follows else move).step(body, parent)
@@ -93,7 +94,7 @@ def flexible_dynamics(modes: int, drives: bool = False) -> Algorithm:
         elif body.joint.follows:
             _follow(body, parent)
         elif is_flexible(body.joint):
-            _yield_in_modes(body, parent, drives)
+            _yield_in_modes(body, parent, drives, firm)
         else:
             go.step(body, parent)
 
@@ -114,7 +115,7 @@ def flexible_dynamics(modes: int, drives: bool = False) -> Algorithm:
 
     def _weigh(body: Any, parent: Any) -> None:
         x, b, k = body.x, body.b, body.joint.nv
-        L = body.L if body.joint.bends else array(body.joint.slopes(np.zeros(k)))
+        L = body.L if body.joint.curves else array(body.joint.slopes(np.zeros(k)))
         felt = weight(body.inertia.mass, x, L)
         p, f = load(body, x, b)
         parent.IA += ArticulatedInertia.from_rigid(felt.rigid)
@@ -138,7 +139,7 @@ def flexible_dynamics(modes: int, drives: bool = False) -> Algorithm:
         parent.modal_force = parent.modal_force + array(force)
 
     return Algorithm(
-        f"flexible_dynamics_{modes}{'_driven' if drives else ''}", ground,
+        f"flexible_dynamics_{modes}{'_driven' if drives else ''}{'_firm' if firm else ''}", ground,
         (base_to_tip(velocities), tip_to_base(articulated_inertias), base_to_tip(accelerations)),
         inputs={**free_algorithm.inputs, **(DRIVE_INPUTS if drives else {})},
         outputs={"qdd": VELOCITY, **({"drive": VELOCITY} if drives else {})},
@@ -147,18 +148,21 @@ def flexible_dynamics(modes: int, drives: bool = False) -> Algorithm:
     )  # fmt: skip
 
 
-def _yield_in_modes(body: Any, parent: Any, drives: bool) -> None:
+def _yield_in_modes(body: Any, parent: Any, drives: bool, firm: bool) -> None:
     """What the parent feels of a flexible body whose modes yield, or accelerate as given where they are driven."""
     k = body.joint.nv
     IA, pA = body.IA + body.inertia, body.pA + body.p
     E = ForceSpace(body.E[:, :k])
     U = IA * body.S + E
-    D = body.S.T * U + (body.S.T * E).T + body.modal_inertia.matrix()[:k, :k]
+    M = body.modal_inertia.matrix()[:k, :k]
     modal_force = body.modal_force[:k]
+    if firm:
+        M, modal_force = M + array(np.diag(body.firm)), modal_force - body.ahead
+    D = body.S.T * U + (body.S.T * E).T + M
     if drives:
         given = body.driven * body.qdd_given
         pA = pA + E * given
-        modal_force = modal_force + body.modal_inertia.matrix()[:k, :k] @ given
+        modal_force = modal_force + M @ given
     u = body.tau - passive_force(body) - body.S.T * pA - modal_force
     D_inv = inverse_where_free(D, body.driven) if drives else spd_inverse(D)
     pass_on(body, parent, IA - ArticulatedInertia.from_outer(U, D_inv), pA, U, D_inv, u)

@@ -38,7 +38,7 @@ def tree_friction(plan: Any, q: Any, v: Any) -> Any:
     if plan.owner is None:
         return force
     force = np.array(np.broadcast_to(force, (*np.shape(q)[:-1], plan.nv)))
-    for own, kind, eta in _elastic(plan, q):
+    for own, kind, eta in elastic(plan, q):
         force[..., own] += np.moveaxis(kind.restoring(eta), 0, -1)
     return force
 
@@ -46,18 +46,18 @@ def tree_friction(plan: Any, q: Any, v: Any) -> Any:
 def tree_stiffness(plan: Any, q: Any) -> Any:
     """The derivatives (..., nv, nv) of the forces of flexible bodies by their amplitudes."""
     found = np.zeros((*np.shape(q)[:-1], plan.nv, plan.nv))
-    for own, kind, eta in _elastic(plan, q):
+    for own, kind, eta in elastic(plan, q):
         found[..., own, own] = np.moveaxis(kind.tangent(eta), (0, 1), (-2, -1))
     return found
 
 
 def strain_energy(plan: Any, q: Any) -> Any:
     """The energy (...) stored in the modes of flexible bodies at q (..., nq)."""
-    return sum((kind.energy(eta) for _, kind, eta in _elastic(plan, q)), np.zeros(q.shape[:-1]))
+    return sum((kind.energy(eta) for _, kind, eta in elastic(plan, q)), np.zeros(q.shape[:-1]))
 
 
-def _elastic(plan: Any, q: Any) -> Iterator[tuple[slice, Any, Any]]:
-    """The velocity components of each flexible body, its kind, and its amplitudes (k, ...) in q (..., nq)."""
+def elastic(plan: Any, q: Any) -> Iterator[tuple[slice, Any, Any]]:
+    """Yield the velocity components of each flexible body, its kind, and its amplitudes (k, ...) in q (..., nq)."""
     for i in np.unique(plan.owner if plan.owner is not None else ())[1:].tolist():
         if plan.kind[i].restoring(plan.kind[i].neutral()) is not None:
             first, count = int(plan.q_start[i]), int(plan.q_size[i])

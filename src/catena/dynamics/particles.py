@@ -1,7 +1,7 @@
 """The points that have the mass of a flexible body, as its floating frame feels them.
 
 A particle of mass m stands at x and moves by L eta' in the floating frame, whose twist is [w; v]. Its acceleration is
-v' + w' x x + L eta'' + b with b = w x (v + w x x) + 2 w x L eta' + eta'^T B eta'. So the force m (...) that it takes
+v' + w' x x + L eta'' + b with b = w x (v + w x x) + 2 w x L eta' + (dL/dt) eta'. So the force m (...) that it takes
 adds a block of 6 + k rows to the equations of frame and modes, and particles need neither twists nor coordinates of
 their own.
 """
@@ -43,12 +43,12 @@ def place(body: Any, eta: Any) -> tuple[np.ndarray, np.ndarray]:
     return array([p + u for p, u in zip(body.placement.p, moved, strict=True)]), array(body.joint.slopes(eta))
 
 
-def bias(body: Any, x: np.ndarray, L: np.ndarray, frame_twist: Any, rate: Any) -> np.ndarray:
+def bias(body: Any, x: np.ndarray, L: np.ndarray, frame_twist: Any, eta: Any, rate: Any) -> np.ndarray:
     """The acceleration b (3,) that a particle has by the velocities."""
     w = frame_twist.angular
     moving = L @ rate
     carried = frame_twist.linear + cross(w, x) + moving + moving
-    return cross(w, carried) + array(body.joint.second(rate, rate))
+    return cross(w, carried) + array(body.joint.curving(eta, rate))
 
 
 def weight(m: Any, x: np.ndarray, L: np.ndarray) -> Weight:

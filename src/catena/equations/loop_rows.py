@@ -101,7 +101,7 @@ def loop_rows(derivation: Derivation, moving: bool = True) -> LoopRows:
     found = derivation.play(algorithm, ("q", "v") if moving else ("q",))
     rows, gamma, friction = [], [], np.zeros(plan.nv)
     for k, loop in enumerate(plan.loop_joints):
-        last = _last_common(plan, loop.parent_node, loop.child_node)
+        last = plan.last_common(loop.parent_node, loop.child_node)
         m = loop.constraints
         J, drift = np.zeros((m, plan.nv)), np.zeros(m)
         for node, side in ((loop.child_node, "child"), (loop.parent_node, "parent")):
@@ -164,7 +164,7 @@ def _of_loop_joint(plan: Plan, found: dict[str, np.ndarray], number: int) -> tup
     loop = SimpleNamespace(joint=joint.kind, on_child=on_child, on_parent=on_parent)
     tell_loop.step(loop, *(_body(found, node) for node in sides), term)
     x, rate, drift = term.motion
-    last, row = _last_common(plan, *sides), np.zeros(plan.nv)
+    last, row = plan.last_common(*sides), np.zeros(plan.nv)
     for node, wrench in zip(sides, (term.w_child, term.w_parent), strict=True):
         own, along = _to_base(plan, found, node, last, wrench)
         row, drift = row + own, drift + along
@@ -200,13 +200,3 @@ def _put(x: np.ndarray, k: int, value: Any) -> np.ndarray:
     result = x.astype(object)
     result[k] = value
     return result
-
-
-def _last_common(plan: Plan, a: int, b: int) -> int:
-    """The last node on both ways to ground; parents have smaller numbers."""
-    while a != b:
-        if a > b:
-            a = int(plan.parent[a])
-        else:
-            b = int(plan.parent[b])
-    return a

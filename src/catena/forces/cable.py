@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from catena.errors import ModelError
-from catena.forces.contract import FrameForce, Relative
-from catena.forces.line import Line
+from catena.forces.line import Line, LineForce
 from catena.forces.parameters import number
 from catena.forces.smooth import positive, push_back
-from catena.spatial import Force
 
 
 @dataclass(frozen=True)
-class Cable(FrameForce):
+class Cable(LineForce):
     """A cable between the origins of two frames: slack up to its `rest_length`, beyond it elastic with the tension
     stiffness (length - rest_length) + damping d(length)/dt, which is never negative."""
 
@@ -23,7 +20,6 @@ class Cable(FrameForce):
     rest_length: float = 0.0
     damping: float = 0.0
 
-    stores = True
     drawn_as = "cable"
 
     def __post_init__(self) -> None:
@@ -36,17 +32,9 @@ class Cable(FrameForce):
     def spends(self) -> bool:
         return self.damping != 0.0
 
-    def load(self, at: Relative) -> Force:
-        line = Line.between(at)
-        return line.pull(self._tension(line))
-
-    def energy(self, at: Relative) -> Any:
-        stretched = positive(Line.between(at).length - self.rest_length)
+    def stored(self, line: Line) -> Any:
+        stretched = positive(line.length - self.rest_length)
         return 0.5 * self.stiffness * stretched * stretched
 
-    def outputs(self, at: Relative) -> Mapping[str, Any]:
-        line = Line.between(at)
-        return {"length": line.length, "rate": line.rate, "tension": self._tension(line)}
-
-    def _tension(self, line: Line) -> Any:
+    def tension(self, line: Line) -> Any:
         return push_back(line.length - self.rest_length, line.rate, self.stiffness, self.damping)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from catena.errors import ModelError
-from catena.forces.contract import FrameForce, Relative
-from catena.forces.line import Line
+from catena.forces.line import Line, LineForce
 from catena.forces.parameters import number
-from catena.spatial import Force
 from catena.spatial.scalars import less, logarithm, power, where
 
 SHORTEST = 1e-3
@@ -18,7 +15,7 @@ SHORTEST = 1e-3
 
 
 @dataclass(frozen=True)
-class GasSpring(FrameForce):
+class GasSpring(LineForce):
     """A gas enclosed between a cylinder and a piston, which pushes the origins of two frames apart.
 
     At the distance `length` [m] it pushes with `force` [N] and the gas column is `column` [m] long. Elsewhere the
@@ -34,7 +31,6 @@ class GasSpring(FrameForce):
     damping: float = 0.0
     is_isothermal: bool = field(init=False)
 
-    stores = True
     drawn_as = "damper"
 
     def __post_init__(self) -> None:
@@ -48,12 +44,7 @@ class GasSpring(FrameForce):
     def spends(self) -> bool:
         return self.damping != 0.0
 
-    def load(self, at: Relative) -> Force:
-        line = Line.between(at)
-        return line.pull(self._tension(line))
-
-    def energy(self, at: Relative) -> Any:
-        line = Line.between(at)
+    def stored(self, line: Line) -> Any:
         part, beyond = self._part(line)
         if self.is_isothermal:
             work = self.force * self.column * logarithm(part)
@@ -61,11 +52,7 @@ class GasSpring(FrameForce):
             work = self.force * self.column * (power(part, 1.0 - self.exponent) - 1.0) / (1.0 - self.exponent)
         return -work - self._push(part) * beyond + self.outside * (line.length - self.length)
 
-    def outputs(self, at: Relative) -> Mapping[str, Any]:
-        line = Line.between(at)
-        return {"length": line.length, "rate": line.rate, "tension": self._tension(line)}
-
-    def _tension(self, line: Line) -> Any:
+    def tension(self, line: Line) -> Any:
         return self.outside - self._push(self._part(line)[0]) + self.damping * line.rate
 
     def _push(self, part: Any) -> Any:

@@ -1,13 +1,15 @@
-"""The line between the origins of two frames: how long it is, how fast it grows, and what a pull along it does."""
+"""The line between the origins of two frames: how long it is, how fast it grows, and forces that pull along it."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from catena.forces.contract import Relative
+from catena.forces.contract import FrameForce, Relative
 from catena.spatial import Force
 from catena.spatial.scalars import array, less, sqrt, where
 
@@ -34,3 +36,28 @@ class Line:
     def pull(self, tension: Any) -> Force:
         """The wrench on b of a force that pulls the two points together."""
         return Force(array([0.0, 0.0, 0.0, *(-tension * x for x in self.along)]))
+
+
+class LineForce(FrameForce):
+    """A force along the line between the origins of two frames, given by its tension and the energy it stores."""
+
+    stores = True
+
+    @abstractmethod
+    def tension(self, line: Line) -> Any:
+        """Return the force that pulls the two points together [N]."""
+
+    @abstractmethod
+    def stored(self, line: Line) -> Any:
+        """Return the energy stored at this length [J]."""
+
+    def load(self, at: Relative) -> Force:
+        line = Line.between(at)
+        return line.pull(self.tension(line))
+
+    def energy(self, at: Relative) -> Any:
+        return self.stored(Line.between(at))
+
+    def outputs(self, at: Relative) -> Mapping[str, Any]:
+        line = Line.between(at)
+        return {"length": line.length, "rate": line.rate, "tension": self.tension(line)}

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from catena.errors import ModelError
-from catena.forces.contract import FrameForce, Relative
-from catena.forces.line import Line
+from catena.forces.line import Line, LineForce
 from catena.forces.parameters import number
-from catena.spatial import Force
 
 
 @dataclass(frozen=True)
-class PointSpring(FrameForce):
+class PointSpring(LineForce):
     """A spring and a damper between the origins of two frames, which it pulls together with the tension
     stiffness (length - rest_length) + damping d(length)/dt. Where they coincide it does nothing."""
 
@@ -22,7 +19,6 @@ class PointSpring(FrameForce):
     rest_length: float = 0.0
     damping: float = 0.0
 
-    stores = True
     drawn_as = "spring"
 
     def __post_init__(self) -> None:
@@ -37,17 +33,9 @@ class PointSpring(FrameForce):
     def spends(self) -> bool:
         return self.damping != 0.0
 
-    def load(self, at: Relative) -> Force:
-        line = Line.between(at)
-        return line.pull(self._tension(line))
-
-    def energy(self, at: Relative) -> Any:
-        stretched = Line.between(at).length - self.rest_length
+    def stored(self, line: Line) -> Any:
+        stretched = line.length - self.rest_length
         return 0.5 * self.stiffness * stretched * stretched
 
-    def outputs(self, at: Relative) -> Mapping[str, Any]:
-        line = Line.between(at)
-        return {"length": line.length, "rate": line.rate, "tension": self._tension(line)}
-
-    def _tension(self, line: Line) -> Any:
+    def tension(self, line: Line) -> Any:
         return self.stiffness * (line.length - self.rest_length) + self.damping * line.rate

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from catena.errors import ModelError
-from catena.forces.contract import FrameForce, Relative
-from catena.forces.line import Line
+from catena.forces.line import Line, LineForce
 from catena.forces.table import Table, require_tables
-from catena.spatial import Force
 
 
 @dataclass(frozen=True)
-class TabledPointSpring(FrameForce):
+class TabledPointSpring(LineForce):
     """A spring and a damper between the origins of two frames, which it pulls together with the tension
     spring(length) + damper(d(length)/dt), both tables. The energy is the integral of the spring's table, zero at its
     first point."""
@@ -22,7 +19,6 @@ class TabledPointSpring(FrameForce):
     spring: Table | None = None
     damper: Table | None = None
 
-    stores = True
     drawn_as = "spring"
 
     def __post_init__(self) -> None:
@@ -34,17 +30,9 @@ class TabledPointSpring(FrameForce):
     def spends(self) -> bool:
         return self.damper is not None
 
-    def load(self, at: Relative) -> Force:
-        line = Line.between(at)
-        return line.pull(self._tension(line))
+    def stored(self, line: Line) -> Any:
+        return 0.0 if self.spring is None else self.spring.integral(line.length)
 
-    def energy(self, at: Relative) -> Any:
-        return 0.0 if self.spring is None else self.spring.integral(Line.between(at).length)
-
-    def outputs(self, at: Relative) -> Mapping[str, Any]:
-        line = Line.between(at)
-        return {"length": line.length, "rate": line.rate, "tension": self._tension(line)}
-
-    def _tension(self, line: Line) -> Any:
+    def tension(self, line: Line) -> Any:
         spring = 0.0 if self.spring is None else self.spring.value(line.length)
         return spring if self.damper is None else spring + self.damper.value(line.rate)

@@ -26,17 +26,18 @@ def _cross(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
 
 @dataclass(frozen=True)
 class Modal(JointKind):
-    """Displacement u = S eta + eta^T B eta / 2 and rotation vector psi = R eta of a point, in the axes of the floating
-    frame. q = eta, v = d eta/dt.
+    """Displacement u = S eta + eta^T B eta / 2 + F eta^4 and rotation vector psi = R eta of a point, in the axes of the
+    floating frame. q = eta, v = d eta/dt.
 
     `moves` has S (3, k) by rows, `bends` the matrices B of the three components of u, each its upper triangle by rows,
     `turns` R (3, k) by rows; what is empty is zero and costs nothing. A rotation is that of Cayley, tan(angle / 2) =
     |psi| / 2, which is smooth everywhere and agrees with exp(psi) to the third order. `stiffness` (k,) is
-    the modal stiffness, which acts at the one node that has the coordinates; where the kind `is_follower` they are
-    taken from there.
+    the modal stiffness, which acts at the one node that has the coordinates, and `squares` (k,) are those of the
+    frequencies that modes have if the body is free; where the kind `is_follower` coordinates are taken from there.
     A point that `has_mass` is one of those that stand for the body's inertia.
     `hardening` are the coefficients of the strain energy of fourth order, one for each of the `products` eta_a eta_b
-    eta_c eta_d, which are told by a <= b <= c <= d.
+    eta_c eta_d, which are told by a <= b <= c <= d. `fourths` are those of the displacement, component by component for
+    the components in `lifted`.
     """
 
     modes: int
@@ -45,7 +46,10 @@ class Modal(JointKind):
     bends: tuple[Any, ...] = NOTHING
     stiffness: tuple[Any, ...] = NOTHING
     hardening: tuple[Any, ...] = NOTHING
+    fourths: tuple[Any, ...] = NOTHING
     products: tuple[tuple[int, ...], ...] = ()
+    lifted: tuple[int, ...] = ()
+    squares: tuple[Any, ...] = NOTHING
     is_follower: bool = False
     has_mass: bool = False
 
@@ -72,13 +76,14 @@ class Modal(JointKind):
             self.modes,
             *(bool(part) for part in self._parts),
             self.products,
+            self.lifted,
             self.is_follower,
             self.has_mass,
         )
 
     @property
     def _parts(self) -> tuple[tuple[Any, ...], ...]:
-        return self.moves, self.turns, self.bends, self.stiffness, self.hardening
+        return self.moves, self.turns, self.bends, self.stiffness, self.hardening, self.fourths, self.squares
 
     def params(self) -> tuple[float, ...]:
         return tuple(x for part in self._parts for x in part)
@@ -90,20 +95,18 @@ class Modal(JointKind):
         for part in self._parts:
             parts.append(tuple(given[: len(part)]))
             given = given[len(part) :]
-        moves, turns, bends, stiffness, hardening = parts
-        return replace(self, moves=moves, turns=turns, bends=bends, stiffness=stiffness, hardening=hardening)
+        names = ("moves", "turns", "bends", "stiffness", "hardening", "fourths", "squares")
+        changes: dict[str, Any] = dict(zip(names, parts, strict=True))
+        return replace(self, **changes)
 
     def restoring(self, q: np.ndarray) -> Any:
         """Return the force (k,) against the deflection, None where another node has it; entries of q may be arrays."""
         if not self.stiffness:
             return None
         force = [k * x for k, x in zip(self.stiffness, q, strict=True)]
-        for places, c in zip(self.products, self.hardening, strict=True):
-            for a in set(places):
-                rest = list(places)
-                rest.remove(a)
-                x, y, z = (q[i] for i in rest)
-                force[a] = force[a] + places.count(a) * c * ((x * y) * z)
+        if self.hardening:
+            total = _Quartic(self.products, self.hardening, q)
+            force = [f + x for f, x in zip(force, total.slopes(), strict=True)]
         return np.array(force) if isinstance(q[0], np.ndarray) else array(force)
 
     def tangent(self, q: np.ndarray) -> np.ndarray:
@@ -111,7 +114,7 @@ class Modal(JointKind):
         k = self.modes
         found = np.zeros((k, *np.shape(q)))
         found[range(k), range(k)] = np.reshape(self.stiffness, (k, *(1,) * (np.ndim(q) - 1)))
-        for places, c in zip(self.products, self.hardening, strict=True):
+        for places, c in zip(self.products if self.hardening else (), self.hardening, strict=True):
             for a in set(places):
                 rest = list(places)
                 rest.remove(a)
@@ -126,9 +129,7 @@ class Modal(JointKind):
         total: Any = 0.0
         for k, x in zip(self.stiffness, q, strict=True):
             total = total + 0.5 * k * x * x
-        for (a, b, c, d), h in zip(self.products, self.hardening, strict=True):
-            total = total + h * q[a] * q[b] * q[c] * q[d]
-        return total
+        return total + _Quartic(self.products, self.hardening, q).value() if self.hardening else total
 
     def transform(self, q: np.ndarray) -> Transform:
         return Transform(array(self._rotation(self._half(q))), array(self.displacement(q)))
@@ -150,7 +151,7 @@ class Modal(JointKind):
         return MotionSpace(array([*angular, *linear]))
 
     def bias(self, q: np.ndarray, v: np.ndarray) -> Motion:
-        bent = self.second(v, v)
+        bent = self.curving(q, v)
         if not self.turns:
             return Motion(array([0.0, 0.0, 0.0, *bent]))
         a, k = self._half(q), self.modes
@@ -174,7 +175,12 @@ class Modal(JointKind):
 
     @property
     def moves_alike(self) -> bool:
-        return not (self.turns or self.bends)
+        return not (self.turns or self.curves)
+
+    @property
+    def curves(self) -> bool:
+        """Whether the point moves on a curve while an amplitude grows."""
+        return bool(self.bends or self.fourths)
 
     def _half(self, q: Any) -> list[Any]:
         """Half of the rotation vector."""
@@ -195,15 +201,17 @@ class Modal(JointKind):
         ]
 
     def displacement(self, q: Any) -> list[Any]:
-        """Return S eta + eta^T B eta / 2 (3,)."""
+        """Return S eta + eta^T B eta / 2 + F eta^4 (3,)."""
         k = self.modes
-        bent = self.second(q, q)
-        if not self.moves:
-            return [0.5 * x for x in bent]
-        return [_dot(self.moves[i * k : (i + 1) * k], q) + 0.5 * bent[i] for i in range(3)]
+        found = [0.5 * x for x in self._second(q)]
+        if self.moves:
+            found = [_dot(self.moves[i * k : (i + 1) * k], q) + x for i, x in enumerate(found)]
+        for i, quartic in self._quartics(q):
+            found[i] = found[i] + quartic.value()
+        return found
 
     def slopes(self, q: Any) -> list[list[Any]]:
-        """Return S + B eta (3, k): how the displacement changes with the coordinates."""
+        """Return S + B eta + d(F eta^4)/d(eta) (3, k): how the displacement changes with the coordinates."""
         k = self.modes
         rows: list[list[Any]] = [
             list(self.moves[i * k : (i + 1) * k]) if self.moves else [0.0] * k for i in range(3)
@@ -213,19 +221,36 @@ class Modal(JointKind):
                 rows[i][r] = rows[i][r] + b * q[c]
                 if r != c:
                     rows[i][c] = rows[i][c] + b * q[r]
+        for i, quartic in self._quartics(q):
+            rows[i] = [x + y for x, y in zip(rows[i], quartic.slopes(), strict=True)]
         return rows
 
-    def second(self, x: Any, y: Any) -> list[Any]:
-        """Return x^T B y for the three components."""
+    def curving(self, q: Any, v: Any) -> list[Any]:
+        """Return the acceleration (3,) of the displacement while the amplitudes q change at constant rates v."""
+        found = self._second(v)
+        for i, quartic in self._quartics(q):
+            found[i] = found[i] + quartic.curving(v)
+        return found
+
+    def _second(self, x: Any) -> list[Any]:
+        """Return x^T B x for the three components."""
         if not self.bends:
             return [0.0, 0.0, 0.0]
         found = []
         for i in range(3):
             total: Any = 0.0
             for r, c, b in self._entries(i):
-                total = total + b * (x[r] * y[c] if r == c else x[r] * y[c] + x[c] * y[r])
+                total = total + b * (x[r] * x[c] if r == c else 2.0 * (x[r] * x[c]))
             found.append(total)
         return found
+
+    def _quartics(self, q: Any) -> list[tuple[int, _Quartic]]:
+        """The components of the displacement that have terms of fourth order, and these."""
+        n = len(self.products)
+        return [
+            (i, _Quartic(self.products, self.fourths[n * j : n * (j + 1)], q))
+            for j, i in enumerate(self.lifted)
+        ]
 
     def _entries(self, component: int) -> list[tuple[int, int, Any]]:
         k = self.modes
@@ -233,6 +258,51 @@ class Modal(JointKind):
         pairs = [(r, c) for r in range(k) for c in range(r, k)]
         part = self.bends[component * size : (component + 1) * size]
         return [(r, c, b) for (r, c), b in zip(pairs, part, strict=True)]
+
+
+class _Quartic:
+    """The sum of coefficients times products of four amplitudes q, as z^T G z with the products z of two of them: so
+    slopes and curvature take as many operations as there are coefficients."""
+
+    def __init__(self, products: Sequence[tuple[int, ...]], coefficients: Sequence[Any], q: Any) -> None:
+        self.q = q
+        self.terms = [((a, b), (c, d), x) for (a, b, c, d), x in zip(products, coefficients, strict=True)]
+        self.pairs = list(dict.fromkeys(pair for term in self.terms for pair in term[:2]))
+        self.z = {(a, b): q[a] * q[b] for a, b in self.pairs}
+
+    def value(self) -> Any:
+        total: Any = 0.0
+        for pair, times in self._times(self.z, both=False).items():
+            total = total + self.z[pair] * times
+        return total
+
+    def slopes(self) -> list[Any]:
+        """The derivatives (k,) by the amplitudes."""
+        found: list[Any] = [0.0] * len(self.q)
+        for (a, b), times in self._times(self.z).items():
+            found[a] = found[a] + times * self.q[b]
+            found[b] = found[b] + times * self.q[a]
+        return found
+
+    def curving(self, v: Any) -> Any:
+        """The second derivative by time while the amplitudes change at constant rates v."""
+        q = self.q
+        rates = {(a, b): q[a] * v[b] + v[a] * q[b] for a, b in self.pairs}
+        total: Any = 0.0
+        for pair, times in self._times(rates, both=False).items():
+            total = total + rates[pair] * times
+        for (a, b), times in self._times(self.z).items():
+            total = total + times * (v[a] * v[b])
+        return 2.0 * total
+
+    def _times(self, z: Any, both: bool = True) -> dict[tuple[int, int], Any]:
+        """G z by pairs, or (G + G^T) z."""
+        found: dict[tuple[int, int], Any] = {}
+        for one, other, x in self.terms:
+            found[one] = found[one] + x * z[other] if one in found else x * z[other]
+            if both:
+                found[other] = found[other] + x * z[one] if other in found else x * z[one]
+        return found
 
 
 def _dot(a: Any, b: Any) -> Any:
@@ -243,11 +313,19 @@ def _dot(a: Any, b: Any) -> Any:
 
 
 def material_point(
-    S: np.ndarray, R: np.ndarray, B: np.ndarray, offset: np.ndarray | None = None, **more: Any
-) -> Modal:
-    """Return how a point moves that is displaced by S (3, k) and B (3, k, k) and turned by R (3, k); `offset` (3,) is
-    where the point lies from the one that these belong to, to which it is fixed."""
+    S: np.ndarray, R: np.ndarray, B: np.ndarray, offset: np.ndarray | None = None, F: np.ndarray | None = None,
+    products: Sequence[tuple[int, ...]] = (), **more: Any,
+) -> Modal:  # fmt: skip
+    """Return how a point moves that is displaced by S (3, k), B (3, k, k) and F (3, n), for the `products` of four
+    amplitudes, and turned by R (3, k); `offset` (3,) is where the point lies from the one that these belong to, to
+    which it is fixed."""
     k = S.shape[1]
+    if F is not None and np.any(F):
+        lifted = tuple(i for i in range(3) if np.any(F[i]))
+        fourths = tuple(float(x) for i in lifted for x in F[i])
+        more = {**more, "fourths": fourths, "products": tuple(products), "lifted": lifted}
+    elif "hardening" in more:
+        more = {**more, "products": tuple(products)}
     if offset is not None:
         S = S - skew(offset) @ R
     upper = np.triu_indices(k)

@@ -140,7 +140,7 @@ def _states_alike(plan: Plan, motions: Motions, loops: list[Loop], v: Any) -> li
         _to_frames([loop.parent_pose for loop in loops]),
         _to_frames([loop.child_pose for loop in loops]),
     )
-    last = [_last_common(plan, a, b) for a, b in zip(parent, child, strict=True)]
+    last = [plan.last_common(a, b) for a, b in zip(parent, child, strict=True)]
     J_P, a_P, X_P = path_motions(plan, motions, parent, to_P, last)
     J_C, a_C, X_C = path_motions(plan, motions, child, to_C, last)
     X = X_C @ stacks.inverse(X_P)
@@ -242,13 +242,3 @@ def path_motions(
         i[going] = plan.parent[here]
         going = going[i[going] != ends[going]]
     return stacks.transposed(rows), a, Y
-
-
-def _last_common(plan: Plan, a: int, b: int) -> int:
-    """The last node on both ways to ground; parents have smaller numbers."""
-    while a != b:
-        if a > b:
-            a = int(plan.parent[a])
-        else:
-            b = int(plan.parent[b])
-    return a

@@ -24,6 +24,7 @@ from catena.simulation.excitation import Excitation
 from catena.simulation.faults import collapse_message, crawling_message, runaway_message, too_long_message
 from catena.simulation.methods import ADAPTIVE
 from catena.simulation.step_record import StepRecord
+from catena.simulation.steps.implicit import PAST as PAST_OF_IMPLICIT
 from catena.simulation.steps.multistep import HISTORY, PAST
 from catena.simulation.steps.stepping import start_acceleration
 from catena.simulation.steps.variant import StepVariant
@@ -181,6 +182,9 @@ class Mover:
             self._choose_fixed_steps(t, ends)
         if self.method == "abm4" and not self.past:
             self._gather_past(t, q, v, tau, ends, nodes)
+        if self.method == "implicit_leapfrog" and not self.past:
+            # Without a past the first step is one of first order, which leaves the order of the run.
+            self.past = {name: np.zeros_like(v) for name in PAST_OF_IMPLICIT}
         # How many adaptive steps there will be is not known, so a call begins with few.
         plays = FIRST_CALL if self.adaptive else LONGEST_CALL
         while True:

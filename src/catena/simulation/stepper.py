@@ -19,6 +19,7 @@ from catena.simulation.faults import joint_of
 from catena.simulation.methods import ADAPTIVE, FIXED_STEPS
 from catena.simulation.moving import RUNAWAY, Mover
 from catena.simulation.problem import Applied, Prescribed, Problem
+from catena.simulation.steps.implicit import PAST
 from catena.system import System
 
 METHODS = (*(name for name in FIXED_STEPS if name != "abm4"), *ADAPTIVE)
@@ -34,9 +35,10 @@ class Stepper:
     """Moves a state, or a batch of states, by steps of `step` seconds under forces that its caller gives.
 
     `q` (..., nq) and `v` (..., nv) are where it begins, the mechanism's own initial state unless given. `integrator` is
-    one of "rk4", "midpoint", "euler", "semi_implicit", "leapfrog", "dopri5" and "dop853"; the last two take the step as
-    told and do not look at its error. `motion`, `forces` and `drift` are those of `simulate`. Springs, stops, wrenches
-    and friction of the mechanism act. Everything is laid out when the stepper is made, so that a step costs little.
+    one of "rk4", "midpoint", "euler", "semi_implicit", "leapfrog", "implicit_leapfrog", "dopri5" and "dop853"; the last
+    two take the step as told and do not look at its error. `motion`, `forces` and `drift` are those of `simulate`.
+    Springs, stops, wrenches and friction of the mechanism act. Everything is laid out when the stepper is made, so that
+    a step costs little.
     """
 
     def __init__(
@@ -92,10 +94,10 @@ class Stepper:
         b["h"][:], b["end"][:] = self.size, self.size
         # What does not change stays where it is: only states and forces are packed again.
         session.piece(0, 0, mover.program.input_names, ())()
-        given, found = (
-            ("q", "qd", mover.target, "t", "h", "halt", "row", "wish"),
-            ("q", "qd", "halt", "accepted"),
-        )
+        given: tuple[str, ...] = ("q", "qd", mover.target, "t", "h", "halt", "row", "wish")
+        found: tuple[str, ...] = ("q", "qd", "halt", "accepted")
+        self._past = {name: b[name] for name in PAST if name in mover.program.input_names}
+        given, found = (*given, *self._past), (*found, *self._past)
         self._whole = session.piece(0, None, given, found)
         self._first = session.piece(0, session.row("closing"), given, ())
         self._second = session.piece(session.row("decide"), None, (), found)
@@ -119,6 +121,8 @@ class Stepper:
             raise StateError(f"Stepper: t is {shown(t)}; give a time in seconds.")
         self.t = float(t)
         self._q[:], self._v[:] = self._start
+        for x in self._past.values():
+            x[:] = 0.0
         if self._excitation.motion:
             self._q[:], self._v[:], _ = self._excitation.imposed(self.t, self._q, self._v)
         self._since = 0
@@ -143,7 +147,7 @@ class Stepper:
         if self._mover.asks:
             self._advance()
         else:
-            before = self._q.copy(), self._v.copy()
+            before, past = (self._q.copy(), self._v.copy()), {n: x.copy() for n, x in self._past.items()}
             self._since += 1
             if self._every == 1 or self._since % self._every == 0:
                 status = self._whole()
@@ -151,6 +155,8 @@ class Stepper:
                 status = self._first() | self._second()
             if status or (self._halt.item() if self._states == 1 else self._halt.any()):
                 self._q[:], self._v[:] = before
+                for name, x in past.items():
+                    self._past[name][:] = x
                 self._halt[:] = 0.0
                 self._advance()
         self.t += self.size
@@ -213,9 +219,12 @@ class Stepper:
             )
         mover = self._mover
         mover.kept["h"][:], mover.kept["row"][:] = self.size, 0.0
+        mover.past = {name: x.copy() for name, x in self._past.items()}
         _, q, v = mover.advance(t, self._q, self._v, self._given.copy(), self.t + self.size, None)
         if not (np.isfinite(q).all() and np.isfinite(v).all()) or np.abs(v).max() > RUNAWAY:
             raise SimulationError(
                 f"Stepper: the step from t = {self.t:.9g} s does not end in a finite state; take smaller steps."
             )
         self._q[:], self._v[:] = q, v
+        for name, x in self._past.items():
+            x[:] = mover.past[name]

@@ -19,6 +19,7 @@ from catena.kernels.algorithm import FORCE_INPUTS
 from catena.kernels.session import Piece
 from catena.simulation.drift import Drift
 from catena.simulation.excitation import Excitation
+from catena.simulation.implicit_modes import implicit_accelerations
 from catena.simulation.near_singular import accelerations_near_singular, are_near_singular
 from catena.simulation.steps.stepping import evaluation_times
 from catena.system import System
@@ -42,6 +43,7 @@ class Walk:
         self.target, self.controls = target, controls
         self.asks = controls or excitation.is_python
         self.times = evaluation_times(method)
+        self.is_implicit = method == "implicit_leapfrog"
         self.start = tuple(program.tape.inputs)
         self.results = tuple(program.tape.outputs)
         self.has_law = has_law
@@ -199,6 +201,9 @@ class Walk:
             found = accelerations_near_singular(excitation, t, q, v, tau) if self.near_singular[i] else None
             try:
                 qdd = excitation.accelerations(t, q, v, tau) if found is None else found
+                if self.is_implicit:
+                    past, h = b["a_past"][i], float(b["dt"][i, 0])
+                    qdd = implicit_accelerations(excitation.system, q[0], qdd[0], past, h)[None]
                 b["qdd"][i] = (qdd + drift.pull(q, v) if drift.pulls else qdd)[0]
             except LoopError:
                 continue
@@ -211,6 +216,8 @@ class Walk:
         together = wanted & ~self.near_singular
         timed = self.asks or self.excitation.motion or self.excitation.forces
         if together.sum() < 2 or not self.are_alike or timed or self.drift.in_python or self.drift.pulls:
+            return wanted
+        if self.is_implicit:
             return wanted
         rows = [b[name] for name in ("q", "qd", self.target)]
         for x in rows:

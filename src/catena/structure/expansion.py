@@ -107,13 +107,14 @@ class _Star:
                 shapes = self.kind.shapes(tuple(p))
             except CatenaError as error:
                 raise PlanError(f"{user} on body {self.name!r}: {error}") from None
-            kind = material_point(shapes.S, shapes.R, shapes.B)
+            kind = material_point(shapes.S, shapes.R, shapes.B, F=shapes.F, products=self.kind.products)
             found.append((kind, p, Body(attachment(self.name, number), 0.0, np.zeros(3), np.zeros((3, 3)))))
         points = self.kind.points()
         for number, s in enumerate(points.s):
             kind = material_point(
-                points.S[number], np.zeros_like(points.S[number]), points.B[number], has_mass=True
-            )
+                points.S[number], np.zeros_like(points.S[number]), points.B[number], has_mass=True,
+                F=None if points.F is None else points.F[number], products=self.kind.products,
+            )  # fmt: skip
             name = f"{self.name}{MODES}#{number}"
             found.append((kind, s, Body(name, points.mass, np.zeros(3), np.zeros((3, 3)))))
         return [

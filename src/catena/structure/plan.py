@@ -179,10 +179,39 @@ class Plan:
         """The coordinate of each entry of the v of `spread`."""
         return _index(self.v_start, self.v_size)
 
+    @cached_property
+    def row_nodes(self) -> Ints:
+        """The node that each row (`rows`) belongs to."""
+        return self._by_row(np.repeat(np.arange(self.n), self.v_size))
+
+    @cached_property
+    def row_columns(self) -> Ints:
+        """The velocity coordinate of each row (`rows`)."""
+        return self._by_row(self.v_index)
+
+    def _by_row(self, by_node: Ints) -> Ints:
+        found = np.empty_like(by_node)
+        found[_index(self.spread.v_start, self.v_size)] = by_node
+        return found
+
+    @cached_property
+    def levels(self) -> list[Ints]:
+        """The nodes with the same number of joints to ground, the nearest first, without ground."""
+        return [np.flatnonzero(self.depth == d) for d in range(1, int(self.depth.max()) + 1)]
+
     def rows(self, node: int) -> slice:
         """The rows of a node among those of all nodes, each of which has its own."""
         start = int(self.spread.v_start[node])
         return slice(start, start + int(self.v_size[node]))
+
+    def last_common(self, a: int, b: int) -> int:
+        """The last node on both ways to ground; parents have smaller numbers."""
+        while a != b:
+            if a > b:
+                a = int(self.parent[a])
+            else:
+                b = int(self.parent[b])
+        return a
 
     def neutral(self) -> Floats:
         """The coordinates (nq,) at which every joint's motion is the identity."""

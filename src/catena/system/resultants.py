@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catena.bodies import Beam
+from catena.bodies.contract import fourth_powers_moving
 from catena.errors import StateError
 from catena.given import real_array, shown
 from catena.kinematics import stacks
@@ -118,6 +119,10 @@ class _Moving:
         x = part.s + moved(self.eta) + 0.5 * bent(self.eta, self.eta)
         rate = moved(self.rate) + bent(self.eta, self.rate)
         change = moved(self.change) + bent(self.eta, self.change) + bent(self.rate, self.rate)
+        if part.F is not None:
+            moving = fourth_powers_moving(self.eta, self.rate, self.change, self.beam.products)
+            fourth = [np.einsum("nip,...p->...ni", part.F, each) for each in moving]
+            x, rate, change = x + fourth[0], rate + fourth[1], change + fourth[2]
         w, turns = self.w[..., None, :], self.turns[..., None, :]
         a = self.falls[..., None, :] + np.cross(turns, x) + np.cross(w, np.cross(w, x))
         force = part.mass[:, None] * (a + 2.0 * np.cross(w, rate) + change)
@@ -176,8 +181,9 @@ def _place(body: Body, eta: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.n
     """Return where the point of a flexible body that rests at s (3,) is, (..., 3), and its rotation (..., 3, 3)."""
     assert body.flexible is not None
     shapes = body.flexible.shapes(tuple(s))
-    u = np.einsum("ik,...k->...i", shapes.S, eta) + 0.5 * np.einsum("ikl,...k,...l->...i", shapes.B, eta, eta)
-    return s + u, stacks.cayley(0.5 * np.einsum("ik,...k->...i", shapes.R, eta))
+    return s + shapes.displacement(eta, body.flexible.products), stacks.cayley(
+        0.5 * np.einsum("ik,...k->...i", shapes.R, eta)
+    )
 
 
 def _amplitudes(system: System, name: str, body: Body, q: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catena.bodies import FlexibleBody
+from catena.bodies.contract import fourth_powers
 from catena.errors import CatenaError, StateError
 from catena.given import is_positive, shown
 from catena.kinematics import stacks
@@ -44,6 +45,7 @@ class Flexing:
     S: Floats
     R: Floats
     B: Floats | None
+    F: Floats | None
 
     @property
     def stations(self) -> tuple[str, ...]:
@@ -66,6 +68,8 @@ class Flexing:
         x = self.s + np.einsum("mik,...k->...mi", self.S, eta)
         if self.B is not None:
             x = x + 0.5 * np.einsum("mikl,...k,...l->...mi", self.B, eta, eta)
+        if self.F is not None:
+            x = x + np.einsum("mip,...p->...mi", self.F, fourth_powers(eta, self.kind.products))
         local = np.zeros((*x.shape[:-1], 4, 4))
         local[..., :3, :3] = stacks.cayley(0.5 * np.einsum("mik,...k->...mi", self.R, eta))
         local[..., :3, 3], local[..., 3, 3] = x, 1.0
@@ -118,11 +122,12 @@ def flexings(system: System) -> tuple[Flexing, ...]:
         at = system.slice_q(modes) if modes in system.joints else np.asarray(body.locked_at, dtype=np.float64)
         places = _distinct([*attached(mechanism, name), *np.concatenate(_lines(kind))], NEAR * kind.reach())
         shapes = [kind.shapes(tuple(p)) for p in places]
-        B = np.stack([each.B for each in shapes])
+        B, none = np.stack([each.B for each in shapes]), np.zeros((3, len(kind.products)))
         found.append(
             Flexing(
                 name, kind, at, places, np.stack([x.S for x in shapes]), np.stack([x.R for x in shapes]),
-                B if np.any(B) else None,
+                B if np.any(B) else None, np.stack([x.F if x.F is not None else none for x in shapes])
+                if len(kind.products) else None,
             )
         )  # fmt: skip
     return tuple(found)

@@ -4,30 +4,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-
-
-def slider_crank(modes=2, young=2e11, damping=0.0):
-    """A slider-crank with a flexible rod that is pinned at both ends."""
-    m = ct.Mechanism("slider-crank", gravity=(0.0, -9.81, 0.0))
-    m.add_body("crank", mass=0.1, com=(0.075, 0.0, 0.0), inertia=(1e-5, 2e-4, 2e-4))
-    second = np.pi * 0.006**4 / 64.0
-    rod = ct.Beam(
-        0.3,
-        np.pi * 0.006**2 / 4.0,
-        second,
-        7870.0,
-        young,
-        modes={"y": modes},
-        ends="pinned-pinned",
-        damping=damping,
-    )
-    m.add_body("rod", flexible=rod)
-    m.add_body("slider", mass=0.03, inertia=(1e-5, 1e-5, 1e-5))
-    m.add_joint("A", "ground", "crank", ct.Revolute("z"))
-    m.add_joint("B", "crank", "rod", ct.Revolute("z"), in_parent=ct.Pose(p=(0.15, 0.0, 0.0)))
-    m.add_joint("C", "rod", "slider", ct.Revolute("z"), in_parent=ct.Pose(p=(0.3, 0.0, 0.0)))
-    m.add_joint("D", "ground", "slider", ct.Prismatic("x"))
-    return m
+from tests.bodies.slider_crank import moving, slider_crank
 
 
 def clamped_beam():
@@ -49,18 +26,10 @@ def clamped_beam():
     return m
 
 
-ETA, RATE = [1e-3, -5e-4], [0.3, -0.2]
-
-
-def state(s):
-    q = s.assemble({"A": 0.4, "rod.modes": ETA})
-    return q, s.velocity(q, {"A": 20.0, "rod.modes": RATE})
-
-
 @pytest.mark.parametrize("cut", [(), ("B",), ("A",)])
 def test_elimination_agrees_with_singular_values_whatever_is_cut(cut):
     s = slider_crank(damping=0.01).system(cut=cut)
-    q, v = state(s)
+    q, v = moving(s)
     tau = np.zeros(s.nv)
     tau[s.slice_v("rod.modes")] = [0.5, -1.0]
     a = s.forward_dynamics(q, v, tau)
@@ -71,7 +40,7 @@ def test_elimination_agrees_with_singular_values_whatever_is_cut(cut):
 
 def expected_modes():
     s = slider_crank(damping=0.01).system()
-    q, v = state(s)
+    q, v = moving(s)
     tau = np.zeros(s.nv)
     tau[s.slice_v("rod.modes")] = [0.5, -1.0]
     return s.forward_dynamics(q, v, tau, method="kkt")[s.slice_v("rod.modes")]
@@ -92,7 +61,7 @@ def test_any_cut_gives_the_same_motion_and_keeps_energy_and_closure():
     ends = []
     for cut in ((), ("B",)):
         s = slider_crank().system(cut=cut)
-        q, v = state(s)
+        q, v = moving(s)
         run = ct.simulate(s, q, v, duration=0.01, samples=3)
         assert run.energy_drift < 1e-9
         assert np.max(run.closure_error) < 1e-11
@@ -103,7 +72,7 @@ def test_any_cut_gives_the_same_motion_and_keeps_energy_and_closure():
 @pytest.mark.slow
 def test_reactions_accelerate_the_slider():
     s = slider_crank().system()
-    q, v = state(s)
+    q, v = moving(s)
     a, wrench = s.forward_dynamics(q, v), s.reactions(q, v)
     push = 0.03 * a[s.slice_v("D")][0]
     # Joint C passes its wrench to the slider, in axes that turn with the rod's end; joint D adds none along x.

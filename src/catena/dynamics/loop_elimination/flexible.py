@@ -81,10 +81,11 @@ OWN = frozenset({"I_own", "E_own", "M_own", "p_own", "pm_own", "qdd_driven"})
 
 class FlexibleSteps:
     """The steps of an elimination with bodies of at most so many modes: `instead` maps the steps of rigid bodies to
-    those that also know flexible ones, `at_frames` those of multipliers to the ones called at floating frames."""
+    those that also know flexible ones, `at_frames` those of multipliers to the ones called at floating frames. Where
+    they are `firm`, moving modes have the inertia and the force that a step implicit in them lends them."""
 
-    def __init__(self, modes: int, drives: bool = False) -> None:
-        self.modes, self.drives = modes, drives
+    def __init__(self, modes: int, drives: bool = False, firm: bool = False) -> None:
+        self.modes, self.drives, self.firm = modes, drives, firm
         self.instead: dict[OnCall, OnCall] = {
             stand: on_call(self._moved(stand)),
             stand_and_tell: on_call(self._moved(stand_and_tell)),
@@ -175,6 +176,10 @@ class FlexibleSteps:
                 body.E, body.Mm, body.weight = np.zeros((6, m)), Triangle(m).zero(), body.inertia
                 body.pm, body.loadm = np.zeros(m), np.zeros(m)
                 body.eta, body.etad = self._row(body.q), self._row(body.qd)
+                if self.firm:
+                    body.Mm = self._square(array(np.diag(body.firm)))
+                if self.firm and rigid not in RESTING:
+                    body.effort = body.effort + body.ahead
                 if self.drives:
                     driven = rigid in (move_driven, move_driven_and_tell)
                     body.qdd_driven = body.driven * body.qdd_given if driven else np.zeros(body.joint.nv)
@@ -186,7 +191,7 @@ class FlexibleSteps:
         if body.joint.is_particle:
             k = body.joint.nv
             x, L = place(body, parent.eta[:k])
-            p, f = load(body, x, bias(body, x, L, parent.v, parent.etad[:k]))
+            p, f = load(body, x, bias(body, x, L, parent.v, parent.eta[:k], parent.etad[:k]))
             self._add_weight(body, parent, x, L)
             parent.p += p
             parent.pm = parent.pm + self._row(L.T @ f)
@@ -512,9 +517,9 @@ def _key(place: Any) -> int:
 
 
 @lru_cache(maxsize=32)
-def flexible_steps(modes: int, drives: bool = False) -> FlexibleSteps:
+def flexible_steps(modes: int, drives: bool = False, firm: bool = False) -> FlexibleSteps:
     """The steps for bodies of at most so many modes."""
-    return FlexibleSteps(modes, drives)
+    return FlexibleSteps(modes, drives, firm)
 
 
 def flexible_views(sort: Sort, modes: int) -> dict[str, dict[str, Any]]:
@@ -543,10 +548,13 @@ def link_rows(modes: int) -> int:
 
 
 @lru_cache(maxsize=32)
-def flexible_elimination(sort: Sort, modes: int, drives: bool = False, feedback: bool = False) -> Algorithm:
+def flexible_elimination(
+    sort: Sort, modes: int, drives: bool = False, feedback: bool = False, firm: bool = False
+) -> Algorithm:
     """The elimination for loops of up to so many constraints and bodies of up to so many modes; with `feedback`,
-    closure errors are fed back into the constraints, as in `elimination_with_feedback`."""
-    base, steps = loop_elimination(sort), flexible_steps(modes, drives)
+    closure errors are fed back into the constraints, as in `elimination_with_feedback`; with `firm`, modes have what a
+    step implicit in them lends them."""
+    base, steps = loop_elimination(sort), flexible_steps(modes, drives, firm)
     swap: dict[OnCall, OnCall] = {}
     options: dict[str, Any] = {}
     if drives:
@@ -564,7 +572,7 @@ def flexible_elimination(sort: Sort, modes: int, drives: bool = False, feedback:
     finish = leave_with_feedback if feedback else leave
     called = [steps.instead.get(step, step) for step in (swap.get(step, step) for step in steps_for(sort))]
     order = partial(steps.order, move=move, begin_loop=begin, finish=finish, **options)
-    words = f"{'_driven' if drives else ''}{'_with_feedback' if feedback else ''}"
+    words = f"{'_driven' if drives else ''}{'_with_feedback' if feedback else ''}{'_firm' if firm else ''}"
 
     def ground(ground: Any) -> None:
         steps.ground(rigid_ground)(ground)

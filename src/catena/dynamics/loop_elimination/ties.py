@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.dynamics.flexible_body import is_flexible
 from catena.dynamics.loop_elimination.blocks import Symmetric, Triangle
 from catena.dynamics.loop_elimination.magnitudes import Magnitudes
 from catena.dynamics.loop_elimination.refinement import part
@@ -30,6 +31,10 @@ TURN = 2.0 * np.pi
 def tell_joint(body: Any, parent: Any, term: Any) -> None:
     """The position, the velocity and the drift of a joint of the tree with one degree of freedom, and the wrenches
     along its motion."""
+    if is_flexible(body.joint):
+        # Modes are not coupled; this is compiled for all joints with one degree of freedom.
+        term.w_child, term.w_parent, term.motion = Force.zero(), Force.zero(), np.zeros(3)
+        return
     S = body.S.array[:, 0]
     w = Force(S) * (1.0 / (S @ S))
     v_joint = body.S * body.qd

@@ -51,7 +51,7 @@ from catena.kernels import (
     whole_state,
     with_ground,
 )
-from catena.simulation.steps import work
+from catena.simulation.steps import implicit, work
 from catena.simulation.steps.decision import both, certify, decide, keep_first_doubt, larger, settle
 from catena.simulation.steps.multistep import CORRECT, HISTORY, adams_sweeps, remember, scaled
 from catena.simulation.steps.projection import (
@@ -67,6 +67,9 @@ from catena.spatial.scalars import absolute, array, where
 
 # A step turns a joint on a manifold by no more than this [rad]: local coordinates are good short of half a turn.
 FAR = 1.5
+
+# Methods that are no tables of coefficients.
+UNTABLED = ("semi_implicit", "leapfrog", "implicit_leapfrog", "abm4")
 
 LawFunction = Callable[[Any, Any, Any, Any, Any], tuple[Any, Any]]
 PushFunction = Callable[[Any, Any, Any], Any]
@@ -109,6 +112,7 @@ def begin(body: Any, ground: Any) -> None:
 @but_particles
 def semi_implicit(body: Any, ground: Any) -> None:
     """Take Euler's step with the new velocity: symplectic where nothing depends on the velocity."""
+    body.first = body.qdd
     body.qd = body.v0 + scaled(ground.dt, body.qdd)
     body.q = body.joint.integrate(body.q0, scaled(ground.dt, body.qd))
 
@@ -125,6 +129,7 @@ def drift(body: Any, ground: Any) -> None:
 def leap(body: Any, ground: Any) -> None:
     """Take a step with the acceleration in its middle (Stoermer and Verlet): symplectic and of second order where
     nothing depends on the velocity, which is that of the start there."""
+    body.first = body.qdd
     body.qd = body.v0 + scaled(ground.dt, body.qdd)
     body.q = body.joint.integrate(body.q0, scaled(0.5 * ground.dt, body.v0 + body.qd))
 
@@ -267,13 +272,13 @@ def push_by_law(push: PushFunction, stage_time: float) -> Sweep:
 
 def evaluation_times(method: str) -> tuple[float, ...]:
     """Return when a step asks for accelerations, as parts of its duration, in order."""
-    known = {"abm4": (0.0, 1.0), "semi_implicit": (0.0,), "leapfrog": (0.5,)}
+    known = {"abm4": (0.0, 1.0), "semi_implicit": (0.0,), "leapfrog": (0.5,), "implicit_leapfrog": (0.5,)}
     return known.get(method) or tableau(method).c
 
 
 def start_acceleration(method: str) -> str:
     """Return the name of the field that holds the accelerations with which the step began, or those of its middle."""
-    return {"abm4": "first", "semi_implicit": "qdd", "leapfrog": "qdd"}.get(method, "rate_v_0")
+    return "first" if method in UNTABLED else "rate_v_0"
 
 
 def step_algorithm(
@@ -290,10 +295,11 @@ def _steps(variant: StepVariant) -> Algorithm:
 
 
 def _dynamics(variant: StepVariant) -> Algorithm:
+    firm = variant.method == "implicit_leapfrog"
     if variant.modes and variant.sort is not None:
-        return flexible_elimination(variant.sort, variant.modes, variant.driven, variant.feedback)
+        return flexible_elimination(variant.sort, variant.modes, variant.driven, variant.feedback, firm)
     if variant.modes:
-        return flexible_dynamics(variant.modes, variant.driven)
+        return flexible_dynamics(variant.modes, variant.driven, firm)
     if variant.sort is None:
         return hybrid_dynamics if variant.driven else articulated_body
     if variant.feedback:
@@ -304,11 +310,12 @@ def _dynamics(variant: StepVariant) -> Algorithm:
 def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFunction | None) -> Algorithm:
     sort, shape = variant.sort, variant.law
     dynamics = telling(_dynamics(variant)) if variant.pulls else _dynamics(variant)
-    method = None if variant.method in ("semi_implicit", "leapfrog", "abm4") else tableau(variant.method)
+    method = None if variant.method in UNTABLED else tableau(variant.method)
     begin_dynamics = at_ground(dynamics.ground)
     target = "given" if variant.forces else "tau"
     # Driven joints do not give way when loops are closed.
-    steps = flexible_steps(variant.modes, variant.driven) if variant.modes and sort else None
+    firm = variant.method == "implicit_leapfrog"
+    steps = flexible_steps(variant.modes, variant.driven, firm) if variant.modes and sort else None
     close_positions, close_velocities = closing_sweeps(
         articulate_driven if variant.driven else articulate, steps
     )
@@ -351,6 +358,14 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
     # What schedules call is traced first, because it writes what other steps read.
     called = [sweep for sweep in dynamics.sweeps if isinstance(sweep, OnCall)]
     sweeps: list[Sweep] = []
+    opening: list[Sweep] = []
+    if law is not None and shape is not None and shape.asked != "always":
+        opening.append(steer(law, shape, 0.0, target))
+    opening.append(open_timed_step if shape is not None and shape.asked == "timed" else open_step)
+    opening.append(begin)
+    if firm:
+        # What it lends is read by what schedules call.
+        sweeps += [*opening, implicit.drift_ahead]
     if sort:
         sweeps += [
             *called,
@@ -365,10 +380,8 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
             sweeps.append(own.get(accelerate, accelerate))
         if variant.driven and variant.pulls:
             sweeps.append(own.get(articulate, articulate))
-    if law is not None and shape is not None and shape.asked != "always":
-        sweeps.append(steer(law, shape, 0.0, target))
-    sweeps.append(open_timed_step if shape is not None and shape.asked == "timed" else open_step)
-    sweeps.append(begin)
+    if not firm:
+        sweeps += opening
     if variant.counts:
         sweeps.append(work.forget_gain)
     outputs: dict[str, Any] = {"q": POSITION, "qd": VELOCITY, "qdd": VELOCITY}
@@ -384,6 +397,11 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         rewritten |= {"first", "xi_ahead", "rate_0", "rate_1", "rate_2", "rate_3"}
     elif variant.method == "leapfrog":
         sweeps += [drift, *accelerations(0.5), leap]
+    elif firm:
+        sweeps += [*accelerations(0.5), implicit.leap_ahead]
+        inputs |= implicit.PAST
+        outputs |= implicit.PAST
+        rewritten |= set(implicit.PAST)
     elif method is None:
         sweeps += [*accelerations(), semi_implicit]
     else:
@@ -407,6 +425,8 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
     sweeps += [Pause("decide"), decide(method, corrections), settle]
     if variant.method == "abm4":
         sweeps.append(remember)
+    elif firm:
+        sweeps.append(implicit.remember_acceleration)
     if variant.counts:
         past = [work.weighted_past] if variant.method == "abm4" else []
         sweeps += [*past, work.keep_work, *([work.keep_power] if past else [])]

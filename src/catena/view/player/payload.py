@@ -214,6 +214,8 @@ def _flexing(flexing: Flexing, index: Mapping[str, int]) -> Data:
         "S": numbers(flexing.S),
         "R": numbers(flexing.R),
         "B": None if flexing.B is None else numbers(flexing.B),
+        "F": None if flexing.F is None else numbers(flexing.F),
+        "products": list(flexing.kind.products) if flexing.F is not None else [],
     }
 
 

@@ -23,12 +23,13 @@ function blend(x, a, y, b, s, out) {
   size = Math.sqrt(size) || 1; for (let i = 0; i < 7; i++) out[i] = i < 3 ? p[i] : p[i] / size;
 }
 
-// The rows of a station in its body: x = s + S eta + eta' B eta / 2, turned by R eta as Cayley has it.
+// The rows of a station in its body: x = s + S eta + eta' B eta / 2 + F eta^4, turned by R eta as Cayley has it.
 function station(f, n, eta, out) {
   const k = f.modes, a = [0, 0, 0];
   for (let i = 0; i < 3; i++) {
     let x = f.s[3 * n + i], turn = 0; const row = (3 * n + i) * k;
     for (let j = 0; j < k; j++) { x += f.S[row + j] * eta[j]; turn += f.R[row + j] * eta[j]; if (f.B) for (let l = 0; l < k; l++) x += 0.5 * f.B[(row + j) * k + l] * eta[j] * eta[l]; }
+    if (f.F) f.products.forEach(([p, q, r, t], j) => { x += f.F[(3 * n + i) * f.products.length + j] * eta[p] * eta[q] * eta[r] * eta[t]; });
     out[4 * i + 3] = x; a[i] = turn / 2;
   }
   const [x, y, z] = a, size = 2 / (1 + x * x + y * y + z * z);
@@ -71,7 +72,7 @@ class Player {
       const scene = data.scenes[segment.scene]; segment.bodies = scene.bodies.length;
       if (!scene.carriers) {
         scene.modes = 0; scene.carriers = scene.bodies.length;
-        for (const f of scene.flexings) { for (const name of ["s", "S", "R", "B"]) f[name] = f[name] ? decode(f[name], Float32Array) : null; f.at = scene.modes; scene.modes += f.modes; scene.carriers += f.s.length / 3; }
+        for (const f of scene.flexings) { for (const name of ["s", "S", "R", "B", "F"]) f[name] = f[name] ? decode(f[name], Float32Array) : null; f.at = scene.modes; scene.modes += f.modes; scene.carriers += f.s.length / 3; }
       }
       segment.flexings = scene.flexings; segment.carriers = scene.carriers; segment.modes = scene.modes;
       for (const arrow of segment.arrows) { arrow.vectors = decode(arrow.vectors, Int16Array); if (arrow.offset) arrow.offset = decode(arrow.offset, Float32Array); }
