@@ -7,7 +7,7 @@ import catena as ct
 from catena.joints import KINDS
 from catena.kinematics import stacks
 from catena.kinematics.closure import loop_kinematics
-from catena.kinematics.kind_values import kind_values
+from catena.kinematics.kind_values import PORTION, kind_values, nearest_coordinates
 from catena.mechanism.generators import four_bar, n_four_bars, random_mechanism, stewart
 from catena.spatial import Motion, Transform, exp, log
 
@@ -176,6 +176,17 @@ def test_a_kind_for_many_states_is_the_kind_for_each(kind, agree):
         agree(values.S[k], np.asarray(kind.motion_space(q[k]).array, dtype=float), 1e-14, 1.0)
         agree(values.bias[k], np.asarray(kind.bias(q[k], v[k]).array, dtype=float), 1e-13, 1.0)
         agree(values.Phi[k], np.asarray(kind.constraint_space(q[k]).array, dtype=float), 1e-14, 1.0)
+
+
+def test_a_kind_for_very_many_states_is_the_kind_for_few():
+    """More states than are computed at a time, and no multiple of those."""
+    kind, random = ct.Free(), np.random.default_rng(3)
+    q = np.array([kind.integrate(kind.neutral(), random.normal(size=6)) for _ in range(7)])
+    v, many = random.normal(size=(7, 6)), np.arange(2 * PORTION + 5) % 7
+    few, found = kind_values(kind, q, v), kind_values(kind, q[many], v[many])
+    for name in ("X", "S", "bias", "Phi"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(few, name)[many])
+    np.testing.assert_array_equal(nearest_coordinates(kind, found.X), nearest_coordinates(kind, few.X)[many])
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-13, 1e-8, 1e-5, 1e-3, 1.0, 3.0, 3.14159265])

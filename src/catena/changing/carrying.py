@@ -46,8 +46,8 @@ def bodies_of(system: System, q: np.ndarray, v: np.ndarray) -> Bodies:
     motions = tree_motions(system.evaluator, q, v)
     X = np.empty((len(q), plan.n, 6, 6))
     X[:, 0] = np.eye(6)
-    for i in range(1, plan.n):
-        X[:, i] = motions.X[:, i] @ X[:, plan.parent[i]]
+    for nodes in plan.levels:
+        X[:, nodes] = motions.X[:, nodes] @ X[:, plan.parent[nodes]]
     placed = plan.body_pose
     node = placed.node[:count]
     own = stacks.motion_matrices(stacks.transposed(placed.R[:count]), placed.p[:count])

@@ -123,11 +123,12 @@ def _portions(problem: LoopProblem) -> Iterator[tuple[slice, Rows, Rows]]:
 def _twists(problem: LoopProblem, v: np.ndarray) -> np.ndarray:
     """Return the twists (states, n, 6) of all nodes for velocities v (states, nv)."""
     plan, motions = problem.plan, problem.motions
-    twist = np.zeros((len(v), plan.n, 6))
-    for i in range(1, plan.n):
-        at = slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i]))
-        joint = np.einsum("sk,ski->si", v[:, at], motions.S_rows[:, plan.rows(i)])
-        twist[:, i] = stacks.apply(motions.X[:, i], twist[:, plan.parent[i]]) + joint
+    by_node = np.zeros((plan.n, len(v), 6))
+    moved = v[:, plan.row_columns, None] * motions.S_rows
+    np.add.at(by_node, plan.row_nodes, np.swapaxes(moved, 0, 1))
+    twist = np.swapaxes(by_node, 0, 1)
+    for nodes in plan.levels:
+        twist[:, nodes] += stacks.apply(motions.X[:, nodes], twist[:, plan.parent[nodes]])
     return twist
 
 

@@ -39,13 +39,13 @@ def with_runs(table: np.ndarray) -> np.ndarray:
     count = len(table)
     follows = np.zeros(count, dtype=np.int64)
     if count > 1:
-        step = np.diff(table, axis=0)
-        near = step[:, 0] == 8
-        goes_on = np.append(near[:-1] & near[1:] & (step[:-1, 1] == step[1:, 1]), False)
+        step = table[1:] - table[:-1]
+        near, number = step[:, 0] == 8, np.arange(count - 1)
         # Where the steps that are like the one at k end.
-        ends = np.where(goes_on, count, np.arange(count - 1))
+        ends = number.copy()
+        ends[:-1][near[:-1] & near[1:] & (step[:-1, 1] == step[1:, 1])] = count
         ends = np.minimum.accumulate(ends[::-1])[::-1]
-        follows[:-1] = np.where(near, ends - np.arange(count - 1) + 1, 0)
+        follows[:-1] = (ends - number + 1) * near
     marked = table.copy()
     marked[:, 0] += follows + 1 << 32
     return marked
@@ -55,7 +55,44 @@ def text(lanes: int) -> str:
     """Return LLVM text of `run` and `run_one` for `lanes` lanes."""
     reduction = f"declare double @llvm.vector.reduce.fadd.v{lanes}f64(double, <{lanes} x double>)\n"
     reduction += "declare i64 @llvm.abs.i64(i64, i1)\n"
-    return reduction + _loop("run", lanes, lanes) + _loop("run_one", lanes, 1)
+    return reduction + _PLAY + _loop("run", lanes, lanes) + _loop("run_one", lanes, 1)
+
+
+# A function of its own: what the loops around it keep would take the registers, and a call costs half as much again.
+_PLAY = """
+define internal void @play(ptr %from, ptr %to, ptr %work, ptr %constants) noinline {
+entry:
+  %any = icmp ult ptr %from, %to
+  br i1 %any, label %body, label %done
+body:
+  %call = phi ptr [%from, %entry], [%next, %body]
+  %step = load ptr, ptr %call, align 8
+  %p0 = getelementptr i64, ptr %call, i64 1
+  %p1 = getelementptr i64, ptr %call, i64 2
+  %p2 = getelementptr i64, ptr %call, i64 3
+  %p3 = getelementptr i64, ptr %call, i64 4
+  %p4 = getelementptr i64, ptr %call, i64 5
+  %o0 = load i64, ptr %p0, align 8
+  %o1 = load i64, ptr %p1, align 8
+  %o2 = load i64, ptr %p2, align 8
+  %o3 = load i64, ptr %p3, align 8
+  %o4 = load i64, ptr %p4, align 8
+  %r0 = getelementptr i8, ptr %work, i64 %o0
+  %r1 = getelementptr i8, ptr %work, i64 %o1
+  %r2 = getelementptr i8, ptr %work, i64 %o2
+  %r3 = getelementptr i8, ptr %work, i64 %o3
+  %varies = icmp slt i64 %o4, 0
+  %o4_size = call i64 @llvm.abs.i64(i64 %o4, i1 false)
+  %base4 = select i1 %varies, ptr %work, ptr %constants
+  %r4 = getelementptr i8, ptr %base4, i64 %o4_size
+  call void %step(ptr %r0, ptr %r1, ptr %r2, ptr %r3, ptr %r4)
+  %next = getelementptr i64, ptr %call, i64 6
+  %more = icmp ult ptr %next, %to
+  br i1 %more, label %body, label %done
+done:
+  ret void
+}
+"""
 
 
 def _loop(name: str, lanes: int, states: int) -> str:
@@ -221,32 +258,17 @@ pack_next:
   br label %pack
 
 play:
-  %c = phi i64 [0, %pack], [%c1, %play_body], [%rare_end, %play_next]
-  %c_more = icmp slt i64 %c, %calls
-  br i1 %c_more, label %play_next, label %played
-play_next:
-  %is_rare = icmp eq i64 %c, %rare_first
-  %skipped = and i1 %is_rare, %skips
-  br i1 %skipped, label %play, label %play_body
-play_body:
-  %call = getelementptr [6 x i64], ptr %tape, i64 %c
-{word("step", "%call", 0, "ptr")}
-{word("o0", "%call", 1)}
-{word("o1", "%call", 2)}
-{word("o2", "%call", 3)}
-{word("o3", "%call", 4)}
-{word("o4", "%call", 5)}
-  %r0 = getelementptr i8, ptr %work, i64 %o0
-  %r1 = getelementptr i8, ptr %work, i64 %o1
-  %r2 = getelementptr i8, ptr %work, i64 %o2
-  %r3 = getelementptr i8, ptr %work, i64 %o3
-  %varies = icmp slt i64 %o4, 0
-  %o4_size = call i64 @llvm.abs.i64(i64 %o4, i1 false)
-  %base4 = select i1 %varies, ptr %work, ptr %constants
-  %r4 = getelementptr i8, ptr %base4, i64 %o4_size
-  call void %step(ptr %r0, ptr %r1, ptr %r2, ptr %r3, ptr %r4)
-  %c1 = add i64 %c, 1
-  br label %play
+  %divided = icmp sge i64 %rare_first, 0
+  %leaves_out = and i1 %divided, %skips
+  %head = select i1 %leaves_out, i64 %rare_first, i64 %calls
+  %head_end = getelementptr [6 x i64], ptr %tape, i64 %head
+  call void @play(ptr %tape, ptr %head_end, ptr %work, ptr %constants)
+  br i1 %leaves_out, label %play_tail, label %played
+play_tail:
+  %tail = getelementptr [6 x i64], ptr %tape, i64 %rare_end
+  %tail_end = getelementptr [6 x i64], ptr %tape, i64 %calls
+  call void @play(ptr %tail, ptr %tail_end, ptr %work, ptr %constants)
+  br label %played
 
 played:
   %may_rest = icmp sge i64 %rest, 0

@@ -75,6 +75,13 @@ def _new(shape: tuple[int, ...], filled: bool) -> np.ndarray:
     return raw[skip : skip + size].reshape(shape)
 
 
+def _is_filled(shape: tuple[int, ...], offsets: np.ndarray) -> bool:
+    """Return whether columns at byte offsets fill an array for one state."""
+    written = np.zeros(prod(shape), dtype=bool)
+    written[offsets // WORD] = True
+    return bool(written.all())
+
+
 class Program:
     """A tape with its tables. `run` takes arrays of shape (states, columns); `single` makes a function for
     one state."""
@@ -86,9 +93,7 @@ class Program:
         self._tables = {n: np.ascontiguousarray(t) for n, (_, t) in tape.inputs.items()}
         self._tables |= {n: with_runs(np.ascontiguousarray(t)) for n, (_, t) in tape.outputs.items()}
         self._columns = {n: (len(t), t.ctypes.data) for n, t in self._tables.items()}
-        self._is_filled = {
-            n: len(np.unique(t[:, 0])) == np.prod(shape) for n, (shape, t) in tape.outputs.items()
-        }
+        self._is_filled = {n: _is_filled(shape, t[:, 0]) for n, (shape, t) in tape.outputs.items()}
         self._addresses = (len(tape.calls), tape.calls.ctypes.data), tape.constants.ctypes.data
         self._workspaces: list[tuple[np.ndarray, int]] = []
 

@@ -15,15 +15,11 @@ def body_jacobians(plan: Plan, motions: Motions, a_ground: np.ndarray) -> tuple[
     B = np.zeros((states, plan.n, 6, plan.nv))
     a = np.zeros((states, plan.n, 6))
     a[:, 0] = a_ground
-    for i in range(1, plan.n):
-        parent, columns = (
-            int(plan.parent[i]),
-            slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i])),
-        )
-        X = motions.X[:, i]
-        B[:, i] = X @ B[:, parent]
-        B[:, i, :, columns] += stacks.transposed(motions.S_rows[:, plan.rows(i), :])
-        a[:, i] = stacks.apply(X, a[:, parent]) + motions.c[:, i]
+    B[:, plan.row_nodes, :, plan.row_columns] = np.swapaxes(motions.S_rows, 0, 1)
+    for nodes in plan.levels:
+        parents, X = plan.parent[nodes], motions.X[:, nodes]
+        B[:, nodes] += X @ B[:, parents]
+        a[:, nodes] = stacks.apply(X, a[:, parents]) + motions.c[:, nodes]
     return B, a
 
 

@@ -14,6 +14,9 @@ from catena.joints import JointKind
 from catena.kinematics import stacks
 from catena.spatial import Transform
 
+# As many states are computed at a time.
+PORTION = 1024
+
 
 @dataclass(frozen=True)
 class KindValues:
@@ -43,7 +46,7 @@ def kind_values(kind: JointKind, q: np.ndarray, v: np.ndarray) -> KindValues:
         m = kind.constraint_space(kind.neutral()).n
         out = np.zeros((0, 12 + 6 * nv + 6 + 6 * m))
     else:
-        out = np.asarray(_function(kind)(rows_q.T, rows_v.T), dtype=np.float64).T
+        out = _of_rows(_function(kind), rows_q, rows_v)
     X, S, bias, Phi = np.split(out, np.cumsum([12, 6 * nv, 6]), axis=1)
     return KindValues(
         stacks.from_entries(X).reshape(*batch, 6, 6), S.reshape(*batch, 6, nv), bias.reshape(*batch, 6),
@@ -58,11 +61,31 @@ def nearest_coordinates(kind: JointKind, X: np.ndarray) -> np.ndarray:
     q = np.zeros((len(R), kind.nq))
     if kind.nq and len(R) and kind.finds_coordinates_of_symbols:
         entries = np.concatenate([R.reshape(-1, 9), p], axis=-1)
-        q = np.asarray(_coordinates(kind)(entries.T), dtype=np.float64).T
+        q = _of_rows(_coordinates(kind), entries)
     elif kind.nq:
         for k in range(len(R)):
             q[k] = kind.coordinates(Transform(R[k], p[k]))
     return q.reshape(*batch, kind.nq)
+
+
+def _of_rows(function: Any, *given: np.ndarray) -> np.ndarray:
+    """The results (states, m) of a CasADi function for arguments (states, n). It reads and writes these arrays where
+    they are: to hand over matrices of its own costs many times as much."""
+    out = np.empty((len(given[0]), function.nnz_out(0)))
+    for first in range(0, len(out), PORTION):
+        some = slice(first, first + PORTION)
+        buffer, evaluate = _mapped(function, len(out[some])).buffer()
+        rows = [np.ascontiguousarray(x[some], dtype=np.float64) for x in given]
+        for k, x in enumerate(rows):
+            buffer.set_arg(k, x.data)
+        buffer.set_res(0, out[some].data)
+        evaluate()
+    return out
+
+
+@lru_cache(maxsize=512)
+def _mapped(function: Any, states: int) -> Any:
+    return function.map(states)
 
 
 def _function(kind: JointKind) -> Any:

@@ -106,21 +106,17 @@ def _rotation_vector(R: np.ndarray) -> np.ndarray:
     xx, yy, zz = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
     a, b, c = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
     d, e, f = R[..., 1, 0] + R[..., 0, 1], R[..., 0, 2] + R[..., 2, 0], R[..., 2, 1] + R[..., 1, 2]
-    one = np.ones_like(xx)
-    rows = np.stack(
-        [
-            np.stack([one + xx + yy + zz, a, b, c], axis=-1),
-            np.stack([a, one + xx - yy - zz, d, e], axis=-1),
-            np.stack([b, d, one - xx + yy - zz, f], axis=-1),
-            np.stack([c, e, f, one - xx - yy + zz], axis=-1),
-        ],
-        axis=-2,
-    )  # each row is a multiple of the quaternion, by four times its own component
-    best = np.argmax(np.stack([rows[..., i, i] for i in range(4)], axis=-1), axis=-1)
+    # Each row is a multiple of the quaternion, by four times its own component.
+    rows = np.empty((*xx.shape, 4, 4))
+    rows[..., 0, 0], rows[..., 1, 1] = 1.0 + xx + yy + zz, 1.0 + xx - yy - zz
+    rows[..., 2, 2], rows[..., 3, 3] = 1.0 - xx + yy - zz, 1.0 - xx - yy + zz
+    for i, j, entry in ((0, 1, a), (0, 2, b), (0, 3, c), (1, 2, d), (1, 3, e), (2, 3, f)):
+        rows[..., i, j] = rows[..., j, i] = entry
+    best = np.argmax(np.diagonal(rows, axis1=-2, axis2=-1), axis=-1)
     quat = np.take_along_axis(rows, best[..., None, None], axis=-2)[..., 0, :]
-    quat = quat / np.linalg.norm(quat, axis=-1, keepdims=True)
+    quat /= np.sqrt(np.sum(quat * quat, axis=-1, keepdims=True))
     quat = np.where(quat[..., :1] < 0.0, -quat, quat)
-    length = np.linalg.norm(quat[..., 1:], axis=-1, keepdims=True)
+    length = np.sqrt(np.sum(quat[..., 1:] ** 2, axis=-1, keepdims=True))
     tiny = length < 1e-12
     ratio = np.where(tiny, 2.0, 2.0 * np.arctan2(length, quat[..., :1]) / np.where(tiny, 1.0, length))
     return ratio * quat[..., 1:]

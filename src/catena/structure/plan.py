@@ -179,6 +179,26 @@ class Plan:
         """The coordinate of each entry of the v of `spread`."""
         return _index(self.v_start, self.v_size)
 
+    @cached_property
+    def row_nodes(self) -> Ints:
+        """The node that each row (`rows`) belongs to."""
+        return self._by_row(np.repeat(np.arange(self.n), self.v_size))
+
+    @cached_property
+    def row_columns(self) -> Ints:
+        """The velocity coordinate of each row (`rows`)."""
+        return self._by_row(self.v_index)
+
+    def _by_row(self, by_node: Ints) -> Ints:
+        found = np.empty_like(by_node)
+        found[_index(self.spread.v_start, self.v_size)] = by_node
+        return found
+
+    @cached_property
+    def levels(self) -> list[Ints]:
+        """The nodes with the same number of joints to ground, the nearest first, without ground."""
+        return [np.flatnonzero(self.depth == d) for d in range(1, int(self.depth.max()) + 1)]
+
     def rows(self, node: int) -> slice:
         """The rows of a node among those of all nodes, each of which has its own."""
         start = int(self.spread.v_start[node])

@@ -52,6 +52,7 @@ def weld(
     for j in rigid:
         for body in ends[j]:
             touching.setdefault(body, []).append(j)
+    placed = _children_in_parents(joints, rigid)
     group = [-1] * body_count
     used: set[int] = set()
     count = 0
@@ -69,7 +70,7 @@ def weld(
                     continue
                 group[other] = count
                 used.add(j)
-                near_R, near_p = _child_in_parent(joints[j])
+                near_R, near_p = placed[j]
                 if body == child:
                     near_R, near_p = near_R.T, -near_R.T @ near_p
                 R[other] = R[body] @ near_R
@@ -79,9 +80,15 @@ def weld(
     return Welds(group, count, R, p, frozenset(used))
 
 
-def _child_in_parent(joint: Joint) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """in_parent * motion * inverse(in_child) of a joint that cannot move, as (R, p)."""
-    motion_R, motion_p = motion_when_locked(joint)
-    outer, inner = joint.in_parent, joint.in_child
-    R = outer.R @ motion_R @ inner.R.T
-    return R, outer.p + outer.R @ motion_p - R @ inner.p
+def _children_in_parents(
+    joints: Sequence[Joint], rigid: Sequence[int]
+) -> dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """in_parent * motion * inverse(in_child) of joints that cannot move, as {joint: (R, p)}."""
+    motions = [motion_when_locked(joints[j]) for j in rigid]
+    outer, inner = [joints[j].in_parent for j in rigid], [joints[j].in_child for j in rigid]
+    outer_R, motion_R = np.array([pose.R for pose in outer]), np.array([R for R, _ in motions])
+    R = outer_R @ motion_R @ np.array([pose.R.T for pose in inner])
+    moved = (outer_R @ np.array([p for _, p in motions])[..., None])[..., 0]
+    back = (R @ np.array([pose.p for pose in inner])[..., None])[..., 0]
+    p = np.array([pose.p for pose in outer]) + moved - back
+    return {j: (R[k], p[k]) for k, j in enumerate(rigid)}

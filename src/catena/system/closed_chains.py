@@ -17,7 +17,14 @@ from catena.dynamics.closed import (
     minimal,
     reference_member,
 )
-from catena.dynamics.closed.certified_elimination import elimination, elimination_of, is_for, is_trusted
+from catena.dynamics.closed.certified_elimination import (
+    elimination,
+    elimination_of,
+    in_doubt as in_doubt,
+    is_for,
+    is_trusted,
+    mended as mended,
+)
 from catena.dynamics.closed.problem import row_weight
 from catena.dynamics.closed.square_root import constrained, divide_lower, divide_upper, effective
 from catena.dynamics.loop_elimination import borrowers, loop_wrenches, sort_for
@@ -103,6 +110,13 @@ def solve(problem: LoopProblem, method: str, member: str | None = None) -> LoopS
             f"member is {member!r}, but only the method reference_member has one; method is {method!r}."
         )
     return FORMULATIONS["elimination" if method == "auto" else method](problem)
+
+
+def in_lanes(evaluator: Evaluator, inputs: Mapping[str, Any]) -> dict[str, np.ndarray] | None:
+    """Return what the compiled elimination finds for inputs as `pose_problem` takes them, certain or not (`in_doubt`);
+    None where the mechanism is not one for it."""
+    plan = evaluator.plan
+    return evaluator.evaluate(elimination_of(plan), inputs, finite=False) if is_for(plan) else None
 
 
 def shortest(evaluator: Evaluator, absent: frozenset[str]) -> Any:

@@ -28,9 +28,8 @@ EPS = float(np.finfo(float).eps)
 
 @dataclass(frozen=True, eq=False)
 class Equilibrium:
-    """A configuration q (nq,) at rest: `stability` is "stable", "unstable" or "neutral" (some direction costs
-    nothing to
-    first order), `stiffness` (d,) the eigenvalues of the stiffness in units of inertia [1/s^2], smallest first,
+    """A configuration q (nq,) at rest: `stability` is "stable", "unstable" or "neutral" (some direction costs nothing
+    to first order), `stiffness` (d,) the eigenvalues of the stiffness in units of inertia [1/s^2], smallest first,
     `multipliers` (m,) the smallest forces in the constraints, `unbalanced` what is left of the forces as a part of
     those that act, `steps` how many it took."""
 
@@ -63,10 +62,8 @@ def equilibrium(system: "System", guess: np.ndarray, tau: np.ndarray, seek: str)
             return min((last, held), key=lambda x: x.unbalanced).told(step + 1)
     raise SimulationError(
         f"{system.mechanism.name!r}: no equilibrium was found near the guess in {STEPS} steps; "
-        f"{held.unbalanced:.3g} of "
-        f"the forces is left unbalanced. Give a guess nearer to one, or seek='stable'; a mechanism that gravity "
-        f"can move "
-        f"without end has none."
+        f"{held.unbalanced:.3g} of the forces is left unbalanced. Give a guess nearer to one, or seek='stable'; a "
+        f"mechanism that gravity can move without end has none."
     )
 
 

@@ -680,12 +680,22 @@ class System:
                     return result
         q, v, tau, loop_tau = self._by_name(q, v, tau)
         if self._closed or method in closed_chains.FORMULATIONS:
-            quick = method in ("auto", "elimination")
+            quick = method in ("auto", "elimination") and member is None
+            found = None
+            if quick and loop_tau is None:
+                # Most calls end here: what the careful ways need besides is prepared for them alone.
+                given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
+                found = closed_chains.in_lanes(self.evaluator, given)
+                if found is not None and not closed_chains.in_doubt(self.evaluator.plan, found).any():
+                    return found["qdd"]
             problem = self._loop_problem(
                 q, v, tau, f_ext, base_acceleration, look=not quick, loop_tau=loop_tau
             )
             with self._naming_what_lacks_inertia():
-                solution = closed_chains.solve(problem, method, member)
+                if found is None:
+                    solution = closed_chains.solve(problem, method, member)
+                else:
+                    solution = closed_chains.mended(problem, found)
                 if len(solution.handed_over) and self.settle(problem.q[solution.handed_over]):
                     problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
                     solution = closed_chains.solve(problem, method, member)

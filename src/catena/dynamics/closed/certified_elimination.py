@@ -46,7 +46,8 @@ def in_doubt(plan: Plan, result: Mapping[str, np.ndarray]) -> np.ndarray:
     """Which states (states,) have to be solved again: those whose solution is not trusted. Where bodies are lent
     inertia, the first state too, because only a rank-revealing decomposition sees whether the loops determine how
     they move."""
-    doubtful = ~is_trusted(*(result[name][:, 0] for name in ("defect", "change", "before", "size")))
+    certificate = (result[name].reshape(-1) for name in ("defect", "change", "before", "size"))
+    doubtful = ~is_trusted(*certificate)
     if borrowers(plan):
         doubtful[:1] = True
     return np.asarray(doubtful)
@@ -79,9 +80,15 @@ def elimination(problem: LoopProblem) -> LoopSolution:
     """Solve by elimination, and by `kkt` where that is not exact enough or the mechanism not one for it."""
     if not is_for(problem.plan):
         return kkt(problem)
+    return mended(
+        problem, problem.runner.evaluate(elimination_of(problem.plan), problem.inputs, finite=False)
+    )
+
+
+def mended(problem: LoopProblem, result: Mapping[str, np.ndarray]) -> LoopSolution:
+    """Solve by `kkt` what the elimination found no certain `result` for; its accelerations are written to."""
     given = problem.given
-    result = problem.runner.evaluate(elimination_of(problem.plan), problem.inputs, finite=False)
-    vdot = result["qdd"]
+    vdot = result["qdd"].reshape(problem.states, problem.plan.nv)
     doubtful = in_doubt(problem.plan, result)
     if np.any(doubtful):
         rest: Any = {n: None if x is None else x[doubtful] for n, x in given.items()}
