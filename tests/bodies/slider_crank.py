@@ -10,9 +10,7 @@ def slider_crank(modes=2, young=2e11, damping=0.0):
     m = ct.Mechanism("slider-crank", gravity=(0.0, -9.81, 0.0))
     m.add_body("crank", mass=0.1, com=(0.075, 0.0, 0.0), inertia=(1e-5, 2e-4, 2e-4))
     area, second = np.pi * 0.006**2 / 4.0, np.pi * 0.006**4 / 64.0
-    rod = ct.Beam(
-        0.3, area, second, 7870.0, young, modes={"y": modes}, ends="pinned-pinned", damping=damping
-    )
+    rod = ct.Beam(0.3, area, second, 7870.0, young, modes={"y": modes}, ends="pinned-pinned", damping=damping)
     m.add_body("rod", flexible=rod)
     m.add_body("slider", mass=0.03, inertia=(1e-5, 1e-5, 1e-5))
     m.add_joint("A", "ground", "crank", ct.Revolute("z"))

@@ -7,7 +7,15 @@ import pytest
 import catena as ct
 from catena.mechanism.generators import arm7, four_bar
 
-FIXED = {"rk4": 1e-3, "abm4": 1e-3, "midpoint": 1e-3, "semi_implicit": 1e-3, "leapfrog": 1e-3, "implicit_leapfrog": 1e-3, "euler": 1e-4}
+FIXED = {
+    "rk4": 1e-3,
+    "abm4": 1e-3,
+    "midpoint": 1e-3,
+    "semi_implicit": 1e-3,
+    "leapfrog": 1e-3,
+    "implicit_leapfrog": 1e-3,
+    "euler": 1e-4,
+}
 SETTINGS = {
     **{name: {"integrator": name, "step": step} for name, step in FIXED.items()},
     "dopri5, loose": {"rtol": 1e-6, "atol": 1e-8},

@@ -283,8 +283,8 @@ def test_rotating_frequencies_are_those_of_rayleigh_and_ritz_with_the_same_modes
 
 
 def test_rotating_frequencies_converge_with_the_fifth_power_of_the_number_of_modes():
-    """At its root a blade under tension has a fourth derivative that modes at rest have not, so their parts of its shape
-    fall with the fifth power of their number, and what is left of a frequency does so too."""
+    """At its root a blade under tension has a fourth derivative that modes at rest have not, so their parts of its
+    shape fall with the fifth power of their number, and what is left of a frequency does so too."""
     counts = np.array([4, 6, 8, 10, 14, 20])
     errors = [np.max(np.abs(ritz(int(k), 0.0, 12.0) / ROTATING[0.0][12] - 1.0)) for k in counts]
     orders = -np.diff(np.log(errors)) / np.diff(np.log(counts))
@@ -403,8 +403,22 @@ def test_the_regressor_is_that_of_the_rigid_bodies_beside_flexible_ones():
     tau = stiff.regressor(q, v, a) @ stiff.inertial_parameters() + damped
     np.testing.assert_allclose(tau, stiff.inverse_dynamics(q, v, a), atol=1e-12)
     assert m.lock("boom.modes", at=[0.1, 0.0, 0.0]).system().regressor(q, v, a).shape == (4, 3, 10)
-    with pytest.raises(ct.StateError, match="knows rigid bodies only, and body 'boom' is flexible"):
-        ct.identify_inertia(s, np.zeros((2, s.nq)), np.zeros((2, s.nv)), np.zeros((2, s.nv)), ["load"])
+
+
+def test_a_load_on_a_flexible_arm_with_friction_is_identified():
+    m = arm()
+    guess, true = (
+        m.system(),
+        m.with_body("load", mass=0.5, com=(0.2, 0.01, 0.03), inertia=(2e-3, 3e-3, 4e-3)).system(),
+    )
+    q, v, a = states(true, 40)
+    found = ct.identify_inertia(guess, q, v, a, ["load"], tau=true.inverse_dynamics(q, v, a))
+    assert found.rank == 10
+    np.testing.assert_allclose(found.parameters["load"], true.inertial_parameters(), atol=1e-10)
+    with pytest.raises(
+        ct.StateError, match="body 'boom' is flexible, and its modes are not told by ten numbers"
+    ):
+        ct.identify_inertia(guess, q, v, a, ["boom"])
 
 
 @pytest.mark.slow

@@ -421,9 +421,9 @@ class Beam(FlexibleBody):
                 offset[:, axis] = sign * np.sqrt(2.0 * part[name] / part["area"])
                 turned = np.cross(R.transpose(0, 2, 1), offset[:, None, :]).transpose(0, 2, 1)
                 found.append((mass / 4.0, s + offset, S + turned, B))
+        masses, places, shapes, bent = (np.concatenate([f[i] for f in found]) for i in range(4))
         return Particles(
-            *(np.concatenate([f[i] for f in found]) for i in range(4)),
-            F=None if F is None else np.concatenate([F] * len(found)),
+            masses, places, shapes, bent, None if F is None else np.concatenate([F] * len(found))
         )
 
     def points(self) -> Points:
@@ -452,9 +452,7 @@ class Beam(FlexibleBody):
         if self.shear is not None:
             return ()
         which = [mode.direction for mode in self.shapes_of_modes]
-        large = [
-            j for j, d in enumerate(which) if d in ("y", "z") and j - which.index(d) < LARGE
-        ]
+        large = [j for j, d in enumerate(which) if d in ("y", "z") and j - which.index(d) < LARGE]
         some = combinations_with_replacement(large, 4)
         return tuple(p for p in some if sum(which[j] == "y" for j in p) % 2 == 0)
 

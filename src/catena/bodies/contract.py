@@ -168,8 +168,8 @@ class FlexibleBody(ABC):
 
     @cached_property
     def free_frequencies(self) -> Floats:
-        """Return the frequencies (k,) [rad/s] of the modes, each by itself, if the body flew freely: its frame then gives
-        way as much as it can, so a mode is nowhere faster."""
+        """Return the frequencies (k,) [rad/s] of the modes, each by itself, if the body flew freely: its frame then
+        gives way as much as it can, so a mode is nowhere faster."""
         some = self.points()
         n = len(some.s)
         turned = np.cross(np.eye(3)[None, :, :], some.s[:, None, :]).transpose(0, 2, 1)
@@ -178,7 +178,9 @@ class FlexibleBody(ABC):
         M[:3, :3] += self.turning_inertia
         carried = M[:6, 6:]
         # A straight body has no inertia about its axis, unless its sections have.
-        felt = np.diag(M[6:, 6:]) - np.sum(carried * (np.linalg.pinv(M[:6, :6], rcond=1e-12) @ carried), axis=0)
+        felt = np.diag(M[6:, 6:]) - np.sum(
+            carried * (np.linalg.pinv(M[:6, :6], rcond=1e-12) @ carried), axis=0
+        )
         found: Floats = np.sqrt(self.stiffness / np.maximum(felt, 1e-12 * np.diag(M[6:, 6:])))
         return found
 

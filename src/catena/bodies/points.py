@@ -25,8 +25,8 @@ SHORTENING = 0.02
 
 
 def few_points(some: Particles, amplitudes: Floats | None = None) -> Points:
-    """Return as few points as have the invariants of the particles. `amplitudes` (k,) are those of modes of equal energy,
-    by which it is told what counts in the inertia of shortening; without them that inertia is left out."""
+    """Return as few points as have the invariants of the particles. `amplitudes` (k,) are those of modes of equal
+    energy, by which it is told what counts in the inertia of shortening; without them that inertia is left out."""
     root = np.sqrt(some.mass)
     n, k = len(root), some.S.shape[2]
     length = max(float(np.abs(some.s).max()), 1e-300)
@@ -36,10 +36,13 @@ def few_points(some: Particles, amplitudes: Floats | None = None) -> Points:
     _, values, rows = np.linalg.svd(scaled, full_matrices=False)
     Q = rows[values > INDEPENDENT * values[0]]
     if amplitudes is not None:
-        B = np.einsum("nikl,k,l->iknl", some.B, amplitudes, amplitudes).transpose(0, 1, 3, 2).reshape(-1, n) * root
+        B = (
+            np.einsum("nikl,k,l->iknl", some.B, amplitudes, amplitudes).transpose(0, 1, 3, 2).reshape(-1, n)
+            * root
+        )
         own = B - (B @ Q.T) @ Q
         _, sizes, more = np.linalg.svd(own, full_matrices=False)
-        Q = np.concatenate([Q, more[sizes > SHORTENING * max(np.linalg.norm(B, 2), 1e-300)]])
+        Q = np.concatenate([Q, more[sizes > SHORTENING * max(float(np.linalg.norm(B, 2)), 1e-300)]])
     count = len(Q)
     # sqrt(mass) lies in the span of the rows; a reflection spreads it evenly over the points.
     total = float(some.mass.sum())
@@ -71,9 +74,9 @@ def _concentrated(some: Particles, each: float, s: Floats) -> Floats | None:
     chosen = order[: int(np.sum(np.abs(np.diag(R)) > 1e-6 * np.abs(R[0, 0])))]
     sums = np.tensordot(there.T * some.mass, some.F, axes=1)
     found = np.zeros((len(s), *some.F.shape[1:]))
-    found[chosen] = np.linalg.lstsq(each * here[chosen].T, sums.reshape(len(sums), -1), rcond=None)[0].reshape(
-        len(chosen), *some.F.shape[1:]
-    )
+    found[chosen] = np.linalg.lstsq(each * here[chosen].T, sums.reshape(len(sums), -1), rcond=None)[
+        0
+    ].reshape(len(chosen), *some.F.shape[1:])
     return found
 
 

@@ -53,20 +53,21 @@ def identify_inertia(
     """Return the inertial numbers of some bodies from a motion q (n, nq), v (n, nv), vdot (n, nv) of a tree, with the
     joint forces tau (n, nv) where they were measured; without them only joints that are not actuated tell something.
 
-    All other bodies have the numbers of the mechanism. Where the motion does not tell some combination of the numbers,
-    that is as the mechanism has it.
+    All other bodies have the numbers of the mechanism, and friction, rotors and flexible bodies are as it has them;
+    modes take no force, so their motion tells something too. Where the motion does not tell some combination of the
+    numbers, that is as the mechanism has it.
     """
     if not isinstance(system, System):
         raise StateError(f"identify_inertia needs a system, found {shown(system)}; plan one with m.system().")
     names = arrays.as_list("bodies", bodies, str, "bodies")
     moving = moving_bodies(system.mechanism, system.plan)
-    for name, body in system.mechanism.bodies.items():
-        if body.flexible is not None and name not in moving:
-            raise StateError(
-                f"identify_inertia knows rigid bodies only, and body {name!r} is flexible: lock its modes, as in "
-                f"m.lock('{name}.modes')."
-            )
     for name in names:
+        body = system.mechanism.bodies.get(name)
+        if body is not None and body.flexible is not None and name not in moving:
+            raise StateError(
+                f"identify_inertia: body {name!r} is flexible, and its modes are not told by ten numbers; ask for "
+                f"rigid bodies, beside which it may move, or lock its modes, as in m.lock('{name}.modes')."
+            )
         known("body", name, [x for x in moving if x != GROUND], repr(system.mechanism.name))
     Y = system.regressor(q, v, vdot).reshape(-1, system.nv, 10 * len(moving))
     given = np.zeros((len(Y), system.nv))
@@ -91,7 +92,9 @@ def identify_inertia(
     theta = system.inertial_parameters()
     asked = np.concatenate([np.arange(10 * k, 10 * k + 10) for k in (moving.index(name) for name in names)])
     A = Y[:, rows][..., asked].reshape(-1, len(asked))
-    b = (given[:, rows] - Y[:, rows] @ theta).reshape(-1)
+    # What the mechanism as it is told takes, with friction, rotors and flexible bodies.
+    taken = np.reshape(system.inverse_dynamics(q, v, vdot), given.shape) if not system.loops else Y @ theta
+    b = (given - taken)[:, rows].reshape(-1)
     size = np.linalg.norm(A, axis=0)
     size = np.where(size > 0.0, size, 1.0)
     U, s, Vt = np.linalg.svd(A / size, full_matrices=False)

@@ -96,7 +96,8 @@ class Modal(JointKind):
             parts.append(tuple(given[: len(part)]))
             given = given[len(part) :]
         names = ("moves", "turns", "bends", "stiffness", "hardening", "fourths", "squares")
-        return replace(self, **dict(zip(names, parts, strict=True)))
+        changes: dict[str, Any] = dict(zip(names, parts, strict=True))
+        return replace(self, **changes)
 
     def restoring(self, q: np.ndarray) -> Any:
         """Return the force (k,) against the deflection, None where another node has it; entries of q may be arrays."""
@@ -247,7 +248,8 @@ class Modal(JointKind):
         """The components of the displacement that have terms of fourth order, and these."""
         n = len(self.products)
         return [
-            (i, _Quartic(self.products, self.fourths[n * j : n * (j + 1)], q)) for j, i in enumerate(self.lifted)
+            (i, _Quartic(self.products, self.fourths[n * j : n * (j + 1)], q))
+            for j, i in enumerate(self.lifted)
         ]
 
     def _entries(self, component: int) -> list[tuple[int, int, Any]]:
@@ -315,8 +317,8 @@ def material_point(
     products: Sequence[tuple[int, ...]] = (), **more: Any,
 ) -> Modal:  # fmt: skip
     """Return how a point moves that is displaced by S (3, k), B (3, k, k) and F (3, n), for the `products` of four
-    amplitudes, and turned by R (3, k); `offset` (3,) is where the point lies from the one that these belong to, to which
-    it is fixed."""
+    amplitudes, and turned by R (3, k); `offset` (3,) is where the point lies from the one that these belong to, to
+    which it is fixed."""
     k = S.shape[1]
     if F is not None and np.any(F):
         lifted = tuple(i for i in range(3) if np.any(F[i]))

@@ -641,18 +641,25 @@ def term_constants(plan: Plan) -> list[list[float]]:
 
 def mobility_scale(plan: Plan, loop: Loop | None = None) -> tuple[float, float]:
     """Return how much a usual body of this mechanism yields to a unit moment and to a unit force: 1 / (kg m^2) and 1
-    / kg. A loop that holds a body beside which the usual one is very heavy gets the mobility of that body. Where
-    inertias are symbols, some of them are taken not to vanish."""
+    / kg. A loop that holds a body beside which the usual one is very heavy gets the mobility of that body; instead of a
+    massless body it holds what carries it. Where inertias are symbols, some of them are taken not to vanish."""
     mass = plan.inertia[1:, 0].mean() if plan.n > 1 else 1.0
     inertia = plan.inertia[1:, [4, 7, 9]].mean() if plan.n > 1 else 1.0
     if plan.inertia.dtype == object:
         return 1.0 / inertia, 1.0 / mass
-    for node in () if loop is None else {loop.parent_node, loop.child_node} - {0}:
+    for node in () if loop is None else {_with_mass(plan, i) for i in (loop.parent_node, loop.child_node)}:
         own_mass, own_inertia = plan.inertia[node, 0], plan.inertia[node, [4, 7, 9]].mean()
         if own_mass > 0.0 and own_inertia > 0.0 and max(mass / own_mass, inertia / own_inertia) > VERY_HEAVY:
             mass = max(min(mass, own_mass), mass / HEAVIEST)
             inertia = max(min(inertia, own_inertia), inertia / HEAVIEST)
     return (1.0 / float(inertia) if inertia > 0 else 1.0), (1.0 / float(mass) if mass > 0 else 1.0)
+
+
+def _with_mass(plan: Plan, node: int) -> int:
+    """Return the node itself or the nearest one on its way to the ground that has mass; 0 if there is none."""
+    while node and not plan.inertia[node, 0] > 0.0:
+        node = int(plan.parent[node])
+    return node
 
 
 def reached(plan: Plan, forces: Sequence[PlacedForce]) -> np.ndarray:

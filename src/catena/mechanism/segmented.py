@@ -7,7 +7,7 @@ import numpy as np
 from catena.bodies.beam import Beam
 from catena.errors import ModelError
 from catena.given import is_one_of, shown
-from catena.joints import Revolute, Universal
+from catena.joints import JointKind, Revolute, Sdof, Universal
 from catena.mechanism.mechanism import Mechanism
 from catena.mechanism.merging import include
 from catena.mechanism.parts import GROUND
@@ -16,7 +16,7 @@ from catena.spatial import Pose
 
 def segmented(
     beam: Beam, segments: int, plane: str | None = None, *, into: Mechanism | None = None, on: str = GROUND,
-    at: Pose | None = None, name: str = "beam",
+    at: Pose | None = None, name: str = "beam", extension: bool = False,
 ) -> Mechanism:  # fmt: skip
     """Return a mechanism of rigid segments of a beam along x, clamped to the body `on` at the pose `at`: a new one in
     which that is the ground, or `into`, the one that they are added to.
@@ -24,9 +24,10 @@ def segmented(
     Its bodies are "<name>.1" to "<name>.<segments>", each with its frame at its end towards the clamp, and the frame
     "<name>.tip" is at the free end. The joints "<name>.bend1" ... have the bending stiffness of half a segment on
     either side: EI / h between segments, 2 EI / h at the clamp; a beam that is pinned is clamped to a body without mass
-    that a joint holds. Where `plane` is "y" or "z" the beam bends in that direction only, otherwise in both. Sections
-    keep their area, and segments their length: there is no shear and no extension. The error falls with the square of
-    the number of segments.
+    that a joint holds. Where `plane` is "y" or "z" the beam bends in that direction only, otherwise in both. Segments
+    keep their length and there is no shear; with `extension` joints slide along the axis too, with the axial stiffness
+    EA / h. That matters to few and costs short steps, because the beam is stiff in this direction. The error falls with
+    the square of the number of segments.
     """
     if not isinstance(beam, Beam):
         raise ModelError(f"segmented: {shown(beam)} is no Beam: only beams are split into segments.")
@@ -40,6 +41,8 @@ def segmented(
         raise ModelError(f"segmented: at is {shown(at)}; give a Pose.")
     if not isinstance(name, str):
         raise ModelError(f"segmented: name is {shown(name)}; give a word.")
+    if not isinstance(extension, bool | np.bool_):
+        raise ModelError(f"segmented: extension = {shown(extension)}; give True or False.")
     edges = np.linspace(0.0, beam.length, segments + 1)
     h = beam.length / segments
     made = Mechanism(name)
@@ -54,19 +57,23 @@ def segmented(
             beam.section(edges[k - 1] + (1e-9 * h if k == 1 else -1e-9 * h)),
             beam.section(edges[k - 1] + 1e-9 * h),
         )
-        about_y, about_z = (
+        about_y, about_z, along = (
             (2.0 if k == 1 else 1.0) / h / np.mean([1.0 / (end["young"] * end[I]) for end in ends])
-            for I in ("I_y", "I_z")  # noqa: E741
+            for I in ("I_y", "I_z", "area")  # noqa: E741
         )
         place = Pose(p=(0.0 if k == 1 else h, 0.0, 0.0))
         joint, below = f"{name}.bend{k}", GROUND if k == 1 else f"{name}.{k - 1}"
-        if plane is None:
-            made.add_joint(joint, below, f"{name}.{k}", Universal("z", "y"), place, actuated=False)
-            made.add_spring(joint, joint=joint, stiffness=(about_z, about_y))
+        turns = {None: ("rz", "ry"), "y": ("rz",), "z": ("ry",)}[plane]
+        stiffness = [about_z if turn == "rz" else about_y for turn in turns]
+        kind: JointKind
+        if extension:
+            kind, stiffness = Sdof("dx", *turns), [along, *stiffness]
+        elif plane is None:
+            kind = Universal("z", "y")
         else:
             kind = Revolute("z") if plane == "y" else Revolute("-y")
-            made.add_joint(joint, below, f"{name}.{k}", kind, place, actuated=False)
-            made.add_spring(joint, joint=joint, stiffness=about_z if plane == "y" else about_y)
+        made.add_joint(joint, below, f"{name}.{k}", kind, place, actuated=False)
+        made.add_spring(joint, joint=joint, stiffness=tuple(stiffness))
     made.add_frame(f"{name}.tip", f"{name}.{segments}", Pose(p=(h, 0.0, 0.0)))
     if into is None:
         return made

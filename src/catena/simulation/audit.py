@@ -31,7 +31,7 @@ CLOSURE, CLOSURE_RATE, QUATERNION, LIMIT = 1e-8, 1e-6, 1e-9, 1e-2
 # Positions may move by so much otherwise than velocities say, measured by this part at least of the largest motion from
 # sample to sample; what moves less than STILL [rad or sizes] stands still.
 VELOCITY, PART, STILL = 0.2, 0.05, 1e-7
-# What heat moves anything about by at room temperature [J]; less is nothing, also where bodies have no mass.
+# What heat moves anything about by at room temperature [J]; to miss less is nothing, also where bodies have no mass.
 HEAT = 4e-21
 # A force so close to the limit of its actuator is at the limit.
 AT_LIMIT = 1e-9
@@ -170,11 +170,12 @@ def energy_balance(run: Trajectory) -> Balance:
 
 def _least_energy(run: Trajectory) -> float:
     """Return an energy that is nothing for this mechanism: what it takes to move it at 0.1 mm/s and to lift it by a
-    micrometre, or by a millionth of its size if that is more. A structure that cannot move has nothing else to be
-    compared with but the rounding of where its bodies are."""
+    micrometre, or by a millionth of its size if that is more, and a millionth of what its springs store. A structure
+    that cannot move has nothing else to be compared with but the rounding of where its bodies are."""
     plan = run.system.plan
     mass, size = float(plan.inertia[1:, 0].sum()), max(1.0, largest_coordinate(plan))
-    return mass * (0.5e-8 + 1e-6 * size * float(np.linalg.norm(plan.gravity))) + HEAT
+    stored = float(np.max(np.abs(run.system.element_energy(run.q[..., [0, -1], :])), initial=0.0))
+    return mass * (0.5e-8 + 1e-6 * size * float(np.linalg.norm(plan.gravity))) + 1e-6 * stored + HEAT / ENERGY
 
 
 def _exchanges_energy(run: Trajectory) -> bool:

@@ -106,10 +106,10 @@ def simulate(
     States of a batch then move one after the other, each with changes of its own, and the result is a list.
 
     `integrator`: "dopri5" or "dop853" choose their steps by `rtol` and `atol`, each state of a batch its own; "rk4",
-    "midpoint", "euler", "semi_implicit", "leapfrog" and "abm4" take steps of `step` seconds; "radau", "bdf" and "lsoda"
-    are for stiff problems. `drift` says how loops stay closed: "projection", "baumgarte", "corrective", "none", or
-    ct.Baumgarte(time), ct.Corrective(stiffness, damping). `events` are located and reported, terminal ones end the
-    motion of their state.
+    "midpoint", "euler", "semi_implicit", "leapfrog", "implicit_leapfrog" (whose steps no mode of a flexible body
+    bounds) and "abm4" take steps of `step` seconds; "radau", "bdf" and "lsoda" are for stiff problems. `drift` says how
+    loops stay closed: "projection", "baumgarte", "corrective", "none", or ct.Baumgarte(time), ct.Corrective(stiffness,
+    damping). `events` are located and reported, terminal ones end the motion of their state.
 
     `samples`: None keeps every step of a single state, and 101 times of a batch; a number of times, or the times
     themselves. `progress` shows a bar on runs of more than a second (None: on a terminal or in a notebook). Ctrl-C

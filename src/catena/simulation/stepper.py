@@ -36,8 +36,9 @@ class Stepper:
 
     `q` (..., nq) and `v` (..., nv) are where it begins, the mechanism's own initial state unless given. `integrator` is
     one of "rk4", "midpoint", "euler", "semi_implicit", "leapfrog", "implicit_leapfrog", "dopri5" and "dop853"; the last
-    two take the step as told and do not look at its error. `motion`, `forces` and `drift` are those of `simulate`. Springs, stops, wrenches
-    and friction of the mechanism act. Everything is laid out when the stepper is made, so that a step costs little.
+    two take the step as told and do not look at its error. `motion`, `forces` and `drift` are those of `simulate`.
+    Springs, stops, wrenches and friction of the mechanism act. Everything is laid out when the stepper is made, so that
+    a step costs little.
     """
 
     def __init__(
@@ -93,10 +94,8 @@ class Stepper:
         b["h"][:], b["end"][:] = self.size, self.size
         # What does not change stays where it is: only states and forces are packed again.
         session.piece(0, 0, mover.program.input_names, ())()
-        given, found = (
-            ("q", "qd", mover.target, "t", "h", "halt", "row", "wish"),
-            ("q", "qd", "halt", "accepted"),
-        )
+        given: tuple[str, ...] = ("q", "qd", mover.target, "t", "h", "halt", "row", "wish")
+        found: tuple[str, ...] = ("q", "qd", "halt", "accepted")
         self._past = {name: b[name] for name in PAST if name in mover.program.input_names}
         given, found = (*given, *self._past), (*found, *self._past)
         self._whole = session.piece(0, None, given, found)

@@ -57,13 +57,13 @@ def share_modes(
         name = parts.star.get(joint)
         if name is None or name not in parts.flexible:
             continue
-        middle = node_of[name]
+        middle, body = node_of[name], parts.flexible[name]
+        squares = tuple((body.free_frequencies**2).tolist())
         if node == middle:
-            body = parts.flexible[name]
             kinds[node] = _changed(
                 kinds[node],
                 stiffness=tuple(body.stiffness.tolist()),
-                squares=tuple((body.free_frequencies**2).tolist()),
+                squares=squares,
                 hardening=tuple(body.hardening.values()),
                 products=body.products,
             )
@@ -71,8 +71,14 @@ def share_modes(
             flexible[joint] = (name, body)
         else:
             owner[node] = middle
-            kinds[node] = _changed(kinds[node], is_follower=True)
+            own = {} if _has_mass(kinds[node]) else {"squares": squares}
+            kinds[node] = _changed(kinds[node], is_follower=True, **own)
     return Sharing(owner, flexible)
+
+
+def _has_mass(kind: Any) -> bool:
+    """Return whether a point is one that has the mass of its body."""
+    return bool(getattr(kind, "kind", kind).has_mass)
 
 
 def _changed(kind: Any, **changes: Any) -> JointKind:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from catena.dynamics import most_modes, tree_dynamics
+from catena.dynamics.closed.certified_elimination import is_trusted
 from catena.dynamics.closed.consistent_velocity import consistent_velocity
 from catena.dynamics.closed.motion_problem import motion_problem
 from catena.dynamics.loop_elimination import sort_for
@@ -156,38 +157,53 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     evaluator.check_positions("q", q)
     if not plan.total_constraints:
         return q, None if v is None else np.array(evaluator.checked(integrate, "qd", v))
-    scales = scales_of(plan)
+    scales, start = scales_of(plan), q
     before = _worst(scales, closure(evaluator, q)[0])
+    sure = np.ones(before.shape, dtype=bool)
     for _ in range(STEPS):
-        step = evaluator.evaluate(_correcting(plan, True), {"q": q, "qd": None}, finite=False)["qdd"]
+        step, trusted = _change(evaluator, True, {"q": q, "qd": None})
         trial = evaluator.evaluate(integrate, {"q": q, "qd": np.nan_to_num(step)})["q_next"]
         after = _worst(scales, closure(evaluator, trial)[0])
         better = after < before
+        sure &= trusted | ~better
         q = np.where(better[..., None], trial, q)
         before = np.where(better, after, before)
         if np.all((before <= CLOSED) | ~better):
             break
-    q, before = _closed_in_any_rank(evaluator, q, before)
+    q, before = _closed_in_any_rank(evaluator, np.where(sure[..., None], q, start), q, before, sure)
     _require_closed(evaluator, q, before)
     if v is None:
         return q, None
     given = evaluator.checked(integrate, "qd", v)
-    rates = given + evaluator.evaluate(_correcting(plan, False), {"q": q, "qd": v}, finite=False)["qdd"]
+    step, trusted = _change(evaluator, False, {"q": q, "qd": v})
     # Where nothing with inertia can move a loop, or at its singular configuration, there is no quick correction.
-    rates = np.where(np.isfinite(rates).all(axis=-1, keepdims=True), rates, given)
+    rates = np.where(trusted[..., None], given + step, given)
     return q, _weakly_held(evaluator, scales, q, rates)
 
 
-def _closed_in_any_rank(
-    evaluator: Evaluator, q: np.ndarray, left: np.ndarray
+def _change(
+    evaluator: Evaluator, of_positions: bool, inputs: dict[str, Any]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return states q (..., nq) and their errors `left` (...), closed by a decomposition that sees the rank where
-    Newton's method by elimination stopped before it came to rounding, as it does where loops hold bodies still."""
-    stuck = (left > LEFT) & (left < OPEN)
+    """Return the least changes (..., nv) that close the loops to first order, and which of them (...) can be trusted:
+    others may close loops as well, and move what they need not."""
+    found = evaluator.evaluate(_correcting(evaluator.plan, of_positions), inputs, finite=False)
+    trusted = np.isfinite(found["qdd"]).all(axis=-1)
+    if "defect" in found:
+        trusted &= is_trusted(*(found[name][..., 0] for name in ("defect", "change", "before", "size")))
+    return found["qdd"], trusted
+
+
+def _closed_in_any_rank(
+    evaluator: Evaluator, start: np.ndarray, q: np.ndarray, left: np.ndarray, sure: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return states q (..., nq) and their errors `left` (...), closed from `start` (..., nq) by a decomposition that
+    sees the rank where Newton's method by elimination stopped before it came to rounding, as it does where loops hold
+    bodies still, or where its steps are not `sure` (...) to be the least ones."""
+    stuck = ((left > LEFT) | ~sure) & (left < OPEN)
     if np.any(stuck):
         at_rest = np.zeros((int(stuck.sum()), evaluator.plan.nv))
-        near, _, after = hold_and_close(evaluator, q[stuck], at_rest, np.zeros(0, dtype=int))
-        better = after < left[stuck]
+        near, _, after = hold_and_close(evaluator, start[stuck], at_rest, np.zeros(0, dtype=int))
+        better = (after < left[stuck]) | (~sure[stuck] & (after < LEFT))
         q[stuck] = np.where(better[:, None], near, q[stuck])
         left = np.array(left)
         left[stuck] = np.where(better, after, left[stuck])

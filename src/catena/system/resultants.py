@@ -181,7 +181,9 @@ def _place(body: Body, eta: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.n
     """Return where the point of a flexible body that rests at s (3,) is, (..., 3), and its rotation (..., 3, 3)."""
     assert body.flexible is not None
     shapes = body.flexible.shapes(tuple(s))
-    return s + shapes.displacement(eta, body.flexible.products), stacks.cayley(0.5 * np.einsum("ik,...k->...i", shapes.R, eta))
+    return s + shapes.displacement(eta, body.flexible.products), stacks.cayley(
+        0.5 * np.einsum("ik,...k->...i", shapes.R, eta)
+    )
 
 
 def _amplitudes(system: System, name: str, body: Body, q: np.ndarray) -> np.ndarray:

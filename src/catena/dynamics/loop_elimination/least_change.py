@@ -4,6 +4,7 @@ The least change, in the sense of the kinetic energy of going there in unit time
 elimination with nothing at work but the gaps: H delta = J^T lambda, J delta + gap = 0.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from catena.dynamics.loop_elimination.blocks import Sort, views
 from catena.dynamics.loop_elimination.magnitudes import Magnitudes
 from catena.dynamics.loop_elimination.schedule import REWRITTEN, SHARED, schedule
-from catena.dynamics.loop_elimination.steps import hold_by, padded, relative, resting_ground
+from catena.dynamics.loop_elimination.steps import accelerate, hold_by, padded, relative, resting_ground
 from catena.dynamics.loop_elimination.ties import (
     TELLING,
     TIES,
@@ -39,6 +40,19 @@ def stand(body: Any, parent: Any) -> None:
     body.e = np.zeros(body.joint.nv)
     body.defect = body.change = body.before = body.size = 0.0
     body.load = Magnitudes.zero()
+
+
+def measured_ground(ground: Any) -> None:
+    """The ground rests; changes of position are measured beside a turn of everything by a radian."""
+    resting_ground(ground)
+    ground.pace = Magnitudes(1.0, 0.0)
+
+
+@on_call
+def change(body: Any, parent: Any) -> None:
+    """How a joint changes; changes of velocity are measured beside the velocity, of which they may be rounding."""
+    accelerate.step(body, parent)
+    body.pace = body.pace + Magnitudes.of(body.v)
 
 
 @on_call
@@ -126,28 +140,34 @@ def holds(sort: Sort) -> Algorithm:
 
 @lru_cache(maxsize=8)
 def position_correction(sort: Sort) -> Algorithm:
-    """The least change of position that closes the loops, to first order, as `qdd`."""
-    return _correction("position_correction", start_open, leave_open, sort, frozenset({"qd"}))
+    """The least change of position that closes the loops, to first order, as `qdd`, and how far it can be trusted."""
+    return _correction(
+        "position_correction", measured_ground, accelerate, start_open, leave_open, sort, frozenset({"qd"})
+    )
 
 
 @lru_cache(maxsize=8)
 def velocity_correction(sort: Sort) -> Algorithm:
-    """The least change of velocity that stops the loops from opening, as `qdd`."""
-    return _correction("velocity_correction", start_opening, leave_opening, sort, frozenset())
+    """The least change of velocity that stops the loops from opening, as `qdd`, and how far it can be trusted."""
+    return _correction(
+        "velocity_correction", resting_ground, change, start_opening, leave_opening, sort, frozenset()
+    )
 
 
 def _ties(sort: Sort) -> tuple[OnCall, ...]:
     return TELLING if sort.coupled else ()
 
 
-def _correction(name: str, begin: OnCall, finish: OnCall, sort: Sort, optional: frozenset[str]) -> Algorithm:
+def _correction(
+    name: str, ground: Callable[[Any], None], come_back: OnCall, begin: OnCall, finish: OnCall, sort: Sort,
+    optional: frozenset[str],
+) -> Algorithm:  # fmt: skip
     ties = (*TIES, finish) if sort.coupled else ()
+    shared = [come_back if step is accelerate else step for step in SHARED]
+    order = partial(schedule, move=stand, begin_loop=begin, rub=False, finish=finish, come_back=come_back)
     return Algorithm(
-        f"{name}_{sort}", resting_ground,
-        (
-            stand, begin, *SHARED, *ties,
-            Schedule(partial(schedule, move=stand, begin_loop=begin, rub=False, finish=finish)),
-        ),
+        f"{name}_{sort}", ground, (stand, begin, *shared, *ties, Schedule(order)),
         inputs={"q": POSITION, "qd": VELOCITY}, outputs={"qdd": VELOCITY}, optional=optional,
+        ground_outputs=("defect", "change", "before", "size"),
         rewritten=REWRITTEN, views=views(sort), columns=sort.columns,
     )  # fmt: skip

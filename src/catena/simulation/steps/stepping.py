@@ -51,8 +51,7 @@ from catena.kernels import (
     whole_state,
     with_ground,
 )
-from catena.simulation.steps import work
-from catena.simulation.steps import implicit
+from catena.simulation.steps import implicit, work
 from catena.simulation.steps.decision import both, certify, decide, keep_first_doubt, larger, settle
 from catena.simulation.steps.multistep import CORRECT, HISTORY, adams_sweeps, remember, scaled
 from catena.simulation.steps.projection import (
