@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.dynamics.loop_elimination.magnitudes import Magnitudes
 from catena.dynamics.loop_elimination.steps import moved_pace
 from catena.dynamics.moved_inertia import moving_nothing
 from catena.joints import JointKind
@@ -39,10 +40,22 @@ def lend_with_soft(loop: Any, child: Any, parent: Any) -> None:
 
 
 def _lend(part: float, loop: Any, child: Any) -> None:
-    angular, linear = (part / yields for yields in (loop.scale[0], loop.scale[1]))
+    angular, linear = _loan(part, loop)
     child.A += ArticulatedInertia.from_entries(
         [angular, 0.0, 0.0, angular, 0.0, angular, *[0.0] * 9, linear, 0.0, 0.0, linear, 0.0, linear]
     )
+
+
+def _loan(part: float, loop: Any) -> tuple[Any, Any]:
+    return part / loop.scale[0], part / loop.scale[1]
+
+
+@on_call
+def own_load(loop: Any, child: Any, parent: Any) -> None:
+    """A body without inertia takes no force to move, and where nothing acts on it only rounding passes through its
+    joint. What it would take to move the loan is little enough to call nothing, and does not vanish."""
+    angular, linear = _loan(LENT, loop)
+    child.load += Magnitudes(angular * child.pace.angular, linear * child.pace.linear)
 
 
 @on_call

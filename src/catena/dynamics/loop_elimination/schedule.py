@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from catena.dynamics.loop_elimination.blocks import Sort
-from catena.dynamics.loop_elimination.lending import borrowers, lend, lend_with_soft, own_pace
+from catena.dynamics.loop_elimination.lending import borrowers, lend, lend_with_soft, own_load, own_pace
 from catena.dynamics.loop_elimination.refinement import (
     accelerate_again,
     balance,
@@ -68,7 +68,7 @@ SHARED: tuple[OnCall, ...] = (
     soften, drag, lend, lend_with_soft, articulate, carry, carry_to_ground, join, cross_couple, absorb_ground,
     invert, press, mix_link, mix_own, mix_pair, begin, feel, feel_pair, settle, release, accelerate, own_pace, hold,
     drag_again, balance, carry_again, invert_again, press_again, mix_again, feel_again, accelerate_again,
-    judge, judge_loop,
+    own_load, judge, judge_loop,
 )  # fmt: skip
 KEEPING: tuple[OnCall, ...] = (judge_and_keep, pass_on, pass_drag_on)
 
@@ -125,6 +125,8 @@ def schedule(
     if keep:
         entries += [Entry(pass_on, k, (at.multiplier(k), at.flows(0))) for k in loops]
         entries += [Entry(pass_drag_on, k, (at.multiplier(k),)) for k in loops if acting[k].drags]
+    for i in borrowers(at.plan):
+        entries += _lent_by(at, acting, i, own_load)
     bodies = [step for step in order if isinstance(step, BodyGoes)]
     last = judge_and_keep if keep else end
     entries += [Entry(last, s.node, _with_parent(at, s.node, s.parent)) for s in bodies]
@@ -150,7 +152,6 @@ def _eliminate(
     if at.plan.soft:
         coupled |= {k for k, joint in acting.items() if joint.constraints}
     lent, lending = borrowers(at.plan), lend_with_soft if at.plan.soft else lend
-    lenders = [k for k, joint in acting.items() if not joint.couples]
 
     def move(i: int) -> None:
         path = []
@@ -160,10 +161,8 @@ def _eliminate(
             i = int(at.plan.parent[i])
         for j in reversed(path):
             entries.append(Entry(move_step, j, _with_parent(at, j, int(at.plan.parent[j]))))
-            if j in lent and lenders:
-                # A loop that holds the body knows best what is usual around it.
-                lender = next((k for k in lenders if j in acting[k].nodes), lenders[0])
-                entries.append(Entry(lending, lender, (at.multiplier(lender), at.flows(j), at.flows(j))))
+            if j in lent:
+                entries.extend(_lent_by(at, acting, j, lending))
 
     def begin_loop(k: int) -> None:
         if k not in begun:
@@ -194,6 +193,16 @@ def _eliminate(
             begin_loop(k)
         entries += _body_goes(at, step, go)
     return entries
+
+
+def _lent_by(at: Any, acting: dict[int, Acting], node: int, step: OnCall) -> list[Entry]:
+    """The call of a step for a body that is lent inertia, by a loop that holds it if there is one: that knows best what
+    is usual around it."""
+    lenders = [k for k, joint in acting.items() if not joint.couples]
+    if not lenders:
+        return []
+    lender = next((k for k in lenders if node in acting[k].nodes), lenders[0])
+    return [Entry(step, lender, (at.multiplier(lender), at.flows(node), at.flows(node)))]
 
 
 def _body_goes(at: Any, step: BodyGoes, go: OnCall) -> list[Entry]:
