@@ -15,10 +15,11 @@ all sets of a few contacts are tried.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from math import hypot
+from math import hypot, isfinite
 
 import numpy as np
 
@@ -96,38 +97,83 @@ def _all_hold(
 ) -> tuple[bool, Pressed | None]:
     """Return the forces with which all contacts stay closed, those that do not slide yet sticking, if they press well
     within what the law allows, as most do; None if not, and whether that is sure."""
-    k = len(c)
-    rows, modes = list[int](), list[str]()
-    columns, slip = np.zeros((3 * k, 3 * k)), np.zeros((k, 2))
+    k, rubbing = len(c), mu.tolist()
+    if min(rubbing, default=0.0) <= 0.0:
+        return False, None
+    flat, free = W.reshape(3 * k, -1), c.reshape(-1)
+    P, rows, modes = _closed(sliding, rubbing)
+    y = straight(flat, P, rows, free)
+    if y is None:
+        return False, None
+    z = y if P is None else P @ y
+    f = z.reshape(k, 3)
+    pushes = f.tolist()
+    most = max(map(abs, z.tolist()))
+    within, beyond = True, False
+    for (x, y, n), m, mode in zip(pushes, rubbing, modes, strict=True):
+        rubs = hypot(x, y) if mode == STICK else 0.0
+        within &= n > WELL * most and rubs < (1.0 - 1e-7) * m * n
+        beyond |= n < -WELL * most or rubs > (1.0 + WELL) * m * n
+    if not within:
+        return beyond, None
+    slip = np.zeros((k, 2))
     for i, d in enumerate(sliding):
-        if mu[i] <= 0.0:
-            return False, None
+        if d is not None:
+            slip[i] = d
+    return True, Pressed(f, (free + flat @ z).reshape(k, 3), modes, slip)
+
+
+def _closed(
+    sliding: Sequence[np.ndarray | None], mu: Sequence[float]
+) -> tuple[np.ndarray | None, list[int] | None, tuple[str, ...]]:
+    """Return the forces of contacts that all stay closed as columns, which motions they make nothing of, both None for
+    all where none slides, and the modes."""
+    modes = tuple(STICK if d is None else SLIDE for d in sliding)
+    if SLIDE not in modes:
+        return None, None, modes
+    k, rows = len(modes), list[int]()
+    P = np.zeros((3 * k, 3 * k))
+    for i, d in enumerate(sliding):
         at = len(rows)
         if d is None:
-            for j in range(3):
-                columns[3 * i + j, at + j] = 1.0
+            P[3 * i, at] = P[3 * i + 1, at + 1] = P[3 * i + 2, at + 2] = 1.0
             rows += [3 * i, 3 * i + 1, 3 * i + 2]
         else:
-            columns[3 * i : 3 * i + 3, at] = -mu[i] * d[0], -mu[i] * d[1], 1.0
+            P[3 * i : 3 * i + 3, at] = -mu[i] * d[0], -mu[i] * d[1], 1.0
             rows.append(3 * i + 2)
-            slip[i] = d
-        modes.append(STICK if d is None else SLIDE)
-    flat, n = W.reshape(3 * k, -1), len(rows)
-    own = flat[np.ix_(rows, rows)]
+    return P[:, : len(rows)], rows, modes
+
+
+def is_regular(W: np.ndarray) -> bool:
+    """Return whether a mobility W (n, n) is so beyond doubt: no force does as little as one that does nothing."""
     try:
-        spread = np.linalg.cholesky(own).diagonal()
-        z = columns[:, :n] @ np.linalg.solve((flat @ columns[:, :n])[rows], -c.reshape(-1)[rows])
+        spread = np.linalg.cholesky(W).diagonal().tolist()
     except np.linalg.LinAlgError:
-        return False, None
-    f = z.reshape(k, 3)
-    if spread.min() <= WELL * spread.max() or not np.isfinite(z).all():
-        return False, None
-    rubs = np.where([d is None for d in sliding], np.hypot(f[:, 0], f[:, 1]), 0.0)
-    most = np.abs(f).max()
-    if f[:, 2].min() <= WELL * most or np.any(rubs >= (1.0 - 1e-7) * mu * f[:, 2]):
-        return bool(f[:, 2].min() < -WELL * most or np.any(rubs > (1.0 + WELL) * mu * f[:, 2])), None
-    r = (c.reshape(-1) + flat @ z).reshape(k, 3)
-    return True, Pressed(f, r, tuple(modes), slip)
+        return False
+    return bool(min(spread, default=1.0) > WELL * max(spread, default=0.0))
+
+
+def least(W: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the least forces x (n,) with W x = b, or nearly so, for a mobility W (n, n)."""
+    return _least(W, b, is_regular(W))
+
+
+def straight(
+    W: np.ndarray, P: np.ndarray | None, rows: Sequence[int] | np.ndarray | None, c: np.ndarray
+) -> np.ndarray | None:
+    """Return y with (W P y + c) = 0 in some rows (None: P is one, and all rows), where contacts are not redundant
+    beyond doubt; None otherwise."""
+    M, own = W, W
+    if P is not None and rows is not None:
+        own = W[rows]
+        M, own, c = own @ P, own[:, rows], c[rows]
+    if not is_regular(own):
+        return None
+    try:
+        y = np.linalg.solve(M, -c)
+    except np.linalg.LinAlgError:
+        return None
+    return y if isfinite(float(y.sum())) else None
 
 
 def independent(W: np.ndarray) -> list[list[int]]:
@@ -162,33 +208,32 @@ def _together(
     stay closed and stick."""
     law = Law(W, c, mu, sliding)
     if not some_give_way:
-        f = law.exact([STICK if d is None else SLIDE for d in sliding], np.zeros_like(c))
-        if f is not None and law.holds(f):
-            return law.told(f)
+        found = law.obeyed(law.exact([STICK if d is None else SLIDE for d in sliding], np.zeros_like(c)))
+        if found is not None:
+            return found
     f = np.zeros_like(c) if start is None else start.copy()
     if start is not None and start.any():
         # Contacts go on as they did, as a rule.
-        exact = law.exact(law.told(f).modes, f)
-        if exact is not None and law.holds(exact):
-            return law.told(exact)
+        found = law.obeyed(law.exact(law.told(f).modes, f))
+        if found is not None:
+            return found
     for sweeps in SWEEPS:
         f, change = law.swept(f, sweeps)
-        exact = law.exact(law.told(f).modes, f)
-        if exact is not None and law.holds(exact):
-            return law.told(exact)
         # Where contacts are redundant the least forces of a set may pull although others do not.
-        if law.holds(f):
-            return law.told(f)
+        found = law.obeyed(law.exact(law.told(f).modes, f)) or law.obeyed(f)
+        if found is not None:
+            return found
         if change <= SETTLED:
             break
     for modes in law.sets():
-        exact = law.exact(modes, f)
-        if exact is not None and law.holds(exact):
-            return law.told(exact)
+        found = law.obeyed(law.exact(modes, f))
+        if found is not None:
+            return found
     # Contacts that contradict each other by a little, as their positions do, are held as well as they can be.
     for trial in (law.exact(law.told(f, LOOSE).modes, f), f):
-        if trial is not None and law.holds(trial, LOOSE):
-            return law.told(trial, LOOSE)
+        found = law.obeyed(trial, LOOSE)
+        if found is not None:
+            return found
     jams = [name for name, own in zip(names, law.own, strict=True) if own is not None and own <= 0.0]
     if jams:
         raise JammedError(
@@ -214,12 +259,12 @@ class Law:
         blocks = [self.W[3 * i : 3 * i + 3, 3 * i : 3 * i + 3] for i in range(self.k)]
         self.blocks = np.array(blocks)
         self.along = [
-            None if d is None else np.array([-m * d[0], -m * d[1], 1.0])
-            for d, m in zip(sliding, mu, strict=True)
+            None if d is None else (float(-m * d[0]), float(-m * d[1]), 1.0)
+            for d, m in zip(sliding, mu.tolist(), strict=True)
         ]
         # What the normal part of a contact that slides gains by its own force; not positive where friction wins.
         self.own = [
-            None if a is None else _positive(float(b[2] @ a), float(np.abs(b[2]) @ np.abs(a)))
+            None if a is None else _positive(float(b[2] @ np.array(a)), float(np.abs(b[2]) @ np.abs(a)))
             for a, b in zip(self.along, blocks, strict=True)
         ]
 
@@ -254,39 +299,57 @@ class Law:
 
     def swept(self, f: np.ndarray, sweeps: int) -> tuple[np.ndarray, float]:
         """Return forces after so many sweeps from contact to contact, and the last change as a part of the largest."""
-        f, r, change = f.copy(), self.rest(f), 0.0
+        # Plain numbers: arrays of three cost ten times as much.
+        forces, r, change = f.tolist(), self.rest(f).reshape(-1).tolist(), 0.0
+        columns = self.columns
         for _ in range(sweeps):
             most, size = 0.0, 1e-300
             for i in range(self.k):
-                new = self._alone(i, f[i], r[i])
-                moved = new - f[i]
-                f[i] = new
-                r += (self.W[:, 3 * i : 3 * i + 3] @ moved).reshape(self.k, 3)
-                most, size = max(most, float(np.abs(moved).max())), max(size, float(np.abs(new).max()))
+                x, y, n = before = forces[i]
+                new = self._alone(i, x, y, n, r[3 * i : 3 * i + 3])
+                dx, dy, dn = new[0] - before[0], new[1] - before[1], new[2] - before[2]
+                forces[i] = new
+                if dx or dy or dn:
+                    r = [z + a * dx + b * dy + c * dn for z, (a, b, c) in zip(r, columns[i], strict=True)]
+                most = max(most, abs(dx), abs(dy), abs(dn))
+                size = max(size, abs(new[0]), abs(new[1]), abs(new[2]))
             change = most / size
             if change <= SETTLED:
                 break
-        return f, change
+        return np.array(forces).reshape(self.k, 3), change
 
-    def _alone(self, i: int, f: np.ndarray, r: np.ndarray) -> np.ndarray:
-        """Return the force of one contact while the others have theirs."""
-        along, own, mu = self.along[i], self.own[i], float(self.mu[i])
+    @cached_property
+    def columns(self) -> list[list[list[float]]]:
+        """Return what the forces of each contact do at all, (contacts, 3 contacts, 3), as plain numbers."""
+        return self.W.reshape(-1, self.k, 3).swapaxes(0, 1).tolist()
+
+    @cached_property
+    def single(self) -> list[tuple[list[list[float]], list[list[float]], float, float]]:
+        """Return what each contact does by itself, the inverse of that, how far a projection may go, and friction, as
+        plain numbers."""
+        rows = (self.blocks.tolist(), self.inverse.tolist(), self.step.tolist(), self.mu.tolist())
+        return list(zip(*rows, strict=True))
+
+    def _alone(self, i: int, x: float, y: float, z: float, r: Sequence[float]) -> tuple[float, float, float]:
+        """Return the force of one contact that moves by r while the others have theirs, from its force before."""
+        along, own = self.along[i], self.own[i]
         if along is not None:
             assert own is not None
-            return np.zeros(3) if own <= 0.0 else max(0.0, f[2] - r[2] / own) * along
-        holds = f - self.inverse[i] @ r
-        if holds[2] >= 0.0 and holds[0] ** 2 + holds[1] ** 2 <= (mu * holds[2]) ** 2:
-            return np.asarray(holds)
-        # Plain numbers: arrays of three cost ten times as much.
-        step = float(self.step[i])
-        (a, b, c), (d, e, g), (h, k, m) = self.blocks[i].tolist()
-        x, y, z = f.tolist()
-        u, v, w = (r - self.blocks[i] @ f).tolist()
+            size = 0.0 if own <= 0.0 else max(0.0, z - r[2] / own)
+            return size * along[0], size * along[1], size * along[2]
+        ((a, b, c), (d, e, g), (h, k, m)), inverse, step, mu = self.single[i]
+        u, v, w = r
+        fx, fy, fn = (
+            f - (p * u + o * v + s * w) for f, (p, o, s) in zip((x, y, z), inverse, strict=True)
+        )
+        if fn >= 0.0 and fx * fx + fy * fy <= (mu * fn) ** 2:
+            return fx, fy, fn
+        u, v, w = u - (a * x + b * y + c * z), v - (d * x + e * y + g * z), w - (h * x + k * y + m * z)
         for _ in range(8):
             s, t = u + a * x + b * y + c * z, v + d * x + e * y + g * z
             n = z - step * (w + h * x + k * y + m * z + mu * hypot(s, t))
             x, y, z = _onto_cone(x - step * s, y - step * t, n, mu)
-        return np.array([x, y, z])
+        return x, y, z
 
     def exact(self, modes: Sequence[str], f: np.ndarray) -> np.ndarray | None:
         """Return the forces (contacts, 3) with which contacts have given modes, from forces near them; None if there
@@ -299,7 +362,7 @@ class Law:
             if modes[i] == OPEN:
                 continue
             if modes[i] == SLIDE and along is None and self.mu[i] == 0.0:
-                along = np.array([0.0, 0.0, 1.0])
+                along = (0.0, 0.0, 1.0)
             if along is not None:
                 column = np.zeros(3 * k)
                 column[3 * i : 3 * i + 3] = along
@@ -312,7 +375,10 @@ class Law:
             return np.zeros((k, 3))
         P, rows = np.array(columns).T, np.array(kinds)
         if not starts:
-            z = P @ np.linalg.lstsq((W @ P)[rows], -self.c[rows], rcond=RANK)[0]
+            y = straight(W, P, rows, self.c)
+            if y is None:
+                y = np.linalg.lstsq((W @ P)[rows], -self.c[rows], rcond=RANK)[0]
+            z = P @ y
             return z.reshape(k, 3) if np.isfinite(z).all() else None
         return self._newton(P, rows, starts, f)
 
@@ -320,70 +386,79 @@ class Law:
         self, P: np.ndarray, rows: np.ndarray, starts: Sequence[int], f: np.ndarray
     ) -> np.ndarray | None:
         """Return forces in the columns of P with which contacts `starts` begin to slide, and the others hold."""
-        W, z = self.W, f.reshape(-1).copy()
-        z = P @ np.linalg.lstsq(P, z, rcond=None)[0]
+        # Columns are at right angles to each other.
+        W, z = self.W, P @ ((f.reshape(-1) @ P) / (P * P).sum(axis=0))
+        mu, places = self.mu.tolist(), {row: at for at, row in enumerate(rows.tolist())}
+        WP, sizes, regular = W @ P, np.abs(W), is_regular(W[rows][:, rows])
         for _ in range(NEWTON):
             r = self.c + W @ z
-            F, J = r[rows].copy(), (W @ P)[rows]
-            size = (np.abs(self.c) + np.abs(W) @ np.abs(z))[rows] + 1e-300
+            F, J = r[rows], WP[rows]
+            size = (np.abs(self.c) + sizes @ np.abs(z))[rows] + 1e-300
             for i in starts:
-                at, x, y, n = int(np.flatnonzero(rows == 3 * i)[0]), 3 * i, 3 * i + 1, 3 * i + 2
-                mu = float(self.mu[i])
+                at, x, y, n = places[3 * i], 3 * i, 3 * i + 1, 3 * i + 2
+                (fx, fy, fn), (rx, ry) = z[x : x + 3].tolist(), r[x : x + 2].tolist()
                 # Slip and force are parallel, and the force is on the cone.
-                F[at] = z[x] * r[y] - z[y] * r[x]
-                J[at] = z[x] * (W[y] @ P) - z[y] * (W[x] @ P) + r[y] * P[x] - r[x] * P[y]
-                F[at + 1] = z[x] ** 2 + z[y] ** 2 - (mu * z[n]) ** 2
-                J[at + 1] = 2.0 * (z[x] * P[x] + z[y] * P[y] - mu * mu * z[n] * P[n])
-                length, speed = np.abs(z[x : n + 1]).max(), size[at : at + 3].max()
-                size[at], size[at + 1] = length * speed + 1e-300, length**2 * max(1.0, mu * mu) + 1e-300
-            if np.all(np.abs(F) <= EXACT * size):
+                F[at] = fx * ry - fy * rx
+                J[at] = fx * WP[y] - fy * WP[x] + ry * P[x] - rx * P[y]
+                F[at + 1] = fx**2 + fy**2 - (mu[i] * fn) ** 2
+                J[at + 1] = 2.0 * (fx * P[x] + fy * P[y] - mu[i] ** 2 * fn * P[n])
+                length, speed = max(abs(fx), abs(fy), abs(fn)), max(size[at : at + 3].tolist())
+                size[at], size[at + 1] = length * speed + 1e-300, length**2 * max(1.0, mu[i] ** 2) + 1e-300
+            if (np.abs(F) <= EXACT * size).all():
                 return z.reshape(-1, 3)
             scaled = 1.0 / size
-            move = np.linalg.lstsq(J * scaled[:, None], -F * scaled, rcond=RANK)[0]
-            if not np.isfinite(move).all():
+            move = _least(J * scaled[:, None], -F * scaled, regular)
+            if not isfinite(float(move.sum())):
                 return None
             z = z + P @ move
         return None
 
-    def holds(self, f: np.ndarray, slack: float = 1.0) -> bool:
-        """Return whether forces f (contacts, 3) obey the law, up to `slack` times what rounding leaves."""
-        r = self.rest(f)
-        most, summed = self.sizes(f)
-        still, most = slack * STILL * summed, slack * most
-        n, t, away = f[:, 2], np.hypot(f[:, 0], f[:, 1]), np.hypot(r[:, 0], r[:, 1])
-        if np.any(n < -NOTHING * most) or np.any(r[:, 2] < -still):
-            return False
-        if np.any((n > NOTHING * most) & (np.abs(r[:, 2]) > still)):
-            return False
-        free = np.array([a is None for a in self.along])
-        if np.any(free & (t > self.mu * n + NOTHING * most)):
-            return False
-        # What slips is rubbed by all that there is, in the opposite direction.
-        lacks = (f[:, :2] * r[:, :2]).sum(axis=1) + self.mu * n * away
-        return not np.any(free & (away > still) & (lacks > 10.0 * NOTHING * most * away))
+    def obeyed(self, f: np.ndarray | None, slack: float = 1.0) -> Pressed | None:
+        """Return what contacts do under forces f (contacts, 3) if these obey the law, up to `slack` times what rounding
+        leaves; None otherwise."""
+        if f is None:
+            return None
+        found, most, summed = self._seen(f, slack)
+        nothing, rows = slack * NOTHING * most, zip(f.tolist(), found.r.tolist(), summed, strict=True)
+        for ((x, y, n), (u, v, w), size), mu, along in zip(rows, self.mu.tolist(), self.along, strict=True):
+            still = STILL * size
+            if n < -nothing or w < -still or (n > nothing and abs(w) > still):
+                return None
+            if along is None:
+                away = hypot(u, v)
+                # What slips is rubbed by all that there is, in the opposite direction.
+                lacks = x * u + y * v + mu * n * away
+                if hypot(x, y) > mu * n + nothing or (away > still and lacks > 10.0 * nothing * away):
+                    return None
+        return found
 
     def told(self, f: np.ndarray, slack: float = 1.0) -> Pressed:
         """Return what contacts do under forces f (contacts, 3); motions up to `slack` times what rounding leaves are
         none."""
+        return self._seen(f, slack)[0]
+
+    def _seen(self, f: np.ndarray, slack: float) -> tuple[Pressed, float, list[float]]:
+        """Return what `told` does, the largest force, and `slack` times what is summed up in the motions of
+        contacts."""
         r = self.rest(f)
-        most, summed = self.sizes(f)
-        summed = slack * summed
-        modes, slip = [], np.zeros((self.k, 2))
-        for i, d in enumerate(self.sliding):
-            rubs, away = float(np.hypot(f[i, 0], f[i, 1])), float(np.hypot(r[i, 0], r[i, 1]))
-            if f[i, 2] <= NOTHING * most:
+        most, parts = self.sizes(f)
+        summed = (slack * parts).tolist()
+        modes, slip = list[str](), np.zeros((self.k, 2))
+        rows = zip(f.tolist(), r.tolist(), summed, self.mu.tolist(), self.sliding, strict=True)
+        for i, ((x, y, n), (u, v, _), size, mu, d) in enumerate(rows):
+            away = hypot(u, v)
+            if n <= NOTHING * most:
                 modes.append(OPEN)
             elif d is not None:
                 modes.append(SLIDE)
                 slip[i] = d
-            elif self.mu[i] > 0.0 and (
-                rubs < self.mu[i] * f[i, 2] * (1.0 - 1e-7) or away <= STILL * summed[i]
-            ):
+            elif mu > 0.0 and (hypot(x, y) < mu * n * (1.0 - 1e-7) or away <= STILL * size):
                 modes.append(STICK)
             else:
                 modes.append(SLIDE)
-                slip[i] = r[i, :2] / away if away > STILL * summed[i] else 0.0
-        return Pressed(f, r, tuple(modes), slip)
+                if away > STILL * size:
+                    slip[i] = u / away, v / away
+        return Pressed(f, r, tuple(modes), slip), most, summed
 
     def sets(self) -> Iterator[list[str]]:
         """Return all modes that a few contacts may have together, none for many."""
@@ -391,6 +466,14 @@ class Law:
             return
         choices = [(OPEN, SLIDE) if a is not None else (OPEN, STICK, SLIDE) for a in self.along]
         yield from (list(modes) for modes in product(*choices))
+
+
+def _least(M: np.ndarray, b: np.ndarray, regular: bool) -> np.ndarray:
+    """Return the least x with M x = b, or nearly so; `regular` says that there is no other one."""
+    if regular:
+        with suppress(np.linalg.LinAlgError):
+            return np.linalg.solve(M, b)
+    return np.linalg.lstsq(M, b, rcond=RANK)[0]
 
 
 def _positive(value: float, size: float) -> float:

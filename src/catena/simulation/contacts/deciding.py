@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import hypot
 
 import numpy as np
 
 from catena.simulation.contacts.acting import Acting
-from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK, Pressed, pressed
+from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK, Pressed, least, pressed
 from catena.simulation.contacts.situation import ByJoints, Mobile, Situation
 from catena.simulation.contacts.standing import Standing, all_open
 
@@ -115,7 +116,7 @@ class Deciding:
         if not sunk:
             return q, now
         push = np.zeros((len(sunk), 3))
-        push[:, 2] = np.linalg.lstsq(now.mobility(sunk)[:, 2, :, 2], -now.gap[sunk], rcond=1e-11)[0]
+        push[:, 2] = least(now.mobility(sunk)[:, 2, :, 2], -now.gap[sunk])
         q = self.acting.integrated(q, now.pushed(sunk, push))
         return q, self._at(t, q, v, tau)
 
@@ -142,18 +143,19 @@ class Deciding:
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """Return velocities with which contacts that part or slip so slowly that they do neither stay, the impulses
         (contacts, 3) that it takes, and the energy lost."""
-        u = now.u[staying]
-        slow = np.hypot(u[:, 0], u[:, 1]) <= SLIPS * self.length
-        slow |= np.array([k in rests for k in staying])
-        slow &= self.acting.places.friction[staying] > 0.0
-        rows = np.stack([slow, slow, np.ones_like(slow)], axis=1).reshape(-1)
-        wrong = np.where(rows, u.reshape(-1), 0.0)
-        if np.abs(wrong).max() <= 1e-3 * RESTS * self.length:
+        u, friction = now.u[staying], self.acting.places.friction
+        some, most = list[int](), 0.0
+        for i, (k, (x, y, z)) in enumerate(zip(staying, u.tolist(), strict=True)):
+            if friction[k] > 0.0 and (k in rests or hypot(x, y) <= SLIPS * self.length):
+                some += [3 * i, 3 * i + 1]
+                most = max(most, abs(x), abs(y))
+            some.append(3 * i + 2)
+            most = max(most, abs(z))
+        if most <= 1e-3 * RESTS * self.length:
             return v, np.zeros_like(u), 0.0
-        some = np.flatnonzero(rows)
-        W = now.mobility(staying).reshape(len(rows), -1)
-        push = np.zeros(len(rows))
-        push[some] = np.linalg.lstsq(W[np.ix_(some, some)], -wrong[some], rcond=1e-11)[0]
+        W = now.mobility(staying).reshape(u.size, -1)
+        push = np.zeros(u.size)
+        push[some] = least(W[some][:, some], -u.reshape(-1)[some])
         lost = -float(u.reshape(-1) @ push + 0.5 * push @ W @ push)
         impulse = push.reshape(-1, 3)
         return v + now.pushed(staying, impulse), impulse, max(0.0, lost)
@@ -185,7 +187,7 @@ class Deciding:
             rate = mu[i] * found.f[i, 2] * yields[i]
             if mode != SLIDE or rate <= LIGHT * weight:
                 continue
-            speed, grows = float(np.hypot(*u[i, :2])), float(np.hypot(*found.r[i, :2]))
+            speed, grows = hypot(*u[i, :2].tolist()), hypot(*found.r[i, :2].tolist())
             if SLIPS * self.length < speed <= SLOWS * self.h * rate or (
                 speed <= SLIPS * self.length and grows * TURNS <= rate
             ):
@@ -221,7 +223,7 @@ class Deciding:
             if again.modes[k] == SLIDE:
                 return again, staying
             along = -found.f[k, :2]
-            size = float(np.hypot(along[0], along[1]))
+            size = hypot(*along.tolist())
             if size > 0.0:
                 pushed = [along / size if i == k else d for i, d in enumerate(sliding)]
                 return pressed(W, c, places.friction[staying], pushed, names), staying
@@ -229,7 +231,7 @@ class Deciding:
 
     def _direction(self, u: np.ndarray) -> np.ndarray | None:
         """Return the direction (2,) in which a contact slides, None for one that does not."""
-        speed = float(np.hypot(u[0], u[1]))
+        speed = hypot(*u.tolist())
         return u / speed if speed > SLIPS * self.length else None
 
 
