@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -35,8 +36,8 @@ UNASKED = 20
 @dataclass(frozen=True, eq=False)
 class _Taken:
     """A step: the state q (nq,), v (nv,) at its end with gaps (contacts,) and velocities u (contacts, 3) of contacts,
-    their impulses p (contacts, 3), the control forces, the state at its start and velocities in its middle, the works
-    of actuators and contacts, and how contacts yield along their planes (contacts,)."""
+    their impulses p (contacts, 3), the control forces, the state at its start, the works of actuators and
+    contacts, and how contacts yield along their planes (contacts,)."""
 
     q: np.ndarray
     v: np.ndarray
@@ -45,8 +46,7 @@ class _Taken:
     p: np.ndarray
     tau: np.ndarray
     start: tuple[np.ndarray, np.ndarray]
-    mean: np.ndarray
-    done: np.ndarray
+    done: tuple[float, float]
     yields: np.ndarray
 
 
@@ -60,11 +60,15 @@ class CarefulSteps:
     compiled: ImpulseSteps | None = None
 
     def __post_init__(self) -> None:
-        plan = self.acting.system.plan
-        self.rubs = bool(
-            plan.damping.any() or plan.friction.any() or any(loop.rubs for loop in plan.loop_joints)
-        )
         self.last = np.zeros((len(self.acting.places.contacts), 3))
+        self.none = np.zeros(self.acting.system.nv)
+        self.weight = float(np.linalg.norm(self.acting.system.gravity))
+
+    @cached_property
+    def rubs(self) -> bool:
+        """Return whether joints do."""
+        plan = self.acting.system.plan
+        return bool(plan.damping.any() or plan.friction.any() or any(loop.rubs for loop in plan.loop_joints))
 
     def go(
         self,
@@ -73,13 +77,15 @@ class CarefulSteps:
         v: np.ndarray,
         end: float,
         stays: Callable[[np.ndarray, np.ndarray, np.ndarray], bool],
+        gap: np.ndarray | None = None,
     ) -> tuple[Trajectory, np.ndarray]:
-        """Return the motion from a state q (nq,), v (nv,) at the time t to `end`, or to where such steps are not needed
-        any more (`stays`, asked with impulses and velocities (contacts, 3) and how contacts yield along their planes
-        (contacts,), says so), and the forces (samples,
-        contacts, 3) in the axes of the planes, held from each sample on. An impact ends it just before."""
+        """Return the motion from a state q (nq,), v (nv,), with gaps (contacts,) if they are known, at the time t to
+        `end`, or to where such steps are not needed any more (`stays`, asked with impulses and velocities (contacts, 3)
+        and how contacts yield along their planes (contacts,), says so), and the forces (samples, contacts, 3) in the
+        axes of the planes, held from each sample on. An impact ends it just before."""
         times, states, taken = [t], [(q, v)], list[_Taken]()
-        gap = self.acting.places.gaps(q[None])[0]
+        if gap is None:
+            gap = self.acting.places.gaps(q[None])[0]
         while end - times[-1] > 1e-9 * self.h:
             h = min(self.h, end - times[-1])
             looks = len(times) > UNASKED
@@ -116,12 +122,12 @@ class CarefulSteps:
         free = v + h * vdot
         A, turns = touches.A[0], 0.5 * h * touches.b[0]
         p, u = np.zeros((len(gap), 3)), A @ free + turns
-        none, weight = 10.0 * CLOSED * self.length, float(np.linalg.norm(system.gravity))
+        none = 10.0 * CLOSED * self.length
         near = np.flatnonzero(gap + REACH * h * np.minimum(u[:, 2], 0.0) <= none)
         after = free
         if len(near):
             hits = (gap[near] > none) & (gap[near] + h * u[near, 2] <= 0.0)
-            if looks and np.any(hits & (u[near, 2] < -HARD * max(DEAD, h * weight))):
+            if looks and np.any(hits & (u[near, 2] < -HARD * max(DEAD, h * self.weight))):
                 return None
             c = u[near]
             c[:, 2] += np.where(gap[near] > none, gap[near], 0.0) / h
@@ -140,9 +146,9 @@ class CarefulSteps:
         if system.constrained:
             q_new, after = system.project(q_new, after)
         q_new, gap = self._mended(q_new, after, p[:, 2] > 0.0, response, W)
-        done = np.array([h * float(tau @ mean), float((p * (A @ mean)).sum())])
+        done = h * float(tau @ mean), float((p * (A @ mean)).sum())
         yields = 0.5 * np.einsum("kaka->k", W[:, :2, :, :2])
-        return _Taken(q_new, after, gap, A @ after + turns, p, tau, (q, v), mean, done, yields)
+        return _Taken(q_new, after, gap, A @ after + turns, p, tau, (q, v), done, yields)
 
     def _quick_step(
         self, q: np.ndarray, v: np.ndarray, gap: np.ndarray, h: float, looks: bool
@@ -155,14 +161,16 @@ class CarefulSteps:
             return None
         after, rate, told = found
         p, u, yields, left = told[:, :3], told[:, 3:6], told[:, 9], told[:, 10]
-        hard = HARD * max(DEAD, h * float(np.linalg.norm(self.acting.system.gravity)))
-        if looks and np.any((gap > none) & (gap + h * told[:, 6] <= 0.0) & (told[:, 6] < -hard)):
-            return None
-        if np.any(np.abs(np.where(p[:, 2] > 0.0, left, np.minimum(left, 0.0))) > 0.1 * CLOSED * self.length):
-            return None
+        sunk, hard = 0.1 * CLOSED * self.length, HARD * max(DEAD, h * self.weight)
+        for one, comes, pushes, after_it in zip(
+            gap.tolist(), told[:, 6].tolist(), p[:, 2].tolist(), left.tolist(), strict=True
+        ):
+            if looks and one > none and one + h * comes <= 0.0 and comes < -hard:
+                return None
+            if after_it < -sunk or (pushes > 0.0 and after_it > sunk):
+                return None
         self.last = p
-        mean, done = 0.5 * (v + rate), np.array([0.0, float(told[:, 7].sum())])
-        return _Taken(after, rate, left, u, p, np.zeros_like(v), (q, v), mean, done, yields)
+        return _Taken(after, rate, left, u, p, self.none, (q, v), (0.0, sum(told[:, 7].tolist())), yields)
 
     def _mended(
         self, q: np.ndarray, v: np.ndarray, pushed: np.ndarray, response: np.ndarray, W: np.ndarray
@@ -193,7 +201,7 @@ class CarefulSteps:
         if not taken:
             return total
         if self.rubs or not system.elements.is_empty:
-            q, v = self._middles(taken, h), np.array([one.mean for one in taken])
+            q, v = self._middles(taken, h), np.array([0.5 * (one.start[1] + one.v) for one in taken])
             for name, power in system.force_powers(q, v).items():
                 if name in SOURCES:
                     total[1:, SOURCES.index(name)] = h * power

@@ -15,7 +15,6 @@ all sets of a few contacts are tried.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -74,12 +73,12 @@ def pressed(
     (contacts,) and directions (2,) of those that slide already, None for the others; `start` (contacts, 3) are forces
     to begin with. A SimulationError tells where no forces obey the law. Contacts that do not feel each other, as those
     of bodies apart, are solved by themselves."""
-    is_sure, quick = _all_hold(W, c, mu, sliding)
+    quick, wanted = _all_hold(W, c, mu, sliding)
     if quick is not None:
         return quick
     groups = independent(W)
     if len(groups) == 1:
-        return _together(W, c, mu, sliding, names, start, is_sure)
+        return _together(W, c, mu, sliding, names, start, wanted)
     f, r, slip, modes = np.zeros_like(c), np.zeros_like(c), np.zeros((len(c), 2)), [OPEN] * len(c)
     for group in groups:
         found = _together(
@@ -94,33 +93,32 @@ def pressed(
 
 def _all_hold(
     W: np.ndarray, c: np.ndarray, mu: np.ndarray, sliding: Sequence[np.ndarray | None]
-) -> tuple[bool, Pressed | None]:
+) -> tuple[Pressed | None, np.ndarray | None]:
     """Return the forces with which all contacts stay closed, those that do not slide yet sticking, if they press well
-    within what the law allows, as most do; None if not, and whether that is sure."""
+    within what the law allows, as most do; None if not, and then these forces, if contacts are not redundant."""
     k, rubbing = len(c), mu.tolist()
     if min(rubbing, default=0.0) <= 0.0:
-        return False, None
+        return None, None
     flat, free = W.reshape(3 * k, -1), c.reshape(-1)
     P, rows, modes = _closed(sliding, rubbing)
     y = straight(flat, P, rows, free)
     if y is None:
-        return False, None
+        return None, None
     z = y if P is None else P @ y
     f = z.reshape(k, 3)
     pushes = f.tolist()
     most = max(map(abs, z.tolist()))
-    within, beyond = True, False
+    within = True
     for (x, y, n), m, mode in zip(pushes, rubbing, modes, strict=True):
         rubs = hypot(x, y) if mode == STICK else 0.0
         within &= n > WELL * most and rubs < (1.0 - 1e-7) * m * n
-        beyond |= n < -WELL * most or rubs > (1.0 + WELL) * m * n
     if not within:
-        return beyond, None
+        return None, f
     slip = np.zeros((k, 2))
     for i, d in enumerate(sliding):
         if d is not None:
             slip[i] = d
-    return True, Pressed(f, (free + flat @ z).reshape(k, 3), modes, slip)
+    return Pressed(f, (free + flat @ z).reshape(k, 3), modes, slip), None
 
 
 def _closed(
@@ -146,11 +144,13 @@ def _closed(
 
 def is_regular(W: np.ndarray) -> bool:
     """Return whether a mobility W (n, n) is so beyond doubt: no force does as little as one that does nothing."""
-    try:
-        spread = np.linalg.cholesky(W).diagonal().tolist()
-    except np.linalg.LinAlgError:
-        return False
-    return bool(min(spread, default=1.0) > WELL * max(spread, default=0.0))
+    from scipy.linalg.lapack import dpotrf
+
+    if not len(W):
+        return True
+    lower, failed = dpotrf(W, 1)
+    spread = lower.diagonal().tolist()
+    return not failed and bool(min(spread) > WELL * max(spread))
 
 
 def least(W: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -169,11 +169,17 @@ def straight(
         M, own, c = own @ P, own[:, rows], c[rows]
     if not is_regular(own):
         return None
-    try:
-        y = np.linalg.solve(M, -c)
-    except np.linalg.LinAlgError:
-        return None
-    return y if isfinite(float(y.sum())) else None
+    return _solution(M, -c)
+
+
+def _solution(M: np.ndarray, b: np.ndarray) -> np.ndarray | None:
+    """Return x with M x = b; None where there is none, or more than one. (NumPy takes three times as long.)"""
+    from scipy.linalg.lapack import dgesv
+
+    if not len(b):
+        return b
+    _, _, x, failed = dgesv(M, b)
+    return None if failed or not isfinite(float(x.sum())) else np.asarray(x)
 
 
 def independent(W: np.ndarray) -> list[list[int]]:
@@ -202,15 +208,18 @@ def _together(
     sliding: Sequence[np.ndarray | None],
     names: Sequence[str],
     start: np.ndarray | None,
-    some_give_way: bool = False,
+    wanted: np.ndarray | None = None,
 ) -> Pressed:
-    """Return the forces of contacts that feel each other, as `pressed` does; `some_give_way` says that not all of them
-    stay closed and stick."""
+    """Return the forces of contacts that feel each other, as `pressed` does; `wanted` (contacts, 3) are those with
+    which all would stay closed and stick, if that is known."""
     law = Law(W, c, mu, sliding)
-    if not some_give_way:
+    if wanted is None:
         found = law.obeyed(law.exact([STICK if d is None else SLIDE for d in sliding], np.zeros_like(c)))
-        if found is not None:
-            return found
+    else:
+        # What would pull opens, what would leave its cone slides, as a rule.
+        found = law.obeyed(wanted) or law.obeyed(law.exact(law.giving_way(wanted), wanted))
+    if found is not None:
+        return found
     f = np.zeros_like(c) if start is None else start.copy()
     if start is not None and start.any():
         # Contacts go on as they did, as a rule.
@@ -339,9 +348,7 @@ class Law:
             return size * along[0], size * along[1], size * along[2]
         ((a, b, c), (d, e, g), (h, k, m)), inverse, step, mu = self.single[i]
         u, v, w = r
-        fx, fy, fn = (
-            f - (p * u + o * v + s * w) for f, (p, o, s) in zip((x, y, z), inverse, strict=True)
-        )
+        fx, fy, fn = (f - (p * u + o * v + s * w) for f, (p, o, s) in zip((x, y, z), inverse, strict=True))
         if fn >= 0.0 and fx * fx + fy * fy <= (mu * fn) ** 2:
             return fx, fy, fn
         u, v, w = u - (a * x + b * y + c * z), v - (d * x + e * y + g * z), w - (h * x + k * y + m * z)
@@ -460,6 +467,15 @@ class Law:
                     slip[i] = u / away, v / away
         return Pressed(f, r, tuple(modes), slip), most, summed
 
+    def giving_way(self, f: np.ndarray) -> list[str]:
+        """Return the modes of contacts that open where they would pull under forces f (contacts, 3), slide where they
+        would leave their cones, and stick otherwise."""
+        rows = zip(f.tolist(), self.mu.tolist(), self.along, strict=True)
+        return [
+            OPEN if n <= 0.0 else STICK if along is None and hypot(x, y) <= mu * n else SLIDE
+            for (x, y, n), mu, along in rows
+        ]
+
     def sets(self) -> Iterator[list[str]]:
         """Return all modes that a few contacts may have together, none for many."""
         if self.k > FEW:
@@ -470,10 +486,8 @@ class Law:
 
 def _least(M: np.ndarray, b: np.ndarray, regular: bool) -> np.ndarray:
     """Return the least x with M x = b, or nearly so; `regular` says that there is no other one."""
-    if regular:
-        with suppress(np.linalg.LinAlgError):
-            return np.linalg.solve(M, b)
-    return np.linalg.lstsq(M, b, rcond=RANK)[0]
+    x = _solution(M, b) if regular else None
+    return np.linalg.lstsq(M, b, rcond=RANK)[0] if x is None else x
 
 
 def _positive(value: float, size: float) -> float:

@@ -9,6 +9,7 @@ others would do without, those are.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from catena.dynamics.contact_forces import PULL, PULLS
 from catena.errors import SimulationError
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.coulomb import SLIDE, STICK, pressed
-from catena.simulation.contacts.geometry import Touches
+from catena.simulation.contacts.geometry import Places, Touches
 from catena.simulation.contacts.standing import Standing
 
 # Slips slower than this [sizes/s] point where they did when they began.
@@ -46,14 +47,20 @@ class Holding:
     def __post_init__(self) -> None:
         self.closed = self.standing.closed
         self.sticks = np.array([self.standing.modes[k] == STICK for k in self.closed], dtype=bool)
-        self.places = self.acting.places_of(self.closed)
         self.mu = self.acting.places.friction[self.closed]
-        self.rows = np.array(
-            [3 * i + a for i, sticks in enumerate(self.sticks) for a in ((0, 1, 2) if sticks else (2,))],
-            dtype=int,
-        )
         self.redundant: bool | None = None
         self.least = np.zeros(len(self.along))
+
+    @cached_property
+    def places(self) -> Places:
+        """Return where contacts that touch are."""
+        return self.acting.places_of(self.closed)
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """Return the rows, by number, in which contacts that touch hold."""
+        rows = [3 * i + a for i, sticks in enumerate(self.sticks) for a in ((0, 1, 2) if sticks else (2,))]
+        return np.array(rows, dtype=int)
 
     def begin(self, q: np.ndarray, v: np.ndarray) -> None:
         """Take the directions in which contacts slide at a state q (nq,), v (nv,)."""

@@ -8,6 +8,8 @@ shorter and shorter, until it ends where the contact changes.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from math import hypot
 from typing import Any
 
 import numpy as np
@@ -73,7 +75,18 @@ class QuickSteps:
             b[name][:] = value
         session.piece(0, 0, mover.program.input_names, ())()
         moving = ("q", "qd", "t", "h", "end", "halt", "row", "wish", *(("work",) if mover.counts else ()))
-        results = ("q", "qd", "t", "h", "halt", "accepted", "told", *(("work",) if mover.counts else ()))
+        results = (
+            "q",
+            "qd",
+            "t",
+            "h",
+            "halt",
+            "accepted",
+            "told",
+            "row",
+            "wish",
+            *(("work",) if mover.counts else ()),
+        )
         self._told = session.piece(0, 0, ("contacts", mover.target), ())
         self._step = session.piece(0, None, moving, results)
         self._many = session.recording(MANY, moving, results)
@@ -92,10 +105,15 @@ class QuickSteps:
         self.b[self.mover.target][:] = 0.0
         self._told()
 
-    def _put(self, t: float, q: np.ndarray, v: np.ndarray, work: np.ndarray, h: float, end: float) -> None:
+    def _put(
+        self, t: float, q: np.ndarray, v: np.ndarray, work: np.ndarray, h: float, end: float,
+        last: tuple[float, float] | None = None,
+    ) -> None:  # fmt: skip
         b = self.b
         b["q"][0], b["qd"][0], b["t"][0, 0], b["h"][0, 0], b["end"][0, 0] = q, v, t, h, end
         b["halt"][0, 0] = b["row"][0, 0] = b["wish"][0, 0] = 0.0
+        if last is not None:
+            b["row"][0, 0], b["wish"][0, 0] = last
         if self.mover.counts:
             b["work"][0] = work
 
@@ -110,10 +128,10 @@ class QuickSteps:
         work = b["work"][0].copy() if self.mover.counts else state.work
         return State(t, q, v, work, self.look(t, q, v))
 
-    def many(self, state: State, h: float) -> Passed:
-        """Take some steps behind a state, the first of about h seconds, up to where a contact changes or to the
-        end."""
-        self._put(state.t, state.q, state.v, state.work, h, self.duration)
+    def many(self, state: State, h: float, last: tuple[float, float] | None = None) -> Passed:
+        """Take some steps behind a state, the first of about h seconds, up to where a contact changes or to the end;
+        `last` are the error and the size of the step before, if there was one."""
+        self._put(state.t, state.q, state.v, state.work, h, self.duration, last)
         bad, r = self._many(), self._many.results
         accepted, halted = r["accepted"][:, 0] > 0.5, r["halt"][:, 0] > 0.5
         told = r["told"].reshape(MANY, -1, TOLD)
@@ -137,21 +155,22 @@ class QuickSteps:
         stuck = count == 0 or not len(taken) or bool(r["h"][count - 1, 0] < COLLAPSE)
         return Passed(
             states, told[known].copy(), bool(count and halted[count - 1]), stuck or count < MANY,
-            float(r["h"][max(0, count - 1), 0]),
+            float(r["h"][max(0, count - 1), 0]), (float(r["row"][-1, 0]), float(r["wish"][-1, 0])),
         )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class Passed:
     """Steps in a row: the `states` behind them, and what contacts do (states, contacts, told) where the steps begin;
-    whether the last was `halted` because a contact changes where it begins, whether they are `lost` otherwise, and the
-    size `h` of the next one."""
+    whether the last was `halted` because a contact changes where it begins, whether they are `lost` otherwise, the size
+    `h` of the next one, and the error and the size of the `last` one."""
 
     states: list[State]
     told: np.ndarray
     halted: bool
     lost: bool
     h: float
+    last: tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,9 +187,10 @@ class Quick:
         """Return where it has come to."""
         return self.states[-1]
 
+    @cached_property
     def forces(self) -> np.ndarray:
         """Return the forces (samples, contacts, 3) of contacts in their axes."""
-        return np.array([state.told[:, :3] for state in self.states])
+        return np.array([state.told for state in self.states])[:, :, :3]
 
 
 class QuickStretch:
@@ -180,10 +200,14 @@ class QuickStretch:
         self.quick, self.holding, self.length = quick, holding, holding.length
         modes = np.array(holding.standing.modes)
         self.open, self.sticks, self.slides = modes == OPEN, modes == STICK, modes == SLIDE
-        self.mu = holding.acting.places.friction
-        self.rubs = self.slides & (self.mu > 0.0)
+        friction = holding.acting.places.friction
+        self.mu = friction.tolist()
+        self.rubs = self.slides & (friction > 0.0)
+        kinds = (self.open, ~self.open, self.sticks, self.rubs)
+        # The kinds of margins that are watched, and of which contacts.
+        self.watched = [(kind, k) for kind, some in enumerate(kinds) for k in np.flatnonzero(some).tolist()]
         yields = holding.standing.yields
-        self.light = None if yields is None or not self.rubs.any() else self.mu * yields
+        self.light = None if yields is None or not self.rubs.any() else friction * yields
         self.heavy = LIGHT * max(float(np.linalg.norm(quick.system.gravity)), self.length)
 
     def go(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Quick | None:
@@ -198,13 +222,13 @@ class QuickStretch:
         holding.begin_sliding(told[:, 3:5])
         numbers = inside.told(holding, self.deep)
         quick.tell(numbers)
-        self.along, self.least = holding.along, holding.least
+        self.edges = (self.deep.tolist(), holding.along.tolist(), holding.least.tolist())
         quick.steps = 0
         states = [State(t, q, v, np.zeros(len(SOURCES)), None)]
-        end, done = quick.duration * (1.0 - 1e-12), 0
+        end, done, last = quick.duration * (1.0 - 1e-12), 0, None
         while True:
-            passed = quick.many(states[-1], h)
-            first, h = len(states) - 1, passed.h
+            passed = quick.many(states[-1], h, last)
+            first, h, last = len(states) - 1, passed.h, passed.last
             states += passed.states
             for state, told in zip(states[first:], passed.told, strict=False):
                 state.told = told
@@ -253,21 +277,21 @@ class QuickStretch:
             states = states[:-1]
         return Quick(states, None, True, self.quick.steps) if len(states) > 1 else None
 
-    def _margins(self, told: np.ndarray) -> np.ndarray:
-        """Return what must stay above zero, (4, contacts): gaps, pressure, friction that is left, slip; one where a
-        contact has no such thing."""
-        f, gap = told[:, :3], told[:, 6]
-        none = PULLS * max(float(np.abs(f).max(initial=0.0)), 1e-300)
-        rubs = np.hypot(f[:, 0], f[:, 1])
-        slips = (told[:, 3:5] * self.along).sum(axis=1) - self.least
-        return np.array(
-            [
-                np.where(self.open, gap + self.deep, 1.0),
-                np.where(self.open, 1.0, f[:, 2] + none),
-                np.where(self.sticks, self.mu * f[:, 2] - rubs + none, 1.0),
-                np.where(self.rubs, slips, 1.0),
-            ]
-        )
+    def _margins(self, told: np.ndarray) -> list[float]:
+        """Return what must stay above zero, of all that is watched: gaps, pressure, friction that is left, slip."""
+        rows, values = told.tolist(), list[float]()
+        none, (deep, along, least) = _pulls(rows), self.edges
+        for kind, k in self.watched:
+            x, y, n, u, v, _, gap = rows[k][:7]
+            if kind == 0:
+                values.append(gap + deep[k])
+            elif kind == 1:
+                values.append(n + none)
+            elif kind == 2:
+                values.append(self.mu[k] * n - hypot(x, y) + none)
+            else:
+                values.append(u * along[k][0] + v * along[k][1] - least[k])
+        return values
 
     def _is_slow(self, before: np.ndarray, told: np.ndarray) -> np.ndarray:
         """Return where (states,) friction of a light body stops a slip, which becomes slower, within a part of a
@@ -282,9 +306,9 @@ class QuickStretch:
 
     def _change(self, state: State) -> Change:
         """Return the change of the first contact whose margin is below zero."""
-        margins = self._margins(state.told)
-        kind, k = np.unravel_index(int(np.argmax((margins < 0.0).reshape(-1))), margins.shape)
-        return Change(state.t, int(k), (TOUCHES, LIFTS, SLIPPING, STOPS)[int(kind)])
+        below = (which for which, x in zip(self.watched, self._margins(state.told), strict=True) if x < 0.0)
+        kind, k = next(below, self.watched[0])
+        return Change(state.t, k, (TOUCHES, LIFTS, SLIPPING, STOPS)[kind])
 
     def _dip(self, a: State, b: State) -> float | None:
         """Return up to which part of a step an open contact dips into its plane, if one does so between two states."""
@@ -309,10 +333,9 @@ class QuickStretch:
         low, high = self._margins(a.told), self._margins(b.told)
         if dip is not None:
             found = quick.moved(a, dip * end)
-            high = np.ones_like(low) if found is None else self._margins(found.told)
-            if found is None or not (high < 0.0).any():
+            if found is None or min(self._margins(found.told)) >= 0.0:
                 return None
-            b, end = found, dip * end
+            b, end, high = found, dip * end, self._margins(found.told)
         part, side = self._by_cubics(a, low, b, high), 0
         for trial in range(TRIALS):
             if end - begin <= 1e-15 * max(1.0, abs(b.t)) or self._is_there(high, b):
@@ -328,51 +351,61 @@ class QuickStretch:
                 continue
             values = self._margins(found.told)
             # Regula falsi after Illinois: an end that stays where it is counts half.
-            if (values < 0.0).any():
+            if min(values) < 0.0:
                 b, end, high = found, span, values
-                low, side = (0.5 * low if side > 0 else low), 1
+                low, side = ([0.5 * x for x in low] if side > 0 else low), 1
             else:
                 begin, low = span, values
-                high, side = (0.5 * high if side < 0 else high), -1
+                high, side = ([0.5 * x for x in high] if side < 0 else high), -1
             part = self._straight(low, high, found)
         return b
 
-    def _straight(self, low: np.ndarray, high: np.ndarray, state: State) -> float:
+    def _straight(self, low: list[float], high: list[float], state: State) -> float:
         """Return the part of an interval at which the first margin is below zero by next to nothing, if all go
         straight."""
-        below = high < 0.0
-        goal = np.broadcast_to(0.5 * self._none(state)[:, None], low.shape)[below]
-        return float(np.minimum(1.0, (low[below] + goal) / (low[below] - high[below])).min())
+        none = self._none(state)
+        parts = (
+            (x + 0.5 * none[kind]) / (x - y)
+            for (kind, _), x, y in zip(self.watched, low, high, strict=True)
+            if y < 0.0
+        )
+        return min([1.0, *parts])
 
-    def _by_cubics(self, a: State, low: np.ndarray, b: State, high: np.ndarray) -> float:
+    def _by_cubics(self, a: State, low: list[float], b: State, high: list[float]) -> float:
         """Return the part of a step at which the first margin is expected to be zero: gaps are cubics, because their
         rates are known, and all others go straight."""
-        below = high < 0.0
-        parts = np.where(below, low / np.where(below, low - high, 1.0), 1.0)
-        h = b.t - a.t
-        for k in np.flatnonzero(below[0]):
-            g0, g1, d0, d1 = low[0, k], high[0, k], h * a.told[k, 5], h * b.told[k, 5]
-            parts[0, k] = _first_fall(
-                g0, d0, -3.0 * g0 - 2.0 * d0 + 3.0 * g1 - d1, 2.0 * g0 + d0 - 2.0 * g1 + d1
-            )
-        return float(parts[below].min())
+        part, h = 1.0, b.t - a.t
+        for (kind, k), g0, g1 in zip(self.watched, low, high, strict=True):
+            if g1 >= 0.0:
+                continue
+            if kind == 0:
+                d0, d1 = h * float(a.told[k, 5]), h * float(b.told[k, 5])
+                cubic = (g0, d0, -3.0 * g0 - 2.0 * d0 + 3.0 * g1 - d1, 2.0 * g0 + d0 - 2.0 * g1 + d1)
+                part = min(part, _first_fall(*cubic))
+            else:
+                part = min(part, g0 / (g0 - g1))
+        return part
 
-    def _none(self, state: State) -> np.ndarray:
-        """Return how far margins (4,) may be below zero."""
-        most = PULLS * max(float(np.abs(state.told[:, :3]).max(initial=0.0)), 1e-300)
-        return np.array([9e-4 * CLOSED * self.length, most, most, 1e-8 * self.length])
+    def _none(self, state: State) -> tuple[float, float, float, float]:
+        """Return how far margins of each kind may be below zero."""
+        most = _pulls(state.told.tolist())
+        return 9e-4 * CLOSED * self.length, most, most, 1e-8 * self.length
 
-    def _is_there(self, values: np.ndarray, state: State) -> bool:
+    def _is_there(self, values: list[float], state: State) -> bool:
         """Return whether margins that are below zero are so by next to nothing."""
-        return bool(np.all(values >= -self._none(state)[:, None]))
+        none = self._none(state)
+        return all(x >= -none[kind] for (kind, _), x in zip(self.watched, values, strict=True))
+
+
+def _pulls(told: list[list[float]]) -> float:
+    """Return the forces that are none, from what contacts are told to do."""
+    return PULLS * max(1e-300, *(abs(x) for row in told for x in row[:3]))
 
 
 def _first_fall(a: float, b: float, c: float, d: float) -> float:
     """Return where a + b s + c s^2 + d s^3, which is above zero at 0 and below at 1, is zero first, or nearly so."""
-    places = np.linspace(0.0, 1.0, 17)
-    below = np.flatnonzero(a + places * (b + places * (c + places * d)) < 0.0)
-    first = max(1, int(below[0])) if len(below) else 16
-    low, high = float(places[first - 1]), float(places[first])
+    first = next((k for k in range(1, 16) if a + k / 16 * (b + k / 16 * (c + k / 16 * d)) < 0.0), 16)
+    low, high = (first - 1) / 16, first / 16
     for _ in range(40):
         s = 0.5 * (low + high)
         if a + s * (b + s * (c + s * d)) < 0.0:
@@ -385,10 +418,12 @@ def _first_fall(a: float, b: float, c: float, d: float) -> float:
 def quick_trajectory(acting: Acting, made: Quick, holding: Holding) -> Trajectory:
     """Return a stretch of quick steps as a run. Wrenches are computed when somebody looks at them."""
     states, problem = made.states, acting.problem
-    t, q, v, work = (np.array([getattr(state, name) for state in states]) for name in ("t", "q", "v", "work"))
-    forces, places = made.forces(), holding.places
+    t, work = np.array([state.t for state in states]), np.array([state.work for state in states])
+    q, v = np.array([state.q for state in states]), np.array([state.v for state in states])
+    forces, bodies = made.forces, acting.places.bodies_of(holding.closed)
 
     def compute() -> dict[str, np.ndarray]:
+        places = holding.places
         return places.wrenches(places.at(q, v), forces[:, holding.closed])
 
     settings = {
@@ -400,5 +435,5 @@ def quick_trajectory(acting: Acting, made: Quick, holding: Holding) -> Trajector
     return Trajectory(
         acting.system, t, q, v, np.zeros_like(v), made.steps,
         work={name: work[:, k] for k, name in enumerate(SOURCES)},
-        wrenches=OnDemand(places.bodies, compute) if holding.closed else {}, settings=settings, held=True,
+        wrenches=OnDemand(bodies, compute) if holding.closed else {}, settings=settings, held=True,
     )  # fmt: skip

@@ -56,6 +56,8 @@ CHATTERS, STIFF, SLOWLY, UNDECIDED = (
     "because friction was stiff for a moment",
     "because no forces were found",
 )
+# The first step of a stretch, in first steps of the one before.
+AGAIN = 2.0
 # The size of a careful step, as a part of the time in which the mechanism falls by its own size.
 CAREFUL = 1e-3
 
@@ -93,7 +95,7 @@ class ContactRun:
         self.impulses: ImpulseSteps | None = None
         self.is_inside = can_be_inside(problem, self.acting.places)
         self.deciding = Deciding(self.acting, self.length, self.h)
-        self.first = min(1e-2, 1e-2 * self.duration)
+        self.first = self.longest = min(1e-2, 1e-2 * self.duration)
 
     def _refer(self, q: np.ndarray) -> None:
         """Refer to a configuration q (nq,), at which a structure begins."""
@@ -168,6 +170,9 @@ class ContactRun:
         if made is None:
             return None
         self._keep_quick(made, holding)
+        if len(made.states) > 2:
+            # Behind a change steps are small again, about as small as they were behind the last one.
+            self.first = min(self.longest, max(self.h, AGAIN * (made.states[1].t - made.states[0].t)))
         standing, (t, q, v) = holding.standing, (made.end.t, made.end.q, made.end.v)
         return self._after(t, q, v, standing, made.change, SLOWLY if made.stiff else "")
 
@@ -274,7 +279,8 @@ class ContactRun:
         weight = max(float(np.linalg.norm(self.system.gravity)), self.length)
         patience = _Patience(self.h, self.length, weight, self.acting.places.friction, why == SLOWLY)
         steps = CarefulSteps(self.acting, self.length, self.h, self._impulses())
-        run, forces = steps.go(t, q, v, min(self.duration, t + MOST * self.h), patience.stays)
+        gap = self.deciding.gaps(q, v)
+        run, forces = steps.go(t, q, v, min(self.duration, t + MOST * self.h), patience.stays, gap)
         if len(run.t) > 1:
             begun = run.t
             self.segments.append(run)
@@ -340,7 +346,7 @@ class ContactRun:
     def _keep_quick(self, made: Quick, holding: Holding) -> None:
         if len(made.states) < 2:
             return
-        forces, places = made.forces(), self.acting.places
+        forces, places = made.forces, self.acting.places
         run = quick_trajectory(self.acting, made, holding)
 
         def pressing(run: Trajectory) -> np.ndarray:
@@ -364,7 +370,7 @@ class ContactRun:
         return found
 
     def _require_outside(self, q: np.ndarray) -> None:
-        for contact, gap in zip(self.contacts, self.acting.places.gaps(q[None])[0], strict=True):
+        for contact, gap in zip(self.contacts, self.deciding.gaps(q, np.zeros(self.system.nv)), strict=True):
             if gap < -CLOSED * self.length and isinstance(contact, StopSide):
                 raise StateError(
                     f"Stop {contact.label!r}: the joint begins {-gap:.3g} rad or m beyond {contact.limit:g}; begin "
