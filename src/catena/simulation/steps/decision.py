@@ -12,6 +12,8 @@ from catena.spatial.scalars import array, where
 # A step that came too near to a singular configuration is tried again so much shorter. Rejected steps are counted: one
 # that should have been good counts 1, one that could not be shortened enough counts half, and the motion halts here.
 AVOIDING, ROW = 0.6, 1.75
+# Errors below this part of the tolerance count as so much where the next one is foreseen.
+LEAST = 1e-2
 # Positions that loops are corrected by [rad or m]: Newton's method squares what is left, so that one correction is
 # enough below the first, and two have converged where the second is below the second number.
 ONE_CORRECTION, TWO_CORRECTIONS = 1e-5, 1e-6
@@ -33,8 +35,10 @@ def keep_first_doubt(ground: Any) -> None:
     ground.first_doubt = ground.doubt
 
 
-def decide(method: Tableau | None, corrections: int) -> Sweep:
-    """Return the step of the ground that accepts or rejects the step of the method and chooses the next size."""
+def decide(method: Tableau | None, corrections: int, foresees: bool = False) -> Sweep:
+    """Return the step of the ground that accepts or rejects the step of the method and chooses the next size. One that
+    `foresees` goes on shrinking as it did (Gustafsson), towards the end of a slip for instance, where half of all
+    steps were rejected otherwise; it needs no corrections."""
 
     def judge_step(ground: Any) -> None:
         sure = ground.doubt < 0.5
@@ -71,6 +75,19 @@ def decide(method: Tableau | None, corrections: int) -> Sweep:
                 ground.row = where(lasts, ground.row, 0.0)
                 sure = where(ground.accepted > 0.5, 1.0, where(lasts, 1.0, 0.0)) > 0.5
             else:
+                if foresees:
+                    # The size and the error of the last step that was accepted.
+                    before, error = where(ground.wish > 0.0, ground.wish, ground.dt), ground.row
+                    error = where(ground.wish > 0.0, error, bounded)
+                    trend = bounded * bounded / larger(error, LEAST)
+                    trend = where(trend > 1e10, 1e10, where(trend < 1e-10, 1e-10, trend))
+                    foreseen = SAFETY * ground.dt / before / root(trend, method.error_order)
+                    foreseen = ground.dt * where(foreseen < SHRINK, SHRINK, foreseen)
+                    kept = where(ground.last > 0.5, grown, where(foreseen < grown, foreseen, grown))
+                    grown = where(ground.wish > 0.0, kept, grown)
+                    steps = both(moving, ground.accepted > 0.5)
+                    ground.wish = where(steps, ground.dt, ground.wish)
+                    ground.row = where(steps, bounded, ground.row)
                 ground.h = where(moving, where(ground.accepted > 0.5, grown, shorter), ground.h)
                 sure = ground.accepted >= 0.0
         # A state that has halted, or come to its end, takes no step, whatever a step of no length looks like.

@@ -433,7 +433,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
             sweeps += [rest, forget_shift, close_positions, shift_positions]
         sweeps += [rest, close_velocities, shift_velocities]
         occasional = (first, len(sweeps) + 1)
-    sweeps += [Pause("decide"), decide(method, corrections), settle]
+    sweeps += [Pause("decide"), decide(method, corrections, bool(variant.touches)), settle]
     if variant.method == "abm4":
         sweeps.append(remember)
     elif firm:
