@@ -14,8 +14,9 @@ BATCH = 1024
 LEGS = ("front_left", "hind_right", "front_right", "hind_left")
 NOT_SHOWN = (
     "first calls, which compile or read the cache; edits of mechanisms with loops, whose redundancy is looked at anew. "
-    "The walker has springs and dampers at its joints, which are compiled; control from Python costs more than all the "
-    "rest. Planning includes the equations of the mechanism, which CasADi makes anew for each plan."
+    "The walker has springs and dampers at its joints, which are compiled, and so are its contacts; with control from "
+    "Python contacts are asked from Python too, and that costs more than all the rest. Planning includes the equations "
+    "of the mechanism, which CasADi makes anew for each plan."
 )
 
 

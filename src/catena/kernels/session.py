@@ -51,6 +51,11 @@ class Session:
         buffers `inputs` before and fills the buffers `outputs` afterwards."""
         return Piece(self, first, last, inputs, outputs)
 
+    def recording(self, steps: int, inputs: Sequence[str], outputs: Sequence[str]) -> "Recording":
+        """Return the whole tape as something to play so many times in a row, for the one state of this session: it
+        packs the buffers `inputs` before and records `outputs` after each play."""
+        return Recording(self, steps, inputs, outputs)
+
 
 class Piece:
     """A part of a tape, ready to be played in its session. Calling it returns the driver's status word."""
@@ -75,3 +80,17 @@ class Piece:
 
     def __call__(self) -> int:
         return int(self._run(self._address))
+
+
+class Recording(Piece):
+    """A tape that is played several times in a call. `results` maps names to arrays (steps, ...) that the next call
+    overwrites. A state that has nothing left to do stays as it is, and is recorded so."""
+
+    def __init__(self, session: Session, steps: int, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+        assert session.states == 1
+        super().__init__(session, 0, None, inputs, outputs)
+        self.results = {name: np.zeros((steps, *session.buffers[name].shape[1:])) for name in outputs}
+        for row, name in zip(self._outs, outputs, strict=True):
+            result = self.results[name]
+            row[0], row[1], row[4] = address(result), result.size, result.size // steps
+        self._words[13], self._words[20] = steps, session.program.tape.rest

@@ -253,7 +253,7 @@ class Layout:
             slots = np.array(
                 unit.fields.get(f"{name} as result") or unit.fields.get(name, []), dtype=np.int64
             )
-            nodes = self.bodies[self.unit_of[self.bodies] == k]
+            nodes = self._nodes_of_units[k]
             if len(slots) == 0 or len(nodes) == 0:
                 continue
             width = np.arange(len(slots))
@@ -268,8 +268,16 @@ class Layout:
             else:
                 columns = nodes[:, None] * len(slots) + width
             offsets = self.records[nodes][:, None] + slots * self.slot_bytes
-            parts.append(np.stack([(columns * WORD).ravel(), offsets.ravel()], axis=1))
+            pairs = np.empty((*columns.shape, 2), np.int64)
+            pairs[..., 0], pairs[..., 1] = columns * WORD, offsets
+            parts.append(pairs.reshape(-1, 2))
         return np.concatenate(parts)
+
+    @cached_property
+    def _nodes_of_units(self) -> list[np.ndarray]:
+        """Return the bodies of each unit."""
+        units = self.unit_of[self.bodies]
+        return [self.bodies[units == k] for k in range(len(self.units))]
 
     @cached_property
     def reached(self) -> np.ndarray:

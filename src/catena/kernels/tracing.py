@@ -645,6 +645,8 @@ SECOND_NAMES = {
     "sum": "pair",
     "transposed": "element",
     "beyond": "component",
+    "other_node": "node",
+    "other_block": "block",
 }
 
 

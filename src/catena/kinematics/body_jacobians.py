@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from catena.kinematics import stacks
 from catena.kinematics.closure import Motions
 from catena.kinematics.extent import largest_coordinate
 from catena.structure import Plan
@@ -12,15 +11,14 @@ def body_jacobians(plan: Plan, motions: Motions, a_ground: np.ndarray) -> tuple[
     """B (states, n, 6, nv), which takes joint velocities to the twists of all nodes, and the accelerations
     (states, n, 6) of all nodes when vdot is zero and the ground accelerates by a_ground (states, 6)."""
     states = len(motions.v)
-    B = np.zeros((states, plan.n, 6, plan.nv))
-    a = np.zeros((states, plan.n, 6))
-    a[:, 0] = a_ground
-    B[:, plan.row_nodes, :, plan.row_columns] = np.swapaxes(motions.S_rows, 0, 1)
+    # Accelerations are passed on as the columns of Jacobians are.
+    columns = np.zeros((states, plan.n, 6, plan.nv + 1))
+    columns[..., -1] = motions.c
+    columns[:, 0, :, -1] = a_ground
+    columns[:, plan.row_nodes, :, plan.row_columns] = np.swapaxes(motions.S_rows, 0, 1)
     for nodes in plan.levels:
-        parents, X = plan.parent[nodes], motions.X[:, nodes]
-        B[:, nodes] += X @ B[:, parents]
-        a[:, nodes] = stacks.apply(X, a[:, parents]) + motions.c[:, nodes]
-    return B, a
+        columns[:, nodes] += motions.X[:, nodes] @ columns[:, plan.parent[nodes]]
+    return columns[..., :-1], columns[..., -1]
 
 
 def summed_up(plan: Plan, J: np.ndarray) -> np.ndarray:

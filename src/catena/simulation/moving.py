@@ -53,6 +53,10 @@ GATHERED = 64
 TOGETHER = 4
 
 
+class ContactChanged(Exception):
+    """Raised where a contact does not go on as it did, behind the last step that was taken."""
+
+
 class Mover:
     """Moves the states of a run by steps of one method. `law` is a controller inside the step; `horizon` is when the
     run ends."""
@@ -93,6 +97,7 @@ class Mover:
             pushed=excitation.push is not None,
             pulls=drift.pulls and not drift.in_python,
             modes=most_modes(self.system.plan),
+            touches=problem.touching.nodes if problem.touching else (),
         )
         self.counts = variant.counts
         self.algorithm = algorithm_for(variant, law, excitation)
@@ -132,6 +137,9 @@ class Mover:
             found["feedback_given"] = np.array(self.drift.feedback)
         if self.drift.strength is not None:
             found["pull_given"] = np.array(self.drift.strength)
+        touching = self.excitation.problem.touching
+        if touching is not None:
+            found["contacts"] = touching.numbers
         return found
 
     def begin(self, states: int, h: float) -> None:
@@ -265,6 +273,8 @@ class Mover:
         # A state that has come to its end may still be told to be in doubt there.
         unfinished = ends[active] - t[active] > COLLAPSE * np.maximum(1.0, ends[active])
         halted = np.flatnonzero((out["halt"][:, -1, 0] > 0.5) & unfinished)
+        if self.excitation.problem.touching is not None and len(halted):
+            raise ContactChanged
         if self.gathers:
             halted = self._step_together(active, halted, t, q, v, tau, ends)
         for k in halted.tolist():
@@ -502,6 +512,7 @@ def counts_work(excitation: Excitation, drift: Drift) -> bool:
     return bool(
         excitation.control is not None
         or excitation.placed
+        or excitation.problem.touching
         or excitation.motion
         or any(np.any(x) for x in rubbing)
     )

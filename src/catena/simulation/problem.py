@@ -32,9 +32,19 @@ def _nothing() -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True, eq=False)
+class Touching:
+    """Contacts with the modes that they keep: the `nodes` of both sides of each, and `numbers` that tell what each is
+    and does (`dynamics.contact_forces`)."""
+
+    nodes: tuple[tuple[int, int], ...]
+    numbers: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class Problem:
     """A system with what acts on it (`control`, `motion`, `forces`), the method that moves it (`integrator`, `step`,
-    `rtol`, `atol`) and the remedy against `drift` of its loops. The arguments are those of `simulate`."""
+    `rtol`, `atol`) and the remedy against `drift` of its loops. The arguments are those of `simulate`. `touching` are
+    contacts that keep their modes, whose forces the compiled step finds."""
 
     system: System
     control: Control | None = None
@@ -45,6 +55,7 @@ class Problem:
     rtol: float = 1e-11
     atol: float = 1e-13
     drift: str | Remedy = "projection"
+    touching: Touching | None = None
 
     def __post_init__(self) -> None:
         system, integrator, step = self.system, self.integrator, self.step

@@ -60,7 +60,7 @@ class Stepper:
         if not is_positive(step):
             raise StateError(f"Stepper: step is {shown(step)}; give a positive number of seconds.")
         adaptive = integrator in ADAPTIVE
-        tolerance = {"rtol": ANY_ERROR, "atol": ANY_ERROR} if adaptive else {}
+        tolerance: dict[str, Any] = {"rtol": ANY_ERROR, "atol": ANY_ERROR} if adaptive else {}
         self.problem = Problem(
             system, None, {} if motion is None else motion, {} if forces is None else forces, integrator,
             None if adaptive else float(step), drift=drift, **tolerance,

@@ -19,6 +19,8 @@ import numpy as np
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.coulomb import pressed
 from catena.simulation.contacts.deciding import CLOSED, DEAD
+from catena.simulation.contacts.impulses import ImpulseSteps
+from catena.simulation.on_demand import OnDemand
 from catena.simulation.steps.work import SOURCES
 from catena.simulation.trajectory import Trajectory
 
@@ -33,8 +35,8 @@ UNASKED = 20
 @dataclass(frozen=True, eq=False)
 class _Taken:
     """A step: the state q (nq,), v (nv,) at its end with gaps (contacts,) and velocities u (contacts, 3) of contacts,
-    their impulses p (contacts, 3), the control forces, configuration and velocities in its middle, and the works of
-    actuators and contacts."""
+    their impulses p (contacts, 3), the control forces, the state at its start and velocities in its middle, the works
+    of actuators and contacts, and how contacts yield along their planes (contacts,)."""
 
     q: np.ndarray
     v: np.ndarray
@@ -42,18 +44,20 @@ class _Taken:
     u: np.ndarray
     p: np.ndarray
     tau: np.ndarray
-    middle: np.ndarray
+    start: tuple[np.ndarray, np.ndarray]
     mean: np.ndarray
     done: np.ndarray
+    yields: np.ndarray
 
 
 @dataclass(eq=False)
 class CarefulSteps:
-    """Moves one state of a system of a size `length` [m] by steps of h seconds."""
+    """Moves one state of a system of a size `length` [m] by steps of h seconds, `compiled` ones where they do."""
 
     acting: Acting
     length: float
     h: float
+    compiled: ImpulseSteps | None = None
 
     def __post_init__(self) -> None:
         plan = self.acting.system.plan
@@ -68,23 +72,27 @@ class CarefulSteps:
         q: np.ndarray,
         v: np.ndarray,
         end: float,
-        stays: Callable[[np.ndarray, np.ndarray], bool],
+        stays: Callable[[np.ndarray, np.ndarray, np.ndarray], bool],
     ) -> tuple[Trajectory, np.ndarray]:
         """Return the motion from a state q (nq,), v (nv,) at the time t to `end`, or to where such steps are not needed
-        any more (`stays`, asked with impulses and velocities (contacts, 3), says so), and the forces (samples,
+        any more (`stays`, asked with impulses and velocities (contacts, 3) and how contacts yield along their planes
+        (contacts,), says so), and the forces (samples,
         contacts, 3) in the axes of the planes, held from each sample on. An impact ends it just before."""
         times, states, taken = [t], [(q, v)], list[_Taken]()
         gap = self.acting.places.gaps(q[None])[0]
         while end - times[-1] > 1e-9 * self.h:
             h = min(self.h, end - times[-1])
-            made = self._step(times[-1], q, v, gap, h, len(times) > UNASKED)
+            looks = len(times) > UNASKED
+            made = self._quick_step(q, v, gap, h, looks) if self.compiled is not None else None
+            if made is None:
+                made = self._step(times[-1], q, v, gap, h, looks)
             if made is None:
                 break
             q, v, gap = made.q, made.v, made.gap
             times.append(times[-1] + h)
             states.append((q, v))
             taken.append(made)
-            if not stays(made.p, made.u):
+            if not stays(made.p, made.u, made.yields):
                 break
         steps = np.diff(times)
         nothing = np.zeros((len(self.acting.places.contacts), 3))
@@ -92,8 +100,7 @@ class CarefulSteps:
         taus = [one.tau for one in taken]
         forces.append(forces[-1] if forces else nothing)
         taus.append(taus[-1] if taus else self.acting.command(t, q, v))
-        work = self._works(taken, steps)
-        return self._trajectory(np.array(times), states, np.array(taus), np.array(forces), work)
+        return self._trajectory(np.array(times), states, np.array(taus), np.array(forces), taken, steps)
 
     def _step(
         self, t: float, q: np.ndarray, v: np.ndarray, gap: np.ndarray, h: float, looks: bool
@@ -134,7 +141,28 @@ class CarefulSteps:
             q_new, after = system.project(q_new, after)
         q_new, gap = self._mended(q_new, after, p[:, 2] > 0.0, response, W)
         done = np.array([h * float(tau @ mean), float((p * (A @ mean)).sum())])
-        return _Taken(q_new, after, gap, A @ after + turns, p, tau, middle, mean, done)
+        yields = 0.5 * np.einsum("kaka->k", W[:, :2, :, :2])
+        return _Taken(q_new, after, gap, A @ after + turns, p, tau, (q, v), mean, done, yields)
+
+    def _quick_step(
+        self, q: np.ndarray, v: np.ndarray, gap: np.ndarray, h: float, looks: bool
+    ) -> _Taken | None:
+        """Return a step as `_step` does, by compiled code; None if that cannot vouch for it, or an impact was found."""
+        assert self.compiled is not None
+        none = 10.0 * CLOSED * self.length
+        found = self.compiled.step(q, v, gap, self.last, h, none)
+        if found is None:
+            return None
+        after, rate, told = found
+        p, u, yields, left = told[:, :3], told[:, 3:6], told[:, 9], told[:, 10]
+        hard = HARD * max(DEAD, h * float(np.linalg.norm(self.acting.system.gravity)))
+        if looks and np.any((gap > none) & (gap + h * told[:, 6] <= 0.0) & (told[:, 6] < -hard)):
+            return None
+        if np.any(np.abs(np.where(p[:, 2] > 0.0, left, np.minimum(left, 0.0))) > 0.1 * CLOSED * self.length):
+            return None
+        self.last = p
+        mean, done = 0.5 * (v + rate), np.array([0.0, float(told[:, 7].sum())])
+        return _Taken(after, rate, left, u, p, np.zeros_like(v), (q, v), mean, done, yields)
 
     def _mended(
         self, q: np.ndarray, v: np.ndarray, pushed: np.ndarray, response: np.ndarray, W: np.ndarray
@@ -153,6 +181,11 @@ class CarefulSteps:
             gap = acting.places.at(q[None], v[None]).gap[0]
         return q, gap
 
+    def _middles(self, taken: list[_Taken], h: np.ndarray) -> np.ndarray:
+        """Return the configurations (steps, nq) in the middle of steps of h (steps,) seconds."""
+        q, v = (np.array([one.start[k] for one in taken]) for k in range(2))
+        return self.acting.system.integrate(q, 0.5 * h[:, None] * v)
+
     def _works(self, taken: list[_Taken], h: np.ndarray) -> np.ndarray:
         """Return the works (steps + 1, sources) up to each sample, by what happens in the middle of steps."""
         system = self.acting.system
@@ -160,7 +193,7 @@ class CarefulSteps:
         if not taken:
             return total
         if self.rubs or not system.elements.is_empty:
-            q, v = np.array([one.middle for one in taken]), np.array([one.mean for one in taken])
+            q, v = self._middles(taken, h), np.array([one.mean for one in taken])
             for name, power in system.force_powers(q, v).items():
                 if name in SOURCES:
                     total[1:, SOURCES.index(name)] = h * power
@@ -170,15 +203,25 @@ class CarefulSteps:
 
     def _trajectory(
         self, t: np.ndarray, states: list[tuple[np.ndarray, np.ndarray]], tau: np.ndarray, forces: np.ndarray,
-        work: np.ndarray,
+        taken: list[_Taken], steps: np.ndarray,
     ) -> tuple[Trajectory, np.ndarray]:  # fmt: skip
+        """Return the run, whose wrenches and works are computed when somebody looks at them, and what is told of
+        forces."""
         places, system = self.acting.places, self.acting.system
         q, v = np.array([x for x, _ in states]), np.array([x for _, x in states])
-        touches = places.at(q, v)
-        wrenches = places.wrenches(touches, forces)
+
+        def wrenches() -> dict[str, np.ndarray]:
+            return places.wrenches(places.at(q, v), forces)
+
+        def works() -> dict[str, np.ndarray]:
+            work = self._works(taken, steps)
+            return {name: work[:, k] for k, name in enumerate(SOURCES)}
+
         settings = {"integrator": f"careful steps of {self.h:.3g} s", "steps taken by": "Python"}
-        done = {name: work[:, k] for k, name in enumerate(SOURCES)}
+        if self.compiled is not None:
+            settings["steps taken by"] = "compiled steps, one by one"
         run = Trajectory(
-            system, t, q, v, tau, len(t) - 1, work=done, wrenches=wrenches, settings=settings, held=True
-        )
-        return run, touches.told(forces)
+            system, t, q, v, tau, len(t) - 1, work=OnDemand(SOURCES, works),
+            wrenches=OnDemand(places.bodies, wrenches), settings=settings, held=True,
+        )  # fmt: skip
+        return run, places.at(q, v).told(forces) if places.round.any() else forces

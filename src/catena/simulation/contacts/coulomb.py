@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from math import hypot
 
 import numpy as np
 
@@ -36,6 +37,8 @@ LOOSE = 1e3
 # Sweeps that change forces by less than this part of the largest have come to an end.
 SETTLED = 1e-14
 RANK = 1e-11
+# Forces and roots of mobility beyond this part of the largest are there beyond doubt.
+WELL = 1e-4
 # Contacts that move each other by less than this part of what they move themselves are apart.
 APART = 1e-13
 
@@ -70,9 +73,12 @@ def pressed(
     (contacts,) and directions (2,) of those that slide already, None for the others; `start` (contacts, 3) are forces
     to begin with. A SimulationError tells where no forces obey the law. Contacts that do not feel each other, as those
     of bodies apart, are solved by themselves."""
+    is_sure, quick = _all_hold(W, c, mu, sliding)
+    if quick is not None:
+        return quick
     groups = independent(W)
     if len(groups) == 1:
-        return _together(W, c, mu, sliding, names, start)
+        return _together(W, c, mu, sliding, names, start, is_sure)
     f, r, slip, modes = np.zeros_like(c), np.zeros_like(c), np.zeros((len(c), 2)), [OPEN] * len(c)
     for group in groups:
         found = _together(
@@ -85,11 +91,52 @@ def pressed(
     return Pressed(f, r, tuple(modes), slip)
 
 
+def _all_hold(
+    W: np.ndarray, c: np.ndarray, mu: np.ndarray, sliding: Sequence[np.ndarray | None]
+) -> tuple[bool, Pressed | None]:
+    """Return the forces with which all contacts stay closed, those that do not slide yet sticking, if they press well
+    within what the law allows, as most do; None if not, and whether that is sure."""
+    k = len(c)
+    rows, modes = list[int](), list[str]()
+    columns, slip = np.zeros((3 * k, 3 * k)), np.zeros((k, 2))
+    for i, d in enumerate(sliding):
+        if mu[i] <= 0.0:
+            return False, None
+        at = len(rows)
+        if d is None:
+            for j in range(3):
+                columns[3 * i + j, at + j] = 1.0
+            rows += [3 * i, 3 * i + 1, 3 * i + 2]
+        else:
+            columns[3 * i : 3 * i + 3, at] = -mu[i] * d[0], -mu[i] * d[1], 1.0
+            rows.append(3 * i + 2)
+            slip[i] = d
+        modes.append(STICK if d is None else SLIDE)
+    flat, n = W.reshape(3 * k, -1), len(rows)
+    own = flat[np.ix_(rows, rows)]
+    try:
+        spread = np.linalg.cholesky(own).diagonal()
+        z = columns[:, :n] @ np.linalg.solve((flat @ columns[:, :n])[rows], -c.reshape(-1)[rows])
+    except np.linalg.LinAlgError:
+        return False, None
+    f = z.reshape(k, 3)
+    if spread.min() <= WELL * spread.max() or not np.isfinite(z).all():
+        return False, None
+    rubs = np.where([d is None for d in sliding], np.hypot(f[:, 0], f[:, 1]), 0.0)
+    most = np.abs(f).max()
+    if f[:, 2].min() <= WELL * most or np.any(rubs >= (1.0 - 1e-7) * mu * f[:, 2]):
+        return bool(f[:, 2].min() < -WELL * most or np.any(rubs > (1.0 + WELL) * mu * f[:, 2])), None
+    r = (c.reshape(-1) + flat @ z).reshape(k, 3)
+    return True, Pressed(f, r, tuple(modes), slip)
+
+
 def independent(W: np.ndarray) -> list[list[int]]:
     """Return the groups of contacts, by number, that do not move each other by their forces; at least one."""
     feels = np.abs(W).max(axis=(1, 3), initial=0.0)
     size = np.sqrt(np.diag(feels))
     feels = feels > APART * size[:, None] * size
+    if feels.all():
+        return [list(range(len(W)))]
     groups: list[list[int]] = []
     left = list(range(len(W)))
     while left:
@@ -109,12 +156,15 @@ def _together(
     sliding: Sequence[np.ndarray | None],
     names: Sequence[str],
     start: np.ndarray | None,
+    some_give_way: bool = False,
 ) -> Pressed:
-    """Return the forces of contacts that feel each other, as `pressed` does."""
+    """Return the forces of contacts that feel each other, as `pressed` does; `some_give_way` says that not all of them
+    stay closed and stick."""
     law = Law(W, c, mu, sliding)
-    f = law.exact([STICK if d is None else SLIDE for d in sliding], np.zeros_like(c))
-    if f is not None and law.holds(f):
-        return law.told(f)
+    if not some_give_way:
+        f = law.exact([STICK if d is None else SLIDE for d in sliding], np.zeros_like(c))
+        if f is not None and law.holds(f):
+            return law.told(f)
     f = np.zeros_like(c) if start is None else start.copy()
     if start is not None and start.any():
         # Contacts go on as they did, as a rule.
@@ -176,12 +226,19 @@ class Law:
     @cached_property
     def inverse(self) -> np.ndarray:
         """Return the inverses (contacts, 3, 3) of what each contact does by itself."""
+        if np.all(self.sizes_of_blocks[:, 0] > WELL * self.sizes_of_blocks[:, -1]):
+            return np.linalg.inv(self.blocks)
         return np.linalg.pinv(self.blocks, rcond=RANK, hermitian=True)
+
+    @cached_property
+    def sizes_of_blocks(self) -> np.ndarray:
+        """Return the eigenvalues (contacts, 3) of what each contact does by itself, in order."""
+        return np.linalg.eigvalsh(self.blocks)
 
     @cached_property
     def step(self) -> np.ndarray:
         """Return how far a projection may go, (contacts,)."""
-        return 1.0 / np.maximum(np.linalg.eigvalsh(self.blocks)[:, -1], 1e-300)
+        return 1.0 / np.maximum(self.sizes_of_blocks[:, -1], 1e-300)
 
     def rest(self, f: np.ndarray) -> np.ndarray:
         """Return what contacts do under forces f (contacts, 3), (contacts, 3)."""
@@ -220,19 +277,23 @@ class Law:
         holds = f - self.inverse[i] @ r
         if holds[2] >= 0.0 and holds[0] ** 2 + holds[1] ** 2 <= (mu * holds[2]) ** 2:
             return np.asarray(holds)
-        block, step = self.W[3 * i : 3 * i + 3, 3 * i : 3 * i + 3], self.step[i]
-        free = r - block @ f
+        # Plain numbers: arrays of three cost ten times as much.
+        step = float(self.step[i])
+        (a, b, c), (d, e, g), (h, k, m) = self.blocks[i].tolist()
+        x, y, z = f.tolist()
+        u, v, w = (r - self.blocks[i] @ f).tolist()
         for _ in range(8):
-            rest = free + block @ f
-            f = _onto_cone(f - step * rest, mu, step * mu * float(np.hypot(rest[0], rest[1])))
-        return f
+            s, t = u + a * x + b * y + c * z, v + d * x + e * y + g * z
+            n = z - step * (w + h * x + k * y + m * z + mu * hypot(s, t))
+            x, y, z = _onto_cone(x - step * s, y - step * t, n, mu)
+        return np.array([x, y, z])
 
     def exact(self, modes: Sequence[str], f: np.ndarray) -> np.ndarray | None:
         """Return the forces (contacts, 3) with which contacts have given modes, from forces near them; None if there
         are none. Those that begin to slide do so where their forces point."""
         k, W, z = self.k, self.W, np.zeros(3 * self.k)
         starts = [i for i in range(k) if modes[i] == SLIDE and self.along[i] is None and self.mu[i] > 0.0]
-        columns, kinds = [], []
+        columns, kinds, units = [], [], np.eye(3 * k)
         for i in range(k):
             along = self.along[i]
             if modes[i] == OPEN:
@@ -245,7 +306,7 @@ class Law:
                 columns.append(column)
                 kinds.append(3 * i + 2)
             else:
-                columns += [np.eye(3 * k)[3 * i + j] for j in range(3)]
+                columns += [units[3 * i], units[3 * i + 1], units[3 * i + 2]]
                 kinds += [3 * i, 3 * i + 1, 3 * i + 2]
         if not columns:
             return np.zeros((k, 3))
@@ -337,13 +398,13 @@ def _positive(value: float, size: float) -> float:
     return value if abs(value) > 1e-12 * size else 0.0
 
 
-def _onto_cone(z: np.ndarray, mu: float, shift: float) -> np.ndarray:
-    """Return the point of the cone |f_t| <= mu f_n nearest to z (3,) less `shift` in its normal part (De Saxce)."""
-    n, t = z[2] - shift, float(np.hypot(z[0], z[1]))
+def _onto_cone(x: float, y: float, n: float, mu: float) -> tuple[float, float, float]:
+    """Return the point of the cone |f_t| <= mu f_n nearest to one with a tangential part (x, y) and a normal part n."""
+    t = hypot(x, y)
     if t <= mu * n:
-        return np.array([z[0], z[1], n])
+        return x, y, n
     if mu * t <= -n or (mu == 0.0 and n <= 0.0):
-        return np.zeros(3)
+        return 0.0, 0.0, 0.0
     height = (n + mu * t) / (1.0 + mu * mu)
     scale = mu * height / t
-    return np.array([scale * z[0], scale * z[1], height])
+    return scale * x, scale * y, height

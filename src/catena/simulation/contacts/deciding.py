@@ -14,7 +14,7 @@ import numpy as np
 
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK, Pressed, pressed
-from catena.simulation.contacts.geometry import Touches
+from catena.simulation.contacts.situation import ByJoints, Mobile, Situation
 from catena.simulation.contacts.standing import Standing, all_open
 
 # Gaps [sizes of the mechanism] and velocities [sizes/s] that are none.
@@ -23,6 +23,11 @@ CLOSED, RESTS = 1e-8, 1e-7
 DEAD = 1e-4
 # Slips slower than this [sizes/s] are none.
 SLIPS = 1e-6
+# Friction that accelerates a contact so many times as fast as gravity is that of a light body, and stiff where it turns
+# a slip that begins so many times faster than that grows.
+LIGHT, TURNS = 2.0, 5.0
+# The part of a slip that friction stops within a careful step below which a slip is as good as none.
+SLOWS = 0.3
 # The part of its friction that a contact at the edge of its cone lacks.
 EDGE = 1e-6
 
@@ -41,10 +46,13 @@ class Decision:
 
 @dataclass(eq=False)
 class Deciding:
-    """Decides about the contacts of a system of a size `length` [m]."""
+    """Decides about the contacts of a system of a size `length` [m], by compiled code (`mobile`) where that knows all
+    that acts. `h` is a careful step [s]."""
 
     acting: Acting
     length: float
+    h: float
+    mobile: Mobile | None = None
 
     def decide(
         self,
@@ -61,51 +69,61 @@ class Deciding:
         `parts`, if there is one, has come to where it would pull, and `slips` to the edge of its cone; those in `rests`
         do not slip, and those in `held` do not part, but for errors of what found that."""
         count = len(self.acting.places.contacts)
-        q, touches = self._lifted(q, v)
-        near = [k for k in range(count) if touches.gap[0, k] <= CLOSED * self.length]
+        q, now = self._lifted(t, q, v, tau)
+        near = [k for k in range(count) if now.gap[k] <= CLOSED * self.length]
         impulse, lost = np.zeros((count, 3)), 0.0
+        before = v
         kept = [k for k in held if k in near]
         if kept:
-            v, impulse[kept], lost = self._brought_to_rest(q, v, touches.only(kept), kept, rests)
-            touches = self._at(q, v)
-        if any(touches.u[0, k, 2] < -RESTS * self.length for k in near):
-            v, more, hit = self._impact(q, v, touches.only(near), near)
+            v, impulse[kept], lost = self._brought_to_rest(v, now, kept, rests)
+            now = self._again(t, q, v, tau, now, before)
+            before = v
+        if any(now.u[k, 2] < -RESTS * self.length for k in near):
+            v, more, hit = self._impact(v, now, near)
             impulse[near] += more
             lost += hit
-            touches = self._at(q, v)
-        staying = [k for k in near if touches.u[0, k, 2] <= DEAD]
+            now = self._again(t, q, v, tau, now, before)
+            before = v
+        staying = [k for k in near if now.u[k, 2] <= DEAD]
         if not staying:
             return Decision(all_open(count), q, v, lost, impulse)
-        v, more, stopped = self._brought_to_rest(q, v, touches.only(staying), staying, rests)
+        v, more, stopped = self._brought_to_rest(v, now, staying, rests)
         impulse[staying] += more
         lost += stopped
-        standing = self._forces(t, q, v, tau, staying, parts, slips)
+        now = self._again(t, q, v, tau, now, before)
+        standing = self._forces(now, staying, parts, slips)
         return Decision(standing, q, v, lost, impulse)
 
-    def _at(self, q: np.ndarray, v: np.ndarray) -> Touches:
-        return self.acting.places.at(q[None], v[None])
+    def _at(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Situation:
+        found = None if self.mobile is None else self.mobile.at(q, v)
+        return ByJoints(self.acting, t, q, v, tau) if found is None else found
 
-    def _lifted(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, Touches]:
+    def _again(
+        self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, now: Situation, before: np.ndarray
+    ) -> Situation:
+        """Return the situation at velocities v (nv,), that of those before if they are the same."""
+        return now if v is before else self._at(t, q, v, tau)
+
+    def _lifted(
+        self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray
+    ) -> tuple[np.ndarray, Situation]:
         """Return a configuration in which contacts that are in the other side by no more than what counts as touching
         are not, so that they do not sink a little further with every touch, and how contacts stand there."""
-        touches = self._at(q, v)
-        sunk = np.flatnonzero(
-            (touches.gap[0] < -1e-3 * CLOSED * self.length) & (touches.gap[0] >= -CLOSED * self.length)
-        )
-        if not len(sunk):
-            return q, touches
-        response, W = (x[0] for x in self.acting.mobility(q[None], touches.only([int(k) for k in sunk])))
-        push = np.linalg.lstsq(W[:, 2, :, 2], -touches.gap[0, sunk], rcond=1e-11)[0]
-        q = self.acting.integrated(q, push @ response[:, 2])
-        return q, self._at(q, v)
+        now = self._at(t, q, v, tau)
+        low, none = 1e-3 * CLOSED * self.length, CLOSED * self.length
+        sunk = [k for k, gap in enumerate(now.gap.tolist()) if -none <= gap < -low]
+        if not sunk:
+            return q, now
+        push = np.zeros((len(sunk), 3))
+        push[:, 2] = np.linalg.lstsq(now.mobility(sunk)[:, 2, :, 2], -now.gap[sunk], rcond=1e-11)[0]
+        q = self.acting.integrated(q, now.pushed(sunk, push))
+        return q, self._at(t, q, v, tau)
 
-    def _impact(
-        self, q: np.ndarray, v: np.ndarray, touches: Touches, near: list[int]
-    ) -> tuple[np.ndarray, np.ndarray, float]:
+    def _impact(self, v: np.ndarray, now: Situation, near: list[int]) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the velocities after an impact, the impulses (contacts, 3) and the energy lost."""
         places = self.acting.places
-        response, W = (x[0] for x in self.acting.mobility(q[None], touches))
-        u, mu, names = touches.u[0], places.friction[near], [places.labels[k] for k in near]
+        W, u = now.mobility(near), now.u[near]
+        mu, names = places.friction[near], [places.labels[k] for k in near]
         comes = u[:, 2] < -np.maximum(RESTS * self.length, DEAD)
         e = np.where(comes, places.restitution[near], 0.0)
         plastic = pressed(W, u, mu, [None] * len(near), names).f
@@ -117,52 +135,62 @@ class Deciding:
             p = plastic + _part_that_keeps(W, u, plastic, p - plastic) * (p - plastic)
         flat = p.reshape(-1)
         lost = -float(u.reshape(-1) @ flat + 0.5 * flat @ W.reshape(len(flat), -1) @ flat)
-        return v + np.einsum("ka,kan->n", p, response), p, lost
+        return v + now.pushed(near, p), p, lost
 
     def _brought_to_rest(
-        self, q: np.ndarray, v: np.ndarray, touches: Touches, staying: list[int], rests: Sequence[int]
+        self, v: np.ndarray, now: Situation, staying: list[int], rests: Sequence[int]
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """Return velocities with which contacts that part or slip so slowly that they do neither stay, the impulses
         (contacts, 3) that it takes, and the energy lost."""
-        u = touches.u[0]
-        slow = (np.hypot(u[:, 0], u[:, 1]) <= SLIPS * self.length) | np.isin(staying, list(rests))
+        u = now.u[staying]
+        slow = np.hypot(u[:, 0], u[:, 1]) <= SLIPS * self.length
+        slow |= np.array([k in rests for k in staying])
         slow &= self.acting.places.friction[staying] > 0.0
         rows = np.stack([slow, slow, np.ones_like(slow)], axis=1).reshape(-1)
         wrong = np.where(rows, u.reshape(-1), 0.0)
         if np.abs(wrong).max() <= 1e-3 * RESTS * self.length:
             return v, np.zeros_like(u), 0.0
-        response, W = (x[0] for x in self.acting.mobility(q[None], touches))
         some = np.flatnonzero(rows)
-        matrix = W.reshape(len(rows), -1)[np.ix_(some, some)]
+        W = now.mobility(staying).reshape(len(rows), -1)
         push = np.zeros(len(rows))
-        push[some] = np.linalg.lstsq(matrix, -wrong[some], rcond=1e-11)[0]
-        lost = -float(u.reshape(-1) @ push + 0.5 * push @ W.reshape(len(rows), -1) @ push)
+        push[some] = np.linalg.lstsq(W[np.ix_(some, some)], -wrong[some], rcond=1e-11)[0]
+        lost = -float(u.reshape(-1) @ push + 0.5 * push @ W @ push)
         impulse = push.reshape(-1, 3)
-        return v + np.einsum("ka,kan->n", impulse, response), impulse, max(0.0, lost)
+        return v + now.pushed(staying, impulse), impulse, max(0.0, lost)
 
-    def _forces(
-        self,
-        t: float,
-        q: np.ndarray,
-        v: np.ndarray,
-        tau: np.ndarray,
-        staying: list[int],
-        parts: int,
-        slips: int,
-    ) -> Standing:
+    def _forces(self, now: Situation, staying: list[int], parts: int, slips: int) -> Standing:
         """Return what contacts that touch and do not part do."""
         places, count = self.acting.places, len(self.acting.places.contacts)
-        touches = self._at(q, v).only(staying)
-        vdot, _, W = (x[0] for x in self.acting.both(np.array([t]), q[None], v[None], tau[None], touches))
-        c = touches.A[0] @ vdot + touches.b[0]
-        sliding = [self._direction(u) for u in touches.u[0, :, :2]]
+        W, c = now.mobility(staying), now.accelerations(staying)
+        u = now.u[staying]
+        sliding = [self._direction(x) for x in u[:, :2]]
         mu, names = places.friction[staying], [places.labels[k] for k in staying]
         found = pressed(W, c, mu, sliding, names)
+        own = staying
         found, staying = self._at_the_edge(W, c, sliding, found, staying, parts, slips)
         modes, slip = [OPEN] * count, np.zeros((count, 2))
         for i, k in enumerate(staying):
             modes[k], slip[k] = found.modes[i], found.slip[i]
-        return Standing(tuple(modes), slip)
+        near = [own.index(k) for k in staying]
+        yields = np.zeros(count)
+        yields[staying] = [0.5 * (W[i, 0, i, 0] + W[i, 1, i, 1]) for i in near]
+        stiff = self._is_stiff(yields[staying], found, u[near], places.friction[staying])
+        return Standing(tuple(modes), slip, stiff, yields)
+
+    def _is_stiff(self, yields: np.ndarray, found: Pressed, u: np.ndarray, mu: np.ndarray) -> bool:
+        """Return whether friction stops or turns a slip at once: within a careful step, or much faster than a slip that
+        begins grows."""
+        weight = max(float(np.linalg.norm(self.acting.system.gravity)), self.length)
+        for i, mode in enumerate(found.modes):
+            rate = mu[i] * found.f[i, 2] * yields[i]
+            if mode != SLIDE or rate <= LIGHT * weight:
+                continue
+            speed, grows = float(np.hypot(*u[i, :2])), float(np.hypot(*found.r[i, :2]))
+            if SLIPS * self.length < speed <= SLOWS * self.h * rate or (
+                speed <= SLIPS * self.length and grows * TURNS <= rate
+            ):
+                return True
+        return False
 
     def _at_the_edge(
         self, W: np.ndarray, c: np.ndarray, sliding: list[np.ndarray | None], found: Pressed, staying: list[int],

@@ -193,10 +193,7 @@ class Places:
     def _turned(self, axes: np.ndarray, n: np.ndarray) -> np.ndarray:
         """Return axes (states, contacts, 3, 3) whose last is n (states, contacts, 3): axes of which the last is the
         reference, turned by the least angle."""
-        z = self.reference
-        other = np.where(np.abs(z[:, :1]) < 0.6, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
-        x = crossed(other, z)
-        x /= np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), 1e-300)
+        z, x = self.reference, turned_from(self.reference)
         m = (axes @ n[..., None])[..., 0]
         c = 1.0 + (m * z).sum(axis=-1, keepdims=True)
         # Rodrigues: t becomes t - (t m) (m + z) / (1 + z m), for t across z.
@@ -214,6 +211,13 @@ class Places:
         parts = np.stack([F[..., :3] - crossed(p, F[..., 3:]), F[..., 3:]], axis=-1)
         found = np.swapaxes(self.back_body @ R @ parts, -1, -2).reshape(len(F), -1, 6)
         return {body: found[:, k] for k, body in enumerate(self.bodies)}
+
+
+def turned_from(z: np.ndarray) -> np.ndarray:
+    """Return a direction (contacts, 3) across each of the directions z (contacts, 3)."""
+    other = np.where(np.abs(z[:, :1]) < 0.6, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+    x = crossed(other, z)
+    return np.asarray(x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), 1e-300))
 
 
 def _sides(system: System, contact: Contact | StopSide) -> tuple[tuple[int, Pose], tuple[int, Pose]]:

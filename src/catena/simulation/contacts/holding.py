@@ -12,18 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from catena.dynamics.contact_forces import PULL, PULLS
 from catena.errors import SimulationError
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.coulomb import SLIDE, STICK, pressed
 from catena.simulation.contacts.geometry import Touches
 from catena.simulation.contacts.standing import Standing
 
-# How errors of contacts that get forces are led back to zero [1/s].
-PULL = 20.0
 # Slips slower than this [sizes/s] point where they did when they began.
 SLOW = 1e-6
-# Redundancy and forces that are none, as parts of the largest.
-RANK, PULLS = 1e-11, 1e-7
+# Redundancy, as a part of the largest.
+RANK = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +57,10 @@ class Holding:
 
     def begin(self, q: np.ndarray, v: np.ndarray) -> None:
         """Take the directions in which contacts slide at a state q (nq,), v (nv,)."""
-        u = self.acting.places.at(q[None], v[None]).u[0, :, :2]
+        self.begin_sliding(self.acting.places.at(q[None], v[None]).u[0, :, :2])
+
+    def begin_sliding(self, u: np.ndarray) -> None:
+        """Take the directions in which contacts slide, from their slips u (contacts, 2)."""
         speed = np.hypot(u[:, 0], u[:, 1])
         slides = speed > SLOW * self.length
         # A slip that begins from rest ends where it would go back, another one where it is none any more.

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from catena.dynamics.contact_forces import PULLS
 from catena.simulation.contacts.coulomb import OPEN
 from catena.simulation.contacts.deciding import CLOSED
-from catena.simulation.contacts.holding import PULLS, Holding
+from catena.simulation.contacts.holding import Holding
 from catena.simulation.trajectory import Trajectory
 
 # Places within an interval that are looked at, and how often that is repeated to find a time.

@@ -10,6 +10,8 @@ like contacts do.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import hypot
 from typing import Any
 
 import numpy as np
@@ -24,14 +26,19 @@ from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK, JammedError
-from catena.simulation.contacts.deciding import CLOSED, SLIPS, Deciding, Decision
+from catena.simulation.contacts.deciding import CLOSED, LIGHT, SLIPS, SLOWS, Deciding, Decision
 from catena.simulation.contacts.geometry import Places
 from catena.simulation.contacts.holding import Holding
+from catena.simulation.contacts.impulses import ImpulseSteps
+from catena.simulation.contacts.inside import Inside, can_be_inside
 from catena.simulation.contacts.looking import LIFTS, SLIPPING, Change
+from catena.simulation.contacts.quick import Quick, QuickSteps, QuickStretch, quick_trajectory
+from catena.simulation.contacts.situation import Mobile
 from catena.simulation.contacts.standing import Standing
 from catena.simulation.contacts.stop import Stop, StopSide
 from catena.simulation.contacts.stretch import Stretch
 from catena.simulation.events import Event
+from catena.simulation.methods import ADAPTIVE
 from catena.simulation.problem import Problem
 from catena.simulation.segments import SegmentedTrajectory, Transition
 from catena.simulation.structure_changes import ChangingRun, PerStructure, resampled
@@ -43,9 +50,10 @@ HASTY, RATTLING, WITHIN = 5, 40, 20.0
 # Careful steps of a row: at least, and at most; and how long modes must have stayed at its end.
 LEAST, MOST, STEADY = 20, 400, 10
 # Why careful steps were taken.
-CHATTERS, STIFF, UNDECIDED = (
+CHATTERS, STIFF, SLOWLY, UNDECIDED = (
     "because contacts chattered",
     "because friction was stiff",
+    "because friction was stiff for a moment",
     "because no forces were found",
 )
 # The size of a careful step, as a part of the time in which the mechanism falls by its own size.
@@ -79,19 +87,32 @@ class ContactRun:
         gravity = float(np.linalg.norm(system.gravity))
         falls = np.sqrt(self.length / gravity) if gravity > 0.0 else self.duration
         self.h = CAREFUL * min(falls, self.duration)
-        self.deciding = Deciding(self.acting, self.length)
+        free = {name for group in free_groups(system.mechanism) for name in group}
+        self.is_free = len(free) >= len(system.mechanism.bodies) - 1 and not motion
+        self.quick: QuickSteps | None = None
+        self.impulses: ImpulseSteps | None = None
+        self.is_inside = can_be_inside(problem, self.acting.places)
+        self.deciding = Deciding(self.acting, self.length, self.h)
+        self.first = min(1e-2, 1e-2 * self.duration)
+
+    def _refer(self, q: np.ndarray) -> None:
+        """Refer to a configuration q (nq,), at which a structure begins."""
+        self.acting.places.refer(q)
+        if self.is_inside:
+            self.deciding.mobile = Mobile(self.system, Inside(self.acting.places))
 
     def go(self, q: Any, v: Any) -> SegmentedTrajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
         times = self.changing.sample_times()
         q, v = initial_state(self.system, q, v)
-        self.acting.places.refer(q)
+        self._refer(q)
         self._require_outside(q)
         if self.acting.excitation.motion:
             q, v = (x[0] for x in self.acting.excitation.imposed(0.0, q[None], v[None])[:2])
         self.segments: list[Trajectory] = []
         self.pressing: list[Callable[[Trajectory], np.ndarray]] = []
         self.made: list[Transition] = []
+        self.jumped: list[tuple[Transition, Places, np.ndarray, np.ndarray, Decision]] = []
         self.decided: list[float] = []
         self.hit: list[float] = []
         self.still: dict[str, float] = {}
@@ -112,7 +133,12 @@ class ContactRun:
         self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing
     ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
         """Return time, state and contacts after a stretch and what ended it, and whether the motion goes on."""
+        if standing.stiff:
+            return self._careful(t, q, v, standing, CHATTERS if self._is_hasty(t) else SLOWLY)
         holding = Holding(self.acting, standing, self.length, standing.slip)
+        gone = self._quickly(t, q, v, holding)
+        if gone is not None:
+            return gone
         stretch = Stretch(holding, self.duration, self.changing.options, self._events, self.h / 3.0)
         made = stretch.go(t, q, v)
         run = made.run
@@ -125,13 +151,38 @@ class ContactRun:
             if not happened:
                 return t, q, v, standing, False
             return self._changed(happened, run, t, q, v)
-        hasty = made.change is not None and self._is_hasty(t)
-        if made.stiff or hasty:
-            return self._careful(t, q, v, standing, CHATTERS if hasty else STIFF)
-        if made.change is None:
+        return self._after(t, q, v, standing, made.change, STIFF if made.stiff else "")
+
+    def _quickly(
+        self, t: float, q: np.ndarray, v: np.ndarray, holding: Holding
+    ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool] | None:
+        """Return what `_gone` does, by compiled steps; None where they do not know all that acts, or cannot vouch for
+        it."""
+        problem = self.acting.problem
+        if self.changing.events or problem.integrator not in ADAPTIVE or not self.is_inside:
+            return None
+        if self.quick is None:
+            inside = Inside(self.acting.places)
+            self.quick = QuickSteps(self.acting, inside, self.duration, self.length, self.h)
+        made = QuickStretch(self.quick, holding).go(t, q, v, self.first)
+        if made is None:
+            return None
+        self._keep_quick(made, holding)
+        standing, (t, q, v) = holding.standing, (made.end.t, made.end.q, made.end.v)
+        return self._after(t, q, v, standing, made.change, SLOWLY if made.stiff else "")
+
+    def _after(
+        self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing, change: Change | None, stiff: str
+    ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
+        """Return time, state and contacts after what ended a stretch, and whether the motion goes on: a change of a
+        contact, or that it became `stiff`, in words."""
+        hasty = change is not None and self._is_hasty(t)
+        if stiff or hasty:
+            return self._careful(t, q, v, standing, CHATTERS if hasty else stiff)
+        if change is None:
             return t, q, v, standing, False
         try:
-            standing, q, v = self._decided(t, q, v, standing, made.change)
+            standing, q, v = self._decided(t, q, v, standing, change)
         except JammedError:
             raise
         except SimulationError:
@@ -171,29 +222,43 @@ class ContactRun:
             if before is None or before.modes[k] != now
         )
         told_impulse = found.impulse
-        if found.impulse.any():
+        if found.impulse.any() and self.acting.places.round.any():
             told_impulse = self.acting.places.at(q[None], v[None]).told(found.impulse[None])[0]
         impulse = {
             contact.label: p for contact, p in zip(self.contacts, told_impulse, strict=True) if p.any()
         }
-        return Transition(t, why, found.lost, impulse, self._momentum_error(q, v, found), told)
+        error = np.nan if found.impulse.any() and not self.is_free else 0.0
+        change = Transition(t, why, found.lost, impulse, error, told)
+        if found.impulse.any() and self.is_free:
+            self.jumped.append((change, self.acting.places, q, v, found))
+        return change
 
-    def _momentum_error(self, q: np.ndarray, v: np.ndarray, found: Decision) -> float:
-        """Return by how much the momentum of what contacts alone push on changed otherwise than by their impulses, as a
-        part of what is summed up in it; zero where nothing jumped, NaN where other joints lead to ground."""
-        if not found.impulse.any():
-            return 0.0
-        system, places = self.system, self.acting.places
-        free = {name for group in free_groups(system.mechanism) for name in group}
-        if len(free) < len(system.mechanism.bodies) - 1 or self.acting.excitation.motion:
-            return np.nan
-        T = places.at(q[None], v[None]).T[0]
-        # Between two bodies that move an impulse stays within: only what ground gives counts.
-        given = np.where((places.b == 0)[:, None], (found.impulse[:, None, :] @ T)[:, 0], 0.0)
-        given = np.where((places.a == 0)[:, None], given - (found.impulse[:, None, :] @ T)[:, 0], given)
-        before, after = (system.momentum(q, x) for x in (v, found.v))
-        size = np.abs(before).max() + np.abs(after).max() + np.abs(given).sum(axis=0).max()
-        return float(np.abs(after - before - given.sum(axis=0)).max() / max(size, 1e-300))
+    def _with_momentum(self) -> tuple[Transition, ...]:
+        """Return all changes with by how much the momentum of what contacts alone push on changed otherwise than by
+        their impulses, as a part of what is summed up in it: found for all of a structure at once."""
+        errors: dict[int, float] = {}
+        for places in {id(each[1]): each[1] for each in self.jumped}.values():
+            own = [each for each in self.jumped if each[1] is places]
+            q, v, after, p = (
+                np.array(x) for x in zip(*((q, v, to.v, to.impulse) for _, _, q, v, to in own), strict=True)
+            )
+            # Between two bodies that move an impulse stays within: only what ground gives counts.
+            given = (p[..., None, :] @ places.at(q, v).T)[..., 0, :]
+            sign = 1.0 * (places.b == 0) - (places.a == 0)
+            given = sign[:, None] * given
+            momenta = places.system.momentum(np.concatenate([q, q]), np.concatenate([v, after]))
+            first, last = momenta[: len(q)], momenta[len(q) :]
+            size = (
+                np.abs(first).max(axis=-1)
+                + np.abs(last).max(axis=-1)
+                + np.abs(given).sum(axis=1).max(axis=-1)
+            )
+            wrong = np.abs(last - first - given.sum(axis=1)).max(axis=-1) / np.maximum(size, 1e-300)
+            errors |= {id(each[0]): float(x) for each, x in zip(own, wrong, strict=True)}
+        return tuple(
+            replace(change, momentum_error=errors[id(change)]) if id(change) in errors else change
+            for change in self.made
+        )
 
     def _is_hasty(self, t: float) -> bool:
         """Return whether changes follow each other too quickly."""
@@ -206,8 +271,9 @@ class ContactRun:
         self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing, why: str
     ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
         """Return time, state and contacts after some careful steps; `why` says what made them necessary."""
-        patience = _Patience(self.h, self.length, float(np.linalg.norm(self.system.gravity)))
-        steps = CarefulSteps(self.acting, self.length, self.h)
+        weight = max(float(np.linalg.norm(self.system.gravity)), self.length)
+        patience = _Patience(self.h, self.length, weight, self.acting.places.friction, why == SLOWLY)
+        steps = CarefulSteps(self.acting, self.length, self.h, self._impulses())
         run, forces = steps.go(t, q, v, min(self.duration, t + MOST * self.h), patience.stays)
         if len(run.t) > 1:
             begun = run.t
@@ -218,6 +284,12 @@ class ContactRun:
         found = self.deciding.decide(t, q, v, tau, rests=patience.now(STICK), held=patience.now(STICK, SLIDE))
         self._tell(t, f"after careful steps, {why}", found.q, v, standing, found)
         return t, found.q, found.v, found.standing, self.duration - t > 1e-12 * self.duration
+
+    def _impulses(self) -> ImpulseSteps | None:
+        """Return compiled careful steps; None where something acts that they do not know."""
+        if self.impulses is None and self.is_inside:
+            self.impulses = ImpulseSteps(self.system, Inside(self.acting.places))
+        return self.impulses
 
     # Events.
 
@@ -242,7 +314,7 @@ class ContactRun:
             q, v = made[-1].transfer
             require_contacts(made[-1].transfer.system, self.contacts)
             self._take(made[-1].transfer.system, t)
-            self.acting.places.refer(q)
+            self._refer(q)
         standing, q, v = self._decided(t, q, v, None, None)
         return t, q, v, standing, True
 
@@ -265,11 +337,27 @@ class ContactRun:
             self.segments.append(run)
             self.pressing.append(pressing)
 
+    def _keep_quick(self, made: Quick, holding: Holding) -> None:
+        if len(made.states) < 2:
+            return
+        forces, places = made.forces(), self.acting.places
+        run = quick_trajectory(self.acting, made, holding)
+
+        def pressing(run: Trajectory) -> np.ndarray:
+            if len(run.t) != len(forces):
+                return by_modes(run)
+            touches = places.at(run.q, run.v) if places.round.any() else None
+            return forces if touches is None else touches.told(forces)
+
+        self._keep(run, holding)
+        by_modes = self.pressing[-1]
+        self.pressing[-1] = pressing
+
     def _found(self, times: np.ndarray | None, note: str) -> SegmentedTrajectory:
         segments = tuple(resampled(run, times) for run in self.segments)
         forces = np.concatenate([f(run) for f, run in zip(self.pressing, segments, strict=True)])
         by_name = {contact.label: forces[:, k] for k, contact in enumerate(self.contacts)}
-        found = SegmentedTrajectory(segments, tuple(self.made), note, self.touching, by_name)
+        found = SegmentedTrajectory(segments, self._with_momentum(), note, self.touching, by_name)
         if self.changing.check:
             for audit in found.audit()[len(found.segments) :]:
                 audit.warn(stacklevel=4)
@@ -304,27 +392,29 @@ class _FromStart:
 class _Patience:
     """Says how long careful steps go on: until contacts have stayed as they are for a while, and none slips slowly."""
 
-    def __init__(self, h: float, length: float, gravity: float) -> None:
-        self.slow, self.none = 10.0 * h * max(gravity, length), SLIPS * length
+    def __init__(self, h: float, length: float, weight: float, friction: np.ndarray, briefly: bool) -> None:
+        self.h, self.weight, self.friction = h, weight, friction.tolist()
+        self.none, self.slow = SLIPS * length, 10.0 * h * weight
+        self.least, self.steady = (2, 2) if briefly else (LEAST, STEADY)
         self.modes: list[tuple[str, ...]] = []
 
     def now(self, *modes: str) -> tuple[int, ...]:
         """Return the contacts that had some of the modes in the last step."""
         return tuple(k for k, mode in enumerate(self.modes[-1] if self.modes else ()) if mode in modes)
 
-    def stays(self, p: np.ndarray, u: np.ndarray) -> bool:
-        """Return whether careful steps are needed after one with impulses p (contacts, 3) and velocities u."""
-        speed = np.hypot(u[:, 0], u[:, 1])
-        pushed = p[:, 2] > 0.0
-        self.modes.append(
-            tuple(
-                OPEN if not x else STICK if y <= self.none else SLIDE
-                for x, y in zip(pushed, speed, strict=True)
-            )
-        )
-        if len(self.modes) < LEAST or len(set(self.modes[-STEADY:])) > 1:
-            return True
-        return bool(np.any(pushed & (speed > self.none) & (speed < self.slow)))
+    def stays(self, p: np.ndarray, u: np.ndarray, yields: np.ndarray) -> bool:
+        """Return whether careful steps are needed after one with impulses p (contacts, 3) and velocities u, of contacts
+        that yield (contacts,) along their planes."""
+        modes, slow = [], False
+        rows = zip(p[:, 2].tolist(), u.tolist(), yields.tolist(), self.friction, strict=True)
+        for pressed, (x, y, _), give, mu in rows:
+            speed = hypot(x, y)
+            modes.append(OPEN if pressed <= 0.0 else STICK if speed <= self.none else SLIDE)
+            # Friction of a light body turns a slip at once, that of others does so within some steps.
+            most = min(self.slow, max(SLOWS * mu * pressed * give, SLOWS * LIGHT * self.h * self.weight))
+            slow |= modes[-1] == SLIDE and speed < most
+        self.modes.append(tuple(modes))
+        return slow or len(self.modes) < self.least or len(set(self.modes[-self.steady :])) > 1
 
 
 def require_contacts(system: System, contacts: Sequence[Contact | StopSide]) -> None:

@@ -14,10 +14,12 @@ import numpy as np
 
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.holding import Holding
+from catena.simulation.contacts.inside import Inside, can_be_inside
 from catena.simulation.contacts.joining import joined
 from catena.simulation.contacts.looking import Change, Looking
 from catena.simulation.events import Event
-from catena.simulation.problem import Problem
+from catena.simulation.moving import ContactChanged
+from catena.simulation.problem import Problem, Touching
 from catena.simulation.run import Run
 from catena.simulation.structure_changes import LaterControl, later_force, later_motion
 from catena.simulation.trajectory import Trajectory
@@ -75,11 +77,19 @@ class Stretch:
         looking = Looking(self.holding)
         looking.begin(self.acting.places.gaps(q[None])[0])
         runs: list[Trajectory] = []
-        asks = self.pushes or self.acting.problem.control is not None
+        inside = Inside(self.acting.places)
+        self.inside = self.pushes and can_be_inside(self.acting.problem, self.acting.places)
+        asks = (self.pushes and not self.inside) or self.acting.problem.control is not None
         t, part, most = start, (FIRST if asks else FIRST_COMPILED), SOON
         while True:
             self.holding.begin(q, v)
-            run, enough = self._part(system, t, q, v, min(part * self.duration, self.duration - t), most)
+            span = min(part * self.duration, self.duration - t)
+            run, enough = None, False
+            if self.inside:
+                run = self._compiled(inside, t, q, v, span, looking.deep)
+            if run is None:
+                self.inside = False
+                run, enough = self._part(system, t, q, v, span, most)
             if run is None:
                 return Stretched(joined(runs) if runs else None, None, True)
             # The first steps are small in any case.
@@ -122,6 +132,28 @@ class Stretch:
                 cut.tau[-1] = self.acting.command(float(cut.t[-1]), cut.q[-1], cut.v[-1])
             return cut, True
         return run.shifted(t), False
+
+    def _compiled(
+        self, inside: Inside, t: float, q: np.ndarray, v: np.ndarray, span: float, deep: np.ndarray
+    ) -> Trajectory | None:
+        """Return the motion over a time, or up to the step in which a contact changes, by compiled steps; None where
+        these cannot vouch for the forces of contacts."""
+        holding = self.holding
+        given = holding.forces(np.array([t]), q[None], v[None], np.zeros((1, len(v))))
+        if holding.redundant:
+            return None
+        told = Touching(inside.nodes, inside.told(holding, deep).reshape(-1))
+        problem = Problem(self.acting.system, touching=told, **self.options)
+        try:
+            run = Run(problem, q, v, span, self.events(t, q, v), None, False, False).go()
+        except ContactChanged as error:
+            found = getattr(error, "trajectory", None)
+            if found is None or len(found.t) < 2:
+                return None
+            run = replace(found, ended="")
+        run = run.shifted(t)
+        given = holding.forces(run.t, run.q, run.v, run.tau)
+        return replace(run, wrenches=holding.places.wrenches(given.touches, given.f))
 
     def _until(self, run: Trajectory, t: float) -> Trajectory:
         """Return a run up to a time, with the events that it has met by then."""

@@ -16,12 +16,13 @@ The algorithm has pauses, where a session may stop and let Python do what only P
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from catena.dynamics import articulated_body, flexible_dynamics
+from catena.dynamics import articulated_body, contact_forces, flexible_dynamics
 from catena.dynamics.force_sweeps import GIVEN, SHARED, force_sweeps
 from catena.dynamics.hybrid_dynamics import hybrid_dynamics
 from catena.dynamics.loop_elimination import loop_elimination
@@ -310,6 +311,9 @@ def _dynamics(variant: StepVariant) -> Algorithm:
 def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFunction | None) -> Algorithm:
     sort, shape = variant.sort, variant.law
     dynamics = telling(_dynamics(variant)) if variant.pulls else _dynamics(variant)
+    if variant.touches:
+        dynamics = replace(dynamics, ground=contact_forces.begun_with_contacts(dynamics.ground))
+    touching = contact_forces.contact_sweeps(variant.touches) if variant.touches else []
     method = None if variant.method in UNTABLED else tableau(variant.method)
     begin_dynamics = at_ground(dynamics.ground)
     target = "given" if variant.forces else "tau"
@@ -344,6 +348,9 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         if variant.forces:
             sweeps += force_sweeps(count=variant.counts)
         sweeps += [sweep for sweep in dynamics.sweeps if not isinstance(sweep, OnCall)]
+        sweeps += touching
+        if touching and evaluations == 1:
+            sweeps.append(contact_forces.heed_contacts)
         sweeps += [
             *([certify] if sort else []),
             *pulled,
@@ -352,6 +359,8 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         if variant.counts:
             weight = weights[evaluations - 1]
             sweeps += work.count(variant.forces, variant.driven, sort is not None)
+            if touching:
+                sweeps.append(contact_forces.count_contacts)
             sweeps.append(work.gain(weight, is_first=evaluations == 1))
         return sweeps
 
@@ -380,6 +389,8 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
             sweeps.append(own.get(accelerate, accelerate))
         if variant.driven and variant.pulls:
             sweeps.append(own.get(articulate, articulate))
+    if touching:
+        sweeps += [*contact_forces.CALLED, contact_forces.forget_contacts]
     if not firm:
         sweeps += opening
     if variant.counts:
@@ -463,6 +474,10 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         names = ("work", *(("power_past_1", "power_past_2") if variant.method == "abm4" else ()))
         ground_inputs |= dict.fromkeys(names, counted)
         ground_outputs = (*ground_outputs, *names, "power_start")
+    if touching:
+        ground_inputs["contacts"] = Numbers(contact_forces.SIZE * len(variant.touches))
+        ground_outputs = (*ground_outputs, "told")
+        rewritten |= contact_forces.FIELDS.keys()
     if shape is not None:
         if shape.memory:
             ground_inputs["memory"] = Numbers(shape.memory)
@@ -485,9 +500,11 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
                 getattr(ground, name)
 
     return Algorithm(
-        variant.name, dynamics.ground, (hold, *sweeps),
+        f"{variant.name}_{variant.touches}" if touching else variant.name, dynamics.ground, (hold, *sweeps),
         inputs=inputs, outputs=outputs, ground_inputs=ground_inputs, ground_outputs=ground_outputs,
-        optional=dynamics.optional | GIVEN.keys(), views=dynamics.views, columns=dynamics.columns,
+        optional=dynamics.optional | GIVEN.keys(),
+        views={**dynamics.views, **contact_forces.VIEWS} if touching else dynamics.views, columns=dynamics.columns,
         link_rows=dynamics.link_rows, rewritten=frozenset(rewritten), replayed=True, rests="dt", occasional=occasional,
         shared=SHARED if variant.forces else {},
+        component_fields=contact_forces.FIELDS if touching else {}, code=variant.name if touching else "",
     )  # fmt: skip

@@ -50,8 +50,8 @@ class StepVariant:
     law, whether loops go back to closed states, whether they do so at every stage (`fragile`), whether some joints are
     `driven` along prescribed motions, whether closure errors feed back into the accelerations, whether work is
     counted, whether driven joints follow polynomials (`paths`), the number of wrenches
-    that do, whether formulas give wrenches (`pushed`), whether forces pull loops together (`pulls`), and the modes of
-    the flexible body that has most (0: all are rigid)."""
+    that do, whether formulas give wrenches (`pushed`), whether forces pull loops together (`pulls`), the modes of
+    the flexible body that has most (0: all are rigid), and the nodes of both sides of each contact (`touches`)."""
 
     method: str
     sort: Sort | None
@@ -67,10 +67,11 @@ class StepVariant:
     pushed: bool = False
     pulls: bool = False
     modes: int = 0
+    touches: tuple[tuple[int, int], ...] = ()
 
     @property
     def name(self) -> str:
-        """Return a name for all of it."""
+        """Return a name for all of it, but for what contacts touch, which is no code."""
         law = self.law
         words = [
             "step",
@@ -86,6 +87,7 @@ class StepVariant:
             "pulled" if self.pulls else "",
             "forces" if self.forces else "",
             f"modes_{self.modes}" if self.modes else "",
+            f"touches_{len(self.touches)}" if self.touches else "",
             law.name if law else "",
         ]
         return "_".join(word for word in words if word)

@@ -1,0 +1,556 @@
+"""Forces of contacts whose modes are known, within the dynamics of a tree: two sweeps and small dense blocks, cost
+O(N) + O(contacts depth) + O(contacts^3).
+
+Articulated bodies have found the accelerations without contacts, and what each joint yields: its motions S, U = IA S
+and D = S^T U, told here in ground axes at ground's origin, so that wrenches and motions go from body to body as they
+are. The three unit forces T of a contact (moment and force as rows) go to the base as F <- F - z U, with e = F S^T and
+z = e D^-1 at each joint on the way, so that the mobility of contacts i and j is W_ij = sum over the joints that
+both feel of z_i e_j^T. With f = P x, where P has the direction of friction of a contact that slides as its only column
+and is one for a contact that sticks, and with the rows Q of what the mode demands,
+
+    Q_i sum_j W_ij P_j x_j + (1 - Q_i) x_i = -Q_i c_i,
+
+which is eliminated contact by contact. Joints then yield to the sum of e^T f from the base on. Contacts that are open
+have no rows and no forces. A contact is a point or a ball over a plane or around another ball, as
+`simulation.contacts.geometry` says; what it is and what it does are inputs, so that another mode is another number.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from catena.kernels import Numbers, OnMatrices, Sweep, at_ground, base_to_tip, on_call
+from catena.kernels.matrices import Panel
+from catena.spatial import Force, Motion, Transform, cross
+from catena.spatial.scalars import absolute, array, reciprocal, sqrt, where
+from catena.spatial.vectors import cross3
+
+# How errors of contacts that get forces are led back to zero [1/s].
+PULL = 20.0
+# Forces that are none, as parts of the largest.
+PULLS = 1e-7
+
+CONTACT: dict[str, Any] = {
+    "on_a": Numbers(3), "on_b": Numbers(3), "axes": Numbers(9), "reference": Numbers(3), "across": Numbers(3),
+    "radii": Numbers(2), "is_round": Numbers(1), "friction": Numbers(1), "sticks": Numbers(1), "slides": Numbers(1),
+    "along": Numbers(2), "slow": Numbers(1), "deep": Numbers(1), "least": Numbers(1),
+}  # fmt: skip
+"""What a contact is and does: where it is on both bodies, the axes of the plane, the directions from which axes on
+balls are turned, its radius and that of the other side, whether that is round, the coefficient of friction, its mode,
+the direction in which it began to slide, the speed [m/s] below which that counts, and how far it may go: into the other
+side while it is open, and back while it slides."""
+SIZE = sum(extent.size for extent in CONTACT.values())
+TOLD = 8
+"""What is told of a contact: its force (3), its velocity (3), both tangential then normal, its gap, and how much is
+left of its own block when it is eliminated, as a part of what was there: next to nothing where contacts are
+redundant."""
+
+VIEWS: dict[str, dict[str, Any]] = {
+    "contact": CONTACT,
+    "node": {"stands": Transform, "v": Motion, "a": Motion, "d": Motion},
+    "joint_row": {"S": Motion, "U": Force},
+    "yield_row": {"numbers": Numbers(1)},
+    "pushed": {
+        "T": Numbers(18), "back": Numbers(18), "P_T": Numbers(9), "Q": Numbers(9), "rest": Numbers(9),
+        "wanted": Numbers(3), "motion": Numbers(4), "bias": Numbers(3), "driven": Numbers(3),
+    },
+    "block": {"numbers": Numbers(9)},
+    "number": {"numbers": Numbers(1)},
+    "wrench": {"F": Numbers(18)},
+    "felt": {"e": Numbers(3), "z": Numbers(3)},
+}  # fmt: skip
+FIELDS = {"seen": "node", "ways": "joint_row", "yields": "yield_row", "pulls": "yield_row"}
+_PLACE = {
+    name: sum(e.size for e in list(VIEWS["pushed"].values())[:k]) for k, name in enumerate(VIEWS["pushed"])
+}
+WRITTEN = frozenset({*FIELDS})
+
+
+def start(ground: Any) -> None:
+    """The ground stands and rests."""
+    ground.seen_stands, ground.seen_v = Transform.identity(), Motion.zero()
+    ground.seen_a, ground.seen_d, ground.gives_way = Motion.zero(), Motion.zero(), Motion.zero()
+
+
+@base_to_tip
+def see(body: Any, parent: Any) -> None:
+    """How a body stands, moves and accelerates without contacts, by its motion (a) and by its joints (d), and how its
+    joint yields, seen from ground."""
+    stands = body.X_joint * body.placement * parent.seen_stands
+    S = stands.pull_motion(body.S)
+    v_joint = S * body.qd
+    v = parent.seen_v + v_joint
+    a = parent.seen_a + cross(v, v_joint) + stands.pull_motion(body.joint.bias(body.q, body.qd))
+    d = parent.seen_d + S * body.qdd
+    body.seen = array([*stands.entries(), *v.entries(), *a.entries(), *d.entries()])
+    U = stands.pull(body.U)
+    pairs = zip(S.array.T, U.array.T, strict=True)
+    n = S.array.shape[1]
+    body.ways = array([x for s, u in pairs for x in (*s, *u)]).reshape(n, 12)
+    body.yields = array([*np.asarray(body.D_inv).ravel()]).reshape(n * n, 1)
+    body.pulls = np.zeros((n, 1))
+    body.seen_stands, body.seen_v, body.seen_a, body.seen_d = stands, v, a, d
+
+
+def yielded(body: Any, parent: Any) -> np.ndarray:
+    """What a joint yields to the forces of contacts."""
+    n = body.joint.nv
+    rows = [(Motion(array(row[:6])), Force(array(row[6:]))) for row in body.ways]
+    before = parent.gives_way
+    u = [body.pulls[r, 0] - before.dot(U) for r, (_, U) in enumerate(rows)]
+    more = [sum((body.yields[r * n + c, 0] * u[c] for c in range(n)), 0.0) for r in range(n)]
+    for (S, _), x in zip(rows, more, strict=True):
+        before = before + S * x
+    body.gives_way = before
+    return array(more)
+
+
+@base_to_tip
+def give_way(body: Any, parent: Any) -> None:
+    """Joints accelerate as contacts have it."""
+    body.qdd = array([x + y for x, y in zip(body.qdd, yielded(body, parent), strict=True)])
+
+
+@on_call
+def stand_still(node: Any) -> None:
+    """The ground as a side of contacts."""
+    node.stands, node.v, node.a, node.d = Transform.identity(), Motion.zero(), Motion.zero(), Motion.zero()
+
+
+@on_call
+def touch(contact: Any, node: Any, other_node: Any, pushed: Any) -> None:
+    """How a contact stands and moves, its unit forces, and what its mode demands."""
+    axes, p_a, apart, R_b = _placed(contact, node, other_node)
+    r, reach = contact.radii
+    is_round = contact.is_round[0] > 0.5
+    w_a, w_b = node.v.angular, other_node.v.angular
+    p_b = p_a - apart
+    move_a, move_b = (n.v.linear + cross3(n.v.angular, p) for n, p in ((node, p_a), (other_node, p_b)))
+    # On a plane.
+    normal, height = axes[2], _dot(axes[2], apart)
+    # On a ball.
+    far = sqrt(_dot(apart, apart))
+    safe = where(far > 1e-300, far, 1e-300)
+    n = array([where(is_round, x * reciprocal(safe), y) for x, y in zip(apart, normal, strict=True)])
+    turned = _turned(contact, axes, n)
+    E = [
+        array([where(is_round, x, y) for x, y in zip(a, b, strict=True)])
+        for a, b in zip(turned, axes, strict=True)
+    ]
+    gap = where(is_round, far - r - reach, height - r)
+    drifts = _times(reciprocal(safe), move_a - move_b)
+    round_tilts = drifts - _times(_dot(drifts, n), n)
+    flat_tilts = cross3(w_b, normal)
+    tilts = array([where(is_round, x, y) for x, y in zip(round_tilts, flat_tilts, strict=True)])
+    spun = cross3(n, tilts) + _times(_dot(w_b, n), n)
+    turns = array([where(is_round, x, y) for x, y in zip(spun, w_b, strict=True)])
+    # The material points that touch move against each other.
+    x = p_a - _times(r, n)
+    dw, dv = w_a - w_b, node.v.linear - other_node.v.linear
+    slip = dv + cross3(dw, x)
+    u = array([_dot(e, slip) for e in E])
+    along = _times(u[0], E[0]) + _times(u[1], E[1]) + _times(u[2], E[2])
+    turning = cross3(dw, move_a - _times(r, tilts)) - cross3(turns, along)
+    da, dd = (
+        a.linear - b.linear + cross3(a.angular - b.angular, x)
+        for a, b in ((node.a, other_node.a), (node.d, other_node.d))
+    )
+    pushed.bias, pushed.driven = (array([_dot(e, y) for e in E]) for y in (da + turning, dd))
+    c = [y + z + 2.0 * PULL * w for y, z, w in zip(pushed.bias, pushed.driven, u, strict=True)]
+    c[2] = c[2] + PULL * PULL * gap
+    pushed.T = array([y for e in E for y in (*cross3(x, e), *e)])
+    pushed.back = array([-y for y in pushed.T])
+    sticks, slides = contact.sticks[0], contact.slides[0]
+    push = _friction(contact, u)
+    closed = sticks + slides
+    pushed.P_T = array([sticks, 0.0, 0.0, 0.0, sticks, 0.0, slides * push[0], slides * push[1], closed])
+    pushed.Q = array([sticks, 0.0, 0.0, 0.0, sticks, 0.0, 0.0, 0.0, closed])
+    rest = 1.0 - sticks
+    pushed.rest = array([rest, 0.0, 0.0, 0.0, rest, 0.0, 0.0, 0.0, 1.0 - closed])
+    pushed.wanted = array([-sticks * c[0], -sticks * c[1], -closed * c[2]])
+    pushed.motion = array([*u, gap])
+
+
+def _placed(
+    contact: Any, node: Any, other: Any
+) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
+    """The axes of the side `on` as rows, where the frame is, how far from the other, and how that one is turned."""
+    R_a, R_b = node.stands.R, other.stands.R
+    p_a = node.stands.p + R_a.T @ contact.on_a
+    p_b = other.stands.p + R_b.T @ contact.on_b
+    axes = contact.axes.reshape(3, 3) @ R_b
+    return [axes[k] for k in range(3)], p_a, p_a - p_b, R_b
+
+
+def _turned(contact: Any, axes: list[np.ndarray], n: np.ndarray) -> list[np.ndarray]:
+    """Axes whose last is n: those whose last is the reference, turned by the least angle."""
+    z, x = contact.reference, contact.across
+    m = array([_dot(e, n) for e in axes])
+    c = 1.0 + _dot(m, z)
+    first = x - _times(_dot(x, m) * reciprocal(where(c > 1e-12, c, 1e-12)), m + z)
+    rows = (first, cross3(m, first), m)
+    return [_times(a, axes[0]) + _times(b, axes[1]) + _times(c, axes[2]) for a, b, c in rows]
+
+
+def _friction(contact: Any, u: np.ndarray) -> tuple[Any, Any]:
+    """The force of friction for one newton of pressure. Beyond the end of a slip, which is found afterwards, it goes on
+    as it was: forces must not jump within a step."""
+    d, mu = contact.along, contact.friction[0]
+    ahead = u[0] * d[0] + u[1] * d[1]
+    more = contact.slow[0] + 2.0 * where(ahead < 0.0, -ahead, 0.0)
+    w = [u[k] + more * d[k] for k in range(2)]
+    size = sqrt(w[0] * w[0] + w[1] * w[1])
+    scale = mu * reciprocal(where(size > 1e-300, size, 1e-300))
+    return -scale * w[0], -scale * w[1]
+
+
+def _times(factor: Any, vector: np.ndarray) -> np.ndarray:
+    return array([factor * x for x in vector])
+
+
+def _dot(a: Any, b: Any) -> Any:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@on_call
+def weigh(block: Any, number: Any) -> None:
+    """What a block of three rows has before anything is eliminated."""
+    m = block.numbers.reshape(3, 3)
+    number.numbers = array([absolute(m[0, 0] * m[1, 1] * m[2, 2])])
+
+
+@on_call
+def turn_round(block: Any, other_block: Any, number: Any) -> None:
+    """The inverse of a block of three rows, and how much of it is left."""
+    other_block.numbers, determinant = inverse_of(block.numbers.reshape(3, 3))
+    number.numbers = array([absolute(determinant) / number.numbers[0]])
+
+
+def inverse_of(m: np.ndarray) -> tuple[np.ndarray, Any]:
+    """The inverse of a matrix of three rows by its adjugate, row after row, and its determinant."""
+    columns = [cross3(m[1], m[2]), cross3(m[2], m[0]), cross3(m[0], m[1])]
+    determinant = _dot(m[0], columns[0])
+    scale = reciprocal(determinant)
+    return array([columns[c][r] * scale for r in range(3) for c in range(3)]), determinant
+
+
+@on_call
+def carry_one(wrench: Any, joint_row: Any, yield_row: Any, felt: Any) -> None:
+    """What a joint of one component feels of three wrenches, and what it passes on of them."""
+    F, D = wrench.F.reshape(3, 6), yield_row.numbers[0]
+    S, U = joint_row.S.array, joint_row.U.array
+    felt.e = array([sum(F[r][k] * S[k] for k in range(6)) for r in range(3)])
+    felt.z = array([D * x for x in felt.e])
+    wrench.F = array([F[r][k] - felt.z[r] * U[k] for r in range(3) for k in range(6)])
+
+
+class Felt:
+    """What contacts between `nodes`, pairs of the node that touches and the one that it is on, do to joints and to each
+    other, as work on matrices. Joints that the same contacts move are taken together."""
+
+    def __init__(self, nodes: Sequence[tuple[int, int]]) -> None:
+        self.nodes = tuple(nodes)
+
+    def begin(self, work: Any) -> None:
+        """Find the unit forces of all contacts and carry them to the base."""
+        self.work = work
+        self.pushed = self.touched()
+        feels: dict[int, list[int]] = {}
+        for i, pair in enumerate(self.nodes):
+            for node in sorted({n for side in pair for n in self._way(side)}):
+                feels.setdefault(node, []).append(i)
+        self.groups: dict[tuple[int, ...], list[int]] = {}
+        for node in sorted(feels):
+            self.groups.setdefault(tuple(feels[node]), []).append(node)
+        # What each contact does to the joints of its groups: rows of three numbers e, and of three numbers z.
+        self.raw: list[dict[tuple[int, ...], Panel]] = [{} for _ in self.nodes]
+        self.e: list[dict[int, Panel]] = [{} for _ in self.nodes]
+        self.z: list[dict[int, Panel]] = [{} for _ in self.nodes]
+        for members in self.groups:
+            for i in members:
+                self.raw[i][members] = work.matrix(self._rows(members), 6)
+                for node, rows in self._places(members):
+                    own = self.raw[i][members]
+                    self.e[i][node], self.z[i][node] = (own.part(rows, c).T for c in (range(3), range(3, 6)))
+        for i in range(len(self.nodes)):
+            self._carry(i)
+
+    def _way(self, node: int) -> list[int]:
+        """The nodes from one to the base, without the ground."""
+        found = []
+        while node:
+            found.append(node)
+            node = int(self.work.plan.parent[node])
+        return found
+
+    def _size(self, node: int) -> int:
+        return int(self.work.plan.v_size[node])
+
+    def _rows(self, members: tuple[int, ...]) -> int:
+        """How many components the joints of a group have."""
+        return max(1, sum(self._size(node) for node in self.groups[members]))
+
+    def _places(self, members: tuple[int, ...]) -> list[tuple[int, range]]:
+        """The joints of a group that have components, and the rows of these."""
+        found, first = [], 0
+        for node in self.groups[members]:
+            if self._size(node):
+                found.append((node, range(first, first + self._size(node))))
+            first += self._size(node)
+        return found
+
+    def touched(self) -> list[int]:
+        """The places of what contacts tell of how they stand and move."""
+        work, slot = self.work, self.work.slot
+        ground = work.reserve(30)
+        work.step(stand_still, ground)
+        self.unit = Panel(ground, 3, 3, 3 * slot, slot, 2 * slot)
+        size = sum(extent.size for extent in VIEWS["pushed"].values())
+        found = []
+        for i, pair in enumerate(self.nodes):
+            found.append(work.reserve(size))
+            sides = [work.component("seen", n, 0) if n else ground for n in pair]
+            work.step(touch, work.ground("contacts") + i * SIZE * slot, *sides, found[-1])
+        return found
+
+    def of(self, i: int, name: str, rows: int, columns: int) -> Panel:
+        """A matrix that a contact told."""
+        slot = self.work.slot
+        return Panel(self.pushed[i] + _PLACE[name] * slot, rows, columns, columns * slot, slot, 2 * slot)
+
+    def _ways(self, node: int, at: int) -> Panel:
+        """The motions, or from `at` = 6 on the forces, of the components of a joint as rows."""
+        slot = self.work.slot
+        place = self.work.component("ways", node, 0) + at * slot
+        return Panel(place, self._size(node), 6, 12 * slot, slot, 2 * slot)
+
+    def _yields(self, node: int) -> Panel:
+        n, slot = self._size(node), self.work.slot
+        return Panel(self.work.component("yields", node, 0), n, n, n * slot, slot, 2 * slot)
+
+    def _carry(self, i: int) -> None:
+        """Carry the unit forces of a contact, and the opposite ones on the other side, to the base; they are used
+        up."""
+        work, (a, b) = self.work, self.nodes[i]
+        here = {node: self.of(i, name, 3, 6) for node, name in ((a, "T"), (b, "back")) if node}
+        while here:
+            node = max(here)
+            F = here.pop(node)
+            n, parent = self._size(node), int(work.plan.parent[node])
+            if n == 1:
+                ways, yields = work.component("ways", node, 0), work.component("yields", node, 0)
+                work.step(carry_one, F.place, ways, yields, self.e[i][node].place)
+            elif n:
+                work.product(self.e[i][node].T, self._ways(node, 0), F.T)
+                work.product(self.z[i][node].T, self._yields(node), self.e[i][node].T)
+                if parent:
+                    work.product(F, self.z[i][node], self._ways(node, 6), start=F, minus=True)
+            if parent and parent in here:
+                work.product(F, self.unit, here[parent], start=F)
+            if parent:
+                here[parent] = F
+
+    def solve(self) -> None:
+        """Find the unknowns (3, 1) of all contacts, contacts that do not feel each other by themselves, and let joints
+        feel them."""
+        work = self.work
+        self.x = work.matrix(3 * len(self.nodes), 1)
+        self.left = [work.reserve(1) for _ in self.nodes]
+        own: dict[tuple[int, ...], Panel] = {}
+        for members in self._apart():
+            G = work.matrix(3 * len(members), 3 * len(members) + 1)
+            work.clear(G)
+            last = range(3 * len(members), 3 * len(members) + 1)
+            for at, i in enumerate(members):
+                work.copy(G.part(_three(at), _three(at)), self.of(i, "rest", 3, 3))
+                work.copy(G.part(_three(at), last), self.of(i, "wanted", 3, 1))
+            for group in (g for g in self.groups if g[0] in members):
+                own[group] = self._couple(G, group, members)
+            self._eliminate(G, members)
+        slot = work.slot
+        for group, E in own.items():
+            for node, rows in self._places(group):
+                felt = Panel(work.component("pulls", node, 0), len(rows), 1, slot, slot, slot)
+                start = None
+                for at, run in _runs(group):
+                    columns = range(3 * at, 3 * (at + len(run)))
+                    some = self.x.part(range(3 * run.start, 3 * run.stop), range(1))
+                    work.product(felt, E.part(rows, columns), some, start=start)
+                    start = felt
+
+    def _apart(self) -> list[list[int]]:
+        """Contacts that feel each other, together."""
+        found: list[set[int]] = [{i} for i in range(len(self.nodes))]
+        for group in self.groups:
+            met = [x for x in found if x & set(group)]
+            found = [x for x in found if not x & set(group)] + [set().union(*met)]
+        return sorted(sorted(x) for x in found)
+
+    def _couple(self, G: Panel, group: tuple[int, ...], members: list[int]) -> Panel:
+        """Add what the joints of a group couple, and return what they feel of the unknowns, (rows, 3 contacts)."""
+        work, rows = self.work, range(self._rows(group))
+        Z, E = (work.matrix(len(rows), 3 * len(group)) for _ in range(2))
+        for at, i in enumerate(group):
+            raw = self.raw[i][group]
+            work.product(Z.part(rows, _three(at)), raw.part(rows, range(3, 6)), self.of(i, "Q", 3, 3))
+            work.product(E.part(rows, _three(at)), raw.part(rows, range(3)), self.of(i, "P_T", 3, 3).T)
+        places = _runs(tuple(members.index(i) for i in group))
+        for a, own in places:
+            for b, other in places:
+                block = G.part(_threes(own), _threes(other))
+                left, right = (
+                    Z.part(rows, _threes(range(a, a + len(own)))),
+                    E.part(rows, _threes(range(b, b + len(other)))),
+                )
+                work.product(block, left.T, right, start=block)
+        return E
+
+    def _eliminate(self, G: Panel, members: list[int]) -> None:
+        """Solve G x = its last column, contact after contact; nothing is left of G."""
+        work, count = self.work, len(members)
+        inverse, own = ([work.matrix(3, 3) for _ in members] for _ in range(2))
+        for at, i in enumerate(members):
+            work.copy(own[at], G.part(_three(at), _three(at)))
+            work.step(weigh, own[at].place, self.left[i])
+        last = range(3 * count, 3 * count + 1)
+        for at, i in enumerate(members):
+            if at:
+                work.copy(own[at], G.part(_three(at), _three(at)))
+            work.step(turn_round, own[at].place, inverse[at].place, self.left[i])
+            below, beyond = range(3 * at + 3, 3 * count), range(3 * at + 3, 3 * count + 1)
+            if below:
+                factor = work.matrix(len(below), 3)
+                work.product(factor, G.part(below, _three(at)), inverse[at])
+                rest = G.part(below, beyond)
+                work.product(rest, factor, G.part(_three(at), beyond), start=rest, minus=True)
+        x = work.matrix(3 * count, 1)
+        for at in reversed(range(count)):
+            h, beyond = G.part(_three(at), last), range(3 * at + 3, 3 * count)
+            if beyond:
+                work.product(h, G.part(_three(at), beyond), x.part(beyond, range(1)), start=h, minus=True)
+            work.product(x.part(_three(at), range(1)), inverse[at], h)
+        for at, i in enumerate(members):
+            work.copy(self.x.part(_three(i), range(1)), x.part(_three(at), range(1)))
+
+    def press(self, f: list[Panel]) -> None:
+        """Let joints feel the forces f (3, 1) of all contacts."""
+        work, slot = self.work, self.work.slot
+        begun: dict[int, Panel] = {}
+        for i, force in enumerate(f):
+            for node, e in self.e[i].items():
+                felt = Panel(work.component("pulls", node, 0), e.columns, 1, slot, slot, slot)
+                work.product(felt, e.T, force, start=begun.get(node))
+                begun[node] = felt
+
+
+def _three(at: int) -> range:
+    return range(3 * at, 3 * at + 3)
+
+
+def _threes(contacts: range) -> range:
+    return range(3 * contacts.start, 3 * contacts.stop)
+
+
+def _runs(contacts: Sequence[int]) -> list[tuple[int, range]]:
+    """Runs of contacts that follow each other, and where each begins in the list."""
+    found: list[tuple[int, range]] = []
+    for at, i in enumerate(contacts):
+        if found and found[-1][1].stop == i:
+            found[-1] = found[-1][0], range(found[-1][1].start, i + 1)
+        else:
+            found.append((at, range(i, i + 1)))
+    return found
+
+
+class Pushing(Felt):
+    """The forces of contacts with known modes."""
+
+    def __call__(self, work: Any) -> None:
+        """Write the work."""
+        self.begin(work)
+        self.solve()
+        slot, told = work.slot, work.ground("told_now")
+        for i in range(len(self.nodes)):
+            force = Panel(told + TOLD * i * slot, 3, 1, slot, slot, slot)
+            work.product(force, self.of(i, "P_T", 3, 3).T, self.x.part(_three(i), range(1)))
+            rest = Panel(told + (TOLD * i + 3) * slot, 1, 4, 4 * slot, slot, 2 * slot)
+            work.copy(rest, self.of(i, "motion", 1, 4))
+            last = Panel(told + (TOLD * i + 7) * slot, 1, 1, slot, slot, slot)
+            work.copy(last, Panel(self.left[i], 1, 1, slot, slot, slot))
+
+
+@at_ground
+def forget_contacts(ground: Any) -> None:
+    """Nothing is known of contacts when a step begins."""
+    count = len(ground.contacts) // SIZE
+    ground.told_now, ground.told = np.zeros(TOLD * count), np.zeros(TOLD * count)
+
+
+@at_ground
+def count_contacts(ground: Any) -> None:
+    """Add the power of contacts to that of wrenches."""
+    told = ground.told_now
+    parts = (told[k + a] * told[k + 3 + a] for k in range(0, len(told), TOLD) for a in range(3))
+    ground.power_wrenches = ground.power_wrenches + sum(parts, 0.0)
+
+
+@at_ground
+def heed_contacts(ground: Any) -> None:
+    """Keep what contacts do where the step begins, and take no step if one of them changes there: an open one is
+    in the other side, a force pulls or leaves its cone, or a slip ends."""
+    told = ground.told = ground.told_now
+    count = len(told) // TOLD
+    places = {name: sum(e.size for e in list(CONTACT.values())[:k]) for k, name in enumerate(CONTACT)}
+    most: Any = 0.0
+    for k in range(count):
+        for x in told[TOLD * k : TOLD * k + 3]:
+            most = where(absolute(x) > most, absolute(x), most)
+    none, changes = PULLS * most, 0.0
+    for k in range(count):
+        f, u, gap = told[TOLD * k : TOLD * k + 3], told[TOLD * k + 3 : TOLD * k + 6], told[TOLD * k + 6]
+        own = {name: ground.contacts[SIZE * k + at] for name, at in places.items()}
+        d = ground.contacts[SIZE * k + places["along"] + 1]
+        sticks, slides, mu = own["sticks"], own["slides"], own["friction"]
+        rubs = sqrt(f[0] * f[0] + f[1] * f[1])
+        is_open = 1.0 - sticks - slides
+        ends = u[0] * own["along"] + u[1] * d - own["least"]
+        for margin, counts in (
+            (gap + own["deep"], is_open), (f[2] + none, sticks + slides), (mu * f[2] - rubs + none, sticks),
+            (ends, slides * where(mu > 0.0, 1.0, 0.0)),
+        ):  # fmt: skip
+            changes = changes + where(margin < 0.0, counts, 0.0)
+    changed = changes > 0.5
+    ground.halt = where(changed, 1.0, ground.halt)
+    ground.dt = where(changed, 0.0, ground.dt)
+
+
+def contact_sweeps(nodes: Sequence[tuple[int, int]]) -> list[Sweep]:
+    """The sweeps that come right after those of the dynamics."""
+    return [see, OnMatrices(Pushing(nodes)), give_way]
+
+
+def begun_with_contacts(ground: Callable[[Any], None]) -> Callable[[Any], None]:
+    """The ground function of a dynamics that begins what contacts are seen by as well."""
+
+    def begin_both(each: Any) -> None:
+        ground(each)
+        start(each)
+
+    return begin_both
+
+
+def holding(inputs: Mapping[str, Numbers], told: int) -> Sweep:
+    """Read all inputs of the ground, so that they keep their places, and make room for what is told."""
+
+    @at_ground
+    def hold(ground: Any) -> None:
+        for name in inputs:
+            getattr(ground, name)
+        ground.told = np.zeros(told)
+
+    return hold
+
+
+CALLED = (stand_still, touch, carry_one, weigh, turn_round)
+"""The steps that they call."""

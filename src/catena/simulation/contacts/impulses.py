@@ -1,0 +1,47 @@
+"""Careful steps of one state by compiled code: a tape that is laid out once for all contacts of a system."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from catena.dynamics.contact_impulses import TOLD, impulse_step
+from catena.kernels import Session
+from catena.simulation.contacts.inside import Inside
+from catena.simulation.moving import LANES_ALONE
+from catena.system import System
+
+# The last sweep from contact to contact may have changed impulses by this part of the largest.
+SETTLED = 1e-10
+
+
+class ImpulseSteps:
+    """Takes Moreau's steps of a system with contacts (`dynamics.contact_impulses`)."""
+
+    def __init__(self, system: System, inside: Inside) -> None:
+        placed = system.elements.placed
+        algorithm = impulse_step(inside.nodes, bool(placed))
+        given = "given" if placed else "tau"
+        absent = {"a_base", "f_given" if placed else "f_ext", given}
+        program = system.program(algorithm, frozenset(absent), LANES_ALONE, placed)
+        self.session = session = Session(program, 1)
+        self.b = session.buffers
+        self.b["contacts"][0] = inside.numbers.reshape(-1)
+        session.piece(0, 0, ("contacts",), ())()
+        self.play = session.piece(0, None, ("q", "qd", "before", "moment"), tuple(program.tape.outputs))
+
+    def step(
+        self, q: np.ndarray, v: np.ndarray, gap: np.ndarray, last: np.ndarray, h: float, none: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Return the state q (nq,), v (nv,) after a step of h seconds from gaps (contacts,) and the impulses (contacts,
+        3) of the step before, and what contacts did (contacts, told); gaps up to `none` are none. None if impulses were
+        not found."""
+        b = self.b
+        b["q"][0], b["qd"][0], b["moment"][0, 0], b["moment"][0, 1] = q, v, h, none
+        before = b["before"].reshape(-1, 4)
+        before[:, :3], before[:, 3] = last, gap
+        if self.play():
+            return None
+        told = b["told"].reshape(-1, TOLD)
+        if told[:, 8].max() > SETTLED * np.abs(told[:, :3]).max():
+            return None
+        return b["q_next"][0].copy(), b["v_next"][0].copy(), told.copy()

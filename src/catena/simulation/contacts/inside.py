@@ -1,0 +1,68 @@
+"""Contacts inside the compiled step: whether they can be there, and what the step is told of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from catena.dynamics.contact_forces import SIZE
+from catena.kernels import is_plain
+from catena.simulation.contacts.coulomb import SLIDE, STICK
+from catena.simulation.contacts.geometry import Places, turned_from
+from catena.simulation.contacts.holding import SLOW, Holding
+from catena.simulation.methods import SOLVERS
+from catena.simulation.problem import Problem
+
+
+def can_be_inside(problem: Problem, places: Places) -> bool:
+    """Return whether the compiled step can find the forces of contacts: those of a tree of rigid bodies without
+    prescribed joints and rigid stops, where nothing acts that Python must be asked for."""
+    system = problem.system
+    if (
+        places.stops
+        or is_plain()
+        or problem.integrator in SOLVERS
+        or problem.integrator in ("abm4", "implicit_leapfrog")
+        or problem.motion
+    ):
+        return False
+    if system.plan.owner is not None or system.constrained or system.loops or system.origin is not system:
+        return False
+    return system.elements.is_compiled and not problem.forces and problem.control is None
+
+
+@dataclass(frozen=True, eq=False)
+class Inside:
+    """Contacts at `places` as the compiled step is told of them."""
+
+    places: Places
+
+    @cached_property
+    def nodes(self) -> tuple[tuple[int, int], ...]:
+        """Return the nodes of both sides of each contact."""
+        return tuple(zip(self.places.a.tolist(), self.places.b.tolist(), strict=True))
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """Return what contacts are, (contacts, numbers), while all are open."""
+        places, k = self.places, len(self.places.contacts)
+        p, z = places.p_both[:, 0], places.reference
+        fixed = (
+            p[:k], p[k:], places.back_b.reshape(k, 9), z, turned_from(z),
+            np.stack([places.r, places.R, 1.0 * places.round, places.friction], axis=1),
+        )  # fmt: skip
+        numbers = np.zeros((k, SIZE))
+        numbers[:, : SIZE - 7] = np.concatenate(fixed, axis=1)
+        return numbers
+
+    def told(self, holding: Holding, deep: np.ndarray) -> np.ndarray:
+        """Return what contacts are and do, (contacts, numbers); open ones may be in the other side by `deep`
+        (contacts,) [m]."""
+        numbers, modes = self.numbers.copy(), holding.standing.modes
+        numbers[:, -7] = [mode == STICK for mode in modes]
+        numbers[:, -6] = [mode == SLIDE for mode in modes]
+        numbers[:, -5:-3] = holding.along
+        numbers[:, -3], numbers[:, -2], numbers[:, -1] = SLOW * holding.length, deep, holding.least
+        return numbers

@@ -1,0 +1,404 @@
+"""Motion with contacts as they are, up to the first change of one of them, by compiled steps one after the other.
+
+Whatever contacts do is told to one and the same step by numbers (`inside`), so that nothing is laid out anew when one
+of them changes. A step tells what contacts do where it begins. Where that cannot go on, the step before is taken again,
+shorter and shorter, until it ends where the contact changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from catena.dynamics.contact_forces import PULLS, TOLD
+from catena.kernels import Session
+from catena.simulation.contacts.acting import Acting
+from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK
+from catena.simulation.contacts.deciding import CLOSED, LIGHT, SLOWS
+from catena.simulation.contacts.holding import Holding
+from catena.simulation.contacts.inside import Inside
+from catena.simulation.contacts.looking import DIPS, LIFTS, SLIPPING, STOPS, TOUCHES, Change
+from catena.simulation.drift import Drift
+from catena.simulation.excitation import Excitation
+from catena.simulation.moving import COLLAPSE, Mover
+from catena.simulation.on_demand import OnDemand
+from catena.simulation.problem import Touching
+from catena.simulation.steps.work import SOURCES
+from catena.simulation.trajectory import Trajectory
+
+# What is left of a block of contacts that are not redundant.
+DETERMINED = 1e-11
+# Attempts after which a motion has got on too slowly, for each careful step that would have done as well.
+ATTEMPTS, PATIENCE = 60, 4.0
+# Steps in one call.
+MANY = 16
+# How often a step is taken again to find a change: at most, as secants have it, and then how near to the ends of what
+# is left.
+TRIALS, SECANTS, CLIP = 60, 8, 1e-3
+
+
+def _ignore(t: float) -> None:
+    """Do nothing: parts of a run show no progress."""
+
+
+@dataclass(slots=True, eq=False)
+class State:
+    """A time, q (nq,), v (nv,), works (sources,), and what contacts do there (contacts, told), None as long as nobody
+    has looked."""
+
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    work: np.ndarray
+    told: Any
+
+
+class QuickSteps:
+    """Takes compiled steps of one state of a system with contacts, in a run of `duration` seconds; `h` is the size of
+    a careful step, `length` [m] that of the mechanism."""
+
+    def __init__(self, acting: Acting, inside: Inside, duration: float, length: float, h: float) -> None:
+        self.acting, self.inside, self.duration, self.length, self.h = acting, inside, duration, length, h
+        problem = replace(acting.problem, touching=Touching(inside.nodes, inside.numbers.reshape(-1)))
+        system = self.system = acting.system
+        self.mover = mover = Mover(
+            Excitation(problem, ()), Drift(system, problem.drift, system.neutral()), None, duration, _ignore
+        )
+        mover.begin(1, min(1e-2, 1e-2 * duration))
+        self.session = session = Session(mover.program, 1)
+        self.b = b = session.buffers
+        for name, value in (mover.constant | mover.varying).items():
+            b[name][:] = value
+        session.piece(0, 0, mover.program.input_names, ())()
+        moving = ("q", "qd", "t", "h", "end", "halt", "row", "wish", *(("work",) if mover.counts else ()))
+        results = ("q", "qd", "t", "h", "halt", "accepted", "told", *(("work",) if mover.counts else ()))
+        self._told = session.piece(0, 0, ("contacts", mover.target), ())
+        self._step = session.piece(0, None, moving, results)
+        self._many = session.recording(MANY, moving, results)
+        self._look = session.piece(0, session.row("accelerations"), moving, ("told",))
+        self.steps = 0
+
+    def look(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return what contacts do at a state (contacts, told), with the modes that were told last."""
+        self._put(t, q, v, np.zeros(len(SOURCES)), self.h, self.duration)
+        self._look()
+        return self.b["told"].reshape(-1, TOLD).copy()
+
+    def tell(self, numbers: np.ndarray) -> None:
+        """Tell the step what contacts are and do, (contacts, numbers)."""
+        self.b["contacts"][0] = numbers.reshape(-1)
+        self.b[self.mover.target][:] = 0.0
+        self._told()
+
+    def _put(self, t: float, q: np.ndarray, v: np.ndarray, work: np.ndarray, h: float, end: float) -> None:
+        b = self.b
+        b["q"][0], b["qd"][0], b["t"][0, 0], b["h"][0, 0], b["end"][0, 0] = q, v, t, h, end
+        b["halt"][0, 0] = b["row"][0, 0] = b["wish"][0, 0] = 0.0
+        if self.mover.counts:
+            b["work"][0] = work
+
+    def moved(self, state: State, span: float) -> State | None:
+        """Return the state a time behind another one that is less than a step; None if one step does not do."""
+        self._put(state.t, state.q, state.v, state.work, span, state.t + span)
+        self.steps += 1
+        if self._step() or self.b["accepted"][0, 0] < 0.5:
+            return None
+        b = self.b
+        t, q, v = state.t + span, b["q"][0].copy(), b["qd"][0].copy()
+        work = b["work"][0].copy() if self.mover.counts else state.work
+        return State(t, q, v, work, self.look(t, q, v))
+
+    def many(self, state: State, h: float) -> Passed:
+        """Take some steps behind a state, the first of about h seconds, up to where a contact changes or to the
+        end."""
+        self._put(state.t, state.q, state.v, state.work, h, self.duration)
+        bad, r = self._many(), self._many.results
+        accepted, halted = r["accepted"][:, 0] > 0.5, r["halt"][:, 0] > 0.5
+        told = r["told"].reshape(MANY, -1, TOLD)
+        finite = np.isfinite(told).all(axis=(1, 2)) & np.isfinite(r["q"]).all(axis=1) if bad else None
+        count = MANY if finite is None or finite.all() else int(np.argmin(finite))
+        if halted[:count].any():
+            # What contacts do where they change is told by the step that was not taken.
+            count = int(np.argmax(halted[:count])) + 1
+        self.steps += count
+        taken = np.flatnonzero(accepted[:count])
+        states = [
+            State(t, q, v, w, None)
+            for t, q, v, w in zip(
+                r["t"][taken, 0].tolist(), r["q"][taken], r["qd"][taken],
+                r["work"][taken] if self.mover.counts else np.zeros((len(taken), len(SOURCES))), strict=True,
+            )
+        ]  # fmt: skip
+        # A step tells what contacts do where it begins.
+        begins = np.append(0, taken + 1)
+        known = begins[begins < count]
+        stuck = count == 0 or not len(taken) or bool(r["h"][count - 1, 0] < COLLAPSE)
+        return Passed(
+            states, told[known].copy(), bool(count and halted[count - 1]), stuck or count < MANY,
+            float(r["h"][max(0, count - 1), 0]),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Passed:
+    """Steps in a row: the `states` behind them, and what contacts do (states, contacts, told) where the steps begin;
+    whether the last was `halted` because a contact changes where it begins, whether they are `lost` otherwise, and the
+    size `h` of the next one."""
+
+    states: list[State]
+    told: np.ndarray
+    halted: bool
+    lost: bool
+    h: float
+
+
+@dataclass(frozen=True, eq=False)
+class Quick:
+    """A stretch of motion: the `states` that it passed, the change that ended it, and whether it was `stiff`."""
+
+    states: list[State]
+    change: Change | None
+    stiff: bool
+    steps: int
+
+    @property
+    def end(self) -> State:
+        """Return where it has come to."""
+        return self.states[-1]
+
+    def forces(self) -> np.ndarray:
+        """Return the forces (samples, contacts, 3) of contacts in their axes."""
+        return np.array([state.told[:, :3] for state in self.states])
+
+
+class QuickStretch:
+    """Contacts that go on as they do (`holding`), by quick steps."""
+
+    def __init__(self, quick: QuickSteps, holding: Holding) -> None:
+        self.quick, self.holding, self.length = quick, holding, holding.length
+        modes = np.array(holding.standing.modes)
+        self.open, self.sticks, self.slides = modes == OPEN, modes == STICK, modes == SLIDE
+        self.mu = holding.acting.places.friction
+        self.rubs = self.slides & (self.mu > 0.0)
+        yields = holding.standing.yields
+        self.light = None if yields is None or not self.rubs.any() else self.mu * yields
+        self.heavy = LIGHT * max(float(np.linalg.norm(quick.system.gravity)), self.length)
+
+    def go(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Quick | None:
+        """Return the motion from a time and a state q (nq,), v (nv,) on, with a first step of h seconds; None where the
+        forces of contacts are not determined."""
+        quick, holding, inside = self.quick, self.holding, self.quick.inside
+        quick.tell(inside.numbers)
+        told = quick.look(t, q, v)
+        # A contact that has just opened may be a little in its plane, and comes out.
+        near = 0.1 * CLOSED * self.length - np.minimum(told[:, 6], 0.0)
+        self.deep = np.where(told[:, 6] <= CLOSED * self.length, near, 0.0)
+        holding.begin_sliding(told[:, 3:5])
+        numbers = inside.told(holding, self.deep)
+        quick.tell(numbers)
+        self.along, self.least = holding.along, holding.least
+        quick.steps = 0
+        states = [State(t, q, v, np.zeros(len(SOURCES)), None)]
+        end, done = quick.duration * (1.0 - 1e-12), 0
+        while True:
+            passed = quick.many(states[-1], h)
+            first, h = len(states) - 1, passed.h
+            states += passed.states
+            for state, told in zip(states[first:], passed.told, strict=False):
+                state.told = told
+            if states[-1].t >= end and states[-1].told is None:
+                states[-1].told = quick.look(states[-1].t, states[-1].q, states[-1].v)
+            known = len(states) if states[-1].told is not None else len(states) - 1
+            ended = self._looked(states, done, known, passed)
+            if ended is not None:
+                return ended[0]
+            done = known
+            if states[-1].t >= end:
+                return Quick(states, None, False, quick.steps)
+            slow = quick.steps > ATTEMPTS and quick.steps * quick.h > PATIENCE * (states[-1].t - t)
+            if slow or passed.lost:
+                return self._given_up(states[:known])
+
+    def _looked(
+        self, states: list[State], done: int, known: int, passed: Passed
+    ) -> tuple[Quick | None] | None:
+        """Look at the states from number `done` up to `known`. Returns what the stretch is if it ends there, else
+        None."""
+        quick, told = self.quick, passed.told[: known - done]
+        before = states[done - 1].told[None] if done else told[:1]
+        lost = told[:, :, 7].min(axis=1) < DETERMINED
+        rates = np.concatenate([before[:, :, 5], told[:, :, 5]])
+        turns = ((rates[:-1] < 0.0) & (rates[1:] > 0.0) & self.open).any(axis=1)
+        slow = self._is_slow(before, told)
+        for k in np.flatnonzero(lost | turns | slow | passed.halted).tolist():
+            now, at, changes = states[done + k], done + k, passed.halted and done + k == known - 1
+            if lost[k]:
+                return (self._given_up(states[:at]),)
+            dip = self._dip(states[at - 1], now) if at and turns[k] and not changes else None
+            if changes and not at:
+                return (Quick(states[:1], self._change(now), False, quick.steps),)
+            if changes or dip is not None:
+                found = self._located(states[at - 1], now, dip)
+                if found is not None:
+                    return (Quick([*states[:at], found], self._change(found), False, quick.steps),)
+            if at and slow[k]:
+                return (self._given_up(states[: at + 1]),)
+        return None
+
+    def _given_up(self, states: list[State]) -> Quick | None:
+        """Return what there is of a motion that compiled steps cannot go on with, None if it is nothing."""
+        if states and states[-1].told is None:
+            states = states[:-1]
+        return Quick(states, None, True, self.quick.steps) if len(states) > 1 else None
+
+    def _margins(self, told: np.ndarray) -> np.ndarray:
+        """Return what must stay above zero, (4, contacts): gaps, pressure, friction that is left, slip; one where a
+        contact has no such thing."""
+        f, gap = told[:, :3], told[:, 6]
+        none = PULLS * max(float(np.abs(f).max(initial=0.0)), 1e-300)
+        rubs = np.hypot(f[:, 0], f[:, 1])
+        slips = (told[:, 3:5] * self.along).sum(axis=1) - self.least
+        return np.array(
+            [
+                np.where(self.open, gap + self.deep, 1.0),
+                np.where(self.open, 1.0, f[:, 2] + none),
+                np.where(self.sticks, self.mu * f[:, 2] - rubs + none, 1.0),
+                np.where(self.rubs, slips, 1.0),
+            ]
+        )
+
+    def _is_slow(self, before: np.ndarray, told: np.ndarray) -> np.ndarray:
+        """Return where (states,) friction of a light body stops a slip, which becomes slower, within a part of a
+        careful step; `before` is what contacts did ahead of what is `told` (states, contacts, told)."""
+        if self.light is None:
+            return np.zeros(len(told), dtype=bool)
+        speed = np.hypot(told[:, :, 3], told[:, :, 4])
+        earlier = np.concatenate([np.hypot(before[:, :, 3], before[:, :, 4]), speed[:-1]])
+        rate = self.light * told[:, :, 2]
+        ends = (speed < earlier) & (rate > self.heavy) & (speed < SLOWS * self.quick.h * rate)
+        return np.asarray((self.rubs & ends).any(axis=1))
+
+    def _change(self, state: State) -> Change:
+        """Return the change of the first contact whose margin is below zero."""
+        margins = self._margins(state.told)
+        kind, k = np.unravel_index(int(np.argmax((margins < 0.0).reshape(-1))), margins.shape)
+        return Change(state.t, int(k), (TOUCHES, LIFTS, SLIPPING, STOPS)[int(kind)])
+
+    def _dip(self, a: State, b: State) -> float | None:
+        """Return up to which part of a step an open contact dips into its plane, if one does so between two states."""
+        d0, d1 = (b.t - a.t) * a.told[:, 5], (b.t - a.t) * b.told[:, 5]
+        turns = self.open & (d0 < 0.0) & (d1 > 0.0)
+        if not turns.any():
+            return None
+        s = DIPS[:, None]
+        cubic = (
+            (1.0 + 2.0 * s) * (1.0 - s) ** 2 * a.told[:, 6] + s * (1.0 - s) ** 2 * d0
+            + s * s * (3.0 - 2.0 * s) * b.told[:, 6] + s * s * (s - 1.0) * d1
+        )  # fmt: skip
+        lowest = np.where(turns, cubic.min(axis=0) + self.deep, 1.0)
+        if lowest.min() >= 0.0:
+            return None
+        return float(DIPS[int(np.argmin(cubic[:, int(np.argmin(lowest))]))])
+
+    def _located(self, a: State, b: State, dip: float | None) -> State | None:
+        """Return where the first contact changes between two states, at the first of which all margins are above zero;
+        None where a dip turns out to be none."""
+        quick, begin, end = self.quick, 0.0, b.t - a.t
+        low, high = self._margins(a.told), self._margins(b.told)
+        if dip is not None:
+            found = quick.moved(a, dip * end)
+            high = np.ones_like(low) if found is None else self._margins(found.told)
+            if found is None or not (high < 0.0).any():
+                return None
+            b, end = found, dip * end
+        part, side = self._by_cubics(a, low, b, high), 0
+        for trial in range(TRIALS):
+            if end - begin <= 1e-15 * max(1.0, abs(b.t)) or self._is_there(high, b):
+                break
+            clip = CLIP if trial > SECANTS else 0.0
+            span = begin + min(max(part, clip), 1.0 - clip) * (end - begin)
+            found = quick.moved(a, span) if begin < span < end else None
+            if found is None:
+                # Too short a step, or one that is not good enough: from the other side.
+                part = 0.5 * (1.0 + part)
+                if part > 1.0 - CLIP:
+                    break
+                continue
+            values = self._margins(found.told)
+            # Regula falsi after Illinois: an end that stays where it is counts half.
+            if (values < 0.0).any():
+                b, end, high = found, span, values
+                low, side = (0.5 * low if side > 0 else low), 1
+            else:
+                begin, low = span, values
+                high, side = (0.5 * high if side < 0 else high), -1
+            part = self._straight(low, high, found)
+        return b
+
+    def _straight(self, low: np.ndarray, high: np.ndarray, state: State) -> float:
+        """Return the part of an interval at which the first margin is below zero by next to nothing, if all go
+        straight."""
+        below = high < 0.0
+        goal = np.broadcast_to(0.5 * self._none(state)[:, None], low.shape)[below]
+        return float(np.minimum(1.0, (low[below] + goal) / (low[below] - high[below])).min())
+
+    def _by_cubics(self, a: State, low: np.ndarray, b: State, high: np.ndarray) -> float:
+        """Return the part of a step at which the first margin is expected to be zero: gaps are cubics, because their
+        rates are known, and all others go straight."""
+        below = high < 0.0
+        parts = np.where(below, low / np.where(below, low - high, 1.0), 1.0)
+        h = b.t - a.t
+        for k in np.flatnonzero(below[0]):
+            g0, g1, d0, d1 = low[0, k], high[0, k], h * a.told[k, 5], h * b.told[k, 5]
+            parts[0, k] = _first_fall(
+                g0, d0, -3.0 * g0 - 2.0 * d0 + 3.0 * g1 - d1, 2.0 * g0 + d0 - 2.0 * g1 + d1
+            )
+        return float(parts[below].min())
+
+    def _none(self, state: State) -> np.ndarray:
+        """Return how far margins (4,) may be below zero."""
+        most = PULLS * max(float(np.abs(state.told[:, :3]).max(initial=0.0)), 1e-300)
+        return np.array([9e-4 * CLOSED * self.length, most, most, 1e-8 * self.length])
+
+    def _is_there(self, values: np.ndarray, state: State) -> bool:
+        """Return whether margins that are below zero are so by next to nothing."""
+        return bool(np.all(values >= -self._none(state)[:, None]))
+
+
+def _first_fall(a: float, b: float, c: float, d: float) -> float:
+    """Return where a + b s + c s^2 + d s^3, which is above zero at 0 and below at 1, is zero first, or nearly so."""
+    places = np.linspace(0.0, 1.0, 17)
+    below = np.flatnonzero(a + places * (b + places * (c + places * d)) < 0.0)
+    first = max(1, int(below[0])) if len(below) else 16
+    low, high = float(places[first - 1]), float(places[first])
+    for _ in range(40):
+        s = 0.5 * (low + high)
+        if a + s * (b + s * (c + s * d)) < 0.0:
+            high = s
+        else:
+            low = s
+    return high
+
+
+def quick_trajectory(acting: Acting, made: Quick, holding: Holding) -> Trajectory:
+    """Return a stretch of quick steps as a run. Wrenches are computed when somebody looks at them."""
+    states, problem = made.states, acting.problem
+    t, q, v, work = (np.array([getattr(state, name) for state in states]) for name in ("t", "q", "v", "work"))
+    forces, places = made.forces(), holding.places
+
+    def compute() -> dict[str, np.ndarray]:
+        return places.wrenches(places.at(q, v), forces[:, holding.closed])
+
+    settings = {
+        "integrator": f"{problem.integrator}, rtol {problem.rtol:g}, atol {problem.atol:g}",
+        "drift": "no loops",
+        "control": "none",
+        "steps taken by": "compiled steps with contacts inside",
+    }
+    return Trajectory(
+        acting.system, t, q, v, np.zeros_like(v), made.steps,
+        work={name: work[:, k] for k, name in enumerate(SOURCES)},
+        wrenches=OnDemand(places.bodies, compute) if holding.closed else {}, settings=settings, held=True,
+    )  # fmt: skip

@@ -1,0 +1,121 @@
+"""How contacts stand and move at one state, and what their forces and impulses would do there: by compiled code that is
+laid out once for all contacts of a system, or from the motions of all joints where something acts that it does not
+know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from catena.dynamics.contact_mobility import TOLD, contact_mobility
+from catena.kernels import Session
+from catena.simulation.contacts.acting import Acting
+from catena.simulation.contacts.inside import Inside
+from catena.simulation.moving import LANES_ALONE
+from catena.system import System
+
+
+class Situation(Protocol):
+    """All contacts at one state: gaps `gap` (contacts,) and velocities `u` (contacts, 3)."""
+
+    gap: np.ndarray
+    u: np.ndarray
+
+    def mobility(self, contacts: Sequence[int]) -> np.ndarray:
+        """Return what unit forces of some contacts do at these, (n, 3, n, 3)."""
+
+    def accelerations(self, contacts: Sequence[int]) -> np.ndarray:
+        """Return how some contacts accelerate without forces, (n, 3)."""
+
+    def pushed(self, contacts: Sequence[int], impulses: np.ndarray) -> np.ndarray:
+        """Return by how much impulses (n, 3) of some contacts change velocities, (nv,)."""
+
+
+class ByJoints:
+    """A situation at the time t and the state q (nq,), v (nv,) under control forces tau (nv,), from the motions of all
+    joints."""
+
+    def __init__(self, acting: Acting, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> None:
+        self.acting, self.t, self.q, self.v, self.tau = acting, t, q, v, tau
+        self.touches = acting.places.at(q[None], v[None])
+        self.gap, self.u = self.touches.gap[0], self.touches.u[0]
+
+    def mobility(self, contacts: Sequence[int]) -> np.ndarray:
+        """Return what unit forces of some contacts do at these, (n, 3, n, 3)."""
+        return self._mobility(tuple(contacts))[1]
+
+    def accelerations(self, contacts: Sequence[int]) -> np.ndarray:
+        """Return how some contacts accelerate without forces, (n, 3)."""
+        k = list(contacts)
+        return np.asarray(self.touches.A[0, k] @ self._free + self.touches.b[0, k])
+
+    def pushed(self, contacts: Sequence[int], impulses: np.ndarray) -> np.ndarray:
+        """Return by how much impulses (n, 3) of some contacts change velocities, (nv,)."""
+        return np.tensordot(impulses, self._mobility(tuple(contacts))[0], axes=2)
+
+    def _mobility(self, contacts: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+        if self._known[0] != contacts:
+            response, W = self.acting.mobility(self.q[None], self.touches.only(contacts))
+            self._known = contacts, (response[0], W[0])
+        return self._known[1]
+
+    @cached_property
+    def _known(self) -> tuple[tuple[int, ...], tuple[np.ndarray, np.ndarray]]:
+        return (-1,), (np.zeros(0), np.zeros(0))
+
+    @cached_property
+    def _free(self) -> np.ndarray:
+        rows = (np.array([self.t]), *(x[None] for x in (self.q, self.v, self.tau)))
+        return self.acting.free(*rows)[0]
+
+
+class Mobile:
+    """Compiled code for situations of a system (`dynamics.contact_mobility`), one at a time."""
+
+    def __init__(self, system: System, inside: Inside) -> None:
+        placed = system.elements.placed
+        algorithm = contact_mobility(inside.nodes, bool(placed))
+        absent = frozenset({"a_base", *(("given", "f_given") if placed else ("tau", "f_ext"))})
+        session = Session(system.program(algorithm, absent, LANES_ALONE, placed), 1)
+        self.b = session.buffers
+        self.b["contacts"][0] = inside.numbers.reshape(-1)
+        session.piece(0, 0, ("contacts",), ())()
+        row = session.row("impulses")
+        self.look = session.piece(0, row, ("q", "qd"), ("told", "W"))
+        self.push = session.piece(row, None, ("impulses",), ("gained",))
+
+    def at(self, q: np.ndarray, v: np.ndarray) -> Compiled | None:
+        """Return the situation at a state q (nq,), v (nv,); None if it is not finite."""
+        self.b["q"][0], self.b["qd"][0] = q, v
+        return None if self.look() else Compiled(self)
+
+
+class Compiled:
+    """A situation that compiled code has found, and stands in until the next one."""
+
+    def __init__(self, mobile: Mobile) -> None:
+        self.mobile, self.told = mobile, mobile.b["told"].reshape(-1, TOLD).copy()
+        self.gap, self.u = self.told[:, 3], self.told[:, :3]
+        k = len(self.told)
+        self.W = mobile.b["W"].reshape(k, 3, k, 3).copy()
+
+    def mobility(self, contacts: Sequence[int]) -> np.ndarray:
+        """Return what unit forces of some contacts do at these, (n, 3, n, 3)."""
+        k = list(contacts)
+        return self.W if len(k) == len(self.W) else self.W[k][:, :, k]
+
+    def accelerations(self, contacts: Sequence[int]) -> np.ndarray:
+        """Return how some contacts accelerate without forces, (n, 3)."""
+        own = self.told[list(contacts)]
+        return np.asarray(own[:, 4:7] + own[:, 7:])
+
+    def pushed(self, contacts: Sequence[int], impulses: np.ndarray) -> np.ndarray:
+        """Return by how much impulses (n, 3) of some contacts change velocities, (nv,)."""
+        p = self.mobile.b["impulses"].reshape(-1, 3)
+        p[:] = 0.0
+        p[list(contacts)] = impulses
+        self.mobile.push()
+        return self.mobile.b["gained"][0].copy()

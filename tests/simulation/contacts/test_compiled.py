@@ -1,0 +1,172 @@
+"""What compiled code finds of contacts, and what Python finds: forces, mobility, impulses, and whole motions."""
+
+import numpy as np
+import pytest
+
+import catena as ct
+from benchmarks.changes import LEGS, on_springs
+from catena.simulation.contacts.acting import Acting
+from catena.simulation.contacts.careful import CarefulSteps
+from catena.simulation.contacts.geometry import Places
+from catena.simulation.contacts.holding import Holding
+from catena.simulation.contacts.impulses import ImpulseSteps
+from catena.simulation.contacts.inside import Inside, can_be_inside
+from catena.simulation.contacts.quick import QuickSteps
+from catena.simulation.contacts.situation import ByJoints, Mobile
+from catena.simulation.contacts.standing import Standing
+from catena.simulation.problem import Problem
+
+
+def situation(seed):
+    """A walker in any state: a foot on the floor, a ball on it, a ball on a ball, and a foot on a plane that moves."""
+    rng, s = np.random.default_rng(seed), on_springs()
+    contacts = [
+        ct.Contact("front_left/foot", friction=0.5),
+        ct.Contact("hind_right/foot", friction=0.3, radius=0.02),
+        ct.Contact("front_right/foot", on="hind_left/foot", on_radius=0.1, friction=0.7),
+        ct.Contact("hind_left/foot", on="front_left/shank", friction=0.6),
+    ]
+    q = s.integrate(s.neutral(), 0.3 * rng.normal(size=s.nv))
+    places = Places(s, contacts)
+    places.refer(q)
+    return s, q, rng.normal(size=s.nv), Acting(Problem(s, rtol=1e-6, atol=1e-8), places), rng
+
+
+@pytest.mark.parametrize(
+    "modes",
+    [("slide", "stick", "slide", "open"), ("stick",) * 4, ("slide",) * 4, ("open", "slide", "stick", "open")],
+)
+def test_forces_with_known_modes(modes):
+    """The compiled step and the mobility from the motions of all joints give the same forces, slips and gaps."""
+    s, q, v, acting, rng = situation(3)
+    along = rng.normal(size=(4, 2))
+    holding = Holding(acting, Standing(modes, along / np.linalg.norm(along, axis=1)[:, None]), 1.0, along)
+    holding.begin(q, v)
+    inside = Inside(acting.places)
+    assert can_be_inside(acting.problem, acting.places)
+    quick = QuickSteps(acting, inside, 1.0, 1.0, 1e-4)
+    quick.tell(inside.told(holding, np.zeros(4)))
+    told = quick.look(0.0, q, v)
+    expected = holding.forces(np.zeros(1), q[None], v[None], np.zeros((1, s.nv)))
+    touches = acting.places.at(q[None], v[None])
+    size = np.abs(expected.f).max()
+    assert np.abs(told[holding.closed, :3] - expected.f[0]).max() < 1e-10 * size
+    assert not told[[k for k in range(4) if modes[k] == "open"], :3].any()
+    assert np.abs(told[:, 3:6] - touches.u[0]).max() < 1e-13
+    assert np.abs(told[:, 6] - touches.gap[0]).max() < 1e-14
+    assert told[:, 7].min() > 1e-6
+
+
+def test_contacts_that_say_the_same_are_told_as_redundant():
+    """Four corners of one box have more forces than needed: what is left of their blocks is next to nothing."""
+    m = ct.Mechanism("box")
+    m.add_body("box", mass=2.0, inertia=0.1)
+    m.add_joint("moves", "ground", "box", ct.Free(), actuated=False)
+    corners = [(x, y, -0.1) for x in (-0.2, 0.2) for y in (-0.2, 0.2)]
+    for k, p in enumerate(corners):
+        m.add_frame(f"corner{k}", "box", ct.Pose(p=p))
+    s = m.system()
+    acting = Acting(Problem(s), Places(s, [ct.Contact(f"corner{k}", friction=0.5) for k in range(4)]))
+    inside = Inside(acting.places)
+    holding = Holding(
+        acting, Standing(("slide",) * 4, np.tile([1.0, 0.0], (4, 1))), 0.4, np.tile([1.0, 0.0], (4, 1))
+    )
+    quick = QuickSteps(acting, inside, 1.0, 0.4, 1e-4)
+    quick.tell(inside.told(holding, np.zeros(4)))
+    assert quick.look(0.0, s.neutral(), np.zeros(s.nv))[:, 7].min() < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_mobility(seed):
+    """Gaps, velocities, accelerations, mobility and what impulses do, by compiled code and from all joints."""
+    s, q, v, acting, rng = situation(seed)
+    slow, quick = ByJoints(acting, 0.0, q, v, np.zeros(s.nv)), Mobile(s, Inside(acting.places)).at(q, v)
+    some, p = [0, 2, 3], rng.normal(size=(3, 3))
+    pairs = [
+        (slow.gap, quick.gap), (slow.u, quick.u), (slow.mobility(some), quick.mobility(some)),
+        (slow.accelerations(some), quick.accelerations(some)), (slow.pushed(some, p), quick.pushed(some, p)),
+    ]  # fmt: skip
+    for a, b in pairs:
+        assert np.abs(a - b).max() < 1e-11 * max(1.0, np.abs(a).max())
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.4, 1.0])
+def test_careful_steps(friction):
+    """A walker that lands askew: Moreau's steps by compiled code and from Python go the same way."""
+    s = on_springs()
+    turn = np.zeros(s.nv)
+    turn[s.slice_v("base")][:3] = (0.02, 0.01, 0.0)
+    q = s.integrate(s.neutral(), turn)
+    q[s.slice_q("base")][2] += 1e-3 - min(s.pose(q, f"{leg}/foot").p[2] for leg in LEGS)
+    v = np.zeros(s.nv)
+    v[s.slice_v("base")] = (0.1, 0.2, 0.3, 0.3, -0.2, -0.3)
+    acting = Acting(Problem(s), Places(s, [ct.Contact(f"{leg}/foot", friction=friction) for leg in LEGS]))
+    ways = [
+        CarefulSteps(acting, 0.6, 2e-4, compiled).go(0.0, q, v, 0.02, lambda p, u, yields: True)
+        for compiled in (None, ImpulseSteps(s, Inside(acting.places)))
+    ]
+    (slow, f), (quick, g) = ways
+    assert len(slow.t) == len(quick.t) > 90 and np.abs(f[:, :, 2]).max() > 10.0
+    assert np.abs(slow.q - quick.q).max() < 1e-7
+    assert np.abs(slow.v - quick.v).max() < 1e-5 * np.abs(slow.v).max()
+    assert np.abs(slow.position("front_left/foot")[:, 2]).min() > -1e-9
+    for name, work in slow.work.items():
+        assert np.abs(work - quick.work[name]).max() < 1e-6 * max(1.0, np.abs(work).max())
+
+
+def thrown():
+    """A plate on three feet that is thrown on a slope, lands, slides and turns, and comes to rest."""
+    m = ct.Mechanism("plate")
+    m.add_body("plate", mass=2.0, inertia=(0.04, 0.03, 0.06))
+    m.add_joint("moves", "ground", "plate", ct.Free(), actuated=False)
+    m.add_frame("slope", "ground", ct.Pose(rpy=(0.15, 0.0, 0.0)))
+    for k in range(3):
+        angle = 2.0 * np.pi * k / 3.0
+        m.add_frame(f"foot{k}", "plate", ct.Pose(p=(0.2 * np.cos(angle), 0.2 * np.sin(angle), -0.05)))
+    s = m.system()
+    q = s.integrate(s.neutral(), np.array([0.17, 0.02, 0.3, 0.0, 0.0, 0.0]))
+    q[2] += 0.08
+    contacts = [ct.Contact(f"foot{k}", on="slope", friction=0.5, restitution=0.2) for k in range(3)]
+    return s, q, np.array([0.0, 0.0, 2.0, 0.6, 0.2, 0.0]), contacts
+
+
+@pytest.mark.parametrize(
+    "method, options",
+    [
+        ("dopri5", {"rtol": 1e-6, "atol": 1e-8}),
+        ("dopri5", {"rtol": 1e-10, "atol": 1e-12}),
+        ("dop853", {"rtol": 1e-8, "atol": 1e-10}),
+        ("rk4", {"step": 5e-4}),
+    ],
+)
+def test_both_ways_to_move(method, options):
+    """A controller that gives nothing makes Python take the steps. Both ways land, slide and rest alike, and tell the
+    same forces."""
+    s, q, v, contacts = thrown()
+    given = {"contacts": contacts, "integrator": method, "check": False, **options}
+    quick = ct.simulate(s, q, v, 0.5, **given)
+    slow = ct.simulate(s, q, v, 0.5, control=lambda t, q, v: np.zeros(s.nv), **given)
+    # Until it comes to rest motions are exact; there either way takes some careful steps, which are of first order.
+    for end, tolerance in ((0.13, options.get("rtol", 1e-9) + 1e-9), (0.5, 1e-6)):
+        a, b = (np.array([run.at(t)[1] for t in np.linspace(0.0, end, 14)]) for run in (quick, slow))
+        assert np.abs(a - b).max() < tolerance
+    first, second = ([x for x in run.transitions if x.t < 0.13] for run in (quick, slow))
+    assert [x.told for x in first] == [x.told for x in second] and len(first) > 15
+    for x, y in zip(first, second, strict=True):
+        assert abs(x.t - y.t) < 1e-7 and abs(x.energy_loss - y.energy_loss) < 1e-5 * slow.energy[0]
+    assert np.max(np.diff(quick.energy)) < 1e-6 * slow.energy[0]
+    assert quick.kinetic_energy[-1] < 1e-6 * quick.kinetic_energy[0]
+    for contact in contacts:
+        f, g = (run.contact_forces[contact.label][-1] for run in (quick, slow))
+        assert np.abs(f - g).max() < 1e-3 * np.abs(g).max()
+
+
+def test_an_event_besides_contacts():
+    """An event of the user's own is met while contacts slide, as it is where Python takes the steps."""
+    s, q, v, contacts = thrown()
+    half = ct.Event(lambda t, q, v: t - 0.21, name="later")
+    given = {"contacts": contacts, "rtol": 1e-8, "atol": 1e-10, "check": False, "events": [half]}
+    quick = ct.simulate(s, q, v, 0.3, **given)
+    slow = ct.simulate(s, q, v, 0.3, control=lambda t, q, v: np.zeros(s.nv), **given)
+    assert len(quick.events) == len(slow.events) == 1
+    assert np.abs(quick.events[0].q - slow.events[0].q).max() < 1e-6
