@@ -11,7 +11,7 @@ from catena.simulation.contacts.geometry import Places
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.impulses import ImpulseSteps
 from catena.simulation.contacts.inside import Inside, can_be_inside
-from catena.simulation.contacts.quick import QuickSteps
+from catena.simulation.contacts.quick import QuickSteps, State
 from catena.simulation.contacts.situation import ByJoints, Mobile
 from catena.simulation.contacts.standing import Standing
 from catena.simulation.problem import Problem
@@ -55,6 +55,24 @@ def test_forces_with_known_modes(modes):
     assert np.abs(told[:, 3:6] - touches.u[0]).max() < 1e-13
     assert np.abs(told[:, 6] - touches.gap[0]).max() < 1e-14
     assert told[:, 7].min() > 1e-6
+
+
+def test_steps_in_a_row_are_those_one_by_one():
+    """What many steps in a call record is what each step by itself gives, with what contacts do where it begins."""
+    s, q, v, acting, _ = situation(1)
+    inside = Inside(acting.places)
+    quick = QuickSteps(acting, inside, 1.0, 1.0, 1e-4)
+    numbers = inside.numbers.copy()
+    numbers[:, -2] = 10.0
+    quick.tell(numbers)
+    now = State(0.0, q, v, np.zeros(4), None)
+    passed = quick.many(now, 1e-3)
+    assert len(passed.states) > 8 and not passed.halted and not passed.lost
+    for told, then in zip(passed.told, passed.states, strict=False):
+        assert np.abs(told - quick.look(now.t, now.q, now.v)).max() < 1e-12
+        one = quick.moved(now, then.t - now.t)
+        assert np.abs(one.q - then.q).max() < 1e-13 and np.abs(one.v - then.v).max() < 1e-12
+        now = then
 
 
 def test_contacts_that_say_the_same_are_told_as_redundant():
