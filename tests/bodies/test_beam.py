@@ -103,6 +103,7 @@ def test_mass_and_inertia_are_those_of_a_rod():
         ({"length": "long"}, "length = 'long'"),
         ({"inertia": 1e-12}, "Check the units"),
         ({"ends": "glued-free"}, "ends = 'glued-free'"),
+        ({"ends": 10**5000}, "ends = .* is not understood"),
         ({"modes": {"up": 2}}, "modes along 'up'"),
         ({"modes": 0}, "no modes at all"),
         ({"modes": {"y": 99}}, "from 0 to 30"),

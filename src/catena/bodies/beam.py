@@ -147,10 +147,11 @@ class Beam(FlexibleBody):
 
     @cached_property
     def _ends(self) -> tuple[str, str]:
-        parts = tuple(str(self.ends).split("-"))
+        parts = tuple(self.ends.split("-")) if isinstance(self.ends, str) else ()
         if len(parts) != 2 or any(part not in ENDS for part in parts):
             raise ModelError(
-                f"Beam: ends = {self.ends!r} is not understood; give two of clamped, pinned and free: 'clamped-free'."
+                f"Beam: ends = {shown(self.ends)} is not understood; give two of clamped, pinned and free: "
+                f"'clamped-free'."
             )
         return parts[0], parts[1]
 

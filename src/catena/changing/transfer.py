@@ -81,7 +81,7 @@ class Transfer:
     @cached_property
     def free_parts(self) -> tuple[FreePart, ...]:
         """Return what hangs together and is not held by ground, with its momentum before and after."""
-        rows = self.q.reshape(-1, self.system.nq), self.v.reshape(-1, self.system.nv)
+        rows = (x.reshape(self.jumped.size, x.shape[-1]) for x in (self.q, self.v))
         after = bodies_of(self.system, *rows)
         before, after = (with_points(some, self.system) for some in (self.before, after))
         return _free_parts(self.system, before, after, self.jumped.shape)

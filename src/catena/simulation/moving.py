@@ -53,8 +53,12 @@ GATHERED = 64
 TOGETHER = 4
 
 
-class ContactChanged(Exception):
-    """Raised where a contact does not go on as it did, behind the last step that was taken."""
+class BrokenOff(Exception):
+    """Raised where a motion is broken off on purpose, behind the last step that was taken."""
+
+
+class ContactChanged(BrokenOff):
+    """Raised where a contact does not go on as it did."""
 
 
 class Mover:

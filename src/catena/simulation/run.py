@@ -23,7 +23,7 @@ from catena.simulation.drift import Drift
 from catena.simulation.events import INSIDE, Event, crossings, locate
 from catena.simulation.excitation import Excitation
 from catena.simulation.methods import SOLVERS
-from catena.simulation.moving import Mover
+from catena.simulation.moving import BrokenOff, Mover
 from catena.simulation.on_demand import OnDemand
 from catena.simulation.problem import Problem
 from catena.simulation.progress import Progress
@@ -215,10 +215,14 @@ class Run:
     def _go_to(self, end: float) -> None:
         mark = self.nodes.mark
         nodes = self.nodes if self.dense else None
-        self.t, self.q, self.v = self.mover.advance(self.t, self.q, self.v, self.tau, end, nodes)
-        if self.events:
-            for state in np.flatnonzero(self.going):
-                self._look_for_events(int(state), mark)
+        try:
+            self.t, self.q, self.v = self.mover.advance(self.t, self.q, self.v, self.tau, end, nodes)
+        except BrokenOff:
+            self._look_for_all(mark)
+            if self.going.any():
+                raise
+            return
+        self._look_for_all(mark)
         if not self.dense:
             assert self.times is not None
             if np.any(np.abs(self.times - end) < 1e-9 * self.duration):
@@ -247,6 +251,11 @@ class Run:
 
     # Events.
 
+    def _look_for_all(self, mark: int) -> None:
+        """Locate what happened to all states since the mark."""
+        for state in np.flatnonzero(self.going) if self.events else ():
+            self._look_for_events(int(state), mark)
+
     def _look_for_events(self, state: int, mark: int) -> None:
         """Locate what happened to one state since the mark; the first terminal event ends its motion."""
         passed = self.nodes.since(mark, state)
@@ -267,7 +276,7 @@ class Run:
                 self.going[state] = False
                 self.q[state], self.v[state], self.t[state] = q_event, v_event, np.inf
                 self.ends[state] = time
-                self.ended = f"event {event.label!r} at t = {time:.9g} s"
+                self.ended = self.found[-1].ended
                 return
 
     def _between(self, passed: Passed) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

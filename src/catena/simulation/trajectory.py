@@ -46,6 +46,11 @@ class Found:
     v: np.ndarray
     state: tuple[int, ...] = ()
 
+    @property
+    def ended(self) -> str:
+        """Return what a run that it ended says of it."""
+        return f"event {self.name!r} at t = {self.t:.9g} s"
+
 
 def _nothing() -> Mapping[str, Any]:
     return MappingProxyType({})
@@ -129,7 +134,9 @@ class Trajectory:
         if not np.isfinite(offset):
             raise StateError(f"start is {shown(start)}; give a finite number of seconds.")
         events = tuple(replace(event, t=event.t + offset) for event in self.events)
-        return replace(self, t=self.t + offset, events=events)
+        by_event = bool(self.events) and self.ended == self.events[-1].ended
+        ended = events[-1].ended if by_event else self.ended
+        return replace(self, t=self.t + offset, events=events, ended=ended)
 
     # Named access.
 

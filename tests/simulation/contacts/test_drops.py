@@ -97,3 +97,26 @@ def test_many_drops(kind, seed, mu):
         assert "Painleve" in str(error)
         run = error.trajectory
     check(s, run, contacts, 1e-6)
+
+
+def test_no_event_is_missed_whichever_way_a_motion_takes():
+    """Stretches, stretches that are broken off, careful steps and impacts follow each other. Every change of sign from
+    one sample to the next is an event, and its time is between them."""
+    s, q, v, contacts = dropped("box on 4", 1, 0.3)
+    seen = {
+        "height": lambda here: here.position("box0")[2] - 0.12,
+        "turns x": lambda here: here.twist("box0")[0],
+        "turns y": lambda here: here.twist("box0")[1],
+        "slides": lambda here: here.twist("box0")[3],
+    }
+    events = [ct.Event(function, name) for name, function in seen.items()]
+    run = ct.simulate(s, q, v, 0.4, contacts=contacts, events=events, rtol=1e-6, atol=1e-8, check=False)
+    assert any("careful" in change.name for change in run.transitions)
+    t, q, v = (np.concatenate([getattr(x, name) for x in run.segments]) for name in "tqv")
+    for name, function in seen.items():
+        values = np.array([function(ct.Moment(s, *state)) for state in zip(t, q, v, strict=True)])
+        met = np.array([event.t for event in run.events if event.name == name])
+        changes = np.flatnonzero(values[:-1] * values[1:] < 0.0)
+        assert len(changes)
+        for k in changes:
+            assert np.any((t[k] <= met) & (met <= t[k + 1])), f"{name} at t = {t[k]}"

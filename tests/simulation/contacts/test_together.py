@@ -1,6 +1,8 @@
 """Contacts in ordinary runs: with samples, events, forces, prescribed motion, control and in batches. Each test
 compares two ways to say the same."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -180,3 +182,30 @@ def test_an_impact_tells_the_momentum_that_contacts_give():
     assert hit.momentum_error < 1e-13 and np.linalg.norm(P) > 0.1
     assert hit.energy_loss == pytest.approx(run.kinetic_energy[k] - run.kinetic_energy[k + 1], rel=1e-9)
     assert "kept to" in run.audit()[-1]["change 1"].text
+
+
+def test_an_impact_jumps_over_an_event():
+    """A block that falls flat stops at once: its speed passes half of what it had when it hits, and never before."""
+    s, q = block(lift=0.05)
+    speed = np.sqrt(2.0 * G * 0.05)
+    half = ct.Event(lambda here: here.twist("block")[5] + 0.5 * speed, "stops", direction=1)
+    run = ct.simulate(s, q, np.zeros(s.nv), 0.3, contacts=CONTACTS, events=[half], **EXACT)
+    assert [event.name for event in run.events] == ["stops"]
+    assert run.events[0].t == pytest.approx(speed / G, rel=1e-8)
+    ends = ct.simulate(
+        s, q, np.zeros(s.nv), 0.3, contacts=CONTACTS, events=[replace(half, terminal=True)], **EXACT
+    )
+    assert (
+        ends.t[-1] == pytest.approx(speed / G, rel=1e-8) and f"'stops' at t = {ends.t[-1]:.9g}" in ends.ended
+    )
+    planned = replace(half, then=lambda mechanism, q, v: mechanism.system())
+    changed = ct.simulate(s, q, np.zeros(s.nv), 0.3, contacts=CONTACTS, events=[planned], **EXACT)
+    assert "stops" in [change.name for change in changed.transitions]
+
+
+def test_a_change_that_leaves_contacts_without_sides_loses_nothing():
+    s, q = block(lift=0.05)
+    at = ct.at_time(0.05, then=lambda mechanism, q, v: mechanism.lock("moves", at=q))
+    with pytest.raises(ct.StateError, match="move together") as caught:
+        ct.simulate(s, q, np.zeros(s.nv), 0.3, contacts=CONTACTS, events=[at], **EXACT)
+    assert caught.value.trajectory.t[-1] == pytest.approx(0.05)

@@ -13,6 +13,7 @@ from catena.simulation.control import (
     TaskSpace,
     symbols,
 )
+from catena.simulation.control.following import Ahead
 from catena.simulation.references import JointPath, PosePath, TaskPath, cubic, function, quintic
 
 BENT = np.array(bent_posture(7))
@@ -187,3 +188,23 @@ def test_a_tool_held_in_place_keeps_its_pose_while_the_elbow_finds_its_posture()
 def test_what_makes_no_sense_is_refused_in_words(make, words):
     with pytest.raises(ct.CatenaError, match=words):
         make(arm7().system())
+
+
+@pytest.mark.parametrize("rate", [0.1, 7.0, 1e3])
+def test_a_slow_controller_asks_its_reference_for_no_more_than_a_second_ahead(rate):
+    """At 0.1 Hz it asked for 64 samples, and the path of a four-bar was followed for ten minutes in steps of 5 ms."""
+    asked: list[float] = []
+
+    def compute(t):
+        asked.extend(np.atleast_1d(t).tolist())
+        return [10.0 * np.asarray(t)]
+
+    s = four_bar().system()
+    ahead = Ahead(JointPath(s, {"A": 0.1}), compute, rate)
+    for k in (0, 1, 70):
+        assert ahead.at(k / rate)[0] == pytest.approx(10.0 * k / rate)
+        assert max(asked) <= k / rate + 1.0
+    times = np.arange(5) / rate
+    np.testing.assert_allclose(ahead.at(times)[0], 10.0 * times)
+    assert len(asked) < 4 * 64
+    Feedforward(s, {"A": 0.1}, rate=rate)(0.0, s.assemble({"A": 0.1}), np.zeros(s.nv))

@@ -1,4 +1,4 @@
-"""Runs of one system that follow each other, as one run."""
+"""Runs of one system that follow each other as one run, and what there is of a run up to a time."""
 
 from __future__ import annotations
 
@@ -40,3 +40,19 @@ def joined(runs: Sequence[Trajectory]) -> Trajectory:
         events=tuple(event for run in runs for event in run.events),
         ended=runs[-1].ended,
     )
+
+
+def cut(run: Trajectory, t: float) -> Trajectory:
+    """Return a run up to a time, with the events that it has met by then."""
+    events = tuple(event for event in run.events if event.t <= t)
+    if t <= run.t[0]:
+        some = {name: x[..., :1] for name, x in run.work.items()}
+        wrenches, driven = ({n: x[..., :1, :] for n, x in y.items()} for y in (run.wrenches, run.driven))
+        return replace(
+            run, t=run.t[:1], q=run.q[:1], v=run.v[:1], tau=run.tau[:1], work=some, wrenches=wrenches, driven=driven,
+            events=events, ended="",
+        )  # fmt: skip
+    if t < run.t[-1]:
+        run = run.resample(np.append(run.t[run.t < t], t))
+        return replace(run, events=events, ended="")
+    return run

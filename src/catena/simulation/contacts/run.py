@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from catena.changing.transfer import free_groups
-from catena.errors import SimulationError, StateError
+from catena.errors import CatenaError, SimulationError, StateError
 from catena.given import is_positive, shown
 from catena.kinematics.extent import extent
 from catena.mechanism.validation import known
@@ -32,6 +32,7 @@ from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.impulses import ImpulseSteps
 from catena.simulation.contacts.inside import Inside, can_be_inside
 from catena.simulation.contacts.looking import LIFTS, SLIPPING, Change
+from catena.simulation.contacts.meeting import jumped_over, met
 from catena.simulation.contacts.quick import Quick, QuickSteps, QuickStretch, quick_trajectory
 from catena.simulation.contacts.situation import Mobile
 from catena.simulation.contacts.standing import Standing
@@ -42,7 +43,7 @@ from catena.simulation.methods import ADAPTIVE
 from catena.simulation.problem import Problem
 from catena.simulation.segments import SegmentedTrajectory, Transition
 from catena.simulation.structure_changes import ChangingRun, PerStructure, resampled
-from catena.simulation.trajectory import Trajectory
+from catena.simulation.trajectory import Found, Trajectory
 from catena.system import System
 
 # So many changes, or impacts, within so many careful steps are got over by careful steps.
@@ -123,11 +124,13 @@ class ContactRun:
             standing, q, v = self._decided(t, q, v, None, None)
             while t < self.duration * (1.0 - 1e-12):
                 t, q, v, standing, more = self._gone(t, q, v, standing)
+                if more and self.changing.events:
+                    t, q, v, standing, more = self._jumped(t, q, v, standing)
                 if not more:
                     break
-        except SimulationError as error:
+        except CatenaError as error:
             if self.segments:
-                error.trajectory = self._found(times, str(error))
+                error.trajectory = self._found(times, str(error))  # type: ignore[attr-defined]
             raise
         return self._found(times, note)
 
@@ -149,10 +152,7 @@ class ContactRun:
         self._keep(run, holding)
         begun, t, q, v = t, float(run.t[-1]), run.q[-1], run.v[-1]
         if run.ended:
-            happened = self.changing.happened(run.shifted(0.0), self.system, begun)
-            if not happened:
-                return t, q, v, standing, False
-            return self._changed(happened, run, t, q, v)
+            return self._ended(run, begun, standing)
         return self._after(t, q, v, standing, made.change, STIFF if made.stiff else "")
 
     def _quickly(
@@ -282,9 +282,12 @@ class ContactRun:
         gap = self.deciding.gaps(q, v)
         run, forces = steps.go(t, q, v, min(self.duration, t + MOST * self.h), patience.stays, gap)
         if len(run.t) > 1:
-            begun = run.t
+            times, begun = run.t, t
+            run = met(run, self._events(t, q, v))
             self.segments.append(run)
-            self.pressing.append(lambda run: forces[np.searchsorted(begun, run.t, side="right") - 1])
+            self.pressing.append(lambda run: forces[np.searchsorted(times, run.t, side="right") - 1])
+            if run.ended:
+                return self._ended(run, begun, standing)
             t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
         tau = self.acting.command(t, q, v)
         found = self.deciding.decide(t, q, v, tau, rests=patience.now(STICK), held=patience.now(STICK, SLIDE))
@@ -304,6 +307,35 @@ class ContactRun:
             self.changing.bound(event, self.system, t, self.still.get(event.label, 0.0), (q, v))
             for event in self.changing.events
         ]
+
+    def _ended(
+        self, run: Trajectory, begun: float, standing: Standing
+    ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
+        """Return time, state and contacts after an event has ended a run that began at a time, and whether the motion
+        goes on."""
+        t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
+        happened = self.changing.happened(run.shifted(0.0), self.system, begun)
+        return self._changed(happened, run, t, q, v) if happened else (t, q, v, standing, False)
+
+    def _jumped(
+        self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing
+    ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
+        """Return time, state and contacts after events that the last impact jumped over, and whether the motion goes
+        on."""
+        last = self.segments[-1]
+        if last.system is not self.system or np.array_equal(last.v[-1], v):
+            return t, q, v, standing, True
+        known = self._events(0.0, q, v)
+        over = jumped_over(known, t, (last.q[-1], last.v[-1]), (q, v))
+        found = tuple(Found(known[k].label, t, q, v) for k in over)
+        ends = next((k for k, i in enumerate(over) if known[i].terminal), None)
+        if ends is None:
+            self.segments[-1] = replace(last, events=(*last.events, *found))
+            return t, q, v, standing, True
+        found = found[: ends + 1]
+        self.segments[-1] = replace(last, events=(*last.events, *found), ended=found[-1].ended)
+        event = self.changing.events[over[ends]]
+        return self._changed([event], last, t, q, v) if event.then is not None else (t, q, v, standing, False)
 
     def _changed(
         self, happened: Sequence[Event], run: Trajectory, t: float, q: np.ndarray, v: np.ndarray

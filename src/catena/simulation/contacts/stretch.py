@@ -15,10 +15,10 @@ import numpy as np
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.inside import Inside, can_be_inside
-from catena.simulation.contacts.joining import joined
+from catena.simulation.contacts.joining import cut, joined
 from catena.simulation.contacts.looking import Change, Looking
 from catena.simulation.events import Event
-from catena.simulation.moving import ContactChanged
+from catena.simulation.moving import BrokenOff, ContactChanged
 from catena.simulation.problem import Problem, Touching
 from catena.simulation.run import Run
 from catena.simulation.structure_changes import LaterControl, later_force, later_motion
@@ -34,7 +34,7 @@ SOON, ENOUGH = 48, 200
 BEGINS = 0.02
 
 
-class Enough(Exception):
+class Enough(BrokenOff):
     """Raised within a run when it has taken long."""
 
 
@@ -157,27 +157,11 @@ class Stretch:
 
     def _until(self, run: Trajectory, t: float) -> Trajectory:
         """Return a run up to a time, with the events that it has met by then."""
-        found = _cut(run, t)
+        found = cut(run, t)
         if self.acting.problem.control is not None and not run.held and len(found.t) > 1:
             # Between two steps control forces are interpolated, which is not good enough for contacts at an edge.
             found.tau[-1] = self.acting.command(t, found.q[-1], found.v[-1])
         return found
-
-
-def _cut(run: Trajectory, t: float) -> Trajectory:
-    """Return a run up to a time, with the events that it has met by then."""
-    events = tuple(event for event in run.events if event.t <= t)
-    if t <= run.t[0]:
-        some = {name: x[..., :1] for name, x in run.work.items()}
-        wrenches, driven = ({n: x[..., :1, :] for n, x in y.items()} for y in (run.wrenches, run.driven))
-        return replace(
-            run, t=run.t[:1], q=run.q[:1], v=run.v[:1], tau=run.tau[:1], work=some, wrenches=wrenches, driven=driven,
-            events=events, ended="",
-        )  # fmt: skip
-    if t < run.t[-1]:
-        run = run.resample(np.append(run.t[run.t < t], t))
-        return replace(run, events=events, ended="")
-    return run
 
 
 class _Asked(LaterControl):

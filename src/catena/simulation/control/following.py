@@ -14,6 +14,9 @@ from catena.system import System
 
 # References at the samples of a controller are computed for so many samples together.
 BLOCK = 64
+# A block of more than one sample reaches no further ahead than this [s]: references of loops are followed step by step,
+# and what a slow controller would ask for may lie long after the end of the run.
+SPAN = 1.0
 # So many blocks are kept.
 KEPT = 1024
 
@@ -64,6 +67,8 @@ class Ahead:
         self, path: StatePath, compute: Callable[[Any], Sequence[np.ndarray]], rate: float | None
     ) -> None:
         self.path, self.compute, self.rate = path, compute, rate
+        # How many samples a block has.
+        self._size = BLOCK if rate is None else min(BLOCK, max(1, int(SPAN * float(rate))))
         self._blocks: dict[int, Sequence[np.ndarray]] = {}
 
     def forget(self) -> None:
@@ -74,28 +79,28 @@ class Ahead:
     def at(self, t: Any) -> Sequence[np.ndarray]:
         """Return the arrays at the time t, or at times."""
         # Many times at once need no blocks, unless those are kept.
-        if self.rate is None or (np.size(t) >= BLOCK and not self.path.lasting):
+        if self.rate is None or (np.size(t) >= self._size and not self.path.lasting):
             return self.compute(t)
         samples = np.asarray(t) * self.rate
         k = np.rint(samples).astype(int)
         if not k.size or k.min() < 0 or np.abs(samples - k).max() > 1e-6:
             return self.compute(t)
         try:
-            needed = {i: self._block(i) for i in np.unique(k // BLOCK).tolist()}
+            needed = {i: self._block(i) for i in np.unique(k // self._size).tolist()}
         except CatenaError:
             # What is out of reach may lie behind the end of the run.
             return self.compute(t)
         if k.ndim == 0:
-            return [x[int(k) % BLOCK] for x in needed[int(k) // BLOCK]]
-        first = min(needed) * BLOCK
-        if len(needed) * BLOCK + first <= k.max():
+            return [x[int(k) % self._size] for x in needed[int(k) // self._size]]
+        first = min(needed) * self._size
+        if len(needed) * self._size + first <= k.max():
             return self.compute(t)
         return [np.concatenate(parts)[k - first] for parts in zip(*needed.values())]
 
     def _block(self, i: int) -> Sequence[np.ndarray]:
-        """Return the arrays of the block of samples that begins with number i BLOCK."""
+        """Return the arrays of the i-th block of samples."""
         if i not in self._blocks:
             if len(self._blocks) >= KEPT:
                 self._blocks.pop(next(iter(self._blocks)))
-            self._blocks[i] = self.compute((i * BLOCK + np.arange(BLOCK)) / float(self.rate or 1.0))
+            self._blocks[i] = self.compute((i * self._size + np.arange(self._size)) / float(self.rate or 1.0))
         return self._blocks[i]
