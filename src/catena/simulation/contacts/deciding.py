@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import hypot
 
 import numpy as np
@@ -71,7 +72,7 @@ class Deciding:
         do not slip, and those in `held` do not part, but for errors of what found that."""
         count = len(self.acting.places.contacts)
         q, now = self._lifted(t, q, v, tau)
-        near = [k for k in range(count) if now.gap[k] <= CLOSED * self.length]
+        near = [k for k, gap in enumerate(now.gap.tolist()) if gap <= CLOSED * self.length]
         impulse, lost = np.zeros((count, 3)), 0.0
         before = v
         kept = [k for k in held if k in near]
@@ -79,13 +80,13 @@ class Deciding:
             v, impulse[kept], lost = self._brought_to_rest(v, now, kept, rests)
             now = self._again(t, q, v, tau, now, before)
             before = v
-        if any(now.u[k, 2] < -RESTS * self.length for k in near):
+        if min(now.u[near, 2].tolist(), default=0.0) < -RESTS * self.length:
             v, more, hit = self._impact(v, now, near)
             impulse[near] += more
             lost += hit
             now = self._again(t, q, v, tau, now, before)
             before = v
-        staying = [k for k in near if now.u[k, 2] <= DEAD]
+        staying = [k for k, rate in zip(near, now.u[near, 2].tolist(), strict=True) if rate <= DEAD]
         if not staying:
             return Decision(all_open(count), q, v, lost, impulse)
         v, more, stopped = self._brought_to_rest(v, now, staying, rests)
@@ -175,22 +176,27 @@ class Deciding:
         found = pressed(W, c, mu, sliding, names)
         own = staying
         found, staying = self._at_the_edge(W, c, sliding, found, staying, parts, slips)
-        modes, slip = [OPEN] * count, np.zeros((count, 2))
-        for i, k in enumerate(staying):
-            modes[k], slip[k] = found.modes[i], found.slip[i]
+        modes, slip, yields = [OPEN] * count, np.zeros((count, 2)), np.zeros(count)
+        slip[staying] = found.slip
+        for k, mode in zip(staying, found.modes, strict=True):
+            modes[k] = mode
         near = [own.index(k) for k in staying]
-        yields = np.zeros(count)
-        yields[staying] = [0.5 * (W[i, 0, i, 0] + W[i, 1, i, 1]) for i in near]
-        stiff = self._is_stiff(yields[staying], found, u[near], places.friction[staying])
+        across = W.reshape(3 * len(own), -1).diagonal().tolist()
+        yields[staying] = [0.5 * (across[3 * i] + across[3 * i + 1]) for i in near]
+        stiff = SLIDE in modes and self._is_stiff(yields[staying], found, u[near], places.friction[staying])
         return Standing(tuple(modes), slip, stiff, yields)
+
+    @cached_property
+    def _light(self) -> float:
+        """Return the acceleration by friction above which a body is a light one."""
+        return LIGHT * max(float(np.linalg.norm(self.acting.system.gravity)), self.length)
 
     def _is_stiff(self, yields: np.ndarray, found: Pressed, u: np.ndarray, mu: np.ndarray) -> bool:
         """Return whether friction stops or turns a slip at once: within a careful step, or much faster than a slip that
         begins grows."""
-        weight = max(float(np.linalg.norm(self.acting.system.gravity)), self.length)
         for i, mode in enumerate(found.modes):
             rate = mu[i] * found.f[i, 2] * yields[i]
-            if mode != SLIDE or rate <= LIGHT * weight:
+            if mode != SLIDE or rate <= self._light:
                 continue
             speed, grows = hypot(*u[i, :2].tolist()), hypot(*found.r[i, :2].tolist())
             if SLIPS * self.length < speed <= SLOWS * self.h * rate or (

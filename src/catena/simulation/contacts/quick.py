@@ -91,6 +91,7 @@ class QuickSteps:
         self._step = session.piece(0, None, moving, results)
         self._many = session.recording(MANY, moving, results)
         self._look = session.piece(0, session.row("accelerations"), moving, ("told",))
+        self.heavy = LIGHT * max(float(np.linalg.norm(system.gravity)), length)
         self.steps = 0
 
     def look(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -198,17 +199,19 @@ class QuickStretch:
 
     def __init__(self, quick: QuickSteps, holding: Holding) -> None:
         self.quick, self.holding, self.length = quick, holding, holding.length
-        modes = np.array(holding.standing.modes)
-        self.open, self.sticks, self.slides = modes == OPEN, modes == STICK, modes == SLIDE
+        modes = holding.standing.modes
+        self.open, sticks, slides = (
+            np.array([mode == one for mode in modes]) for one in (OPEN, STICK, SLIDE)
+        )
         friction = holding.acting.places.friction
         self.mu = friction.tolist()
-        self.rubs = self.slides & (friction > 0.0)
-        kinds = (self.open, ~self.open, self.sticks, self.rubs)
+        self.rubs = slides & (friction > 0.0)
+        kinds = (self.open, ~self.open, sticks, self.rubs)
         # The kinds of margins that are watched, and of which contacts.
         self.watched = [(kind, k) for kind, some in enumerate(kinds) for k in np.flatnonzero(some).tolist()]
         yields = holding.standing.yields
         self.light = None if yields is None or not self.rubs.any() else friction * yields
-        self.heavy = LIGHT * max(float(np.linalg.norm(quick.system.gravity)), self.length)
+        self.heavy = quick.heavy
 
     def go(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Quick | None:
         """Return the motion from a time and a state q (nq,), v (nv,) on, with a first step of h seconds; None where the

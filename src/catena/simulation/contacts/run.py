@@ -214,7 +214,7 @@ class ContactRun:
         """Tell a change, if there is anything to tell."""
         (self.hit if found.lost > 0.0 else self.decided).append(t)
         change = self._told(t, why, q, v, before, found)
-        if found.impulse.any() or (change.told if before is not None else found.standing.closed):
+        if change.impulse or (change.told if before is not None else found.standing.closed):
             self.made.append(change)
 
     def _told(
@@ -226,15 +226,14 @@ class ContactRun:
             for k, (contact, now) in enumerate(zip(self.contacts, modes, strict=True))
             if before is None or before.modes[k] != now
         )
-        told_impulse = found.impulse
-        if found.impulse.any() and self.acting.places.round.any():
+        told_impulse, hits = found.impulse, bool(found.impulse.any())
+        if hits and self.acting.places.round.any():
             told_impulse = self.acting.places.at(q[None], v[None]).told(found.impulse[None])[0]
-        impulse = {
-            contact.label: p for contact, p in zip(self.contacts, told_impulse, strict=True) if p.any()
-        }
-        error = np.nan if found.impulse.any() and not self.is_free else 0.0
+        both = zip(self.contacts, told_impulse, strict=True) if hits else ()
+        impulse = {contact.label: p for contact, p in both if p.any()}
+        error = np.nan if hits and not self.is_free else 0.0
         change = Transition(t, why, found.lost, impulse, error, told)
-        if found.impulse.any() and self.is_free:
+        if hits and self.is_free:
             self.jumped.append((change, self.acting.places, q, v, found))
         return change
 
