@@ -31,6 +31,25 @@ def hold(s, q, kp=400.0, kd=20.0):
     return control
 
 
+def test_few_steps_are_rejected_where_slips_end():
+    """Feet of 20 g that slip, ever more slowly, until they stick: steps that shrink are foreseen."""
+    m = standing_walker()
+    for name, joint in list(m.joints.items()):
+        if joint.kind.nv == 1:
+            m.add_spring(f"{name} spring", name, stiffness=600.0, damping=15.0)
+    s = m.system()
+    turn = np.zeros(s.nv)
+    turn[s.slice_v("base")][:3] = (0.08, 0.05, 0.0)
+    q = s.integrate(s.neutral(), turn)
+    q[s.slice_q("base")][2] += 0.05 - min(s.pose(q, f"{leg}/foot").p[2] for leg in LEGS)
+    contacts = [ct.Contact(f"{leg}/foot", friction=1.0) for leg in LEGS]
+    run = ct.simulate(s, q, np.zeros(s.nv), 0.42, contacts=contacts, rtol=1e-5, atol=1e-7)
+    ends = [k for k, change in enumerate(run.transitions) if "slide -> stick" in " ".join(change.told)]
+    slips = [x for x in run.segments if len(x.t) > 30 and x.t[0] > 0.18 and "inside" in x.settings["steps taken by"]]
+    assert ends and slips
+    assert sum(x.steps for x in slips) < 1.3 * sum(len(x.t) for x in slips)
+
+
 def test_a_walker_dropped_on_four_feet_lands_and_stands():
     m = standing_walker()
     s = m.system()
@@ -54,6 +73,27 @@ def test_a_walker_dropped_on_four_feet_lands_and_stands():
         for leg in LEGS
     )  # fmt: skip
     assert up == pytest.approx(weight, rel=0.5) and up > 0.0
+
+
+def test_coulomb_of_any_contacts_obeys_the_law():
+    """Whatever is tried first, forces push, stay in their cones, and rub against what slips by all that there is."""
+    random, seen = np.random.default_rng(0), set()
+    for _ in range(300):
+        k = int(random.integers(1, 5))
+        A = random.normal(size=(3 * k, 3 * k + 2))
+        W, c, mu = A @ A.T, random.normal(size=(k, 3)), random.uniform(0.1, 1.0, k)
+        c[:, 2] -= 1.0
+        found = pressed(W.reshape(k, 3, k, 3), c, mu, [None] * k, list("abcd")[:k])
+        f, r = found.f, c + (W @ found.f.reshape(-1)).reshape(k, 3)
+        np.testing.assert_allclose(found.r, r, atol=1e-9)
+        t, away = np.hypot(f[:, 0], f[:, 1]), np.hypot(r[:, 0], r[:, 1])
+        assert f[:, 2].min() >= -1e-8 and r[:, 2].min() >= -1e-7 and np.all(t <= mu * f[:, 2] + 1e-8)
+        np.testing.assert_allclose(f[:, 2] * r[:, 2], 0.0, atol=1e-7)
+        np.testing.assert_allclose((f[:, :2] * r[:, :2]).sum(axis=1), -mu * f[:, 2] * away, atol=1e-7)
+        for mode, still, slips in zip(found.modes, f[:, 2] < 1e-8, away > 1e-7, strict=True):
+            assert still == (mode == "open") and (mode == "open" or slips == (mode == "slide"))
+        seen |= set(found.modes)
+    assert seen == {"open", "stick", "slide"}
 
 
 def test_coulomb_of_redundant_contacts_holds_what_it_can():
