@@ -30,6 +30,8 @@ NO_INERTIA, INERTIA = 1e-13, 1e-9
 # The largest eigenvalue times step with which the classical Runge-Kutta method is stable, with what eigenvalues change
 # by on the way; and the eigenvalue [1/s] with which a tenth of a second takes a million explicit steps.
 STABLE, STIFF = 2.0, 2e7
+# A run is told to hardly get on if so many careful steps would be left.
+ENDLESS = 1e5
 
 
 class Subject:
@@ -355,7 +357,7 @@ class Case:
         try:
             run = ct.simulate(system, q, v, duration, **options)
         except ct.CatenaError as error:
-            if not self.excuses(error, options.get("step")):
+            if not self.excuses(error, duration, options.get("step")):
                 self.wrong.append(f"{self.doing} refuses: {type(error).__name__}: {error}")
             return
         if not (np.isfinite(run.q).all() and np.isfinite(run.v).all()):
@@ -365,9 +367,9 @@ class Case:
         if not run.closure_error < 1e-6 * max(1.0, size):
             self.wrong.append(f"{self.doing} opens the loops by {run.closure_error:.2g}")
 
-    def excuses(self, error: ct.CatenaError, step: float | None) -> bool:
-        """Whether the mechanism itself is too stiff for an explicit method: some eigenvalue of its motion, where the
-        run began or ended, is beyond the range in which fixed steps are stable, or so large that steps as short would
+    def excuses(self, error: ct.CatenaError, duration: float, step: float | None) -> bool:
+        """Whether the mechanism itself is too stiff for an explicit method: some eigenvalue of its motion, where some
+        state began or ended, is beyond the range in which fixed steps are stable, or so large that steps as short would
         never come to the end."""
         run = getattr(error, "trajectory", None)
         if run is None:
@@ -375,11 +377,14 @@ class Case:
         if "as in gimbal lock" in str(error):
             return True
         largest = 0.0
-        for q, v in zip(*(x.reshape(-1, x.shape[-1])[[0, -1]] for x in (run.q, run.v)), strict=True):
+        for q, v in zip(*(x[..., [0, -1], :].reshape(-1, x.shape[-1]) for x in (run.q, run.v)), strict=True):
             if np.isfinite(q).all() and np.isfinite(v).all() and np.abs(v).max() < 1e6:
                 found = self.subject.system.linearise(q, v)
                 largest = max(largest, float(np.abs(np.linalg.eigvals(found.A)).max(initial=0.0)))
-        return largest * step > STABLE if step else largest > STIFF
+        if step:
+            return largest * step > STABLE
+        left = duration - float(run.t[-1])
+        return largest > STIFF or ("hardly gets on" in str(error) and largest * left > ENDLESS)
 
 
 def check(seed: int) -> list[str]:

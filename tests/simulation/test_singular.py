@@ -133,3 +133,15 @@ def test_starting_flat_at_speed_goes_on_along_the_branch(n):
         )
     energy = system.kinetic_energy(run.q, run.v) + system.potential_energy(run.q)
     assert np.max(np.abs(energy - energy[0])) < 1e-6 * system.kinetic_energy(run.q[0], run.v[0])
+
+
+def test_states_of_a_batch_come_through_together_as_each_does_alone():
+    """They need careful steps at the same time, and have step sizes of their own: a state at rest keeps nobody up."""
+    system, q, v = started(2)
+    factors = np.array([1.0, 1.001, 1.002, 0.0])
+    settings = {"samples": 41, "rtol": 1e-9, "atol": 1e-11}
+    batch = ct.simulate(system, np.tile(q, (4, 1)), factors[:, None] * v, 3.0, **settings)
+    for k, factor in enumerate(factors):
+        alone = ct.simulate(system, q, factor * v, 3.0, **settings)
+        np.testing.assert_allclose(batch.q[k], alone.q, atol=1e-6)
+        np.testing.assert_allclose(batch.v[k], alone.v, atol=1e-6)

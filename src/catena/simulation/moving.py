@@ -49,8 +49,6 @@ WALKED, CAREFUL = 50.0, 1000.0
 WATCHED, ENDLESS = 1e5, 1e8
 # How many careful steps are taken together.
 GATHERED = 64
-# How often a group is tried before its states are stepped one by one.
-TOGETHER = 4
 
 
 class BrokenOff(Exception):
@@ -112,8 +110,6 @@ class Mover:
         self.constant = self._constants(wrench)
         # Whether even many states take the lanes of one, because those are compiled already.
         self.is_narrow = False
-        # Whether halted states are stepped together, as many moves from one state to its samples can be.
-        self.gathers = False
         self.steps = 0
         self.every, self.since = drift.every, 0
         self.kept: dict[str, np.ndarray] = {}
@@ -279,11 +275,10 @@ class Mover:
         halted = np.flatnonzero((out["halt"][:, -1, 0] > 0.5) & unfinished)
         if self.excitation.problem.touching is not None and len(halted):
             raise ContactChanged
-        if self.gathers:
-            halted = self._step_together(active, halted, t, q, v, tau, ends)
-        for k in halted.tolist():
-            doubtful = self.adaptive or sparse or bool(out["doubt"][k].max() > 0.5)
-            self._step_carefully(active[k : k + 1], t, q, v, tau, ends, nodes, np.array([doubtful]))
+        most = GATHERED if self.adaptive and self.law is None else 1
+        for group in (halted[k : k + most] for k in range(0, len(halted), most)):
+            doubtful = (out["doubt"][group, :, 0].max(axis=-1) > 0.5) | self.adaptive | sparse
+            self._step_carefully(active[group], t, q, v, tau, ends, nodes, doubtful)
         return min(2 * plays, LONGEST_CALL)
 
     def _together(self, active: np.ndarray, t: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -350,7 +345,7 @@ class Mover:
             program = self.system.program(self.algorithm, self.absent, lanes, self.excitation.placed)
             self._walks[count] = Walk(
                 program, count, self.excitation, self.drift, self.method, self.target, self.controls,
-                self.law is not None,
+                self.law is not None, self.asks,
             )  # fmt: skip
         walk = self._walks[count]
         inputs = self._inputs(who, t, q, v, tau, ends)
@@ -374,51 +369,33 @@ class Mover:
         if self.law is not None:
             tau[who] = out[self.target]
             self.law.remember(who, {name: x[:, None] for name, x in out.items()})
-        accepted = out["accepted"][0, 0] > 0.5
-        if nodes is not None and accepted:
+        accepted = out["accepted"][:, 0] > 0.5
+        if nodes is not None and accepted.any():
+            some = who[accepted]
             nodes.add(
-                who, t[who].copy(), q[who], v[who], self.works(who), np.array(force),
-                out[self.start_acceleration].copy(),
+                some, t[some].copy(), q[some], v[some], self.works(some), np.array(force)[accepted],
+                out[self.start_acceleration][accepted],
             )  # fmt: skip
-
-    def _step_together(
-        self, active: np.ndarray, halted: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray,
-        ends: np.ndarray,
-    ) -> np.ndarray:  # fmt: skip
-        """Take one careful step of each of the `halted` among the active states, many at a time, and return those that
-        are left, because one of their group was rejected again and again."""
-        left = [np.zeros(0, dtype=np.int64)]
-        for group in (
-            np.split(halted, range(GATHERED, len(halted), GATHERED)) if len(halted) > 1 else [halted]
-        ):
-            who, accepted = active[group], False
-            # All are judged by the worst of them, so that a group may need shorter steps than most of its states.
-            for _ in range(TOGETHER if len(who) > 1 else 0):
-                self.kept["row"][who] = 0.0
-                out, _ = self._step(who, t, q, v, tau, ends, np.ones(len(who), dtype=bool))
-                self._taken(who, t, q, v, tau, out, None)
-                accepted = bool(out["accepted"][0, 0] > 0.5)
-                if accepted:
-                    break
-            if not accepted:
-                left.append(group)
-        return np.concatenate(left)
 
     def _step_carefully(
         self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray,
         nodes: StepRecord | None, doubtful: np.ndarray,
     ) -> None:  # fmt: skip
         """Take one step, with Python in between, of states whose step the compiled loop could not certify."""
-        while True:
+        while len(who):
             self.kept["row"][who] = 0.0
-            h = float(min(self.kept["h"][who[0], 0], ends[who[0]] - t[who[0]]))
+            h = np.minimum(self.kept["h"][who, 0], ends[who] - t[who])
             out, _ = self._step(who, t, q, v, tau, ends, doubtful)
             self._taken(who, t, q, v, tau, out, nodes)
-            if out["accepted"][0, 0] > 0.5:
+            left = out["accepted"][:, 0] <= 0.5
+            who, doubtful = who[left], doubtful[left]
+            if not len(who):
                 return
             state = int(who[0])
             if not self.adaptive:
-                raise SimulationError(too_long_message(self.method, float(t[state]), state, h))
+                raise SimulationError(
+                    too_long_message(self.method, float(t[state]), state, float(h[left][0]))
+                )
             self._require_progress(who, t, q, v)
 
     # Methods with a past.

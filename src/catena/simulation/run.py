@@ -167,7 +167,6 @@ class Run:
         method = "rk4" if alone and self.problem.integrator == "abm4" else None
         mover = Mover(excitation, self.drift, law, self.duration, tick, method)
         mover.is_narrow = alone and len(self.q) == 1
-        mover.gathers = alone and mover.adaptive and not inside
         return mover
 
     def go(self) -> Trajectory:

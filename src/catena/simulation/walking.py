@@ -32,11 +32,12 @@ JUDGED = ("error_0", "error_1", "shift", "doubt", "first_doubt")
 
 class Walk:
     """Takes steps of so many states of one program. `target` is the name of the input that takes control forces;
-    `controls` says that the controller is asked at every stage, `has_law` that the step asks it by itself."""
+    `controls` says that the controller is asked at every stage, `has_law` that the step asks it by itself, and `shares`
+    that all states have one time and one step size."""
 
     def __init__(
         self, program: Program, states: int, excitation: Excitation, drift: Drift, method: str, target: str,
-        controls: bool, has_law: bool,
+        controls: bool, has_law: bool, shares: bool,
     ) -> None:  # fmt: skip
         self.session, self.states = Session(program, states), states
         self.excitation, self.system, self.drift = excitation, excitation.system, drift
@@ -46,7 +47,7 @@ class Walk:
         self.is_implicit = method == "implicit_leapfrog"
         self.start = tuple(program.tape.inputs)
         self.results = tuple(program.tape.outputs)
-        self.has_law = has_law
+        self.has_law, self.shares = has_law, shares
         self.given: tuple[str, ...] = () if has_law else (target,)
         self.given += tuple(
             n
@@ -273,12 +274,12 @@ class Walk:
         return near, rates
 
     def _share(self, b: dict[str, np.ndarray]) -> None:
-        """Give all states the step size of the worst one. In a careful step loops are closed by other means, so their
-        shift does not count."""
+        """Give all states the step size of the worst one, if they share it. In a careful step loops are closed by other
+        means, so their shift does not count."""
         if self.careful is not None:
             b["shift"][:] = 0.0
         self.doubts = b["doubt"][:, 0] > 0.5
-        if self.states > 1:
+        if self.states > 1 and self.shares:
             for name in JUDGED:
                 worst = np.max(b[name])
                 b[name][:] = np.inf if np.isnan(worst) else worst
