@@ -45,7 +45,11 @@ def test_few_steps_are_rejected_where_slips_end():
     contacts = [ct.Contact(f"{leg}/foot", friction=1.0) for leg in LEGS]
     run = ct.simulate(s, q, np.zeros(s.nv), 0.42, contacts=contacts, rtol=1e-5, atol=1e-7)
     ends = [k for k, change in enumerate(run.transitions) if "slide -> stick" in " ".join(change.told)]
-    slips = [x for x in run.segments if len(x.t) > 30 and x.t[0] > 0.18 and "inside" in x.settings["steps taken by"]]
+    slips = [
+        x
+        for x in run.segments
+        if len(x.t) > 30 and x.t[0] > 0.18 and "inside" in x.settings["steps taken by"]
+    ]
     assert ends and slips
     assert sum(x.steps for x in slips) < 1.3 * sum(len(x.t) for x in slips)
 
