@@ -8,7 +8,7 @@ dates are none, although NumPy would make numbers of them.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from math import isfinite
 from typing import Any
 
@@ -105,6 +105,13 @@ def entries(value: Any) -> tuple[Any, ...]:
         return tuple(value)
     except Exception as error:
         raise ValueError(_first_line(error)) from error
+
+
+def listed(value: Any) -> tuple[Any, ...]:
+    """Return the entries of a list as `entries` does; a ValueError for a mapping too, whose values would be ignored."""
+    if isinstance(value, Mapping):
+        raise ValueError(f"a {type(value).__name__} has values too, of which nothing would be made")
+    return entries(value)
 
 
 def shown(value: Any) -> str:

@@ -501,3 +501,20 @@ def test_single_numbers_are_told_from_other_things(bad):
     ):  # fmt: skip
         with pytest.raises(ct.StateError, match=r"give|must"):
             call()
+
+
+def test_a_mapping_is_no_list_of_names():
+    """What it maps names to was ignored."""
+    with pytest.raises(ct.PlanError, match=r"keep is .*has values too"):
+        four_bar().system(keep={"A": 1.0})
+    s = four_bar().system()
+    q, v = s.neutral(), np.zeros(s.nv)
+    with pytest.raises(ct.StateError, match=r"actuated is .*has values too"):
+        s.inverse_dynamics(q, v, v, actuated={"A": 2.0})
+
+
+def test_forces_of_loops_that_are_too_large_to_be_told_are_refused():
+    s = four_bar().system()
+    q, fast = s.neutral(), np.array([0.0, 0.0, -1e308])
+    with pytest.raises(ct.SingularDynamicsError, match="too large for float64"):
+        s.inverse_dynamics(q, fast, np.zeros(s.nv))

@@ -126,7 +126,7 @@ def nearest(
         if joints[members[0]].dof:
             near = nearest_coordinates(kind, X[:, members])
             values = kind_values(kind, near, np.zeros(kind.nv))
-            rates = stacks.apply(np.linalg.pinv(values.S, rcond=1e-10), v_rel[:, members])
+            rates = stacks.apply(stacks.pseudo_inverse(values.S), v_rel[:, members])
             slip[:, members] = v_rel[:, members] - stacks.apply(values.S, rates)
             held[:, members] = values.X
             free[members] = kind.nv == 6

@@ -57,11 +57,11 @@ class LoopState:
     """A loop joint in a batch of states. m = 6 - nv_joint constraints; everything at the child-side frame C.
 
     `X` (..., 6, 6) takes motions from P to C, `q` (..., nq_joint) and `v` (..., nv_joint) are the joint's own
-    coordinates and velocities, `S` (..., 6, nv_joint), `Phi` (..., 6, m), `J_rel` (..., 6, nv), `J` = Phi^T J_rel
-    (..., m, nv), `v_rel` (..., 6), `gamma` (..., m), `position` and `velocity` (..., m) the residuals; `error`
-    (..., 6) is the whole position error as a twist, `c` (..., 6) the velocity-dependent acceleration v_C x v_rel +
-    S' v that the joint allows for, and `drift` (..., 6) the acceleration of C relative to P less c when vdot is
-    zero: gamma = Phi^T drift.
+    coordinates and velocities, `S` (..., 6, nv_joint) and its pseudo-inverse `S_inv`, `Phi` (..., 6, m), `J_rel`
+    (..., 6, nv), `J` = Phi^T J_rel (..., m, nv), `v_rel` (..., 6), `gamma` (..., m), `position` and `velocity` (...,
+    m) the residuals; `error` (..., 6) is the whole position error as a twist, `c` (..., 6) the velocity-dependent
+    acceleration v_C x v_rel + S' v that the joint allows for, and `drift` (..., 6) the acceleration of C relative to
+    P less c when vdot is zero: gamma = Phi^T drift.
     """
 
     loop: Loop
@@ -69,6 +69,7 @@ class LoopState:
     q: np.ndarray
     v: np.ndarray
     S: np.ndarray
+    S_inv: np.ndarray
     Phi: np.ndarray
     J_rel: np.ndarray
     J: np.ndarray
@@ -151,19 +152,18 @@ def _states_alike(plan: Plan, motions: Motions, loops: list[Loop], v: Any) -> li
     kind = loops[0].kind
     q_joint = nearest_coordinates(kind, X)
     at_rest = kind_values(kind, q_joint, np.zeros(kind.nv))
-    S = at_rest.S
-    v_joint = (
-        stacks.apply(np.linalg.pinv(S, rcond=1e-10), v_rel) if kind.nv else np.zeros((*v_rel.shape[:-1], 0))
-    )
+    S_inv = stacks.pseudo_inverse(at_rest.S)
+    v_joint = stacks.apply(S_inv, v_rel) if kind.nv else np.zeros((*v_rel.shape[:-1], 0))
     if q_joint.shape[:-1] != v_joint.shape[:-1]:
         q_joint = np.broadcast_to(q_joint, (*v_joint.shape[:-1], kind.nq))
+        S_inv = np.broadcast_to(S_inv, (*v_joint.shape[:-1], *S_inv.shape[-2:]))
     values = at_rest if v is None else kind_values(kind, q_joint, v_joint)
     Phi = values.Phi
     c = stacks.cross(v_C, v_rel) + values.bias
     drift = a_C - stacks.apply(X, a_P) - c
     error = stacks.logarithm(X @ stacks.inverse(values.X))
     across = stacks.transposed(Phi)
-    matrices = {"X": X, "S": values.S, "Phi": Phi, "J_rel": J_rel, "J": across @ J_rel}
+    matrices = {"X": X, "S": values.S, "S_inv": S_inv, "Phi": Phi, "J_rel": J_rel, "J": across @ J_rel}
     vectors = {
         "q": q_joint, "v": v_joint, "v_rel": v_rel, "c": c, "drift": drift, "gamma": stacks.apply(across, drift),
         "error": error, "position": stacks.apply(across, error), "velocity": stacks.apply(across, v_rel),

@@ -47,7 +47,12 @@ def kind_values(kind: JointKind, q: np.ndarray, v: np.ndarray) -> KindValues:
         out = np.zeros((0, 12 + 6 * nv + 6 + 6 * m))
     else:
         out = _of_rows(_function(kind), rows_q, rows_v)
-    X, S, bias, Phi = np.split(out, np.cumsum([12, 6 * nv, 6]), axis=1)
+    X, S, bias, Phi = (
+        out[:, :12],
+        out[:, 12 : 12 + 6 * nv],
+        out[:, 12 + 6 * nv : 18 + 6 * nv],
+        out[:, 18 + 6 * nv :],
+    )
     return KindValues(
         stacks.from_entries(X).reshape(*batch, 6, 6), S.reshape(*batch, 6, nv), bias.reshape(*batch, 6),
         Phi.reshape(*batch, 6, Phi.shape[1] // 6),

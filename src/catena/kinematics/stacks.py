@@ -86,6 +86,17 @@ def cross(v: np.ndarray, w: np.ndarray) -> np.ndarray:
     return np.concatenate([angular, linear], axis=-1)
 
 
+def pseudo_inverse(S: np.ndarray) -> np.ndarray:
+    """The matrices (..., n, 6) that find coordinates from motions S (..., 6, n), zero along coordinates that move
+    nothing, as in gimbal lock."""
+    if S.shape[-1] == 0:
+        return transposed(S)
+    if S.shape[-1] > 1:
+        return np.linalg.pinv(S, rcond=1e-10)
+    square = np.sum(S * S, axis=-2, keepdims=True)
+    return np.divide(transposed(S), square, out=np.zeros_like(transposed(S)), where=square > 0.0)
+
+
 def logarithm(X: np.ndarray) -> np.ndarray:
     """The body twists (..., 6) that lead along the transforms in unit time, with angles up to pi."""
     R, p = parts(X)

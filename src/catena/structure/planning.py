@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 
 from catena.errors import PlanError
-from catena.given import entries, shown
+from catena.given import listed, shown
 from catena.joints import Fixed, Free
 from catena.mechanism import GROUND, VIRTUAL_ROOT, Body, Joint, Mechanism
 from catena.mechanism.validation import known
@@ -183,7 +183,7 @@ def _check_kept(keep: Sequence[str], in_tree: Collection[str]) -> None:
 
 def _names(what: str, given: Iterable[str]) -> tuple[str, ...]:
     try:
-        return entries(given)
+        return listed(given)
     except ValueError as error:
         raise PlanError(f"{what} is {shown(given)} ({error}): give a list of joints, such as ['D']") from None
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import entries, is_not_negative, real_array, shown
+from catena.given import is_not_negative, listed, real_array, shown
 
 
 def as_rows(name: str, value: Any, width: int, what: Callable[[], str]) -> np.ndarray:
@@ -46,13 +46,13 @@ def as_number(name: str, value: Any, meaning: str) -> float:
 def as_list(name: str, value: Any, kind: type, meaning: str) -> list[Any]:
     """Return the entries of a list that are all of one kind; `meaning` says what they should be."""
     try:
-        listed = list(entries(value))
+        found = list(listed(value))
     except ValueError as error:
         raise StateError(f"{name} is {shown(value)} ({error}); give a list of {meaning}.") from error
-    for entry in listed:
+    for entry in found:
         if not isinstance(entry, kind):
             raise StateError(f"{name} holds {shown(entry)}; give a list of {meaning}.")
-    return listed
+    return found
 
 
 def batch_shape(arrays: Mapping[str, np.ndarray], trailing: int = 1) -> tuple[int, ...]:

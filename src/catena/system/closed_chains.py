@@ -28,7 +28,7 @@ from catena.dynamics.closed.certified_elimination import (
 from catena.dynamics.closed.problem import row_weight
 from catena.dynamics.closed.square_root import constrained, divide_lower, divide_upper, effective
 from catena.dynamics.loop_elimination import borrowers, loop_wrenches, sort_for
-from catena.errors import LoopError, StateError
+from catena.errors import LoopError, SingularDynamicsError, StateError
 from catena.kinematics.held import held_forces
 from catena.kinematics.levers import levers
 from catena.kinematics.stacks import apply, transposed
@@ -228,7 +228,7 @@ def inverse_by(
             )
         else:
             state = problem.loops[h.loop]
-            rows = np.linalg.pinv(state.S, rcond=1e-10) @ state.J_rel
+            rows = state.S_inv @ state.J_rel
         S = np.asarray(h.kind.motion_space(h.kind.neutral()).array, dtype=np.float64)
         lever = np.sqrt(np.sum(S[:3] ** 2, axis=0) * length**2 + np.sum(S[3:] ** 2, axis=0))
         columns.append(transposed(rows) * lever)
@@ -264,7 +264,12 @@ def _smallest(problem: LoopProblem, vdot: np.ndarray, columns: np.ndarray, hint:
     nothing = np.zeros((problem.states, effect.shape[-1]))
     chosen = constrained(effect, nothing, wanted, np.full(problem.states, 1e-10), size)[0]
     missed = np.linalg.norm(wanted - apply(effect, chosen), axis=-1)
-    whole = sum(np.linalg.norm(t, axis=-1) for t in terms)
+    whole = np.linalg.norm(terms[0], axis=-1) + np.linalg.norm(terms[1], axis=-1)
+    bad = np.flatnonzero(~(np.isfinite(chosen).all(axis=-1) & np.isfinite(whole)))
+    if len(bad):
+        raise SingularDynamicsError(
+            f"inverse dynamics gives a result that is not finite in state {bad[0]}: numbers are too large for float64."
+        )
     # Unit accelerations of all coordinates, in radians or lengths of the mechanism.
     unit = np.linalg.norm(L * (problem.length / levers(plan))[:, None], axis=(-1, -2))
     if np.any(missed > MISMATCH * whole + NO_MOTION * unit):

@@ -85,7 +85,7 @@ def _held_rows(problem: LoopProblem, held: Sequence[Held]) -> tuple[np.ndarray, 
             )
         else:
             state = problem.loops[h.loop]
-            row = np.linalg.pinv(state.S, rcond=1e-10) @ state.J_rel
+            row = state.S_inv @ state.J_rel
         rows.append(row[:, h.mask])
         wanted.append(np.broadcast_to(h.value, (problem.states, h.kind.nv))[:, h.mask])
     return np.concatenate(rows, axis=1), np.concatenate(wanted, axis=1)

@@ -30,7 +30,7 @@ def _rows(problem: LoopProblem, joint: str) -> np.ndarray:
     """The rows (states, nv of the joint, nv) that take the velocities of the tree to those of the joint."""
     for state in problem.loops:
         if state.name == joint:
-            return np.linalg.pinv(state.S, rcond=1e-10) @ state.J_rel
+            return state.S_inv @ state.J_rel
     plan = problem.plan
     i = plan.joint.index(joint)
     rows = np.eye(plan.nv)[plan.v_start[i] : plan.v_start[i] + plan.v_size[i]]

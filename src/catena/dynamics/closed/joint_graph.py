@@ -102,7 +102,7 @@ def rotor_rows(
         else:
             inertias = plan.loop_joints[joint.loop].armature
         for k in np.flatnonzero(inertias):
-            across = np.linalg.pinv(joint.S, rcond=1e-10)[:, k]
+            across = stacks.pseudo_inverse(joint.S)[:, k]
             row = np.zeros((problem.states, 6 * plan.n))
             row[:, 6 * joint.a : 6 * joint.a + 6] -= np.einsum("si,sij->sj", across, joint.X_a)
             row[:, 6 * joint.b : 6 * joint.b + 6] += np.einsum("si,sij->sj", across, joint.X_b)
@@ -120,7 +120,7 @@ def coupling_row(
     by_place = {(j.b, -1) if j.loop is None else (-1, j.loop): j for j in joints}
     for term, slope in zip(state.loop.terms, np.moveaxis(state.slopes, -1, 0), strict=True):
         joint = by_place[term.node, term.loop]
-        across = slope[:, None] * np.linalg.pinv(joint.S, rcond=1e-10)[:, 0] / size
+        across = slope[:, None] * stacks.pseudo_inverse(joint.S)[:, 0] / size
         D[:, 0, 6 * joint.a : 6 * joint.a + 6] -= np.einsum("si,sij->sj", across, joint.X_a)
         D[:, 0, 6 * joint.b : 6 * joint.b + 6] += np.einsum("si,sij->sj", across, joint.X_b)
         x, xd, _, _ = term_motion(problem.plan, term, problem.q, problem.v, problem.loops)
@@ -131,7 +131,7 @@ def coupling_row(
 
 def _wrench(S: np.ndarray, force: np.ndarray) -> np.ndarray:
     """The wrench with S^T f = force and nothing along the constraints."""
-    return stacks.apply(stacks.transposed(np.linalg.pinv(S, rcond=1e-10)), force)
+    return stacks.apply(stacks.transposed(stacks.pseudo_inverse(S)), force)
 
 
 def node_inertias(problem: LoopProblem) -> np.ndarray:
@@ -171,5 +171,5 @@ def tree_accelerations(problem: LoopProblem, joints: list[GraphJoint], a: np.nda
         if joint.loop is None:
             at = slice(int(plan.v_start[joint.b]), int(plan.v_start[joint.b] + plan.v_size[joint.b]))
             relative = a[:, joint.b] - stacks.apply(joint.X_a, a[:, joint.a]) - joint.c
-            vdot[:, at] = stacks.apply(np.linalg.pinv(joint.S, rcond=1e-10), relative)
+            vdot[:, at] = stacks.apply(stacks.pseudo_inverse(joint.S), relative)
     return vdot

@@ -178,7 +178,7 @@ class LoopProblem:
             if effort is None or not effort.any():
                 found.append(None)
             else:
-                across = stacks.transposed(np.linalg.pinv(state.S, rcond=1e-10))
+                across = stacks.transposed(state.S_inv)
                 found.append(stacks.apply(across, effort))
         return found
 
@@ -287,7 +287,7 @@ class LoopProblem:
         for state in self.loops:
             for k, inertia in enumerate(state.loop.armature):
                 if inertia:
-                    across = np.linalg.pinv(state.S, rcond=1e-10)[:, k]
+                    across = state.S_inv[:, k]
                     row = np.einsum("si,sij->sj", across, state.J_rel)
                     found.append((row, float(inertia), np.einsum("si,si->s", across, state.drift)))
         return found
@@ -419,7 +419,7 @@ def _friction_wrench(state: LoopState) -> np.ndarray | None:
         return None
     t = friction_at(loop.damping, loop.friction, state.v)
     # The wrench with S^T f = -t and nothing along the constraints.
-    return -stacks.apply(stacks.transposed(np.linalg.pinv(state.S, rcond=1e-10)), t)
+    return -stacks.apply(stacks.transposed(state.S_inv), t)
 
 
 Formulation = Callable[[LoopProblem], LoopSolution]
