@@ -199,7 +199,7 @@ GOOD: dict[str, Any] = {
     "attach": {}, "numbers": 1.0, "flexible": None,
     "bodies": (), "frames": (), "restitution": 0.0, "then": None,
     "area": 1e-4, "young": 7e10, "shear": None, "modes": 2, "torsion": None, "stations": (), "rotary": None,
-    "interface": False, "nodes": {"a": (0, 0, 0), "b": (1, 0, 0)}, "members": (), "interfaces": ("a", "b"),
+    "interface": False, "extension": False, "nodes": {"a": (0, 0, 0), "b": (1, 0, 0)}, "members": (), "interfaces": ("a", "b"),
     "masses": None, "stiffening": None, "a": "a", "b": "b", "up": None, "on": "ground", "radius": 0.0,
     "resolution": 0.0, "fixed": {"A": (0.0, 0.0), "D": (1.0, 0.0)}, "sensors": {}, "end": "high", "search": (),
     "loops": None, "fix": False, "macros": False, "into": None, "reach": None, "reach_twist": None, "track": None,
