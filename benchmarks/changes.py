@@ -13,10 +13,11 @@ KEPT = ("base", "arm1/joint1", "arm1/joint2", "arm1/joint4")
 BATCH = 1024
 LEGS = ("front_left", "hind_right", "front_right", "hind_left")
 NOT_SHOWN = (
-    "first calls, which compile or read the cache; edits of mechanisms with loops, whose redundancy is looked at anew. "
-    "The walker has springs and dampers at its joints, which are compiled, and so are its contacts; with control from "
-    "Python contacts are asked from Python too, and that costs more than all the rest. Planning includes the equations "
-    "of the mechanism, which CasADi makes anew for each plan."
+    "first calls, which compile or read the cache; edits of mechanisms with loops, whose redundancy is looked at "
+    "anew. The walker has springs and dampers at its joints, which are compiled, and so are its contacts; with "
+    "control from Python contacts are asked from Python too, and that costs more than all the rest. With either "
+    "tolerance feet are where a run at 1e-9 has them to 1.8e-6 m. Planning includes the equations of the "
+    "mechanism, which CasADi makes anew for each plan."
 )
 
 
@@ -47,7 +48,8 @@ def report() -> str:
         rates, tau = rng.normal(size=(2, BATCH, s.nv))
         calls[name] = lambda s=s, x=(states, rates, tau): s.forward_dynamics(*x)
     speed = best_of(calls, rounds=9)
-    seconds, factor, slipping = planned(m), simulated(*landing()), simulated(*tumbling())
+    seconds, factor = planned(m), simulated(*landing(), 1e-5)
+    slipping = {rtol: simulated(*tumbling(), rtol) for rtol in (1e-5, 1e-4)}
     rows = [
         Figure("37-dof robot: lock 28 joints, plan, take over a motion", 1e3 * best["reduce"], "ms", "<= 5"),
         Figure("37-dof robot: grapple, plan, take over a motion", 1e3 * best["grapple"], "ms", "<= 5"),
@@ -65,7 +67,15 @@ def report() -> str:
             "",
             ">= 20",
         ),
-        Figure("the same, dropped unevenly: feet touch, slip, lift and land again", slipping, "", ">= 20"),
+        *(
+            Figure(
+                f"the same, dropped unevenly: feet touch, slip, lift and land again, rtol {rtol:g}",
+                x,
+                "",
+                ">= 20",
+            )
+            for rtol, x in slipping.items()
+        ),
     ]
     return figure_table("Changing structure, one thread", rows, NOT_SHOWN)
 
@@ -113,12 +123,14 @@ def tumbling() -> tuple[ct.System, np.ndarray, float]:
     return s, q, 1.0
 
 
-def simulated(s: ct.System, q: np.ndarray, friction: float) -> float:
+def simulated(s: ct.System, q: np.ndarray, friction: float, rtol: float) -> float:
     """Simulated seconds in a second of a walker with contacts at its feet."""
     contacts = [ct.Contact(f"{leg}/foot", friction=friction) for leg in LEGS]
 
     def run() -> ct.SegmentedTrajectory:
-        return ct.simulate(s, q, np.zeros(s.nv), 0.6, contacts=contacts, rtol=1e-5, atol=1e-7, check=False)
+        return ct.simulate(
+            s, q, np.zeros(s.nv), 0.6, contacts=contacts, rtol=rtol, atol=1e-2 * rtol, check=False
+        )
 
     run()
     return 0.6 / best_of({"run": run}, rounds=5)["run"]

@@ -31,7 +31,7 @@ NO_INERTIA, INERTIA = 1e-13, 1e-9
 # by on the way; and the eigenvalue [1/s] with which a tenth of a second takes a million explicit steps.
 STABLE, STIFF = 2.0, 2e7
 # A run is told to hardly get on if so many careful steps would be left.
-ENDLESS = 1e5
+ENDLESS = 5e4
 
 
 class Subject:

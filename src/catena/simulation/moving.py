@@ -43,8 +43,9 @@ RUNAWAY = 1e7
 COLLAPSE = 1e-14
 # Of steps with Python in between, every so many-th is looked at, and those that are not finite.
 LOOKED_AT = 8
-# What steps cost, in steps of the compiled loop: with Python in between, and with care where the loop cannot vouch.
-WALKED, CAREFUL = 50.0, 1000.0
+# What steps cost, in steps of the compiled loop: with Python in between, and with care where the loop cannot vouch (100
+# steps for a row of 40 four-bars, 2000 for small mechanisms).
+WALKED, CAREFUL = 50.0, 2000.0
 # Progress is judged over steps of this cost in all: at their pace the run must not cost more than that.
 WATCHED, ENDLESS = 1e5, 1e8
 # How many careful steps are taken together.
