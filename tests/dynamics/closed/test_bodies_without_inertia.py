@@ -150,8 +150,8 @@ def test_loops_that_pass_through_bodies_which_others_hold_are_solved_in_lanes(se
     kkt = s.forward_dynamics(near, rates, method="kkt")
     np.testing.assert_allclose(solution.vdot, kkt, atol=1e-8 * np.abs(kkt).max())
     if seed == 2692:
-        # Whether lanes can vouch for it hangs on the last digits of its position, which other processors round otherwise:
-        # where they cannot, states are solved by singular values, and loops are closed to 1e-11 only.
+        # Whether lanes can vouch for it hangs on the last digits of its position, which processors round differently.
+        # Where they cannot, states are solved by singular values, and loops are closed to 1e-11 only.
         assert np.abs(s.closure(near)[0]).max() < 1e-11 * case.made.size
         return
     # Where inertia is lent, the first state is always solved by singular values as well.
