@@ -7,11 +7,11 @@ import numpy as np
 import catena as ct
 from benchmarks.table import Figure, figure_table
 from benchmarks.timing import best_of
-from catena.mechanism.generators import free_flyer, walker
+from benchmarks.walkers import LEGS, askew, walker_on_springs
+from catena.mechanism.generators import free_flyer
 
 KEPT = ("base", "arm1/joint1", "arm1/joint2", "arm1/joint4")
 BATCH = 1024
-LEGS = ("front_left", "hind_right", "front_right", "hind_left")
 NOT_SHOWN = (
     "first calls, which compile or read the cache; edits of mechanisms with loops, whose redundancy is looked at "
     "anew. The walker has springs and dampers at its joints, which are compiled, and so are its contacts; with "
@@ -94,20 +94,9 @@ def planned(m: ct.Mechanism) -> float:
     return perf_counter() - begin
 
 
-def on_springs() -> ct.System:
-    """A walker with springs and dampers at its joints, and feet as frames."""
-    m = walker(0)
-    for name, joint in list(m.joints.items()):
-        if joint.kind.nv == 1:
-            m.add_spring(f"{name} spring", name, stiffness=600.0, damping=15.0)
-    for leg in LEGS:
-        m.add_frame(f"{leg}/foot", f"{leg}/shank", ct.Pose(p=(0, 0, -0.3)))
-    return m.system()
-
-
 def landing() -> tuple[ct.System, np.ndarray, float]:
     """A walker that falls on its four feet at once, bounces with its legs and comes to rest."""
-    s = on_springs()
+    s = walker_on_springs().system()
     q = s.neutral()
     q[s.slice_q("base")][2] = 0.05
     return s, q, 1.5
@@ -115,12 +104,8 @@ def landing() -> tuple[ct.System, np.ndarray, float]:
 
 def tumbling() -> tuple[ct.System, np.ndarray, float]:
     """A walker that falls askew, so that its feet land one after the other, slip, lift and land again."""
-    s = on_springs()
-    turn = np.zeros(s.nv)
-    turn[s.slice_v("base")][:3] = (0.08, 0.05, 0.0)
-    q = s.integrate(s.neutral(), turn)
-    q[s.slice_q("base")][2] += 0.05 - min(s.pose(q, f"{leg}/foot").p[2] for leg in LEGS)
-    return s, q, 1.0
+    s = walker_on_springs().system()
+    return s, askew(s, 0.05), 1.0
 
 
 def simulated(s: ct.System, q: np.ndarray, friction: float, rtol: float) -> float:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from benchmarks.changes import LEGS, on_springs
+from benchmarks.walkers import LEGS, walker_on_springs
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.geometry import Places
@@ -19,7 +19,7 @@ from catena.simulation.problem import Problem
 
 def situation(seed):
     """A walker in any state: a foot on the floor, a ball on it, a ball on a ball, and a foot on a plane that moves."""
-    rng, s = np.random.default_rng(seed), on_springs()
+    rng, s = np.random.default_rng(seed), walker_on_springs().system()
     contacts = [
         ct.Contact("front_left/foot", friction=0.5),
         ct.Contact("hind_right/foot", friction=0.3, radius=0.02),
@@ -111,7 +111,7 @@ def test_mobility(seed):
 @pytest.mark.parametrize("friction", [0.0, 0.4, 1.0])
 def test_careful_steps(friction):
     """A walker that lands askew: Moreau's steps by compiled code and from Python go the same way."""
-    s = on_springs()
+    s = walker_on_springs().system()
     turn = np.zeros(s.nv)
     turn[s.slice_v("base")][:3] = (0.02, 0.01, 0.0)
     q = s.integrate(s.neutral(), turn)

@@ -5,21 +5,9 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.mechanism.generators import walker
+from benchmarks.walkers import LEGS, walker_on_springs
 
-LEGS = ("front_left", "hind_right", "front_right", "hind_left")
 SIDES = [(x, y, z) for z in (-1, 1) for x in (-1, 1) for y in (-1, 1)]
-
-
-def walker_on_springs():
-    """A walker whose legs are springs with dampers; its feet are frames."""
-    m = walker(0)
-    for name, joint in list(m.joints.items()):
-        if joint.kind.nv == 1:
-            m.add_spring(f"{name} spring", name, stiffness=600.0, damping=15.0)
-    for leg in LEGS:
-        m.add_frame(f"{leg}/foot", f"{leg}/shank", ct.Pose(p=(0, 0, -0.3)))
-    return m, [f"{leg}/foot" for leg in LEGS], ["base"]
 
 
 def boxes(count, corners):
@@ -41,7 +29,8 @@ def dropped(kind, seed, mu, restitution=0.0):
     """A mechanism over the floor in a random attitude that moves a little, and its contacts."""
     rng = np.random.default_rng(seed)
     m, names, bases = {
-        "walker": walker_on_springs, "box on 4": lambda: boxes(1, 4), "box on 8": lambda: boxes(1, 8),
+        "walker": lambda: (walker_on_springs(), [f"{leg}/foot" for leg in LEGS], ["base"]),
+        "box on 4": lambda: boxes(1, 4), "box on 8": lambda: boxes(1, 8),
         "three boxes": lambda: boxes(3, 8),
     }[kind]()  # fmt: skip
     s = m.system()

@@ -4,17 +4,8 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.mechanism.generators import walker
+from benchmarks.walkers import LEGS, askew, standing_walker, walker_on_springs
 from catena.simulation.contacts.coulomb import independent, pressed
-
-LEGS = ("front_left", "hind_right", "front_right", "hind_left")
-
-
-def standing_walker():
-    m = walker(0)
-    for leg in LEGS:
-        m.add_frame(f"{leg}/foot", f"{leg}/shank", ct.Pose(p=(0, 0, -0.3)))
-    return m
 
 
 def hold(s, q, kp=400.0, kd=20.0):
@@ -33,15 +24,8 @@ def hold(s, q, kp=400.0, kd=20.0):
 
 def test_few_steps_are_rejected_where_slips_end():
     """Feet of 20 g that slip, ever more slowly, until they stick: steps that shrink are foreseen."""
-    m = standing_walker()
-    for name, joint in list(m.joints.items()):
-        if joint.kind.nv == 1:
-            m.add_spring(f"{name} spring", name, stiffness=600.0, damping=15.0)
-    s = m.system()
-    turn = np.zeros(s.nv)
-    turn[s.slice_v("base")][:3] = (0.08, 0.05, 0.0)
-    q = s.integrate(s.neutral(), turn)
-    q[s.slice_q("base")][2] += 0.05 - min(s.pose(q, f"{leg}/foot").p[2] for leg in LEGS)
+    s = walker_on_springs().system()
+    q = askew(s, 0.05)
     contacts = [ct.Contact(f"{leg}/foot", friction=1.0) for leg in LEGS]
     run = ct.simulate(s, q, np.zeros(s.nv), 0.42, contacts=contacts, rtol=1e-5, atol=1e-7)
     ends = [k for k, change in enumerate(run.transitions) if "slide -> stick" in " ".join(change.told)]
@@ -157,17 +141,8 @@ def test_what_cannot_be_a_contact_is_refused():
 
 def test_contacts_that_chatter_are_said_to():
     """A walker dropped askew: where careful steps were taken, the change behind them says why, and energy falls."""
-    m = walker(0)
-    for name, joint in list(m.joints.items()):
-        if joint.kind.nv == 1:
-            m.add_spring(f"{name} spring", name, stiffness=600.0, damping=15.0)
-    for leg in LEGS:
-        m.add_frame(f"{leg}/foot", f"{leg}/shank", ct.Pose(p=(0, 0, -0.3)))
-    s = m.system()
-    turn = np.zeros(s.nv)
-    turn[s.slice_v("base")][:3] = (0.08, 0.05, 0.0)
-    q = s.integrate(s.neutral(), turn)
-    q[s.slice_q("base")][2] += 0.02 - min(s.pose(q, f"{leg}/foot").p[2] for leg in LEGS)
+    s = walker_on_springs().system()
+    q = askew(s, 0.02)
     contacts = [ct.Contact(f"{leg}/foot", friction=0.8) for leg in LEGS]
     run = ct.simulate(s, q, np.zeros(s.nv), 0.25, contacts=contacts, rtol=1e-5, atol=1e-7, check=False)
     careful = [part for part in run.segments if "careful steps" in part.settings["integrator"]]

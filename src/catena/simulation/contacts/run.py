@@ -4,7 +4,8 @@ Between two changes every contact has one mode: open, stick or slide (`standing`
 (`stretch`) until a gap closes, a force would pull or leave its cone, or a slip ends (`looking`). Then all contacts that
 touch are decided about together (`deciding`). Where changes follow each other without end, or slips are so slow that
 they are stiff, some careful steps (`careful`) get over it. Events, and events that change the structure, end a stretch
-like contacts do.
+like contacts do; careful steps and impacts meet them too (`meeting`). Where all that acts is compiled, so are stretches
+(`quick`), careful steps (`impulses`) and what is decided by (`situation`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Motion with contacts as they are, up to the first change of one of them, or to an event.
 
 Where nothing slides, points that stick are joints (`stuck`) and the motion is that of any other mechanism. Otherwise
-all contacts that touch get forces (`holding`), which Python is asked for at every stage.
+all contacts that touch get forces: within the compiled step (`inside`) where everything else that acts is compiled too,
+else from Python, which is asked at every stage (`holding`).
 """
 
 from __future__ import annotations
