@@ -14,6 +14,7 @@ from catena.simulation.contacts.inside import Inside, can_be_inside
 from catena.simulation.contacts.quick import QuickSteps, State
 from catena.simulation.contacts.situation import ByJoints, Mobile
 from catena.simulation.contacts.standing import Standing
+from catena.simulation.contacts.stiffness import Watch
 from catena.simulation.problem import Problem
 
 
@@ -120,7 +121,9 @@ def test_careful_steps(friction):
     v[s.slice_v("base")] = (0.1, 0.2, 0.3, 0.3, -0.2, -0.3)
     acting = Acting(Problem(s), Places(s, [ct.Contact(f"{leg}/foot", friction=friction) for leg in LEGS]))
     ways = [
-        CarefulSteps(acting, 0.6, 2e-4, compiled).go(0.0, q, v, 0.02, lambda p, u, yields: True)
+        CarefulSteps(acting, 0.6, 2e-4, compiled, Watch(acting)).go(
+            0.0, q, v, 0.02, lambda p, u, yields: True
+        )
         for compiled in (None, ImpulseSteps(s, Inside(acting.places)))
     ]
     (slow, f), (quick, g) = ways

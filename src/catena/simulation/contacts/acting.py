@@ -72,7 +72,7 @@ class Acting:
     def free(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """Return the accelerations (states, nv) without contacts at the times t (states,), under control forces tau
         (states, nv)."""
-        return self._accelerations(t, q, v, tau, np.zeros((len(q), 0, self.system.nv)))[:, 0]
+        return self.accelerations(t, q, v, tau, np.zeros((len(q), 0, self.system.nv)))[:, 0]
 
     def mobility(self, q: np.ndarray, touches: Touches) -> tuple[np.ndarray, np.ndarray]:
         """Return what unit forces at contacts accelerate the system by, (states, contacts, 3, nv), and what that does
@@ -98,7 +98,7 @@ class Acting:
         """Return the accelerations (states, nv) without contacts, what unit forces at contacts add to them (states,
         contacts, 3, nv), and what that does at all contacts (states, contacts, 3, contacts, 3), found together."""
         states, k = touches.gap.shape
-        found = self._accelerations(t, q, v, tau, touches.A.reshape(states, 3 * k, -1))
+        found = self.accelerations(t, q, v, tau, touches.A.reshape(states, 3 * k, -1))
         return found[:, 0], *self._mobility(found, touches)
 
     def integrated(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
@@ -110,7 +110,7 @@ class Acting:
     def _integrates(self) -> Kept | None:
         return Kept(self.system, integrate, 1) if can_keep(self.system) else None
 
-    def _accelerations(
+    def accelerations(
         self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, more: np.ndarray
     ) -> np.ndarray:
         """Return the accelerations (states, 1 + n, nv) under control forces tau (states, nv) and all that acts, without

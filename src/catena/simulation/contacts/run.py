@@ -37,6 +37,7 @@ from catena.simulation.contacts.meeting import jumped_over, met
 from catena.simulation.contacts.quick import Quick, QuickSteps, QuickStretch, quick_trajectory
 from catena.simulation.contacts.situation import Mobile
 from catena.simulation.contacts.standing import Standing
+from catena.simulation.contacts.stiffness import Watch
 from catena.simulation.contacts.stop import Stop, StopSide
 from catena.simulation.contacts.stretch import Stretch
 from catena.simulation.events import Event
@@ -95,6 +96,7 @@ class ContactRun:
         self.is_free = len(free) >= len(system.mechanism.bodies) - 1 and not motion
         self.quick: QuickSteps | None = None
         self.impulses: ImpulseSteps | None = None
+        self.watch = Watch(self.acting)
         self.is_inside = can_be_inside(problem, self.acting.places)
         self.deciding = Deciding(self.acting, self.length, self.h)
         self.first = self.longest = min(1e-2, 1e-2 * self.duration)
@@ -278,7 +280,7 @@ class ContactRun:
         """Return time, state and contacts after some careful steps; `why` says what made them necessary."""
         weight = max(float(np.linalg.norm(self.system.gravity)), self.length)
         patience = _Patience(self.h, self.length, weight, self.acting.places.friction, why == SLOWLY)
-        steps = CarefulSteps(self.acting, self.length, self.h, self._impulses())
+        steps = CarefulSteps(self.acting, self.length, self.h, self._impulses(), self.watch)
         gap = self.deciding.gaps(q, v)
         run, forces = steps.go(t, q, v, min(self.duration, t + MOST * self.h), patience.stays, gap)
         if len(run.t) > 1:
