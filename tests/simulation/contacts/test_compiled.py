@@ -99,7 +99,10 @@ def test_contacts_that_say_the_same_are_told_as_redundant():
 def test_mobility(seed):
     """Gaps, velocities, accelerations, mobility and what impulses do, by compiled code and from all joints."""
     s, q, v, acting, rng = situation(seed)
-    slow, quick = ByJoints(acting, 0.0, q, v, np.zeros(s.nv)), Mobile(s, Inside(acting.places)).at(q, v)
+    slow, quick = (
+        ByJoints(acting, 0.0, q, v, np.zeros(s.nv)),
+        Mobile(s, Inside(acting.places), False).at(q, v, np.zeros(s.nv)),
+    )
     some, p = [0, 2, 3], rng.normal(size=(3, 3))
     pairs = [
         (slow.gap, quick.gap), (slow.u, quick.u), (slow.mobility(some), quick.mobility(some)),
@@ -124,7 +127,7 @@ def test_careful_steps(friction):
         CarefulSteps(acting, 0.6, 2e-4, compiled, Watch(acting)).go(
             0.0, q, v, 0.02, lambda p, u, yields: True
         )
-        for compiled in (None, ImpulseSteps(s, Inside(acting.places)))
+        for compiled in (None, ImpulseSteps(s, Inside(acting.places), False))
     ]
     (slow, f), (quick, g) = ways
     assert len(slow.t) == len(quick.t) > 90 and np.abs(f[:, :, 2]).max() > 10.0

@@ -31,6 +31,9 @@ class Acting:
     problem: Problem
     places: Places
     _some: dict[tuple[int, ...], Places] = field(default_factory=dict)
+    due: float = -np.inf
+    """When a controller with a rate is asked next [s]."""
+    _told: np.ndarray | None = None
     _kept: dict[int, Kept] = field(default_factory=dict)
 
     def places_of(self, contacts: Sequence[int]) -> Places:
@@ -66,8 +69,24 @@ class Acting:
         return Excitation(self.problem, ())
 
     def command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the control forces (nv,) at one state."""
+        """Return the control forces (nv,) at one state: those that a controller with a rate has given last."""
+        if self._told is not None:
+            return self._told
         return self.excitation.command(t, q[None], v[None])[0]
+
+    def keep_time(self, t: float, q: np.ndarray, v: np.ndarray) -> bool:
+        """Ask a controller with a rate if it is due at a state that the motion has come to, and return whether it was.
+        It is asked once for each sample, in order: never for a state that a contact may yet forbid."""
+        clock = self.excitation.clock
+        if clock is None or t < self.due - clock.slack:
+            return False
+        self._told = self.excitation.command(t, q[None], v[None])[0]
+        self.due = clock.after(t)
+        return True
+
+    def until(self, end: float) -> float:
+        """Return up to when the control forces of a controller with a rate hold, at most up to an end."""
+        return end if self.excitation.clock is None else min(end, self.due)
 
     def free(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """Return the accelerations (states, nv) without contacts at the times t (states,), under control forces tau

@@ -66,7 +66,6 @@ class CarefulSteps:
 
     def __post_init__(self) -> None:
         self.last = np.zeros((len(self.acting.places.contacts), 3))
-        self.none = np.zeros(self.acting.system.nv)
         self.weight = float(np.linalg.norm(self.acting.system.gravity))
 
     @cached_property
@@ -92,11 +91,12 @@ class CarefulSteps:
         if gap is None:
             gap = self.acting.places.gaps(q[None])[0]
         while end - times[-1] > 1e-9 * self.h:
-            h = min(self.h, end - times[-1])
+            self.acting.keep_time(times[-1], q, v)
+            h = min(self.h, self.acting.until(end) - times[-1])
             looks = len(times) > UNASKED
             made, resists = None, self.watch.at(times[-1], q, v, h)
             if self.compiled is not None and resists is None:
-                made = self._quick_step(q, v, gap, h, looks)
+                made = self._quick_step(times[-1], q, v, gap, h, looks)
             if made is None:
                 made = self._step(times[-1], q, v, gap, h, looks, resists)
             if made is None:
@@ -164,12 +164,13 @@ class CarefulSteps:
         return _Taken(q_new, after, gap, A @ after + turns, p, tau, (q, v), done, yields)
 
     def _quick_step(
-        self, q: np.ndarray, v: np.ndarray, gap: np.ndarray, h: float, looks: bool
+        self, t: float, q: np.ndarray, v: np.ndarray, gap: np.ndarray, h: float, looks: bool
     ) -> _Taken | None:
         """Return a step as `_step` does, by compiled code; None if that cannot vouch for it, or an impact was found."""
         assert self.compiled is not None
         none = 10.0 * CLOSED * self.length
-        found = self.compiled.step(q, v, gap, self.last, h, none)
+        tau = self.acting.command(t, q, v)
+        found = self.compiled.step(q, v, tau, gap, self.last, h, none)
         if found is None:
             return None
         after, rate, told = found
@@ -183,9 +184,8 @@ class CarefulSteps:
             if after_it < -sunk or (pushes > 0.0 and after_it > sunk):
                 return None
         self.last = p
-        return _Taken(
-            after, rate, left, u, p, self.none, (q, v), (0.0, sum(told[:, 7].tolist()), 0.0), yields
-        )
+        done = 0.5 * h * float(tau @ (v + rate)), sum(told[:, 7].tolist()), 0.0
+        return _Taken(after, rate, left, u, p, tau, (q, v), done, yields)
 
     def _mended(
         self, q: np.ndarray, v: np.ndarray, pushed: np.ndarray, response: np.ndarray, W: np.ndarray

@@ -63,7 +63,10 @@ class QuickSteps:
 
     def __init__(self, acting: Acting, inside: Inside, duration: float, length: float, h: float) -> None:
         self.acting, self.inside, self.duration, self.length, self.h = acting, inside, duration, length, h
-        problem = replace(acting.problem, touching=Touching(inside.nodes, inside.numbers.reshape(-1)))
+        # Whoever takes steps asks the controller, and tells what it gave.
+        problem = replace(
+            acting.problem, control=None, touching=Touching(inside.nodes, inside.numbers.reshape(-1))
+        )
         system = self.system = acting.system
         self.mover = mover = Mover(
             Excitation(problem, ()), Drift(system, problem.drift, system.neutral()), None, duration, _ignore
@@ -92,7 +95,7 @@ class QuickSteps:
         self._many = session.recording(MANY, moving, results)
         self._look = session.piece(0, session.row("accelerations"), moving, ("told",))
         self.heavy = LIGHT * max(float(np.linalg.norm(system.gravity)), length)
-        self.steps = 0
+        self.steps, self.end, self.tau = 0, duration, np.zeros(system.nv)
 
     def look(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what contacts do at a state (contacts, told), with the modes that were told last."""
@@ -100,10 +103,15 @@ class QuickSteps:
         self._look()
         return self.b["told"].reshape(-1, TOLD).copy()
 
+    def begin(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        """Begin steps at a time and a state q (nq,), v (nv,), up to where control forces change."""
+        self.tau, self.end = self.acting.command(t, q, v), self.acting.until(self.duration)
+        self.b[self.mover.target][0] = self.tau
+        self._told()
+
     def tell(self, numbers: np.ndarray) -> None:
         """Tell the step what contacts are and do, (contacts, numbers)."""
         self.b["contacts"][0] = numbers.reshape(-1)
-        self.b[self.mover.target][:] = 0.0
         self._told()
 
     def _put(
@@ -132,7 +140,7 @@ class QuickSteps:
     def many(self, state: State, h: float, last: tuple[float, float] | None = None) -> Passed:
         """Take some steps behind a state, the first of about h seconds, up to where a contact changes or to the end;
         `last` are the error and the size of the step before, if there was one."""
-        self._put(state.t, state.q, state.v, state.work, h, self.duration, last)
+        self._put(state.t, state.q, state.v, state.work, h, self.end, last)
         bad, r = self._many(), self._many.results
         accepted, halted = r["accepted"][:, 0] > 0.5, r["halt"][:, 0] > 0.5
         told = r["told"].reshape(MANY, -1, TOLD)
@@ -176,12 +184,21 @@ class Passed:
 
 @dataclass(frozen=True, eq=False)
 class Quick:
-    """A stretch of motion: the `states` that it passed, the change that ended it, and whether it was `stiff`."""
+    """A stretch of motion: the `states` that it passed, under control forces `tau` (states, nv) from each on, the change
+    that ended it, and whether it was `stiff`."""
 
     states: list[State]
+    tau: np.ndarray
     change: Change | None
     stiff: bool
     steps: int
+
+    def then(self, later: Quick) -> Quick:
+        """Return this stretch and one that begins where it ends, and counts its works on, as one."""
+        return Quick(
+            [*self.states[:-1], *later.states], np.concatenate([self.tau[:-1], later.tau]), later.change, later.stiff,
+            self.steps + later.steps,
+        )  # fmt: skip
 
     @property
     def end(self) -> State:
@@ -216,19 +233,40 @@ class QuickStretch:
     def go(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Quick | None:
         """Return the motion from a time and a state q (nq,), v (nv,) on, with a first step of h seconds; None where the
         forces of contacts are not determined."""
+        acting, made = self.quick.acting, None
+        now = State(t, q, v, np.zeros(len(SOURCES)), None)
+        acting.keep_time(t, q, v)
+        self.quick.begin(t, q, v)
+        self._begin(now)
+        while True:
+            found = self._held(now, h)
+            if found is None:
+                return made
+            made = found if made is None else made.then(found)
+            now = replace(made.end, told=None)
+            if made.change is not None or made.stiff or now.t >= self.quick.duration * (1.0 - 1e-12):
+                return made
+            h = max(self.quick.h, self.next)
+            acting.keep_time(now.t, now.q, now.v)
+            self.quick.begin(now.t, now.q, now.v)
+
+    def _begin(self, now: State) -> None:
+        """Begin at a state."""
         quick, holding, inside = self.quick, self.holding, self.quick.inside
         quick.tell(inside.numbers)
-        told = quick.look(t, q, v)
+        told = quick.look(now.t, now.q, now.v)
         # A contact that has just opened may be a little in its plane, and comes out.
         near = 0.1 * CLOSED * self.length - np.minimum(told[:, 6], 0.0)
         self.deep = np.where(told[:, 6] <= CLOSED * self.length, near, 0.0)
         holding.begin_sliding(told[:, 3:5])
-        numbers = inside.told(holding, self.deep)
-        quick.tell(numbers)
+        quick.tell(inside.told(holding, self.deep))
         self.edges = (self.deep.tolist(), holding.along.tolist(), holding.least.tolist())
+
+    def _held(self, now: State, h: float) -> Quick | None:
+        """Return what `go` does, as long as control forces hold."""
+        quick, states = self.quick, [now]
         quick.steps = 0
-        states = [State(t, q, v, np.zeros(len(SOURCES)), None)]
-        end, done, last = quick.duration * (1.0 - 1e-12), 0, None
+        end, done, last = quick.end * (1.0 - 1e-12), 0, None
         while True:
             passed = quick.many(states[-1], h, last)
             first, h, last = len(states) - 1, passed.h, passed.last
@@ -236,15 +274,19 @@ class QuickStretch:
             for state, told in zip(states[first:], passed.told, strict=False):
                 state.told = told
             if states[-1].t >= end and states[-1].told is None:
-                states[-1].told = quick.look(states[-1].t, states[-1].q, states[-1].v)
+                # No step begins there that would tell of a change.
+                states[-1].told = told = quick.look(states[-1].t, states[-1].q, states[-1].v)
+                changed = min(self._margins(told)) < 0.0
+                passed = replace(passed, told=np.concatenate([passed.told, told[None]]), halted=changed)
             known = len(states) if states[-1].told is not None else len(states) - 1
             ended = self._looked(states, done, known, passed)
             if ended is not None:
                 return ended[0]
             done = known
             if states[-1].t >= end:
-                return Quick(states, None, False, quick.steps)
-            slow = quick.steps > ATTEMPTS and quick.steps * quick.h > PATIENCE * (states[-1].t - t)
+                self.next = h
+                return self._passed(states)
+            slow = quick.steps > ATTEMPTS and quick.steps * quick.h > PATIENCE * (states[-1].t - now.t)
             if slow or passed.lost:
                 return self._given_up(states[:known])
 
@@ -265,11 +307,11 @@ class QuickStretch:
                 return (self._given_up(states[:at]),)
             dip = self._dip(states[at - 1], now) if at and turns[k] and not changes else None
             if changes and not at:
-                return (Quick(states[:1], self._change(now), False, quick.steps),)
+                return (self._passed(states[:1], self._change(now)),)
             if changes or dip is not None:
                 found = self._located(states[at - 1], now, dip)
                 if found is not None:
-                    return (Quick([*states[:at], found], self._change(found), False, quick.steps),)
+                    return (self._passed([*states[:at], found], self._change(found)),)
             if at and slow[k]:
                 return (self._given_up(states[: at + 1]),)
         return None
@@ -278,7 +320,11 @@ class QuickStretch:
         """Return what there is of a motion that compiled steps cannot go on with, None if it is nothing."""
         if states and states[-1].told is None:
             states = states[:-1]
-        return Quick(states, None, True, self.quick.steps) if len(states) > 1 else None
+        return self._passed(states, stiff=True) if len(states) > 1 else None
+
+    def _passed(self, states: list[State], change: Change | None = None, stiff: bool = False) -> Quick:
+        tau = np.broadcast_to(self.quick.tau, (len(states), len(self.quick.tau)))
+        return Quick(states, tau, change, stiff, self.quick.steps)
 
     def _margins(self, told: np.ndarray) -> list[float]:
         """Return what must stay above zero, of all that is watched: gaps, pressure, friction that is left, slip."""
@@ -432,11 +478,11 @@ def quick_trajectory(acting: Acting, made: Quick, holding: Holding) -> Trajector
     settings = {
         "integrator": f"{problem.integrator}, rtol {problem.rtol:g}, atol {problem.atol:g}",
         "drift": "no loops",
-        "control": "none",
+        "control": "none" if problem.rate is None else f"{problem.rate:g} Hz",
         "steps taken by": "compiled steps with contacts inside",
     }
     return Trajectory(
-        acting.system, t, q, v, np.zeros_like(v), made.steps,
+        acting.system, t, q, v, made.tau, made.steps,
         work={name: work[:, k] for k, name in enumerate(SOURCES)},
         wrenches=OnDemand(bodies, compute) if holding.closed else {}, settings=settings, held=True,
     )  # fmt: skip

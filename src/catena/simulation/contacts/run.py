@@ -98,6 +98,7 @@ class ContactRun:
         self.impulses: ImpulseSteps | None = None
         self.watch = Watch(self.acting)
         self.is_inside = can_be_inside(problem, self.acting.places)
+        self.is_driven = control is not None
         self.deciding = Deciding(self.acting, self.length, self.h)
         self.first = self.longest = min(1e-2, 1e-2 * self.duration)
 
@@ -105,7 +106,7 @@ class ContactRun:
         """Refer to a configuration q (nq,), at which a structure begins."""
         self.acting.places.refer(q)
         if self.is_inside:
-            self.deciding.mobile = Mobile(self.system, Inside(self.acting.places))
+            self.deciding.mobile = Mobile(self.system, Inside(self.acting.places), self.is_driven)
 
     def go(self, q: Any, v: Any) -> SegmentedTrajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
@@ -177,6 +178,9 @@ class ContactRun:
             # Behind a change steps are small again, about as small as they were behind the last one.
             self.first = min(self.longest, max(self.h, AGAIN * (made.states[1].t - made.states[0].t)))
         standing, (t, q, v) = holding.standing, (made.end.t, made.end.q, made.end.v)
+        if made.change is None and not made.stiff and self.duration - t > 1e-12 * self.duration:
+            # Compiled steps do not know forces of contacts under the control forces from here on.
+            return t, q, v, standing, True
         return self._after(t, q, v, standing, made.change, SLOWLY if made.stiff else "")
 
     def _after(
@@ -203,6 +207,7 @@ class ContactRun:
         self, t: float, q: np.ndarray, v: np.ndarray, before: Standing | None, change: Change | None
     ) -> tuple[Standing, np.ndarray, np.ndarray]:
         """Return what contacts do from a state on, and that state; what changed is told."""
+        self.acting.keep_time(t, q, v)
         tau = self.acting.command(t, q, v)
         parts = change.contact if change is not None and change.what == LIFTS else -1
         slips = change.contact if change is not None and change.what == SLIPPING else -1
@@ -291,6 +296,7 @@ class ContactRun:
             if run.ended:
                 return self._ended(run, begun, standing)
             t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
+        self.acting.keep_time(t, q, v)
         tau = self.acting.command(t, q, v)
         found = self.deciding.decide(t, q, v, tau, rests=patience.now(STICK), held=patience.now(STICK, SLIDE))
         self._tell(t, f"after careful steps, {why}", found.q, v, standing, found)
@@ -299,7 +305,7 @@ class ContactRun:
     def _impulses(self) -> ImpulseSteps | None:
         """Return compiled careful steps; None where something acts that they do not know."""
         if self.impulses is None and self.is_inside:
-            self.impulses = ImpulseSteps(self.system, Inside(self.acting.places))
+            self.impulses = ImpulseSteps(self.system, Inside(self.acting.places), self.is_driven)
         return self.impulses
 
     # Events.
@@ -371,7 +377,7 @@ class ContactRun:
                 f[:, holding.closed] = pushed.touches.told(pushed.f)
             return f
 
-        nodes, asks = len(run.t), self.acting.problem.control is not None and not run.held
+        nodes, asks = len(run.t), self.acting.excitation.is_asked_always and not run.held
 
         if len(run.t) > 1:
             self.segments.append(run)
@@ -424,6 +430,7 @@ class _FromStart:
     def __init__(self, control: Any, start: float) -> None:
         self.control, self.offset = control, start
         self.rate = getattr(control, "rate", None)
+        self.clock_zero = start + getattr(control, "clock_zero", 0.0)
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> Any:
         return self.control(t - self.offset, q, v)
