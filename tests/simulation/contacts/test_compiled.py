@@ -99,10 +99,8 @@ def test_contacts_that_say_the_same_are_told_as_redundant():
 def test_mobility(seed):
     """Gaps, velocities, accelerations, mobility and what impulses do, by compiled code and from all joints."""
     s, q, v, acting, rng = situation(seed)
-    slow, quick = (
-        ByJoints(acting, 0.0, q, v, np.zeros(s.nv)),
-        Mobile(s, Inside(acting.places), False).at(q, v, np.zeros(s.nv)),
-    )
+    tau = rng.normal(size=s.nv) if seed else np.zeros(s.nv)
+    slow, quick = ByJoints(acting, 0.0, q, v, tau), Mobile(s, Inside(acting.places), seed > 0).at(q, v, tau)
     some, p = [0, 2, 3], rng.normal(size=(3, 3))
     pairs = [
         (slow.gap, quick.gap), (slow.u, quick.u), (slow.mobility(some), quick.mobility(some)),

@@ -1,5 +1,5 @@
-"""Controllers with a rate in runs with contacts and changes of structure: they are asked at k / rate, whatever breaks the
-motion into parts."""
+"""Controllers with a rate in runs with contacts and changes of structure: they are asked at k / rate, whatever breaks
+the motion into parts."""
 
 import numpy as np
 import pytest

@@ -41,9 +41,9 @@ class ImpulseSteps:
         h: float,
         none: float,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """Return the state q (nq,), v (nv,) after a step of h seconds under control forces tau (nv,) from gaps (contacts,) and the impulses (contacts,
-        3) of the step before, and what contacts did (contacts, told); gaps up to `none` are none. None if impulses were
-        not found."""
+        """Return the state q (nq,), v (nv,) after a step of h seconds under control forces tau (nv,) from gaps
+        (contacts,) and the impulses (contacts, 3) of the step before, and what contacts did (contacts, told); gaps up
+        to `none` are none. None if impulses were not found."""
         b = self.b
         if self.driven:
             b[self.given][0] = tau

@@ -184,8 +184,8 @@ class Passed:
 
 @dataclass(frozen=True, eq=False)
 class Quick:
-    """A stretch of motion: the `states` that it passed, under control forces `tau` (states, nv) from each on, the change
-    that ended it, and whether it was `stiff`."""
+    """A stretch of motion: the `states` that it passed, under control forces `tau` (states, nv) from each on, the
+    change that ended it, and whether it was `stiff`."""
 
     states: list[State]
     tau: np.ndarray
@@ -295,7 +295,7 @@ class QuickStretch:
     ) -> tuple[Quick | None] | None:
         """Look at the states from number `done` up to `known`. Returns what the stretch is if it ends there, else
         None."""
-        quick, told = self.quick, passed.told[: known - done]
+        told = passed.told[: known - done]
         before = states[done - 1].told[None] if done else told[:1]
         lost = told[:, :, 7].min(axis=1) < DETERMINED
         rates = np.concatenate([before[:, :, 5], told[:, :, 5]])
