@@ -169,3 +169,30 @@ def test_structure_that_changes_between_samples():
     run = ct.simulate(s, [0.1, 0.2], [0.0, 1.0], 0.3, control=control, events=[event])
     assert len(run.segments) == 2
     assert control.times == pytest.approx([0.0, 0.05, 0.1, 0.123, 0.15, 0.2, 0.25], abs=1e-9)
+
+
+@pytest.mark.parametrize("local", [False, True])
+def test_a_controller_for_each_structure(local):
+    """Each is started once, and keeps the time of the run, or of its structure."""
+
+    class Started(Recorder):
+        def start(self, system, batch):
+            self.begun = [*getattr(self, "begun", []), system.nv]
+
+    made = []
+
+    def make(system, *start):
+        made.append(Started(20.0, lambda t, q, v: 0.0 * v))
+        return made[-1]
+
+    s = sledge("tree").system()
+    control = ct.PerStructure((lambda system, start: make(system)) if local else (lambda system: make(system)))
+    event = ct.Event(
+        lambda t, q, v: t - 0.13, "locks", then=lambda here: here.system.mechanism.lock("along", here.q[1])
+    )
+    contact = ct.Contact("runner", friction=0.3, restitution=0.5)
+    run = ct.simulate(s, [0.01, 0.0], [0.0, 1.0], 0.25, control=control, events=[event], contacts=[contact])
+    assert run.t[-1] == pytest.approx(0.25)
+    assert [each.begun for each in made] == [[2], [1]]
+    assert made[0].times == pytest.approx([0.0, 0.05, 0.1])
+    assert made[1].times == pytest.approx([0.0, 0.05, 0.1] if local else [0.13, 0.15, 0.2])

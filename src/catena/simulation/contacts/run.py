@@ -44,7 +44,7 @@ from catena.simulation.events import Event
 from catena.simulation.methods import ADAPTIVE
 from catena.simulation.problem import Problem
 from catena.simulation.segments import SegmentedTrajectory, Transition
-from catena.simulation.structure_changes import ChangingRun, PerStructure, resampled
+from catena.simulation.structure_changes import ChangingRun, PerStructure, later, resampled
 from catena.simulation.trajectory import Found, Trajectory
 from catena.system import System
 
@@ -83,7 +83,7 @@ class ContactRun:
         changing = self.changing
         control = changing.control
         if isinstance(control, PerStructure):
-            control = _FromStart(control.control(system, start), start)
+            control = later(control.control(system, start), -start)
         motion = {name: x for name, x in changing.motion.items() if name in system.joints}
         problem = Problem(system, control, motion, dict(changing.forces), **changing.options)
         self.system = system
@@ -422,18 +422,6 @@ class ContactRun:
                     f"Contact {contact.label!r}: {contact.frame!r} begins {-gap:.3g} m {what} of {contact.on!r}; begin "
                     f"{'above' if contact.on_radius is None else 'outside'} it."
                 )
-
-
-class _FromStart:
-    """A controller whose times count from the start of a structure, asked in the time of the run."""
-
-    def __init__(self, control: Any, start: float) -> None:
-        self.control, self.offset = control, start
-        self.rate = getattr(control, "rate", None)
-        self.clock_zero = start + getattr(control, "clock_zero", 0.0)
-
-    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> Any:
-        return self.control(t - self.offset, q, v)
 
 
 class _Patience:
