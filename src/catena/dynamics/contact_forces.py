@@ -525,6 +525,14 @@ def heed_contacts(ground: Any) -> None:
     ground.dt = where(changed, 0.0, ground.dt)
 
 
+@at_ground
+def recall_contacts(ground: Any) -> None:
+    """Leave what contacts do where the next step begins: at the last stage, or at the first one if the step is not
+    accepted."""
+    taken = ground.accepted > 0.5
+    ground.told_now = array([where(taken, x, y) for x, y in zip(ground.told_now, ground.told, strict=True)])
+
+
 def contact_sweeps(nodes: Sequence[tuple[int, int]]) -> list[Sweep]:
     """The sweeps that come right after those of the dynamics."""
     return [see, OnMatrices(Pushing(nodes)), give_way]

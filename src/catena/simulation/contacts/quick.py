@@ -90,7 +90,7 @@ class QuickSteps:
         self._told = session.piece(0, 0, ("contacts", mover.target), ())
         self._step = session.piece(0, None, moving, results)
         self._many = session.recording(MANY, moving, results)
-        self._look = session.piece(0, session.row("accelerations"), moving, ("told",))
+        self._look = session.piece(0, session.row("contacts"), moving, ("told",))
         self.heavy = LIGHT * max(float(np.linalg.norm(system.gravity)), length)
         self.steps = 0
 

@@ -38,6 +38,11 @@ class LawShape:
     changing: tuple[int, ...] = ()
 
     @property
+    def is_forgetful(self) -> bool:
+        """Return whether the law is a function of time and state and of nothing else."""
+        return self.asked == "always" and not self.memory
+
+    @property
     def name(self) -> str:
         """Return a name for all of it."""
         along = "_".join(("", "along", *(str(k) for k in self.changing))) if self.changing else ""
