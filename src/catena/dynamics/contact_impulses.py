@@ -66,7 +66,7 @@ def begin_law(block: Any, law: Any) -> None:
     """What a contact does by itself."""
     m = block.numbers.reshape(3, 3)
     law.W = block.numbers
-    law.inverse = contact_forces.inverse_of(m)[0]
+    law.inverse = contact_forces.inverse_of(m.tolist())[0]
     law.step = array([reciprocal(sqrt(sum(x * x for x in block.numbers)))])
 
 
@@ -128,8 +128,8 @@ def amend(pushed: Any, told: Any) -> None:
     gap = pushed.motion[3]
     wrong = where(told.numbers[2] > 0.0, gap, where(gap < 0.0, gap, 0.0))
     counts = where(told.numbers[2] > 0.0, 1.0, where(gap < 0.0, 1.0, 0.0))
-    pushed.Q = pushed.P_T = array([0.0] * 8 + [counts])
-    pushed.rest = array([1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0 - counts])
+    pushed.P_T = array([0.0] * 8 + [counts])
+    pushed.rest = array([1.0, 1.0, 1.0 - counts])
     pushed.wanted = array([0.0, 0.0, -wrong])
 
 
