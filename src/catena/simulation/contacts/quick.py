@@ -8,7 +8,6 @@ shorter and shorter, until it ends where the contact changes.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import hypot
 from typing import Any
 
@@ -74,21 +73,11 @@ class QuickSteps:
         for name, value in (mover.constant | mover.varying).items():
             b[name][:] = value
         session.piece(0, 0, mover.program.input_names, ())()
-        moving = ("q", "qd", "t", "h", "end", "halt", "row", "wish", *(("work",) if mover.counts else ()))
-        results = (
-            "q",
-            "qd",
-            "t",
-            "h",
-            "halt",
-            "accepted",
-            "told",
-            "row",
-            "wish",
-            *(("work",) if mover.counts else ()),
-        )
+        counted = ("work",) if mover.counts else ()
+        moving = ("q", "qd", "t", "h", "end", "halt", "row", "wish", *counted)
+        results = ("q", "qd", "t", "h", "halt", "accepted", "told", "row", "wish", *counted)
         self._told = session.piece(0, 0, ("contacts", mover.target), ())
-        self._step = session.piece(0, None, moving, results)
+        self._step = session.piece(0, None, moving, ("q", "qd", "accepted", "told_now", *counted))
         self._many = session.recording(MANY, moving, results)
         self._look = session.piece(0, session.row("contacts"), moving, ("told",))
         self.heavy = LIGHT * max(float(np.linalg.norm(system.gravity)), length)
@@ -125,48 +114,48 @@ class QuickSteps:
         if self._step() or self.b["accepted"][0, 0] < 0.5:
             return None
         b = self.b
-        t, q, v = state.t + span, b["q"][0].copy(), b["qd"][0].copy()
         work = b["work"][0].copy() if self.mover.counts else state.work
-        return State(t, q, v, work, self.look(t, q, v))
+        told = b["told_now"].reshape(-1, TOLD).copy()
+        return State(state.t + span, b["q"][0].copy(), b["qd"][0].copy(), work, told)
 
     def many(self, state: State, h: float, last: tuple[float, float] | None = None) -> Passed:
         """Take some steps behind a state, the first of about h seconds, up to where a contact changes or to the end;
         `last` are the error and the size of the step before, if there was one."""
         self._put(state.t, state.q, state.v, state.work, h, self.duration, last)
         bad, r = self._many(), self._many.results
-        accepted, halted = r["accepted"][:, 0] > 0.5, r["halt"][:, 0] > 0.5
-        told = r["told"].reshape(MANY, -1, TOLD)
-        finite = np.isfinite(told).all(axis=(1, 2)) & np.isfinite(r["q"]).all(axis=1) if bad else None
-        count = MANY if finite is None or finite.all() else int(np.argmin(finite))
-        if halted[:count].any():
+        halts, count = r["halt"][:, 0].tolist(), MANY
+        if bad:
+            finite = np.isfinite(r["told"]).all(axis=1) & np.isfinite(r["q"]).all(axis=1)
+            count = MANY if finite.all() else int(np.argmin(finite))
+        halted = next((k for k in range(count) if halts[k] > 0.5), -1)
+        if halted >= 0:
             # What contacts do where they change is told by the step that was not taken.
-            count = int(np.argmax(halted[:count])) + 1
+            count = halted + 1
         self.steps += count
-        taken = np.flatnonzero(accepted[:count])
-        states = [
-            State(t, q, v, w, None)
-            for t, q, v, w in zip(
-                r["t"][taken, 0].tolist(), r["q"][taken], r["qd"][taken],
-                r["work"][taken] if self.mover.counts else np.zeros((len(taken), len(SOURCES))), strict=True,
-            )
-        ]  # fmt: skip
+        taken = [k for k, x in enumerate(r["accepted"][:count, 0].tolist()) if x > 0.5]
         # A step tells what contacts do where it begins.
-        begins = np.append(0, taken + 1)
-        known = begins[begins < count]
-        stuck = count == 0 or not len(taken) or bool(r["h"][count - 1, 0] < COLLAPSE)
+        begins = [k for k in (0, *(k + 1 for k in taken)) if k < count]
+        told = r["told"][begins].reshape(len(begins), -1, TOLD)
+        work = r["work"][taken] if self.mover.counts else np.zeros((len(taken), len(SOURCES)))
+        size = float(r["h"][max(0, count - 1), 0])
+        lost = count < MANY or not taken or size < COLLAPSE
         return Passed(
-            states, told[known].copy(), bool(count and halted[count - 1]), stuck or count < MANY,
-            float(r["h"][max(0, count - 1), 0]), (float(r["row"][-1, 0]), float(r["wish"][-1, 0])),
+            r["t"][taken, 0], r["q"][taken], r["qd"][taken], work, told, halted >= 0, lost, size,
+            (float(r["row"][-1, 0]), float(r["wish"][-1, 0])),
         )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class Passed:
-    """Steps in a row: the `states` behind them, and what contacts do (states, contacts, told) where the steps begin;
-    whether the last was `halted` because a contact changes where it begins, whether they are `lost` otherwise, the size
-    `h` of the next one, and the error and the size of the `last` one."""
+    """Steps in a row: times t (states,), q (states, nq), v (states, nv) and works (states, sources) behind them, and
+    what contacts do (states, contacts, told) where they begin; whether the last was `halted` because a contact changes
+    where it begins, whether they are `lost` otherwise, the size `h` of the next one, and the error and the size of the
+    `last` one."""
 
-    states: list[State]
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    work: np.ndarray
     told: np.ndarray
     halted: bool
     lost: bool
@@ -174,24 +163,65 @@ class Passed:
     last: tuple[float, float]
 
 
+class Path:
+    """The states that a stretch has passed, of which the last may not be looked at yet."""
+
+    def __init__(self, start: State) -> None:
+        self.t, self.told = [start.t], list[np.ndarray]()
+        self.parts = [(start.q[None], start.v[None], start.work[None])]
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def add(self, passed: Passed) -> np.ndarray:
+        """Go on by some steps, and return what is new of what contacts are told to do."""
+        # Steps that were rejected have told of the last state already.
+        told = passed.told[1:] if len(self.told) == len(self.t) else passed.told
+        self.t += passed.t.tolist()
+        self.told += list(told)
+        if len(passed.t):
+            self.parts.append((passed.q, passed.v, passed.work))
+        return told
+
+    def state(self, k: int) -> State:
+        """Return a state, from the last one on if k is negative."""
+        at = k % len(self.t)
+        back = at - len(self.t)
+        for rows in reversed(self.parts):
+            if -back <= len(rows[0]):
+                q, v, work = (x[back] for x in rows)
+                break
+            back += len(rows[0])
+        return State(self.t[at], q, v, work, self.told[at] if at < len(self.told) else None)
+
+    def stretch(self, count: int, end: State | None, change: Change | None, stiff: bool, steps: int) -> Quick:
+        """Return so many of the states, and the `end` if there is one, as a stretch."""
+        q, v, work = (np.concatenate(rows)[:count] for rows in zip(*self.parts, strict=True))
+        t, told = self.t[:count], self.told[:count]
+        if end is not None:
+            t, told = [*t, end.t], [*told, end.told]
+            q, v, work = (np.concatenate([x, y[None]]) for x, y in ((q, end.q), (v, end.v), (work, end.work)))
+        return Quick(np.array(t), q, v, work, np.array(told), change, stiff, steps)
+
+
 @dataclass(frozen=True, eq=False)
 class Quick:
-    """A stretch of motion: the `states` that it passed, the change that ended it, and whether it was `stiff`."""
+    """A stretch of motion: times t (states,), q (states, nq), v (states, nv), works (states, sources) and what contacts
+    do (states, contacts, told), the change that ended it, whether it was `stiff`, and how many steps were tried."""
 
-    states: list[State]
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    work: np.ndarray
+    told: np.ndarray
     change: Change | None
     stiff: bool
     steps: int
 
     @property
-    def end(self) -> State:
-        """Return where it has come to."""
-        return self.states[-1]
-
-    @cached_property
     def forces(self) -> np.ndarray:
-        """Return the forces (samples, contacts, 3) of contacts in their axes."""
-        return np.array([state.told for state in self.states])[:, :, :3]
+        """Return the forces (states, contacts, 3) of contacts in their axes."""
+        return self.told[:, :, :3]
 
 
 class QuickStretch:
@@ -211,6 +241,7 @@ class QuickStretch:
         self.watched = [(kind, k) for kind, some in enumerate(kinds) for k in np.flatnonzero(some).tolist()]
         yields = holding.standing.yields
         self.light = None if yields is None or not self.rubs.any() else friction * yields
+        self.opens = bool(self.open.any())
         self.heavy = quick.heavy
 
     def go(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Quick | None:
@@ -227,58 +258,66 @@ class QuickStretch:
         quick.tell(numbers)
         self.edges = (self.deep.tolist(), holding.along.tolist(), holding.least.tolist())
         quick.steps = 0
-        states = [State(t, q, v, np.zeros(len(SOURCES)), None)]
-        end, done, last = quick.duration * (1.0 - 1e-12), 0, None
+        path = Path(State(t, q, v, np.zeros(len(SOURCES)), None))
+        end, last = quick.duration * (1.0 - 1e-12), None
         while True:
-            passed = quick.many(states[-1], h, last)
-            first, h, last = len(states) - 1, passed.h, passed.last
-            states += passed.states
-            for state, told in zip(states[first:], passed.told, strict=False):
-                state.told = told
-            if states[-1].t >= end and states[-1].told is None:
-                states[-1].told = quick.look(states[-1].t, states[-1].q, states[-1].v)
-            known = len(states) if states[-1].told is not None else len(states) - 1
-            ended = self._looked(states, done, known, passed)
+            passed, done = quick.many(path.state(-1), h, last), len(path.told)
+            h, last = passed.h, passed.last
+            ended = self._looked(path, done, path.add(passed), passed.halted)
             if ended is not None:
                 return ended[0]
-            done = known
-            if states[-1].t >= end:
-                return Quick(states, None, False, quick.steps)
-            slow = quick.steps > ATTEMPTS and quick.steps * quick.h > PATIENCE * (states[-1].t - t)
+            now = path.t[-1]
+            if now >= end:
+                if len(path.told) < len(path):
+                    state = path.state(-1)
+                    path.told.append(quick.look(state.t, state.q, state.v))
+                return path.stretch(len(path), None, None, False, quick.steps)
+            slow = quick.steps > ATTEMPTS and quick.steps * quick.h > PATIENCE * (now - t)
             if slow or passed.lost:
-                return self._given_up(states[:known])
+                return self._given_up(path, len(path.told))
 
-    def _looked(
-        self, states: list[State], done: int, known: int, passed: Passed
-    ) -> tuple[Quick | None] | None:
-        """Look at the states from number `done` up to `known`. Returns what the stretch is if it ends there, else
-        None."""
-        quick, told = self.quick, passed.told[: known - done]
-        before = states[done - 1].told[None] if done else told[:1]
+    def _looked(self, path: Path, done: int, told: np.ndarray, halted: bool) -> tuple[Quick | None] | None:
+        """Look at the states from number `done` on, of which it is `told` what contacts do; the last step may have been
+        `halted` there. Returns what the stretch is if it ends there, else None."""
+        quick = self.quick
+        if not len(told):
+            return None
+        before = path.told[done - 1][None] if done else told[:1]
         lost = told[:, :, 7].min(axis=1) < DETERMINED
-        rates = np.concatenate([before[:, :, 5], told[:, :, 5]])
-        turns = ((rates[:-1] < 0.0) & (rates[1:] > 0.0) & self.open).any(axis=1)
-        slow = self._is_slow(before, told)
-        for k in np.flatnonzero(lost | turns | slow | passed.halted).tolist():
-            now, at, changes = states[done + k], done + k, passed.halted and done + k == known - 1
+        flagged = lost
+        turns = slow = None
+        if self.opens:
+            rates = np.concatenate([before[:, :, 5], told[:, :, 5]])
+            turns = ((rates[:-1] < 0.0) & (rates[1:] > 0.0) & self.open).any(axis=1)
+            flagged = flagged | turns
+        if self.light is not None:
+            slow = self._is_slow(before, told)
+            flagged = flagged | slow
+        flags = flagged.tolist()
+        for k in (k for k in range(len(flags)) if flags[k] or (halted and k == len(flags) - 1)):
+            at, changes = done + k, halted and k == len(flags) - 1
             if lost[k]:
-                return (self._given_up(states[:at]),)
-            dip = self._dip(states[at - 1], now) if at and turns[k] and not changes else None
+                return (self._given_up(path, at),)
+            now = path.state(at)
+            dip = (
+                self._dip(path.state(at - 1), now)
+                if at and turns is not None and turns[k] and not changes
+                else None
+            )
             if changes and not at:
-                return (Quick(states[:1], self._change(now), False, quick.steps),)
+                return (path.stretch(1, None, self._change(now), False, quick.steps),)
             if changes or dip is not None:
-                found = self._located(states[at - 1], now, dip)
+                found = self._located(path.state(at - 1), now, dip)
                 if found is not None:
-                    return (Quick([*states[:at], found], self._change(found), False, quick.steps),)
-            if at and slow[k]:
-                return (self._given_up(states[: at + 1]),)
+                    return (path.stretch(at, found, self._change(found), False, quick.steps),)
+            if at and slow is not None and slow[k]:
+                return (self._given_up(path, at + 1),)
         return None
 
-    def _given_up(self, states: list[State]) -> Quick | None:
+    def _given_up(self, path: Path, count: int) -> Quick | None:
         """Return what there is of a motion that compiled steps cannot go on with, None if it is nothing."""
-        if states and states[-1].told is None:
-            states = states[:-1]
-        return Quick(states, None, True, self.quick.steps) if len(states) > 1 else None
+        count = min(count, len(path.told))
+        return path.stretch(count, None, None, True, self.quick.steps) if count > 1 else None
 
     def _margins(self, told: np.ndarray) -> list[float]:
         """Return what must stay above zero, of all that is watched: gaps, pressure, friction that is left, slip."""
@@ -299,8 +338,7 @@ class QuickStretch:
     def _is_slow(self, before: np.ndarray, told: np.ndarray) -> np.ndarray:
         """Return where (states,) friction of a light body stops a slip, which becomes slower, within a part of a
         careful step; `before` is what contacts did ahead of what is `told` (states, contacts, told)."""
-        if self.light is None:
-            return np.zeros(len(told), dtype=bool)
+        assert self.light is not None
         speed = np.hypot(told[:, :, 3], told[:, :, 4])
         earlier = np.concatenate([np.hypot(before[:, :, 3], before[:, :, 4]), speed[:-1]])
         rate = self.light * told[:, :, 2]
@@ -402,7 +440,10 @@ class QuickStretch:
 
 def _pulls(told: list[list[float]]) -> float:
     """Return the forces that are none, from what contacts are told to do."""
-    return PULLS * max(1e-300, *(abs(x) for row in told for x in row[:3]))
+    most = 1e-300
+    for x, y, n, *_ in told:
+        most = max(most, abs(x), abs(y), abs(n))
+    return PULLS * most
 
 
 def _first_fall(a: float, b: float, c: float, d: float) -> float:
@@ -420,9 +461,7 @@ def _first_fall(a: float, b: float, c: float, d: float) -> float:
 
 def quick_trajectory(acting: Acting, made: Quick, holding: Holding) -> Trajectory:
     """Return a stretch of quick steps as a run. Wrenches are computed when somebody looks at them."""
-    states, problem = made.states, acting.problem
-    t, work = np.array([state.t for state in states]), np.array([state.work for state in states])
-    q, v = np.array([state.q for state in states]), np.array([state.v for state in states])
+    problem, q, v, work = acting.problem, made.q, made.v, made.work
     forces, bodies = made.forces, acting.places.bodies_of(holding.closed)
 
     def compute() -> dict[str, np.ndarray]:
@@ -436,7 +475,7 @@ def quick_trajectory(acting: Acting, made: Quick, holding: Holding) -> Trajector
         "steps taken by": "compiled steps with contacts inside",
     }
     return Trajectory(
-        acting.system, t, q, v, np.zeros_like(v), made.steps,
+        acting.system, made.t, q, v, np.zeros_like(v), made.steps,
         work={name: work[:, k] for k, name in enumerate(SOURCES)},
         wrenches=OnDemand(bodies, compute) if holding.closed else {}, settings=settings, held=True,
     )  # fmt: skip

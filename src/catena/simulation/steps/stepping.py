@@ -520,7 +520,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         ground_outputs = (*ground_outputs, *names, "power_start")
     if touching:
         ground_inputs["contacts"] = Numbers(contact_forces.SIZE * len(variant.touches))
-        ground_outputs = (*ground_outputs, "told")
+        ground_outputs = (*ground_outputs, "told", "told_now")
         rewritten |= contact_forces.FIELDS.keys()
     if shape is not None:
         if shape.memory:
