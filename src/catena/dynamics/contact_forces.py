@@ -37,13 +37,21 @@ FIRM = 1e-12
 CONTACT: dict[str, Any] = {
     "on_a": Numbers(3), "on_b": Numbers(3), "axes": Numbers(9), "reference": Numbers(3), "across": Numbers(3),
     "radii": Numbers(2), "is_round": Numbers(1), "friction": Numbers(1), "sticks": Numbers(1), "slides": Numbers(1),
-    "along": Numbers(2), "slow": Numbers(1), "deep": Numbers(1), "least": Numbers(1),
+    "along": Numbers(2), "slow": Numbers(1), "deep": Numbers(1), "least": Numbers(1), "light": Numbers(2),
 }  # fmt: skip
 """What a contact is and does: where it is on both bodies, the axes of the plane, the directions from which axes on
 balls are turned, its radius and that of the other side, whether that is round, the coefficient of friction, its mode,
-the direction in which it began to slide, the speed [m/s] below which that counts, and how far it may go: into the other
-side while it is open, and back while it slides."""
+the direction in which it began to slide, the speed [m/s] below which that counts, how far it may go: into the other
+side while it is open, and back while it slides; and the force [N] above which it stops a slip at once that becomes
+slower and is below so many [m/s] for each newton."""
 SIZE = sum(extent.size for extent in CONTACT.values())
+PLACES = {
+    name: slice(first, first + CONTACT[name].size)
+    for name, first in zip(
+        CONTACT, np.cumsum([0, *(x.size for x in CONTACT.values())]).tolist(), strict=False
+    )
+}
+"""Where each of these numbers is among those of a contact."""
 TOLD = 8
 """What is told of a contact: its force (3), its velocity (3), both tangential then normal, its gap, and how much is
 left of its own block when it is eliminated, as a part of what was there: next to nothing where contacts are
@@ -547,31 +555,35 @@ def count_contacts(ground: Any) -> None:
 @at_ground
 def heed_contacts(ground: Any) -> None:
     """Keep what contacts do where the step begins, and take no step if one of them changes there: an open one is
-    in the other side, a force pulls or leaves its cone, or a slip ends."""
-    told = ground.told = ground.told_now
+    in the other side, a force pulls or leaves its cone, or a slip ends (`halt` is 1), or friction is stiff (2)."""
+    before, told = ground.told, ground.told_now
     count = len(told) // TOLD
-    places = {name: sum(e.size for e in list(CONTACT.values())[:k]) for k, name in enumerate(CONTACT)}
     most: Any = 0.0
     for k in range(count):
         for x in told[TOLD * k : TOLD * k + 3]:
             most = where(absolute(x) > most, absolute(x), most)
-    none, changes = PULLS * most, 0.0
+    none, changes, stiff = PULLS * most, 0.0, 0.0
     for k in range(count):
         f, u, gap = told[TOLD * k : TOLD * k + 3], told[TOLD * k + 3 : TOLD * k + 6], told[TOLD * k + 6]
-        own = {name: ground.contacts[SIZE * k + at] for name, at in places.items()}
-        d = ground.contacts[SIZE * k + places["along"] + 1]
-        sticks, slides, mu = own["sticks"], own["slides"], own["friction"]
+        numbers = ground.contacts[SIZE * k : SIZE * (k + 1)]
+        own = {name: numbers[place] for name, place in PLACES.items()}
+        (sticks,), (slides,), (mu,) = own["sticks"], own["slides"], own["friction"]
         rubs = sqrt(f[0] * f[0] + f[1] * f[1])
         is_open = 1.0 - sticks - slides
-        ends = u[0] * own["along"] + u[1] * d - own["least"]
+        ends = u[0] * own["along"][0] + u[1] * own["along"][1] - own["least"][0]
+        slips = slides * where(mu > 0.0, 1.0, 0.0)
         for margin, counts in (
-            (gap + own["deep"], is_open), (f[2] + none, sticks + slides), (mu * f[2] - rubs + none, sticks),
-            (ends, slides * where(mu > 0.0, 1.0, 0.0)),
+            (gap + own["deep"][0], is_open), (f[2] + none, sticks + slides), (mu * f[2] - rubs + none, sticks),
+            (ends, slips),
         ):  # fmt: skip
             changes = changes + where(margin < 0.0, counts, 0.0)
-    changed = changes > 0.5
-    ground.halt = where(changed, 1.0, ground.halt)
-    ground.dt = where(changed, 0.0, ground.dt)
+        was = before[TOLD * k + 3 : TOLD * k + 5]
+        speed, limit = u[0] * u[0] + u[1] * u[1], own["light"][1] * f[2]
+        slower = where(speed < was[0] * was[0] + was[1] * was[1], slips, 0.0)
+        stiff = stiff + where(f[2] > own["light"][0], where(speed < limit * limit, slower, 0.0), 0.0)
+    ground.told = told
+    ground.halt = where(changes > 0.5, 1.0, where(stiff > 0.5, 2.0, ground.halt))
+    ground.dt = where(changes + stiff > 0.5, 0.0, ground.dt)
 
 
 @at_ground

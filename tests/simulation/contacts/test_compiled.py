@@ -5,6 +5,7 @@ import pytest
 
 import catena as ct
 from benchmarks.walkers import LEGS, walker_on_springs
+from catena.dynamics.contact_forces import PLACES
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.geometry import Places
@@ -63,7 +64,7 @@ def test_steps_in_a_row_are_those_one_by_one():
     inside = Inside(acting.places)
     quick = QuickSteps(acting, inside, 1.0, 1.0, 1e-4)
     numbers = inside.numbers.copy()
-    numbers[:, -2] = 10.0
+    numbers[:, PLACES["deep"]] = 10.0
     quick.tell(numbers)
     now = State(0.0, q, v, np.zeros(4), None)
     passed = quick.many(now, 1e-3)

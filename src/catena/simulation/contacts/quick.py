@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.contact_forces import PULLS, TOLD
+from catena.dynamics.contact_forces import PLACES, PULLS, TOLD
 from catena.kernels import Session
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK
@@ -34,7 +34,7 @@ DETERMINED = 1e-11
 # Attempts after which a motion has got on too slowly, for each careful step that would have done as well.
 ATTEMPTS, PATIENCE = 60, 4.0
 # Steps in one call.
-MANY = 16
+MANY = 32
 # How often a step is taken again to find a change: at most, as secants have it, and then how near to the ends of what
 # is left.
 TRIALS, SECANTS, CLIP = 60, 8, 1e-3
@@ -127,10 +127,11 @@ class QuickSteps:
         if bad:
             finite = np.isfinite(r["told"]).all(axis=1) & np.isfinite(r["q"]).all(axis=1)
             count = MANY if finite.all() else int(np.argmin(finite))
-        halted = next((k for k in range(count) if halts[k] > 0.5), -1)
-        if halted >= 0:
+        ended = next((k for k in range(count) if halts[k] > 0.5), -1)
+        halted = ended >= 0 and halts[ended] < 1.5
+        if ended >= 0:
             # What contacts do where they change is told by the step that was not taken.
-            count = halted + 1
+            count = ended + 1
         self.steps += count
         taken = [k for k, x in enumerate(r["accepted"][:count, 0].tolist()) if x > 0.5]
         # A step tells what contacts do where it begins.
@@ -140,7 +141,7 @@ class QuickSteps:
         size = float(r["h"][max(0, count - 1), 0])
         lost = count < MANY or not taken or size < COLLAPSE
         return Passed(
-            r["t"][taken, 0], r["q"][taken], r["qd"][taken], work, told, halted >= 0, lost, size,
+            r["t"][taken, 0], r["q"][taken], r["qd"][taken], work, told, halted, lost, size,
             (float(r["row"][-1, 0]), float(r["wish"][-1, 0])),
         )  # fmt: skip
 
@@ -255,6 +256,11 @@ class QuickStretch:
         self.deep = np.where(told[:, 6] <= CLOSED * self.length, near, 0.0)
         holding.begin_sliding(told[:, 3:5])
         numbers = inside.told(holding, self.deep)
+        if self.light is not None:
+            # Steps go no further than to where a slip is stiff.
+            numbers[:, PLACES["light"]] = np.stack(
+                [self.heavy / np.maximum(self.light, 1e-300), SLOWS * quick.h * self.light], axis=1
+            )
         quick.tell(numbers)
         self.edges = (self.deep.tolist(), holding.along.tolist(), holding.least.tolist())
         quick.steps = 0
