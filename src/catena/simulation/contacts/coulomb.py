@@ -153,9 +153,21 @@ def is_regular(W: np.ndarray) -> bool:
     return not failed and bool(min(spread) > WELL * max(spread))
 
 
+def _definite(W: np.ndarray, b: np.ndarray) -> np.ndarray | None:
+    """Return x with W x = b for a mobility W (n, n) that is regular beyond doubt; None for another one."""
+    from scipy.linalg.lapack import dposv
+
+    if not len(b):
+        return b
+    root, x, failed = dposv(W, b)
+    spread = root.diagonal().tolist()
+    return None if failed or min(spread) <= WELL * max(spread) else np.asarray(x)
+
+
 def least(W: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the least forces x (n,) with W x = b, or nearly so, for a mobility W (n, n)."""
-    return _least(W, b, is_regular(W))
+    x = _definite(W, b)
+    return np.linalg.lstsq(W, b, rcond=RANK)[0] if x is None else x
 
 
 def straight(
@@ -163,13 +175,10 @@ def straight(
 ) -> np.ndarray | None:
     """Return y with (W P y + c) = 0 in some rows (None: P is one, and all rows), where contacts are not redundant
     beyond doubt; None otherwise."""
-    M, own = W, W
-    if P is not None and rows is not None:
-        own = W[rows]
-        M, own, c = own @ P, own[:, rows], c[rows]
-    if not is_regular(own):
-        return None
-    return _solution(M, -c)
+    if P is None or rows is None:
+        return _definite(W, -c)
+    own = W[rows]
+    return _solution(own @ P, -c[rows]) if is_regular(own[:, rows]) else None
 
 
 def _solution(M: np.ndarray, b: np.ndarray) -> np.ndarray | None:

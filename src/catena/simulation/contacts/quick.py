@@ -225,6 +225,14 @@ class Quick:
         return self.told[:, :, :3]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Margins:
+    """What must stay above zero, and how far margins of each kind may be below it."""
+
+    values: list[float]
+    none: tuple[float, float, float, float]
+
+
 class QuickStretch:
     """Contacts that go on as they do (`holding`), by quick steps."""
 
@@ -325,12 +333,17 @@ class QuickStretch:
         count = min(count, len(path.told))
         return path.stretch(count, None, None, True, self.quick.steps) if count > 1 else None
 
-    def _margins(self, told: np.ndarray) -> list[float]:
-        """Return what must stay above zero, of all that is watched: gaps, pressure, friction that is left, slip."""
+    def _margins(self, told: np.ndarray) -> Margins:
+        """Return what must stay above zero, of all that is watched: gaps, pressure, friction that is left, slip; and
+        how far each of the four may be below."""
         rows, values = told.tolist(), list[float]()
-        none, (deep, along, least) = _pulls(rows), self.edges
+        deep, along, least = self.edges
+        most = 1e-300
+        for x, y, n, *_ in rows:
+            most = max(most, abs(x), abs(y), abs(n))
+        none = PULLS * most
         for kind, k in self.watched:
-            x, y, n, u, v, _, gap = rows[k][:7]
+            x, y, n, u, v, _, gap, _ = rows[k]
             if kind == 0:
                 values.append(gap + deep[k])
             elif kind == 1:
@@ -339,7 +352,7 @@ class QuickStretch:
                 values.append(self.mu[k] * n - hypot(x, y) + none)
             else:
                 values.append(u * along[k][0] + v * along[k][1] - least[k])
-        return values
+        return Margins(values, (9e-4 * CLOSED * self.length, none, none, 1e-8 * self.length))
 
     def _is_slow(self, before: np.ndarray, told: np.ndarray) -> np.ndarray:
         """Return where (states,) friction of a light body stops a slip, which becomes slower, within a part of a
@@ -353,7 +366,8 @@ class QuickStretch:
 
     def _change(self, state: State) -> Change:
         """Return the change of the first contact whose margin is below zero."""
-        below = (which for which, x in zip(self.watched, self._margins(state.told), strict=True) if x < 0.0)
+        values = self._margins(state.told).values
+        below = (which for which, x in zip(self.watched, values, strict=True) if x < 0.0)
         kind, k = next(below, self.watched[0])
         return Change(state.t, k, (TOUCHES, LIFTS, SLIPPING, STOPS)[kind])
 
@@ -377,15 +391,18 @@ class QuickStretch:
         """Return where the first contact changes between two states, at the first of which all margins are above zero;
         None where a dip turns out to be none."""
         quick, begin, end = self.quick, 0.0, b.t - a.t
-        low, high = self._margins(a.told), self._margins(b.told)
+        low, seen = self._margins(a.told).values, self._margins(b.told)
         if dip is not None:
             found = quick.moved(a, dip * end)
-            if found is None or min(self._margins(found.told)) >= 0.0:
+            if found is None:
                 return None
-            b, end, high = found, dip * end, self._margins(found.told)
+            b, end, seen = found, dip * end, self._margins(found.told)
+            if min(seen.values) >= 0.0:
+                return None
+        high = seen.values
         part, side = self._by_cubics(a, low, b, high), 0
         for trial in range(TRIALS):
-            if end - begin <= 1e-15 * max(1.0, abs(b.t)) or self._is_there(high, b):
+            if end - begin <= 1e-15 * max(1.0, abs(b.t)) or self._is_there(high, seen):
                 break
             clip = CLIP if trial > SECANTS else 0.0
             span = begin + min(max(part, clip), 1.0 - clip) * (end - begin)
@@ -396,23 +413,22 @@ class QuickStretch:
                 if part > 1.0 - CLIP:
                     break
                 continue
-            values = self._margins(found.told)
+            now = self._margins(found.told)
             # Regula falsi after Illinois: an end that stays where it is counts half.
-            if min(values) < 0.0:
-                b, end, high = found, span, values
+            if min(now.values) < 0.0:
+                b, end, high, seen = found, span, now.values, now
                 low, side = ([0.5 * x for x in low] if side > 0 else low), 1
             else:
-                begin, low = span, values
+                begin, low = span, now.values
                 high, side = ([0.5 * x for x in high] if side < 0 else high), -1
-            part = self._straight(low, high, found)
+            part = self._straight(low, high, now)
         return b
 
-    def _straight(self, low: list[float], high: list[float], state: State) -> float:
+    def _straight(self, low: list[float], high: list[float], seen: Margins) -> float:
         """Return the part of an interval at which the first margin is below zero by next to nothing, if all go
         straight."""
-        none = self._none(state)
         parts = (
-            (x + 0.5 * none[kind]) / (x - y)
+            (x + 0.5 * seen.none[kind]) / (x - y)
             for (kind, _), x, y in zip(self.watched, low, high, strict=True)
             if y < 0.0
         )
@@ -433,23 +449,9 @@ class QuickStretch:
                 part = min(part, g0 / (g0 - g1))
         return part
 
-    def _none(self, state: State) -> tuple[float, float, float, float]:
-        """Return how far margins of each kind may be below zero."""
-        most = _pulls(state.told.tolist())
-        return 9e-4 * CLOSED * self.length, most, most, 1e-8 * self.length
-
-    def _is_there(self, values: list[float], state: State) -> bool:
+    def _is_there(self, values: list[float], seen: Margins) -> bool:
         """Return whether margins that are below zero are so by next to nothing."""
-        none = self._none(state)
-        return all(x >= -none[kind] for (kind, _), x in zip(self.watched, values, strict=True))
-
-
-def _pulls(told: list[list[float]]) -> float:
-    """Return the forces that are none, from what contacts are told to do."""
-    most = 1e-300
-    for x, y, n, *_ in told:
-        most = max(most, abs(x), abs(y), abs(n))
-    return PULLS * most
+        return all(x >= -seen.none[kind] for (kind, _), x in zip(self.watched, values, strict=True))
 
 
 def _first_fall(a: float, b: float, c: float, d: float) -> float:
