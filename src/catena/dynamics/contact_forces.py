@@ -323,7 +323,7 @@ class Felt:
             )  # type: ignore[assignment]
             for at, i in enumerate(members):
                 for node, rows in self._places(members):
-                    self.e[i][node], self.z[i][node] = (x.part(rows, _three(at)).T for x in both)
+                    self.e[i][node], self.z[i][node] = (x.part(rows, three(at)).T for x in both)
         for i in range(len(self.nodes)):
             self._carry(i)
         for members, (E, Z) in self.felt.items():
@@ -416,31 +416,26 @@ class Felt:
         self.x = work.matrix(3 * len(self.nodes), 1)
         self.left = [work.reserve(4) for _ in self.nodes]
         own: dict[tuple[int, ...], Panel] = {}
-        for members in self._apart():
+        for members in self.apart():
             G = work.matrix(3 * len(members), 3 * len(members) + 1)
             last = range(3 * len(members), 3 * len(members) + 1)
-            # Joints that all contacts move come first, and write all of the matrix.
-            groups = sorted((g for g in self.groups if g[0] in members), key=len, reverse=True)
-            begun = bool(groups) and len(groups[0]) == len(members)
-            if not begun:
-                work.clear(G)
-            for k, group in enumerate(groups):
-                own[group] = self._couple(G, group, members, adds=k > 0 or not begun)
+            own |= {group: self._told(group) for group in self.groups if group[0] in members}
+            self.couple(G, members, own)
             for at, i in enumerate(members):
-                work.copy(G.part(_three(at), last), self.of(i, "wanted", 3, 1))
+                work.copy(G.part(three(at), last), self.of(i, "wanted", 3, 1))
             self._eliminate(G, members)
         slot = work.slot
         for group, E in own.items():
             for node, rows in self._places(group):
                 felt = Panel(work.component("pulls", node, 0), len(rows), 1, slot, slot, slot)
                 start = None
-                for at, run in _runs(group):
+                for at, run in runs(group):
                     columns = range(3 * at, 3 * (at + len(run)))
                     some = self.x.part(range(3 * run.start, 3 * run.stop), range(1))
                     work.product(felt, E.part(rows, columns), some, start=start)
                     start = felt
 
-    def _apart(self) -> list[list[int]]:
+    def apart(self) -> list[list[int]]:
         """Contacts that feel each other, together."""
         found: list[set[int]] = [{i} for i in range(len(self.nodes))]
         for group in self.groups:
@@ -448,51 +443,66 @@ class Felt:
             found = [x for x in found if not x & set(group)] + [set().union(*met)]
         return sorted(sorted(x) for x in found)
 
-    def _couple(self, G: Panel, group: tuple[int, ...], members: list[int], adds: bool) -> Panel:
-        """Write what the joints of a group couple, or add it, and return what they feel of the unknowns, (rows, 3
-        contacts)."""
-        work, rows, (raw, Z) = self.work, range(self._rows(group)), self.felt[group]
+    def _told(self, group: tuple[int, ...]) -> Panel:
+        """What the joints of a group feel of the unknowns, (rows, 3 contacts)."""
+        work, rows, raw = self.work, range(self._rows(group)), self.felt[group][0]
         E = work.matrix(len(rows), 3 * len(group))
         for at, i in enumerate(group):
-            work.product(E.part(rows, _three(at)), raw.part(rows, _three(at)), self.of(i, "P_T", 3, 3).T)
-        places = _runs(tuple(members.index(i) for i in group))
-        for a, own in places:
-            for b, other in places:
-                block = G.part(_threes(own), _threes(other))
-                left, right = (
-                    Z.part(rows, _threes(range(a, a + len(own)))),
-                    E.part(rows, _threes(range(b, b + len(other)))),
-                )
-                work.product(block, left.T, right, start=block if adds else None)
+            work.product(E.part(rows, three(at)), raw.part(rows, three(at)), self.of(i, "P_T", 3, 3).T)
         return E
+
+    def couple(
+        self, G: Panel, members: list[int], felt: Mapping[tuple[int, ...], Panel] | None = None
+    ) -> None:
+        """Write what contacts that feel each other do to each other, by their unit forces, or by what joints of groups
+        have `felt`, (rows, 3 contacts) each."""
+        work = self.work
+        # Joints that all contacts move come first, and write all of the matrix.
+        groups = sorted((g for g in self.groups if g[0] in members), key=len, reverse=True)
+        adds = not groups or len(groups[0]) < len(members)
+        if adds:
+            work.clear(G)
+        for group in groups:
+            rows, (raw, Z) = range(self._rows(group)), self.felt[group]
+            E = raw if felt is None else felt[group]
+            places = runs(tuple(members.index(i) for i in group))
+            for a, own in places:
+                for b, other in places:
+                    block = G.part(threes(own), threes(other))
+                    left, right = (
+                        Z.part(rows, threes(range(a, a + len(own)))),
+                        E.part(rows, threes(range(b, b + len(other)))),
+                    )
+                    work.product(block, left.T, right, start=block if adds else None)
+            adds = True
 
     def _eliminate(self, G: Panel, members: list[int]) -> None:
         """Solve G x = its last column, contact after contact; nothing is left of G."""
         work, count = self.work, len(members)
         inverse, own = ([work.matrix(3, 3) for _ in members] for _ in range(2))
         for at, i in enumerate(members):
-            work.copy(own[at], G.part(_three(at), _three(at)))
+            work.copy(own[at], G.part(three(at), three(at)))
             work.step(weigh, self.pushed[i], own[at].place, self.left[i])
         last = range(3 * count, 3 * count + 1)
         for at, i in enumerate(members):
             if at:
-                work.copy(own[at], G.part(_three(at), _three(at)))
+                work.copy(own[at], G.part(three(at), three(at)))
             work.step(turn_round, own[at].place, inverse[at].place, self.left[i])
             below, beyond = range(3 * at + 3, 3 * count), range(3 * at + 3, 3 * count + 1)
             if below:
                 factor = work.matrix(len(below), 3)
-                work.product(factor, G.part(below, _three(at)), inverse[at])
+                work.product(factor, G.part(below, three(at)), inverse[at])
                 rest = G.part(below, beyond)
-                work.product(rest, factor, G.part(_three(at), beyond), start=rest, minus=True)
-        in_a_row = len(_runs(members)) == 1
-        x = self.x.part(_threes(_runs(members)[0][1]), range(1)) if in_a_row else work.matrix(3 * count, 1)
+                work.product(rest, factor, G.part(three(at), beyond), start=rest, minus=True)
+        in_a_row = len(runs(members)) == 1
+        x = self.x.part(threes(runs(members)[0][1]), range(1)) if in_a_row else work.matrix(3 * count, 1)
         for at in reversed(range(count)):
-            h, beyond = G.part(_three(at), last), range(3 * at + 3, 3 * count)
+            h, beyond = G.part(three(at), last), range(3 * at + 3, 3 * count)
             if beyond:
-                work.product(h, G.part(_three(at), beyond), x.part(beyond, range(1)), start=h, minus=True)
-            work.product(x.part(_three(at), range(1)), inverse[at], h)
+                work.product(h, G.part(three(at), beyond), x.part(beyond, range(1)), start=h, minus=True)
+            work.product(x.part(three(at), range(1)), inverse[at], h)
         for at, i in enumerate(members if not in_a_row else ()):
-            work.copy(self.x.part(_three(i), range(1)), x.part(_three(at), range(1)))
+            work.copy(self.x.part(three(i), range(1)), x.part(three(at), range(1)))
 
     def press(self, f: list[Panel]) -> None:
         """Let joints feel the forces f (3, 1) of all contacts."""
@@ -505,15 +515,15 @@ class Felt:
                 begun[node] = felt
 
 
-def _three(at: int) -> range:
+def three(at: int) -> range:
     return range(3 * at, 3 * at + 3)
 
 
-def _threes(contacts: range) -> range:
+def threes(contacts: range) -> range:
     return range(3 * contacts.start, 3 * contacts.stop)
 
 
-def _runs(contacts: Sequence[int]) -> list[tuple[int, range]]:
+def runs(contacts: Sequence[int]) -> list[tuple[int, range]]:
     """Runs of contacts that follow each other, and where each begins in the list."""
     found: list[tuple[int, range]] = []
     for at, i in enumerate(contacts):
@@ -533,7 +543,7 @@ class Pushing(Felt):
         self.solve()
         slot, told = work.slot, work.ground("told_now")
         for i, place in enumerate(self.pushed):
-            x = self.x.part(_three(i), range(1)).place
+            x = self.x.part(three(i), range(1)).place
             work.step(tell, place, x, self.left[i], told + TOLD * i * slot)
 
 
