@@ -17,6 +17,8 @@ forces. A contact is a point or a ball over a plane or around another ball, as
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -44,6 +46,7 @@ balls are turned, its radius and that of the other side, whether that is round, 
 the direction in which it began to slide, the speed [m/s] below which that counts, how far it may go: into the other
 side while it is open, and back while it slides; and the force [N] above which it stops a slip at once that becomes
 slower and is below so many [m/s] for each newton."""
+Nodes = Sequence[tuple[int, int, bool]]
 SIZE = sum(extent.size for extent in CONTACT.values())
 PLACES = {
     name: slice(first, first + CONTACT[name].size)
@@ -134,30 +137,64 @@ def stand_still(node: Any) -> None:
 @on_call
 def touch(contact: Any, node: Any, other_node: Any, pushed: Any) -> None:
     """How a contact stands and moves, its unit forces, and what its mode demands."""
-    axes, p_a, apart, R_b = _placed(contact, node, other_node)
-    r, reach = contact.radii
-    is_round = contact.is_round[0] > 0.5
-    w_a, w_b = node.v.angular, other_node.v.angular
-    p_b = p_a - apart
-    move_a, move_b = (n.v.linear + cross3(n.v.angular, p) for n, p in ((node, p_a), (other_node, p_b)))
-    # On a plane.
-    normal, height = axes[2], _dot(axes[2], apart)
-    # On a ball.
+    _touch(contact, node, other_node, pushed, _either)
+
+
+@on_call
+def touch_floor(contact: Any, node: Any, pushed: Any) -> None:
+    """The same on a plane of ground."""
+    still = Motion.zero()
+    ground = SimpleNamespace(stands=Transform.identity(), v=still, a=still, d=still)
+    _touch(contact, node, ground, pushed, _flat)
+
+
+@dataclass(frozen=True, eq=False)
+class _Met:
+    """How a contact stands: axes as rows, the normal, the gap, how the normal tilts, and how the axes turn."""
+
+    E: list[np.ndarray]
+    n: np.ndarray
+    gap: Any
+    tilts: np.ndarray
+    turns: np.ndarray
+
+
+def _flat(contact: Any, axes: list[np.ndarray], apart: np.ndarray, moves: np.ndarray, w: np.ndarray) -> _Met:
+    """A contact on a plane, whose frame is `apart` from that of a body that turns by w."""
+    normal = axes[2]
+    return _Met(axes, normal, _dot(normal, apart) - contact.radii[0], cross3(w, normal), w)
+
+
+def _either(
+    contact: Any, axes: list[np.ndarray], apart: np.ndarray, moves: np.ndarray, w: np.ndarray
+) -> _Met:
+    """A contact on a plane or on a ball, whose frames move against each other."""
+    flat, is_round, (r, reach) = (
+        _flat(contact, axes, apart, moves, w),
+        contact.is_round[0] > 0.5,
+        contact.radii,
+    )
+
+    def chosen(a: Any, b: Any) -> np.ndarray:
+        return array([where(is_round, x, y) for x, y in zip(a, b, strict=True)])
+
     far = sqrt(_dot(apart, apart))
-    safe = where(far > 1e-300, far, 1e-300)
-    n = array([where(is_round, x * reciprocal(safe), y) for x, y in zip(apart, normal, strict=True)])
-    turned = _turned(contact, axes, n)
-    E = [
-        array([where(is_round, x, y) for x, y in zip(a, b, strict=True)])
-        for a, b in zip(turned, axes, strict=True)
-    ]
-    gap = where(is_round, far - r - reach, height - r)
-    drifts = _times(reciprocal(safe), move_a - move_b)
-    round_tilts = drifts - _times(_dot(drifts, n), n)
-    flat_tilts = cross3(w_b, normal)
-    tilts = array([where(is_round, x, y) for x, y in zip(round_tilts, flat_tilts, strict=True)])
-    spun = cross3(n, tilts) + _times(_dot(w_b, n), n)
-    turns = array([where(is_round, x, y) for x, y in zip(spun, w_b, strict=True)])
+    over = reciprocal(where(far > 1e-300, far, 1e-300))
+    n = chosen(_times(over, apart), flat.n)
+    E = [chosen(x, y) for x, y in zip(_turned(contact, axes, n), axes, strict=True)]
+    drifts = _times(over, moves)
+    tilts = chosen(drifts - _times(_dot(drifts, n), n), flat.tilts)
+    turns = chosen(cross3(n, tilts) + _times(_dot(w, n), n), w)
+    return _Met(E, n, where(is_round, far - r - reach, flat.gap), tilts, turns)
+
+
+def _touch(contact: Any, node: Any, other_node: Any, pushed: Any, meet: Callable[..., _Met]) -> None:
+    axes, p_a, apart, R_b = _placed(contact, node, other_node)
+    r, p_b = contact.radii[0], p_a - apart
+    w_a, w_b = node.v.angular, other_node.v.angular
+    move_a, move_b = (n.v.linear + cross3(n.v.angular, p) for n, p in ((node, p_a), (other_node, p_b)))
+    met = meet(contact, axes, apart, move_a - move_b, w_b)
+    E, n, gap, tilts, turns = met.E, met.n, met.gap, met.tilts, met.turns
     # The material points that touch move against each other.
     x = p_a - _times(r, n)
     dw, dv = w_a - w_b, node.v.linear - other_node.v.linear
@@ -173,7 +210,8 @@ def touch(contact: Any, node: Any, other_node: Any, pushed: Any) -> None:
     c = [y + z + 2.0 * PULL * w for y, z, w in zip(pushed.bias, pushed.driven, u, strict=True)]
     c[2] = c[2] + PULL * PULL * gap
     pushed.T = array([y for e in E for y in (*cross3(x, e), *e)])
-    pushed.back = array([-y for y in pushed.T])
+    if meet is _either:
+        pushed.back = array([-y for y in pushed.T])
     sticks, slides = contact.sticks[0], contact.slides[0]
     push = _friction(contact, u)
     closed = sticks + slides
@@ -296,11 +334,13 @@ def tell(pushed: Any, three: Any, left: Any, telling: Any) -> None:
 
 
 class Felt:
-    """What contacts between `nodes`, pairs of the node that touches and the one that it is on, do to joints and to each
-    other, as work on matrices. Joints that the same contacts move are taken together."""
+    """What contacts do to joints and to each other, as work on matrices. `nodes` are for each contact the node that
+    touches, the one that it is on, and whether that is round there. Joints that the same contacts move are taken
+    together."""
 
-    def __init__(self, nodes: Sequence[tuple[int, int]]) -> None:
-        self.nodes = tuple(nodes)
+    def __init__(self, nodes: Nodes) -> None:
+        self.nodes = tuple((a, b) for a, b, _ in nodes)
+        self.floor = tuple(not b and not is_round for _, b, is_round in nodes)
 
     def begin(self, work: Any) -> None:
         """Find the unit forces of all contacts and carry them to the base."""
@@ -367,7 +407,11 @@ class Felt:
         for i, pair in enumerate(self.nodes):
             found.append(work.reserve(size))
             sides = [work.component("seen", n, 0) if n else ground for n in pair]
-            work.step(touch, work.ground("contacts") + i * SIZE * slot, *sides, found[-1])
+            contact = work.ground("contacts") + i * SIZE * slot
+            if self.floor[i]:
+                work.step(touch_floor, contact, sides[0], found[-1])
+            else:
+                work.step(touch, contact, *sides, found[-1])
         return found
 
     def of(self, i: int, name: str, rows: int, columns: int) -> Panel:
@@ -516,10 +560,12 @@ class Felt:
 
 
 def three(at: int) -> range:
+    """The rows of a contact."""
     return range(3 * at, 3 * at + 3)
 
 
 def threes(contacts: range) -> range:
+    """The rows of contacts that follow each other."""
     return range(3 * contacts.start, 3 * contacts.stop)
 
 
@@ -604,7 +650,7 @@ def recall_contacts(ground: Any) -> None:
     ground.told_now = array([where(taken, x, y) for x, y in zip(ground.told_now, ground.told, strict=True)])
 
 
-def contact_sweeps(nodes: Sequence[tuple[int, int]]) -> list[Sweep]:
+def contact_sweeps(nodes: Nodes) -> list[Sweep]:
     """The sweeps that come right after those of the dynamics."""
     return [see, OnMatrices(Pushing(nodes)), give_way]
 
@@ -631,5 +677,5 @@ def holding(inputs: Mapping[str, Numbers], told: int) -> Sweep:
     return hold
 
 
-CALLED = (stand_still, touch, carry_one, weigh, turn_round, tell)
+CALLED = (stand_still, touch, touch_floor, carry_one, weigh, turn_round, tell)
 """The steps that they call."""

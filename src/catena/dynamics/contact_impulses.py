@@ -243,7 +243,7 @@ def stand_there(body: Any, parent: Any) -> None:
 
 
 @lru_cache(maxsize=64)
-def impulse_step(nodes: tuple[tuple[int, int], ...], forces: bool) -> Algorithm:
+def impulse_step(nodes: tuple[tuple[int, int, bool], ...], forces: bool) -> Algorithm:
     """One step of a tree with contacts between nodes, and with `forces` of the mechanism."""
     count, impulses = len(nodes), Impulses(nodes)
     numbers: dict[str, Any] = {

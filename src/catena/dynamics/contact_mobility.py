@@ -46,7 +46,7 @@ class Mobility(Felt):
 
 
 @lru_cache(maxsize=64)
-def contact_mobility(nodes: tuple[tuple[int, int], ...], forces: bool) -> Algorithm:
+def contact_mobility(nodes: tuple[tuple[int, int, bool], ...], forces: bool) -> Algorithm:
     """The mobility of contacts between nodes of a tree, with `forces` of the mechanism."""
     count, mobility = len(nodes), Mobility(nodes)
     numbers: dict[str, Any] = {"contacts": Numbers(SIZE * count), "impulses": Numbers(3 * count)}

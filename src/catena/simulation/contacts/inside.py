@@ -40,9 +40,10 @@ class Inside:
     places: Places
 
     @cached_property
-    def nodes(self) -> tuple[tuple[int, int], ...]:
-        """Return the nodes of both sides of each contact."""
-        return tuple(zip(self.places.a.tolist(), self.places.b.tolist(), strict=True))
+    def nodes(self) -> tuple[tuple[int, int, bool], ...]:
+        """Return the nodes of both sides of each contact, and whether the second one is round there."""
+        p = self.places
+        return tuple(zip(p.a.tolist(), p.b.tolist(), p.round.tolist(), strict=True))
 
     @cached_property
     def numbers(self) -> np.ndarray:
