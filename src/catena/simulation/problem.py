@@ -37,7 +37,7 @@ class Touching:
     """Contacts with the modes that they keep: the `nodes` of both sides of each, and `numbers` that tell what each is
     and does (`dynamics.contact_forces`)."""
 
-    nodes: tuple[tuple[int, int], ...]
+    nodes: tuple[tuple[int, int, bool], ...]
     numbers: np.ndarray
 
 

@@ -5,6 +5,7 @@ import pytest
 
 import catena as ct
 from benchmarks.walkers import LEGS, walker_on_springs
+from catena.dynamics.contact_forces import PLACES
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.geometry import Places
@@ -64,16 +65,17 @@ def test_steps_in_a_row_are_those_one_by_one():
     inside = Inside(acting.places)
     quick = QuickSteps(acting, inside, 1.0, 1.0, 1e-4)
     numbers = inside.numbers.copy()
-    numbers[:, -2] = 10.0
+    numbers[:, PLACES["deep"]] = 10.0
     quick.tell(numbers)
     now = State(0.0, q, v, np.zeros(4), None)
     passed = quick.many(now, 1e-3)
-    assert len(passed.states) > 8 and not passed.halted and not passed.lost
-    for told, then in zip(passed.told, passed.states, strict=False):
+    assert len(passed.t) > 8 and not passed.halted and not passed.lost
+    for told, t, then_q, then_v in zip(passed.told, passed.t, passed.q, passed.v, strict=False):
         assert np.abs(told - quick.look(now.t, now.q, now.v)).max() < 1e-12
-        one = quick.moved(now, then.t - now.t)
-        assert np.abs(one.q - then.q).max() < 1e-13 and np.abs(one.v - then.v).max() < 1e-12
-        now = then
+        one = quick.moved(now, t - now.t)
+        assert np.abs(one.q - then_q).max() < 1e-13 and np.abs(one.v - then_v).max() < 1e-12
+        assert np.abs(one.told - quick.look(one.t, one.q, one.v)).max() < 1e-12
+        now = one
 
 
 def test_contacts_that_say_the_same_are_told_as_redundant():

@@ -186,7 +186,9 @@ def test_a_controller_for_each_structure(local):
         return made[-1]
 
     s = sledge("tree").system()
-    control = ct.PerStructure((lambda system, start: make(system)) if local else (lambda system: make(system)))
+    control = ct.PerStructure(
+        (lambda system, start: make(system)) if local else (lambda system: make(system))
+    )
     event = ct.Event(
         lambda t, q, v: t - 0.13, "locks", then=lambda here: here.system.mechanism.lock("along", here.q[1])
     )

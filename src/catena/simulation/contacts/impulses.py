@@ -52,7 +52,9 @@ class ImpulseSteps:
         before[:, :3], before[:, 3] = last, gap
         if self.play():
             return None
-        told = b["told"].reshape(-1, TOLD)
-        if told[:, 8].max() > SETTLED * np.abs(told[:, :3]).max():
+        told, changed, most = b["told"].reshape(-1, TOLD).copy(), 0.0, 0.0
+        for x, y, n, *_, change, _, _ in told.tolist():
+            changed, most = max(changed, change), max(most, abs(x), abs(y), abs(n))
+        if changed > SETTLED * most:
             return None
-        return b["q_next"][0].copy(), b["v_next"][0].copy(), told.copy()
+        return b["q_next"][0].copy(), b["v_next"][0].copy(), told

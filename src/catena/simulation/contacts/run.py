@@ -32,6 +32,7 @@ from catena.simulation.contacts.geometry import Places
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.impulses import ImpulseSteps
 from catena.simulation.contacts.inside import Inside, can_be_inside
+from catena.simulation.contacts.jumps import Jumps
 from catena.simulation.contacts.looking import LIFTS, SLIPPING, Change
 from catena.simulation.contacts.meeting import jumped_over, met
 from catena.simulation.contacts.quick import Quick, QuickSteps, QuickStretch, quick_trajectory
@@ -119,7 +120,7 @@ class ContactRun:
         self.segments: list[Trajectory] = []
         self.pressing: list[Callable[[Trajectory], np.ndarray]] = []
         self.made: list[Transition] = []
-        self.jumped: list[tuple[Transition, Places, np.ndarray, np.ndarray, Decision]] = []
+        self.jumps = Jumps()
         self.decided: list[float] = []
         self.hit: list[float] = []
         self.still: dict[str, float] = {}
@@ -174,13 +175,10 @@ class ContactRun:
         if made is None:
             return None
         self._keep_quick(made, holding)
-        if len(made.states) > 2:
+        if len(made.t) > 2:
             # Behind a change steps are small again, about as small as they were behind the last one.
-            self.first = min(self.longest, max(self.h, AGAIN * (made.states[1].t - made.states[0].t)))
-        standing, (t, q, v) = holding.standing, (made.end.t, made.end.q, made.end.v)
-        if made.change is None and not made.stiff and self.duration - t > 1e-12 * self.duration:
-            # Compiled steps do not know forces of contacts under the control forces from here on.
-            return t, q, v, standing, True
+            self.first = min(self.longest, max(self.h, AGAIN * float(made.t[1] - made.t[0])))
+        standing, (t, q, v) = holding.standing, (float(made.t[-1]), made.q[-1], made.v[-1])
         return self._after(t, q, v, standing, made.change, SLOWLY if made.stiff else "")
 
     def _after(
@@ -239,38 +237,10 @@ class ContactRun:
             told_impulse = self.acting.places.at(q[None], v[None]).told(found.impulse[None])[0]
         both = zip(self.contacts, told_impulse, strict=True) if hits else ()
         impulse = {contact.label: p for contact, p in both if p.any()}
-        error = np.nan if hits and not self.is_free else 0.0
-        change = Transition(t, why, found.lost, impulse, error, told)
+        error: Any = np.nan if hits else 0.0
         if hits and self.is_free:
-            self.jumped.append((change, self.acting.places, q, v, found))
-        return change
-
-    def _with_momentum(self) -> tuple[Transition, ...]:
-        """Return all changes with by how much the momentum of what contacts alone push on changed otherwise than by
-        their impulses, as a part of what is summed up in it: found for all of a structure at once."""
-        errors: dict[int, float] = {}
-        for places in {id(each[1]): each[1] for each in self.jumped}.values():
-            own = [each for each in self.jumped if each[1] is places]
-            q, v, after, p = (
-                np.array(x) for x in zip(*((q, v, to.v, to.impulse) for _, _, q, v, to in own), strict=True)
-            )
-            # Between two bodies that move an impulse stays within: only what ground gives counts.
-            given = (p[..., None, :] @ places.at(q, v).T)[..., 0, :]
-            sign = 1.0 * (places.b == 0) - (places.a == 0)
-            given = sign[:, None] * given
-            momenta = places.system.momentum(np.concatenate([q, q]), np.concatenate([v, after]))
-            first, last = momenta[: len(q)], momenta[len(q) :]
-            size = (
-                np.abs(first).max(axis=-1)
-                + np.abs(last).max(axis=-1)
-                + np.abs(given).sum(axis=1).max(axis=-1)
-            )
-            wrong = np.abs(last - first - given.sum(axis=1)).max(axis=-1) / np.maximum(size, 1e-300)
-            errors |= {id(each[0]): float(x) for each, x in zip(own, wrong, strict=True)}
-        return tuple(
-            replace(change, momentum_error=errors[id(change)]) if id(change) in errors else change
-            for change in self.made
-        )
+            error = self.jumps.add(self.acting.places, q, v, found)
+        return Transition(t, why, found.lost, impulse, error, told)
 
     def _is_hasty(self, t: float) -> bool:
         """Return whether changes follow each other too quickly."""
@@ -384,7 +354,7 @@ class ContactRun:
             self.pressing.append(pressing)
 
     def _keep_quick(self, made: Quick, holding: Holding) -> None:
-        if len(made.states) < 2:
+        if len(made.t) < 2:
             return
         forces, places = made.forces, self.acting.places
         run = quick_trajectory(self.acting, made, holding)
@@ -403,7 +373,7 @@ class ContactRun:
         segments = tuple(resampled(run, times) for run in self.segments)
         forces = np.concatenate([f(run) for f, run in zip(self.pressing, segments, strict=True)])
         by_name = {contact.label: forces[:, k] for k, contact in enumerate(self.contacts)}
-        found = SegmentedTrajectory(segments, self._with_momentum(), note, self.touching, by_name)
+        found = SegmentedTrajectory(segments, tuple(self.made), note, self.touching, by_name)
         if self.changing.check:
             for audit in found.audit()[len(found.segments) :]:
                 audit.warn(stacklevel=4)
