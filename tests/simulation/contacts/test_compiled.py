@@ -163,13 +163,19 @@ def thrown():
         ("rk4", {"step": 5e-4}),
     ],
 )
-def test_both_ways_to_move(method, options):
-    """A controller that gives nothing makes Python take the steps. Both ways land, slide and rest alike, and tell the
-    same forces."""
+@pytest.mark.parametrize("way", ["wrench", "control"])
+def test_ways_to_move(method, options, way):
+    """A wrench that is nothing makes Python find the forces of contacts, and a controller that gives nothing lets it ask
+    in between. All ways land, slide and rest alike, and tell the same forces."""
     s, q, v, contacts = thrown()
     given = {"contacts": contacts, "integrator": method, "check": False, **options}
     quick = ct.simulate(s, q, v, 0.5, **given)
-    slow = ct.simulate(s, q, v, 0.5, control=lambda t, q, v: np.zeros(s.nv), **given)
+    acts = (
+        {"forces": {"plate": lambda t: np.zeros(6)}}
+        if way == "wrench"
+        else {"control": lambda t, q, v: 0.0 * v}
+    )
+    slow = ct.simulate(s, q, v, 0.5, **acts, **given)
     # Until it comes to rest motions are exact; there either way takes some careful steps, which are of first order.
     for end, tolerance in ((0.13, options.get("rtol", 1e-9) + 1e-9), (0.5, 1e-6)):
         a, b = (np.array([run.at(t)[1] for t in np.linspace(0.0, end, 14)]) for run in (quick, slow))
@@ -191,6 +197,6 @@ def test_an_event_besides_contacts():
     half = ct.Event(lambda t, q, v: t - 0.21, name="later")
     given = {"contacts": contacts, "rtol": 1e-8, "atol": 1e-10, "check": False, "events": [half]}
     quick = ct.simulate(s, q, v, 0.3, **given)
-    slow = ct.simulate(s, q, v, 0.3, control=lambda t, q, v: np.zeros(s.nv), **given)
+    slow = ct.simulate(s, q, v, 0.3, forces={"plate": lambda t: np.zeros(6)}, **given)
     assert len(quick.events) == len(slow.events) == 1
     assert np.abs(quick.events[0].q - slow.events[0].q).max() < 1e-6

@@ -166,7 +166,12 @@ class ContactRun:
         """Return what `_gone` does, by compiled steps; None where they do not know all that acts, or cannot vouch for
         it."""
         problem = self.acting.problem
-        if self.changing.events or problem.integrator not in ADAPTIVE or not self.is_inside:
+        if (
+            self.changing.events
+            or problem.integrator not in ADAPTIVE
+            or not self.is_inside
+            or self.acting.excitation.is_asked_always
+        ):
             return None
         if self.quick is None:
             inside = Inside(self.acting.places)
