@@ -165,8 +165,8 @@ def thrown():
 )
 @pytest.mark.parametrize("way", ["wrench", "control"])
 def test_ways_to_move(method, options, way):
-    """A wrench that is nothing makes Python find the forces of contacts, and a controller that gives nothing lets it ask
-    in between. All ways land, slide and rest alike, and tell the same forces."""
+    """A wrench that is nothing makes Python find the forces of contacts, and a controller that gives nothing lets it
+    ask in between. All ways land, slide and rest alike, and tell the same forces."""
     s, q, v, contacts = thrown()
     given = {"contacts": contacts, "integrator": method, "check": False, **options}
     quick = ct.simulate(s, q, v, 0.5, **given)

@@ -165,13 +165,8 @@ class ContactRun:
     ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool] | None:
         """Return what `_gone` does, by compiled steps; None where they do not know all that acts, or cannot vouch for
         it."""
-        problem = self.acting.problem
-        if (
-            self.changing.events
-            or problem.integrator not in ADAPTIVE
-            or not self.is_inside
-            or self.acting.excitation.is_asked_always
-        ):
+        is_quick = self.is_inside and self.acting.problem.integrator in ADAPTIVE
+        if not is_quick or self.changing.events or self.acting.excitation.is_asked_always:
             return None
         if self.quick is None:
             inside = Inside(self.acting.places)
