@@ -115,9 +115,10 @@ def _all_hold(
     if not within:
         return None, f
     slip = np.zeros((k, 2))
-    for i, d in enumerate(sliding):
-        if d is not None:
-            slip[i] = d
+    if P is not None:
+        for i, d in enumerate(sliding):
+            if d is not None:
+                slip[i] = d
     return Pressed(f, (free + flat @ z).reshape(k, 3), modes, slip), None
 
 
