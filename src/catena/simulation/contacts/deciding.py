@@ -89,7 +89,7 @@ class Deciding:
             before, rates = v, now.u[:, 2].tolist()
         staying = [k for k in near if rates[k] <= DEAD]
         if not staying:
-            return Decision(all_open(count), q, v, lost, impulse)
+            return Decision(all_open(now.u, now.gap), q, v, lost, impulse)
         v, more, stopped = self._brought_to_rest(v, now, staying, rests)
         if v is not before:
             impulse[staying] += more
@@ -191,7 +191,7 @@ class Deciding:
         for k, i in zip(staying, near, strict=True):
             yields[k] = 0.5 * (across[3 * i] + across[3 * i + 1])
         stiff = SLIDE in modes and self._is_stiff(yields[staying], found, u[near], places.friction[staying])
-        return Standing(tuple(modes), slip, stiff, yields)
+        return Standing(tuple(modes), slip, stiff, yields, now.u, now.gap)
 
     @cached_property
     def _friction(self) -> list[float]:

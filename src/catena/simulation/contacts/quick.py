@@ -238,31 +238,31 @@ class QuickStretch:
 
     def __init__(self, quick: QuickSteps, holding: Holding) -> None:
         self.quick, self.holding, self.length = quick, holding, holding.length
-        modes = holding.standing.modes
-        self.open, sticks, slides = (
-            np.array([mode == one for mode in modes]) for one in (OPEN, STICK, SLIDE)
+        modes, places = holding.standing.modes, holding.acting.places
+        self.mu = places.friction.tolist()
+        closed = holding.closed
+        sticks, slides = ([k for k in closed if modes[k] == mode] for mode in (STICK, SLIDE))
+        opens, rubs = (
+            [k for k, mode in enumerate(modes) if mode == OPEN],
+            [k for k in slides if self.mu[k] > 0.0],
         )
-        friction = holding.acting.places.friction
-        self.mu = friction.tolist()
-        self.rubs = slides & (friction > 0.0)
-        kinds = (self.open, ~self.open, sticks, self.rubs)
         # The kinds of margins that are watched, and of which contacts.
-        self.watched = [(kind, k) for kind, some in enumerate(kinds) for k in np.flatnonzero(some).tolist()]
+        self.watched = [(kind, k) for kind, some in enumerate((opens, closed, sticks, rubs)) for k in some]
+        self.opens, self.open, self.rubs = bool(opens), np.zeros(len(modes), bool), np.zeros(len(modes), bool)
+        self.open[opens] = self.rubs[rubs] = True
         yields = holding.standing.yields
-        self.light = None if yields is None or not self.rubs.any() else friction * yields
-        self.opens = bool(self.open.any())
+        self.light = None if yields is None or not rubs else places.friction * yields
         self.heavy = quick.heavy
 
     def go(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Quick | None:
         """Return the motion from a time and a state q (nq,), v (nv,) on, with a first step of h seconds; None where the
         forces of contacts are not determined."""
         quick, holding, inside = self.quick, self.holding, self.quick.inside
-        quick.tell(inside.numbers)
-        told = quick.look(t, q, v)
+        slip, gap = self._begun(t, q, v)
         # A contact that has just opened may be a little in its plane, and comes out.
-        near = 0.1 * CLOSED * self.length - np.minimum(told[:, 6], 0.0)
-        self.deep = np.where(told[:, 6] <= CLOSED * self.length, near, 0.0)
-        holding.begin_sliding(told[:, 3:5])
+        near = 0.1 * CLOSED * self.length - np.minimum(gap, 0.0)
+        self.deep = np.where(gap <= CLOSED * self.length, near, 0.0)
+        holding.begin_sliding(slip)
         numbers = inside.told(holding, self.deep)
         if self.light is not None:
             # Steps go no further than to where a slip is stiff.
@@ -289,6 +289,15 @@ class QuickStretch:
             slow = quick.steps > ATTEMPTS and quick.steps * quick.h > PATIENCE * (now - t)
             if slow or passed.lost:
                 return self._given_up(path, len(path.told))
+
+    def _begun(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return slips (contacts, 2) and gaps (contacts,) at a time and a state."""
+        standing = self.holding.standing
+        if standing.u is not None and standing.gap is not None:
+            return standing.u[:, :2], standing.gap
+        self.quick.tell(self.quick.inside.numbers)
+        told = self.quick.look(t, q, v)
+        return told[:, 3:5], told[:, 6]
 
     def _looked(self, path: Path, done: int, told: np.ndarray, halted: bool) -> tuple[Quick | None] | None:
         """Look at the states from number `done` on, of which it is `told` what contacts do; the last step may have been
