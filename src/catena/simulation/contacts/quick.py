@@ -128,7 +128,7 @@ class QuickSteps:
             finite = np.isfinite(r["told"]).all(axis=1) & np.isfinite(r["q"]).all(axis=1)
             count = MANY if finite.all() else int(np.argmin(finite))
         ended = next((k for k in range(count) if halts[k] > 0.5), -1)
-        halted = ended >= 0 and halts[ended] < 1.5
+        halted, slow = (ended >= 0 and is_so for is_so in (halts[ended] < 1.5, halts[ended] > 1.5))
         if ended >= 0:
             # What contacts do where they change is told by the step that was not taken.
             count = ended + 1
@@ -141,7 +141,7 @@ class QuickSteps:
         size = float(r["h"][max(0, count - 1), 0])
         lost = count < MANY or not taken or size < COLLAPSE
         return Passed(
-            r["t"][taken, 0], r["q"][taken], r["qd"][taken], work, told, halted, lost, size,
+            r["t"][taken, 0], r["q"][taken], r["qd"][taken], work, told, halted, slow, lost, size,
             (float(r["row"][-1, 0]), float(r["wish"][-1, 0])),
         )  # fmt: skip
 
@@ -150,8 +150,8 @@ class QuickSteps:
 class Passed:
     """Steps in a row: times t (states,), q (states, nq), v (states, nv) and works (states, sources) behind them, and
     what contacts do (states, contacts, told) where they begin; whether the last was `halted` because a contact changes
-    where it begins, whether they are `lost` otherwise, the size `h` of the next one, and the error and the size of the
-    `last` one."""
+    where it begins, or because friction is stiff there (`slow`), whether they are `lost` otherwise, the size `h` of the
+    next one, and the error and the size of the `last` one."""
 
     t: np.ndarray
     q: np.ndarray
@@ -159,6 +159,7 @@ class Passed:
     work: np.ndarray
     told: np.ndarray
     halted: bool
+    slow: bool
     lost: bool
     h: float
     last: tuple[float, float]
@@ -277,7 +278,7 @@ class QuickStretch:
         while True:
             passed, done = quick.many(path.state(-1), h, last), len(path.told)
             h, last = passed.h, passed.last
-            ended = self._looked(path, done, path.add(passed), passed.halted)
+            ended = self._looked(path, done, path.add(passed), passed)
             if ended is not None:
                 return ended[0]
             now = path.t[-1]
@@ -299,41 +300,40 @@ class QuickStretch:
         told = self.quick.look(t, q, v)
         return told[:, 3:5], told[:, 6]
 
-    def _looked(self, path: Path, done: int, told: np.ndarray, halted: bool) -> tuple[Quick | None] | None:
-        """Look at the states from number `done` on, of which it is `told` what contacts do; the last step may have been
-        `halted` there. Returns what the stretch is if it ends there, else None."""
-        quick = self.quick
+    def _looked(self, path: Path, done: int, told: np.ndarray, passed: Passed) -> tuple[Quick | None] | None:
+        """Look at the states from number `done` on that were just `passed`, of which it is `told` what contacts do.
+        Returns what the stretch is if it ends there, else None."""
+        quick, last = self.quick, len(told) - 1
         if not len(told):
             return None
-        before = path.told[done - 1][None] if done else told[:1]
-        lost = told[:, :, 7].min(axis=1) < DETERMINED
-        flagged = lost
-        turns = slow = None
+        lost, turns, slow = set[int](), set[int](), {last} if passed.slow else set[int]()
+        if told[:, :, 7].min() < DETERMINED:
+            lost.update(np.flatnonzero((told[:, :, 7] < DETERMINED).any(axis=1)).tolist())
         if self.opens:
-            rates = np.concatenate([before[:, :, 5], told[:, :, 5]])
-            turns = ((rates[:-1] < 0.0) & (rates[1:] > 0.0) & self.open).any(axis=1)
-            flagged = flagged | turns
-        if self.light is not None:
-            slow = self._is_slow(before, told)
-            flagged = flagged | slow
-        flags = flagged.tolist()
-        for k in (k for k in range(len(flags)) if flags[k] or (halted and k == len(flags) - 1)):
-            at, changes = done + k, halted and k == len(flags) - 1
-            if lost[k]:
+            rates = (
+                told[:, :, 5]
+                if not done
+                else np.concatenate([path.told[done - 1][None, :, 5], told[:, :, 5]])
+            )
+            back = (rates[:-1] < 0.0) & (rates[1:] > 0.0) & self.open
+            if back.any():
+                turns.update((np.flatnonzero(back.any(axis=1)) + (0 if done else 1)).tolist())
+        # Within a call steps know what was before, and have halted.
+        if done and self.light is not None and self._is_slow(path.told[done - 1], told[0]):
+            slow.add(0)
+        for k in sorted(lost | turns | slow | ({last} if passed.halted else set())):
+            at, changes = done + k, passed.halted and k == last
+            if k in lost:
                 return (self._given_up(path, at),)
             now = path.state(at)
-            dip = (
-                self._dip(path.state(at - 1), now)
-                if at and turns is not None and turns[k] and not changes
-                else None
-            )
+            dip = self._dip(path.state(at - 1), now) if at and k in turns and not changes else None
             if changes and not at:
                 return (path.stretch(1, None, self._change(now), False, quick.steps),)
             if changes or dip is not None:
                 found = self._located(path.state(at - 1), now, dip)
                 if found is not None:
                     return (path.stretch(at, found, self._change(found), False, quick.steps),)
-            if at and slow is not None and slow[k]:
+            if at and k in slow:
                 return (self._given_up(path, at + 1),)
         return None
 
@@ -363,15 +363,21 @@ class QuickStretch:
                 values.append(u * along[k][0] + v * along[k][1] - least[k])
         return Margins(values, (9e-4 * CLOSED * self.length, none, none, 1e-8 * self.length))
 
-    def _is_slow(self, before: np.ndarray, told: np.ndarray) -> np.ndarray:
-        """Return where (states,) friction of a light body stops a slip, which becomes slower, within a part of a
-        careful step; `before` is what contacts did ahead of what is `told` (states, contacts, told)."""
+    def _is_slow(self, before: np.ndarray, told: np.ndarray) -> bool:
+        """Return whether friction of a light body stops a slip, which becomes slower, within a part of a careful step,
+        from what contacts did before and what is told of them (contacts, told)."""
         assert self.light is not None
-        speed = np.hypot(told[:, :, 3], told[:, :, 4])
-        earlier = np.concatenate([np.hypot(before[:, :, 3], before[:, :, 4]), speed[:-1]])
-        rate = self.light * told[:, :, 2]
-        ends = (speed < earlier) & (rate > self.heavy) & (speed < SLOWS * self.quick.h * rate)
-        return np.asarray((self.rubs & ends).any(axis=1))
+        rows = zip(before.tolist(), told.tolist(), self.light.tolist(), self.rubs.tolist(), strict=True)
+        for was, now, light, rubs in rows:
+            speed, rate = hypot(now[3], now[4]), light * now[2]
+            if (
+                rubs
+                and speed < hypot(was[3], was[4])
+                and rate > self.heavy
+                and speed < SLOWS * self.quick.h * rate
+            ):
+                return True
+        return False
 
     def _change(self, state: State) -> Change:
         """Return the change of the first contact whose margin is below zero."""
