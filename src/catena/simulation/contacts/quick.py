@@ -136,7 +136,7 @@ class QuickSteps:
         taken = [k for k, x in enumerate(r["accepted"][:count, 0].tolist()) if x > 0.5]
         # A step tells what contacts do where it begins.
         begins = [k for k in (0, *(k + 1 for k in taken)) if k < count]
-        told = r["told"][begins].reshape(len(begins), -1, TOLD)
+        told = r["told"][begins].reshape(len(begins), len(self.inside.nodes), TOLD)
         work = r["work"][taken] if self.mover.counts else np.zeros((len(taken), len(SOURCES)))
         size = float(r["h"][max(0, count - 1), 0])
         lost = count < MANY or not taken or size < COLLAPSE
@@ -170,7 +170,7 @@ class Path:
 
     def __init__(self, start: State) -> None:
         self.t, self.told = [start.t], list[np.ndarray]()
-        self.parts = [(start.q[None], start.v[None], start.work[None])]
+        self.parts, self.told_parts = [(start.q[None], start.v[None], start.work[None])], list[np.ndarray]()
 
     def __len__(self) -> int:
         return len(self.t)
@@ -180,10 +180,15 @@ class Path:
         # Steps that were rejected have told of the last state already.
         told = passed.told[1:] if len(self.told) == len(self.t) else passed.told
         self.t += passed.t.tolist()
-        self.told += list(told)
+        self.tell(told)
         if len(passed.t):
             self.parts.append((passed.q, passed.v, passed.work))
         return told
+
+    def tell(self, told: np.ndarray) -> None:
+        """Add what contacts are told to do (states, contacts, told) at states that were not looked at yet."""
+        self.told += list(told)
+        self.told_parts.append(told)
 
     def state(self, k: int) -> State:
         """Return a state, from the last one on if k is negative."""
@@ -199,11 +204,13 @@ class Path:
     def stretch(self, count: int, end: State | None, change: Change | None, stiff: bool, steps: int) -> Quick:
         """Return so many of the states, and the `end` if there is one, as a stretch."""
         q, v, work = (np.concatenate(rows)[:count] for rows in zip(*self.parts, strict=True))
-        t, told = self.t[:count], self.told[:count]
+        t, told = self.t[:count], np.concatenate(self.told_parts)[:count]
         if end is not None:
-            t, told = [*t, end.t], [*told, end.told]
-            q, v, work = (np.concatenate([x, y[None]]) for x, y in ((q, end.q), (v, end.v), (work, end.work)))
-        return Quick(np.array(t), q, v, work, np.array(told), change, stiff, steps)
+            t, ends = [*t, end.t], (end.q, end.v, end.work, end.told)
+            q, v, work, told = (
+                np.concatenate([x, y[None]]) for x, y in zip((q, v, work, told), ends, strict=True)
+            )
+        return Quick(np.array(t), q, v, work, told, change, stiff, steps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,7 +292,7 @@ class QuickStretch:
             if now >= end:
                 if len(path.told) < len(path):
                     state = path.state(-1)
-                    path.told.append(quick.look(state.t, state.q, state.v))
+                    path.tell(quick.look(state.t, state.q, state.v)[None])
                 return path.stretch(len(path), None, None, False, quick.steps)
             slow = quick.steps > ATTEMPTS and quick.steps * quick.h > PATIENCE * (now - t)
             if slow or passed.lost:
@@ -492,11 +499,9 @@ def quick_trajectory(acting: Acting, made: Quick, holding: Holding) -> Trajector
         return places.wrenches(places.at(q, v), forces[:, holding.closed])
 
     settings = {
-        "integrator": f"{problem.integrator}, rtol {problem.rtol:g}, atol {problem.atol:g}",
-        "drift": "no loops",
-        "control": "none",
-        "steps taken by": "compiled steps with contacts inside",
-    }
+        "integrator": f"{problem.integrator}, rtol {problem.rtol:g}, atol {problem.atol:g}", "drift": "no loops",
+        "control": "none", "steps taken by": "compiled steps with contacts inside",
+    }  # fmt: skip
     return Trajectory(
         acting.system, made.t, q, v, np.zeros_like(v), made.steps,
         work={name: work[:, k] for k, name in enumerate(SOURCES)},

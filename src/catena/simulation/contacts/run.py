@@ -103,8 +103,9 @@ class ContactRun:
     def _refer(self, q: np.ndarray) -> None:
         """Refer to a configuration q (nq,), at which a structure begins."""
         self.acting.places.refer(q)
+        self.inside = Inside(self.acting.places)
         if self.is_inside:
-            self.deciding.mobile = Mobile(self.system, Inside(self.acting.places))
+            self.deciding.mobile = Mobile(self.system, self.inside)
 
     def go(self, q: Any, v: Any) -> SegmentedTrajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
@@ -166,8 +167,7 @@ class ContactRun:
         if self.changing.events or problem.integrator not in ADAPTIVE or not self.is_inside:
             return None
         if self.quick is None:
-            inside = Inside(self.acting.places)
-            self.quick = QuickSteps(self.acting, inside, self.duration, self.length, self.h)
+            self.quick = QuickSteps(self.acting, self.inside, self.duration, self.length, self.h)
         made = QuickStretch(self.quick, holding).go(t, q, v, self.first)
         if made is None:
             return None
@@ -270,7 +270,7 @@ class ContactRun:
     def _impulses(self) -> ImpulseSteps | None:
         """Return compiled careful steps; None where something acts that they do not know."""
         if self.impulses is None and self.is_inside:
-            self.impulses = ImpulseSteps(self.system, Inside(self.acting.places))
+            self.impulses = ImpulseSteps(self.system, self.inside)
         return self.impulses
 
     # Events.
