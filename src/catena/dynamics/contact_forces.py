@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.kernels import Numbers, OnMatrices, Sweep, at_ground, base_to_tip, on_call
+from catena.kernels import Numbers, OnCall, OnMatrices, Sweep, at_ground, base_to_tip, on_call
 from catena.kernels.matrices import Panel
 from catena.spatial import Force, Motion, Transform, cross
 from catena.spatial.scalars import absolute, array, reciprocal, sqrt, where
@@ -35,6 +35,8 @@ PULL = 20.0
 PULLS = 1e-7
 # The part of what a contact yields by itself that is nothing: in a planar mechanism it does not yield across the plane.
 FIRM = 1e-12
+# So many contacts, if they all feel each other, are eliminated in one step, written out for their number.
+FEW = 4
 
 CONTACT: dict[str, Any] = {
     "on_a": Numbers(3), "on_b": Numbers(3), "axes": Numbers(9), "reference": Numbers(3), "across": Numbers(3),
@@ -75,6 +77,15 @@ VIEWS: dict[str, dict[str, Any]] = {
     "three": {"numbers": Numbers(3)},
     "telling": {"numbers": Numbers(TOLD)},
 }  # fmt: skip
+
+
+def views(count: int) -> dict[str, dict[str, Any]]:
+    """The views of so many contacts."""
+    n = 3 * count
+    sizes = {"equations": n * (n + 1), "rests": n, "unknowns": n, "lefts": 4 * count} if count <= FEW else {}
+    return {**VIEWS, **{name: {"numbers": Numbers(size)} for name, size in sizes.items()}}
+
+
 FIELDS = {"seen": "node", "ways": "joint_row", "pulls": "pull"}
 _PLACE = {
     name: sum(e.size for e in list(VIEWS["pushed"].values())[:k]) for k, name in enumerate(VIEWS["pushed"])
@@ -265,27 +276,56 @@ def _dot(a: Any, b: Any) -> Any:
 
 @on_call
 def weigh(pushed: Any, block: Any, left: Any) -> None:
-    """What a block of three rows has before anything is eliminated, and what is added to its diagonal: one where
-    nothing is demanded, and as much as the block has where it does not yield, so that there is no force."""
-    m, rest = block.numbers.reshape(3, 3).tolist(), list(pushed.rest)
+    """What a block of three rows has before anything is eliminated, and what is added to its diagonal."""
+    product, rest = _weighed(block.numbers.reshape(3, 3).tolist(), list(pushed.rest))
+    left.part, left.rest = array([product]), array(rest)
+
+
+def _weighed(m: list[list[Any]], rest: list[Any]) -> tuple[Any, list[Any]]:
+    """The determinant of a block of three rows with all that is added to its diagonal: one where nothing is demanded,
+    which is given, and as much as the block has where it does not yield, so that there is no force."""
     size = absolute(m[0][0]) + absolute(m[1][1]) + absolute(m[2][2])
-    for k in range(3):
-        m[k][k] = m[k][k] + rest[k]
+    m = [[x + rest[r] if r == c else x for c, x in enumerate(row)] for r, row in enumerate(m)]
     product: Any = 1.0
     for k in range(3):
         pivot = m[k][k]
-        for j in range(k):
-            pivot = pivot - m[k][j] * m[j][k]
         firm = where(absolute(pivot) <= FIRM * size, size, 0.0)
         rest[k], pivot = rest[k] + firm, pivot + firm
         product = product * pivot
-        # Rows of the upper, columns of the lower factor.
         for i in range(k + 1, 3):
-            for j in range(k):
-                m[k][i] = m[k][i] - m[k][j] * m[j][i]
-                m[i][k] = m[i][k] - m[i][j] * m[j][k]
-            m[i][k] = m[i][k] / pivot
-    left.part, left.rest = array([absolute(product)]), array(rest)
+            factor = m[i][k] / pivot
+            for j in range(k + 1, 3):
+                m[i][j] = m[i][j] - factor * m[k][j]
+    return absolute(product), rest
+
+
+@on_call
+def solve_few(equations: Any, rests: Any, unknowns: Any, lefts: Any) -> None:
+    """The unknowns of a few contacts that all feel each other, and how much is left of their blocks, as `weigh`,
+    `turn_round` and products find them contact by contact."""
+    n, rest = len(rests.numbers), list(rests.numbers)
+    m, sizes = equations.numbers.reshape(n, n + 1).tolist(), []
+    for k in range(0, n, 3):
+        product, rest[k : k + 3] = _weighed([row[k : k + 3] for row in m[k : k + 3]], rest[k : k + 3])
+        sizes.append(product)
+    for k in range(n):
+        m[k][k] = m[k][k] + rest[k]
+    over = []
+    for k in range(n):
+        over.append(reciprocal(m[k][k]))
+        for i in range(k + 1, n):
+            factor = m[i][k] * over[k]
+            for j in range(k + 1, n + 1):
+                m[i][j] = m[i][j] - factor * m[k][j]
+    x: list[Any] = [0.0] * n
+    for k in reversed(range(n)):
+        x[k] = (m[k][n] - sum((m[k][j] * x[j] for j in range(k + 1, n)), 0.0)) * over[k]
+    unknowns.numbers = array(x)
+    parts = [
+        absolute(m[3 * i][3 * i] * m[3 * i + 1][3 * i + 1] * m[3 * i + 2][3 * i + 2]) / size
+        for i, size in enumerate(sizes)
+    ]
+    lefts.numbers = array([x for part in parts for x in (part, 0.0, 0.0, 0.0)])
 
 
 @on_call
@@ -458,7 +498,9 @@ class Felt:
         feel them."""
         work = self.work
         self.x = work.matrix(3 * len(self.nodes), 1)
-        self.left = [work.reserve(4) for _ in self.nodes]
+        count, slot = len(self.nodes), work.slot
+        lefts = work.reserve(4 * count)
+        self.left = [lefts + 4 * i * slot for i in range(count)]
         own: dict[tuple[int, ...], Panel] = {}
         for members in self.apart():
             G = work.matrix(3 * len(members), 3 * len(members) + 1)
@@ -467,7 +509,13 @@ class Felt:
             self.couple(G, members, own)
             for at, i in enumerate(members):
                 work.copy(G.part(three(at), last), self.of(i, "wanted", 3, 1))
-            self._eliminate(G, members)
+            if len(members) == count <= FEW:
+                rests = work.matrix(3 * count, 1)
+                for i in members:
+                    work.copy(rests.part(three(i), range(1)), self.of(i, "rest", 3, 1))
+                work.step(solve_few, G.place, rests.place, self.x.place, lefts)
+            else:
+                self._eliminate(G, members)
         slot = work.slot
         for group, E in own.items():
             for node, rows in self._places(group):
@@ -677,5 +725,10 @@ def holding(inputs: Mapping[str, Numbers], told: int) -> Sweep:
     return hold
 
 
-CALLED = (stand_still, touch, touch_floor, carry_one, weigh, turn_round, tell)
-"""The steps that they call."""
+MEETING = (stand_still, touch, touch_floor, carry_one)
+"""The steps by which contacts are felt."""
+
+
+def solving(count: int) -> tuple[OnCall, ...]:
+    """The steps by which the forces of so many contacts are found."""
+    return (*((solve_few,) if count <= FEW else ()), weigh, turn_round, tell)

@@ -15,7 +15,7 @@ import numpy as np
 
 from catena.dynamics import contact_forces
 from catena.dynamics.articulated_body import articulated_body
-from catena.dynamics.contact_forces import FIELDS, SIZE, VIEWS, Felt, runs, see, three, threes, yielded
+from catena.dynamics.contact_forces import FIELDS, SIZE, Felt, runs, see, three, threes, yielded
 from catena.dynamics.force_sweeps import GIVEN, SHARED, force_sweeps
 from catena.kernels import (
     POSITION,
@@ -251,7 +251,17 @@ def impulse_step(nodes: tuple[tuple[int, int, bool], ...], forces: bool) -> Algo
     }  # fmt: skip
 
     mend = OnMatrices(impulses.mend)
-    called = [*contact_forces.CALLED, come, begin_law, begin_force, rub, leave, amend, settle_gap]
+    called = [
+        *contact_forces.MEETING,
+        *contact_forces.solving(count),
+        come,
+        begin_law,
+        begin_force,
+        rub,
+        leave,
+        amend,
+        settle_gap,
+    ]
     sweeps = [
         contact_forces.holding(numbers, TOLD * count), *called,
         with_ground(_half), *(force_sweeps() if forces else ()), *articulated_body.sweeps, see,
@@ -264,7 +274,7 @@ def impulse_step(nodes: tuple[tuple[int, int, bool], ...], forces: bool) -> Algo
         f"impulse_step_{count}{'_forces' if forces else ''}_{nodes}", ground, tuple(sweeps),
         inputs=inputs | (dict(GIVEN) if forces else {}), outputs={"q_next": POSITION, "v_next": VELOCITY},
         ground_inputs={"a_base": Motion, **numbers}, ground_outputs=("told",),
-        optional=articulated_body.optional | GIVEN.keys(), views={**VIEWS, **MORE},
+        optional=articulated_body.optional | GIVEN.keys(), views={**contact_forces.views(count), **MORE},
         rewritten=frozenset({*FIELDS, "q", "q_next"}), shared=SHARED if forces else {}, component_fields=FIELDS,
         code=f"impulse_step_{count}{'_forces' if forces else ''}", replayed=True,
     )  # fmt: skip
