@@ -406,7 +406,7 @@ class Felt:
         for members in self.groups:
             both = self.felt[members] = tuple(
                 work.matrix(self._rows(members), 3 * len(members)) for _ in range(2)
-            )  # type: ignore[assignment]
+            )
             for at, i in enumerate(members):
                 for node, rows in self._places(members):
                     self.e[i][node], self.z[i][node] = (x.part(rows, three(at)).T for x in both)
