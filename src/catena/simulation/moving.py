@@ -332,6 +332,8 @@ class Mover:
         if out["halt"][0, 0] < 0.5:
             self._taken(who, t, q, v, tau, out, nodes)
             return walk.is_finite
+        if self.excitation.problem.touching is not None:
+            raise ContactChanged
         doubtful = np.ones(len(who), dtype=bool) if self.adaptive else walk.doubts.copy()
         self._keep(who, t, q, v, out)
         self._step_carefully(who, t, q, v, tau, ends, nodes, doubtful)

@@ -100,11 +100,11 @@ class Deciding:
 
     def gaps(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the gaps (contacts,) at a state q (nq,), v (nv,)."""
-        found = None if self.mobile is None else self.mobile.at(q, v)
+        found = None if self.mobile is None else self.mobile.at(q, v, np.zeros(len(v)))
         return self.acting.places.gaps(q[None])[0] if found is None else found.gap
 
     def _at(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Situation:
-        found = None if self.mobile is None else self.mobile.at(q, v)
+        found = None if self.mobile is None else self.mobile.at(q, v, tau)
         return ByJoints(self.acting, t, q, v, tau) if found is None else found
 
     def _again(

@@ -18,7 +18,7 @@ from catena.simulation.problem import Problem
 
 def can_be_inside(problem: Problem, places: Places) -> bool:
     """Return whether the compiled step can find the forces of contacts: those of a tree of rigid bodies without
-    prescribed joints and rigid stops, where nothing acts that Python must be asked for."""
+    prescribed joints and rigid stops, where nothing but a controller acts that Python must be asked for."""
     system = problem.system
     if (
         places.stops
@@ -30,7 +30,7 @@ def can_be_inside(problem: Problem, places: Places) -> bool:
         return False
     if system.plan.owner is not None or system.constrained or system.loops or system.origin is not system:
         return False
-    return system.elements.is_compiled and not problem.forces and problem.control is None
+    return system.elements.is_compiled and not problem.forces
 
 
 @dataclass(frozen=True, eq=False)

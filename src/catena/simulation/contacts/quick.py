@@ -62,7 +62,10 @@ class QuickSteps:
 
     def __init__(self, acting: Acting, inside: Inside, duration: float, length: float, h: float) -> None:
         self.acting, self.inside, self.duration, self.length, self.h = acting, inside, duration, length, h
-        problem = replace(acting.problem, touching=Touching(inside.nodes, inside.numbers.reshape(-1)))
+        # Whoever takes steps asks the controller, and tells what it gave.
+        problem = replace(
+            acting.problem, control=None, touching=Touching(inside.nodes, inside.numbers.reshape(-1))
+        )
         system = self.system = acting.system
         self.mover = mover = Mover(
             Excitation(problem, ()), Drift(system, problem.drift, system.neutral()), None, duration, _ignore
@@ -81,7 +84,7 @@ class QuickSteps:
         self._many = session.recording(MANY, moving, results)
         self._look = session.piece(0, session.row("contacts"), moving, ("told",))
         self.heavy = LIGHT * max(float(np.linalg.norm(system.gravity)), length)
-        self.steps = 0
+        self.steps, self.end, self.tau = 0, duration, np.zeros(system.nv)
 
     def look(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what contacts do at a state (contacts, told), with the modes that were told last."""
@@ -92,7 +95,14 @@ class QuickSteps:
     def tell(self, numbers: np.ndarray) -> None:
         """Tell the step what contacts are and do, (contacts, numbers)."""
         self.b["contacts"][0] = numbers.reshape(-1)
-        self.b[self.mover.target][:] = 0.0
+        self._told()
+
+    def keep_time(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        """Go on from a time and a state q (nq,), v (nv,) that the motion has come to, up to where control forces
+        change."""
+        self.acting.keep_time(t, q, v)
+        self.tau, self.end = self.acting.command(t, q, v), self.acting.until(self.duration)
+        self.b[self.mover.target][0] = self.tau
         self._told()
 
     def _put(
@@ -121,7 +131,7 @@ class QuickSteps:
     def many(self, state: State, h: float, last: tuple[float, float] | None = None) -> Passed:
         """Take some steps behind a state, the first of about h seconds, up to where a contact changes or to the end;
         `last` are the error and the size of the step before, if there was one."""
-        self._put(state.t, state.q, state.v, state.work, h, self.duration, last)
+        self._put(state.t, state.q, state.v, state.work, h, self.end, last)
         bad, r = self._many(), self._many.results
         halts, count = r["halt"][:, 0].tolist(), MANY
         if bad:
@@ -166,11 +176,12 @@ class Passed:
 
 
 class Path:
-    """The states that a stretch has passed, of which the last may not be looked at yet."""
+    """The states that a stretch has passed, of which the last may not be looked at yet, under control forces tau (nv,)
+    from each on."""
 
-    def __init__(self, start: State) -> None:
-        self.t, self.told = [start.t], list[np.ndarray]()
-        self.parts, self.told_parts = [(start.q[None], start.v[None], start.work[None])], list[np.ndarray]()
+    def __init__(self, start: State, tau: np.ndarray) -> None:
+        self.t, self.told, self.tau = [start.t], list[np.ndarray](), [tau]
+        self.parts = [(start.q[None], start.v[None], start.work[None])]
 
     def __len__(self) -> int:
         return len(self.t)
@@ -180,15 +191,11 @@ class Path:
         # Steps that were rejected have told of the last state already.
         told = passed.told[1:] if len(self.told) == len(self.t) else passed.told
         self.t += passed.t.tolist()
-        self.tell(told)
+        self.tau += [self.tau[-1]] * len(passed.t)
+        self.told += list(told)
         if len(passed.t):
             self.parts.append((passed.q, passed.v, passed.work))
         return told
-
-    def tell(self, told: np.ndarray) -> None:
-        """Add what contacts are told to do (states, contacts, told) at states that were not looked at yet."""
-        self.told += list(told)
-        self.told_parts.append(told)
 
     def state(self, k: int) -> State:
         """Return a state, from the last one on if k is negative."""
@@ -204,23 +211,23 @@ class Path:
     def stretch(self, count: int, end: State | None, change: Change | None, stiff: bool, steps: int) -> Quick:
         """Return so many of the states, and the `end` if there is one, as a stretch."""
         q, v, work = (np.concatenate(rows)[:count] for rows in zip(*self.parts, strict=True))
-        t, told = self.t[:count], np.concatenate(self.told_parts)[:count]
+        t, told, tau = self.t[:count], self.told[:count], self.tau[:count]
         if end is not None:
-            t, ends = [*t, end.t], (end.q, end.v, end.work, end.told)
-            q, v, work, told = (
-                np.concatenate([x, y[None]]) for x, y in zip((q, v, work, told), ends, strict=True)
-            )
-        return Quick(np.array(t), q, v, work, told, change, stiff, steps)
+            t, told, tau = [*t, end.t], [*told, end.told], [*tau, tau[-1]]
+            q, v, work = (np.concatenate([x, y[None]]) for x, y in ((q, end.q), (v, end.v), (work, end.work)))
+        return Quick(np.array(t), q, v, np.array(tau), work, np.array(told), change, stiff, steps)
 
 
 @dataclass(frozen=True, eq=False)
 class Quick:
-    """A stretch of motion: times t (states,), q (states, nq), v (states, nv), works (states, sources) and what contacts
-    do (states, contacts, told), the change that ended it, whether it was `stiff`, and how many steps were tried."""
+    """A stretch of motion: times t (states,), q (states, nq), v (states, nv), control forces tau (states, nv), works
+    (states, sources) and what contacts do (states, contacts, told), the change that ended it, whether it was `stiff`,
+    and how many steps were tried."""
 
     t: np.ndarray
     q: np.ndarray
     v: np.ndarray
+    tau: np.ndarray
     work: np.ndarray
     told: np.ndarray
     change: Change | None
@@ -266,6 +273,7 @@ class QuickStretch:
         """Return the motion from a time and a state q (nq,), v (nv,) on, with a first step of h seconds; None where the
         forces of contacts are not determined."""
         quick, holding, inside = self.quick, self.holding, self.quick.inside
+        quick.keep_time(t, q, v)
         slip, gap = self._begun(t, q, v)
         # A contact that has just opened may be a little in its plane, and comes out.
         near = 0.1 * CLOSED * self.length - np.minimum(gap, 0.0)
@@ -280,20 +288,20 @@ class QuickStretch:
         quick.tell(numbers)
         self.edges = (self.deep.tolist(), holding.along.tolist(), holding.least.tolist())
         quick.steps = 0
-        path = Path(State(t, q, v, np.zeros(len(SOURCES)), None))
-        end, last = quick.duration * (1.0 - 1e-12), None
+        path, last, self.begun = Path(State(t, q, v, np.zeros(len(SOURCES)), None), quick.tau), None, 0
         while True:
             passed, done = quick.many(path.state(-1), h, last), len(path.told)
             h, last = passed.h, passed.last
-            ended = self._looked(path, done, path.add(passed), passed)
+            ended = self._looked(path, done, path.add(passed), passed.halted, passed.slow)
             if ended is not None:
                 return ended[0]
             now = path.t[-1]
-            if now >= end:
-                if len(path.told) < len(path):
-                    state = path.state(-1)
-                    path.tell(quick.look(state.t, state.q, state.v)[None])
-                return path.stretch(len(path), None, None, False, quick.steps)
+            if now >= quick.end * (1.0 - 1e-12):
+                ended = self._at_an_end(path)
+                if ended is not None:
+                    return ended[0]
+                h, last = max(quick.h, h), None
+                continue
             slow = quick.steps > ATTEMPTS and quick.steps * quick.h > PATIENCE * (now - t)
             if slow or passed.lost:
                 return self._given_up(path, len(path.told))
@@ -307,13 +315,34 @@ class QuickStretch:
         told = self.quick.look(t, q, v)
         return told[:, 3:5], told[:, 6]
 
-    def _looked(self, path: Path, done: int, told: np.ndarray, passed: Passed) -> tuple[Quick | None] | None:
-        """Look at the states from number `done` on that were just `passed`, of which it is `told` what contacts do.
-        Returns what the stretch is if it ends there, else None."""
+    def _at_an_end(self, path: Path) -> tuple[Quick | None] | None:
+        """Look at the last state, where no step begins that would tell of a change. Returns the stretch if it ends
+        there; else the controller is asked, and it goes on."""
+        quick, at, state = self.quick, len(path) - 1, path.state(-1)
+        if len(path.told) < len(path):
+            told = quick.look(state.t, state.q, state.v)
+            path.told.append(told)
+            ended = self._looked(path, at, told[None], min(self._margins(told).values) < 0.0, False)
+            if ended is not None:
+                return ended
+        if state.t >= quick.duration * (1.0 - 1e-12):
+            return (path.stretch(len(path), None, None, False, quick.steps),)
+        quick.keep_time(state.t, state.q, state.v)
+        # What contacts do there is told anew by the step that begins.
+        path.told.pop()
+        path.tau[-1], self.begun = quick.tau, at
+        return None
+
+    def _looked(
+        self, path: Path, done: int, told: np.ndarray, halted: bool, stiff: bool
+    ) -> tuple[Quick | None] | None:
+        """Look at the states from number `done` on, of which it is `told` what contacts do; the last step may have been
+        `halted` there because a contact changes, or because friction is `stiff`. Returns what the stretch is if it ends
+        there, else None."""
         quick, last = self.quick, len(told) - 1
         if not len(told):
             return None
-        lost, turns, slow = set[int](), set[int](), {last} if passed.slow else set[int]()
+        lost, turns, slow = set[int](), set[int](), {last} if stiff else set[int]()
         if told[:, :, 7].min() < DETERMINED:
             lost.update(np.flatnonzero((told[:, :, 7] < DETERMINED).any(axis=1)).tolist())
         if self.opens:
@@ -328,14 +357,14 @@ class QuickStretch:
         # Within a call steps know what was before, and have halted.
         if done and self.light is not None and self._is_slow(path.told[done - 1], told[0]):
             slow.add(0)
-        for k in sorted(lost | turns | slow | ({last} if passed.halted else set())):
-            at, changes = done + k, passed.halted and k == last
+        for k in sorted(lost | turns | slow | ({last} if halted else set())):
+            at, changes = done + k, halted and k == last
             if k in lost:
                 return (self._given_up(path, at),)
             now = path.state(at)
             dip = self._dip(path.state(at - 1), now) if at and k in turns and not changes else None
-            if changes and not at:
-                return (path.stretch(1, None, self._change(now), False, quick.steps),)
+            if changes and at == self.begun:
+                return (path.stretch(at + 1, None, self._change(now), False, quick.steps),)
             if changes or dip is not None:
                 found = self._located(path.state(at - 1), now, dip)
                 if found is not None:
@@ -499,11 +528,13 @@ def quick_trajectory(acting: Acting, made: Quick, holding: Holding) -> Trajector
         return places.wrenches(places.at(q, v), forces[:, holding.closed])
 
     settings = {
-        "integrator": f"{problem.integrator}, rtol {problem.rtol:g}, atol {problem.atol:g}", "drift": "no loops",
-        "control": "none", "steps taken by": "compiled steps with contacts inside",
-    }  # fmt: skip
+        "integrator": f"{problem.integrator}, rtol {problem.rtol:g}, atol {problem.atol:g}",
+        "drift": "no loops",
+        "control": "none" if problem.rate is None else f"{problem.rate:g} Hz",
+        "steps taken by": "compiled steps with contacts inside",
+    }
     return Trajectory(
-        acting.system, made.t, q, v, np.zeros_like(v), made.steps,
+        acting.system, made.t, q, v, made.tau, made.steps,
         work={name: work[:, k] for k, name in enumerate(SOURCES)},
         wrenches=OnDemand(bodies, compute) if holding.closed else {}, settings=settings, held=True,
     )  # fmt: skip

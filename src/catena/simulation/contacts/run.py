@@ -38,13 +38,14 @@ from catena.simulation.contacts.meeting import jumped_over, met
 from catena.simulation.contacts.quick import Quick, QuickSteps, QuickStretch, quick_trajectory
 from catena.simulation.contacts.situation import Mobile
 from catena.simulation.contacts.standing import Standing
+from catena.simulation.contacts.stiffness import Watch
 from catena.simulation.contacts.stop import Stop, StopSide
 from catena.simulation.contacts.stretch import Stretch
 from catena.simulation.events import Event
 from catena.simulation.methods import ADAPTIVE
 from catena.simulation.problem import Problem
 from catena.simulation.segments import SegmentedTrajectory, Transition
-from catena.simulation.structure_changes import ChangingRun, PerStructure, resampled
+from catena.simulation.structure_changes import ChangingRun, PerStructure, later, resampled
 from catena.simulation.trajectory import Found, Trajectory
 from catena.system import System
 
@@ -83,7 +84,7 @@ class ContactRun:
         changing = self.changing
         control = changing.control
         if isinstance(control, PerStructure):
-            control = _FromStart(control.control(system, start), start)
+            control = later(control.control(system, start), -start)
         motion = {name: x for name, x in changing.motion.items() if name in system.joints}
         problem = Problem(system, control, motion, dict(changing.forces), **changing.options)
         self.system = system
@@ -96,7 +97,9 @@ class ContactRun:
         self.is_free = len(free) >= len(system.mechanism.bodies) - 1 and not motion
         self.quick: QuickSteps | None = None
         self.impulses: ImpulseSteps | None = None
+        self.watch = Watch(self.acting)
         self.is_inside = can_be_inside(problem, self.acting.places)
+        self.is_driven = control is not None
         self.deciding = Deciding(self.acting, self.length, self.h)
         self.first = self.longest = min(1e-2, 1e-2 * self.duration)
 
@@ -105,7 +108,7 @@ class ContactRun:
         self.acting.places.refer(q)
         self.inside = Inside(self.acting.places)
         if self.is_inside:
-            self.deciding.mobile = Mobile(self.system, self.inside)
+            self.deciding.mobile = Mobile(self.system, self.inside, self.is_driven)
 
     def go(self, q: Any, v: Any) -> SegmentedTrajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
@@ -163,8 +166,8 @@ class ContactRun:
     ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool] | None:
         """Return what `_gone` does, by compiled steps; None where they do not know all that acts, or cannot vouch for
         it."""
-        problem = self.acting.problem
-        if self.changing.events or problem.integrator not in ADAPTIVE or not self.is_inside:
+        is_quick = self.is_inside and self.acting.problem.integrator in ADAPTIVE
+        if not is_quick or self.changing.events or self.acting.excitation.is_asked_always:
             return None
         if self.quick is None:
             self.quick = QuickSteps(self.acting, self.inside, self.duration, self.length, self.h)
@@ -202,6 +205,7 @@ class ContactRun:
         self, t: float, q: np.ndarray, v: np.ndarray, before: Standing | None, change: Change | None
     ) -> tuple[Standing, np.ndarray, np.ndarray]:
         """Return what contacts do from a state on, and that state; what changed is told."""
+        self.acting.keep_time(t, q, v)
         tau = self.acting.command(t, q, v)
         parts = change.contact if change is not None and change.what == LIFTS else -1
         slips = change.contact if change is not None and change.what == SLIPPING else -1
@@ -251,7 +255,7 @@ class ContactRun:
         """Return time, state and contacts after some careful steps; `why` says what made them necessary."""
         weight = max(float(np.linalg.norm(self.system.gravity)), self.length)
         patience = _Patience(self.h, self.length, weight, self.acting.places.friction, why == SLOWLY)
-        steps = CarefulSteps(self.acting, self.length, self.h, self._impulses())
+        steps = CarefulSteps(self.acting, self.length, self.h, self._impulses(), self.watch)
         gap = self.deciding.gaps(q, v)
         run, forces = steps.go(t, q, v, min(self.duration, t + MOST * self.h), patience.stays, gap)
         if len(run.t) > 1:
@@ -262,6 +266,7 @@ class ContactRun:
             if run.ended:
                 return self._ended(run, begun, standing)
             t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
+        self.acting.keep_time(t, q, v)
         tau = self.acting.command(t, q, v)
         found = self.deciding.decide(t, q, v, tau, rests=patience.now(STICK), held=patience.now(STICK, SLIDE))
         self._tell(t, f"after careful steps, {why}", found.q, v, standing, found)
@@ -270,7 +275,7 @@ class ContactRun:
     def _impulses(self) -> ImpulseSteps | None:
         """Return compiled careful steps; None where something acts that they do not know."""
         if self.impulses is None and self.is_inside:
-            self.impulses = ImpulseSteps(self.system, self.inside)
+            self.impulses = ImpulseSteps(self.system, self.inside, self.is_driven)
         return self.impulses
 
     # Events.
@@ -342,7 +347,7 @@ class ContactRun:
                 f[:, holding.closed] = pushed.touches.told(pushed.f)
             return f
 
-        nodes, asks = len(run.t), self.acting.problem.control is not None and not run.held
+        nodes, asks = len(run.t), self.acting.excitation.is_asked_always and not run.held
 
         if len(run.t) > 1:
             self.segments.append(run)
@@ -387,17 +392,6 @@ class ContactRun:
                     f"Contact {contact.label!r}: {contact.frame!r} begins {-gap:.3g} m {what} of {contact.on!r}; begin "
                     f"{'above' if contact.on_radius is None else 'outside'} it."
                 )
-
-
-class _FromStart:
-    """A controller whose times count from the start of a structure, asked in the time of the run."""
-
-    def __init__(self, control: Any, start: float) -> None:
-        self.control, self.offset = control, start
-        self.rate = getattr(control, "rate", None)
-
-    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> Any:
-        return self.control(t - self.offset, q, v)
 
 
 class _Patience:
