@@ -13,6 +13,7 @@ along motions of unit energy that loops and prescribed joints allow, whatever th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -31,13 +32,23 @@ FIXED = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Stiffness:
-    """The resistance at a state: motions L (nv, r) of unit energy, their inverse (r, nv), and damping and stiffness
-    (r, r) along them."""
+    """The resistance at a state: motions L (nv, r) of unit energy, their inverse (r, nv), and how forces change along
+    them with velocities, C (r, r), and positions, K (r, r)."""
 
     L: np.ndarray
     inverse: np.ndarray
-    damping: np.ndarray
-    stiffness: np.ndarray
+    C: np.ndarray
+    K: np.ndarray
+
+    @cached_property
+    def damping(self) -> np.ndarray:
+        """Return what resists of C, (r, r)."""
+        return _resisting(self.C)
+
+    @cached_property
+    def stiffness(self) -> np.ndarray:
+        """Return what resists of K, (r, r)."""
+        return _resisting(self.K)
 
     def resistance(self, h: float) -> np.ndarray:
         """Return how much of the inertia, (r, r), resistance adds to it in a step of h seconds."""
@@ -45,7 +56,13 @@ class Stiffness:
 
     def is_stiff(self, h: float) -> bool:
         """Return whether a step of h seconds should be implicit."""
-        return bool(np.linalg.norm(self.resistance(h), 2) > STIFF) if self.L.size else False
+        if not self.L.size:
+            return False
+        # A sum resists no more than its parts.
+        C, K = (max(0.0, float(np.linalg.eigvalsh(0.5 * (A + A.T))[-1])) for A in (self.C, self.K))
+        if h * C + 0.25 * h * h * K <= STIFF:
+            return False
+        return bool(np.linalg.norm(self.resistance(h), 2) > STIFF)
 
     def softened(self, change: np.ndarray, h: float) -> np.ndarray:
         """Return changes (..., nv) of velocities of what they would be without resistance in a step of h seconds."""
@@ -77,6 +94,10 @@ class Watch:
         )
         self.left, self.sure = 0, SURE
         self.v, self.change = np.zeros(plan.nv), np.zeros(plan.nv)
+
+    def begin(self, v: np.ndarray) -> None:
+        """Begin a row of steps at velocities v (nv,): what happened since the last row was no step."""
+        self.v, self.change = v, np.zeros(len(v))
 
     def at(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Stiffness | None:
         """Return the resistance at a state q (nq,), v (nv,) and a time t from which a step of h seconds is stiff; None
@@ -122,7 +143,7 @@ def stiffness_at(acting: Acting, t: float, q: np.ndarray, v: np.ndarray) -> Stif
     more = 0.5 * length / INCREMENT
     K = -((a[:r] - a[r : 2 * r]) * more[:, None]) @ inverse.T
     C = -((a[2 * r : 3 * r] - a[3 * r :]) * more[:, None] / speed) @ inverse.T
-    return Stiffness(L, inverse, _resisting(C), _resisting(K))
+    return Stiffness(L, inverse, C, K)
 
 
 def _resisting(A: np.ndarray) -> np.ndarray:
