@@ -132,8 +132,8 @@ def stiffness_at(acting: Acting, t: float, q: np.ndarray, v: np.ndarray) -> Stif
     length = np.abs(L / units[:, None]).max(axis=0, initial=0.0)
     speed = max(1.0, float(np.abs(v / units).max(initial=0.0)))
     at, by = INCREMENT * (L / length).T, INCREMENT * speed * (L / length).T
-    none = np.zeros((2 * r, nv))
-    states = acting.system.integrate(np.repeat(q[None], 4 * r, axis=0), np.concatenate([at, -at, none]))
+    none, here = np.zeros((2 * r, nv)), np.repeat(q[None], 2 * r, axis=0)
+    states = np.concatenate([acting.system.integrate(here, np.concatenate([at, -at])), here])
     rates = v + np.concatenate([none, by, -by])
     if acting.excitation.is_asked_always:
         told = np.array([acting.command(t, *row) for row in zip(states, rates, strict=True)])
