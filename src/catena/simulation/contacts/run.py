@@ -175,6 +175,8 @@ class ContactRun:
         if made is None:
             return None
         self._keep_quick(made, holding)
+        if not holding.closed:
+            self.watch.passed(made.t, self.h)
         if len(made.t) > 2:
             # Behind a change steps are small again, about as small as they were behind the last one.
             self.first = min(self.longest, max(self.h, AGAIN * float(made.t[1] - made.t[0])))

@@ -24,6 +24,9 @@ from catena.simulation.contacts.acting import Acting
 STIFF = 0.5
 # So many steps that are not stiff are taken before resistance is looked at again, and twice as many each time.
 SURE = 20
+# Explicit steps so many times as large, so many of them in a row, would have swung by what is stiff: they are stable up
+# to a damping of 3.3 and of 6.2 within a step.
+LARGER, MANY = {"dopri5": 7.0, "dop853": 13.0}, 10
 # The increment of difference quotients, in radians, lengths, and those per second where velocities are lower.
 INCREMENT = 1e-6
 # Motions that are less mobile than this part of the most mobile one are not allowed by loops or prescribed joints.
@@ -98,6 +101,16 @@ class Watch:
     def begin(self, v: np.ndarray) -> None:
         """Begin a row of steps at velocities v (nv,): what happened since the last row was no step."""
         self.v, self.change = v, np.zeros(len(v))
+
+    def passed(self, times: np.ndarray, h: float) -> None:
+        """Take account of the times of explicit steps that went on while no contact touched: where they were much
+        larger than steps of h seconds, these are not stiff."""
+        larger = LARGER.get(self.acting.problem.integrator)
+        if self.left > 0 or larger is None or len(times) < MANY + 2:
+            return
+        # The last step was made to end where something touches.
+        if np.diff(times[-MANY - 2 : -1]).min() > larger * h:
+            self.left, self.sure = self.sure, 2 * self.sure
 
     def at(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Stiffness | None:
         """Return the resistance at a state q (nq,), v (nv,) and a time t from which a step of h seconds is stiff; None
