@@ -1,20 +1,97 @@
-"""Events that careful steps meet, and events that an impact jumps over.
+"""Events that compiled steps and careful steps meet, and events that an impact jumps over.
 
-Careful steps are of first order, and so are the times of the events on their way. An impact changes velocities at once:
-a function that has another sign behind it than before has changed its sign there.
+Compiled steps are taken again up to an event, so that its time is as exact as they are. Careful steps are of first
+order, and so are the times of the events on their way. An impact changes velocities at once: a function that has
+another sign behind it than before has changed its sign there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
 from catena.simulation.contacts.joining import cut
-from catena.simulation.events import Event, crossings, locate
+from catena.simulation.events import INSIDE, Event, crossings, locate
 from catena.simulation.trajectory import Found, Trajectory
+from catena.system import System
+
+
+class Passing(Protocol):
+    """A time with q (nq,) and v (nv,) there."""
+
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+
+
+P = TypeVar("P", bound=Passing)
+
+
+@dataclass(eq=False)
+class Meeting(Generic[P]):
+    """The events of a stretch, in times from its `start` [s], that its steps have `found` so far. `moved` takes a step
+    of so many seconds from a state, which is less than the step from there to the next state."""
+
+    system: System
+    start: float
+    events: Sequence[Event]
+    moved: Callable[[P, float], P | None]
+    found: list[Found] = field(default_factory=list)
+
+    def along(self, states: Sequence[P]) -> tuple[int, P] | None:
+        """Look for events between states that follow each other. Returns behind which state, and where, the first that
+        is terminal happens; None if none does."""
+        if len(states) < 2:
+            return None
+        t, q, v = self._between(states)
+        places = 1 + len(INSIDE)
+        happened = []
+        for event in self.events:
+            for k in crossings(event, t, q, v):
+                state_at = partial(self._motion_at, states, k // places)
+                time = locate(event, float(t[k]), float(t[k + 1]), state_at)
+                happened.append((time, k // places, event))
+        for time, k, event in sorted(happened, key=lambda each: each[0]):
+            state = self._state_at(states, k, time)
+            self.found.append(Found(event.label, self.start + time, state.q, state.v))
+            if event.terminal:
+                return k, state
+        return None
+
+    def _between(self, states: Sequence[P]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return times from the start, and the states there with a few places between them, roughly: by cubics."""
+        t, q, v = (np.array([getattr(state, name) for state in states]) for name in "tqv")
+        h, s = np.diff(t)[:, None, None], np.array([0.0, *INSIDE])[:, None]
+        way = self.system.difference(q[:-1], q[1:])[:, None]
+        first, last = h * v[:-1, None], h * v[1:, None]
+        xi = (s - 2.0 * s**2 + s**3) * first + (3.0 * s**2 - 2.0 * s**3) * way + (s**3 - s**2) * last
+        rate = (1.0 - 4.0 * s + 3.0 * s**2) * first + 6.0 * (s - s**2) * way + (3.0 * s**2 - 2.0 * s) * last
+        from_q = np.repeat(q[:-1, None], s.size, axis=1)
+        times = (t[:-1, None] + h[:, 0] * s[:, 0]).ravel()
+        there = self.system.integrate(from_q.reshape(-1, q.shape[1]), xi.reshape(-1, v.shape[1]))
+        return (
+            np.append(times, t[-1]) - self.start,
+            np.concatenate([there, q[-1:]]),
+            np.concatenate([(rate / h).reshape(-1, v.shape[1]), v[-1:]]),
+        )
+
+    def _motion_at(self, states: Sequence[P], k: int, time: float) -> tuple[np.ndarray, np.ndarray]:
+        state = self._state_at(states, k, time)
+        return state.q, state.v
+
+    def _state_at(self, states: Sequence[P], k: int, time: float) -> P:
+        """Return the state behind the one with number k at a time from the start."""
+        span = self.start + time - states[k].t
+        if span <= 0.0:
+            return states[k]
+        if self.start + time >= states[k + 1].t:
+            return states[k + 1]
+        # A step that is too short for the method, or not good enough, leaves the next state.
+        return self.moved(states[k], span) or states[k + 1]
 
 
 def met(run: Trajectory, events: Sequence[Event]) -> Trajectory:

@@ -7,6 +7,7 @@ shorter and shorter, until it ends where the contact changes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import hypot
 from typing import Any
@@ -21,13 +22,15 @@ from catena.simulation.contacts.deciding import CLOSED, LIGHT, SLOWS
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.inside import Inside
 from catena.simulation.contacts.looking import DIPS, LIFTS, SLIPPING, STOPS, TOUCHES, Change
+from catena.simulation.contacts.meeting import Meeting
 from catena.simulation.drift import Drift
+from catena.simulation.events import Event
 from catena.simulation.excitation import Excitation
 from catena.simulation.moving import COLLAPSE, Mover
 from catena.simulation.on_demand import OnDemand
 from catena.simulation.problem import Touching
 from catena.simulation.steps.work import SOURCES
-from catena.simulation.trajectory import Trajectory
+from catena.simulation.trajectory import Found, Trajectory
 
 # What is left of a block of contacts that are not redundant.
 DETERMINED = 1e-11
@@ -233,6 +236,25 @@ class Quick:
     change: Change | None
     stiff: bool
     steps: int
+    events: tuple[Found, ...] = ()
+    ended: str = ""
+
+    def until(self, count: int, end: State) -> Quick:
+        """Return so many of the states, and an `end` behind them."""
+        rows = [(self.q, end.q), (self.v, end.v), (self.work, end.work), (self.told, end.told)]
+        q, v, work, told = (np.concatenate([x[:count], y[None]]) for x, y in rows)
+        tau = np.concatenate([self.tau[:count], self.tau[count - 1 : count]])
+        return replace(
+            self,
+            t=np.append(self.t[:count], end.t),
+            q=q,
+            v=v,
+            tau=tau,
+            work=work,
+            told=told,
+            change=None,
+            stiff=False,
+        )
 
     @property
     def forces(self) -> np.ndarray:
@@ -269,9 +291,36 @@ class QuickStretch:
         self.light = None if yields is None or not rubs else places.friction * yields
         self.heavy = quick.heavy
 
-    def go(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Quick | None:
+    def go(
+        self, t: float, q: np.ndarray, v: np.ndarray, h: float, events: Sequence[Event] = ()
+    ) -> Quick | None:
         """Return the motion from a time and a state q (nq,), v (nv,) on, with a first step of h seconds; None where the
-        forces of contacts are not determined."""
+        forces of contacts are not determined. Times of `events` count from there."""
+        self.meeting = Meeting(self.quick.system, t, events, self.quick.moved) if events else None
+        self.seen = 0
+        made = self._gone(t, q, v, h)
+        if made is None or self.meeting is None or made.ended:
+            return made
+        rows = zip(made.t.tolist(), made.q, made.v, made.work, made.told, strict=True)
+        found = self._ended_by_event([State(*row) for row in rows][self.seen :], made)
+        return replace(made, events=tuple(self.meeting.found)) if found is None else found
+
+    def _ended_by_event(self, states: Sequence[State], made: Quick | Path) -> Quick | None:
+        """Look for events between the last `states` of what is `made`. Returns the stretch up to the first that ends
+        it; None if none does."""
+        assert self.meeting is not None
+        steps, first = self.quick.steps, self.seen
+        ends = self.meeting.along(states)
+        self.quick.steps, self.seen = steps, first + max(0, len(states) - 1)
+        if ends is None:
+            return None
+        count, found = first + ends[0] + 1, self.meeting.found
+        if isinstance(made, Path):
+            made = made.stretch(count, None, None, False, steps)
+        return replace(made.until(count, ends[1]), events=tuple(found), ended=found[-1].ended)
+
+    def _gone(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Quick | None:
+        """Return what `go` does; events of its last states are not looked for yet."""
         quick, holding, inside = self.quick, self.holding, self.quick.inside
         quick.keep_time(t, q, v)
         slip, gap = self._begun(t, q, v)
@@ -295,6 +344,10 @@ class QuickStretch:
             ended = self._looked(path, done, path.add(passed), passed.halted, passed.slow)
             if ended is not None:
                 return ended[0]
+            if self.meeting is not None:
+                found = self._ended_by_event([path.state(k) for k in range(self.seen, len(path))], path)
+                if found is not None:
+                    return found
             now = path.t[-1]
             if now >= quick.end * (1.0 - 1e-12):
                 ended = self._at_an_end(path)
@@ -537,4 +590,5 @@ def quick_trajectory(acting: Acting, made: Quick, holding: Holding) -> Trajector
         acting.system, made.t, q, v, made.tau, made.steps,
         work={name: work[:, k] for k, name in enumerate(SOURCES)},
         wrenches=OnDemand(bodies, compute) if holding.closed else {}, settings=settings, held=True,
+        events=made.events, ended=made.ended,
     )  # fmt: skip

@@ -167,19 +167,21 @@ class ContactRun:
         """Return what `_gone` does, by compiled steps; None where they do not know all that acts, or cannot vouch for
         it."""
         is_quick = self.is_inside and self.acting.problem.integrator in ADAPTIVE
-        if not is_quick or self.changing.events or self.acting.excitation.is_asked_always:
+        if not is_quick or self.acting.excitation.is_asked_always:
             return None
         if self.quick is None:
             self.quick = QuickSteps(self.acting, self.inside, self.duration, self.length, self.h)
-        made = QuickStretch(self.quick, holding).go(t, q, v, self.first)
+        made = QuickStretch(self.quick, holding).go(t, q, v, self.first, self._events(t, q, v))
         if made is None:
             return None
-        self._keep_quick(made, holding)
+        run = self._keep_quick(made, holding)
         if not holding.closed:
             self.watch.passed(made.t, self.h)
         if len(made.t) > 2:
             # Behind a change steps are small again, about as small as they were behind the last one.
             self.first = min(self.longest, max(self.h, AGAIN * float(made.t[1] - made.t[0])))
+        if made.ended:
+            return self._ended(run, t, holding.standing)
         standing, (t, q, v) = holding.standing, (float(made.t[-1]), made.q[-1], made.v[-1])
         return self._after(t, q, v, standing, made.change, SLOWLY if made.stiff else "")
 
@@ -237,10 +239,8 @@ class ContactRun:
         told_impulse, hits = found.impulse, bool(found.impulse.any())
         if hits and self.acting.places.round.any():
             told_impulse = self.acting.places.at(q[None], v[None]).told(found.impulse[None])[0]
-        both = (
-            zip(self.contacts, told_impulse, found.impulse.any(axis=1).tolist(), strict=True) if hits else ()
-        )
-        impulse = {contact.label: p for contact, p, counts in both if counts}
+        pushed = np.flatnonzero(found.impulse.any(axis=1)).tolist() if hits else []
+        impulse = {self.contacts[k].label: told_impulse[k] for k in pushed}
         error: Any = np.nan if hits else 0.0
         if hits and self.is_free:
             error = self.jumps.add(self.acting.places, q, v, found)
@@ -358,11 +358,11 @@ class ContactRun:
             self.segments.append(run)
             self.pressing.append(pressing)
 
-    def _keep_quick(self, made: Quick, holding: Holding) -> None:
-        if len(made.t) < 2:
-            return
-        forces, places = made.forces, self.acting.places
+    def _keep_quick(self, made: Quick, holding: Holding) -> Trajectory:
         run = quick_trajectory(self.acting, made, holding)
+        if len(made.t) < 2:
+            return run
+        forces, places = made.forces, self.acting.places
 
         def pressing(run: Trajectory) -> np.ndarray:
             if len(run.t) != len(forces):
@@ -373,6 +373,7 @@ class ContactRun:
         self._keep(run, holding)
         by_modes = self.pressing[-1]
         self.pressing[-1] = pressing
+        return run
 
     def _found(self, times: np.ndarray | None, note: str) -> SegmentedTrajectory:
         segments = tuple(resampled(run, times) for run in self.segments)
