@@ -237,10 +237,8 @@ class ContactRun:
         told_impulse, hits = found.impulse, bool(found.impulse.any())
         if hits and self.acting.places.round.any():
             told_impulse = self.acting.places.at(q[None], v[None]).told(found.impulse[None])[0]
-        both = (
-            zip(self.contacts, told_impulse, found.impulse.any(axis=1).tolist(), strict=True) if hits else ()
-        )
-        impulse = {contact.label: p for contact, p, counts in both if counts}
+        both = zip(self.contacts, told_impulse, strict=True) if hits else ()
+        impulse = {contact.label: p for contact, p in both if p.any()}
         error: Any = np.nan if hits else 0.0
         if hits and self.is_free:
             error = self.jumps.add(self.acting.places, q, v, found)
