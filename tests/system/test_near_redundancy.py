@@ -337,3 +337,20 @@ def test_derivatives_and_equilibria_are_those_of_the_exact_one():
     ours, theirs = (x.equilibrium(x.assemble({joint: 0.4}), seek="stable") for x in (s, exact))
     np.testing.assert_allclose(ours.q, theirs.q, atol=1e-6)
     assert ours.stable and len(ours.stiffness) == 1
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda s: s.settle(),
+        lambda s: s.assemble({"A": 0.4}),
+        lambda s: s.forward_dynamics(s.neutral(), np.zeros(s.nv), method="kkt"),
+        lambda s: s.closure(s.neutral()),
+    ],
+    ids=["settle", "assemble", "forward dynamics", "closure"],
+)
+def test_the_warning_is_about_the_line_that_asked(ask):
+    m = four_bar()
+    with pytest.warns(ct.CatenaWarning, match="redundant but for") as told:
+        ask(m.with_joint("D", in_parent=m.joints["D"].in_parent * ct.Pose(rpy=(1e-8, 0, 1e-8))).system())
+    assert [w.filename for w in told] == [__file__]

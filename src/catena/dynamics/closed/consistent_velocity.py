@@ -9,14 +9,13 @@ a little more than the accuracy that they are trusted with, what is given stays,
 Everything is solved in the square-root form y = L^T v with H = L L^T, where the kinetic energy is y.y / 2.
 """
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 
 from catena.dynamics.closed.problem import LoopProblem
 from catena.dynamics.closed.square_root import divide_lower, solve_upper
-from catena.errors import CatenaWarning, LoopError
+from catena.errors import LoopError, warn
 from catena.kinematics.assembly import least_squares
 from catena.kinematics.held import Held
 from catena.kinematics.stacks import transposed
@@ -68,7 +67,7 @@ def _one_state(
         return z
     if max(opening, missed) <= slack * size:
         if opening > missed:
-            warnings.warn(_warning(problem, opening, held), CatenaWarning, stacklevel=6)
+            warn(_warning(problem, opening, held))
         return y
     raise LoopError(_complaint(problem, k, (J @ y) * scale, change, missed, held))
 
