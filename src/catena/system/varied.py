@@ -25,9 +25,11 @@ from catena.mechanism import LIMITS, Mechanism
 from catena.spatial import Pose
 from catena.structure import Plan
 from catena.system import arrays, wrenches
+from catena.system.by_name import State, as_arrays
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
-from catena.system.system import State, System, is_asked
+from catena.system.forward_dynamics import with_elements
+from catena.system.system import System, is_asked
 from catena.system.variation import ConstantRows, Variation
 
 # Steps on the manifold of q know of no length and no mass.
@@ -321,13 +323,13 @@ class VariedSystem(System):
         """Return the accelerations vdot, shape (..., nv), each with the numbers of its state."""
         self._require_no_more(parameters)
         if is_asked("elements", elements):
-            q, v, _, _ = self._by_name(q, v)
-            tau, f_ext = self._with_elements(q, v, tau, f_ext)
+            q, v, _, _ = as_arrays(self, q, v)
+            tau, f_ext = with_elements(self, q, v, tau, f_ext)
         given: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration}
         closed = self._closed and is_one_of(method, ("auto", "elimination")) and is_for(self.effective_plan)
         tree = not self._closed and is_one_of(method, ("auto", "articulated_body", "composite_body"))
-        q, v, at_tree, at_loops = self._by_name(q, v, tau)
-        if at_loops is not None or not (closed or tree) or self._lacking_inertia is not None:
+        q, v, at_tree, at_loops = as_arrays(self, q, v, tau)
+        if at_loops is not None or not (closed or tree) or self._inertia.lacking is not None:
             return self._each("forward_dynamics", q, v, tau, method=method, member=member, **given)
         if tree:
             return super().forward_dynamics(q, v, at_tree, method, f_ext, base_acceleration)
@@ -465,7 +467,7 @@ class VariedSystem(System):
         self, q: State, v: State, tau: Any, prescribed: Any, *rest: Any, **named: Any
     ) -> tuple[np.ndarray, Any]:
         """Return the accelerations vdot and the joint forces, each (..., nv), with some accelerations prescribed."""
-        if self._closed or self._lacking_inertia is not None:
+        if self._closed or self._inertia.lacking is not None:
             return self._each("hybrid_dynamics", q, v, tau, prescribed, *rest, **named)
         return super().hybrid_dynamics(q, v, tau, prescribed, *rest, **named)
 
@@ -477,7 +479,7 @@ class VariedSystem(System):
 
     def operational_space(self, q: ArrayLike, frame: str) -> tuple[np.ndarray, np.ndarray]:
         """Return Lambda^-1 (..., 6, 6) and Omega (..., nv, 6) of a frame, each with the numbers of its state."""
-        if self._closed or self._lacking_inertia is not None:
+        if self._closed or self._inertia.lacking is not None:
             return self._each("operational_space", q, frame)
         return super().operational_space(q, frame)
 
