@@ -16,10 +16,10 @@ from catena.equations.graph import CONSTANT, INPUT, ExpressionGraph
 from catena.equations.unrolling import Played
 from catena.joints import JointKind
 from catena.kernels import Constants, build_tape, code as units, target
-from catena.kernels.tape import constant_parts
+from catena.kernels.constants import constant_parts
+from catena.kernels.traced_records import TracedStep
 from catena.kernels.tracing import (
     Traced,
-    TracedStep,
     trace_frame,
     trace_ground,
     trace_kind,

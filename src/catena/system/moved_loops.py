@@ -16,7 +16,7 @@ from catena.errors import StateError
 from catena.forces import PlacedForce
 from catena.given import shown
 from catena.kernels import Algorithm, Program
-from catena.kernels.tape import constant_parts
+from catena.kernels.constants import constant_parts
 from catena.mechanism import Mechanism
 from catena.mechanism.edits import joints_at
 from catena.mechanism.validation import known
