@@ -240,8 +240,8 @@ class Mechanism:
 
         `damping` and `friction` are one number or one for each velocity coordinate; `limits` is (low, high)
         for each coordinate. The stops at the limits are rigid unless `limit_stiffness`, with `limit_damping`,
-        makes them elastic; each is one number or one for each coordinate. `armature` (inertia of rotors as the joint
-        feels it) and `velocity_limit` are kept, but dynamics does not know them yet.
+        makes them elastic; each is one number or one for each coordinate. `armature` is the inertia of rotors as
+        the joint feels it; `velocity_limit` is kept for files and plans of motions, and dynamics does not know it.
         """
         naming.require_new_joint(self, name)
         joint = make_joint(
