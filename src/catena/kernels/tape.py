@@ -24,17 +24,7 @@ from catena.kernels.algorithm import (
     OnMatrices,
     Pause,
 )
-from catena.kernels.code import (
-    Unit,
-    body_unit,
-    force_unit,
-    frame_unit,
-    ground_unit,
-    loop_unit,
-    multiplier_unit,
-    term_unit,
-    views_unit,
-)
+from catena.kernels.code import Unit, unit_for
 from catena.kernels.constants import WORD, Constants, constant_parts
 from catena.kernels.cpu import target
 from catena.kernels.layout import Layout, output_shape, path_to, record_table
@@ -91,9 +81,9 @@ def build_tape(
             signatures[key] = len(kinds)
             kinds.append(kind)
         unit_of[i] = signatures[key]
-    ground = ground_unit(algorithm, absent, lanes, varying)
-    units = [body_unit(algorithm, k, absent, lanes, varying) for k in kinds] or [ground]
-    asked = frame_unit(algorithm, absent, lanes, varying) if frame else None
+    ground = unit_for(algorithm, "ground", None, absent, lanes, varying)
+    units = [unit_for(algorithm, "body", k, absent, lanes, varying) for k in kinds] or [ground]
+    asked = unit_for(algorithm, "frame", None, absent, lanes, varying) if frame else None
     node = frame[0] if frame else 0
     bodies = np.arange(1, len(plan.parent))
     if algorithm.path_only:
@@ -101,11 +91,13 @@ def build_tape(
     loop_units: list[Unit] = []
     multipliers = None
     if algorithm.is_scheduled:
-        loop_units = [loop_unit(algorithm, loop.kind, absent, lanes, varying) for loop in plan.loop_joints]
-        multipliers = multiplier_unit(algorithm, absent, lanes, varying)
+        loop_units = [
+            unit_for(algorithm, "loop", loop.kind, absent, lanes, varying) for loop in plan.loop_joints
+        ]
+        multipliers = unit_for(algorithm, "multiplier", None, absent, lanes, varying)
     terms = [term for coupling in plan.couplings for term in coupling.terms] if multipliers else []
-    term_units = [term_unit(algorithm, term.profile, absent, lanes, varying) for term in terms]
-    force_units = [force_unit(algorithm, force, absent, lanes, varying) for force in forces]
+    term_units = [unit_for(algorithm, "term", term.profile, absent, lanes, varying) for term in terms]
+    force_units = [unit_for(algorithm, "force", force, absent, lanes, varying) for force in forces]
     layout = Layout(
         plan, units, unit_of, bodies, node, asked.size if asked else 0, ground.size, ground.flow_size,
         any(e is MATRIX for e in algorithm.outputs.values()), algorithm.is_scheduled,
@@ -116,7 +108,7 @@ def build_tape(
     )  # fmt: skip
     views = None
     if any(isinstance(sweep, OnMatrices) for sweep in algorithm.sweeps):
-        views = views_unit(algorithm, absent, lanes)
+        views = unit_for(algorithm, "views", None, absent, lanes)
     used: list[Any] = [ground, *units, asked, *loop_units, multipliers, *term_units, views, *force_units]
     tape = [np.array([[ground.steps[GROUND], 0, 0, 0, 0, 0]], dtype=np.int64)]
     parts = constant_parts(plan, constants.values, algorithm.is_scheduled, forces, frame)

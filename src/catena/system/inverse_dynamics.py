@@ -81,14 +81,7 @@ def _by_named(
         raise StateError(f"actuated names joint {twice!r} twice: name each joint once.")
     columns, sizes = [np.zeros((problem.states, plan.nv, 0))], []
     for h in held_forces(mechanism, plan, dict.fromkeys(names)):
-        if h.node >= 0:
-            start = int(plan.v_start[h.node])
-            rows = np.broadcast_to(
-                np.eye(plan.nv)[start : start + h.kind.nv], (problem.states, h.kind.nv, plan.nv)
-            )
-        else:
-            state = problem.loops[h.loop]
-            rows = state.S_inv @ state.J_rel
+        rows = problem.joint_rows(h.node, h.loop)
         S = np.asarray(h.kind.motion_space(h.kind.neutral()).array, dtype=np.float64)
         lever = np.sqrt(np.sum(S[:3] ** 2, axis=0) * length**2 + np.sum(S[3:] ** 2, axis=0))
         columns.append(transposed(rows) * lever)

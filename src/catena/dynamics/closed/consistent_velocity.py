@@ -77,15 +77,7 @@ def _held_rows(problem: LoopProblem, held: Sequence[Held]) -> tuple[np.ndarray, 
     plan = problem.plan
     rows, wanted = [np.zeros((problem.states, 0, plan.nv))], [np.zeros((problem.states, 0))]
     for h in held:
-        if h.node >= 0:
-            start = int(plan.v_start[h.node])
-            row = np.broadcast_to(
-                np.eye(plan.nv)[start : start + h.kind.nv], (problem.states, h.kind.nv, plan.nv)
-            )
-        else:
-            state = problem.loops[h.loop]
-            row = state.S_inv @ state.J_rel
-        rows.append(row[:, h.mask])
+        rows.append(problem.joint_rows(h.node, h.loop)[:, h.mask])
         wanted.append(np.broadcast_to(h.value, (problem.states, h.kind.nv))[:, h.mask])
     return np.concatenate(rows, axis=1), np.concatenate(wanted, axis=1)
 
