@@ -92,6 +92,25 @@ def test_power_of_every_force_is_what_its_energy_loses_and_what_it_spends(cut, d
     agree(total, conserved + sum(s.force_powers(q, v).values()), 1e-9, np.abs(total).max())
 
 
+def test_modes_spend_their_damping_once(derivative, agree):
+    """A flexible body is many nodes with the same coordinates, whose damping takes energy once."""
+    m = ct.Mechanism("boom")
+    beam = ct.Beam(
+        length=1.0, area=1e-4, inertia=1e-9, density=2700.0, young=7e10, modes={"z": 2}, damping=0.02
+    )
+    m.add_body("boom", flexible=beam)
+    m.add_joint("hinge", "ground", "boom", ct.Revolute("y"), damping=0.3)
+    s = m.system()
+    q, v = np.random.default_rng(1).normal(size=(2, s.nv)) * [[1e-4], [1.0]]
+    a = s.forward_dynamics(q, v)
+
+    def energy(h):
+        there, rates = s.integrate(q, v + 0.5 * h * a, h), v + h * a
+        return s.kinetic_energy(there, rates) + s.potential_energy(there)
+
+    agree(s.force_powers(q, v)["friction"], derivative(energy, 4e-6), 1e-7)
+
+
 def test_applied_wrenches_are_known_by_frame_and_axes():
     s = crane().system()
     with pytest.raises(ct.UnknownNameError, match="no body or frame is named 'tipp'"):

@@ -5,6 +5,7 @@ import pytest
 
 import catena as ct
 from benchmarks.walkers import LEGS, walker_on_springs
+from catena.dynamics.contact_forces import PLACES
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.geometry import Places
@@ -14,6 +15,7 @@ from catena.simulation.contacts.inside import Inside, can_be_inside
 from catena.simulation.contacts.quick import QuickSteps, State
 from catena.simulation.contacts.situation import ByJoints, Mobile
 from catena.simulation.contacts.standing import Standing
+from catena.simulation.contacts.stiffness import Watch
 from catena.simulation.problem import Problem
 
 
@@ -63,16 +65,17 @@ def test_steps_in_a_row_are_those_one_by_one():
     inside = Inside(acting.places)
     quick = QuickSteps(acting, inside, 1.0, 1.0, 1e-4)
     numbers = inside.numbers.copy()
-    numbers[:, -2] = 10.0
+    numbers[:, PLACES["deep"]] = 10.0
     quick.tell(numbers)
     now = State(0.0, q, v, np.zeros(4), None)
     passed = quick.many(now, 1e-3)
-    assert len(passed.states) > 8 and not passed.halted and not passed.lost
-    for told, then in zip(passed.told, passed.states, strict=False):
+    assert len(passed.t) > 8 and not passed.halted and not passed.lost
+    for told, t, then_q, then_v in zip(passed.told, passed.t, passed.q, passed.v, strict=False):
         assert np.abs(told - quick.look(now.t, now.q, now.v)).max() < 1e-12
-        one = quick.moved(now, then.t - now.t)
-        assert np.abs(one.q - then.q).max() < 1e-13 and np.abs(one.v - then.v).max() < 1e-12
-        now = then
+        one = quick.moved(now, t - now.t)
+        assert np.abs(one.q - then_q).max() < 1e-13 and np.abs(one.v - then_v).max() < 1e-12
+        assert np.abs(one.told - quick.look(one.t, one.q, one.v)).max() < 1e-12
+        now = one
 
 
 def test_contacts_that_say_the_same_are_told_as_redundant():
@@ -98,7 +101,8 @@ def test_contacts_that_say_the_same_are_told_as_redundant():
 def test_mobility(seed):
     """Gaps, velocities, accelerations, mobility and what impulses do, by compiled code and from all joints."""
     s, q, v, acting, rng = situation(seed)
-    slow, quick = ByJoints(acting, 0.0, q, v, np.zeros(s.nv)), Mobile(s, Inside(acting.places)).at(q, v)
+    tau = rng.normal(size=s.nv) if seed else np.zeros(s.nv)
+    slow, quick = ByJoints(acting, 0.0, q, v, tau), Mobile(s, Inside(acting.places), seed > 0).at(q, v, tau)
     some, p = [0, 2, 3], rng.normal(size=(3, 3))
     pairs = [
         (slow.gap, quick.gap), (slow.u, quick.u), (slow.mobility(some), quick.mobility(some)),
@@ -120,8 +124,10 @@ def test_careful_steps(friction):
     v[s.slice_v("base")] = (0.1, 0.2, 0.3, 0.3, -0.2, -0.3)
     acting = Acting(Problem(s), Places(s, [ct.Contact(f"{leg}/foot", friction=friction) for leg in LEGS]))
     ways = [
-        CarefulSteps(acting, 0.6, 2e-4, compiled).go(0.0, q, v, 0.02, lambda p, u, yields: True)
-        for compiled in (None, ImpulseSteps(s, Inside(acting.places)))
+        CarefulSteps(acting, 0.6, 2e-4, compiled, Watch(acting)).go(
+            0.0, q, v, 0.02, lambda p, u, yields: True
+        )
+        for compiled in (None, ImpulseSteps(s, Inside(acting.places), False))
     ]
     (slow, f), (quick, g) = ways
     assert len(slow.t) == len(quick.t) > 90 and np.abs(f[:, :, 2]).max() > 10.0
@@ -157,13 +163,19 @@ def thrown():
         ("rk4", {"step": 5e-4}),
     ],
 )
-def test_both_ways_to_move(method, options):
-    """A controller that gives nothing makes Python take the steps. Both ways land, slide and rest alike, and tell the
-    same forces."""
+@pytest.mark.parametrize("way", ["wrench", "control"])
+def test_ways_to_move(method, options, way):
+    """A wrench that is nothing makes Python find the forces of contacts, and a controller that gives nothing lets it
+    ask in between. All ways land, slide and rest alike, and tell the same forces."""
     s, q, v, contacts = thrown()
     given = {"contacts": contacts, "integrator": method, "check": False, **options}
     quick = ct.simulate(s, q, v, 0.5, **given)
-    slow = ct.simulate(s, q, v, 0.5, control=lambda t, q, v: np.zeros(s.nv), **given)
+    acts = (
+        {"forces": {"plate": lambda t: np.zeros(6)}}
+        if way == "wrench"
+        else {"control": lambda t, q, v: 0.0 * v}
+    )
+    slow = ct.simulate(s, q, v, 0.5, **acts, **given)
     # Until it comes to rest motions are exact; there either way takes some careful steps, which are of first order.
     for end, tolerance in ((0.13, options.get("rtol", 1e-9) + 1e-9), (0.5, 1e-6)):
         a, b = (np.array([run.at(t)[1] for t in np.linspace(0.0, end, 14)]) for run in (quick, slow))
@@ -185,6 +197,6 @@ def test_an_event_besides_contacts():
     half = ct.Event(lambda t, q, v: t - 0.21, name="later")
     given = {"contacts": contacts, "rtol": 1e-8, "atol": 1e-10, "check": False, "events": [half]}
     quick = ct.simulate(s, q, v, 0.3, **given)
-    slow = ct.simulate(s, q, v, 0.3, control=lambda t, q, v: np.zeros(s.nv), **given)
+    slow = ct.simulate(s, q, v, 0.3, forces={"plate": lambda t: np.zeros(6)}, **given)
     assert len(quick.events) == len(slow.events) == 1
     assert np.abs(quick.events[0].q - slow.events[0].q).max() < 1e-6

@@ -98,11 +98,11 @@ class Deciding:
 
     def gaps(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the gaps (contacts,) at a state q (nq,), v (nv,)."""
-        found = None if self.mobile is None else self.mobile.at(q, v)
+        found = None if self.mobile is None else self.mobile.at(q, v, np.zeros(len(v)))
         return self.acting.places.gaps(q[None])[0] if found is None else found.gap
 
     def _at(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Situation:
-        found = None if self.mobile is None else self.mobile.at(q, v)
+        found = None if self.mobile is None else self.mobile.at(q, v, tau)
         return ByJoints(self.acting, t, q, v, tau) if found is None else found
 
     def _again(
@@ -149,7 +149,7 @@ class Deciding:
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """Return velocities with which contacts that part or slip so slowly that they do neither stay, the impulses
         (contacts, 3) that it takes, and the energy lost."""
-        u, friction = now.u[staying], self.acting.places.friction
+        u, friction = now.u[staying], self._friction
         some, most = list[int](), 0.0
         for i, (k, (x, y, z)) in enumerate(zip(staying, u.tolist(), strict=True)):
             if friction[k] > 0.0 and (k in rests or hypot(x, y) <= SLIPS * self.length):
@@ -185,6 +185,11 @@ class Deciding:
         yields[staying] = [0.5 * (across[3 * i] + across[3 * i + 1]) for i in near]
         stiff = SLIDE in modes and self._is_stiff(yields[staying], found, u[near], places.friction[staying])
         return Standing(tuple(modes), slip, stiff, yields)
+
+    @cached_property
+    def _friction(self) -> list[float]:
+        """Return the coefficients of friction as plain numbers."""
+        return self.acting.places.friction.tolist()
 
     @cached_property
     def _light(self) -> float:

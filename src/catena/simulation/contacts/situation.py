@@ -73,22 +73,27 @@ class ByJoints:
 
 
 class Mobile:
-    """Compiled code for situations of a system (`dynamics.contact_mobility`), one at a time."""
+    """Compiled code for situations of a system (`dynamics.contact_mobility`), one at a time; `driven` ones have control
+    forces."""
 
-    def __init__(self, system: System, inside: Inside) -> None:
+    def __init__(self, system: System, inside: Inside, driven: bool) -> None:
         placed = system.elements.placed
         algorithm = contact_mobility(inside.nodes, bool(placed))
-        absent = frozenset({"a_base", *(("given", "f_given") if placed else ("tau", "f_ext"))})
+        self.given = "given" if placed else "tau"
+        absent = frozenset({"a_base", "f_given" if placed else "f_ext", *(() if driven else (self.given,))})
         session = Session(system.program(algorithm, absent, LANES_ALONE, placed), 1)
         self.b = session.buffers
         self.b["contacts"][0] = inside.numbers.reshape(-1)
         session.piece(0, 0, ("contacts",), ())()
         row = session.row("impulses")
-        self.look = session.piece(0, row, ("q", "qd"), ("told", "W"))
+        moving = ("q", "qd", *((self.given,) if driven else ()))
+        self.driven, self.look = driven, session.piece(0, row, moving, ("told", "W"))
         self.push = session.piece(row, None, ("impulses",), ("gained",))
 
-    def at(self, q: np.ndarray, v: np.ndarray) -> Compiled | None:
-        """Return the situation at a state q (nq,), v (nv,); None if it is not finite."""
+    def at(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Compiled | None:
+        """Return the situation at a state q (nq,), v (nv,) under control forces tau (nv,); None if it is not finite."""
+        if self.driven:
+            self.b[self.given][0] = tau
         self.b["q"][0], self.b["qd"][0] = q, v
         return None if self.look() else Compiled(self)
 

@@ -84,7 +84,8 @@ class Stretch:
         t, part, most = start, (FIRST if asks else FIRST_COMPILED), SOON
         while True:
             self.holding.begin(q, v)
-            span = min(part * self.duration, self.duration - t)
+            self.acting.keep_time(t, q, v)
+            span = min(part * self.duration, self.acting.until(self.duration) - t)
             run, enough = None, False
             if self.inside:
                 run = self._compiled(inside, t, q, v, span, looking.deep)
@@ -115,7 +116,7 @@ class Stretch:
         """Return the motion over a time, or less if it took more than `most` evaluations, which is told; None if it did
         not get on."""
         given = self.acting.problem
-        control = None if given.control is None else _Asked(given.control, t)
+        control = self._control(t, q, v, span)
         motion = {name: later_motion(x, t) for name, x in given.motion.items()}
         pushing = _Pushing(self.holding, t, control, most)
         forces = {name: later_force(x, t) for name, x in given.forces.items()}
@@ -144,7 +145,7 @@ class Stretch:
         if holding.redundant:
             return None
         told = Touching(inside.nodes, inside.told(holding, deep).reshape(-1))
-        problem = Problem(self.acting.system, touching=told, **self.options)
+        problem = Problem(self.acting.system, self._control(t, q, v, span), touching=told, **self.options)
         try:
             run = Run(problem, q, v, span, self.events(t, q, v), None, False, False).go()
         except ContactChanged as error:
@@ -156,6 +157,13 @@ class Stretch:
         given = holding.forces(run.t, run.q, run.v, run.tau)
         return replace(run, wrenches=holding.places.wrenches(given.touches, given.f))
 
+    def _control(self, t: float, q: np.ndarray, v: np.ndarray, span: float) -> _Asked | _Held | None:
+        """Return the controller in a part of so many seconds that begins at a time and a state."""
+        control = self.acting.problem.control
+        if control is None or self.acting.excitation.clock is None:
+            return None if control is None else _Asked(control, t)
+        return _Held(self.acting.command(t, q, v), span)
+
     def _until(self, run: Trajectory, t: float) -> Trajectory:
         """Return a run up to a time, with the events that it has met by then."""
         found = cut(run, t)
@@ -165,8 +173,18 @@ class Stretch:
         return found
 
 
+class _Held:
+    """Control forces (nv,) that hold for a part of so many seconds."""
+
+    def __init__(self, tau: np.ndarray, span: float) -> None:
+        self.tau, self.rate = tau, 1.0 / span
+
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return self.tau.copy()
+
+
 class _Asked(LaterControl):
-    """A controller of a whole run, asked in the time of a part, which remembers what it gave last."""
+    """A continuous controller of a whole run, asked in the time of a part, which remembers what it gave last."""
 
     def __init__(self, control: Any, start: float) -> None:
         super().__init__(control, start)
@@ -187,7 +205,7 @@ class _Asked(LaterControl):
 class _Pushing:
     """The forces of contacts as wrenches on bodies, as a run asks for them."""
 
-    def __init__(self, holding: Holding, start: float, control: _Asked | None, most: int) -> None:
+    def __init__(self, holding: Holding, start: float, control: _Asked | _Held | None, most: int) -> None:
         self.holding, self.offset, self.control, self.most = holding, start, control, most
         self.known: dict[tuple[float, bytes, bytes], dict[str, np.ndarray]] = {}
         self.asked, self.told = 0, False
@@ -223,8 +241,8 @@ class _Pushing:
         return self.known[key]
 
     def _command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the control forces (nv,) at a stage; those of a sampled controller are held."""
+        """Return the control forces (nv,) at a stage."""
         if self.control is None:
             return np.zeros(len(v))
-        given = self.control.last if self.control.rate is not None else self.control(t, q.copy(), v.copy())
+        given = self.control(t, q.copy(), v.copy())
         return self.holding.acting.excitation.checked(t + self.offset, given, q, v)
