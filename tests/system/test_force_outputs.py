@@ -116,3 +116,28 @@ def test_applied_wrenches_are_known_by_frame_and_axes():
     with pytest.raises(ct.UnknownNameError, match="no body or frame is named 'tipp'"):
         s.elements.applied("tipp")
     assert s.elements.applied("tip").kind.inputs == 6
+
+
+@pytest.mark.parametrize("cut", "BC")
+def test_power_against_other_velocities(cut, agree):
+    """What friction and dampers take along velocities is bilinear where they are linear, and along their own it is what
+    they spend."""
+    made, m = four_bar(), ct.Mechanism("damped four-bar")
+    for name, body in list(made.bodies.items())[1:]:
+        m.add_body(name, body.mass, body.com, body.inertia)
+    for k, (name, joint) in enumerate(made.joints.items()):
+        ends = {"in_parent": joint.in_parent, "in_child": joint.in_child, "damping": 0.1 * k}
+        m.add_joint(name, joint.parent, joint.child, joint.kind, **ends)
+    names = list(m.joints)
+    for k, name in enumerate(names):
+        m.add_spring(f"s{k}", name, 3.0 + k, 0.1, 0.2 * k)
+    m.add_spring_between("rope", "ground", list(m.bodies)[2], 7.0, 0.1, 0.3)
+    m.add_bushing("mount", list(m.bodies)[1], list(m.bodies)[2], np.ones(6), np.arange(6.0))
+    m.add_wrench("load", list(m.bodies)[1], (0, 1, 0), (1, 0, 2))
+    s = m.system(cut=[names["ABCD".index(cut)]])
+    q, v, _, _ = closed_states(s, 3, 0, spread=0.2)
+    w = v[::-1] * 0.3 + 0.1 * v
+    own = s.elements.power_against(q, v, v)
+    agree(own, s.force_powers(q, v)["friction"], 1e-12)
+    more, less = (s.force_powers(q, v + sign * w)["friction"] for sign in (1.0, -1.0))
+    agree(s.elements.power_against(q, v, w), 0.25 * (more - less), 1e-12, np.abs(own).max())

@@ -39,7 +39,7 @@ UNASKED = 20
 class _Taken:
     """A step: the state q (nq,), v (nv,) at its end with gaps (contacts,) and velocities u (contacts, 3) of contacts,
     their impulses p (contacts, 3), the control forces, the state at its start, the works of actuators and
-    contacts and what friction does beyond that at mean velocities, and how contacts yield along their planes
+    contacts and what friction does beyond the forces with which it begins, and how contacts yield along their planes
     (contacts,)."""
 
     q: np.ndarray
@@ -216,8 +216,10 @@ class CarefulSteps:
         if not taken:
             return total
         if self.rubs or not system.elements.is_empty:
-            q, v = self._middles(taken, h), np.array([0.5 * (one.start[1] + one.v) for one in taken])
-            for name, power in system.force_powers(q, v).items():
+            q, v = self._middles(taken, h), np.array([one.start[1] for one in taken])
+            mean = np.array([0.5 * (one.start[1] + one.v) for one in taken])
+            powers = {**system.force_powers(q, mean), "friction": system.elements.power_against(q, v, mean)}
+            for name, power in powers.items():
                 if name in SOURCES:
                     total[1:, SOURCES.index(name)] = h * power
         resists = "actuators" if self.acting.excitation.is_asked_always else "friction"

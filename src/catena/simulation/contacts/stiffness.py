@@ -55,9 +55,10 @@ class Stiffness:
         return found
 
     def lost(self, before: np.ndarray, after: np.ndarray, h: float) -> float:
-        """Return the work that damping does in a step from velocities (nv,) to others, beyond that at their mean."""
+        """Return the work that damping does in a step from velocities (nv,) to others, beyond that of the forces with
+        which it begins."""
         y, mean = self.inverse @ (after - before), 0.5 * self.inverse @ (before + after)
-        return -0.5 * h * float(mean @ self.damping @ y)
+        return -h * float(mean @ self.damping @ y)
 
 
 class Watch:
