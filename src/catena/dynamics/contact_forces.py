@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.kernels import Numbers, OnMatrices, Sweep, at_ground, base_to_tip, on_call
+from catena.kernels import Numbers, OnCall, OnMatrices, Sweep, at_ground, base_to_tip, on_call
 from catena.kernels.matrices import Panel
 from catena.spatial import Force, Motion, Transform, cross
 from catena.spatial.scalars import absolute, array, reciprocal, sqrt, where
@@ -33,8 +33,10 @@ from catena.spatial.vectors import cross3
 PULL = 20.0
 # Forces that are none, as parts of the largest.
 PULLS = 1e-7
-# The part of what a contact yields by itself that is nothing: in a planar mechanism it does not yield across the plane.
-FIRM = 1e-12
+# The part of what a contact yields along its plane that is nothing: in a planar mechanism it yields in one direction.
+FIRM = 1e-11
+# So many contacts, if they all feel each other, are eliminated in one step, written out for their number.
+FEW = 4
 
 CONTACT: dict[str, Any] = {
     "on_a": Numbers(3), "on_b": Numbers(3), "axes": Numbers(9), "reference": Numbers(3), "across": Numbers(3),
@@ -70,11 +72,20 @@ VIEWS: dict[str, dict[str, Any]] = {
         "wanted": Numbers(3), "motion": Numbers(4), "bias": Numbers(3), "driven": Numbers(3),
     },
     "block": {"numbers": Numbers(9)},
-    "left": {"part": Numbers(1), "rest": Numbers(3)},
+    "left": {"part": Numbers(1), "rest": Numbers(4)},
     "wrench": {"F": Numbers(18)},
     "three": {"numbers": Numbers(3)},
     "telling": {"numbers": Numbers(TOLD)},
 }  # fmt: skip
+
+
+def views(count: int) -> dict[str, dict[str, Any]]:
+    """The views of so many contacts."""
+    n = 3 * count
+    sizes = {"equations": n * (n + 1), "rests": n, "unknowns": n, "lefts": 5 * count} if count <= FEW else {}
+    return {**VIEWS, **{name: {"numbers": Numbers(size)} for name, size in sizes.items()}}
+
+
 FIELDS = {"seen": "node", "ways": "joint_row", "pulls": "pull"}
 _PLACE = {
     name: sum(e.size for e in list(VIEWS["pushed"].values())[:k]) for k, name in enumerate(VIEWS["pushed"])
@@ -265,35 +276,70 @@ def _dot(a: Any, b: Any) -> Any:
 
 @on_call
 def weigh(pushed: Any, block: Any, left: Any) -> None:
-    """What a block of three rows has before anything is eliminated, and what is added to its diagonal: one where
-    nothing is demanded, and as much as the block has where it does not yield, so that there is no force."""
-    m, rest = block.numbers.reshape(3, 3).tolist(), list(pushed.rest)
-    size = absolute(m[0][0]) + absolute(m[1][1]) + absolute(m[2][2])
-    for k in range(3):
-        m[k][k] = m[k][k] + rest[k]
-    product: Any = 1.0
-    for k in range(3):
-        pivot = m[k][k]
-        for j in range(k):
-            pivot = pivot - m[k][j] * m[j][k]
-        firm = where(absolute(pivot) <= FIRM * size, size, 0.0)
-        rest[k], pivot = rest[k] + firm, pivot + firm
-        product = product * pivot
-        # Rows of the upper, columns of the lower factor.
-        for i in range(k + 1, 3):
-            for j in range(k):
-                m[k][i] = m[k][i] - m[k][j] * m[j][i]
-                m[i][k] = m[i][k] - m[i][j] * m[j][k]
-            m[i][k] = m[i][k] / pivot
-    left.part, left.rest = array([absolute(product)]), array(rest)
+    """What a block of three rows has before anything is eliminated, and what is added to it."""
+    product, rest = _weighed(block.numbers.reshape(3, 3).tolist(), list(pushed.rest))
+    left.part, left.rest = array([product]), array(rest)
+
+
+def _weighed(m: list[list[Any]], rest: list[Any]) -> tuple[Any, list[Any]]:
+    """The determinant of a block of three rows with all that is added to it, and that: to its diagonal one where
+    nothing is demanded, which is given, and along the plane what `firmness` tells; last what is beside the diagonal."""
+    firm = firmness(m)
+    holds = 1.0 - rest[0]
+    added = [rest[0] + holds * firm[0], rest[1] + holds * firm[2], rest[2], holds * firm[1]]
+    return absolute(inverse_of(with_rest(m, added))[1]), added
+
+
+def firmness(m: list[list[Any]]) -> tuple[Any, Any, Any]:
+    """What is added to the block of a contact along its plane, where it yields in one direction or in none: as much as
+    it has, in the others, so that there is no force in these. The first, the one beside the diagonal, and the last."""
+    a, b, d = m[0][0], m[0][1], m[1][1]
+    trace, size = a + d, absolute(a) + absolute(d) + absolute(m[2][2])
+    firm = where(a * d - b * m[1][0] <= FIRM * trace * trace, size, 0.0)
+    over = where(trace > FIRM * size, 1.0 / where(trace > FIRM * size, trace, 1.0), 0.0)
+    return firm * (1.0 - a * over), -firm * b * over, firm * (1.0 - d * over)
+
+
+def with_rest(m: list[list[Any]], rest: Sequence[Any]) -> list[list[Any]]:
+    """A block of three rows with what is added to its diagonal, and beside it in the first two rows."""
+    (a, b, c), (d, e, f), (g, h, i) = m
+    return [[a + rest[0], b + rest[3], c], [d + rest[3], e + rest[1], f], [g, h, i + rest[2]]]
+
+
+@on_call
+def solve_few(equations: Any, rests: Any, unknowns: Any, lefts: Any) -> None:
+    """The unknowns of a few contacts that all feel each other, and how much is left of their blocks, as `weigh`,
+    `turn_round` and products find them contact by contact."""
+    n, sizes = len(rests.numbers), []
+    m = equations.numbers.reshape(n, n + 1).tolist()
+    for k in range(0, n, 3):
+        own = [row[k : k + 3] for row in m[k : k + 3]]
+        product, rest = _weighed(own, list(rests.numbers[k : k + 3]))
+        sizes.append(product)
+        for row, new in zip(m[k : k + 3], with_rest(own, rest), strict=True):
+            row[k : k + 3] = new
+    over = []
+    for k in range(n):
+        over.append(reciprocal(m[k][k]))
+        for i in range(k + 1, n):
+            factor = m[i][k] * over[k]
+            for j in range(k + 1, n + 1):
+                m[i][j] = m[i][j] - factor * m[k][j]
+    x: list[Any] = [0.0] * n
+    for k in reversed(range(n)):
+        x[k] = (m[k][n] - sum((m[k][j] * x[j] for j in range(k + 1, n)), 0.0)) * over[k]
+    unknowns.numbers = array(x)
+    parts = [
+        absolute(m[3 * i][3 * i] * m[3 * i + 1][3 * i + 1] * m[3 * i + 2][3 * i + 2]) / size
+        for i, size in enumerate(sizes)
+    ]
+    lefts.numbers = array([x for part in parts for x in (part, 0.0, 0.0, 0.0, 0.0)])
 
 
 @on_call
 def turn_round(block: Any, other_block: Any, left: Any) -> None:
     """The inverse of a block of three rows, and how much of it is left."""
-    m = block.numbers.reshape(3, 3).tolist()
-    for k in range(3):
-        m[k][k] = m[k][k] + left.rest[k]
+    m = with_rest(block.numbers.reshape(3, 3).tolist(), left.rest)
     other_block.numbers, determinant = inverse_of(m)
     left.part = array([absolute(determinant) / left.part[0]])
 
@@ -360,7 +406,7 @@ class Felt:
         for members in self.groups:
             both = self.felt[members] = tuple(
                 work.matrix(self._rows(members), 3 * len(members)) for _ in range(2)
-            )  # type: ignore[assignment]
+            )
             for at, i in enumerate(members):
                 for node, rows in self._places(members):
                     self.e[i][node], self.z[i][node] = (x.part(rows, three(at)).T for x in both)
@@ -458,7 +504,9 @@ class Felt:
         feel them."""
         work = self.work
         self.x = work.matrix(3 * len(self.nodes), 1)
-        self.left = [work.reserve(4) for _ in self.nodes]
+        count, slot = len(self.nodes), work.slot
+        lefts = work.reserve(5 * count)
+        self.left = [lefts + 5 * i * slot for i in range(count)]
         own: dict[tuple[int, ...], Panel] = {}
         for members in self.apart():
             G = work.matrix(3 * len(members), 3 * len(members) + 1)
@@ -467,7 +515,13 @@ class Felt:
             self.couple(G, members, own)
             for at, i in enumerate(members):
                 work.copy(G.part(three(at), last), self.of(i, "wanted", 3, 1))
-            self._eliminate(G, members)
+            if len(members) == count <= FEW:
+                rests = work.matrix(3 * count, 1)
+                for i in members:
+                    work.copy(rests.part(three(i), range(1)), self.of(i, "rest", 3, 1))
+                work.step(solve_few, G.place, rests.place, self.x.place, lefts)
+            else:
+                self._eliminate(G, members)
         slot = work.slot
         for group, E in own.items():
             for node, rows in self._places(group):
@@ -677,5 +731,10 @@ def holding(inputs: Mapping[str, Numbers], told: int) -> Sweep:
     return hold
 
 
-CALLED = (stand_still, touch, touch_floor, carry_one, weigh, turn_round, tell)
-"""The steps that they call."""
+MEETING = (stand_still, touch, touch_floor, carry_one)
+"""The steps by which contacts are felt."""
+
+
+def solving(count: int) -> tuple[OnCall, ...]:
+    """The steps by which the forces of so many contacts are found."""
+    return (*((solve_few,) if count <= FEW else ()), weigh, turn_round, tell)

@@ -15,7 +15,7 @@ import numpy as np
 
 from catena.dynamics import contact_forces
 from catena.dynamics.articulated_body import articulated_body
-from catena.dynamics.contact_forces import FIELDS, SIZE, VIEWS, Felt, runs, see, three, threes, yielded
+from catena.dynamics.contact_forces import FIELDS, SIZE, Felt, runs, see, three, threes, yielded
 from catena.dynamics.force_sweeps import GIVEN, SHARED, force_sweeps
 from catena.kernels import (
     POSITION,
@@ -70,11 +70,12 @@ def come(pushed: Any, before: Any, moment: Any, coming: Any) -> None:
 @on_call
 def begin_law(contact: Any, block: Any, law: Any, coming: Any) -> None:
     """What a contact does by itself."""
-    m = block.numbers.reshape(3, 3)
+    m = block.numbers.reshape(3, 3).tolist()
     law.W = block.numbers
-    law.inverse = contact_forces.inverse_of(m.tolist())[0]
+    first, beside, second = contact_forces.firmness(m)
+    law.inverse = contact_forces.inverse_of(contact_forces.with_rest(m, (first, second, 0.0, beside)))[0]
     law.step = array([reciprocal(sqrt(sum(x * x for x in block.numbers)))])
-    law.friction, coming.yields = contact.friction, array([0.5 * (m[0, 0] + m[1, 1])])
+    law.friction, coming.yields = contact.friction, array([0.5 * (m[0][0] + m[1][1])])
 
 
 @on_call
@@ -251,7 +252,17 @@ def impulse_step(nodes: tuple[tuple[int, int, bool], ...], forces: bool) -> Algo
     }  # fmt: skip
 
     mend = OnMatrices(impulses.mend)
-    called = [*contact_forces.CALLED, come, begin_law, begin_force, rub, leave, amend, settle_gap]
+    called = [
+        *contact_forces.MEETING,
+        *contact_forces.solving(count),
+        come,
+        begin_law,
+        begin_force,
+        rub,
+        leave,
+        amend,
+        settle_gap,
+    ]
     sweeps = [
         contact_forces.holding(numbers, TOLD * count), *called,
         with_ground(_half), *(force_sweeps() if forces else ()), *articulated_body.sweeps, see,
@@ -264,7 +275,7 @@ def impulse_step(nodes: tuple[tuple[int, int, bool], ...], forces: bool) -> Algo
         f"impulse_step_{count}{'_forces' if forces else ''}_{nodes}", ground, tuple(sweeps),
         inputs=inputs | (dict(GIVEN) if forces else {}), outputs={"q_next": POSITION, "v_next": VELOCITY},
         ground_inputs={"a_base": Motion, **numbers}, ground_outputs=("told",),
-        optional=articulated_body.optional | GIVEN.keys(), views={**VIEWS, **MORE},
+        optional=articulated_body.optional | GIVEN.keys(), views={**contact_forces.views(count), **MORE},
         rewritten=frozenset({*FIELDS, "q", "q_next"}), shared=SHARED if forces else {}, component_fields=FIELDS,
         code=f"impulse_step_{count}{'_forces' if forces else ''}", replayed=True,
     )  # fmt: skip

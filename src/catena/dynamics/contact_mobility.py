@@ -52,7 +52,7 @@ def contact_mobility(nodes: tuple[tuple[int, int, bool], ...], forces: bool) -> 
     numbers: dict[str, Any] = {"contacts": Numbers(SIZE * count), "impulses": Numbers(3 * count)}
 
     sweeps = [
-        contact_forces.holding(numbers, TOLD * count), *contact_forces.CALLED,
+        contact_forces.holding(numbers, TOLD * count), *contact_forces.MEETING,
         *(force_sweeps() if forces else ()), *articulated_body.sweeps, see,
         OnMatrices(mobility), Pause("impulses"), OnMatrices(mobility.push), gain,
     ]  # fmt: skip

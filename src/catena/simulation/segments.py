@@ -49,7 +49,7 @@ class Transition:
     energy_loss: float
     impulse: Mapping[str, np.ndarray]
     momentum_error: NumberOnDemand = NumberOnDemand()
-    told: tuple[str, ...]
+    told: tuple[str, ...] = ()
     transfer: Transfer | None = None
 
     def __getstate__(self) -> dict[str, object]:

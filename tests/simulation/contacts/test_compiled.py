@@ -5,7 +5,7 @@ import pytest
 
 import catena as ct
 from benchmarks.walkers import LEGS, walker_on_springs
-from catena.dynamics.contact_forces import PLACES
+from catena.dynamics.contact_forces import PLACES, inverse_of
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.geometry import Places
@@ -57,6 +57,71 @@ def test_forces_with_known_modes(modes):
     assert np.abs(told[:, 3:6] - touches.u[0]).max() < 1e-13
     assert np.abs(told[:, 6] - touches.gap[0]).max() < 1e-14
     assert told[:, 7].min() > 1e-6
+
+
+def test_few_contacts_and_more():
+    """Four contacts are eliminated in one step, five one after the other; a fifth that is open changes nothing."""
+    s, q, v, acting, rng = situation(5)
+    more = Places(s, [*acting.places.contacts, ct.Contact("trunk", friction=0.5)])
+    more.refer(q)
+    modes, along = ("slide", "stick", "slide", "stick", "open"), rng.normal(size=(5, 2))
+    told = []
+    for places, count in ((acting.places, 4), (more, 5)):
+        own = Acting(acting.problem, places)
+        holding = Holding(own, Standing(modes[:count], along[:count]), 1.0, along[:count])
+        holding.begin(q, v)
+        quick = QuickSteps(own, Inside(places), 1.0, 1.0, 1e-4)
+        quick.tell(Inside(places).told(holding, np.zeros(count)))
+        told.append(quick.look(0.0, q, v))
+    assert np.abs(told[0] - told[1][:4]).max() < 1e-11 * np.abs(told[0]).max()
+    assert not told[1][4, :3].any() and told[1][4, 7] == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("turn", [0.0, 0.5], ids=["along an axis", "across both axes"])
+def test_a_planar_mechanism(turn):
+    """A biped that moves in a vertical plane lands and slips by compiled steps as it does where Python takes them: its
+    feet do not yield across the plane, and are not pushed there."""
+    m = ct.Mechanism("biped")
+    m.add_body("trunk", mass=4.0, inertia=(0.05, 0.06, 0.04))
+    m.add_joint(
+        "moves", "ground", "trunk", ct.Planar("y"), in_parent=ct.Pose(rpy=(0.0, 0.0, turn)), actuated=False
+    )
+    for side, x in (("left", 0.1), ("right", -0.1)):
+        m.add_body(side, mass=0.5, com=(0.0, 0.0, -0.15), inertia=(4e-3, 4e-3, 1e-4))
+        m.add_joint(f"{side} hip", "trunk", side, ct.Revolute("y"), in_parent=ct.Pose(p=(x, 0.0, -0.05)))
+        m.add_spring(f"{side} spring", f"{side} hip", stiffness=200.0, damping=4.0)
+        m.add_frame(f"{side} foot", side, ct.Pose(p=(0.0, 0.0, -0.3)))
+    s = m.system()
+    # Coordinates are up, along and the angle.
+    q, v = s.neutral(), np.zeros(s.nv)
+    q[s.slice_q("moves")], v[s.slice_v("moves")] = (0.391, 0.0, 0.15), (0.0, 0.8, 0.0)
+    feet = ("left foot", "right foot")
+    given = {"contacts": [ct.Contact(foot, friction=0.4) for foot in feet], "rtol": 1e-7, "atol": 1e-9}
+    quick = ct.simulate(s, q, v, 0.3, check=False, **given)
+    slow = ct.simulate(s, q, v, 0.3, check=False, control=lambda t, q, v: np.zeros(s.nv), **given)
+    taken = {run.settings["steps taken by"] for run in quick.segments}
+    assert taken <= {"compiled steps with contacts inside", "compiled steps, one by one"}
+    assert [x.told for x in quick.transitions] == [x.told for x in slow.transitions]
+    assert len(quick.transitions) > 2
+    times = np.linspace(0.0, 0.3, 14)
+    a, b = (np.array([run.at(t)[1] for t in times]) for run in (quick, slow))
+    # Careful steps are of first order, and each way takes its own.
+    assert np.abs(a - b).max() < 3e-6
+    across = np.array([-np.sin(turn), np.cos(turn)])
+    force = quick.contact_forces["left foot"]
+    assert np.abs(force[:, :2] @ across).max() < 1e-9 * np.abs(force).max()
+
+
+def test_an_inverse_loses_no_more_digits_than_the_condition_has():
+    """Two of three directions yield next to nothing; cofactors would lose twice as many digits."""
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        Q, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+        m = Q @ np.diag([1.0, 3e-7, 1e-7]) @ Q.T
+        found, determinant = inverse_of(m.tolist())
+        exact = np.linalg.inv(m)
+        assert np.abs(found.reshape(3, 3) - exact).max() < 1e-8 * np.abs(exact).max()
+        assert determinant == pytest.approx(np.linalg.det(m), rel=1e-8)
 
 
 def test_steps_in_a_row_are_those_one_by_one():

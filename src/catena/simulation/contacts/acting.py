@@ -72,7 +72,15 @@ class Acting:
         """Return the control forces (nv,) at one state: those that a controller with a rate has given last."""
         if self._told is not None:
             return self._told
+        if self.excitation.control is None:
+            return self._nothing
         return self.excitation.command(t, q[None], v[None])[0]
+
+    @cached_property
+    def _nothing(self) -> np.ndarray:
+        none = np.zeros(self.system.nv)
+        none.setflags(write=False)
+        return none
 
     def keep_time(self, t: float, q: np.ndarray, v: np.ndarray) -> bool:
         """Ask a controller with a rate if it is due at a state that the motion has come to, and return whether it was.

@@ -115,9 +115,10 @@ def _all_hold(
     if not within:
         return None, f
     slip = np.zeros((k, 2))
-    for i, d in enumerate(sliding):
-        if d is not None:
-            slip[i] = d
+    if P is not None:
+        for i, d in enumerate(sliding):
+            if d is not None:
+                slip[i] = d
     return Pressed(f, (free + flat @ z).reshape(k, 3), modes, slip), None
 
 
@@ -228,7 +229,9 @@ def _together(
         found = law.obeyed(law.exact([STICK if d is None else SLIDE for d in sliding], np.zeros_like(c)))
     else:
         # What would pull opens, what would leave its cone slides, as a rule.
-        found = law.obeyed(law.exact(law.giving_way(wanted), wanted)) or law.obeyed(wanted)
+        modes = law.giving_way(wanted)
+        holds = all(mode == (STICK if d is None else SLIDE) for mode, d in zip(modes, sliding, strict=True))
+        found = law.obeyed(wanted if holds else law.exact(modes, wanted))
     if found is not None:
         return found
     f = np.zeros_like(c) if start is None else start.copy()

@@ -138,7 +138,7 @@ class QuickSteps:
             finite = np.isfinite(r["told"]).all(axis=1) & np.isfinite(r["q"]).all(axis=1)
             count = MANY if finite.all() else int(np.argmin(finite))
         ended = next((k for k in range(count) if halts[k] > 0.5), -1)
-        halted = ended >= 0 and halts[ended] < 1.5
+        halted, slow = (ended >= 0 and is_so for is_so in (halts[ended] < 1.5, halts[ended] > 1.5))
         if ended >= 0:
             # What contacts do where they change is told by the step that was not taken.
             count = ended + 1
@@ -146,12 +146,12 @@ class QuickSteps:
         taken = [k for k, x in enumerate(r["accepted"][:count, 0].tolist()) if x > 0.5]
         # A step tells what contacts do where it begins.
         begins = [k for k in (0, *(k + 1 for k in taken)) if k < count]
-        told = r["told"][begins].reshape(len(begins), -1, TOLD)
+        told = r["told"][begins].reshape(len(begins), len(self.inside.nodes), TOLD)
         work = r["work"][taken] if self.mover.counts else np.zeros((len(taken), len(SOURCES)))
         size = float(r["h"][max(0, count - 1), 0])
         lost = count < MANY or not taken or size < COLLAPSE
         return Passed(
-            r["t"][taken, 0], r["q"][taken], r["qd"][taken], work, told, halted, lost, size,
+            r["t"][taken, 0], r["q"][taken], r["qd"][taken], work, told, halted, slow, lost, size,
             (float(r["row"][-1, 0]), float(r["wish"][-1, 0])),
         )  # fmt: skip
 
@@ -160,8 +160,8 @@ class QuickSteps:
 class Passed:
     """Steps in a row: times t (states,), q (states, nq), v (states, nv) and works (states, sources) behind them, and
     what contacts do (states, contacts, told) where they begin; whether the last was `halted` because a contact changes
-    where it begins, whether they are `lost` otherwise, the size `h` of the next one, and the error and the size of the
-    `last` one."""
+    where it begins, or because friction is stiff there (`slow`), whether they are `lost` otherwise, the size `h` of the
+    next one, and the error and the size of the `last` one."""
 
     t: np.ndarray
     q: np.ndarray
@@ -169,6 +169,7 @@ class Passed:
     work: np.ndarray
     told: np.ndarray
     halted: bool
+    slow: bool
     lost: bool
     h: float
     last: tuple[float, float]
@@ -252,19 +253,20 @@ class QuickStretch:
 
     def __init__(self, quick: QuickSteps, holding: Holding) -> None:
         self.quick, self.holding, self.length = quick, holding, holding.length
-        modes = holding.standing.modes
-        self.open, sticks, slides = (
-            np.array([mode == one for mode in modes]) for one in (OPEN, STICK, SLIDE)
+        modes, places = holding.standing.modes, holding.acting.places
+        self.mu = places.friction.tolist()
+        closed = holding.closed
+        sticks, slides = ([k for k in closed if modes[k] == mode] for mode in (STICK, SLIDE))
+        opens, rubs = (
+            [k for k, mode in enumerate(modes) if mode == OPEN],
+            [k for k in slides if self.mu[k] > 0.0],
         )
-        friction = holding.acting.places.friction
-        self.mu = friction.tolist()
-        self.rubs = slides & (friction > 0.0)
-        kinds = (self.open, ~self.open, sticks, self.rubs)
         # The kinds of margins that are watched, and of which contacts.
-        self.watched = [(kind, k) for kind, some in enumerate(kinds) for k in np.flatnonzero(some).tolist()]
+        self.watched = [(kind, k) for kind, some in enumerate((opens, closed, sticks, rubs)) for k in some]
+        self.opens, self.open, self.rubs = bool(opens), np.zeros(len(modes), bool), np.zeros(len(modes), bool)
+        self.open[opens] = self.rubs[rubs] = True
         yields = holding.standing.yields
-        self.light = None if yields is None or not self.rubs.any() else friction * yields
-        self.opens = bool(self.open.any())
+        self.light = None if yields is None or not rubs else places.friction * yields
         self.heavy = quick.heavy
 
     def go(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Quick | None:
@@ -272,12 +274,11 @@ class QuickStretch:
         forces of contacts are not determined."""
         quick, holding, inside = self.quick, self.holding, self.quick.inside
         quick.keep_time(t, q, v)
-        quick.tell(inside.numbers)
-        told = quick.look(t, q, v)
+        slip, gap = self._begun(t, q, v)
         # A contact that has just opened may be a little in its plane, and comes out.
-        near = 0.1 * CLOSED * self.length - np.minimum(told[:, 6], 0.0)
-        self.deep = np.where(told[:, 6] <= CLOSED * self.length, near, 0.0)
-        holding.begin_sliding(told[:, 3:5])
+        near = 0.1 * CLOSED * self.length - np.minimum(gap, 0.0)
+        self.deep = np.where(gap <= CLOSED * self.length, near, 0.0)
+        holding.begin_sliding(slip)
         numbers = inside.told(holding, self.deep)
         if self.light is not None:
             # Steps go no further than to where a slip is stiff.
@@ -291,7 +292,7 @@ class QuickStretch:
         while True:
             passed, done = quick.many(path.state(-1), h, last), len(path.told)
             h, last = passed.h, passed.last
-            ended = self._looked(path, done, path.add(passed), passed.halted)
+            ended = self._looked(path, done, path.add(passed), passed.halted, passed.slow)
             if ended is not None:
                 return ended[0]
             now = path.t[-1]
@@ -305,6 +306,15 @@ class QuickStretch:
             if slow or passed.lost:
                 return self._given_up(path, len(path.told))
 
+    def _begun(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return slips (contacts, 2) and gaps (contacts,) at a time and a state."""
+        standing = self.holding.standing
+        if standing.u is not None and standing.gap is not None:
+            return standing.u[:, :2], standing.gap
+        self.quick.tell(self.quick.inside.numbers)
+        told = self.quick.look(t, q, v)
+        return told[:, 3:5], told[:, 6]
+
     def _at_an_end(self, path: Path) -> tuple[Quick | None] | None:
         """Look at the last state, where no step begins that would tell of a change. Returns the stretch if it ends
         there; else the controller is asked, and it goes on."""
@@ -312,7 +322,7 @@ class QuickStretch:
         if len(path.told) < len(path):
             told = quick.look(state.t, state.q, state.v)
             path.told.append(told)
-            ended = self._looked(path, at, told[None], min(self._margins(told).values) < 0.0)
+            ended = self._looked(path, at, told[None], min(self._margins(told).values) < 0.0, False)
             if ended is not None:
                 return ended
         if state.t >= quick.duration * (1.0 - 1e-12):
@@ -323,41 +333,43 @@ class QuickStretch:
         path.tau[-1], self.begun = quick.tau, at
         return None
 
-    def _looked(self, path: Path, done: int, told: np.ndarray, halted: bool) -> tuple[Quick | None] | None:
+    def _looked(
+        self, path: Path, done: int, told: np.ndarray, halted: bool, stiff: bool
+    ) -> tuple[Quick | None] | None:
         """Look at the states from number `done` on, of which it is `told` what contacts do; the last step may have been
-        `halted` there. Returns what the stretch is if it ends there, else None."""
-        quick = self.quick
+        `halted` there because a contact changes, or because friction is `stiff`. Returns what the stretch is if it ends
+        there, else None."""
+        quick, last = self.quick, len(told) - 1
         if not len(told):
             return None
-        before = path.told[done - 1][None] if done else told[:1]
-        lost = told[:, :, 7].min(axis=1) < DETERMINED
-        flagged = lost
-        turns = slow = None
+        lost, turns, slow = set[int](), set[int](), {last} if stiff else set[int]()
+        if told[:, :, 7].min() < DETERMINED:
+            lost.update(np.flatnonzero((told[:, :, 7] < DETERMINED).any(axis=1)).tolist())
         if self.opens:
-            rates = np.concatenate([before[:, :, 5], told[:, :, 5]])
-            turns = ((rates[:-1] < 0.0) & (rates[1:] > 0.0) & self.open).any(axis=1)
-            flagged = flagged | turns
-        if self.light is not None:
-            slow = self._is_slow(before, told)
-            flagged = flagged | slow
-        flags = flagged.tolist()
-        for k in (k for k in range(len(flags)) if flags[k] or (halted and k == len(flags) - 1)):
-            at, changes = done + k, halted and k == len(flags) - 1
-            if lost[k]:
+            rates = (
+                told[:, :, 5]
+                if not done
+                else np.concatenate([path.told[done - 1][None, :, 5], told[:, :, 5]])
+            )
+            back = (rates[:-1] < 0.0) & (rates[1:] > 0.0) & self.open
+            if back.any():
+                turns.update((np.flatnonzero(back.any(axis=1)) + (0 if done else 1)).tolist())
+        # Within a call steps know what was before, and have halted.
+        if done and self.light is not None and self._is_slow(path.told[done - 1], told[0]):
+            slow.add(0)
+        for k in sorted(lost | turns | slow | ({last} if halted else set())):
+            at, changes = done + k, halted and k == last
+            if k in lost:
                 return (self._given_up(path, at),)
             now = path.state(at)
-            dip = (
-                self._dip(path.state(at - 1), now)
-                if at and turns is not None and turns[k] and not changes
-                else None
-            )
+            dip = self._dip(path.state(at - 1), now) if at and k in turns and not changes else None
             if changes and at == self.begun:
                 return (path.stretch(at + 1, None, self._change(now), False, quick.steps),)
             if changes or dip is not None:
                 found = self._located(path.state(at - 1), now, dip)
                 if found is not None:
                     return (path.stretch(at, found, self._change(found), False, quick.steps),)
-            if at and slow is not None and slow[k]:
+            if at and k in slow:
                 return (self._given_up(path, at + 1),)
         return None
 
@@ -387,15 +399,21 @@ class QuickStretch:
                 values.append(u * along[k][0] + v * along[k][1] - least[k])
         return Margins(values, (9e-4 * CLOSED * self.length, none, none, 1e-8 * self.length))
 
-    def _is_slow(self, before: np.ndarray, told: np.ndarray) -> np.ndarray:
-        """Return where (states,) friction of a light body stops a slip, which becomes slower, within a part of a
-        careful step; `before` is what contacts did ahead of what is `told` (states, contacts, told)."""
+    def _is_slow(self, before: np.ndarray, told: np.ndarray) -> bool:
+        """Return whether friction of a light body stops a slip, which becomes slower, within a part of a careful step,
+        from what contacts did before and what is told of them (contacts, told)."""
         assert self.light is not None
-        speed = np.hypot(told[:, :, 3], told[:, :, 4])
-        earlier = np.concatenate([np.hypot(before[:, :, 3], before[:, :, 4]), speed[:-1]])
-        rate = self.light * told[:, :, 2]
-        ends = (speed < earlier) & (rate > self.heavy) & (speed < SLOWS * self.quick.h * rate)
-        return np.asarray((self.rubs & ends).any(axis=1))
+        rows = zip(before.tolist(), told.tolist(), self.light.tolist(), self.rubs.tolist(), strict=True)
+        for was, now, light, rubs in rows:
+            speed, rate = hypot(now[3], now[4]), light * now[2]
+            if (
+                rubs
+                and speed < hypot(was[3], was[4])
+                and rate > self.heavy
+                and speed < SLOWS * self.quick.h * rate
+            ):
+                return True
+        return False
 
     def _change(self, state: State) -> Change:
         """Return the change of the first contact whose margin is below zero."""

@@ -106,8 +106,9 @@ class ContactRun:
     def _refer(self, q: np.ndarray) -> None:
         """Refer to a configuration q (nq,), at which a structure begins."""
         self.acting.places.refer(q)
+        self.inside = Inside(self.acting.places)
         if self.is_inside:
-            self.deciding.mobile = Mobile(self.system, Inside(self.acting.places), self.is_driven)
+            self.deciding.mobile = Mobile(self.system, self.inside, self.is_driven)
 
     def go(self, q: Any, v: Any) -> SegmentedTrajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
@@ -169,12 +170,13 @@ class ContactRun:
         if not is_quick or self.changing.events or self.acting.excitation.is_asked_always:
             return None
         if self.quick is None:
-            inside = Inside(self.acting.places)
-            self.quick = QuickSteps(self.acting, inside, self.duration, self.length, self.h)
+            self.quick = QuickSteps(self.acting, self.inside, self.duration, self.length, self.h)
         made = QuickStretch(self.quick, holding).go(t, q, v, self.first)
         if made is None:
             return None
         self._keep_quick(made, holding)
+        if not holding.closed:
+            self.watch.passed(made.t, self.h)
         if len(made.t) > 2:
             # Behind a change steps are small again, about as small as they were behind the last one.
             self.first = min(self.longest, max(self.h, AGAIN * float(made.t[1] - made.t[0])))
@@ -235,8 +237,10 @@ class ContactRun:
         told_impulse, hits = found.impulse, bool(found.impulse.any())
         if hits and self.acting.places.round.any():
             told_impulse = self.acting.places.at(q[None], v[None]).told(found.impulse[None])[0]
-        both = zip(self.contacts, told_impulse, strict=True) if hits else ()
-        impulse = {contact.label: p for contact, p in both if p.any()}
+        both = (
+            zip(self.contacts, told_impulse, found.impulse.any(axis=1).tolist(), strict=True) if hits else ()
+        )
+        impulse = {contact.label: p for contact, p, counts in both if counts}
         error: Any = np.nan if hits else 0.0
         if hits and self.is_free:
             error = self.jumps.add(self.acting.places, q, v, found)
@@ -256,6 +260,7 @@ class ContactRun:
         weight = max(float(np.linalg.norm(self.system.gravity)), self.length)
         patience = _Patience(self.h, self.length, weight, self.acting.places.friction, why == SLOWLY)
         steps = CarefulSteps(self.acting, self.length, self.h, self._impulses(), self.watch)
+        self.watch.begin(v)
         gap = self.deciding.gaps(q, v)
         run, forces = steps.go(t, q, v, min(self.duration, t + MOST * self.h), patience.stays, gap)
         if len(run.t) > 1:
@@ -275,7 +280,7 @@ class ContactRun:
     def _impulses(self) -> ImpulseSteps | None:
         """Return compiled careful steps; None where something acts that they do not know."""
         if self.impulses is None and self.is_inside:
-            self.impulses = ImpulseSteps(self.system, Inside(self.acting.places), self.is_driven)
+            self.impulses = ImpulseSteps(self.system, self.inside, self.is_driven)
         return self.impulses
 
     # Events.

@@ -18,6 +18,11 @@ from catena.simulation.moving import LANES_ALONE
 from catena.system import System
 
 
+def picked(x: np.ndarray, contacts: Sequence[int]) -> np.ndarray:
+    """Return the rows of some contacts, which are in order: all of them without a copy."""
+    return x if len(contacts) == len(x) else x[contacts]
+
+
 class Situation(Protocol):
     """All contacts at one state: gaps `gap` (contacts,) and velocities `u` (contacts, 3)."""
 
@@ -109,18 +114,20 @@ class Compiled:
 
     def mobility(self, contacts: Sequence[int]) -> np.ndarray:
         """Return what unit forces of some contacts do at these, (n, 3, n, 3)."""
-        k = list(contacts)
-        return self.W if len(k) == len(self.W) else self.W[k][:, :, k]
+        return self.W if len(contacts) == len(self.W) else self.W[contacts][:, :, contacts]
 
     def accelerations(self, contacts: Sequence[int]) -> np.ndarray:
         """Return how some contacts accelerate without forces, (n, 3)."""
-        own = self.told[list(contacts)]
+        own = picked(self.told, contacts)
         return np.asarray(own[:, 4:7] + own[:, 7:])
 
     def pushed(self, contacts: Sequence[int], impulses: np.ndarray) -> np.ndarray:
         """Return by how much impulses (n, 3) of some contacts change velocities, (nv,)."""
         p = self.mobile.b["impulses"].reshape(-1, 3)
-        p[:] = 0.0
-        p[list(contacts)] = impulses
+        if len(contacts) < len(p):
+            p[:] = 0.0
+            p[contacts] = impulses
+        else:
+            p[:] = impulses
         self.mobile.push()
         return self.mobile.b["gained"][0].copy()

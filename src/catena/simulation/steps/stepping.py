@@ -421,7 +421,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         if variant.driven and variant.pulls:
             sweeps.append(own.get(articulate, articulate))
     if touching:
-        sweeps += contact_forces.CALLED
+        sweeps += [*contact_forces.MEETING, *contact_forces.solving(len(variant.touches))]
     if not firm:
         sweeps += opening
     if variant.counts:
@@ -547,8 +547,9 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         f"{variant.name}_{variant.touches}" if touching else variant.name, dynamics.ground, (hold, *sweeps),
         inputs=inputs, outputs=outputs, ground_inputs=ground_inputs, ground_outputs=ground_outputs,
         optional=dynamics.optional | GIVEN.keys(),
-        views={**dynamics.views, **contact_forces.VIEWS} if touching else dynamics.views, columns=dynamics.columns,
-        link_rows=dynamics.link_rows, rewritten=frozenset(rewritten), replayed=True, rests="dt", occasional=occasional,
+        views={**dynamics.views, **(contact_forces.views(len(variant.touches)) if touching else {})},
+        columns=dynamics.columns, link_rows=dynamics.link_rows, rewritten=frozenset(rewritten), replayed=True,
+        rests="dt", occasional=occasional,
         shared=SHARED if variant.forces else {},
         component_fields=contact_forces.FIELDS if touching else {}, code=variant.name if touching else "",
     )  # fmt: skip
