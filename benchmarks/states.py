@@ -1,5 +1,6 @@
 """Random states to compute on: seeded, and valid for every joint kind."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,3 +73,17 @@ def _allowed(J: Array, v: Array) -> Array:
     """What is left of v when everything that opens a loop is taken away."""
     opening = J @ v[..., None]
     return v - (np.linalg.pinv(J, rcond=1e-9) @ opening)[..., 0]
+
+
+def pushed_states(system: Any, count: int, seed: int, spreads: Sequence[float]) -> tuple[Array, Array, Array]:
+    """Positions, velocities and efforts of closed states, with the first of the spreads that leads to any; the efforts
+    accelerate joints by about their own size."""
+    for spread in spreads:
+        try:
+            q, v, tau, _ = closed_states(system, count, seed, spread, count)
+            break
+        except ValueError:
+            if spread == spreads[-1]:
+                raise
+    inertia = np.diagonal(system.mass_matrix(q), axis1=-2, axis2=-1)
+    return q, v, 3.0 * tau * np.sqrt(inertia)

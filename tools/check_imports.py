@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ORDER = (
+    "sources",
     "errors",
     "given",
     "hooks",

@@ -6,5 +6,8 @@ beside this file, and each is imported when it is first used.
 
 import lazy_loader
 
+# Before any other module is loaded, see there.
+from catena import sources as _sources  # noqa: F401
+
 __version__ = "0.1.0"
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -3,6 +3,9 @@
 A message names who is at fault (body, joint, frame, file), says what was found, and what to do about it.
 """
 
+import sys
+import warnings
+
 
 class CatenaError(Exception):
     """The root of all errors raised by Catena."""
@@ -59,3 +62,11 @@ class EquationsError(CatenaError, ValueError):
 
 class CatenaWarning(UserWarning):
     """Something about a result that its reader should know before relying on it."""
+
+
+def warn(text: str) -> None:
+    """Give a CatenaWarning about the line outside of Catena that led here, however deep inside it was noticed."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, CatenaWarning, stacklevel=level)

@@ -6,25 +6,17 @@ import pytest
 import catena as ct
 from catena.view.live.view import view
 from catena.view.scene import scene
+from tests.mechanisms import ROD, slider_crank
 
 pytestmark = pytest.mark.slow
-ROD = 0.3
 # The place of a corner of a skin, or of an arrow, as the page has it: rows of 3 x 4 matrices of all carriers.
 ROWS = "() => Array.from(catena.catena.rows)"
 WAIT = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
-def slider_crank():
-    m = ct.Mechanism("slider-crank", gravity=(0, 0, 0))
-    m.add_body("crank", mass=0.5, com=(0.075, 0, 0), inertia=(1e-5, 1e-3, 1e-3))
-    m.add_body(
-        "rod", flexible=ct.Beam(ROD, 2.8e-5, 6.4e-11, 7870, 2e11, modes={"y": 2}, ends="pinned-pinned")
-    )
-    m.add_body("slider", mass=0.03, inertia=(1e-5, 1e-5, 1e-5))
-    m.add_joint("A", "ground", "crank", ct.Revolute("z"))
-    m.add_joint("B", "crank", "rod", ct.Revolute("z"), in_parent=ct.Pose(p=(0.15, 0, 0)))
-    m.add_joint("C", "rod", "slider", ct.Revolute("z"), in_parent=ct.Pose(p=(ROD, 0, 0)))
-    m.add_joint("D", "ground", "slider", ct.Prismatic("x"))
+def with_middle():
+    """The slider-crank with a frame in the middle of its rod."""
+    m = slider_crank()
     m.add_frame("middle", "rod", ct.Pose(p=(ROD / 2, 0, 0)))
     return m
 
@@ -37,7 +29,7 @@ def stations(page, shape):
 
 @pytest.fixture(scope="module")
 def run():
-    s = slider_crank().system()
+    s = with_middle().system()
     q = s.assemble({"A": 0.0})
     return ct.simulate(s, q, s.velocity(q, {"A": 150.0}), 0.02, samples=121, rtol=1e-8, atol=1e-10)
 
@@ -69,7 +61,7 @@ def test_a_rod_bends_as_the_run_says_and_the_slider_exaggerates(run, open_page, 
 
 
 def test_a_mode_is_moved_by_its_slider_and_a_flexible_body_is_dragged(open_page):
-    s = slider_crank().system()
+    s = with_middle().system()
     q = s.assemble({"A": 0.7})
     with view(s, q, show=False) as made:
         page = open_page(made.url)

@@ -34,6 +34,70 @@ def test_files_that_a_page_names_exist(page):
         assert any((base / name).exists() for base in (ROOT, ROOT / "src" / "catena")), f"{page.name}: {name}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files(page):
+    for target in LINK.findall(FENCED.sub("", page.read_text(encoding="utf-8"))):
+        path = target.partition("#")[0]
+        assert not path or "://" in target or (page.parent / path).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/architecture.md"])
+def test_paths_and_targets_that_a_page_about_the_house_names_exist(name):
+    """Paths in backquotes, of files and folders; those in a row of the table of rooms are in its room."""
+    text = FENCED.sub("", (ROOT / name).read_text(encoding="utf-8"))
+    package = ROOT / "src" / "catena"
+    for line in text.splitlines():
+        named = re.findall(r"`([\w.-]+(?:/[\w.-]*)+|\w+\.py)`", line)
+        room = named[0] if line.startswith("| `") and named else None
+        for path in named:
+            places = [
+                ROOT,
+                package,
+                ROOT / "tests",
+                ROOT / "benchmarks",
+                package / "kernels",
+                package / "equations",
+            ]
+            if room is not None and path != room:
+                places = [package / room]
+            assert any((place / path).exists() for place in places), f"{name}: {path}"
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(re.findall(r"(?:`|^    )make ([a-z-]+)", text, re.MULTILINE)) <= set(targets)
+
+
+def test_the_kernels_of_the_drawing_exist():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    drawing = text[text.index("an algorithm: steps and sweeps") : text.index("**Steps become units.**")]
+    files = re.findall(r"\w+\.py", drawing)
+    assert len(files) > 10
+    for file in files:
+        assert list((ROOT / "src" / "catena").rglob(file)), file
+
+
+def test_the_rooms_are_told_in_the_order_in_which_they_import():
+    """The tables of rooms in the pages and the order that `tools/check_imports.py` enforces are one, and it is that of
+    the folders there are."""
+    source = (ROOT / "tools" / "check_imports.py").read_text(encoding="utf-8")
+    order = re.findall(
+        r'"(\w+)"', source[source.index("ORDER = (") : source.index(")", source.index("ORDER = ("))]
+    )
+    assert order.pop() == "__main__"
+    there = (ROOT / "src" / "catena").iterdir()
+    assert set(order) == {
+        path.stem for path in there if not path.name.startswith("_") and path.suffix in ("", ".py")
+    }
+    table = re.findall(
+        r"^\| `(\w+)(?:/|\.py)` \|", (ROOT / "docs" / "architecture.md").read_text(), re.MULTILINE
+    )
+    assert table == order
+    told = (
+        (ROOT / "CONTRIBUTING.md")
+        .read_text(encoding="utf-8")
+        .partition("a room imports only from those before it:")[2]
+    )
+    assert told.partition("`tools/check_imports.py`")[0].split() == order
+
+
 def test_every_decision_is_listed_and_has_the_sections_of_a_record():
     folder = ROOT / "docs" / "decisions"
     index = (folder / "README.md").read_text(encoding="utf-8")

@@ -1,5 +1,6 @@
 """Compiled code on disk: a second process compiles nothing, and the state of the folder changes no result."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -61,6 +62,46 @@ def test_an_edit_that_changes_no_generated_text_compiles_nothing(filled, tmp_pat
     edited = fresh_process(COMPUTE, CATENA_CACHE=str(folder), PYTHONPATH=str(tmp_path))
     assert edited["casadi"], "steps are traced again"
     assert (edited["compiled"], edited["a"]) == (0, first["a"])
+
+
+EDITED_MEANWHILE = """
+import json, os, sys
+from pathlib import Path
+import numpy as np
+import catena as ct
+from catena.mechanism.generators import arm7
+s = arm7().system()
+for name, old, new in json.loads(os.environ["EDITS"]):
+    file = Path(ct.__file__).parent / name
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+a = s.forward_dynamics(np.full(7, 0.3), np.ones(7), np.ones(7))
+print(json.dumps(dict(compiled=ct.compilations(), a=[x.hex() for x in a.tolist()])))
+"""
+
+
+@pytest.mark.parametrize("restored", [False, True], ids=["edited", "edited and restored"])
+def test_code_loaded_before_an_edit_is_not_kept_for_the_sources_after_it(tmp_path, fresh_process, restored):
+    """A process edits what it has loaded, and then compiles. Another one that is loaded from the edited sources agrees
+    with one that finds no cache at all."""
+    package, cache = tmp_path / "catena", tmp_path / "cache"
+    shutil.copytree(Path(ct.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    heavier = ["dynamics/articulated_body.py", "*(-ground.gravity)", "*(-2.0 * ground.gravity)"]
+    back = [heavier[0], heavier[2], heavier[1]]
+
+    def run(folder, *edits):
+        return fresh_process(
+            EDITED_MEANWHILE, CATENA_CACHE=str(folder), PYTHONPATH=str(tmp_path), EDITS=json.dumps(edits)
+        )
+
+    before = run(tmp_path / "first")
+    meanwhile = run(cache, *([heavier, back] if restored else [heavier]))
+    after, alone = run(cache), run(tmp_path / "last")
+    assert meanwhile["a"] == before["a"], "code that was loaded goes on as it is"
+    assert after["a"] == alone["a"]
+    assert (after["a"] == before["a"]) == restored
+    assert run(cache)["compiled"] == 0, "what is loaded from sources that stay is kept"
 
 
 @pytest.mark.parametrize("damage", ["emptied", "cut short", "one bit flipped", "not ours"])

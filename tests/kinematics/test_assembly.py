@@ -7,6 +7,7 @@ import catena as ct
 from catena.mechanism.generators import arm7, four_bar, n_four_bars, random_mechanism, stewart
 from catena.spatial import Pose, quaternion
 from catena.system.evaluation import Evaluator
+from tests.mechanisms import two_bars
 
 
 def opening(system, q, v=None):
@@ -16,25 +17,7 @@ def opening(system, q, v=None):
 
 def slanted_four_bar(tilt):
     """The four-bar with the axis of joint D tilted out of the plane's normal, closed at the neutral configuration."""
-    plain, m = four_bar(), ct.Mechanism("slanted")
-    for name, body in plain.bodies.items():
-        if name != "ground":
-            m.add_body(name, body.mass, body.com, body.inertia)
-    for name, joint in plain.joints.items():
-        kind = ct.Revolute((tilt, -1.0, 0.0)) if name == "D" else joint.kind
-        m.add_joint(name, joint.parent, joint.child, kind, joint.in_parent, joint.in_child)
-    return m
-
-
-def two_bars(span):
-    """Two bars of 1 m between pins `span` apart."""
-    m = ct.Mechanism("two bars")
-    for name in ("first", "second"):
-        m.add_body(name, 1.0, (0.5, 0, 0), (0.001, 0.1, 0.1))
-    m.add_joint("A", "ground", "first", ct.Revolute("y"))
-    m.add_joint("B", "first", "second", ct.Revolute("y"), Pose(p=(1, 0, 0)))
-    m.add_joint("C", "second", "ground", ct.Revolute("y"), Pose(p=(1, 0, 0)), Pose(p=(span, 0, 0)))
-    return m
+    return four_bar().copy("slanted").with_joint("D", kind=ct.Revolute((tilt, -1.0, 0.0)))
 
 
 # Positions.

@@ -47,16 +47,14 @@ def from_chord(run):
     return np.einsum("ti,ti->t", middle - left, normal)
 
 
+def free_free(modes):
+    """The beam of the reference, with so many modes across."""
+    section = (0.005 * 0.02**3 / 12, 0.02 * 0.005**3 / 12)
+    return ct.Beam(2.0, 1e-4, section, 2700.0, 7e10, modes={"y": modes}, ends="free-free")
+
+
 def test_a_free_free_beam_flies_spins_and_vibrates_as_in_the_reference():
-    beam = ct.Beam(
-        2.0,
-        1e-4,
-        (0.005 * 0.02**3 / 12, 0.02 * 0.005**3 / 12),
-        2700.0,
-        7e10,
-        modes={"y": 1},
-        ends="free-free",
-    )
+    beam = free_free(modes=1)
     s, q, v = flying(beam)
     assert beam.frequencies[0] == pytest.approx(41.10704812988, rel=1e-9)
     assert s.kinetic_energy(q, v) == pytest.approx(1.823124313961, rel=1e-9)
@@ -71,15 +69,7 @@ def test_a_free_free_beam_flies_spins_and_vibrates_as_in_the_reference():
 
 @pytest.mark.slow
 def test_three_modes_follow_the_reference_of_the_free_free_beam_to_its_digits():
-    beam = ct.Beam(
-        2.0,
-        1e-4,
-        (0.005 * 0.02**3 / 12, 0.02 * 0.005**3 / 12),
-        2700.0,
-        7e10,
-        modes={"y": 3},
-        ends="free-free",
-    )
+    beam = free_free(modes=3)
     s, q, v = flying(beam)
     run = ct.simulate(s, q, v, duration=2.0, samples=5, rtol=1e-9, atol=1e-11)
     found = np.concatenate([run.position(name)[1:, :2] for name in ("left", "middle", "right")], axis=1)

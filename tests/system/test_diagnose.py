@@ -6,28 +6,13 @@ import pytest
 import catena as ct
 from catena.mechanism.generators import four_bar, n_four_bars, stewart
 from catena.spatial import Pose
+from tests.mechanisms import two_bars
 
 
 def spatial_four_bar(tilt=0.0):
     """The planar four-bar, with the axis of joint D tilted by `tilt` rad about the line from D to C."""
-    plain, m = four_bar(), ct.Mechanism("spatial four-bar")
-    for name, body in plain.bodies.items():
-        if name != "ground":
-            m.add_body(name, body.mass, body.com, body.inertia)
-    for name, joint in plain.joints.items():
-        kind = ct.Revolute((0.0, -np.cos(tilt), np.sin(tilt))) if name == "D" else joint.kind
-        m.add_joint(name, joint.parent, joint.child, kind, joint.in_parent, joint.in_child)
-    return m
-
-
-def two_bars(span):
-    m = ct.Mechanism("two bars")
-    for name in ("first", "second"):
-        m.add_body(name, 1.0, (0.5, 0, 0), (0.001, 0.1, 0.1))
-    m.add_joint("A", "ground", "first", ct.Revolute("y"))
-    m.add_joint("B", "first", "second", ct.Revolute("y"), Pose(p=(1, 0, 0)))
-    m.add_joint("C", "second", "ground", ct.Revolute("y"), Pose(p=(1, 0, 0)), Pose(p=(span, 0, 0)))
-    return m
+    tilted = ct.Revolute((0.0, -np.cos(tilt), np.sin(tilt)))
+    return four_bar().copy("spatial four-bar").with_joint("D", kind=tilted)
 
 
 def bricard():

@@ -16,16 +16,18 @@ from catena.system.evaluation import Evaluator
 OFF = (1e-9, 1e-7)
 
 
+def rounder(m):
+    """The mechanism with bodies that have some inertia about every axis."""
+    for name, body in m.bodies.items():
+        if name != "ground":
+            m = m.with_body(name, inertia=body.inertia + 1e-3 * np.eye(3))
+    return m
+
+
 def planar_four_bar(tilt):
     """The planar four-bar with the axis of joint D tilted by `tilt` rad about the line from D to C."""
-    plain, m = four_bar(), ct.Mechanism("planar four-bar")
-    for name, body in plain.bodies.items():
-        if name != "ground":
-            m.add_body(name, body.mass, body.com, body.inertia + 1e-3 * np.eye(3))
-    for name, joint in plain.joints.items():
-        kind = ct.Revolute((0.0, -np.cos(tilt), np.sin(tilt))) if name == "D" else joint.kind
-        m.add_joint(name, joint.parent, joint.child, kind, joint.in_parent, joint.in_child)
-    return m
+    tilted = ct.Revolute((0.0, -np.cos(tilt), np.sin(tilt)))
+    return rounder(four_bar().copy("planar four-bar")).with_joint("D", kind=tilted)
 
 
 def bennett(misalignment):
@@ -34,14 +36,8 @@ def bennett(misalignment):
 
 def row_of_four_bars(tilt):
     """Two four-bars in a row with the middle pin tilted by `tilt` rad about its rod."""
-    plain, m = n_four_bars(2), ct.Mechanism("row")
-    for name, body in plain.bodies.items():
-        if name != "ground":
-            m.add_body(name, body.mass, body.com, body.inertia + 1e-3 * np.eye(3))
-    for name, joint in plain.joints.items():
-        kind = ct.Revolute((np.sin(tilt), np.cos(tilt), 0.0)) if name == "pin1" else joint.kind
-        m.add_joint(name, joint.parent, joint.child, kind, joint.in_parent, joint.in_child)
-    return m
+    tilted = ct.Revolute((np.sin(tilt), np.cos(tilt), 0.0))
+    return rounder(n_four_bars(2).copy("row")).with_joint("pin1", kind=tilted)
 
 
 CASES = {
@@ -337,3 +333,20 @@ def test_derivatives_and_equilibria_are_those_of_the_exact_one():
     ours, theirs = (x.equilibrium(x.assemble({joint: 0.4}), seek="stable") for x in (s, exact))
     np.testing.assert_allclose(ours.q, theirs.q, atol=1e-6)
     assert ours.stable and len(ours.stiffness) == 1
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda s: s.settle(),
+        lambda s: s.assemble({"A": 0.4}),
+        lambda s: s.forward_dynamics(s.neutral(), np.zeros(s.nv), method="kkt"),
+        lambda s: s.closure(s.neutral()),
+    ],
+    ids=["settle", "assemble", "forward dynamics", "closure"],
+)
+def test_the_warning_is_about_the_line_that_asked(ask):
+    m = four_bar()
+    with pytest.warns(ct.CatenaWarning, match="redundant but for") as told:
+        ask(m.with_joint("D", in_parent=m.joints["D"].in_parent * ct.Pose(rpy=(1e-8, 0, 1e-8))).system())
+    assert [w.filename for w in told] == [__file__]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from catena.mechanism.generators import arm7, humanoid, n_four_bars, random_mechanism, stewart
-from catena.system import closed_chains
+from catena.system import closed_chains, reaction_forces
 
 UNIQUE = {
     "arm": arm7(),
@@ -28,7 +28,7 @@ def problem(system, q, v, tau):
 
 def by_numpy(system, *state, monkeypatch, **outside):
     with monkeypatch.context() as patch:
-        patch.setattr(closed_chains, "unique_wrenches", lambda *arguments: None)
+        patch.setattr(reaction_forces, "unique_wrenches", lambda *arguments: None)
         return system.reactions(*state, **outside)
 
 
@@ -42,7 +42,7 @@ def test_unique_reactions_are_found_in_lanes_and_agree(name, monkeypatch):
         "f_ext": {body: [1.0, -2.0, 0.5, 3.0, 1.0, -1.0]},
         "base_acceleration": [0.1, 0, 0.2, 1.0, 0, 0],
     }
-    assert closed_chains.unique_wrenches(problem(system, *state), mechanism) is not None
+    assert reaction_forces.unique_wrenches(problem(system, *state), mechanism) is not None
     fast, slow = (
         system.reactions(*state, **outside),
         by_numpy(system, *state, monkeypatch=monkeypatch, **outside),
@@ -57,4 +57,4 @@ def test_reactions_of_redundant_loops_are_left_to_the_rank_revealing_solution():
     mechanism = n_four_bars(2)
     system = mechanism.system()
     posed = problem(system, *closed_states(system))
-    assert closed_chains.unique_wrenches(posed, mechanism) is None
+    assert reaction_forces.unique_wrenches(posed, mechanism) is None

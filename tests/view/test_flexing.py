@@ -15,8 +15,9 @@ from catena.view.live.moving import Mover
 from catena.view.live.questions import Questions
 from catena.view.movie import movie
 from catena.view.player.payload import payload
+from tests.mechanisms import ROD, slider_crank
 
-LENGTH, ROD = 8.0, 0.3
+LENGTH = 8.0
 
 
 def boom():
@@ -28,21 +29,6 @@ def boom():
     m.add_joint("hub", "ground", "boom", ct.Revolute("z"))
     m.add_joint("grip", "boom", "load", ct.Revolute("z"), in_parent=ct.Pose(p=(LENGTH, 0, 0)))
     m.add_frame("third", "boom", ct.Pose(p=(LENGTH / 3, 0, 0)))
-    return m
-
-
-def slider_crank():
-    """A slider-crank with a rod of two modes between its pins."""
-    m = ct.Mechanism("slider-crank", gravity=(0, 0, 0))
-    m.add_body("crank", mass=0.5, com=(0.075, 0, 0), inertia=(1e-5, 1e-3, 1e-3))
-    m.add_body(
-        "rod", flexible=ct.Beam(ROD, 2.8e-5, 6.4e-11, 7870, 2e11, modes={"y": 2}, ends="pinned-pinned")
-    )
-    m.add_body("slider", mass=0.03, inertia=(1e-5, 1e-5, 1e-5))
-    m.add_joint("A", "ground", "crank", ct.Revolute("z"))
-    m.add_joint("B", "crank", "rod", ct.Revolute("z"), in_parent=ct.Pose(p=(0.15, 0, 0)))
-    m.add_joint("C", "rod", "slider", ct.Revolute("z"), in_parent=ct.Pose(p=(ROD, 0, 0)))
-    m.add_joint("D", "ground", "slider", ct.Prismatic("x"))
     return m
 
 

@@ -15,11 +15,12 @@ from catena.equations.building import graph_of
 from catena.equations.graph import CONSTANT, INPUT, ExpressionGraph
 from catena.equations.unrolling import Played
 from catena.joints import JointKind
-from catena.kernels import Constants, build_tape, code as units, target
-from catena.kernels.tape import constant_parts
+from catena.kernels import Constants, build_tape, target
+from catena.kernels.code import Unit, unit_for
+from catena.kernels.constants import constant_parts
+from catena.kernels.traced_records import TracedStep
 from catena.kernels.tracing import (
     Traced,
-    TracedStep,
     trace_frame,
     trace_ground,
     trace_kind,
@@ -148,21 +149,21 @@ def count_general(plan: Plan, played: Played) -> dict[str, Count]:
     ground = trace_ground(algorithm, absent)
     costs: dict[int, Count] = {}
 
-    def learn(unit: units.Unit, traced: Traced) -> None:
+    def learn(unit: Unit, traced: Traced) -> None:
         for key, address in unit.steps.items():
             if address not in costs:
                 costs[address] = count_step(traced.steps[key])
 
-    learn(units.ground_unit(algorithm, absent, lanes), ground)
+    learn(unit_for(algorithm, "ground", None, absent, lanes), ground)
     for kind in _distinct(plan.kind):
-        learn(units.body_unit(algorithm, kind, absent, lanes), trace_kind(algorithm, kind, absent, ground))
+        learn(unit_for(algorithm, "body", kind, absent, lanes), trace_kind(algorithm, kind, absent, ground))
     if algorithm.is_scheduled:
         for kind in _distinct([loop.kind for loop in plan.loop_joints]):
-            learn(units.loop_unit(algorithm, kind, absent, lanes), trace_loop(algorithm, kind, ground))
-        learn(units.multiplier_unit(algorithm, absent, lanes), trace_multiplier(algorithm, ground))
+            learn(unit_for(algorithm, "loop", kind, absent, lanes), trace_loop(algorithm, kind, ground))
+        learn(unit_for(algorithm, "multiplier", None, absent, lanes), trace_multiplier(algorithm, ground))
     frame_steps: set[int] = set()
     if played.frame is not None:
-        asked = units.frame_unit(algorithm, absent, lanes)
+        asked = unit_for(algorithm, "frame", None, absent, lanes)
         learn(asked, trace_frame(algorithm, absent, ground))
         frame_steps = set(asked.steps.values())
     owners = {int(start): "/".join(plan.bodies[i]) or "ground" for i, start in enumerate(constants.start)}
@@ -170,7 +171,7 @@ def count_general(plan: Plan, played: Played) -> dict[str, Count]:
     owners |= {int(start): f"loop {loop.name}" for start, loop in zip(loop_start, plan.loop_joints)}
     result: dict[str, Count] = {}
     multiplier_steps = (
-        set(units.multiplier_unit(algorithm, absent, lanes).steps.values())
+        set(unit_for(algorithm, "multiplier", None, absent, lanes).steps.values())
         if algorithm.is_scheduled
         else set()
     )

@@ -15,10 +15,11 @@ import numpy as np
 
 from catena.equations.graph import CONSTANT, INPUT, ExpressionGraph
 from catena.kernels import Program, engine, target
+from catena.kernels.constants import WORD
 from catena.kernels.lowering import Slot, Writer, prelude
 from catena.kernels.objects import compiled_object
 from catena.kernels.program import aligned
-from catena.kernels.tape import WORD, Tape
+from catena.kernels.tape import Tape
 
 # Operations in one function, and operations that take as long as a usual step.
 PIECE, USUAL_STEP = 250, 150

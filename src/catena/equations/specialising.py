@@ -16,13 +16,11 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from catena import dynamics
+from catena import dynamics, sources
 from catena.dynamics.closed.certified_elimination import elimination_of
 from catena.dynamics.loop_elimination import loop_elimination
 from catena.dynamics.loop_elimination.blocks import SORTS
@@ -76,7 +74,8 @@ class Order:
         return machine_code, {**code.description(), "seconds": time.perf_counter() - begun}
 
     def entry(self) -> str | None:
-        """The name under which the result is kept, None if it depends on code that is in no file."""
+        """The name under which the result is kept, None if it depends on code that is in no file, or not in the files
+        that were loaded."""
         algorithm = algorithm_named(self.algorithm, self.plan)
         plan = self.plan
         kinds = [k for k in (*plan.kind, *(loop.kind for loop in plan.loop_joints)) if k is not None]
@@ -113,13 +112,8 @@ class Order:
         kind_names = [f"{k.signature} {k.params()}" for k in kinds]
         return cache.key(
             "specialised", self.algorithm, *sorted(self.absent), str(self.lanes), numbers.hexdigest(), *kind_names,
-            *sorted(digests), _own_sources(),
+            *sorted(digests), rooms=sources.ROOMS,
         )  # fmt: skip
-
-
-@lru_cache(maxsize=1)
-def _own_sources() -> str:
-    return " ".join(cache.digest_file(str(p)) for p in sorted(Path(__file__).parent.glob("*.py")))
 
 
 class Specialiser:
@@ -162,7 +156,8 @@ class Specialiser:
             found = cache.read(entry) if entry else None
             if found is None:
                 found = _in_another_process(order) or order.make()
-                if entry:
+                # Another process makes it from the files as they are now.
+                if entry and sources.are_as_loaded(*sources.ROOMS):
                     cache.write(entry, *found)
             self.seconds[order.algorithm] = float(found[1]["seconds"])
             self._programs[key] = load(*found)

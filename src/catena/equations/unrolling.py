@@ -14,10 +14,10 @@ import numpy as np
 from catena.equations.parameters import SymbolicPlan
 from catena.equations.quick_symbols import quick_symbols
 from catena.kernels import POSITION, VELOCITY, Algorithm, Entry, OnCall, Schedule, Sweep
+from catena.kernels.constants import mobility_scale
 from catena.kernels.fields import flatten
 from catena.kernels.plain import PlainRun, outputs_of, run_steps
 from catena.kernels.sharing import shared_outputs, spread_inputs
-from catena.kernels.tape import mobility_scale
 from catena.spatial import Pose
 from catena.spatial.scalars import array, is_symbolic
 from catena.structure.plan import Loop

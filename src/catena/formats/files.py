@@ -7,14 +7,13 @@ meshes, so that every format reports missing and unwritable files alike and neve
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from catena.errors import CatenaWarning, FormatError
+from catena.errors import FormatError, warn
 from catena.formats import toml
 from catena.formats.checks import check_mechanism
 from catena.formats.complete import file_path, reason, write_complete
@@ -123,7 +122,7 @@ def load(
     told = [finding for finding in findings if finding.severity is Severity.WARNING]
     if told:
         more = f" ... and {len(told) - TOLD} more: `catena check` lists them" if len(told) > TOLD else ""
-        warnings.warn("; ".join(map(str, told[:TOLD])) + more, CatenaWarning, stacklevel=2)
+        warn("; ".join(map(str, told[:TOLD])) + more)
     return mechanism
 
 
@@ -212,11 +211,9 @@ def _warn_of_meshes(mechanism: Mechanism, file: Path) -> None:
     shapes = (s for body in mechanism.bodies.values() for s in (*body.visuals, *body.collisions))
     far = {path for s in shapes if isinstance(s, Mesh) and Path(path := path_from(s, folder)).is_absolute()}
     if far:
-        warnings.warn(
+        warn(
             f"{file}: {len(far)} meshes lie outside of its folder, such as {min(far)!r}: copy them there, or name "
-            "their folder when it is loaded, load(path, search=[...])",
-            CatenaWarning,
-            stacklevel=4,
+            "their folder when it is loaded, load(path, search=[...])"
         )
 
 

@@ -33,12 +33,13 @@ from catena.kernels.algorithm import (
     with_ground,
 )
 from catena.kernels.code import building
+from catena.kernels.constants import Constants, constant_parts
 from catena.kernels.cpu import target
 from catena.kernels.engine import compilations, compile_seconds
 from catena.kernels.plain import is_plain, plain_numbers, play, play_shared
 from catena.kernels.program import Program
 from catena.kernels.session import Session
-from catena.kernels.tape import Constants, build_tape, constant_parts
+from catena.kernels.tape import build_tape
 from catena.kernels.threads import set_threads, threads
 
 __all__ = [

@@ -56,8 +56,8 @@ from catena.spatial.scalars import array
 
 if TYPE_CHECKING:
     from catena.forces import PlacedForce
+    from catena.kernels.layout import Layout
     from catena.kernels.plain import PlainRun
-    from catena.kernels.tape import Layout
 
 Step = Callable[..., None]
 

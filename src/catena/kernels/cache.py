@@ -14,11 +14,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from catena import sources
 from catena.kernels.cpu import target
 from catena.kernels.eviction import evict
 from catena.kernels.private_folder import PrivateFolder
 
-_SOURCES = ("spatial", "joints", "forces", "kernels", "kinematics", "dynamics", "simulation/steps")
+# The rooms that every entry depends on.
+ROOMS = ("spatial", "joints", "forces", "kernels", "kinematics", "dynamics", "simulation/steps")
 # Entries that a process writes from one look at how many there are to the next. The first one looks.
 EVICT_EVERY = 256
 _written = 0
@@ -45,11 +47,9 @@ def digest_file(path: str) -> str:
 
 @lru_cache(maxsize=1)
 def _base() -> str:
-    """Return the digest of what every entry depends on."""
+    """Return what every entry depends on besides sources."""
     from importlib.metadata import PackageNotFoundError, version
 
-    package = Path(__file__).resolve().parent.parent
-    sources = [digest_file(str(p)) for room in _SOURCES for p in sorted((package / room).rglob("*.py"))]
     versions = []
     for name in ("catena", "llvmlite", "casadi", "numpy"):
         try:
@@ -57,12 +57,16 @@ def _base() -> str:
         except PackageNotFoundError:
             versions.append(f"{name} unknown")
     machine = target()
-    return "\n".join([*sources, *versions, machine.name, machine.features, str(machine.lanes)])
+    return "\n".join([*versions, machine.name, machine.features, str(machine.lanes)])
 
 
-def key(*parts: str) -> str:
-    """Return the name of the entry that depends on `parts` besides the common sources, versions and processor."""
-    return hashlib.sha256("\0".join([_base(), *parts]).encode()).hexdigest()[:40]
+def key(*parts: str, rooms: tuple[str, ...] = ROOMS) -> str | None:
+    """Return the name of the entry that depends on `parts` besides the sources of `rooms`, versions and processor; None
+    where the sources have changed since they were loaded, so that nothing can be kept."""
+    loaded = sources.digest(*rooms)
+    if loaded is None:
+        return None
+    return hashlib.sha256("\0".join([loaded, _base(), *parts]).encode()).hexdigest()[:40]
 
 
 def read(entry: str) -> tuple[bytes, dict[str, Any]] | None:

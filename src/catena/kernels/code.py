@@ -32,6 +32,8 @@ MOST_UNITS = 512
 units: dict[tuple[object, ...], "Unit"] = {}
 """The units in memory, the oldest first."""
 _loops: dict[int, engine.Code] = {}
+# What differs between owners of one sort.
+Kind = JointKind | PlacedForce | Profile | None
 
 
 @dataclass(frozen=True)
@@ -46,52 +48,15 @@ class Unit:
     code: engine.Code | None
 
 
-def body_unit(
-    algorithm: Algorithm, kind: JointKind, absent: frozenset[str], lanes: int, varying: bool = False
+def unit_for(
+    algorithm: Algorithm, owner: str, kind: Kind, absent: frozenset[str], lanes: int, varying: bool = False
 ) -> Unit:
-    """Return the steps done by a body on a joint of this kind."""
-    return _unit(algorithm, absent, ("body", *kind.signature), kind, lanes, varying)
-
-
-def frame_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int, varying: bool = False) -> Unit:
-    """Return the steps done by the frame that was asked for."""
-    return _unit(algorithm, absent, ("frame",), None, lanes, varying)
-
-
-def loop_unit(
-    algorithm: Algorithm, kind: JointKind, absent: frozenset[str], lanes: int, varying: bool = False
-) -> Unit:
-    """Return the steps done by a loop that a joint of this kind closes."""
-    return _unit(algorithm, absent, ("loop", *kind.signature), kind, lanes, varying)
-
-
-def force_unit(
-    algorithm: Algorithm, force: PlacedForce, absent: frozenset[str], lanes: int, varying: bool = False
-) -> Unit:
-    """Return the steps done by a force of this kind, placed as this one is."""
-    return _unit(algorithm, absent, ("force", *force.signature), force, lanes, varying)
-
-
-def multiplier_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int, varying: bool = False) -> Unit:
-    """Return the steps done by the multiplier of any loop."""
-    return _unit(algorithm, absent, ("multiplier",), None, lanes, varying)
-
-
-def term_unit(
-    algorithm: Algorithm, profile: Profile, absent: frozenset[str], lanes: int, varying: bool = False
-) -> Unit:
-    """Return the steps done by a joint of a coupling with a profile of this kind."""
-    return _unit(algorithm, absent, ("term", *profile.signature), profile, lanes, varying)
-
-
-def views_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int, varying: bool = False) -> Unit:
-    """Return the steps on views, such as those of velocity components."""
-    return _unit(algorithm, absent, ("views",), None, lanes, varying)
-
-
-def ground_unit(algorithm: Algorithm, absent: frozenset[str], lanes: int, varying: bool = False) -> Unit:
-    """Return the ground function, the clearing of flows, and whatever else the ground does."""
-    return _unit(algorithm, absent, ("ground",), None, lanes, varying)
+    """Return the steps that an owner does: a "body" on a joint of this kind, a "loop" that one closes, a joint of a
+    coupling with a profile of this kind ("term"), a "force" of this kind placed as this one is; and without a kind the
+    "ground" (with the clearing of flows), the "frame" that was asked for, the "multiplier" of any loop, and "views"
+    such as those of velocity components."""
+    signature = () if kind is None else kind.signature
+    return _unit(algorithm, absent, (owner, *signature), kind, lanes, varying)
 
 
 def loops(lanes: int) -> engine.Code:
@@ -110,7 +75,7 @@ def _unit(
     algorithm: Algorithm,
     absent: frozenset[str],
     owner: tuple[object, ...],
-    kind: JointKind | PlacedForce | Profile | None,
+    kind: Kind,
     lanes: int,
     varying: bool,
 ) -> Unit:
@@ -159,7 +124,7 @@ def _compile(
     algorithm: Algorithm,
     absent: frozenset[str],
     owner: tuple[object, ...],
-    kind: JointKind | PlacedForce | Profile | None,
+    kind: Kind,
     lanes: int,
     varying: bool,
 ) -> tuple[bytes, dict[str, Any]]:

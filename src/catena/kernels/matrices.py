@@ -31,8 +31,8 @@ from catena.kernels.tracing import sample
 from catena.spatial.scalars import less, reciprocal, sqrt, where
 
 if TYPE_CHECKING:
+    from catena.kernels.layout import Layout
     from catena.kernels.plain import PlainRun
-    from catena.kernels.tape import Layout
 
 Term = tuple[int, int]
 CACHE_LINE = 64

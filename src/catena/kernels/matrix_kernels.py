@@ -47,9 +47,9 @@ def kernels(lanes: int) -> engine.Code:
     """Return the compiled kernels for so many lanes, by name."""
     if lanes not in _kernels:
         entry = cache.key("matrices", str(lanes))
-        found = cache.read(entry)
+        found = cache.read(entry) if entry else None
         code = found[0] if found else engine.compile_object(text(lanes))
-        if not found:
+        if entry and not found:
             cache.write(entry, code, {})
         _kernels[lanes] = engine.load_object(f"matrices-{lanes}", code, [*COMBINE.values(), *OTHERS])
     return _kernels[lanes]

@@ -7,13 +7,18 @@ depends on its text, on how texts are compiled, on LLVM's binding and on the pro
 import hashlib
 from functools import lru_cache
 
+from catena import sources
 from catena.kernels import cache, engine
 from catena.kernels.cpu import target
 
 
 def object_name(text: str) -> str:
-    """Return the name under which the machine code of a text is kept."""
-    return hashlib.sha256("\0".join([_compiler(), text]).encode()).hexdigest()[:40]
+    """Return the name under which the machine code of a text is kept; empty where the source that tells how texts are
+    compiled has changed since it was loaded, so that nothing can be kept."""
+    loaded = sources.digest("kernels/engine.py")
+    if loaded is None:
+        return ""
+    return hashlib.sha256("\0".join([loaded, _compiler(), text]).encode()).hexdigest()[:40]
 
 
 def kept_object(name: str) -> bytes | None:
@@ -25,19 +30,18 @@ def kept_object(name: str) -> bytes | None:
 def compiled_object(text: str) -> tuple[str, bytes]:
     """Return the name and the machine code of a text, compiled now or read from the disk."""
     name = object_name(text)
-    code = kept_object(name)
+    code = kept_object(name) if name else None
     if code is None:
         code = engine.compile_object(text)
-        cache.write(name, code, {})
+        if name:
+            cache.write(name, code, {})
     return name, code
 
 
 @lru_cache(maxsize=1)
 def _compiler() -> str:
-    """Return what machine code depends on besides its text."""
+    """Return what machine code depends on besides its text and how that is compiled."""
     from importlib.metadata import version
 
     machine = target()
-    return "\n".join(
-        [cache.digest_file(engine.__file__), version("llvmlite"), machine.name, machine.features]
-    )
+    return "\n".join([version("llvmlite"), machine.name, machine.features])

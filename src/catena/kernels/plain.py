@@ -30,9 +30,10 @@ from catena.kernels.algorithm import (
     Entry,
     has_own_flows,
 )
+from catena.kernels.constants import mobility_scale
 from catena.kernels.fields import flatten
+from catena.kernels.layout import output_shape, reached
 from catena.kernels.sharing import shared_outputs, spread_inputs
-from catena.kernels.tape import mobility_scale, output_shape, reached
 from catena.kernels.tracing import SECOND_NAMES, sample
 from catena.spatial import Force, Pose, RigidInertia, Transform
 from catena.spatial.scalars import array

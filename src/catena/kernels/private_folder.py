@@ -11,11 +11,10 @@ import errno
 import os
 import stat
 import time
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from catena.errors import CatenaWarning
+from catena.errors import warn
 
 # No file of ours is larger; a foreign one should not fill the memory.
 _LARGEST = 1 << 28
@@ -165,4 +164,4 @@ def _flaw(status: os.stat_result) -> str | None:
 def _warn_once(about: str, text: str) -> None:
     if about not in warned:
         warned.add(about)
-        warnings.warn(text, CatenaWarning, stacklevel=2)
+        warn(text)

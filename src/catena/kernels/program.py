@@ -12,9 +12,10 @@ import numpy as np
 
 from catena.kernels import shortcut
 from catena.kernels.code import loops
+from catena.kernels.constants import WORD
 from catena.kernels.crew import Crew, crew
 from catena.kernels.driver import TABLE, with_runs
-from catena.kernels.tape import WORD, Tape
+from catena.kernels.tape import Tape
 from catena.kernels.threads import threads
 
 # A thread is worth waking for about this many step calls.

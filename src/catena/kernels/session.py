@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from catena.kernels.code import loops
+from catena.kernels.constants import WORD
 from catena.kernels.driver import TABLE
 from catena.kernels.program import ONLY_FIRST, Program, address, aligned, entry
-from catena.kernels.tape import WORD
 
 
 class Session:

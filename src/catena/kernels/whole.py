@@ -16,11 +16,11 @@ from catena.kernels.code import Unit
 from catena.kernels.lowering import Slot, lower, prelude
 from catena.kernels.objects import compiled_object, object_name
 from catena.kernels.sharing import owned_columns
-from catena.kernels.tracing import TracedStep
+from catena.kernels.traced_records import TracedStep
 from catena.spatial.scalars import array
 
 if TYPE_CHECKING:
-    from catena.kernels.tape import Layout
+    from catena.kernels.layout import Layout
 
 _loaded: WeakValueDictionary[str, engine.Code] = WeakValueDictionary()
 

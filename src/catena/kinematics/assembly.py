@@ -20,13 +20,12 @@ found is judged.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from catena.errors import CatenaWarning, LoopError
+from catena.errors import LoopError, warn
 from catena.joints import JointKind
 from catena.kinematics import stacks
 from catena.kinematics.closure import LoopState, Runner, loop_kinematics
@@ -122,7 +121,7 @@ def _assembled(runner: Runner, held: Sequence[Held], guess: np.ndarray, slack: f
         moved = solver.give_way(best.q)
         if moved is not None and solver.moved(moved) <= YIELD * slack:
             return moved.q
-        warnings.warn(_warning(solver, best), CatenaWarning, stacklevel=5)
+        warn(_warning(solver, best))
         return best.q
     raise LoopError(_complaint(solver, best, slack))
 

@@ -15,7 +15,8 @@ from catena.mechanism.elements import (
 )
 from catena.mechanism.flexible_bodies import MODES
 from catena.mechanism.linkage import Linkage
-from catena.mechanism.mechanism import LIMITS, VIRTUAL_ROOT, Mechanism
+from catena.mechanism.mechanism import Mechanism
+from catena.mechanism.naming import LIMITS, VIRTUAL_ROOT
 from catena.mechanism.notations import from_denavit_hartenberg, from_sdof, sdof_coordinates
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
 from catena.mechanism.segmented import segmented

@@ -1,4 +1,4 @@
-"""Parts of a mechanism with some of their numbers changed, checked as new parts are.
+"""The mechanism with some numbers of a part changed, checked as new parts are.
 
 A changed part is made by adding it, with what was there and what is new, to a mechanism that lacks it. So everything
 that `add_body`, `add_joint` or `add_spring` says about wrong numbers is said here too.
@@ -10,11 +10,15 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from catena.errors import ModelError
 from catena.forces import ForceKind
 from catena.mechanism.elements import JointSpring, Spring
-from catena.mechanism.parts import Body, Joint
-from catena.mechanism.validation import known
+from catena.mechanism.parts import GROUND, Body, Frame, Joint
+from catena.mechanism.validation import known, pose
+from catena.spatial import Pose
 
 if TYPE_CHECKING:
     from catena.mechanism.mechanism import Mechanism
@@ -28,7 +32,103 @@ OF_JOINT_SPRING = ("stiffness", "rest", "damping")
 OF_POINT_SPRING = ("stiffness", "rest_length", "damping")
 
 
-def changed_body(empty: Mechanism, old: Body, given: Mapping[str, Any]) -> Body:
+def with_body(mechanism: Mechanism, name: str, numbers: Mapping[str, Any]) -> Mechanism:
+    """Return the mechanism with other numbers of a body."""
+    body = mechanism.bodies[known("body", name, mechanism.bodies)]
+    if name == GROUND:
+        raise ModelError("body 'ground': it does not move, so it has no numbers to change: name another body")
+    changed = mechanism.copy()
+    changed._bodies[name] = _changed_body(_empty(mechanism), body, numbers)
+    changed._revision += 1
+    return changed
+
+
+def with_joint(mechanism: Mechanism, name: str, numbers: Mapping[str, Any]) -> Mechanism:
+    """Return the mechanism with other numbers of a joint, or with another kind."""
+    old = mechanism.joints[known("joint", name, mechanism.joints)]
+    made = _changed_joint(_empty(mechanism), old, numbers)
+    if (made.kind.nq, made.kind.nv) != (old.kind.nq, old.kind.nv):
+        there = [n for n, a in mechanism.actuators.items() if a.joint == name]
+        there += [n for n, f in mechanism.force_elements.items() if f.at_joint == name]
+        there += [n for n, c in mechanism.couplings.items() if name in c.joints]
+        if there or name in mechanism.initial.q or name in mechanism.initial.v:
+            belong = ", ".join(map(repr, there)) or "the initial state"
+            raise ModelError(
+                f"joint {name!r}: {belong} needs its {old.kind.nv} velocities, and {type(made.kind).__name__} has "
+                f"{made.kind.nv}: detach the joint and attach another"
+            )
+    for actuator in mechanism.actuators.values():
+        if actuator.joint == name and not made.actuated:
+            raise ModelError(f"joint {name!r}: actuator {actuator.name!r} drives it: leave it actuated")
+    return with_joint_replaced(mechanism, made)
+
+
+def with_joint_replaced(mechanism: Mechanism, joint: Joint) -> Mechanism:
+    """Return the mechanism in which a joint takes the place of the one with its name, so that the order of coordinates
+    stays."""
+    changed = mechanism.copy()
+    changed._joints[joint.name] = joint
+    changed._revision += 1
+    return changed
+
+
+def with_spring(mechanism: Mechanism, name: str, numbers: Mapping[str, Any]) -> Mechanism:
+    """Return the mechanism with other numbers of a spring."""
+    old = mechanism.springs[known("spring", name, mechanism.springs)]
+    changed = mechanism.copy()
+    order = list(mechanism.springs)
+    del changed._springs[name]
+    _changed_spring(changed, old, numbers)
+    changed._springs = {n: changed._springs[n] for n in order}
+    return changed
+
+
+def with_force(mechanism: Mechanism, name: str, numbers: Mapping[str, Any]) -> Mechanism:
+    """Return the mechanism with other values of the fields of a force."""
+    old = mechanism.forces[known("force", name, mechanism.forces)]
+    changed = mechanism.copy()
+    kind = _changed_kind(f"force {name!r}", old.kind, numbers)
+    changed._forces[name] = replace(old, given_kind=kind)
+    changed._revision += 1
+    return changed
+
+
+def with_frame(mechanism: Mechanism, name: str, at: Pose) -> Mechanism:
+    """Return the mechanism with a frame at another pose on its body."""
+    old = mechanism.frames[known("frame", name, mechanism.frames)]
+    pose(f"frame {name!r}", "pose", at)
+    changed = mechanism.copy()
+    changed._frames[name] = replace(old, pose=at)
+    changed._revision += 1
+    return changed
+
+
+def with_parts(
+    mechanism: Mechanism, gravity: ArrayLike, bodies: Mapping[str, Body], joints: Mapping[str, Joint],
+    frames: Mapping[str, Frame], kinds: Mapping[str, ForceKind],
+) -> Mechanism:  # fmt: skip
+    """Return the mechanism with parts of the same names in the places of its own; nothing is checked."""
+    changed = mechanism.copy()
+    changed._gravity = np.array(gravity, dtype=np.float64)
+    changed._gravity.setflags(write=False)
+    changed._bodies, changed._joints, changed._frames = dict(bodies), dict(joints), dict(frames)
+    for name, kind in kinds.items():
+        place = changed.force_elements[name]
+        for group in (changed._springs, changed._wrenches, changed._forces):
+            if name in group:
+                group[name] = place.with_kind(kind)  # type: ignore[assignment]
+    changed._revision += 1
+    return changed
+
+
+def _empty(mechanism: Mechanism) -> Mechanism:
+    """Return a mechanism of the same name that has nothing yet."""
+    from catena.mechanism.mechanism import Mechanism
+
+    return Mechanism(mechanism.name)
+
+
+def _changed_body(empty: Mechanism, old: Body, given: Mapping[str, Any]) -> Body:
     """Return a body with other numbers; its inertia must be possible unless it is the one that was there."""
     _require(f"body {old.name!r}", given, OF_BODY)
     there: dict[str, Any] = {"visuals": old.visuals, "collisions": old.collisions}
@@ -43,7 +143,7 @@ def changed_body(empty: Mechanism, old: Body, given: Mapping[str, Any]) -> Body:
     return empty.add_body(old.name, **{**there, **given})
 
 
-def changed_joint(empty: Mechanism, old: Joint, given: Mapping[str, Any]) -> Joint:
+def _changed_joint(empty: Mechanism, old: Joint, given: Mapping[str, Any]) -> Joint:
     """Return a joint between the same bodies with other numbers, or of another kind; a locked one stays locked."""
     _require(f"joint {old.name!r}", given, OF_JOINT)
     there = {name: getattr(old, name) for name in OF_JOINT}
@@ -71,7 +171,7 @@ def changed_joint(empty: Mechanism, old: Joint, given: Mapping[str, Any]) -> Joi
     return replace(made, locked_at=old.locked_at)
 
 
-def changed_spring(changed: Mechanism, old: Spring, given: Mapping[str, Any]) -> Spring:
+def _changed_spring(changed: Mechanism, old: Spring, given: Mapping[str, Any]) -> Spring:
     """Return a spring at the same place with other numbers; `changed` is the mechanism without it."""
     who = f"spring {old.name!r}"
     if isinstance(old, JointSpring):
@@ -83,7 +183,7 @@ def changed_spring(changed: Mechanism, old: Spring, given: Mapping[str, Any]) ->
     return changed.add_spring_between(old.name, old.frame_a, old.frame_b, **{**there, **given})
 
 
-def changed_kind(who: str, kind: ForceKind, given: Mapping[str, Any]) -> ForceKind:
+def _changed_kind(who: str, kind: ForceKind, given: Mapping[str, Any]) -> ForceKind:
     """Return a kind of force with other values of its fields."""
     if not is_dataclass(kind):
         raise ModelError(f"{who}: {type(kind).__name__} is no dataclass: add the force anew")

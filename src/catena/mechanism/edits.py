@@ -1,11 +1,11 @@
-"""Edits that change several parts at once, or that take a pose from where the bodies are now.
+"""Joints that come and go: attached where the bodies are now, detached with all that acts at them, or both at once.
 
 Each returns a new mechanism, which shares all parts that did not change; names survive.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 
 from catena.errors import ModelError, PlanError
 from catena.given import entries, shown
-from catena.joints import Free, JointKind
+from catena.joints import JointKind
 from catena.mechanism import validation
-from catena.mechanism.flexible_bodies import MODES, owner_of_modes, with_modes_locked
-from catena.mechanism.parts import GROUND, Body, Joint
+from catena.mechanism.locking import lock, unlock
+from catena.mechanism.parts import GROUND
 from catena.mechanism.selection import selected
 from catena.mechanism.whereabouts import Whereabouts
 from catena.spatial import Pose
@@ -26,106 +26,6 @@ if TYPE_CHECKING:
 
 Position = ArrayLike | Mapping[str, ArrayLike] | Whereabouts | None
 Names = str | Iterable[str]
-
-
-def lock(mechanism: Mechanism, names: Names, at: Position) -> Mechanism:
-    """Return the mechanism with joints held at positions, and modes of flexible bodies at amplitudes; patterns take
-    joints that can move."""
-    joints, flexible = _modes_apart(names, mechanism)
-    if flexible:
-        return _lock_modes(mechanism, joints, flexible, at)
-    chosen = selected("joint", names, mechanism.joints, lambda name: mechanism.joints[name].dof > 0)
-    changed = mechanism.copy()
-    initial = mechanism.initial
-    here = at if isinstance(at, Whereabouts) else None
-    for name in chosen:
-        joint = mechanism.joints[name]
-        who = f"joint {name!r}"
-        if joint.kind.nv == 0:
-            raise ModelError(f"{who}: a joint without degrees of freedom cannot be locked: it already holds")
-        given = _position(joint, at, chosen) if here is None else here.position_of(name)
-        position = validation.coordinates(who, "the locked position", given, joint.kind.nq)
-        joint.kind.check(position, name)
-        changed._joints[name] = replace(joint, locked_at=position)
-        initial = initial.without(name)
-    changed._initial = initial
-    changed._revision += 1
-    return changed
-
-
-def _modes_apart(names: Names, mechanism: Mechanism) -> tuple[Names, list[Body]]:
-    """Return the names that are those of joints, and the flexible bodies whose modes the others are."""
-    if all(body.flexible is None for body in mechanism.bodies.values()):
-        return names, []
-    try:
-        given = entries(names)
-    except ValueError:
-        return names, []
-    owners = [(name, owner_of_modes(name, mechanism.bodies)) for name in given]
-    flexible = [body for _, body in owners if body is not None]
-    return (tuple(name for name, body in owners if body is None), flexible) if flexible else (names, [])
-
-
-def _lock_modes(mechanism: Mechanism, joints: Names, flexible: Sequence[Body], at: Position) -> Mechanism:
-    """Return the mechanism with the modes of some bodies held, and besides some joints."""
-    if not isinstance(at, (Mapping, Whereabouts)) and at is not None and (joints or len(flexible) > 1):
-        raise ModelError(
-            f"the locked position is {shown(at)}, but it is for several joints or modes: give a mapping from their "
-            "names to positions, or where they are now, as in at=s.configuration(q)"
-        )
-    changed = mechanism.copy()
-    for body in flexible:
-        modes = body.name + MODES
-        changed.replace_body(with_modes_locked(body, at.get(modes) if isinstance(at, Mapping) else at))
-        changed._initial = changed._initial.without(modes)
-    if isinstance(at, Mapping):
-        held = {body.name + MODES for body in flexible}
-        at = {name: position for name, position in at.items() if name not in held}
-        for name in at:
-            validation.known(
-                "joint",
-                name,
-                selected("joint", joints, mechanism.joints) if joints else (),
-                "the locked position",
-            )
-    return lock(changed, joints, at) if joints else changed
-
-
-def _position(joint: Joint, at: Position, chosen: tuple[str, ...]) -> Any:
-    """Return where a joint of those chosen is to be locked."""
-    if at is None:
-        return joint.kind.neutral()
-    if isinstance(at, Mapping):
-        for name in at:
-            validation.known("joint", name, chosen, "the locked position")
-        return at.get(joint.name, joint.kind.neutral())
-    if len(chosen) > 1:
-        raise ModelError(
-            f"the locked position is {shown(at)}, but it is for {len(chosen)} joints: give a mapping from joints to "
-            "positions, or where they are now, as in at=s.configuration(q)"
-        )
-    return at
-
-
-def unlock(mechanism: Mechanism, names: Names) -> Mechanism:
-    """Return the mechanism with locked joints, or locked modes of flexible bodies, free to move again."""
-    names, flexible = _modes_apart(names, mechanism)
-    changed = mechanism.copy()
-    for body in flexible:
-        if body.locked_at is None:
-            raise ModelError(
-                f"modes of body {body.name!r}: they are not locked: only what was locked can be unlocked"
-            )
-        changed.replace_body(replace(body, locked_at=None))
-    if flexible and not names:
-        return changed
-    for name in selected("joint", names, mechanism.joints, lambda name: mechanism.joints[name].locked):
-        joint = mechanism.joints[name]
-        if joint.locked_at is None:
-            raise ModelError(f"joint {name!r}: it is not locked: only a joint locked before can be unlocked")
-        changed._joints[name] = replace(joint, locked_at=None)
-    changed._revision += 1
-    return changed
 
 
 def attach(
@@ -153,10 +53,8 @@ def attach(
     if at is not None and not isinstance(at, Whereabouts):
         raise ModelError(f"{who}: at is {shown(at)}: give where the bodies are now, as in s.configuration(q)")
     for side, pose in (("in_parent", in_parent), ("in_child", in_child)):
-        if pose is not None and not isinstance(pose, Pose):
-            raise ModelError(
-                f"{who}: {side} is {shown(pose)}, which is not a pose: give Pose(p=(x, y, z), rpy=...)"
-            )
+        if pose is not None:
+            validation.pose(who, side, pose)
     outer, inner = (
         base if pose is None else base * pose for base, pose in zip(bases, (in_parent, in_child), strict=True)
     )
@@ -197,64 +95,6 @@ def detach(mechanism: Mechanism, names: Names) -> Mechanism:
         changed._initial = changed._initial.without(name)
     changed._revision += 1
     return changed
-
-
-def reduce_to(mechanism: Mechanism, names: Names, at: Position) -> Mechanism:
-    """Return the mechanism in which these joints and modes move and all others are locked."""
-    names, flexible = _modes_apart(names, mechanism)
-    stay = {body.name for body in flexible}
-    stiff = [
-        name + MODES
-        for name, body in mechanism.bodies.items()
-        if body.flexible is not None and body.locked_at is None and name not in stay
-    ]
-    kept = set()
-    if not (flexible and not names):
-        kept = set(selected("joint", names, mechanism.joints, lambda name: mechanism.joints[name].dof > 0))
-    for name in kept:
-        if mechanism.joints[name].dof == 0:
-            raise ModelError(
-                f"joint {name!r}: it is to be kept but does not move: unlock it first, or leave it out"
-            )
-    others = [name for name, joint in mechanism.joints.items() if joint.dof > 0 and name not in kept] + stiff
-    return lock(mechanism, others, at) if others else mechanism.copy()
-
-
-def reroot(mechanism: Mechanism, body: str) -> Mechanism:
-    """Return the mechanism whose one moving `Free` joint to ground leads to another body, under the same name.
-
-    The joint constrains nothing, so the motion is the same; coordinates of the base are then those of the body.
-    """
-    validation.known("body", body, mechanism.bodies, "reroot")
-    free = [
-        joint
-        for joint in mechanism.joints.values()
-        if GROUND in (joint.parent, joint.child) and isinstance(joint.kind, Free) and not joint.locked
-    ]
-    if len(free) != 1 or body == GROUND:
-        found = ", ".join(repr(joint.name) for joint in free) or "none"
-        raise ModelError(
-            f"mechanism {mechanism.name!r}: reroot moves the one moving Free joint to ground to another body than "
-            f"ground; found {found}, and the body {body!r}: attach and detach the joints you mean"
-        )
-    joint = free[0]
-    _require_floating_with(mechanism, joint, body)
-    at = joint.in_parent if joint.parent == GROUND else joint.in_child
-    changed = mechanism.copy()
-    changed._joints[joint.name] = replace(joint, parent=GROUND, child=body, in_parent=at, in_child=Pose())
-    changed._initial = mechanism.initial.without(joint.name)
-    changed._revision += 1
-    return changed
-
-
-def _require_floating_with(mechanism: Mechanism, base: Joint, body: str) -> None:
-    """Raise an error unless joints besides the base lead from the body to the one that floats by it."""
-    near = base.child if base.parent == GROUND else base.parent
-    if body not in reached(mechanism, near, {base.name}, through_ground=False):
-        raise ModelError(
-            f"mechanism {mechanism.name!r}: body {body!r} does not hang together with {near!r}, which floats by "
-            f"{base.name!r}: reroot to a body of the same part"
-        )
 
 
 def reached(

@@ -13,12 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from catena.bodies.contract import FlexibleBody
 from catena.errors import ModelError
-from catena.forces import Bushing, ForceKind, FrameForce, JointForce
-from catena.given import entries, is_not_negative, shown
+from catena.forces import ForceKind
+from catena.given import shown
 from catena.hooks import hook
-from catena.joints import Fixed, Free, JointKind
-from catena.mechanism import edits, validation
-from catena.mechanism.changes import changed_body, changed_joint, changed_kind, changed_spring
+from catena.joints import JointKind
+from catena.mechanism import bases, changes, edits, locking, naming, validation
 from catena.mechanism.couplings import (
     CamCoupling,
     Coupling,
@@ -38,10 +37,17 @@ from catena.mechanism.elements import (
     Spring,
     Wrench,
 )
-from catena.mechanism.flexible_bodies import MODES, flexible_body
+from catena.mechanism.new_forces import (
+    make_bushing,
+    make_force,
+    make_spring,
+    make_spring_between,
+    make_wrench,
+)
+from catena.mechanism.new_parts import initial_values, make_actuator, make_body, make_frame, make_joint
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
 from catena.mechanism.profiles import Profile, as_profile
-from catena.mechanism.shapes import Shape, as_shapes, filled
+from catena.mechanism.shapes import Shape, as_shapes
 from catena.mechanism.whereabouts import Whereabouts
 from catena.spatial import Pose
 
@@ -49,8 +55,6 @@ if TYPE_CHECKING:
     from catena.system import System
     from catena.view.live.view import View
 
-VIRTUAL_ROOT = "root:"
-LIMITS = ".limits"
 _IDENTITY = Pose()
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -191,28 +195,8 @@ class Mechanism:
         Joints and frames attach to its points: their poses in the body are those in the undeformed body. Its modes are
         coordinates called "<name>.modes"; the body frame is the floating frame that its deformation is seen from.
         """
-        self._check_new_frame_name("body", name)
-        who = f"body {name!r}"
-        seen = as_shapes(who, "visuals", visuals)
-        touched = as_shapes(who, "collisions", collisions)
-        if flexible is not None:
-            if any(x is not None for x in (mass, com, inertia, density)):
-                raise ModelError(f"{who}: a flexible body has its own mass and inertia: leave them out")
-            body = flexible_body(who, name, flexible, seen, touched)
-            self._bodies[name] = body
-            self._revision += 1
-            return body
-        if density is not None:
-            if mass is not None or com is not None or inertia is not None:
-                raise ModelError(
-                    f"{who}: it has a density, and mass, com or inertia besides: give the one or the other"
-                )
-            mass, com, inertia = self._filled(who, density, seen or touched)
-        body_mass = validation.mass(who, 0.0 if mass is None else mass)
-        centre = validation.vector(who, "com", (0.0, 0.0, 0.0) if com is None else com)
-        is_physical = validation.switch(who, "physical", physical)
-        moments = validation.inertia(who, 0.0 if inertia is None else inertia, body_mass, is_physical)
-        body = Body(name, body_mass, centre, moments, seen, touched)
+        naming.require_new_frame(self, "body", name)
+        body = make_body(name, mass, com, inertia, density, visuals, collisions, physical, flexible)
         self._bodies[name] = body
         self._revision += 1
         return body
@@ -256,68 +240,22 @@ class Mechanism:
 
         `damping` and `friction` are one number or one for each velocity coordinate; `limits` is (low, high)
         for each coordinate. The stops at the limits are rigid unless `limit_stiffness`, with `limit_damping`,
-        makes them elastic; each is one number or one for each coordinate. `armature` (inertia of rotors as the joint
-        feels it) and `velocity_limit` are kept, but dynamics does not know them yet.
+        makes them elastic; each is one number or one for each coordinate. `armature` is the inertia of rotors as
+        the joint feels it; `velocity_limit` is kept for files and plans of motions, and dynamics does not know it.
         """
-        validation.name_of("joint", name)
-        who = f"joint {name!r}"
-        if name in self._joints:
-            raise ModelError(f"{who}: the name is taken by another joint: choose a different name")
-        if name.startswith(VIRTUAL_ROOT):
-            raise ModelError(
-                f"{who}: names starting with {VIRTUAL_ROOT!r} are kept for pinned roots: choose another"
-            )
-        if name.endswith(MODES):
-            raise ModelError(
-                f"{who}: names ending with {MODES!r} are kept for flexible bodies: choose another"
-            )
-        validation.known("body", parent, self._bodies, who)
-        validation.known("body", child, self._bodies, who)
-        if parent == child:
-            raise ModelError(
-                f"{who}: parent and child are both {parent!r}: a joint connects two different bodies"
-            )
-        if not isinstance(kind, JointKind):
-            called = f"{kind.__name__}(...)" if isinstance(kind, type) else "Revolute('z')"
-            raise ModelError(
-                f"{who}: kind is {shown(kind)}, which is not a joint kind: give an instance such as {called}"
-            )
-        for side, pose in (("in_parent", in_parent), ("in_child", in_child)):
-            if not isinstance(pose, Pose):
-                raise ModelError(
-                    f"{who}: {side} is {shown(pose)}, which is not a pose: give Pose(p=(x, y, z), rpy=...)"
-                )
-        stops = validation.stops(who, limits, limit_stiffness, limit_damping, kind.nv)
-        joint = Joint(
-            name,
-            parent,
-            child,
-            kind,
-            in_parent,
-            in_child,
-            validation.coefficients(who, "damping", damping, kind.nv),
-            validation.coefficients(who, "friction", friction, kind.nv),
-            validation.limits(who, limits, kind.nv),
-            validation.switch(who, "actuated", actuated),
-            None,
-            *stops,
-            validation.armature(who, armature, kind.nv),
-            validation.velocity_limit(who, velocity_limit, kind.nv),
-        )
+        naming.require_new_joint(self, name)
+        joint = make_joint(
+            self, name, parent, child, kind, in_parent, in_child, damping, friction, limits, actuated,
+            limit_stiffness, limit_damping, armature, velocity_limit,
+        )  # fmt: skip
         self._joints[name] = joint
         self._revision += 1
         return joint
 
     def add_frame(self, name: str, body: str, pose: Pose = _IDENTITY) -> Frame:
         """Add a named frame that moves with a body, placed by its pose in the body frame."""
-        self._check_new_frame_name("frame", name)
-        who = f"frame {name!r}"
-        validation.known("body", body, self._bodies, who)
-        if not isinstance(pose, Pose):
-            raise ModelError(
-                f"{who}: pose is {shown(pose)}, which is not a pose: give Pose(p=(x, y, z), rpy=...)"
-            )
-        frame = Frame(name, body, pose)
+        naming.require_new_frame(self, "frame", name)
+        frame = make_frame(self, name, body, pose)
         self._frames[name] = frame
         self._revision += 1
         return frame
@@ -338,25 +276,8 @@ class Mechanism:
         component. An actuated joint without an actuator is driven without limits. The limits shrink with the motor's
         speed in their direction and vanish at `no_load_speed` [rad/s or m/s of the motor].
         """
-        self._check_new_element_name("actuator", name, self._actuators)
-        who = f"actuator {name!r}"
-        driven = self._element_joint(who, joint)
-        if not driven.actuated:
-            raise ModelError(
-                f"{who}: joint {joint!r} is not actuated: add the joint with actuated=True to drive it"
-            )
-        chosen = validation.components(who, joint, components, driven.kind.nv)
-        for other in self._actuators.values():
-            shared = sorted(set(chosen) & set(other.components)) if other.joint == joint else []
-            if shared:
-                raise ModelError(
-                    f"{who}: actuator {other.name!r} drives component {shared[0]} of joint {joint!r} already: "
-                    "give each component one actuator"
-                )
-        ratio = validation.gears(who, gear, len(chosen))
-        efforts = validation.effort_limits(who, limits, len(chosen))
-        fastest = validation.no_load_speed(who, no_load_speed, efforts)
-        actuator = Actuator(name, joint, chosen, ratio, efforts, fastest)
+        naming.require_new("actuator", name, self._actuators)
+        actuator = make_actuator(self, name, joint, components, gear, limits, no_load_speed)
         self._actuators[name] = actuator
         self._revision += 1
         return actuator
@@ -374,19 +295,8 @@ class Mechanism:
         `stiffness` and `damping` are one number or one for each velocity coordinate. The damping of a spring
         adds to the joint's own.
         """
-        self._check_new_force_name("spring", name)
-        who = f"spring {name!r}"
-        kind = self._element_joint(who, joint).kind
-        relaxed = validation.coordinates(who, "rest", kind.neutral() if rest is None else rest, kind.nq)
-        kind.check(relaxed, joint)
-        spring = JointSpring(
-            name,
-            joint,
-            validation.coefficients(who, "stiffness", stiffness, kind.nv),
-            relaxed,
-            validation.coefficients(who, "damping", damping, kind.nv),
-        )
-        validation.acting(who, spring.stiffness, spring.damping)
+        naming.require_new_force(self, "spring", name)
+        spring = make_spring(self, name, joint, stiffness, rest, damping)
         self._springs[name] = spring
         self._revision += 1
         return spring
@@ -404,23 +314,8 @@ class Mechanism:
 
         It is relaxed when they are `rest_length` [m] apart.
         """
-        self._check_new_force_name("spring", name)
-        who = f"spring {name!r}"
-        body_a, body_b = self._body_of(who, frame_a), self._body_of(who, frame_b)
-        if body_a == body_b:
-            raise ModelError(
-                f"{who}: both ends move with body {body_a!r}, so its length never changes: "
-                "give frames of two different bodies"
-            )
-        spring = PointSpring(
-            name,
-            frame_a,
-            frame_b,
-            validation.coefficient(who, "stiffness", stiffness),
-            validation.coefficient(who, "rest_length", rest_length),
-            validation.coefficient(who, "damping", damping),
-        )
-        validation.acting(who, spring.stiffness, spring.damping)
+        naming.require_new_force(self, "spring", name)
+        spring = make_spring_between(self, name, frame_a, frame_b, stiffness, rest_length, damping)
         self._springs[name] = spring
         self._revision += 1
         return spring
@@ -438,13 +333,8 @@ class Mechanism:
         Their coordinates are those of the frame `axes`: ground's by default, so that the direction stays;
         name the frame itself for a wrench that turns with it.
         """
-        self._check_new_force_name("wrench", name)
-        who = f"wrench {name!r}"
-        if self._body_of(who, frame) == GROUND:
-            raise ModelError(f"{who}: frame {frame!r} is part of ground, which no wrench moves: give another")
-        self._body_of(who, axes)
-        moment3 = validation.vector(who, "moment", moment)
-        wrench = Wrench(name, frame, moment3, validation.vector(who, "force", force), axes)
+        naming.require_new_force(self, "wrench", name)
+        wrench = make_wrench(self, name, frame, moment, force, axes)
         self._wrenches[name] = wrench
         self._revision += 1
         return wrench
@@ -458,31 +348,8 @@ class Mechanism:
         A force between frames acts on b, and its opposite on a unless the kind says that it comes from outside; then a
         only lends its axes, or the place that b is seen from.
         """
-        self._check_new_force_name("force", name)
-        who = f"force {name!r}"
-        if not isinstance(kind, FrameForce | JointForce):
-            raise ModelError(
-                f"{who}: kind is {shown(kind)}, which is no kind of force: give an instance such as "
-                "catena.forces.PointSpring(100.0)"
-            )
-        if isinstance(kind, JointForce):
-            if joint is None or between is not None:
-                raise ModelError(
-                    f"{who}: a {type(kind).__name__} acts at a joint: give joint='...' and nothing else"
-                )
-            kind.check(self._element_joint(who, joint).kind, who)
-            force = GeneralForce(name, kind, joint)
-        else:
-            try:
-                ends = () if between is None or isinstance(between, str) else entries(between)
-            except ValueError:
-                ends = ()
-            if joint is not None or len(ends) != 2:
-                raise ModelError(
-                    f"{who}: a {type(kind).__name__} acts between two frames: give between=('...', '...') and "
-                    "nothing else"
-                )
-            force = GeneralForce(name, kind, self._ends(who, kind, ends))
+        naming.require_new_force(self, "force", name)
+        force = make_force(self, name, kind, joint, between)
         self._forces[name] = force
         self._revision += 1
         return force
@@ -494,12 +361,7 @@ class Mechanism:
 
         `stiffness` and `damping` are symmetric matrices (6, 6) over [rad, m], or their diagonals (6,).
         """
-        who = f"force {name!r}"
-        try:
-            kind = Bushing(stiffness, damping)  # type: ignore[arg-type]
-        except ModelError as error:
-            raise ModelError(f"{who}: {error}") from None
-        return self.add_force(name, kind, between=(frame_a, frame_b))
+        return self.add_force(name, make_bushing(name, stiffness, damping), between=(frame_a, frame_b))
 
     def add_coupling(
         self, name: str, coefficients: Mapping[str, float], offset: float = 0.0
@@ -511,7 +373,7 @@ class Mechanism:
         turn of the arm, {"rack": 1, "pinion": -0.02} a pinion of 20 mm, {"left": 1, "right": 1, "shaft": -2} a
         differential. Joints may be in the tree or close loops.
         """
-        self._check_new_element_name("coupling", name, self._couplings)
+        naming.require_new("coupling", name, self._couplings)
         coupling = make_linear(name, coefficients, offset)
         self._couple(coupling)
         return coupling
@@ -521,9 +383,9 @@ class Mechanism:
     ) -> PolynomialCoupling:
         """Add an exact equation between two joints with one degree of freedom each: position(joint) = c0 + c1 x +
         c2 x^2 + ... where x = position(of)."""
-        self._check_new_element_name("coupling", name, self._couplings)
+        naming.require_new("coupling", name, self._couplings)
         for one in (joint, of):
-            self._element_joint(f"coupling {name!r}", one)
+            naming.moving_joint(self, f"coupling {name!r}", one)
         coupling = make_polynomial(name, joint, of, polynomial)
         self._couple(coupling)
         return coupling
@@ -536,10 +398,10 @@ class Mechanism:
         `profile` is a `catena.profiles.Spline`, a pair (x, y) of points for one, a `Polynomial`, or a function of one
         symbol. It must have a value wherever the joint `of` goes.
         """
-        self._check_new_element_name("coupling", name, self._couplings)
+        naming.require_new("coupling", name, self._couplings)
         who = f"coupling {name!r}"
-        self._element_joint(who, joint)
-        driving = self._element_joint(who, of)
+        naming.moving_joint(self, who, joint)
+        driving = naming.moving_joint(self, who, of)
         try:
             shape = as_profile(who, profile)
             S = driving.kind.motion_space(driving.kind.neutral()).array
@@ -556,7 +418,7 @@ class Mechanism:
 
         `system.assemble` and `system.velocity` find the rest, so give what determines the state and no more.
         """
-        initial = InitialState(self._initial_values("q", q), self._initial_values("v", v))
+        initial = InitialState(initial_values(self, "q", q), initial_values(self, "v", v))
         self._initial = initial
         self._revision += 1
         return initial
@@ -584,12 +446,12 @@ class Mechanism:
         `s.configuration(q)` for where they are now. Planning merges the two bodies of a locked joint, and its
         coordinates disappear until it is unlocked; so does what the initial state says about it.
         """
-        return edits.lock(self, name, at)
+        return locking.lock(self, name, at)
 
     def unlock(self, name: edits.Names) -> Mechanism:
         """Return the mechanism with locked joints, or the modes of a body, free to move again; `name` is that of
         `lock`."""
-        return edits.unlock(self, name)
+        return locking.unlock(self, name)
 
     def attach(
         self,
@@ -619,15 +481,7 @@ class Mechanism:
         What is not named stays: a body of another mass keeps its inertia about the mass centre, and a flexible body its
         modes. A `density` gives mass, com and inertia anew from the shapes; `flexible=None` makes a body rigid.
         """
-        body = self._bodies[validation.known("body", name, self._bodies)]
-        if name == GROUND:
-            raise ModelError(
-                "body 'ground': it does not move, so it has no numbers to change: name another body"
-            )
-        changed = self.copy()
-        changed._bodies[name] = changed_body(Mechanism(self.name), body, numbers)
-        changed._revision += 1
-        return changed
+        return changes.with_body(self, name, numbers)
 
     def with_joint(self, name: str, **numbers: Any) -> Mechanism:
         """Return the mechanism with other numbers of a joint, such as damping, friction, limits, in_parent, in_child,
@@ -636,54 +490,20 @@ class Mechanism:
         What is not named stays. A kind with another number of velocities is refused where actuators, forces, couplings
         or the initial state belong to the joint.
         """
-        old = self._joint(name)
-        made = changed_joint(Mechanism(self.name), old, numbers)
-        if (made.kind.nq, made.kind.nv) != (old.kind.nq, old.kind.nv):
-            there = [n for n, a in self._actuators.items() if a.joint == name]
-            there += [n for n, f in self.force_elements.items() if f.at_joint == name]
-            there += [n for n, c in self._couplings.items() if name in c.joints]
-            if there or name in self._initial.q or name in self._initial.v:
-                belong = ", ".join(map(repr, there)) or "the initial state"
-                raise ModelError(
-                    f"joint {name!r}: {belong} needs its {old.kind.nv} velocities, and {type(made.kind).__name__} has "
-                    f"{made.kind.nv}: detach the joint and attach another"
-                )
-        for actuator in self._actuators.values():
-            if actuator.joint == name and not made.actuated:
-                raise ModelError(f"joint {name!r}: actuator {actuator.name!r} drives it: leave it actuated")
-        return self._with_joint(made)
+        return changes.with_joint(self, name, numbers)
 
     def with_spring(self, name: str, **numbers: Any) -> Mechanism:
         """Return the mechanism with other numbers of a spring: stiffness, damping, and rest (at a joint) or rest_length
         (between frames). What is not named stays."""
-        old = self._springs[validation.known("spring", name, self._springs)]
-        changed = self.copy()
-        order = list(self._springs)
-        del changed._springs[name]
-        changed_spring(changed, old, numbers)
-        changed._springs = {n: changed._springs[n] for n in order}
-        return changed
+        return changes.with_spring(self, name, numbers)
 
     def with_force(self, name: str, **numbers: Any) -> Mechanism:
         """Return the mechanism with other values of the fields of a force that `add_force` or `add_bushing` added."""
-        old = self._forces[validation.known("force", name, self._forces)]
-        changed = self.copy()
-        kind = changed_kind(f"force {name!r}", old.kind, numbers)
-        changed._forces[name] = replace(old, given_kind=kind)
-        changed._revision += 1
-        return changed
+        return changes.with_force(self, name, numbers)
 
     def with_frame(self, name: str, pose: Pose) -> Mechanism:
         """Return the mechanism with a frame at another pose on its body."""
-        old = self._frames[validation.known("frame", name, self._frames)]
-        if not isinstance(pose, Pose):
-            raise ModelError(
-                f"frame {name!r}: pose is {shown(pose)}, which is not a pose: give Pose(p=(x, y, z), rpy=...)"
-            )
-        changed = self.copy()
-        changed._frames[name] = replace(old, pose=pose)
-        changed._revision += 1
-        return changed
+        return changes.with_frame(self, name, pose)
 
     def with_parts(
         self, gravity: ArrayLike, bodies: Mapping[str, Body], joints: Mapping[str, Joint],
@@ -691,16 +511,7 @@ class Mechanism:
     ) -> Mechanism:  # fmt: skip
         """Return the mechanism with parts of the same names in the places of its own, and with these kinds for some of
         its forces. Nothing is checked."""
-        changed = self.copy()
-        changed._gravity = _read_only(np.array(gravity, dtype=np.float64))
-        changed._bodies, changed._joints, changed._frames = dict(bodies), dict(joints), dict(frames)
-        for name, kind in kinds.items():
-            place = changed.force_elements[name]
-            for group in (changed._springs, changed._wrenches, changed._forces):
-                if name in group:
-                    group[name] = place.with_kind(kind)  # type: ignore[assignment]
-        changed._revision += 1
-        return changed
+        return changes.with_parts(self, gravity, bodies, joints, frames, kinds)
 
     def detach(self, name: edits.Names) -> Mechanism:
         """Return the mechanism without a joint, or without those of a pattern or list; bodies stay, and something else
@@ -713,13 +524,13 @@ class Mechanism:
     def reduce_to(self, name: edits.Names, at: edits.Position = None) -> Mechanism:
         """Return the mechanism in which only the named joints move and all others are locked, modes of flexible bodies
         too; `name` and `at` are those of `lock`. A floating base moves only if its joint is named."""
-        return edits.reduce_to(self, name, at)
+        return locking.reduce_to(self, name, at)
 
     def reroot(self, body: str) -> Mechanism:
         """Return the mechanism whose one moving `Free` joint to ground leads to another body, under the same name: the
         motion is the same, and its coordinates are those of the body. To pin a root for one plan use `system(root=)`.
         """
-        return edits.reroot(self, body)
+        return bases.reroot(self, body)
 
     def changed(
         self,
@@ -741,34 +552,13 @@ class Mechanism:
     def fix_base(self, at: edits.Position = None) -> Mechanism:
         """Return the mechanism with the one moving `Free` joint to ground locked, at position and
         quaternion (7,), or where it is now, as in at=s.configuration(q)."""
-        free = [j.name for j in self._ground_joints(Free) if not j.locked]
-        if len(free) != 1:
-            found = ", ".join(repr(n) for n in free) or "none"
-            raise ModelError(
-                f"mechanism {self.name!r}: fix_base needs one moving Free joint to ground, found {found}: "
-                "lock the joint you mean by name"
-            )
-        return self.lock(free[0], at)
+        return bases.fix_base(self, at)
 
     def free_base(self) -> Mechanism:
         """Return the mechanism with its base floating: the one locked `Free` joint to ground unlocked, or,
         where there is none, the one `Fixed` joint to ground replaced by a `Free` joint of the same name and
         frames."""
-        locked = [j for j in self._ground_joints(Free) if j.locked]
-        fixed = self._ground_joints(Fixed)
-        if len(locked) == 1:
-            return self.unlock(locked[0].name)
-        if not locked and len(fixed) == 1:
-            kind = Free()
-            none = _read_only(np.zeros(kind.nv))
-            free = replace(fixed[0], kind=kind, damping=none, friction=none, actuated=False)
-            free = replace(free, limits=None, limit_stiffness=None, limit_damping=None)
-            return self._with_joint(replace(free, armature=None, velocity_limit=None))
-        found = ", ".join(repr(j.name) for j in locked + fixed) or "none"
-        raise ModelError(
-            f"mechanism {self.name!r}: free_base needs one locked Free joint or one Fixed joint to ground, "
-            f"found {found}: detach the joints that hold the base and attach a Free joint"
-        )
+        return bases.free_base(self)
 
     def system(
         self,
@@ -802,7 +592,7 @@ class Mechanism:
     def _couple(self, coupling: Coupling) -> None:
         """Add a coupling whose joints exist and have one degree of freedom each."""
         for joint in coupling.joints:
-            kind = self._element_joint(f"coupling {coupling.name!r}", joint).kind
+            kind = naming.moving_joint(self, f"coupling {coupling.name!r}", joint).kind
             if kind.nv != 1:
                 raise ModelError(
                     f"coupling {coupling.name!r}: joint {joint!r} has {kind.nv} degrees of freedom: "
@@ -818,117 +608,6 @@ class Mechanism:
         body = replace(body, visuals=body.visuals + visuals, collisions=body.collisions + collisions)
         self._bodies[name] = body
         return body
-
-    @staticmethod
-    def _filled(who: str, density: Any, shapes: tuple[Shape, ...]) -> tuple[float, ArrayLike, ArrayLike]:
-        """The mass, mass centre and inertia of shapes that a density fills."""
-        if not is_not_negative(density):
-            raise ModelError(f"{who}: density is {shown(density)}: give kilograms for each cubic metre")
-        if not shapes:
-            raise ModelError(
-                f"{who}: it has a density but no shape to fill: give visuals, or mass and inertia"
-            )
-        try:
-            found = filled(shapes, float(density))
-        except ModelError as error:
-            raise ModelError(f"{who}: {error}") from None
-        return found.mass, found.com, found.inertia
-
-    def _joint(self, name: str) -> Joint:
-        return self._joints[validation.known("joint", name, self._joints)]
-
-    def _element_joint(self, who: str, name: Any) -> Joint:
-        """The joint that an actuator or a force acts on."""
-        joint = self._joints[validation.known("joint", name, self._joints, who)]
-        if joint.kind.nv == 0:
-            raise ModelError(f"{who}: joint {name!r} has no degree of freedom: choose one that moves")
-        return joint
-
-    def _body_of(self, who: str, frame: Any) -> str:
-        """The body that carries a frame; a body carries the frame of its own name."""
-        validation.known("body or frame", frame, [*self._bodies, *self._frames], who)
-        return self._frames[frame].body if frame in self._frames else frame
-
-    def _ends(self, who: str, kind: FrameForce, ends: tuple[Any, ...]) -> tuple[str, str]:
-        """The two frames of a force, between which something can move."""
-        body_a, body_b = (self._body_of(who, frame) for frame in ends)
-        if kind.reacts and body_a == body_b:
-            raise ModelError(
-                f"{who}: both ends move with body {body_a!r}, so it moves nothing: give frames of two different bodies"
-            )
-        if not kind.reacts and body_b == GROUND:
-            raise ModelError(
-                f"{who}: frame {ends[1]!r} is part of ground, which no force moves: give another"
-            )
-        return ends[0], ends[1]
-
-    def _initial_values(self, what: str, given: Any) -> Mapping[str, NDArray[np.float64]]:
-        """The checked positions ("q") or velocities ("v") of joints by name, in the order of the joints."""
-        who = f"mechanism {self.name!r}"
-        if given is not None and not isinstance(given, Mapping):
-            raise ModelError(
-                f"{who}: the initial {what} is {shown(given)}: give a mapping from joints to numbers"
-            )
-        values = {}
-        for name, value in (given or {}).items():
-            kind = self._joints[validation.known("joint", name, self._joints, f"initial {what}")].kind
-            joint = f"joint {name!r}"
-            if self._joints[name].locked:
-                raise ModelError(
-                    f"{joint}: it has an initial {what} but is locked: unlock it, or leave that out"
-                )
-            if kind.nv == 0:
-                raise ModelError(
-                    f"{joint}: it has an initial {what} but no degree of freedom: leave that out"
-                )
-            size = kind.nq if what == "q" else kind.nv
-            values[name] = validation.coordinates(joint, f"the initial {what}", value, size)
-            if what == "q":
-                kind.check(values[name], name)
-        return MappingProxyType({name: values[name] for name in self._joints if name in values})
-
-    def _ground_joints(self, kind: type[JointKind]) -> list[Joint]:
-        return [
-            j for j in self._joints.values() if GROUND in (j.parent, j.child) and isinstance(j.kind, kind)
-        ]
-
-    def _with_joint(self, joint: Joint) -> Mechanism:
-        """A copy in which `joint` takes the place of the one with its name, so that the order of
-        coordinates stays."""
-        changed = self.copy()
-        changed._joints[joint.name] = joint
-        changed._revision += 1
-        return changed
-
-    def _check_new_force_name(self, what: str, name: Any) -> None:
-        """Forces of all sorts, the stops of joints among them, share their names, because their outputs are told by
-        name."""
-        validation.name_of(what, name)
-        if name.endswith(LIMITS):
-            raise ModelError(
-                f"{what} {name!r}: names ending in {LIMITS!r} are kept for stops of joints: choose another"
-            )
-        for word, taken in (("spring", self._springs), ("wrench", self._wrenches), ("force", self._forces)):
-            if name in taken:
-                raise ModelError(
-                    f"{what} {name!r}: the name is taken by another {word}: choose a different name"
-                )
-
-    @staticmethod
-    def _check_new_element_name(what: str, name: Any, taken: Mapping[str, Any]) -> None:
-        validation.name_of(what, name)
-        if name in taken:
-            raise ModelError(f"{what} {name!r}: the name is taken by another {what}: choose a different name")
-
-    def _check_new_frame_name(self, what: str, name: Any) -> None:
-        validation.name_of(what, name)
-        if name == GROUND:
-            raise ModelError(
-                f"{what} 'ground': every mechanism has its ground already: choose a different name"
-            )
-        taken = "body" if name in self._bodies else "frame" if name in self._frames else None
-        if taken is not None:
-            raise ModelError(f"{what} {name!r}: the name is taken by a {taken}: choose a different name")
 
 
 def _read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -50,8 +50,8 @@ class Joint:
     counted by difference(neutral, q), which is q for all kinds but those with quaternions.
 
     `armature` (nv,) is the inertia [kg m^2 or kg] of rotors as the joint feels it and `velocity_limit` (nv,) the
-    speed that must not be exceeded, infinite where there is none, or None. Both are kept for files and reports:
-    dynamics does not know them yet.
+    speed that must not be exceeded, infinite where there is none, or None. The latter is kept for files and plans of
+    motions; dynamics does not know it.
     """
 
     name: str

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from catena.errors import ModelError, UnknownNameError
 from catena.given import entries, real_array, real_number, shown
+from catena.spatial import Pose
 
 INERTIA_TOLERANCE = 1e-9
 _DIAGONAL = np.eye(3, dtype=bool)
@@ -80,6 +81,15 @@ def switch(who: str, what: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_ | int):
         raise ModelError(f"{who}: {what} is {shown(value)}: give True or False")
     return bool(value)
+
+
+def pose(who: str, what: str, value: Any) -> Pose:
+    """Return a pose, or raise a ModelError if it is none."""
+    if not isinstance(value, Pose):
+        raise ModelError(
+            f"{who}: {what} is {shown(value)}, which is not a pose: give Pose(p=(x, y, z), rpy=...)"
+        )
+    return value
 
 
 def mass(who: str, value: Any) -> float:

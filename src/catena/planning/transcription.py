@@ -8,7 +8,6 @@ has all derivatives, and IPOPT solves the rest.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any
@@ -17,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
-from catena.errors import CatenaWarning, LoopError, StateError
+from catena.errors import LoopError, StateError, warn
 from catena.given import can_take, is_count, is_finite, is_not_negative, is_positive, real_array, shown
 from catena.mechanism.selection import selected
 from catena.mechanism.validation import known
@@ -157,11 +156,9 @@ def plan_motion(
     if not success:
         told = _REASONS.get(message, message)
         message = f"{told}; missed most is that {worst} (by {missed[worst]:.2g})"
-        warnings.warn(
+        warn(
             f"plan_motion of {system.mechanism.name!r}: {message}. The best motion found is returned: give more time, "
-            "more nodes, wider limits, or a guess.",
-            CatenaWarning,
-            stacklevel=2,
+            "more nodes, wider limits, or a guess."
         )
     count = int(problem.stats().get("iter_count", 0))
     q_found, v_found, a_found, tau_found = (

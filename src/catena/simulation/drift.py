@@ -3,7 +3,6 @@ force."""
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -13,6 +12,7 @@ from catena.dynamics.closed.certified_elimination import is_for
 from catena.errors import StateError
 from catena.given import is_not_negative, is_positive, shown
 from catena.kinematics.scales import scales_of
+from catena.simulation.run_part import RunPart
 from catena.system import System
 
 
@@ -75,7 +75,7 @@ OPENED, RANK = 1e-4, 1e-7
 NAMES = {"projection": Projection, "baumgarte": Baumgarte, "corrective": Corrective, "none": Nothing}
 
 
-class Drift:
+class Drift(RunPart):
     """A remedy against drift, on one system whose states begin at `start` (nq,)."""
 
     def __init__(self, system: System, remedy: str | Remedy, start: np.ndarray) -> None:
@@ -88,15 +88,6 @@ class Drift:
         self.closed = system.constrained
         self.in_python = self.closed and not _compiles(system)
         """Whether a joint kind that closes a loop does not give its coordinates as formulas."""
-
-    def alone(self, state: int) -> Drift:
-        """Return the remedy for one state by itself: this, unless parameters differ from state to state."""
-        own = self.system.alone(state)
-        if own is self.system:
-            return self
-        changed = copy(self)
-        changed.system = own
-        return changed
 
     @property
     def projects(self) -> bool:

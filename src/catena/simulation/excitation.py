@@ -4,7 +4,6 @@ and wrenches, wrenches as functions of time, and joints whose motion is prescrib
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import copy
 from functools import cached_property, partial
 from typing import Any
 
@@ -19,12 +18,13 @@ from catena.simulation.paths import Paths
 from catena.simulation.problem import Problem
 from catena.simulation.references import as_polynomial
 from catena.simulation.references.as_polynomial import InputPath
+from catena.simulation.run_part import RunPart
 from catena.spatial.scalars import array
 from catena.system import System
 from catena.system.wrenches import on_nodes
 
 
-class Excitation:
+class Excitation(RunPart):
     """The forces on a batch of states of one system. `batch` is the shape that controllers see."""
 
     def __init__(self, problem: Problem, batch: tuple[int, ...]) -> None:
@@ -52,15 +52,6 @@ class Excitation:
         start = getattr(self.control, "start", None)
         if start is not None:
             start(system, batch)
-
-    def alone(self, state: int) -> Excitation:
-        """Return what acts on one state by itself: this, unless parameters differ from state to state."""
-        own = self.system.alone(state)
-        if own is self.system:
-            return self
-        changed = copy(self)
-        changed.system = own
-        return changed
 
     def use_paths(self) -> None:
         """Let prescribed motions and wrenches compile into the step where they can."""

@@ -46,19 +46,6 @@ def elimination_order(plan: Plan) -> list[BodyGoes | LoopGoes]:
     return _Elimination(plan).run()
 
 
-def passes_held_bodies(plan: Plan) -> bool:
-    """Whether some loop passes through a body that another one holds, whose multiplier has gone before."""
-    held: set[int] = set()
-    for step in elimination_order(plan):
-        if isinstance(step, LoopGoes):
-            held |= set() if step.node is None else {step.node}
-        elif step.node in held:
-            if step.carried:
-                return True
-            held.add(step.parent)
-    return False
-
-
 class _Elimination:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan

@@ -1,11 +1,14 @@
 """Positions, velocities and forces that are given by joint instead of as arrays."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.kinematics.closure import loop_state
@@ -13,6 +16,31 @@ from catena.kinematics.held import held_forces
 from catena.kinematics.stacks import apply, transposed
 from catena.structure import Plan
 from catena.system.evaluation import Evaluator
+
+if TYPE_CHECKING:
+    from catena.system.system import System
+
+# Values of joints by name: None leaves a joint, or an entry of it, free.
+Given = Mapping[str, ArrayLike | Sequence[float | None] | None]
+# Positions, velocities or forces, as an array or by joint.
+State = ArrayLike | Given
+
+
+def as_arrays(system: System, q: Any, v: Any, tau: Any = None) -> tuple[Any, Any, Any, np.ndarray | None]:
+    """Return positions, velocities and forces of the tree as arrays, where they are given by joint: the closed
+    state that has what is given, and besides forces at all loop joints (..., k), None where there are none."""
+    loop_tau = None
+    if isinstance(q, Mapping):
+        q = system.assemble(q)
+    if isinstance(v, Mapping):
+        v = system.velocity(q, v)
+    if isinstance(tau, Mapping):
+        given = tau
+        tau, loop_tau = forces_by_name(system.evaluator, given)
+        if loop_tau is not None and not system._closed:
+            # Joints that are left out of the tree and constrain nothing.
+            tau, loop_tau = system.tree_forces(q, given), None
+    return q, v, tau, loop_tau
 
 
 def forces_by_name(evaluator: Evaluator, given: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray | None]:

@@ -20,7 +20,7 @@ from catena.errors import StateError
 from catena.forces import AppliedWrench, PlacedForce
 from catena.forces.placed import LOOP
 from catena.kernels import FORCE_INPUTS, Algorithm, is_plain
-from catena.kernels.tape import mobility_scale
+from catena.kernels.constants import mobility_scale
 from catena.spatial import Transform
 from catena.structure import Plan
 from catena.system import arrays

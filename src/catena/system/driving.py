@@ -1,14 +1,12 @@
 """Driving a mechanism with loops through its range: where it goes, how fast, and where it can go no further.
 
-The closed configurations of a mechanism with one freedom are a curve in q. It is followed by its length, not by the
-driven coordinate, so that it does not matter that the driven coordinate turns back at a dead point: there the curve has
-a tangent along which the driver stands still. On both sides of the start it is followed to a dead point, to a limit of
-a joint, once round, or as far as was asked for.
+The way of the driven joint is followed on both sides of the start (`way.py`), and sampled evenly in the driven
+coordinate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,34 +18,21 @@ from catena.dynamics.closed.problem import LoopProblem
 from catena.errors import LoopError, StateError
 from catena.given import is_finite, shown
 from catena.hooks import hook
-from catena.joints import Revolute
 from catena.mechanism.validation import known
+from catena.system import flexible_loops
+from catena.system.by_name import Given
+from catena.system.closed_states import guessed, quick_assembly
 from catena.system.quick_assembly import QuickAssembly
+from catena.system.way import RANK, End, Way, one_way
 
 if TYPE_CHECKING:
     from catena.system.system import System
     from catena.view.course import Course
 
-# Steps along the curve [rad or characteristic lengths], the shortest one, and how many at most.
-STEP, SHORTEST, MOST = 0.05, 1e-9, 20_000
-# Singular values below this part of the largest belong to motions.
-RANK = 1e-8
 # Where the driver moves by less than this part of the fastest joint, it stands still.
 STILL = 1e-10
 # Where it moves by less than this, its rate says nothing about the others.
 ALMOST_STILL = 1e-6
-TURN = 2.0 * np.pi
-
-
-@dataclass(frozen=True)
-class End:
-    """Where a way ends: the `value` of the driven coordinate, the `reason` ("dead point", "limit", "full turn" or
-    "asked for"), the `joint` whose limit it is, and the configuration q (nq,)."""
-
-    value: float
-    reason: str
-    joint: str
-    q: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,57 +143,36 @@ class Drive:
         return self.system.body_poses(self.q)
 
 
-class Way:
-    """The curve of closed configurations on which one joint is driven, others being held."""
-
-    def __init__(self, system: System, quick: QuickAssembly, joint: str, held: Mapping[str, Any]) -> None:
-        self.system, self.quick, self.joint = system, quick, joint
-        self.column = system.slice_v(joint).start
-        self.free = np.ones(system.nv, dtype=bool)
-        for name in held:
-            self.free[system.slice_v(name)] = False
-        self.columns = np.flatnonzero(self.free)
-        self.units = quick.scales.units[self.columns]
-
-    def tangent(self, q: np.ndarray, along: np.ndarray | None) -> np.ndarray:
-        """Return the unit tangent (nv,) of the curve at q (nq,), in radians and lengths, that goes on `along` (nv,)."""
-        J = self.quick.errors(q[None], self.columns)[1][0] * self.units
-        _, sigma, Vt = np.linalg.svd(J)
-        rank = int(np.sum(sigma > RANK * sigma.max(initial=1.0)))
-        freedom = len(self.columns) - rank
-        if freedom != 1 and along is None:
-            raise LoopError(
-                f"{self.system.mechanism.name!r} has {freedom} degrees of freedom where {self.joint!r} starts: "
-                + (
-                    "it cannot move."
-                    if freedom == 0
-                    else "hold other joints, hold={joint: position}, until one is left."
-                )
-            )
-        t = np.zeros(self.system.nv)
-        if along is None:
-            t[self.columns] = Vt[-1]
-            return t * (np.sign(t[self.column]) or 1.0)
-        # Where two ways meet, go on as straight as possible.
-        N = Vt[min(rank, len(self.columns) - 1) :]
-        t[self.columns] = N.T @ (N @ along[self.columns])
-        return t / np.linalg.norm(t)
-
-    def on(self, q: np.ndarray, t: np.ndarray, h: float) -> np.ndarray | None:
-        """Return the closed configuration (nq,) about h further along the curve; None if there is none near."""
-        start = self.quick.moved(q[None], (h * t * self.quick.scales.units)[None])
-        found, closed = self.quick.close(start, self.columns)
-        if not closed[0]:
-            return None
-        way = self.quick.between(q[None], found)[0] / self.quick.scales.units
-        return found[0] if abs(float(way @ t) - h) < 0.3 * abs(h) else None
-
-    def value(self, q: np.ndarray) -> float:
-        """Return the driven coordinate."""
-        return float(q[self.system.slice_q(self.joint)][0])
-
-
 def drive(
+    system: System, joint: str, to: Sequence[float] | None, samples: int, rate: float,
+    guess: ArrayLike | Given | None, hold: Given | None,
+) -> Drive:  # fmt: skip
+    """Return the mechanism driven at one joint of the tree through its range, from the closed configuration near
+    `guess`."""
+    where = system.slice_v(joint)
+    if where.stop - where.start != 1 or system.slice_q(joint).stop - system.slice_q(joint).start != 1:
+        raise StateError(
+            f"Joint {joint!r} has {where.stop - where.start} velocities; drive one that has one."
+        )
+    if not (isinstance(samples, int | np.integer) and samples >= 2):
+        raise StateError(f"samples is {shown(samples)}; give a whole number of configurations, at least 2.")
+    if not is_finite(rate):
+        raise StateError(f"rate is {shown(rate)}; give the velocity of the driver, a finite number.")
+    if hold is not None and not isinstance(hold, Mapping):
+        raise StateError(f"hold is {shown(hold)}; give a mapping from joints to positions.")
+    held = {} if hold is None else dict(hold)
+    if system.plan.owner is not None:
+        held = flexible_loops.with_modes(system.plan, held, guessed(system, guess))
+    start = system.assemble(held, guess=guess)
+    if start.ndim != 1:
+        raise StateError(f"drive begins at one configuration, but the guess has shape {start.shape}.")
+    quick, bounds = quick_assembly(system, "drive"), _checked_range(to)
+    if bounds is not None and not bounds[0] <= start[system.slice_q(joint)][0] <= bounds[1]:
+        start = system.assemble({**held, joint: 0.5 * sum(bounds)}, guess=start)
+    return _driven(system, quick, joint, start, bounds, int(samples), float(rate), held)
+
+
+def _driven(
     system: System, quick: QuickAssembly, joint: str, start: np.ndarray, to: tuple[float, float] | None,
     samples: int, rate: float, held: Mapping[str, Any],
 ) -> Drive:  # fmt: skip
@@ -219,8 +183,8 @@ def drive(
         raise LoopError(
             f"Joint {joint!r} stands at a dead point of {system.mechanism.name!r}: start elsewhere."
         )
-    nodes_back, low = _one_way(way, start, -along, to)
-    nodes_on, high = _one_way(way, start, along, to)
+    nodes_back, low = one_way(way, start, -along, to)
+    nodes_on, high = one_way(way, start, along, to)
     if low.reason == high.reason == "full turn" and to is None:
         # Once round is enough: from the start on.
         nodes_back, low = [start], End(way.value(start), "full turn", "", start)
@@ -230,106 +194,6 @@ def drive(
     q = _sampled(system, joint, values, at, nodes, held, (low, high))
     v, vdot = _rates(system, way, q, rate)
     return Drive(system, joint, values, q, v, vdot, (low, high))
-
-
-def _one_way(
-    way: Way, start: np.ndarray, along: np.ndarray, to: tuple[float, float] | None
-) -> tuple[list[np.ndarray], End]:
-    """Return configurations on the way in one direction, and its end."""
-    q, t, h = start, along, STEP
-    sign = np.sign(along[way.column])
-    begun = way.value(start)
-    goal = None if to is None else (to[1] if sign > 0 else to[0])
-    is_turning = isinstance(way.system.plan.kind[way.system.plan.joint.index(way.joint)], Revolute)
-    nodes = [start]
-    if goal is not None and sign * (goal - begun) <= 0.0:
-        return nodes, End(begun, "asked for", "", start)
-    for _ in range(MOST):
-        new = way.on(q, t, h)
-        if new is None:
-            h *= 0.5
-            if h < SHORTEST:
-                raise LoopError(
-                    f"The way of {way.system.mechanism.name!r} ends at {way.joint} = {way.value(q):.6g}, where its "
-                    f"loops do not say how it goes on; drive another joint."
-                )
-            continue
-        t_new = way.tangent(new, t)
-        end = _end(way, q, t, new, t_new, h, sign, begun, goal, is_turning)
-        if end is not None:
-            nodes.append(end.q)
-            return nodes, end
-        q, t, h = new, t_new, min(STEP, 2.0 * h)
-        nodes.append(q)
-    raise LoopError(
-        f"The way of {way.joint!r} in {way.system.mechanism.name!r} does not end; say how far to go, to=(low, high)."
-    )
-
-
-def _end(
-    way: Way, q: np.ndarray, t: np.ndarray, new: np.ndarray, t_new: np.ndarray, h: float, sign: float, begun: float,
-    goal: float | None, is_turning: bool,
-) -> End | None:  # fmt: skip
-    """Return the end that lies between two configurations on the way, the first if there are several."""
-    tests: list[tuple[str, str, Any]] = [
-        ("dead point", "", lambda x, tx: -sign * tx[way.column]),
-    ]
-    if goal is not None:
-        tests.append(("asked for", "", lambda x, tx: sign * (way.value(x) - goal)))
-    if is_turning and goal is None:
-        tests.append(("full turn", "", lambda x, tx: sign * (way.value(x) - begun) - TURN))
-    for name, where, bound, up in _limits(way):
-        tests.append(("limit", name, lambda x, tx, where=where, bound=bound, up=up: up * (x[where] - bound)))
-    found: list[tuple[float, End]] = []
-    for reason, name, beyond in tests:
-        if beyond(new, t_new) > 0.0 >= beyond(q, t):
-            length, at = _located(way, q, t, h, beyond)
-            found.append((length, End(way.value(at), reason, name, at)))
-    if not found:
-        return None
-    end = min(found, key=lambda pair: pair[0])[1]
-    exact = {"asked for": goal, "full turn": begun + sign * TURN}.get(end.reason)
-    return end if exact is None else End(float(exact), end.reason, end.joint, end.q)
-
-
-def _located(way: Way, q: np.ndarray, t: np.ndarray, h: float, beyond: Any) -> tuple[float, np.ndarray]:
-    """Return how far along a step something is met, and the configuration there."""
-    low, high, at = 0.0, h, q
-    f_low = float(beyond(q, t))
-    for k in range(60):
-        x = way.on(q, t, high)
-        if k == 0:
-            f_high = float(beyond(x, way.tangent(x, t))) if x is not None else 1.0
-        # Regula falsi, halved every other time so that it cannot creep.
-        middle = 0.5 * (low + high) if k % 2 else low - f_low * (high - low) / (f_high - f_low)
-        if not low < middle < high or high - low < 1e-13:
-            break
-        x = way.on(q, t, middle)
-        if x is None:
-            break
-        f = float(beyond(x, way.tangent(x, t)))
-        at = x
-        if f > 0.0:
-            high, f_high = middle, f
-        else:
-            low, f_low = middle, f
-        if f == 0.0:
-            break
-    return high, at
-
-
-def _limits(way: Way) -> list[tuple[str, int, float, float]]:
-    """Return the limits of joints with one coordinate: the joint, where it is in q, the limit, and its direction."""
-    found = []
-    for name in way.system.joints:
-        limits = way.system.mechanism.joints[name].limits if name in way.system.mechanism.joints else None
-        if limits is None or len(limits) != 1:
-            continue
-        where = way.system.slice_q(name).start
-        for bound, up in ((limits[0][0], -1.0), (limits[0][1], 1.0)):
-            if np.isfinite(bound):
-                found.append((name, where, float(bound), up))
-    return found
 
 
 def _sampled(
@@ -373,7 +237,7 @@ def _rates(system: System, way: Way, q: np.ndarray, rate: float) -> tuple[np.nda
     return v, vdot
 
 
-def checked_range(to: Any) -> tuple[float, float] | None:
+def _checked_range(to: Any) -> tuple[float, float] | None:
     """Return (low, high) from what a caller gave."""
     if to is None:
         return None

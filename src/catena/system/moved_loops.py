@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from catena.errors import StateError
 from catena.forces import PlacedForce
+from catena.given import shown
 from catena.kernels import Algorithm, Program
-from catena.kernels.tape import constant_parts
+from catena.kernels.constants import constant_parts
 from catena.mechanism import Mechanism
+from catena.mechanism.edits import joints_at
+from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.structure import Plan
 from catena.structure.plan import Loop
@@ -25,7 +29,33 @@ if TYPE_CHECKING:
     from catena.system.system import System
 
 
-def moved_plan(system: System, mechanism: Mechanism, places: Mapping[str, tuple[Pose, Pose]]) -> Plan:
+def with_loops_at(system: System, places: Mapping[str, tuple[Pose, Pose]]) -> System:
+    """Return a system with joints that close loops elsewhere on their bodies, {joint: (in_parent, in_child)}."""
+    system.evaluator.check_current()
+    if not isinstance(places, Mapping) or not all(
+        isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(pose, Pose) for pose in pair)
+        for pair in places.values()
+    ):
+        raise StateError(
+            f"places is {shown(places)}; give a mapping from joints that close loops to pairs of poses."
+        )
+    for name in places:
+        known("joint that closes a loop", name, system.loops, repr(system.mechanism.name))
+    mechanism, plan, accuracy = joints_at(system.mechanism, places), system.plan, system.accuracy
+    first = system.laid_out
+    settled = any(x.evaluator is not x._settling.described for x in (system, first))
+    if settled or plan.owner is not None:
+        # What was left out as redundant was so at these places.
+        return mechanism.system(plan.root, plan.cut, accuracy, plan.keep)
+    made = _moved_plan(system, mechanism, places)
+    moved = system._planned(mechanism, made, accuracy, MovedEvaluator(mechanism, made, first.evaluator))
+    # One look: where joints are elsewhere, others may say the same.
+    moved._settling.looks, moved._settling.tries = min(1, moved._settling.looks), 0
+    moved._laid_out, moved._elements = first, first.elements
+    return moved
+
+
+def _moved_plan(system: System, mechanism: Mechanism, places: Mapping[str, tuple[Pose, Pose]]) -> Plan:
     """Return the plan of a system with loop joints at other places {joint: (in parent, in child)}; `mechanism` is the
     one that has them there."""
     plan, joints = system.plan, system.mechanism.joints

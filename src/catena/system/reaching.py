@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.errors import LoopError, StateError
 from catena.given import real_array, shown
@@ -19,8 +20,14 @@ from catena.kinematics import frame_pose, jacobian, stacks
 from catena.kinematics.assembly import characteristic_length
 from catena.kinematics.held import Held
 from catena.spatial import Pose
+from catena.system import loop_closure
+from catena.system.by_name import Given
+from catena.system.closed_states import guessed, quick_assembly
 from catena.system.evaluation import Evaluator
 from catena.system.quick_assembly import QuickAssembly
+
+if TYPE_CHECKING:
+    from catena.system.system import System
 
 # How far starts are from the guess [rad or characteristic lengths]: the guess itself first.
 STARTS = (0.0, 0.1, 0.3, 0.3, 1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 3.0)
@@ -159,6 +166,29 @@ def _of(h: Held, states: np.ndarray) -> Held:
 
 
 def inverse_kinematics(
+    system: System, goals: Mapping[str, Pose | ArrayLike], guess: ArrayLike | Given | None, hold: Given | None
+) -> np.ndarray:
+    """Return coordinates (..., nq) in which frames or bodies are at their goals, loops closed and joints of the tree
+    within their limits."""
+    for frame in goals if isinstance(goals, Mapping) else ():
+        system._frame(frame)
+    if not isinstance(goals, Mapping) or not goals:
+        raise StateError(f"goals is {shown(goals)}; give a mapping from frames to poses or points.")
+    start = guessed(system, guess)
+    system.settle()
+    if system.plan.total_constraints:
+        quick_assembly(system, "inverse_kinematics")
+    joints = system.mechanism.joints
+    limits = np.full((2, system.nq), [[-np.inf], [np.inf]])
+    for name in system.joints:
+        own = joints[name].limits if name in joints else None
+        if own is not None and len(own) == len(range(system.nq)[system.slice_q(name)]):
+            limits[:, system.slice_q(name)] = own.T
+    held = loop_closure.held(system.evaluator, hold)
+    return _reached(system.evaluator, goals, held, start, limits)
+
+
+def _reached(
     evaluator: Evaluator,
     goals: Mapping[str, Any],
     held: Sequence[Held],

@@ -3,7 +3,6 @@ model do not, and everything is computed with a plan whose loops leave them out 
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from catena.dynamics.closed.certified_elimination import elimination_of, is_for, is_trusted
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
-from catena.errors import CatenaWarning, ModelError
+from catena.errors import ModelError, warn
 from catena.given import is_not_negative, shown
 from catena.kinematics import stacks
 from catena.kinematics.closure import LoopState, loop_states, tree_motions
@@ -92,7 +91,7 @@ class Settling:
                 self.effective = Evaluator(self.described.mechanism, found.kept.plan)
                 self.found = found
                 if tell:
-                    warnings.warn(self._message(found), CatenaWarning, stacklevel=4)
+                    warn(self._message(found))
                 return True
         return False
 

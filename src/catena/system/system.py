@@ -6,8 +6,7 @@ that are written when first needed. Arrays carry leading batch dimensions everyw
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -16,37 +15,45 @@ from numpy.typing import ArrayLike
 
 from catena import dynamics, kinematics
 from catena.dynamics.closed.diagnosis import Diagnosis, diagnose
-from catena.dynamics.closed.hybrid import hybrid
-from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.dynamics.closed.tip_contact import ContactSolution, TipContact, tip_contacts
 from catena.dynamics.rotors import with_rotors
 from catena.dynamics.structurally_recursive import structurally_recursive
-from catena.errors import LoopError, PlanError, SingularDynamicsError, StateError, UnknownNameError
+from catena.errors import PlanError, SingularDynamicsError, StateError, UnknownNameError
 from catena.forces import PlacedForce
-from catena.given import is_finite, is_one_of, shown
+from catena.given import is_one_of, shown
 from catena.hooks import hook
 from catena.kernels import Algorithm, Program, plain
 from catena.kinematics import stacks
 from catena.kinematics.closure import loop_state
 from catena.kinematics.near_redundancy import ACCURACY
 from catena.mechanism import GROUND, Mechanism
-from catena.mechanism.edits import joints_at
 from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.structure import Connectivity, Fates, Plan, connectivity, fates, plan
-from catena.system import arrays, closed_chains, derivatives, flexible_loops, loop_closure, wrenches
+from catena.system import (
+    arrays,
+    closed_chains,
+    closed_states,
+    derivatives,
+    inverse_dynamics,
+    loop_closure,
+    projection,
+    pulling,
+    reaction_forces,
+    wrenches,
+)
 from catena.system.branches import branches
-from catena.system.by_name import as_tree_forces, forces_by_name
-from catena.system.driving import Drive, checked_range, drive
+from catena.system.by_name import Given, State, as_arrays, as_tree_forces
+from catena.system.driving import Drive, drive
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
+from catena.system.forward_dynamics import forward_dynamics, with_elements
 from catena.system.frame_axes import in_axes, require_axes
-from catena.system.inertia_check import lacking_inertia
+from catena.system.inertia_check import InertiaCheck
 from catena.system.inertial_parameters import by_bodies, inertial_parameters
 from catena.system.linearisation import Linearisation, linearise
-from catena.system.moved_loops import MovedEvaluator, moved_plan
-from catena.system.prescribed import prescribed_accelerations, require_agreement, with_loop_drives
-from catena.system.quick_assembly import QuickAssembly
+from catena.system.moved_loops import with_loops_at
+from catena.system.prescribed import hybrid_dynamics
 from catena.system.reaching import inverse_kinematics
 from catena.system.reactions import Reactions
 from catena.system.response import Responder
@@ -62,11 +69,6 @@ if TYPE_CHECKING:
     from catena.system.varied import VariedSystem
     from catena.view.live.view import View
 
-# Values of joints by name: None leaves a joint, or an entry of it, free.
-Given = Mapping[str, ArrayLike | Sequence[float | None] | None]
-# Positions, velocities or forces, as an array or by joint.
-State = ArrayLike | Given
-_NOTHING: frozenset[str] = frozenset()
 _NO_WRENCH = frozenset({"f_ext", "a_base"})
 
 
@@ -85,6 +87,15 @@ class System:
             raise PlanError(f"there is no mechanism to plan, but {shown(mechanism)}: give a Mechanism")
         self._begin(mechanism, plan(mechanism, root=root, cut=cut, keep=keep), accuracy)
 
+    @staticmethod
+    def _planned(
+        mechanism: Mechanism, made: Plan, accuracy: float, evaluator: Evaluator | None = None
+    ) -> "System":
+        """Return a system of a plan that was made already."""
+        system = System.__new__(System)
+        system._begin(mechanism, made, accuracy, evaluator)
+        return system
+
     def _begin(
         self, mechanism: Mechanism, made: Plan, accuracy: float, evaluator: Evaluator | None = None
     ) -> None:
@@ -96,9 +107,8 @@ class System:
         self._revision = self._plan.revision
         self._forward: Callable[..., np.ndarray | None] | None = None
         self._inverse: Callable[..., np.ndarray | None] | None = None
-        self._drives: dict[bytes, bool] = {}
+        self._inertia = InertiaCheck(made)
         self._closed = closed_chains.is_closed(self._plan)
-        self._reactions: Reactions | None = None
         self._elements: Elements | None = None
         self.responder = Responder(self)
 
@@ -324,29 +334,7 @@ class System:
         If the given values over-determine the loops by no more than `slack` [m or rad] they move by the least
         amount that closes them; otherwise a LoopError tells what is left of each loop.
         """
-        start = self._guessed(guess)
-        self.settle()
-        if self._plan.owner is not None and self.loops:
-            # Bodies stay as deformed as the guess has them, unless loops close only if they give way.
-            held = flexible_loops.with_modes(self._plan, given, start)
-            try:
-                return loop_closure.assemble(self.evaluator, held, start, slack)
-            except LoopError:
-                pass
-        q = loop_closure.assemble(self.evaluator, given, start, slack)
-        return loop_closure.assemble(self.evaluator, given, start, slack) if self.settle(q) else q
-
-    def _guessed(self, guess: ArrayLike | Given | None) -> np.ndarray:
-        """Return where a search begins, (..., nq): the neutral configuration, or what is given of it."""
-        if isinstance(guess, Mapping):
-            own = {name: x for name, x in guess.items() if x is not None}
-            start = loop_closure.put(self.evaluator, self.neutral(), own)
-            on_loops = {name: x for name, x in own.items() if is_one_of(name, self.loops)}
-            # A loop joint has no place in q: what is wanted of it is held for once.
-            return self.assemble(on_loops, guess=start) if on_loops else start
-        start = self.neutral() if guess is None else self.evaluator.checked(kinematics.integrate, "q", guess)
-        self.evaluator.check_positions("guess", start)
-        return start
+        return closed_states.assemble(self, given, guess, slack)
 
     def branches(self, given: Given, guess: ArrayLike | Given | None = None) -> np.ndarray:
         """Return all configurations, shape (n, nq), that close the loops with the positions given for some joints of
@@ -355,21 +343,7 @@ class System:
         They are searched for from many starts, always the same ones, so a branch that hardly any start leads to may be
         missed; of the planar loops of linkages all are found. A LoopError tells when the mechanism can still move.
         """
-        start = self._guessed(guess)
-        if start.ndim != 1:
-            raise StateError(f"branches looks from one guess, but it has shape {start.shape}.")
-        self.settle()
-        quick = self._quick_assembly("branches")
-        if self._plan.owner is not None:
-            given = flexible_loops.with_modes(self._plan, given, start)
-        held = loop_closure.held(self.evaluator, given)
-        for one in held:
-            if one.value.ndim != 1:
-                raise StateError(
-                    f"given: joint {one.name!r} has positions of shape {one.value.shape}; branches looks for one "
-                    f"configuration at a time."
-                )
-        return branches(quick, held, start)
+        return branches(self, given, guess)
 
     def drive(
         self, joint: str, to: Sequence[float] | None = None, samples: int = 181, rate: float = 1.0,
@@ -382,30 +356,7 @@ class System:
         joint, once round, or to `to` = (low, high). `rate` is the velocity of the driver, which does not change. `hold`
         gives positions of joints that stay where they are, for mechanisms with more than one freedom.
         """
-        self._node(joint)
-        where = self.slice_v(joint)
-        if where.stop - where.start != 1 or self.slice_q(joint).stop - self.slice_q(joint).start != 1:
-            raise StateError(
-                f"Joint {joint!r} has {where.stop - where.start} velocities; drive one that has one."
-            )
-        if not (isinstance(samples, int | np.integer) and samples >= 2):
-            raise StateError(
-                f"samples is {shown(samples)}; give a whole number of configurations, at least 2."
-            )
-        if not is_finite(rate):
-            raise StateError(f"rate is {shown(rate)}; give the velocity of the driver, a finite number.")
-        if hold is not None and not isinstance(hold, Mapping):
-            raise StateError(f"hold is {shown(hold)}; give a mapping from joints to positions.")
-        held = {} if hold is None else dict(hold)
-        if self._plan.owner is not None:
-            held = flexible_loops.with_modes(self._plan, held, self._guessed(guess))
-        start = self.assemble(held, guess=guess)
-        if start.ndim != 1:
-            raise StateError(f"drive begins at one configuration, but the guess has shape {start.shape}.")
-        quick, bounds = self._quick_assembly("drive"), checked_range(to)
-        if bounds is not None and not bounds[0] <= start[self.slice_q(joint)][0] <= bounds[1]:
-            start = self.assemble({**held, joint: 0.5 * sum(bounds)}, guess=start)
-        return drive(self, quick, joint, start, bounds, int(samples), float(rate), held)
+        return drive(self, joint, to, samples, rate, guess, hold)
 
     def inverse_kinematics(
         self, goals: Mapping[str, Pose | ArrayLike], guess: ArrayLike | Given | None = None, hold: Given | None = None
@@ -418,30 +369,7 @@ class System:
         name (the neutral configuration unless given). `hold` gives positions of joints that stay. A LoopError tells
         what is left.
         """
-        for frame in goals if isinstance(goals, Mapping) else ():
-            self._frame(frame)
-        if not isinstance(goals, Mapping) or not goals:
-            raise StateError(f"goals is {shown(goals)}; give a mapping from frames to poses or points.")
-        start = self._guessed(guess)
-        self.settle()
-        if self._plan.total_constraints:
-            self._quick_assembly("inverse_kinematics")
-        limits = np.full((2, self.nq), [[-np.inf], [np.inf]])
-        for name in self.joints:
-            own = self._mechanism.joints[name].limits if name in self._mechanism.joints else None
-            if own is not None and len(own) == len(range(self.nq)[self.slice_q(name)]):
-                limits[:, self.slice_q(name)] = own.T
-        held = loop_closure.held(self.evaluator, hold)
-        return inverse_kinematics(self.evaluator, goals, held, start, limits)
-
-    def _quick_assembly(self, what: str) -> QuickAssembly:
-        quick = self.evaluator.quick_assembly
-        if quick is None:
-            raise LoopError(
-                f"{what} needs loops whose joints find their coordinates by formulas, and {self._mechanism.name!r} has "
-                + ("no loops." if not self._plan.total_constraints else "others.")
-            )
-        return quick
+        return inverse_kinematics(self, goals, guess, hold)
 
     def velocity(self, q: ArrayLike, given: Given, slack: float = 1e-5) -> np.ndarray:
         """Return the velocity, shape (..., nv), of the closed mechanism in which joints move as given.
@@ -452,16 +380,7 @@ class System:
         `given` maps joints, of the tree or of loops, to velocities (..., nv of the joint), or to a number where there
         is one; None is a component that is not given. `slack` is that of `assemble`, for opening velocities.
         """
-        q = self.evaluator.checked(kinematics.integrate, "q", q)
-        self.evaluator.check_positions("q", q)
-        self.settle(q)
-        if self._plan.owner is not None and self.loops:
-            try:
-                held = flexible_loops.with_modes(self._plan, given, None)
-                return loop_closure.velocity(self.evaluator, q, held, slack)
-            except LoopError:
-                pass
-        return loop_closure.velocity(self.evaluator, q, given, slack)
+        return closed_states.velocity(self, q, given, slack)
 
     def closure(self, q: ArrayLike, v: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the position errors [rad or m] and velocity errors of the loops, each of shape (..., constraints),
@@ -494,20 +413,14 @@ class System:
         The joints of the tree in `held` stay as they are. With `held`, be it empty, loops of any rank are closed,
         next to singular configurations too; that takes longer.
         """
-        self.settle()
-        if held is None:
-            near, rates = loop_closure.project(self.evaluator, q, v)
-        else:
-            names = arrays.as_list("held", held, str, "joints")
-            components = [k for joint in names for k in range(self.nv)[self.slice_v(joint)]]
-            near, rates = loop_closure.project_holding(self.evaluator, q, v, np.array(components, dtype=int))
+        near, rates = closed_states.project(self, q, v, held)
         return near if rates is None else (near, rates)
 
     def correction(self, q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the least changes (..., nv) of position and velocity, in the sense of kinetic energy, that close the
         loops to first order: J dq = -(position error), J dv = -(velocity error)."""
         self.settle()
-        return loop_closure.correction(self.evaluator, q, v)
+        return projection.correction(self.evaluator, q, v)
 
     def pulled(self, q: ArrayLike, v: ArrayLike, stiffness: float, damping: float) -> np.ndarray:
         """Return the part of the accelerations (states, nv) that forces at the loops have, which pull them together:
@@ -516,7 +429,7 @@ class System:
         _, q, v = self.states(q, v)
         stiffness = arrays.as_number("stiffness", stiffness, "a stiffness")
         self.settle()
-        return loop_closure.pulled(
+        return pulling.pulled(
             self.evaluator, q, v, stiffness, arrays.as_number("damping", damping, "a damping")
         )
 
@@ -526,7 +439,7 @@ class System:
         if self._settling.found is not None:
             rows = np.asarray(q, dtype=np.float64)[..., None, :]
             return np.swapaxes(self.closure(rows, np.eye(self.nv))[1], -1, -2)
-        problem = self._loop_problem(q, np.zeros(self.nv), None, None, None)
+        problem = closed_chains.posed(self, q, np.zeros(self.nv), None, None, None)
         return problem.J.reshape(*problem.batch, self._plan.total_constraints, self.nv)
 
     def diagnose(self, q: ArrayLike, tolerance: float | None = None) -> Diagnosis:
@@ -559,7 +472,7 @@ class System:
         contacts = arrays.as_list("contacts", contacts, TipContact, "TipContact")
         for contact in contacts:
             self._frame(contact.frame)
-        return tip_contacts(self._loop_problem(q, v, tau, f_ext, base_acceleration), contacts)
+        return tip_contacts(closed_chains.posed(self, q, v, tau, f_ext, base_acceleration), contacts)
 
     # Dynamics.
 
@@ -577,38 +490,14 @@ class System:
         self.evaluator.check_current()
         variation = Variation.of(self._mechanism, parameters)
         made = plan(variation.representative, root=self._plan.root, cut=self._plan.cut, keep=self._plan.keep)
-        base = System.__new__(System)
-        base._begin(variation.representative, made, self._settling.accuracy)
+        base = self._planned(variation.representative, made, self._settling.accuracy)
         base.settle()
         return VariedSystem(base, variation, self)
 
     def with_loops_at(self, places: Mapping[str, tuple[Pose, Pose]]) -> "System":
         """Return this system with joints that close loops elsewhere on their bodies, {joint: (in_parent, in_child)}.
         Nothing is planned anew, and tapes are used again with other constants; no force may act at such a joint."""
-        self.evaluator.check_current()
-        if not isinstance(places, Mapping) or not all(
-            isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(pose, Pose) for pose in pair)
-            for pair in places.values()
-        ):
-            raise StateError(
-                f"places is {shown(places)}; give a mapping from joints that close loops to pairs of poses."
-            )
-        for name in places:
-            known("joint that closes a loop", name, self.loops, repr(self._mechanism.name))
-        mechanism = joints_at(self._mechanism, places)
-        first = self.laid_out
-        settled = any(x.evaluator is not x._settling.described for x in (self, first))
-        if settled or self._plan.owner is not None:
-            # What was left out as redundant was so at these places.
-            return mechanism.system(self._plan.root, self._plan.cut, self._settling.accuracy, self._plan.keep)
-        made = moved_plan(self, mechanism, places)
-        moved = System.__new__(System)
-        evaluator = MovedEvaluator(mechanism, made, first.evaluator)
-        moved._begin(mechanism, made, self._settling.accuracy, evaluator)
-        # One look: where joints are elsewhere, others may say the same.
-        moved._settling.looks, moved._settling.tries = min(1, moved._settling.looks), 0
-        moved._laid_out, moved._elements = first, first.elements
-        return moved
+        return with_loops_at(self, places)
 
     @property
     def laid_out(self) -> "System":
@@ -667,8 +556,8 @@ class System:
                 q, v, tau, method, f_ext, base_acceleration, member, elements=elements
             )
         if elements is not False and is_asked("elements", elements):
-            q, v, _, _ = self._by_name(q, v)
-            tau, f_ext = self._with_elements(q, v, tau, f_ext)
+            q, v, _, _ = as_arrays(self, q, v)
+            tau, f_ext = with_elements(self, q, v, tau, f_ext)
         if type(method) is not str:
             raise StateError(f"method is {shown(method)}; give a word, such as 'auto'.")
         if f_ext is None and base_acceleration is None and method == "auto":
@@ -678,47 +567,7 @@ class System:
                 result = self._forward(q, v, tau)
                 if result is not None:
                     return result
-        q, v, tau, loop_tau = self._by_name(q, v, tau)
-        if self._closed or method in closed_chains.FORMULATIONS:
-            quick = method in ("auto", "elimination") and member is None
-            found = None
-            if quick and loop_tau is None:
-                # Most calls end here: what the careful ways need besides is prepared for them alone.
-                given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
-                found = closed_chains.in_lanes(self.evaluator, given)
-                if found is not None and not closed_chains.in_doubt(self.evaluator.plan, found).any():
-                    return found["qdd"]
-            problem = self._loop_problem(
-                q, v, tau, f_ext, base_acceleration, look=not quick, loop_tau=loop_tau
-            )
-            with self._naming_what_lacks_inertia():
-                if found is None:
-                    solution = closed_chains.solve(problem, method, member)
-                else:
-                    solution = closed_chains.mended(problem, found)
-                if len(solution.handed_over) and self.settle(problem.q[solution.handed_over]):
-                    problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
-                    solution = closed_chains.solve(problem, method, member)
-            return solution.vdot.reshape(*problem.batch, self.nv)
-        if member is not None:
-            raise StateError(f"member is {shown(member)}, but only the method reference_member has one.")
-        if method == "auto" and self._lacking_inertia is not None:
-            return self._by_singular_values(self._loop_problem(q, v, tau, f_ext, base_acceleration))
-        self._require_tree("forward dynamics")
-        given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
-        if method in ("auto", "articulated_body"):
-            return self._run(dynamics.tree_dynamics(self._plan), **given)["qdd"]
-        if method == "composite_body":
-            tau = given.pop("tau")
-            bias = self._run(dynamics.newton_euler, **given)["tau"]
-            H = self.mass_matrix(given["q"])
-            given_force = (
-                0.0 if tau is None else self.evaluator.checked(dynamics.articulated_body, "tau", tau)
-            )
-            return np.linalg.solve(H, (given_force - bias)[..., None])[..., 0]
-        raise StateError(
-            f"There is no forward dynamics method {shown(method)}; choose auto, articulated_body or composite_body."
-        )
+        return forward_dynamics(self, q, v, tau, method, f_ext, base_acceleration, member)
 
     @overload
     def inverse_dynamics(
@@ -754,19 +603,9 @@ class System:
         if parameters is not None:
             return self.vary(parameters).inverse_dynamics(q, v, vdot, f_ext, base_acceleration, actuated)
         if isinstance(q, Mapping) or isinstance(v, Mapping):
-            q, v, _, _ = self._by_name(q, v)
-        if actuated is not None:
-            names = arrays.as_list("actuated", actuated, str, "joints")
-            problem = self._loop_problem(q, v, None, f_ext, base_acceleration, vdot)
-            motion = self.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
-            rows = np.broadcast_to(motion, (*problem.batch, self.nv)).reshape(-1, self.nv)
-            forces = closed_chains.inverse_by(problem, rows, self._mechanism, names)
-            return {name: x.reshape(*problem.batch, x.shape[-1]) for name, x in forces.items()}
-        if self._closed:
-            problem = self._loop_problem(q, v, None, f_ext, base_acceleration, vdot)
-            motion = self.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
-            rows = np.broadcast_to(motion, (*problem.batch, self.nv)).reshape(-1, self.nv)
-            return closed_chains.inverse(problem, rows).reshape(*problem.batch, self.nv)
+            q, v, _, _ = as_arrays(self, q, v)
+        if actuated is not None or self._closed:
+            return inverse_dynamics.with_loops(self, q, v, vdot, f_ext, base_acceleration, actuated)
         if f_ext is None and base_acceleration is None:
             if self._mechanism.revision == self._revision and not plain.blocks:
                 if self._inverse is None:
@@ -791,29 +630,7 @@ class System:
         LoopError tells when what is prescribed contradicts them. Where a prescribed joint closes a loop, the forces are
         those of the prescribed joints by name, {joint: (..., nv of the joint)}.
         """
-        q, v, tau, loop_tau = self._by_name(q, v, tau)
-        driven, given, drives = prescribed_accelerations(self._mechanism, self._plan, prescribed)
-        if self._closed or drives or self._lacking_inertia_beside(driven):
-            problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, given, loop_tau=loop_tau)
-            rows = np.broadcast_to(given, (*problem.batch, self.nv)).reshape(-1, self.nv)
-            forces: dict[str, np.ndarray] = {}
-            with self._naming_what_lacks_inertia():
-                if drives:
-                    solution, forces = with_loop_drives(problem, drives, lambda p: hybrid(p, driven, rows))
-                else:
-                    solution = hybrid(problem, driven, rows)
-            require_agreement(problem.plan, solution, list(prescribed))
-            shape = (*problem.batch, self.nv)
-            vdot, own = solution.vdot.reshape(shape), solution.tau.reshape(shape)
-            if not drives:
-                return vdot, own
-            by_name = {name: own[..., self.slice_v(name)] for name in prescribed if name not in forces}
-            by_name |= {name: x.reshape(*problem.batch, x.shape[-1]) for name, x in forces.items()}
-            return vdot, {name: by_name[name] for name in prescribed}
-        outside = self._outside(f_ext, base_acceleration)
-        driving = {"driven": driven.astype(np.float64), "qdd_given": given}
-        result = self._run(dynamics.hybrid_dynamics, None, q=q, qd=v, tau=tau, **driving, **outside)
-        return result["qdd"], result["drive"]
+        return hybrid_dynamics(self, q, v, tau, prescribed, f_ext, base_acceleration)
 
     def bias_force(
         self,
@@ -854,10 +671,10 @@ class System:
     def operational_space(self, q: ArrayLike, frame: str) -> tuple[np.ndarray, np.ndarray]:
         """Return Lambda^-1 (..., 6, 6) and Omega = H^-1 J^T (..., nv, 6) of a frame, in its own axes at its
         origin. With loops Omega is what a unit wrench accelerates the closed mechanism by."""
-        if self._closed or self._lacking_inertia is not None or self._plan.owner is not None:
-            problem = self._loop_problem(q, np.zeros(self.nv), None, None, None)
+        if self._closed or self._inertia.lacking is not None or self._plan.owner is not None:
+            problem = closed_chains.posed(self, q, np.zeros(self.nv), None, None, None)
             J = self._run(kinematics.jacobian, self._frame(frame), q=problem.q)["J"]
-            with self._naming_what_lacks_inertia():
+            with self._inertia.named():
                 return closed_chains.operational_space(problem, J)
         self.evaluator.check_current()
         result = self._run(dynamics.operational_space, self._frame(frame), q=q)
@@ -880,35 +697,7 @@ class System:
         wrenches open, they are the smallest; `diagnose` tells. Accelerations `vdot` (..., nv) that are known already
         are used in trees, where massless bodies may move as prescribed.
         """
-        q, v, tau, loop_tau = self._by_name(q, v, tau)
-        problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
-        if self._reactions is None:
-            self._reactions = Reactions(self._plan.parts or self._mechanism, self._plan)
-        if vdot is not None:
-            vdot = self.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
-        known_motion = vdot is not None and not self._closed
-        found = self._settling.found
-        if not self._reactions.welds and not known_motion and found is None:
-            unique = closed_chains.unique_wrenches(problem, self._mechanism)
-            if unique is not None:
-                return unique
-        if self._closed:
-            # Redundant constraints need a rank-revealing solution anyway, and its multipliers belong to the same
-            # constraint spaces and friction as the wrenches.
-            solution = closed_chains.solve(problem, "kkt")
-            if found is not None:
-                # What the loops leave out is redundant, and takes its part of the reactions as such.
-                problem, solution = self._settling.as_described(problem, solution)
-        else:
-            if not known_motion:
-                vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
-            assert vdot is not None
-            rows = np.broadcast_to(vdot, (*problem.batch, self.nv)).reshape(problem.states, self.nv)
-            solution = LoopSolution(
-                rows, np.zeros((problem.states, 0)), np.zeros(problem.states, dtype=np.int64)
-            )
-        outside = {} if f_ext is None else wrenches.in_node_frames(self._plan, f_ext, self._frame)
-        return self._reactions.wrenches(problem, solution, outside)
+        return reaction_forces.reactions(self, q, v, tau, f_ext, base_acceleration, vdot)
 
     def resultants(
         self,
@@ -926,7 +715,7 @@ class System:
         so that the axial force is there although a beam does not stretch. `Beam.resultants(eta, x)` are those of its
         curvature, which become the same as modes are added.
         """
-        q, v, tau, _ = self._by_name(q, v, tau)
+        q, v, tau, _ = as_arrays(self, q, v, tau)
         reactions = self.reactions(q, v, tau, f_ext=f_ext)
         vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext)
         at, rate = np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
@@ -946,17 +735,14 @@ class System:
         For a gear {"motor": 1, "arm": -50} it is the torque on the motor, and the arm feels -50 times as much. Where
         redundant constraints leave it open, it is the smallest; `diagnose` tells.
         """
-        q, v, tau, loop_tau = self._by_name(q, v, tau)
-        problem = self._loop_problem(q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
-        found = closed_chains.coupling_forces(problem)
-        return {name: force.reshape(problem.batch) for name, force in found.items()}
+        return reaction_forces.coupling_forces(self, q, v, tau, f_ext, base_acceleration)
 
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """Return the kinetic energy of bodies and rotors, shape (...)."""
         T = self._run(dynamics.kinetic_energy, q=q, qd=v)["T"][..., 0]
         if not any(loop.armature.any() for loop in self._plan.loop_joints):
             return T
-        problem = self._loop_problem(q, v, None, None, None, look=False)
+        problem = closed_chains.posed(self, q, v, None, None, None, look=False)
         rotors = [
             0.5 * inertia * (row * problem.v).sum(axis=-1) ** 2 for row, inertia, _ in problem.loop_rotors
         ]
@@ -1143,19 +929,6 @@ class System:
 
     # Springs, stops, wrenches and other forces of the mechanism.
 
-    def _with_elements(
-        self, q: Any, v: Any, tau: Any, f_ext: Mapping[str, ArrayLike] | None
-    ) -> tuple[np.ndarray, dict[str, Any] | None]:
-        """Return joint forces and wrenches with those of the mechanism's own forces added."""
-        own = self.element_forces(q, v)
-        total: dict[str, Any] = dict(own.f_ext)
-        for name, wrench in (f_ext or {}).items():
-            total[name] = total[name] + np.asarray(wrench, dtype=np.float64) if name in total else wrench
-        if isinstance(tau, Mapping):
-            tau = self.tree_forces(q, tau)
-        given = 0.0 if tau is None else self.evaluator.checked(dynamics.articulated_body, "tau", tau)
-        return own.tau + given, total or None
-
     @property
     def elements(self) -> Elements:
         """Return the springs, stops, wrenches and other forces of the mechanism on this plan."""
@@ -1242,7 +1015,7 @@ class System:
         """Return the shortest way to the accelerations of one ordinary state."""
         if self._closed:
             return closed_chains.shortest(self.evaluator, _NO_WRENCH)
-        if self._lacking_inertia is not None:
+        if self._inertia.lacking is not None:
             return lambda *rows: None
         return self._shortest(dynamics.tree_dynamics(self._plan), "forward dynamics")
 
@@ -1251,41 +1024,6 @@ class System:
         else."""
         self._require_tree(what)
         return self.evaluator.shortest(algorithm, _NO_WRENCH)
-
-    def _loop_problem(
-        self,
-        q: Any,
-        v: Any,
-        tau: Any,
-        f_ext: Mapping[str, Any] | None,
-        base_acceleration: Any,
-        vdot: Any = None,
-        look: bool = True,
-        loop_tau: np.ndarray | None = None,
-    ) -> LoopProblem:
-        """Return the equations of motion with loops at these states; vdot counts for the batch dimensions only. With
-        `look`, what counts is settled first."""
-        given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
-        problem = closed_chains.pose_problem(self.evaluator, given, vdot, loop_tau)
-        if look and self.settle(problem.q):
-            problem = closed_chains.pose_problem(self.evaluator, given, vdot, loop_tau)
-        return problem
-
-    def _by_name(self, q: Any, v: Any, tau: Any = None) -> tuple[Any, Any, Any, np.ndarray | None]:
-        """Return positions, velocities and forces of the tree as arrays, where they are given by joint: the closed
-        state that has what is given, and besides forces at all loop joints (..., k), None where there are none."""
-        loop_tau = None
-        if isinstance(q, Mapping):
-            q = self.assemble(q)
-        if isinstance(v, Mapping):
-            v = self.velocity(q, v)
-        if isinstance(tau, Mapping):
-            given = tau
-            tau, loop_tau = forces_by_name(self.evaluator, given)
-            if loop_tau is not None and not self._closed:
-                # Joints that are left out of the tree and constrain nothing.
-                tau, loop_tau = self.tree_forces(q, given), None
-        return q, v, tau, loop_tau
 
     def tree_forces(self, q: ArrayLike, forces: Given) -> np.ndarray:
         """Return the forces tau (..., nv) of joints of the tree that move the mechanism at q (..., nq) as forces given
@@ -1337,36 +1075,13 @@ class System:
     def _require_tree(self, what: str) -> None:
         self.evaluator.check_current()
         # Inverse dynamics asks for forces, which massless bodies have too.
-        if what != "inverse dynamics" and self._lacking_inertia is not None:
-            raise SingularDynamicsError(self._lacking_inertia)
+        if what != "inverse dynamics":
+            self._inertia.require()
 
     @cached_property
-    def _lacking_inertia(self) -> str | None:
-        """Return why articulated bodies do not exist in the neutral configuration, None where they do."""
-        return lacking_inertia(self._plan)
-
-    def _lacking_inertia_beside(self, driven: np.ndarray) -> bool:
-        """Return whether a joint that is not driven (nv,) moves no inertia in the neutral configuration."""
-        key = driven.tobytes()
-        if key not in self._drives:
-            self._drives[key] = lacking_inertia(self._plan, driven) is not None
-        return self._drives[key]
-
-    def _by_singular_values(self, problem: LoopProblem) -> np.ndarray:
-        """Return the accelerations (..., nv) of a tree in which some joint moves no inertia in the neutral
-        configuration; in another one it may."""
-        with self._naming_what_lacks_inertia():
-            return closed_chains.solve(problem, "kkt").vdot.reshape(*problem.batch, self.nv)
-
-    @contextmanager
-    def _naming_what_lacks_inertia(self) -> Iterator[None]:
-        """Let an error about singular dynamics name the joint of the tree that moves no inertia, where there is one."""
-        try:
-            yield
-        except SingularDynamicsError:
-            if self._lacking_inertia is None:
-                raise
-            raise SingularDynamicsError(self._lacking_inertia) from None
+    def _passing(self) -> Reactions:
+        """Return how forces pass through the joints of this plan."""
+        return Reactions(self._plan.parts or self._mechanism, self._plan)
 
 
 def is_asked(name: str, value: object) -> bool:
@@ -1398,8 +1113,6 @@ def _restored(
     keep: tuple[str, ...] = (),
 ) -> System:
     """Return a system made from a pickle, or a copy of one."""
-    system = System.__new__(System)
-    system._begin(
-        mechanism, plan(mechanism, root=root, cut=cut, keep=keep) if made is None else made, accuracy
-    )
-    return system
+    if made is None:
+        made = plan(mechanism, root=root, cut=cut, keep=keep)
+    return System._planned(mechanism, made, accuracy)

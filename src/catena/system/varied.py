@@ -16,126 +16,21 @@ from numpy.typing import ArrayLike
 from catena.dynamics.closed.certified_elimination import is_for, is_trusted
 from catena.dynamics.loop_elimination import loop_elimination, sort_for
 from catena.errors import StateError
-from catena.forces import JointStop, PlacedForce
-from catena.given import is_one_of, real_array, shown
-from catena.kernels import CONSTANTS, Algorithm, build_tape
-from catena.kernels.tape import Tape
-from catena.kinematics import stacks
-from catena.mechanism import LIMITS, Mechanism
-from catena.spatial import Pose
-from catena.structure import Plan
+from catena.given import is_one_of, shown
+from catena.kernels import Algorithm
 from catena.system import arrays, wrenches
+from catena.system.by_name import State, as_arrays
+from catena.system.each_state import ask_each
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
-from catena.system.system import State, System, is_asked
+from catena.system.forward_dynamics import with_elements
+from catena.system.system import System, is_asked
 from catena.system.variation import ConstantRows, Variation
+from catena.system.varied_elements import VariedElements
+from catena.system.varied_evaluation import VariedEvaluator
 
-# Steps on the manifold of q know of no length and no mass.
-WITHOUT_CONSTANTS = frozenset({"integrate", "difference", "rate", "local_rate", "hermite"})
 # Systems of single states that are kept.
 KEPT = 64
-
-
-class VariedEvaluator(Evaluator):
-    """Runs algorithms on one plan with constants that differ from state to state, `rows` of them."""
-
-    def __init__(
-        self, mechanism: Mechanism, plan: Plan, rows: ConstantRows, alone: Callable[[int], Evaluator]
-    ) -> None:
-        super().__init__(mechanism, plan)
-        self.rows, self._alone = rows, alone
-
-    def with_rows(self, rows: ConstantRows, alone: Callable[[int], Evaluator]) -> VariedEvaluator:
-        """Return an evaluator of other states, which shares its programs with this one."""
-        other = VariedEvaluator(self.mechanism, self.plan, rows, alone)
-        other._programs = self._programs
-        return other
-
-    def varying_inputs(
-        self, algorithm: Algorithm, frame: str | None, forces: tuple[PlacedForce, ...]
-    ) -> dict[str, np.ndarray]:
-        """Return the constants (*batch, n) of the tape of an algorithm."""
-        if algorithm.name in WITHOUT_CONSTANTS:
-            return {}
-        return {CONSTANTS: self.rows.constants(algorithm.is_scheduled, forces, frame)}
-
-    def _tape(
-        self, algorithm: Algorithm, absent: frozenset[str], frame: tuple[int, Pose] | None, lanes: int | None,
-        forces: tuple[PlacedForce, ...],
-    ) -> Tape:  # fmt: skip
-        varying = algorithm.name not in WITHOUT_CONSTANTS
-        return build_tape(algorithm, self.plan, self.constants, absent, frame, lanes, forces, varying)
-
-    def _play(
-        self, algorithm: Algorithm, given: Mapping[str, np.ndarray], rows: Mapping[str, np.ndarray],
-        states: int, batch: tuple[int, ...], frame: str | None, finite: bool, forces: tuple[PlacedForce, ...],
-    ) -> dict[str, np.ndarray]:  # fmt: skip
-        """Play state after state, each on its own plan."""
-        if forces:
-            raise StateError(
-                f"{self.mechanism.name!r}: forces with varied parameters are not played in plain numbers; compute the "
-                f"states one by one, with s.vary(parameters).state(k)."
-            )
-        pbatch = self.rows.variation.batch
-        which = np.broadcast_to(np.arange(prod(pbatch)).reshape(pbatch), batch).reshape(-1)
-        found = [
-            self._alone(int(which[k])).evaluate(
-                algorithm,
-                {n: (x if x.ndim == 1 else x[k]) for n, x in rows.items() if n != CONSTANTS},
-                frame,
-                finite,
-            )
-            for k in range(states)
-        ]
-        return {n: np.stack([f[n] for f in found]).reshape(*batch, *found[0][n].shape) for n in found[0]}
-
-
-class VariedElements(Elements):
-    """The forces of a mechanism whose numbers differ from state to state."""
-
-    def __init__(self, system: VariedSystem) -> None:
-        super().__init__(system._settling)
-        self._system, self._told = system, False
-
-    @property
-    def placed(self) -> tuple[PlacedForce, ...]:
-        """Return all forces, as algorithms with force sweeps take them."""
-        placed = self._system.base.elements.placed
-        if not self._told:
-            self._told = True
-            for force in placed:
-                if isinstance(force.kind, JointStop) and force.name.endswith(LIMITS):
-                    self._tell_stops(force, force.name.removesuffix(LIMITS))
-        return placed
-
-    @property
-    def frictions(self) -> tuple[PlacedForce, ...]:
-        """Return the friction of all joints, as forces that are only counted."""
-        return self._system.base.elements.frictions
-
-    def applied(self, frame: str, axes: str = "ground") -> PlacedForce:
-        """Return a wrench on a frame, in the axes of a frame, that is told from outside at every instant."""
-        force = self._system.base.elements.applied(frame, axes)
-        for evaluator in self._system.evaluators:
-            evaluator.rows.tell_ends(force, frame, axes)
-        return force
-
-    def _tell_stops(self, force: PlacedForce, joint: str) -> None:
-        """Rigid stops take their stiffness from the inertia that the joint feels in each state."""
-        mechanism = self._system.mechanism
-        if mechanism.joints[joint].limit_stiffness is not None:
-            return
-        system = self._system
-        own = [system.state(k).elements.stops[joint].kind.params() for k in range(system.count)]
-        rows = np.array(own).reshape(*system.variation.batch, len(force.kind.params()))
-        for evaluator in self._system.evaluators:
-            evaluator.rows.tell_stops(force, rows)
-
-    def _from_node(self, body: str) -> np.ndarray:
-        """Return the matrices (states, 6, 6) that take motions from a body to its node."""
-        R, p = self._system.evaluators[0].rows.place(body)
-        turn = np.broadcast_to(R.T, (*p.shape[:-1], 3, 3))
-        return stacks.inverse(stacks.motion_matrices(turn, p))
 
 
 def _by_state(name: str) -> Callable[..., Any]:
@@ -157,47 +52,6 @@ def _refused(name: str) -> Callable[..., Any]:
 
     method.__name__, method.__doc__ = name, f"Refuse: {name} belongs to one mechanism."
     return method
-
-
-def _spread(x: Any) -> list[tuple[int, ...]]:
-    """Return the batch dimensions of an argument that is an array, or of those in a mapping."""
-    if isinstance(x, Mapping):
-        return [s for value in x.values() for s in _spread(value)]
-    rows = _numbers(x)
-    return [] if rows is None or rows.ndim == 0 else [rows.shape[:-1]]
-
-
-def _numbers(x: Any) -> np.ndarray | None:
-    """Return an argument as an array, None for one that is none."""
-    if x is None or isinstance(x, str | bool | int | float):
-        return None
-    try:
-        return real_array(x)
-    except ValueError:
-        return None
-
-
-def _taken(x: Any, batch: tuple[int, ...], mine: np.ndarray) -> Any:
-    """Return an argument for some states of the batch, (states, n)."""
-    if isinstance(x, Mapping):
-        return {name: _taken(value, batch, mine) for name, value in x.items()}
-    rows = _numbers(x)
-    if rows is None or rows.ndim == 0:
-        return x
-    return np.broadcast_to(rows, (*batch, rows.shape[-1]))[mine]
-
-
-def _joined(parts: list[Any], places: list[np.ndarray], batch: tuple[int, ...]) -> Any:
-    """Return results (states, ...) of portions of a batch as one of the whole batch."""
-    first = parts[0]
-    if isinstance(first, dict):
-        return {name: _joined([part[name] for part in parts], places, batch) for name in first}
-    if isinstance(first, tuple):
-        return tuple(_joined([part[k] for part in parts], places, batch) for k in range(len(first)))
-    found = np.zeros((*batch, *np.shape(first)[1:]))
-    for part, mine in zip(parts, places, strict=True):
-        found[mine] = part
-    return found
 
 
 class VariedSystem(System):
@@ -321,13 +175,13 @@ class VariedSystem(System):
         """Return the accelerations vdot, shape (..., nv), each with the numbers of its state."""
         self._require_no_more(parameters)
         if is_asked("elements", elements):
-            q, v, _, _ = self._by_name(q, v)
-            tau, f_ext = self._with_elements(q, v, tau, f_ext)
+            q, v, _, _ = as_arrays(self, q, v)
+            tau, f_ext = with_elements(self, q, v, tau, f_ext)
         given: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration}
         closed = self._closed and is_one_of(method, ("auto", "elimination")) and is_for(self.effective_plan)
         tree = not self._closed and is_one_of(method, ("auto", "articulated_body", "composite_body"))
-        q, v, at_tree, at_loops = self._by_name(q, v, tau)
-        if at_loops is not None or not (closed or tree) or self._lacking_inertia is not None:
+        q, v, at_tree, at_loops = as_arrays(self, q, v, tau)
+        if at_loops is not None or not (closed or tree) or self._inertia.lacking is not None:
             return self._each("forward_dynamics", q, v, tau, method=method, member=member, **given)
         if tree:
             return super().forward_dynamics(q, v, at_tree, method, f_ext, base_acceleration)
@@ -465,7 +319,7 @@ class VariedSystem(System):
         self, q: State, v: State, tau: Any, prescribed: Any, *rest: Any, **named: Any
     ) -> tuple[np.ndarray, Any]:
         """Return the accelerations vdot and the joint forces, each (..., nv), with some accelerations prescribed."""
-        if self._closed or self._lacking_inertia is not None:
+        if self._closed or self._inertia.lacking is not None:
             return self._each("hybrid_dynamics", q, v, tau, prescribed, *rest, **named)
         return super().hybrid_dynamics(q, v, tau, prescribed, *rest, **named)
 
@@ -477,7 +331,7 @@ class VariedSystem(System):
 
     def operational_space(self, q: ArrayLike, frame: str) -> tuple[np.ndarray, np.ndarray]:
         """Return Lambda^-1 (..., 6, 6) and Omega (..., nv, 6) of a frame, each with the numbers of its state."""
-        if self._closed or self._lacking_inertia is not None:
+        if self._closed or self._inertia.lacking is not None:
             return self._each("operational_space", q, frame)
         return super().operational_space(q, frame)
 
@@ -503,22 +357,6 @@ class VariedSystem(System):
             raise StateError("This system is varied already; name all parameters in one call of vary.")
 
     def _each(self, name: str, *given: Any, only: np.ndarray | None = None, **named: Any) -> Any:
-        """Return what the systems of the states say, put together. Arrays have batch dimensions before their last one;
-        with `only` (...) the other states are left out and get zeros."""
-        spread = [_spread(x) for x in (*given, *named.values())]
-        batch = np.broadcast_shapes(self.variation.batch, *(s for shapes in spread for s in shapes))
-        which = np.broadcast_to(np.arange(self.count).reshape(self.variation.batch), batch)
-        wanted = np.ones(batch, dtype=bool) if only is None else only
-        numbers = np.unique(which[wanted]).tolist()
-        if not numbers:
-            # No state is asked for, so that anybody can say what shape nothing has.
-            systems = [(self.state(0) if self.count else self.base, wanted)]
-        else:
-            systems = [(self.state(k), (which == k) & wanted) for k in numbers]
-        parts, places = [], []
-        for own, mine in systems:
-            arguments = [_taken(x, batch, mine) for x in given]
-            options = {n: _taken(x, batch, mine) for n, x in named.items()}
-            parts.append(getattr(own, name)(*arguments, **options))
-            places.append(mine)
-        return _joined(parts, places, batch)
+        """Return what the systems of the states say, put together; with `only` (...) the other states are left out and
+        get zeros."""
+        return ask_each(self, name, given, named, only)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from catena.errors import CatenaError, CatenaWarning
+from catena.errors import CatenaError, warn
 from catena.mechanism import Mechanism, shapes
 from catena.view import theme
 from catena.view.solids import Ball, Bar, Box, Cylinder, Mesh, Solid, Triangles
@@ -66,12 +65,12 @@ def _ellipsoid(radii: Floats) -> Triangles:
 
 def _from_file(shape: shapes.Mesh, who: str) -> Solid | None:
     if shape.file is None or not shape.file.is_file():
-        _warn(f"{who}: the mesh {shape.path!r} is not there; its shape is left out of the picture")
+        warn(f"{who}: the mesh {shape.path!r} is not there; its shape is left out of the picture")
         return None
     try:
         corners, faces = _read(shape.file, shape.file.stat().st_mtime_ns)
     except (CatenaError, OSError) as error:
-        _warn(f"{who}: the mesh {shape.path!r} cannot be shown: {error}")
+        warn(f"{who}: the mesh {shape.path!r} cannot be shown: {error}")
         return None
     return Mesh(surface=Triangles(corners * np.asarray(shape.scale), faces))
 
@@ -82,7 +81,3 @@ def _read(file: Path, changed: int) -> tuple[Floats, NDArray[np.int64]]:
 
     corners, faces = read_mesh(file)
     return np.asarray(corners, dtype=np.float64), np.asarray(faces, dtype=np.int64)
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, CatenaWarning, stacklevel=2)

@@ -10,7 +10,7 @@ from catena.dynamics.loop_elimination import borrowers
 from catena.mechanism.generators import n_four_bars, stewart
 from catena.system.closed_chains import pose_problem, solve
 from catena.system.evaluation import Evaluator
-from catena.system.loop_closure import project
+from catena.system.projection import project
 from tests.fuzz.builder import built
 from tests.fuzz.test_mechanisms import Subject
 

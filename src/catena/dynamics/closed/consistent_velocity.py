@@ -9,14 +9,13 @@ a little more than the accuracy that they are trusted with, what is given stays,
 Everything is solved in the square-root form y = L^T v with H = L L^T, where the kinetic energy is y.y / 2.
 """
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 
 from catena.dynamics.closed.problem import LoopProblem
 from catena.dynamics.closed.square_root import divide_lower, solve_upper
-from catena.errors import CatenaWarning, LoopError
+from catena.errors import LoopError, warn
 from catena.kinematics.assembly import least_squares
 from catena.kinematics.held import Held
 from catena.kinematics.stacks import transposed
@@ -68,7 +67,7 @@ def _one_state(
         return z
     if max(opening, missed) <= slack * size:
         if opening > missed:
-            warnings.warn(_warning(problem, opening, held), CatenaWarning, stacklevel=6)
+            warn(_warning(problem, opening, held))
         return y
     raise LoopError(_complaint(problem, k, (J @ y) * scale, change, missed, held))
 
@@ -78,15 +77,7 @@ def _held_rows(problem: LoopProblem, held: Sequence[Held]) -> tuple[np.ndarray, 
     plan = problem.plan
     rows, wanted = [np.zeros((problem.states, 0, plan.nv))], [np.zeros((problem.states, 0))]
     for h in held:
-        if h.node >= 0:
-            start = int(plan.v_start[h.node])
-            row = np.broadcast_to(
-                np.eye(plan.nv)[start : start + h.kind.nv], (problem.states, h.kind.nv, plan.nv)
-            )
-        else:
-            state = problem.loops[h.loop]
-            row = state.S_inv @ state.J_rel
-        rows.append(row[:, h.mask])
+        rows.append(problem.joint_rows(h.node, h.loop)[:, h.mask])
         wanted.append(np.broadcast_to(h.value, (problem.states, h.kind.nv))[:, h.mask])
     return np.concatenate(rows, axis=1), np.concatenate(wanted, axis=1)
 

@@ -188,6 +188,15 @@ class LoopProblem:
         nothing = np.zeros((self.states, 0, self.plan.nv))
         return np.concatenate([nothing, *(s.J for s in self.rows)], axis=-2)
 
+    def joint_rows(self, node: int, loop: int) -> np.ndarray:
+        """Return the rows (states, nv of the joint, nv) that give the velocities of a joint: that of a node of the
+        tree, or where `node` is negative the one that closes a loop."""
+        if node < 0:
+            return self.loops[loop].S_inv @ self.loops[loop].J_rel
+        own, nv = int(self.plan.v_size[node]), self.plan.nv
+        start = int(self.plan.v_start[node])
+        return np.broadcast_to(np.eye(nv)[start : start + own], (self.states, own, nv))
+
     @cached_property
     def gamma(self) -> np.ndarray:
         """The accelerations of all constraints when vdot is zero, (states, m)."""

@@ -38,10 +38,11 @@ from catena.dynamics.loop_elimination.least_change import stand, start_open, sta
 from catena.dynamics.loop_elimination.magnitudes import Magnitudes, magnitude
 from catena.dynamics.loop_elimination.pulling import pulling, stand_and_tell
 from catena.dynamics.loop_elimination.refinement import (
-    _inertial_load,
     accelerate_again,
     balance,
     feel_again,
+    hand_down,
+    inertial_load,
     judge,
     part,
     press_again,
@@ -382,7 +383,7 @@ class FlexibleSteps:
             if not is_flexible(body.joint):
                 rigid.step(body, parent)
                 return
-            own = _inertial_load(body) if body.joint.follows else self._own_load(body)
+            own = inertial_load(body) if body.joint.follows else self._own_load(body)
             load = body.load + own
             at_work = array([Magnitudes.of(S).dot(load) for S in body.S.columns()])
             parts: list[Any] = []
@@ -401,12 +402,7 @@ class FlexibleSteps:
                     missing, body.effort, at_work, body.loadm, self._own_modal_load(body), strict=False
                 )
                 parts = [part(m, absolute(e) + w + beyond + own) for m, e, w, beyond, own in terms]
-            parent.f += body.X.pull(body.f)
-            parent.load += load.pulled(body.X)
-            parent.defect += body.defect + sum(parts, 0.0)
-            parent.change += body.change + body.last_change
-            parent.before += body.before + body.change_before
-            parent.size += body.size + body.pace.angular + body.pace.linear
+            hand_down(body, parent, load, parts)
 
         return judged
 

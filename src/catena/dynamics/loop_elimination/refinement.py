@@ -1,6 +1,7 @@
 """The steps of a refinement: elimination with only the right-hand sides, which are what is left of the true
 equations."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -47,13 +48,19 @@ def judge(body: Any, parent: Any) -> None:
     The sum itself may vanish, as the wrench through a `Free` joint does, so the magnitudes of its terms are added up
     beside it: those of the body, of the loops that hold it and of everything that hangs on it.
     """
-    load = body.load + _inertial_load(body)
+    load = body.load + inertial_load(body)
     geared = rotor_force(body.joint, body.qdd) + np.zeros(body.joint.nv)
     missing = body.effort - body.S.T * body.f - geared
     parts = [
         part(m, absolute(e) + absolute(g) + Magnitudes.of(S).dot(load))
         for m, e, g, S in zip(missing, body.effort, geared, body.S.columns(), strict=True)
     ]
+    hand_down(body, parent, load, parts)
+
+
+def hand_down(body: Any, parent: Any, load: Magnitudes, parts: Sequence[Any]) -> None:
+    """Add what a body passes on to its parent: forces and what they are summed up from, and the judgement with those
+    parts of its own that are missing."""
     parent.f += body.X.pull(body.f)
     parent.load += load.pulled(body.X)
     parent.defect += body.defect + sum(parts, 0.0)
@@ -62,7 +69,7 @@ def judge(body: Any, parent: Any) -> None:
     parent.size += body.size + body.pace.angular + body.pace.linear
 
 
-def _inertial_load(body: Any) -> Magnitudes:
+def inertial_load(body: Any) -> Magnitudes:
     """What the force I a + p0 that the body's motion takes is summed up from."""
     inertia, a = body.inertia, body.pace
     I, h = np.trace(inertia.I), magnitude(inertia.h)  # noqa: E741

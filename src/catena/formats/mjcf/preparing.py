@@ -27,7 +27,6 @@ DROPPED = {
     "extension",
 }
 """Elements that mechanics does not need, some of which name files."""
-ATTACHED = {"attach", "model", "replicate"}
 MESHES = 256 * 2**20
 
 

@@ -6,13 +6,12 @@ may be spherical, fixed or revolute, the last by two points on the axis; other k
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from catena.errors import CatenaWarning, FormatError
+from catena.errors import FormatError, warn
 from catena.formats.markup import quoted
 from catena.formats.shape_files import path_from
 from catena.formats.trees import FREE, HINGE, SLIDE, Branch, Motion, grow, motion_name
@@ -42,8 +41,7 @@ def write(mechanism: Mechanism, path: Path) -> dict[str, str]:
     writer = _Writer(mechanism, path, branches, loops)
     text = writer.text()
     if writer.lost:
-        warnings.warn(f"{path}: MJCF gets no {', '.join(sorted(writer.lost))}: save a .toml file to keep that",
-                      CatenaWarning, stacklevel=6)  # fmt: skip
+        warn(f"{path}: MJCF gets no {', '.join(sorted(writer.lost))}: save a .toml file to keep that")
     return {"": text}
 
 

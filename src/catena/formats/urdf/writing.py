@@ -7,7 +7,6 @@ are no mimic joints, and the initial state go to the side file, which `load` rea
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from math import atan2, hypot
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.errors import CatenaWarning
+from catena.errors import warn
 from catena.formats.markup import quoted
 from catena.formats.shape_files import path_from
 from catena.formats.toml.writing import write_rest
@@ -54,8 +53,7 @@ def write(mechanism: Mechanism, path: Path) -> dict[str, str]:
     if rest:
         texts[SIDE] = rest
     if lost:
-        warnings.warn(f"{path}: URDF has no place for {', '.join(sorted(lost))}: save a .toml file to keep that",
-                      CatenaWarning, stacklevel=6)  # fmt: skip
+        warn(f"{path}: URDF has no place for {', '.join(sorted(lost))}: save a .toml file to keep that")
     return texts
 
 

@@ -1,0 +1,51 @@
+"""All checks of a run, one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from catena.errors import CatenaError
+from catena.simulation.audit.closed import closure, quaternions
+from catena.simulation.audit.deformation import deformation
+from catena.simulation.audit.energy import energy
+from catena.simulation.audit.joints import actuators, limits
+from catena.simulation.audit.lines import Audit, Line
+from catena.simulation.audit.momentum import momentum
+from catena.simulation.audit.velocities import velocities
+
+if TYPE_CHECKING:
+    from catena.simulation.trajectory import Trajectory
+
+
+def audit(run: Trajectory) -> Audit:
+    """Check a run: energy against work, positions against velocities, momentum where nothing outside acts, loops,
+    quaternions, limits, actuators. What cannot be checked is said in a line of its own."""
+    lines: list[Line] = []
+    for name, check in (
+        ("end", _end), ("energy", energy), ("velocities", velocities), ("momentum", momentum), ("loops", closure),
+        ("quaternions", quaternions), ("limits", limits), ("actuators", actuators), ("deformation", deformation),
+    ):  # fmt: skip
+        try:
+            lines += check(run)
+        except (CatenaError, np.linalg.LinAlgError) as error:
+            text = f"The {name} of this run could not be checked: {error}"
+            lines.append(Line(name, np.nan, np.inf, "", "note", text))
+    return Audit(run.system.mechanism.name, tuple(lines))
+
+
+def _end(run: Trajectory) -> list[Line]:
+    if not run.ended:
+        return []
+    reason = run.ended[0].upper() + run.ended[1:].rstrip(".")
+    return [
+        Line(
+            "end",
+            float(run.t[-1]),
+            np.inf,
+            "s",
+            "note",
+            f"The run stopped at t = {run.t[-1]:.6g} s. {reason}.",
+        )
+    ]

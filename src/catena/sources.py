@@ -1,0 +1,96 @@
+"""The sources that this process was loaded from, for whoever keeps on disk what they lead to.
+
+Modules are loaded one by one while a process runs. A source that is edited meanwhile says nothing about the code that
+was loaded before, and nobody knows which modules were loaded after. So the stamps of all files are noted before the
+first of them is loaded, which takes half a millisecond, and files whose stamps have changed since have no digest.
+"""
+
+import os
+import sys
+
+Stamp = tuple[int, int, int, int]
+
+# What compiled code depends on. Everything else may be edited at any time.
+ROOMS = ("spatial", "joints", "forces", "kernels", "kinematics", "dynamics", "equations", "simulation/steps")
+PACKAGE = os.path.dirname(os.path.abspath(__file__))
+
+
+def digest(*places: str) -> str | None:
+    """Return a digest of the sources in some rooms, or single files of them, as they were loaded; None where that is
+    not known, because one of them has changed since Catena was imported."""
+    if _loaded.may_have_changed():
+        _loaded.look()
+    if places not in _digests:
+        found = _digest_of(places)
+        # What changed while it was read, or before, is seen now.
+        _digests[places] = found if are_as_loaded(*places) else None
+    return None if any(_is_in(file, places) for file in _loaded.changed) else _digests[places]
+
+
+def are_as_loaded(*places: str) -> bool:
+    """Return whether the sources in some rooms are still as they were when Catena was imported."""
+    _loaded.look()
+    return not any(_is_in(file, places) for file in _loaded.changed)
+
+
+class _Loaded:
+    """The stamps of all sources when Catena was imported, and the files that have changed since."""
+
+    def __init__(self) -> None:
+        self.at_import = _stamps()
+        self.changed: set[str] = set()
+        self._modules = len(sys.modules)
+
+    def may_have_changed(self) -> bool:
+        """Return whether modules were loaded since the last look. What was loaded before is as it was then."""
+        return len(sys.modules) != self._modules
+
+    def look(self) -> None:
+        """Note which files differ from what they were when Catena was imported."""
+        self._modules = len(sys.modules)
+        now = _stamps()
+        self.changed |= {
+            file for file in {*now, *self.at_import} if now.get(file) != self.at_import.get(file)
+        }
+
+
+def _stamps() -> dict[str, Stamp]:
+    """Return when the source files were written, when they came to where they are, their sizes and numbers."""
+    found: dict[str, Stamp] = {}
+    folders = [f"{PACKAGE}/{room}" for room in ROOMS]
+    while folders:
+        try:
+            with os.scandir(folders.pop()) as inside:
+                for entry in inside:
+                    if entry.name.endswith(".py"):
+                        s = entry.stat()
+                        found[entry.path] = (s.st_mtime_ns, s.st_ctime_ns, s.st_size, s.st_ino)
+                    elif entry.name != "__pycache__" and entry.is_dir():
+                        folders.append(entry.path)
+        except OSError:
+            # In an archive there are no files to look at, and while a folder is replaced there may be none.
+            continue
+    return found
+
+
+def _digest_of(places: tuple[str, ...]) -> str | None:
+    """Return the digest of the files in some places, None where there are none or one cannot be read."""
+    import hashlib
+
+    found = hashlib.sha256()
+    files = sorted(file for file in _loaded.at_import if _is_in(file, places))
+    try:
+        for file in files:
+            with open(file, "rb") as source:
+                found.update(hashlib.sha256(source.read()).digest())
+    except OSError:
+        return None
+    return found.hexdigest() if files else None
+
+
+def _is_in(file: str, places: tuple[str, ...]) -> bool:
+    return any(file == f"{PACKAGE}/{place}" or file.startswith(f"{PACKAGE}/{place}/") for place in places)
+
+
+_loaded = _Loaded()
+_digests: dict[tuple[str, ...], str | None] = {}

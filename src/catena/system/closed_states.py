@@ -1,0 +1,89 @@
+"""Closed states from what users give: near a guess, with bodies that stay as they are deformed where they can, and with
+the constraints that count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from catena import kinematics
+from catena.errors import LoopError
+from catena.given import is_one_of
+from catena.system import arrays, flexible_loops, loop_closure, projection
+from catena.system.by_name import Given
+from catena.system.quick_assembly import QuickAssembly
+
+if TYPE_CHECKING:
+    from catena.system.system import System
+
+
+def guessed(system: System, guess: ArrayLike | Given | None) -> np.ndarray:
+    """Return where a search begins, (..., nq): the neutral configuration, or what is given of it."""
+    evaluator = system.evaluator
+    if isinstance(guess, Mapping):
+        own = {name: x for name, x in guess.items() if x is not None}
+        start = loop_closure.put(evaluator, system.neutral(), own)
+        on_loops = {name: x for name, x in own.items() if is_one_of(name, system.loops)}
+        # A loop joint has no place in q: what is wanted of it is held for once.
+        return system.assemble(on_loops, guess=start) if on_loops else start
+    start = system.neutral() if guess is None else evaluator.checked(kinematics.integrate, "q", guess)
+    evaluator.check_positions("guess", start)
+    return start
+
+
+def assemble(
+    system: System, given: Given | None, guess: ArrayLike | Given | None, slack: float
+) -> np.ndarray:
+    """Return the coordinates (..., nq) that close all loops and hold what is given."""
+    start = guessed(system, guess)
+    system.settle()
+    if system.plan.owner is not None and system.loops:
+        # Bodies stay as deformed as the guess has them, unless loops close only if they give way.
+        held = flexible_loops.with_modes(system.plan, given, start)
+        try:
+            return loop_closure.assemble(system.evaluator, held, start, slack)
+        except LoopError:
+            pass
+    q = loop_closure.assemble(system.evaluator, given, start, slack)
+    return loop_closure.assemble(system.evaluator, given, start, slack) if system.settle(q) else q
+
+
+def velocity(system: System, q: ArrayLike, given: Given, slack: float) -> np.ndarray:
+    """Return the velocity (..., nv) of the closed mechanism at q (..., nq) in which joints move as given."""
+    q = system.evaluator.checked(kinematics.integrate, "q", q)
+    system.evaluator.check_positions("q", q)
+    system.settle(q)
+    if system.plan.owner is not None and system.loops:
+        try:
+            held = flexible_loops.with_modes(system.plan, given, None)
+            return loop_closure.velocity(system.evaluator, q, held, slack)
+        except LoopError:
+            pass
+    return loop_closure.velocity(system.evaluator, q, given, slack)
+
+
+def project(
+    system: System, q: ArrayLike, v: ArrayLike | None, held: Sequence[str] | None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the closed state nearest to q (..., nq) and v (..., nv), None where v is; joints of the tree in `held`
+    stay as they are."""
+    system.settle()
+    if held is None:
+        return projection.project(system.evaluator, q, v)
+    names = arrays.as_list("held", held, str, "joints")
+    components = [k for joint in names for k in range(system.nv)[system.slice_v(joint)]]
+    return projection.project_holding(system.evaluator, q, v, np.array(components, dtype=int))
+
+
+def quick_assembly(system: System, what: str) -> QuickAssembly:
+    """Return what closes loops by formulas, or raise a LoopError: `what` needs it."""
+    quick: Any = system.evaluator.quick_assembly
+    if quick is None:
+        raise LoopError(
+            f"{what} needs loops whose joints find their coordinates by formulas, and {system.mechanism.name!r} has "
+            + ("no loops." if not system.plan.total_constraints else "others.")
+        )
+    return quick

@@ -1,0 +1,100 @@
+"""Forward dynamics at the public edge: the way that a mechanism and a method call for, and another one for states whose
+result cannot be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from catena import dynamics
+from catena.errors import StateError
+from catena.given import shown
+from catena.system import closed_chains
+from catena.system.by_name import as_arrays
+
+if TYPE_CHECKING:
+    from catena.system.system import System
+
+Wrenches = Mapping[str, ArrayLike] | None
+
+
+def forward_dynamics(
+    system: System, q: Any, v: Any, tau: Any, method: str, f_ext: Wrenches, base_acceleration: ArrayLike | None,
+    member: str | None,
+) -> np.ndarray:  # fmt: skip
+    """Return the accelerations (..., nv) of any states by any method."""
+    q, v, tau, loop_tau = as_arrays(system, q, v, tau)
+    if system._closed or method in closed_chains.FORMULATIONS:
+        return _with_loops(system, q, v, tau, loop_tau, method, f_ext, base_acceleration, member)
+    if member is not None:
+        raise StateError(f"member is {shown(member)}, but only the method reference_member has one.")
+    if method == "auto" and system._inertia.lacking is not None:
+        # Some joint moves no inertia in the neutral configuration; in another one it may.
+        problem = closed_chains.posed(system, q, v, tau, f_ext, base_acceleration)
+        with system._inertia.named():
+            return closed_chains.solve(problem, "kkt").vdot.reshape(*problem.batch, system.nv)
+    return _of_tree(system, q, v, tau, method, f_ext, base_acceleration)
+
+
+def _with_loops(
+    system: System, q: Any, v: Any, tau: Any, loop_tau: np.ndarray | None, method: str, f_ext: Wrenches,
+    base_acceleration: ArrayLike | None, member: str | None,
+) -> np.ndarray:  # fmt: skip
+    """Return the accelerations (..., nv) with loops; `loop_tau` (..., k) are forces at loop joints."""
+    quick = method in ("auto", "elimination") and member is None
+    found = None
+    if quick and loop_tau is None:
+        # Most calls end here: what the careful ways need besides is prepared for them alone.
+        given = {"q": q, "qd": v, "tau": tau, **system._outside(f_ext, base_acceleration)}
+        found = closed_chains.in_lanes(system.evaluator, given)
+        if found is not None and not closed_chains.in_doubt(system.evaluator.plan, found).any():
+            return found["qdd"]
+    problem = closed_chains.posed(
+        system, q, v, tau, f_ext, base_acceleration, look=not quick, loop_tau=loop_tau
+    )
+    with system._inertia.named():
+        if found is None:
+            solution = closed_chains.solve(problem, method, member)
+        else:
+            solution = closed_chains.mended(problem, found)
+        if len(solution.handed_over) and system.settle(problem.q[solution.handed_over]):
+            problem = closed_chains.posed(system, q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
+            solution = closed_chains.solve(problem, method, member)
+    return solution.vdot.reshape(*problem.batch, system.nv)
+
+
+def _of_tree(
+    system: System, q: Any, v: Any, tau: Any, method: str, f_ext: Wrenches, base_acceleration: ArrayLike | None
+) -> np.ndarray:  # fmt: skip
+    """Return the accelerations (..., nv) of a tree."""
+    evaluator = system.evaluator
+    system._require_tree("forward dynamics")
+    given = {"q": q, "qd": v, "tau": tau, **system._outside(f_ext, base_acceleration)}
+    if method in ("auto", "articulated_body"):
+        return evaluator.evaluate(dynamics.tree_dynamics(system.plan), given)["qdd"]
+    if method == "composite_body":
+        del given["tau"]
+        bias = evaluator.evaluate(dynamics.newton_euler, given)["tau"]
+        H = system.mass_matrix(q)
+        force = 0.0 if tau is None else evaluator.checked(dynamics.articulated_body, "tau", tau)
+        return np.linalg.solve(H, (force - bias)[..., None])[..., 0]
+    raise StateError(
+        f"There is no forward dynamics method {shown(method)}; choose auto, articulated_body or composite_body."
+    )
+
+
+def with_elements(
+    system: System, q: Any, v: Any, tau: Any, f_ext: Wrenches
+) -> tuple[np.ndarray, dict[str, Any] | None]:
+    """Return joint forces and wrenches with those of the mechanism's own forces added."""
+    own = system.element_forces(q, v)
+    total: dict[str, Any] = dict(own.f_ext)
+    for name, wrench in (f_ext or {}).items():
+        total[name] = total[name] + np.asarray(wrench, dtype=np.float64) if name in total else wrench
+    if isinstance(tau, Mapping):
+        tau = system.tree_forces(q, tau)
+    given = 0.0 if tau is None else system.evaluator.checked(dynamics.articulated_body, "tau", tau)
+    return own.tau + given, total or None

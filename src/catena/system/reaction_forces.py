@@ -1,0 +1,126 @@
+"""What joints and couplings carry: in lanes where it is unique, and the smallest forces where redundant constraints
+leave a choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from catena import dynamics
+from catena.dynamics.closed import LoopProblem, LoopSolution
+from catena.dynamics.closed.certified_elimination import is_for, is_trusted
+from catena.dynamics.loop_elimination import loop_wrenches, sort_for
+from catena.mechanism import Mechanism
+from catena.system import closed_chains, wrenches
+from catena.system.by_name import as_arrays
+from catena.system.reactions import from_lanes
+
+if TYPE_CHECKING:
+    from catena.system.system import System
+
+# A constraint that yields less than this part of what its loop's M would allow is not one of a redundant set.
+UNIQUE = 1e-4
+
+
+def reactions(
+    system: System, q: Any, v: Any, tau: Any, f_ext: Mapping[str, ArrayLike] | None,
+    base_acceleration: ArrayLike | None, vdot: ArrayLike | None,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """Return the wrench that each joint passes to its child, {joint: (..., 6)}; accelerations `vdot` (..., nv) that are
+    known already are used in trees."""
+    q, v, tau, loop_tau = as_arrays(system, q, v, tau)
+    problem = closed_chains.posed(system, q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
+    passing = system._passing
+    if vdot is not None:
+        vdot = system.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
+    known_motion = vdot is not None and not system._closed
+    found = system._settling.found
+    if not passing.welds and not known_motion and found is None:
+        unique = unique_wrenches(problem, system.mechanism)
+        if unique is not None:
+            return unique
+    if system._closed:
+        # Redundant constraints need a rank-revealing solution anyway, and its multipliers belong to the same
+        # constraint spaces and friction as the wrenches.
+        solution = closed_chains.solve(problem, "kkt")
+        if found is not None:
+            # What the loops leave out is redundant, and takes its part of the reactions as such.
+            problem, solution = system._settling.as_described(problem, solution)
+    else:
+        if not known_motion:
+            vdot = system.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
+        assert vdot is not None
+        rows = np.broadcast_to(vdot, (*problem.batch, system.nv)).reshape(problem.states, system.nv)
+        solution = LoopSolution(rows, np.zeros((problem.states, 0)), np.zeros(problem.states, dtype=np.int64))
+    outside = {} if f_ext is None else wrenches.in_node_frames(system.plan, f_ext, system._frame)
+    return passing.wrenches(problem, solution, outside)
+
+
+def coupling_forces(
+    system: System, q: Any, v: Any, tau: Any, f_ext: Mapping[str, ArrayLike] | None,
+    base_acceleration: ArrayLike | None,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """Return the force that each coupling carries, {coupling: (...)}."""
+    q, v, tau, loop_tau = as_arrays(system, q, v, tau)
+    problem = closed_chains.posed(system, q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
+    return {name: force.reshape(problem.batch) for name, force in _coupling_forces(problem).items()}
+
+
+def _coupling_forces(problem: LoopProblem) -> dict[str, np.ndarray]:
+    """Return the force (states,) that each coupling carries, by name: in lanes where it is unique, and the smallest
+    where redundant constraints leave a choice."""
+    plan = problem.plan
+    if not plan.couplings:
+        return {}
+    found = _unique(problem)
+    if found is not None:
+        first = len(plan.loop_joints)
+        forces = -found["total"].reshape(problem.states, -1, sort_for(plan).columns)[:, first:, 0]
+        return {tied.name: forces[:, c] for c, tied in enumerate(plan.couplings) if not tied.inertia}
+    multipliers = closed_chains.solve(problem, "kkt").multipliers
+    at = sum(loop.constraints for loop in plan.loop_joints)
+    result = {}
+    for tied in plan.couplings:
+        if tied.inertia:
+            continue
+        result[tied.name] = multipliers[:, at] if tied.constraints else np.zeros(problem.states)
+        at += tied.constraints
+    return result
+
+
+def unique_wrenches(problem: LoopProblem, mechanism: Mechanism) -> dict[str, np.ndarray] | None:
+    """Return the wrenches {joint: (*batch, 6)} of all joints of a mechanism without welds, in lanes; None where they
+    are not unique or not certain in some state."""
+    plan = problem.plan
+    # Forces at loop joints act in lanes as others that do the same, which pass through other joints.
+    result = None if problem.loop_tau is not None or plan.owner is not None else _unique(problem)
+    if result is None:
+        return None
+    loops = {loop.name: result["on_child"][:, k] for k, loop in enumerate(plan.loop_joints)}
+    found = from_lanes(plan.parts or mechanism, plan, result["wrench"], result["X"], loops)
+    return {name: wrench.reshape(*problem.batch, 6) for name, wrench in found.items()}
+
+
+def _unique(problem: LoopProblem) -> dict[str, np.ndarray] | None:
+    """Return what `loop_wrenches` finds; None where that is not unique or not certain in some state."""
+    plan = problem.plan
+    if not is_for(plan):
+        return None
+    sort = sort_for(plan)
+    result = problem.runner.evaluate(loop_wrenches(sort), problem.inputs, finite=False)
+    closing = [
+        loop.constraints
+        for loop in plan.loop_joints
+        if loop.constraints and loop.parent_node != loop.child_node
+    ]
+    tied = [int(coupling.acts) for coupling in plan.couplings]
+    padding = sort.columns * len(closing + tied) - sum(closing + tied)
+    trusted = is_trusted(*(result[name][:, 0] for name in ("defect", "change", "before", "size")))
+    if not np.all(trusted & (result["stiffness"][:, 0] - padding < UNIQUE)) or not (
+        len(closing) == len(plan.loop_joints) and all(tied)
+    ):
+        return None
+    return result

@@ -1,0 +1,63 @@
+"""The forces of a mechanism whose numbers differ from state to state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from catena.forces import JointStop, PlacedForce
+from catena.kinematics import stacks
+from catena.mechanism import LIMITS
+from catena.system.elements import Elements
+
+if TYPE_CHECKING:
+    from catena.system.varied import VariedSystem
+
+
+class VariedElements(Elements):
+    """The forces of a mechanism whose numbers differ from state to state."""
+
+    def __init__(self, system: VariedSystem) -> None:
+        super().__init__(system._settling)
+        self._system, self._told = system, False
+
+    @property
+    def placed(self) -> tuple[PlacedForce, ...]:
+        """Return all forces, as algorithms with force sweeps take them."""
+        placed = self._system.base.elements.placed
+        if not self._told:
+            self._told = True
+            for force in placed:
+                if isinstance(force.kind, JointStop) and force.name.endswith(LIMITS):
+                    self._tell_stops(force, force.name.removesuffix(LIMITS))
+        return placed
+
+    @property
+    def frictions(self) -> tuple[PlacedForce, ...]:
+        """Return the friction of all joints, as forces that are only counted."""
+        return self._system.base.elements.frictions
+
+    def applied(self, frame: str, axes: str = "ground") -> PlacedForce:
+        """Return a wrench on a frame, in the axes of a frame, that is told from outside at every instant."""
+        force = self._system.base.elements.applied(frame, axes)
+        for evaluator in self._system.evaluators:
+            evaluator.rows.tell_ends(force, frame, axes)
+        return force
+
+    def _tell_stops(self, force: PlacedForce, joint: str) -> None:
+        """Rigid stops take their stiffness from the inertia that the joint feels in each state."""
+        mechanism = self._system.mechanism
+        if mechanism.joints[joint].limit_stiffness is not None:
+            return
+        system = self._system
+        own = [system.state(k).elements.stops[joint].kind.params() for k in range(system.count)]
+        rows = np.array(own).reshape(*system.variation.batch, len(force.kind.params()))
+        for evaluator in self._system.evaluators:
+            evaluator.rows.tell_stops(force, rows)
+
+    def _from_node(self, body: str) -> np.ndarray:
+        """Return the matrices (states, 6, 6) that take motions from a body to its node."""
+        R, p = self._system.evaluators[0].rows.place(body)
+        turn = np.broadcast_to(R.T, (*p.shape[:-1], 3, 3))
+        return stacks.inverse(stacks.motion_matrices(turn, p))

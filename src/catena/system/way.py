@@ -1,0 +1,189 @@
+"""The way of a driven joint: the curve of closed configurations on which it moves, and where it ends.
+
+The closed configurations of a mechanism with one freedom are a curve in q. It is followed by its length, not by the
+driven coordinate, so that it does not matter that the driven coordinate turns back at a dead point: there the curve has
+a tangent along which the driver stands still. It is followed to a dead point, to a limit of a joint, once round, or as
+far as was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catena.errors import LoopError
+from catena.joints import Revolute
+from catena.system.quick_assembly import QuickAssembly
+
+if TYPE_CHECKING:
+    from catena.system.system import System
+
+# Steps along the curve [rad or characteristic lengths], the shortest one, and how many at most.
+STEP, SHORTEST, MOST = 0.05, 1e-9, 20_000
+# Singular values below this part of the largest belong to motions.
+RANK = 1e-8
+TURN = 2.0 * np.pi
+
+
+@dataclass(frozen=True)
+class End:
+    """Where a way ends: the `value` of the driven coordinate, the `reason` ("dead point", "limit", "full turn" or
+    "asked for"), the `joint` whose limit it is, and the configuration q (nq,)."""
+
+    value: float
+    reason: str
+    joint: str
+    q: np.ndarray
+
+
+class Way:
+    """The curve of closed configurations on which one joint is driven, others being held."""
+
+    def __init__(self, system: System, quick: QuickAssembly, joint: str, held: Mapping[str, Any]) -> None:
+        self.system, self.quick, self.joint = system, quick, joint
+        self.column = system.slice_v(joint).start
+        self.free = np.ones(system.nv, dtype=bool)
+        for name in held:
+            self.free[system.slice_v(name)] = False
+        self.columns = np.flatnonzero(self.free)
+        self.units = quick.scales.units[self.columns]
+
+    def tangent(self, q: np.ndarray, along: np.ndarray | None) -> np.ndarray:
+        """Return the unit tangent (nv,) of the curve at q (nq,), in radians and lengths, that goes on `along` (nv,)."""
+        J = self.quick.errors(q[None], self.columns)[1][0] * self.units
+        _, sigma, Vt = np.linalg.svd(J)
+        rank = int(np.sum(sigma > RANK * sigma.max(initial=1.0)))
+        freedom = len(self.columns) - rank
+        if freedom != 1 and along is None:
+            raise LoopError(
+                f"{self.system.mechanism.name!r} has {freedom} degrees of freedom where {self.joint!r} starts: "
+                + (
+                    "it cannot move."
+                    if freedom == 0
+                    else "hold other joints, hold={joint: position}, until one is left."
+                )
+            )
+        t = np.zeros(self.system.nv)
+        if along is None:
+            t[self.columns] = Vt[-1]
+            return t * (np.sign(t[self.column]) or 1.0)
+        # Where two ways meet, go on as straight as possible.
+        N = Vt[min(rank, len(self.columns) - 1) :]
+        t[self.columns] = N.T @ (N @ along[self.columns])
+        return t / np.linalg.norm(t)
+
+    def on(self, q: np.ndarray, t: np.ndarray, h: float) -> np.ndarray | None:
+        """Return the closed configuration (nq,) about h further along the curve; None if there is none near."""
+        start = self.quick.moved(q[None], (h * t * self.quick.scales.units)[None])
+        found, closed = self.quick.close(start, self.columns)
+        if not closed[0]:
+            return None
+        way = self.quick.between(q[None], found)[0] / self.quick.scales.units
+        return found[0] if abs(float(way @ t) - h) < 0.3 * abs(h) else None
+
+    def value(self, q: np.ndarray) -> float:
+        """Return the driven coordinate."""
+        return float(q[self.system.slice_q(self.joint)][0])
+
+
+def one_way(
+    way: Way, start: np.ndarray, along: np.ndarray, to: tuple[float, float] | None
+) -> tuple[list[np.ndarray], End]:
+    """Return configurations on the way in one direction, and its end."""
+    q, t, h = start, along, STEP
+    sign = np.sign(along[way.column])
+    begun = way.value(start)
+    goal = None if to is None else (to[1] if sign > 0 else to[0])
+    is_turning = isinstance(way.system.plan.kind[way.system.plan.joint.index(way.joint)], Revolute)
+    nodes = [start]
+    if goal is not None and sign * (goal - begun) <= 0.0:
+        return nodes, End(begun, "asked for", "", start)
+    for _ in range(MOST):
+        new = way.on(q, t, h)
+        if new is None:
+            h *= 0.5
+            if h < SHORTEST:
+                raise LoopError(
+                    f"The way of {way.system.mechanism.name!r} ends at {way.joint} = {way.value(q):.6g}, where its "
+                    f"loops do not say how it goes on; drive another joint."
+                )
+            continue
+        t_new = way.tangent(new, t)
+        end = _end(way, q, t, new, t_new, h, sign, begun, goal, is_turning)
+        if end is not None:
+            nodes.append(end.q)
+            return nodes, end
+        q, t, h = new, t_new, min(STEP, 2.0 * h)
+        nodes.append(q)
+    raise LoopError(
+        f"The way of {way.joint!r} in {way.system.mechanism.name!r} does not end; say how far to go, to=(low, high)."
+    )
+
+
+def _end(
+    way: Way, q: np.ndarray, t: np.ndarray, new: np.ndarray, t_new: np.ndarray, h: float, sign: float, begun: float,
+    goal: float | None, is_turning: bool,
+) -> End | None:  # fmt: skip
+    """Return the end that lies between two configurations on the way, the first if there are several."""
+    tests: list[tuple[str, str, Any]] = [
+        ("dead point", "", lambda x, tx: -sign * tx[way.column]),
+    ]
+    if goal is not None:
+        tests.append(("asked for", "", lambda x, tx: sign * (way.value(x) - goal)))
+    if is_turning and goal is None:
+        tests.append(("full turn", "", lambda x, tx: sign * (way.value(x) - begun) - TURN))
+    for name, where, bound, up in _limits(way):
+        tests.append(("limit", name, lambda x, tx, where=where, bound=bound, up=up: up * (x[where] - bound)))
+    found: list[tuple[float, End]] = []
+    for reason, name, beyond in tests:
+        if beyond(new, t_new) > 0.0 >= beyond(q, t):
+            length, at = _located(way, q, t, h, beyond)
+            found.append((length, End(way.value(at), reason, name, at)))
+    if not found:
+        return None
+    end = min(found, key=lambda pair: pair[0])[1]
+    exact = {"asked for": goal, "full turn": begun + sign * TURN}.get(end.reason)
+    return end if exact is None else End(float(exact), end.reason, end.joint, end.q)
+
+
+def _located(way: Way, q: np.ndarray, t: np.ndarray, h: float, beyond: Any) -> tuple[float, np.ndarray]:
+    """Return how far along a step something is met, and the configuration there."""
+    low, high, at = 0.0, h, q
+    f_low = float(beyond(q, t))
+    for k in range(60):
+        x = way.on(q, t, high)
+        if k == 0:
+            f_high = float(beyond(x, way.tangent(x, t))) if x is not None else 1.0
+        # Regula falsi, halved every other time so that it cannot creep.
+        middle = 0.5 * (low + high) if k % 2 else low - f_low * (high - low) / (f_high - f_low)
+        if not low < middle < high or high - low < 1e-13:
+            break
+        x = way.on(q, t, middle)
+        if x is None:
+            break
+        f = float(beyond(x, way.tangent(x, t)))
+        at = x
+        if f > 0.0:
+            high, f_high = middle, f
+        else:
+            low, f_low = middle, f
+        if f == 0.0:
+            break
+    return high, at
+
+
+def _limits(way: Way) -> list[tuple[str, int, float, float]]:
+    """Return the limits of joints with one coordinate: the joint, where it is in q, the limit, and its direction."""
+    found = []
+    for name in way.system.joints:
+        limits = way.system.mechanism.joints[name].limits if name in way.system.mechanism.joints else None
+        if limits is None or len(limits) != 1:
+            continue
+        where = way.system.slice_q(name).start
+        for bound, up in ((limits[0][0], -1.0), (limits[0][1], 1.0)):
+            if np.isfinite(bound):
+                found.append((name, where, float(bound), up))
+    return found
