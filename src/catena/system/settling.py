@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.closed.certified_elimination import elimination_of, is_for, is_trusted
+from catena.dynamics.closed.certified_elimination import doubt, elimination_of, is_for
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.errors import CatenaWarning, ModelError
 from catena.given import is_not_negative, shown
@@ -24,6 +24,11 @@ from catena.system.loop_closure import closure
 
 # So many configurations are looked at. One will do unless the constraints happen to be redundant just there.
 LOOKS = 4
+# Hard loops are kept where they are trusted by this factor, or where soft ones are not better by it. A mechanism whose
+# solution is just trusted in one state is not in the next, nor in the same on another processor.
+MARGIN = 1e-2
+# Soft loops that miss trust by more are none that help.
+HELPS = 1e3
 # What is kept loses its grip on the motion where it determines less than this part of it.
 GRIP = 0.2
 
@@ -67,10 +72,11 @@ class Settling:
         if not self.tries or not len(states) or not np.isfinite(states).all():
             return False
         self.tries -= 1
-        if _is_exact(self.effective, states):
+        hard_doubt = _doubt(self.effective, states)
+        if hard_doubt < MARGIN:
             return False
         soft = Evaluator(self.effective.mechanism, replace(self.effective.plan, soft=True))
-        if not _is_exact(soft, states):
+        if not _doubt(soft, states) < min(MARGIN * hard_doubt, HELPS):
             return False
         self.effective, self.tries = soft, 0
         return True
@@ -197,12 +203,12 @@ class Settling:
         return result
 
 
-def _is_exact(evaluator: Evaluator, q: np.ndarray) -> bool:
-    """Return whether the elimination finds accelerations of one state q (1, nq) at rest, under forces of the size that
-    would turn the whole mechanism with 1 rad/s^2."""
+def _doubt(evaluator: Evaluator, q: np.ndarray) -> float:
+    """Return how far the elimination is from finding accelerations of one state q (1, nq) at rest that are trusted,
+    under forces of the size that would turn the whole mechanism with 1 rad/s^2."""
     plan = evaluator.plan
     moment = float(plan.inertia[1:, 0].sum()) * extent(plan) ** 2 or 1.0
     tau = moment * np.cos(1.0 + np.arange(plan.nv))[None]
     inputs = {"q": q, "qd": np.zeros((1, plan.nv)), "tau": tau}
     found = evaluator.evaluate(elimination_of(plan), inputs, finite=False)
-    return bool(is_trusted(*(found[name][0, 0] for name in ("defect", "change", "before", "size"))))
+    return float(doubt(*(found[name][0, 0] for name in ("defect", "change", "before", "size"))))
