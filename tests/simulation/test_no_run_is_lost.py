@@ -202,15 +202,15 @@ def test_a_trial_that_goes_astray_is_rejected():
     assert run.t[-1] == 0.02
 
 
-@pytest.mark.parametrize(("seed", "states"), [(3313, 1), (3426, 2), (3841, 1)])
-def test_a_trial_so_far_away_that_inertias_are_lost_in_rounding_is_rejected(seed, states):
+@pytest.mark.parametrize(("seed", "states", "duration"), [(3313, 1, 0.44), (3426, 2, 0.44), (3841, 1, 0.1)])
+def test_a_trial_so_far_away_that_inertias_are_lost_in_rounding_is_rejected(seed, states, duration):
     """Dampers so stiff that the first trials lead 1e13 m away. Loops there were asked for accelerations, which nothing
     determines any more, and to be closed, where the inertia was not definite: both ended the run."""
     case = Case(seed)
     case.look()
-    q, v = (np.tile(x, (states, 1)) for x in (case.subject.q, case.v))
-    run = ct.simulate(case.subject.system, q, v, 1e-4, rtol=1e-8, atol=1e-10, progress=False)
-    assert np.all(run.t[..., -1] == 1e-4) and run.audit().ok
+    q, v = np.tile(case.subject.q, (states, 1)), np.linspace(1.0, 0.5, states)[:, None] * case.v
+    run = ct.simulate(case.subject.system, q, v, duration, rtol=1e-8, atol=1e-10, progress=False)
+    assert run.t[-1] == duration and run.audit().ok
 
 
 def test_a_state_that_moves_no_inertia_where_a_run_begins_is_refused_all_the_same():
