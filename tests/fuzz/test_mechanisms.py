@@ -30,7 +30,7 @@ NO_INERTIA, INERTIA = 1e-13, 1e-9
 # The largest eigenvalue times step with which the classical Runge-Kutta method is stable, with what eigenvalues change
 # by on the way; and the eigenvalue [1/s] with which a tenth of a second takes a million explicit steps.
 STABLE, STIFF = 2.0, 2e7
-# An adaptive run goes on for no longer than this many times the shortest time scale of where it begins, or stands still.
+# An adaptive run goes on for no longer than this many times its shortest time scale where it begins, or stands still.
 LONGEST = 1e5
 # A run is told to hardly get on if so many careful steps would be left.
 ENDLESS = 5e4
@@ -382,16 +382,30 @@ class Case:
             return False
         if "as in gimbal lock" in str(error):
             return True
-        largest = 0.0
         looked_at = slice(None) if step else [0, -1]
-        for q, v in zip(*(x[..., looked_at, :].reshape(-1, x.shape[-1]) for x in (run.q, run.v)), strict=True):
+        largest = 0.0
+        for q, v in zip(
+            *(x[..., looked_at, :].reshape(-1, x.shape[-1]) for x in (run.q, run.v)), strict=True
+        ):
             if np.isfinite(q).all() and np.isfinite(v).all() and np.abs(v).max() < 1e6:
                 largest = max(largest, self.stiffest(q, v))
         if step:
             return largest * step > STABLE
-        left = duration - float(run.t[-1])
-        return largest > STIFF or ("hardly gets on" in str(error) and largest * left > ENDLESS)
+        left, hardly = duration - float(run.t[-1]), "hardly gets on" in str(error)
+        if largest > STIFF or (hardly and largest * left > ENDLESS):
+            return True
+        return hardly and run.q.ndim == 3 and self.excuses_alone(error, left)
 
+    def excuses_alone(self, error: Any, left: float) -> bool:
+        """Whether the state that a batch was given up for comes to such an end alone. The batch kept some samples; from
+        the last one on it has all steps."""
+        state = int(str(error).partition(" in state ")[2].split()[0])
+        q, v = error.trajectory.q[state, -1], error.trajectory.v[state, -1]
+        try:
+            ct.simulate(self.subject.system, q, v, left, rtol=1e-8, atol=1e-10, progress=False)
+        except ct.SimulationError as alone:
+            return self.excuses(alone, left, None)
+        return False
 
     def stiffest(self, q: np.ndarray, v: np.ndarray) -> float:
         """The largest eigenvalue [1/s] of the motion about a state, or a small one where there is none to be told."""

@@ -219,7 +219,9 @@ def test_a_state_that_moves_no_inertia_where_a_run_begins_is_refused_all_the_sam
     m.add_body("loose")
     m.add_joint("pin", "ground", "arm", ct.Revolute("z"))
     m.add_joint("hangs", "arm", "loose", ct.Spherical(), ct.Pose(p=(0.5, 0.0, 0.0)))
-    m.add_joint("held", "arm", "loose", ct.Spherical(), ct.Pose(p=(0.5, 0.2, 0.0)), ct.Pose(p=(0.0, 0.2, 0.0)))
+    m.add_joint(
+        "held", "arm", "loose", ct.Spherical(), ct.Pose(p=(0.5, 0.2, 0.0)), ct.Pose(p=(0.0, 0.2, 0.0))
+    )
     s = m.system()
     with pytest.raises(ct.SingularDynamicsError):
         ct.simulate(s, s.neutral(), np.zeros(s.nv), 0.1, progress=False)
