@@ -37,6 +37,7 @@ FEW = (
     "tests/system/test_near_redundancy.py::test_a_singular_configuration_is_not_mistaken",
 )
 ALL = ("tests",)
+ROOT = Path(__file__).resolve().parents[1]
 # What a processor must have to run the kernels of this name.
 NEEDS = {"Nehalem": {"sse4_2"}, "Sandybridge": {"avx"}, "Haswell": {"avx2", "fma"}, "SkylakeX": {"avx512f"}}
 CHOICES = (("Nehalem", 2), ("Sandybridge", 4), ("Haswell", 8), ("SkylakeX", 4))
@@ -83,7 +84,9 @@ def machine() -> tuple[set[str], int]:
 def told(seeds: list[str], variables: dict[str, str]) -> dict[int, dict[str, Any]]:
     """What is decided and measured about random mechanisms, by seed."""
     command = [sys.executable, "-m", "tests.fuzz.verdicts", *seeds]
-    done = subprocess.run(command, env=os.environ | variables, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(
+        command, env=os.environ | variables, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
+    )
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     return {line["seed"]: line for line in lines}
 
