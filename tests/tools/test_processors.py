@@ -56,7 +56,12 @@ def test_verdicts_must_be_the_same_and_measures_alike():
     assert not processors.differences(ours, alike)
     other = {"verdicts": {"mobility": 2}, "measures": {"steps": 130, "accelerations": 2.1}}
     found = processors.differences(ours, other)
-    assert [sentence.partition(" is ")[0] for sentence in found] == ["mobility", "run", "accelerations", "steps"]
+    assert [sentence.partition(" is ")[0] for sentence in found] == [
+        "mobility",
+        "run",
+        "accelerations",
+        "steps",
+    ]
 
 
 def test_verdicts_are_told_of_a_mechanism():
