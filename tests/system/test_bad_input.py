@@ -518,3 +518,18 @@ def test_forces_of_loops_that_are_too_large_to_be_told_are_refused():
     q, fast = s.neutral(), np.array([0.0, 0.0, -1e308])
     with pytest.raises(ct.SingularDynamicsError, match="too large for float64"):
         s.inverse_dynamics(q, fast, np.zeros(s.nv))
+
+
+def test_masses_that_are_too_large_for_float64_are_refused_in_words():
+    """They ended in a bare LinAlgError where some body has no inertia."""
+    m = ct.Mechanism("heavy")
+    m.add_body("thin", 1.0, (0.1, 0.2, 0.3))
+    m.add_body("heavy", 1e308, (0.1, -0.2, 0.3), 0.1)
+    m.add_joint("a", "ground", "thin", ct.Spherical())
+    m.add_joint("b", "thin", "heavy", ct.Spherical(), ct.Pose(p=(1.0, 0.0, 0.0)))
+    m.add_joint(
+        "c", "ground", "heavy", ct.Spherical(), ct.Pose(p=(2.0, 0.0, 0.0)), ct.Pose(p=(1.0, 0.0, 0.0))
+    )
+    s = m.system()
+    with np.errstate(all="ignore"), pytest.raises(ct.CatenaError):
+        s.forward_dynamics(s.neutral(), np.zeros(s.nv))

@@ -13,22 +13,24 @@ from catena.dynamics.closed.certified_elimination import doubt, elimination_of, 
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.errors import CatenaWarning, ModelError
 from catena.given import is_not_negative, shown
-from catena.kinematics import stacks
+from catena.kinematics import integrate, stacks
 from catena.kinematics.closure import LoopState, loop_states, tree_motions
 from catena.kinematics.coupling_states import CouplingState, coupling_states
 from catena.kinematics.extent import extent
 from catena.kinematics.near_redundancy import NearRedundancy, looks_redundant, near_redundancy
+from catena.kinematics.scales import scales_of
 from catena.structure import plan as planned
 from catena.system.evaluation import Evaluator
 from catena.system.loop_closure import closure
 
 # So many configurations are looked at. One will do unless the constraints happen to be redundant just there.
 LOOKS = 4
-# Hard loops are kept where they are trusted by this factor, or where soft ones are not better by it. A mechanism whose
-# solution is just trusted in one state is not in the next, nor in the same on another processor.
-MARGIN = 1e-2
-# Soft loops that miss trust by more are none that help.
-HELPS = 1e3
+# Loops are kept hard where the worst of some states is below the first part of what is trusted, and made soft where it
+# is below the second. A mechanism whose solution is just trusted in one state is not in the next, nor in the same on
+# another processor.
+HARD, SOFT = 0.5, 0.1
+# As many states are asked, which differ in their last digits (in radians or sizes of the mechanism).
+PROBES, LAST_DIGITS = 16, 1e-15
 # What is kept loses its grip on the motion where it determines less than this part of it.
 GRIP = 0.2
 
@@ -72,11 +74,10 @@ class Settling:
         if not self.tries or not len(states) or not np.isfinite(states).all():
             return False
         self.tries -= 1
-        hard_doubt = _doubt(self.effective, states)
-        if hard_doubt < MARGIN:
+        if _doubt(self.effective, states) < HARD:
             return False
         soft = Evaluator(self.effective.mechanism, replace(self.effective.plan, soft=True))
-        if not _doubt(soft, states) < min(MARGIN * hard_doubt, HELPS):
+        if not _doubt(soft, states) < SOFT:
             return False
         self.effective, self.tries = soft, 0
         return True
@@ -204,11 +205,14 @@ class Settling:
 
 
 def _doubt(evaluator: Evaluator, q: np.ndarray) -> float:
-    """Return how far the elimination is from finding accelerations of one state q (1, nq) at rest that are trusted,
-    under forces of the size that would turn the whole mechanism with 1 rad/s^2."""
+    """Return how far the elimination is from finding accelerations at rest that are trusted, at q (1, nq) and where the
+    last digits of it are others, under forces of the size that would turn the whole mechanism with 1 rad/s^2; the
+    worst of all. In one state it may be a thousand times better by chance where rounding decides."""
     plan = evaluator.plan
+    numbers = np.cos(1.0 + np.arange(PROBES * plan.nv)).reshape(PROBES, plan.nv)
+    digits = LAST_DIGITS * scales_of(plan).units * numbers[::-1]
+    near = evaluator.evaluate(integrate, {"q": q, "qd": digits})["q_next"]
     moment = float(plan.inertia[1:, 0].sum()) * extent(plan) ** 2 or 1.0
-    tau = moment * np.cos(1.0 + np.arange(plan.nv))[None]
-    inputs = {"q": q, "qd": np.zeros((1, plan.nv)), "tau": tau}
+    inputs = {"q": near, "qd": np.zeros_like(numbers), "tau": moment * numbers}
     found = evaluator.evaluate(elimination_of(plan), inputs, finite=False)
-    return float(doubt(*(found[name][0, 0] for name in ("defect", "change", "before", "size"))))
+    return float(doubt(*(found[name][:, 0] for name in ("defect", "change", "before", "size"))).max())

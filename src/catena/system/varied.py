@@ -320,6 +320,8 @@ class VariedSystem(System):
     ) -> np.ndarray:  # fmt: skip
         """Return the accelerations vdot, shape (..., nv), each with the numbers of its state."""
         self._require_no_more(parameters)
+        if member is not None and not (isinstance(member, str) and is_one_of(method, ("reference_member",))):
+            raise StateError(f"member is {shown(member)}, but only the method reference_member has one.")
         if is_asked("elements", elements):
             q, v, _, _ = self._by_name(q, v)
             tau, f_ext = self._with_elements(q, v, tau, f_ext)
