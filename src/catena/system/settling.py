@@ -13,13 +13,13 @@ from catena.dynamics.closed.certified_elimination import doubt, elimination_of, 
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.errors import CatenaWarning, ModelError
 from catena.given import is_not_negative, shown
-from catena.kinematics import integrate, stacks
+from catena.kinematics import stacks
 from catena.kinematics.closure import LoopState, loop_states, tree_motions
 from catena.kinematics.coupling_states import CouplingState, coupling_states
 from catena.kinematics.extent import extent
 from catena.kinematics.near_redundancy import NearRedundancy, looks_redundant, near_redundancy
 from catena.kinematics.scales import scales_of
-from catena.structure import plan as planned
+from catena.structure import Plan, plan as planned
 from catena.system.evaluation import Evaluator
 from catena.system.loop_closure import closure
 
@@ -209,10 +209,20 @@ def _doubt(evaluator: Evaluator, q: np.ndarray) -> float:
     last digits of it are others, under forces of the size that would turn the whole mechanism with 1 rad/s^2; the
     worst of all. In one state it may be a thousand times better by chance where rounding decides."""
     plan = evaluator.plan
-    numbers = np.cos(1.0 + np.arange(PROBES * plan.nv)).reshape(PROBES, plan.nv)
-    digits = LAST_DIGITS * scales_of(plan).units * numbers[::-1]
-    near = evaluator.evaluate(integrate, {"q": q, "qd": digits})["q_next"]
+    near, tau = (np.cos(1.0 + np.arange(PROBES * n)).reshape(PROBES, n) for n in (plan.nq, plan.nv))
+    near = q + LAST_DIGITS * _units(plan) * near
     moment = float(plan.inertia[1:, 0].sum()) * extent(plan) ** 2 or 1.0
-    inputs = {"q": near, "qd": np.zeros_like(numbers), "tau": moment * numbers}
+    inputs = {"q": near, "qd": np.zeros_like(tau), "tau": moment * tau}
     found = evaluator.evaluate(elimination_of(plan), inputs, finite=False)
     return float(doubt(*(found[name][:, 0] for name in ("defect", "change", "before", "size"))).max())
+
+
+def _units(plan: Plan) -> np.ndarray:
+    """Return a radian or the size of the mechanism (nq,) for each coordinate, the smaller one where a joint has more of
+    them than velocities."""
+    units = np.ones(plan.nq)
+    for i in range(1, plan.n):
+        own = scales_of(plan).units[plan.v_start[i] : plan.v_start[i] + plan.v_size[i]]
+        alike = plan.q_size[i] == plan.v_size[i]
+        units[plan.q_start[i] : plan.q_start[i] + plan.q_size[i]] = own if alike else own.min(initial=1.0)
+    return units
