@@ -92,8 +92,52 @@ def test_power_of_every_force_is_what_its_energy_loses_and_what_it_spends(cut, d
     agree(total, conserved + sum(s.force_powers(q, v).values()), 1e-9, np.abs(total).max())
 
 
+def test_modes_spend_their_damping_once(derivative, agree):
+    """A flexible body is many nodes with the same coordinates, whose damping takes energy once."""
+    m = ct.Mechanism("boom")
+    beam = ct.Beam(
+        length=1.0, area=1e-4, inertia=1e-9, density=2700.0, young=7e10, modes={"z": 2}, damping=0.02
+    )
+    m.add_body("boom", flexible=beam)
+    m.add_joint("hinge", "ground", "boom", ct.Revolute("y"), damping=0.3)
+    s = m.system()
+    q, v = np.random.default_rng(1).normal(size=(2, s.nv)) * [[1e-4], [1.0]]
+    a = s.forward_dynamics(q, v)
+
+    def energy(h):
+        there, rates = s.integrate(q, v + 0.5 * h * a, h), v + h * a
+        return s.kinetic_energy(there, rates) + s.potential_energy(there)
+
+    agree(s.force_powers(q, v)["friction"], derivative(energy, 4e-6), 1e-7)
+
+
 def test_applied_wrenches_are_known_by_frame_and_axes():
     s = crane().system()
     with pytest.raises(ct.UnknownNameError, match="no body or frame is named 'tipp'"):
         s.elements.applied("tipp")
     assert s.elements.applied("tip").kind.inputs == 6
+
+
+@pytest.mark.parametrize("cut", "BC")
+def test_power_against_other_velocities(cut, agree):
+    """What friction and dampers take along velocities is bilinear where they are linear, and along their own it is what
+    they spend."""
+    made, m = four_bar(), ct.Mechanism("damped four-bar")
+    for name, body in list(made.bodies.items())[1:]:
+        m.add_body(name, body.mass, body.com, body.inertia)
+    for k, (name, joint) in enumerate(made.joints.items()):
+        ends = {"in_parent": joint.in_parent, "in_child": joint.in_child, "damping": 0.1 * k}
+        m.add_joint(name, joint.parent, joint.child, joint.kind, **ends)
+    names = list(m.joints)
+    for k, name in enumerate(names):
+        m.add_spring(f"s{k}", name, 3.0 + k, 0.1, 0.2 * k)
+    m.add_spring_between("rope", "ground", list(m.bodies)[2], 7.0, 0.1, 0.3)
+    m.add_bushing("mount", list(m.bodies)[1], list(m.bodies)[2], np.ones(6), np.arange(6.0))
+    m.add_wrench("load", list(m.bodies)[1], (0, 1, 0), (1, 0, 2))
+    s = m.system(cut=[names["ABCD".index(cut)]])
+    q, v, _, _ = closed_states(s, 3, 0, spread=0.2)
+    w = v[::-1] * 0.3 + 0.1 * v
+    own = s.elements.power_against(q, v, v)
+    agree(own, s.force_powers(q, v)["friction"], 1e-12)
+    more, less = (s.force_powers(q, v + sign * w)["friction"] for sign in (1.0, -1.0))
+    agree(s.elements.power_against(q, v, w), 0.25 * (more - less), 1e-12, np.abs(own).max())

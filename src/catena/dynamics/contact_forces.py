@@ -6,21 +6,24 @@ and D = S^T U, told here in ground axes at ground's origin, so that wrenches and
 are. The three unit forces T of a contact (moment and force as rows) go to the base as F <- F - z U, with e = F S^T and
 z = e D^-1 at each joint on the way, so that the mobility of contacts i and j is W_ij = sum over the joints that
 both feel of z_i e_j^T. With f = P x, where P has the direction of friction of a contact that slides as its only column
-and is one for a contact that sticks, and with the rows Q of what the mode demands,
+and is one for a contact that sticks, and with ones in Q for what the mode demands,
 
-    Q_i sum_j W_ij P_j x_j + (1 - Q_i) x_i = -Q_i c_i,
+    sum_j W_ij P_j x_j + (1 - Q_i) x_i = -Q_i c_i,
 
-which is eliminated contact by contact. Joints then yield to the sum of e^T f from the base on. Contacts that are open
-have no rows and no forces. A contact is a point or a ball over a plane or around another ball, as
+which is eliminated contact by contact. Where nothing is demanded P has no column, so that x is of no use there: it is
+told what the contact does. Joints then yield to the sum of e^T f from the base on. Contacts that are open have no
+forces. A contact is a point or a ball over a plane or around another ball, as
 `simulation.contacts.geometry` says; what it is and what it does are inputs, so that another mode is another number.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from catena.kernels import Numbers, OnMatrices, Sweep, at_ground, base_to_tip, on_call
+from catena.kernels import Numbers, OnCall, OnMatrices, Sweep, at_ground, base_to_tip, on_call
 from catena.kernels.matrices import Panel
 from catena.spatial import Force, Motion, Transform, cross
 from catena.spatial.scalars import absolute, array, reciprocal, sqrt, where
@@ -30,17 +33,30 @@ from catena.spatial.vectors import cross3
 PULL = 20.0
 # Forces that are none, as parts of the largest.
 PULLS = 1e-7
+# The part of what a contact yields along its plane that is nothing: in a planar mechanism it yields in one direction.
+FIRM = 1e-11
+# So many contacts, if they all feel each other, are eliminated in one step, written out for their number.
+FEW = 4
 
 CONTACT: dict[str, Any] = {
     "on_a": Numbers(3), "on_b": Numbers(3), "axes": Numbers(9), "reference": Numbers(3), "across": Numbers(3),
     "radii": Numbers(2), "is_round": Numbers(1), "friction": Numbers(1), "sticks": Numbers(1), "slides": Numbers(1),
-    "along": Numbers(2), "slow": Numbers(1), "deep": Numbers(1), "least": Numbers(1),
+    "along": Numbers(2), "slow": Numbers(1), "deep": Numbers(1), "least": Numbers(1), "light": Numbers(2),
 }  # fmt: skip
 """What a contact is and does: where it is on both bodies, the axes of the plane, the directions from which axes on
 balls are turned, its radius and that of the other side, whether that is round, the coefficient of friction, its mode,
-the direction in which it began to slide, the speed [m/s] below which that counts, and how far it may go: into the other
-side while it is open, and back while it slides."""
+the direction in which it began to slide, the speed [m/s] below which that counts, how far it may go: into the other
+side while it is open, and back while it slides; and the force [N] above which it stops a slip at once that becomes
+slower and is below so many [m/s] for each newton."""
+Nodes = Sequence[tuple[int, int, bool]]
 SIZE = sum(extent.size for extent in CONTACT.values())
+PLACES = {
+    name: slice(first, first + CONTACT[name].size)
+    for name, first in zip(
+        CONTACT, np.cumsum([0, *(x.size for x in CONTACT.values())]).tolist(), strict=False
+    )
+}
+"""Where each of these numbers is among those of a contact."""
 TOLD = 8
 """What is told of a contact: its force (3), its velocity (3), both tangential then normal, its gap, and how much is
 left of its own block when it is eliminated, as a part of what was there: next to nothing where contacts are
@@ -49,18 +65,28 @@ redundant."""
 VIEWS: dict[str, dict[str, Any]] = {
     "contact": CONTACT,
     "node": {"stands": Transform, "v": Motion, "a": Motion, "d": Motion},
-    "joint_row": {"S": Motion, "U": Force},
-    "yield_row": {"numbers": Numbers(1)},
+    "joint_row": {"S": Motion, "U": Force, "D": Numbers(1)},
+    "pull": {"numbers": Numbers(1)},
     "pushed": {
-        "T": Numbers(18), "back": Numbers(18), "P_T": Numbers(9), "Q": Numbers(9), "rest": Numbers(9),
+        "T": Numbers(18), "back": Numbers(18), "P_T": Numbers(9), "rest": Numbers(3),
         "wanted": Numbers(3), "motion": Numbers(4), "bias": Numbers(3), "driven": Numbers(3),
     },
     "block": {"numbers": Numbers(9)},
-    "number": {"numbers": Numbers(1)},
+    "left": {"part": Numbers(1), "rest": Numbers(4)},
     "wrench": {"F": Numbers(18)},
-    "felt": {"e": Numbers(3), "z": Numbers(3)},
+    "three": {"numbers": Numbers(3)},
+    "telling": {"numbers": Numbers(TOLD)},
 }  # fmt: skip
-FIELDS = {"seen": "node", "ways": "joint_row", "yields": "yield_row", "pulls": "yield_row"}
+
+
+def views(count: int) -> dict[str, dict[str, Any]]:
+    """The views of so many contacts."""
+    n = 3 * count
+    sizes = {"equations": n * (n + 1), "rests": n, "unknowns": n, "lefts": 5 * count} if count <= FEW else {}
+    return {**VIEWS, **{name: {"numbers": Numbers(size)} for name, size in sizes.items()}}
+
+
+FIELDS = {"seen": "node", "ways": "joint_row", "pulls": "pull"}
 _PLACE = {
     name: sum(e.size for e in list(VIEWS["pushed"].values())[:k]) for k, name in enumerate(VIEWS["pushed"])
 }
@@ -87,8 +113,9 @@ def see(body: Any, parent: Any) -> None:
     U = stands.pull(body.U)
     pairs = zip(S.array.T, U.array.T, strict=True)
     n = S.array.shape[1]
-    body.ways = array([x for s, u in pairs for x in (*s, *u)]).reshape(n, 12)
-    body.yields = array([*np.asarray(body.D_inv).ravel()]).reshape(n * n, 1)
+    gives = np.asarray(body.D_inv).reshape(n, n)
+    rows = zip(pairs, gives, strict=True)
+    body.ways = array([x for (s, u), d in rows for x in (*s, *u, *d)]).reshape(n, 12 + n)
     body.pulls = np.zeros((n, 1))
     body.seen_stands, body.seen_v, body.seen_a, body.seen_d = stands, v, a, d
 
@@ -96,10 +123,10 @@ def see(body: Any, parent: Any) -> None:
 def yielded(body: Any, parent: Any) -> np.ndarray:
     """What a joint yields to the forces of contacts."""
     n = body.joint.nv
-    rows = [(Motion(array(row[:6])), Force(array(row[6:]))) for row in body.ways]
+    rows = [(Motion(array(row[:6])), Force(array(row[6:12]))) for row in body.ways]
     before = parent.gives_way
     u = [body.pulls[r, 0] - before.dot(U) for r, (_, U) in enumerate(rows)]
-    more = [sum((body.yields[r * n + c, 0] * u[c] for c in range(n)), 0.0) for r in range(n)]
+    more = [sum((body.ways[r, 12 + c] * u[c] for c in range(n)), 0.0) for r in range(n)]
     for (S, _), x in zip(rows, more, strict=True):
         before = before + S * x
     body.gives_way = before
@@ -121,30 +148,64 @@ def stand_still(node: Any) -> None:
 @on_call
 def touch(contact: Any, node: Any, other_node: Any, pushed: Any) -> None:
     """How a contact stands and moves, its unit forces, and what its mode demands."""
-    axes, p_a, apart, R_b = _placed(contact, node, other_node)
-    r, reach = contact.radii
-    is_round = contact.is_round[0] > 0.5
-    w_a, w_b = node.v.angular, other_node.v.angular
-    p_b = p_a - apart
-    move_a, move_b = (n.v.linear + cross3(n.v.angular, p) for n, p in ((node, p_a), (other_node, p_b)))
-    # On a plane.
-    normal, height = axes[2], _dot(axes[2], apart)
-    # On a ball.
+    _touch(contact, node, other_node, pushed, _either)
+
+
+@on_call
+def touch_floor(contact: Any, node: Any, pushed: Any) -> None:
+    """The same on a plane of ground."""
+    still = Motion.zero()
+    ground = SimpleNamespace(stands=Transform.identity(), v=still, a=still, d=still)
+    _touch(contact, node, ground, pushed, _flat)
+
+
+@dataclass(frozen=True, eq=False)
+class _Met:
+    """How a contact stands: axes as rows, the normal, the gap, how the normal tilts, and how the axes turn."""
+
+    E: list[np.ndarray]
+    n: np.ndarray
+    gap: Any
+    tilts: np.ndarray
+    turns: np.ndarray
+
+
+def _flat(contact: Any, axes: list[np.ndarray], apart: np.ndarray, moves: np.ndarray, w: np.ndarray) -> _Met:
+    """A contact on a plane, whose frame is `apart` from that of a body that turns by w."""
+    normal = axes[2]
+    return _Met(axes, normal, _dot(normal, apart) - contact.radii[0], cross3(w, normal), w)
+
+
+def _either(
+    contact: Any, axes: list[np.ndarray], apart: np.ndarray, moves: np.ndarray, w: np.ndarray
+) -> _Met:
+    """A contact on a plane or on a ball, whose frames move against each other."""
+    flat, is_round, (r, reach) = (
+        _flat(contact, axes, apart, moves, w),
+        contact.is_round[0] > 0.5,
+        contact.radii,
+    )
+
+    def chosen(a: Any, b: Any) -> np.ndarray:
+        return array([where(is_round, x, y) for x, y in zip(a, b, strict=True)])
+
     far = sqrt(_dot(apart, apart))
-    safe = where(far > 1e-300, far, 1e-300)
-    n = array([where(is_round, x * reciprocal(safe), y) for x, y in zip(apart, normal, strict=True)])
-    turned = _turned(contact, axes, n)
-    E = [
-        array([where(is_round, x, y) for x, y in zip(a, b, strict=True)])
-        for a, b in zip(turned, axes, strict=True)
-    ]
-    gap = where(is_round, far - r - reach, height - r)
-    drifts = _times(reciprocal(safe), move_a - move_b)
-    round_tilts = drifts - _times(_dot(drifts, n), n)
-    flat_tilts = cross3(w_b, normal)
-    tilts = array([where(is_round, x, y) for x, y in zip(round_tilts, flat_tilts, strict=True)])
-    spun = cross3(n, tilts) + _times(_dot(w_b, n), n)
-    turns = array([where(is_round, x, y) for x, y in zip(spun, w_b, strict=True)])
+    over = reciprocal(where(far > 1e-300, far, 1e-300))
+    n = chosen(_times(over, apart), flat.n)
+    E = [chosen(x, y) for x, y in zip(_turned(contact, axes, n), axes, strict=True)]
+    drifts = _times(over, moves)
+    tilts = chosen(drifts - _times(_dot(drifts, n), n), flat.tilts)
+    turns = chosen(cross3(n, tilts) + _times(_dot(w, n), n), w)
+    return _Met(E, n, where(is_round, far - r - reach, flat.gap), tilts, turns)
+
+
+def _touch(contact: Any, node: Any, other_node: Any, pushed: Any, meet: Callable[..., _Met]) -> None:
+    axes, p_a, apart, R_b = _placed(contact, node, other_node)
+    r, p_b = contact.radii[0], p_a - apart
+    w_a, w_b = node.v.angular, other_node.v.angular
+    move_a, move_b = (n.v.linear + cross3(n.v.angular, p) for n, p in ((node, p_a), (other_node, p_b)))
+    met = meet(contact, axes, apart, move_a - move_b, w_b)
+    E, n, gap, tilts, turns = met.E, met.n, met.gap, met.tilts, met.turns
     # The material points that touch move against each other.
     x = p_a - _times(r, n)
     dw, dv = w_a - w_b, node.v.linear - other_node.v.linear
@@ -160,14 +221,14 @@ def touch(contact: Any, node: Any, other_node: Any, pushed: Any) -> None:
     c = [y + z + 2.0 * PULL * w for y, z, w in zip(pushed.bias, pushed.driven, u, strict=True)]
     c[2] = c[2] + PULL * PULL * gap
     pushed.T = array([y for e in E for y in (*cross3(x, e), *e)])
-    pushed.back = array([-y for y in pushed.T])
+    if meet is _either:
+        pushed.back = array([-y for y in pushed.T])
     sticks, slides = contact.sticks[0], contact.slides[0]
     push = _friction(contact, u)
     closed = sticks + slides
     pushed.P_T = array([sticks, 0.0, 0.0, 0.0, sticks, 0.0, slides * push[0], slides * push[1], closed])
-    pushed.Q = array([sticks, 0.0, 0.0, 0.0, sticks, 0.0, 0.0, 0.0, closed])
     rest = 1.0 - sticks
-    pushed.rest = array([rest, 0.0, 0.0, 0.0, rest, 0.0, 0.0, 0.0, 1.0 - closed])
+    pushed.rest = array([rest, rest, 1.0 - closed])
     pushed.wanted = array([-sticks * c[0], -sticks * c[1], -closed * c[2]])
     pushed.motion = array([*u, gap])
 
@@ -214,43 +275,118 @@ def _dot(a: Any, b: Any) -> Any:
 
 
 @on_call
-def weigh(block: Any, number: Any) -> None:
-    """What a block of three rows has before anything is eliminated."""
-    m = block.numbers.reshape(3, 3)
-    number.numbers = array([absolute(m[0, 0] * m[1, 1] * m[2, 2])])
+def weigh(pushed: Any, block: Any, left: Any) -> None:
+    """What a block of three rows has before anything is eliminated, and what is added to it."""
+    product, rest = _weighed(block.numbers.reshape(3, 3).tolist(), list(pushed.rest))
+    left.part, left.rest = array([product]), array(rest)
+
+
+def _weighed(m: list[list[Any]], rest: list[Any]) -> tuple[Any, list[Any]]:
+    """The determinant of a block of three rows with all that is added to it, and that: to its diagonal one where
+    nothing is demanded, which is given, and along the plane what `firmness` tells; last what is beside the diagonal."""
+    firm = firmness(m)
+    holds = 1.0 - rest[0]
+    added = [rest[0] + holds * firm[0], rest[1] + holds * firm[2], rest[2], holds * firm[1]]
+    return absolute(inverse_of(with_rest(m, added))[1]), added
+
+
+def firmness(m: list[list[Any]]) -> tuple[Any, Any, Any]:
+    """What is added to the block of a contact along its plane, where it yields in one direction or in none: as much as
+    it has, in the others, so that there is no force in these. The first, the one beside the diagonal, and the last."""
+    a, b, d = m[0][0], m[0][1], m[1][1]
+    trace, size = a + d, absolute(a) + absolute(d) + absolute(m[2][2])
+    firm = where(a * d - b * m[1][0] <= FIRM * trace * trace, size, 0.0)
+    over = where(trace > FIRM * size, 1.0 / where(trace > FIRM * size, trace, 1.0), 0.0)
+    return firm * (1.0 - a * over), -firm * b * over, firm * (1.0 - d * over)
+
+
+def with_rest(m: list[list[Any]], rest: Sequence[Any]) -> list[list[Any]]:
+    """A block of three rows with what is added to its diagonal, and beside it in the first two rows."""
+    (a, b, c), (d, e, f), (g, h, i) = m
+    return [[a + rest[0], b + rest[3], c], [d + rest[3], e + rest[1], f], [g, h, i + rest[2]]]
 
 
 @on_call
-def turn_round(block: Any, other_block: Any, number: Any) -> None:
+def solve_few(equations: Any, rests: Any, unknowns: Any, lefts: Any) -> None:
+    """The unknowns of a few contacts that all feel each other, and how much is left of their blocks, as `weigh`,
+    `turn_round` and products find them contact by contact."""
+    n, sizes = len(rests.numbers), []
+    m = equations.numbers.reshape(n, n + 1).tolist()
+    for k in range(0, n, 3):
+        own = [row[k : k + 3] for row in m[k : k + 3]]
+        product, rest = _weighed(own, list(rests.numbers[k : k + 3]))
+        sizes.append(product)
+        for row, new in zip(m[k : k + 3], with_rest(own, rest), strict=True):
+            row[k : k + 3] = new
+    over = []
+    for k in range(n):
+        over.append(reciprocal(m[k][k]))
+        for i in range(k + 1, n):
+            factor = m[i][k] * over[k]
+            for j in range(k + 1, n + 1):
+                m[i][j] = m[i][j] - factor * m[k][j]
+    x: list[Any] = [0.0] * n
+    for k in reversed(range(n)):
+        x[k] = (m[k][n] - sum((m[k][j] * x[j] for j in range(k + 1, n)), 0.0)) * over[k]
+    unknowns.numbers = array(x)
+    parts = [
+        absolute(m[3 * i][3 * i] * m[3 * i + 1][3 * i + 1] * m[3 * i + 2][3 * i + 2]) / size
+        for i, size in enumerate(sizes)
+    ]
+    lefts.numbers = array([x for part in parts for x in (part, 0.0, 0.0, 0.0, 0.0)])
+
+
+@on_call
+def turn_round(block: Any, other_block: Any, left: Any) -> None:
     """The inverse of a block of three rows, and how much of it is left."""
-    other_block.numbers, determinant = inverse_of(block.numbers.reshape(3, 3))
-    number.numbers = array([absolute(determinant) / number.numbers[0]])
+    m = with_rest(block.numbers.reshape(3, 3).tolist(), left.rest)
+    other_block.numbers, determinant = inverse_of(m)
+    left.part = array([absolute(determinant) / left.part[0]])
 
 
-def inverse_of(m: np.ndarray) -> tuple[np.ndarray, Any]:
-    """The inverse of a matrix of three rows by its adjugate, row after row, and its determinant."""
-    columns = [cross3(m[1], m[2]), cross3(m[2], m[0]), cross3(m[0], m[1])]
-    determinant = _dot(m[0], columns[0])
-    scale = reciprocal(determinant)
-    return array([columns[c][r] * scale for r in range(3) for c in range(3)]), determinant
+def inverse_of(m: Sequence[Sequence[Any]]) -> tuple[np.ndarray, Any]:
+    """The inverse of a matrix of three rows, row after row, by elimination of the first unknown and a closed form for
+    the other two, and its determinant."""
+    (a, b, c), (d, e, f), (g, h, i) = m
+    first = reciprocal(a)
+    down, away = (d * first, g * first), (b * first, c * first)
+    e, f, h, i = e - d * away[0], f - d * away[1], h - g * away[0], i - g * away[1]
+    small = e * i - f * h
+    scale = reciprocal(small)
+    (p, q), (r, t) = (i * scale, -f * scale), (-h * scale, e * scale)
+    x, y = -(away[0] * p + away[1] * r), -(away[0] * q + away[1] * t)
+    u, v = -(p * down[0] + q * down[1]), -(r * down[0] + t * down[1])
+    corner = first - away[0] * u - away[1] * v
+    return array([corner, x, y, u, p, q, v, r, t]), a * small
 
 
 @on_call
-def carry_one(wrench: Any, joint_row: Any, yield_row: Any, felt: Any) -> None:
-    """What a joint of one component feels of three wrenches, and what it passes on of them."""
-    F, D = wrench.F.reshape(3, 6), yield_row.numbers[0]
+def carry_one(wrench: Any, joint_row: Any, three: Any, other_three: Any) -> None:
+    """What a joint of one component feels of three wrenches (e), how it yields (z), and what it passes on of them."""
+    F, D = wrench.F.reshape(3, 6), joint_row.D[0]
     S, U = joint_row.S.array, joint_row.U.array
-    felt.e = array([sum(F[r][k] * S[k] for k in range(6)) for r in range(3)])
-    felt.z = array([D * x for x in felt.e])
-    wrench.F = array([F[r][k] - felt.z[r] * U[k] for r in range(3) for k in range(6)])
+    e = [sum(F[r][k] * S[k] for k in range(6)) for r in range(3)]
+    z = [D * x for x in e]
+    three.numbers, other_three.numbers = array(e), array(z)
+    wrench.F = array([F[r][k] - z[r] * U[k] for r in range(3) for k in range(6)])
+
+
+@on_call
+def tell(pushed: Any, three: Any, left: Any, telling: Any) -> None:
+    """What is told of a contact, from its unknowns."""
+    P_T, x = pushed.P_T.reshape(3, 3), three.numbers
+    f = [sum(P_T[r][k] * x[r] for r in range(3)) for k in range(3)]
+    telling.numbers = array([*f, *pushed.motion, left.part[0]])
 
 
 class Felt:
-    """What contacts between `nodes`, pairs of the node that touches and the one that it is on, do to joints and to each
-    other, as work on matrices. Joints that the same contacts move are taken together."""
+    """What contacts do to joints and to each other, as work on matrices. `nodes` are for each contact the node that
+    touches, the one that it is on, and whether that is round there. Joints that the same contacts move are taken
+    together."""
 
-    def __init__(self, nodes: Sequence[tuple[int, int]]) -> None:
-        self.nodes = tuple(nodes)
+    def __init__(self, nodes: Nodes) -> None:
+        self.nodes = tuple((a, b) for a, b, _ in nodes)
+        self.floor = tuple(not b and not is_round for _, b, is_round in nodes)
 
     def begin(self, work: Any) -> None:
         """Find the unit forces of all contacts and carry them to the base."""
@@ -263,18 +399,24 @@ class Felt:
         self.groups: dict[tuple[int, ...], list[int]] = {}
         for node in sorted(feels):
             self.groups.setdefault(tuple(feels[node]), []).append(node)
-        # What each contact does to the joints of its groups: rows of three numbers e, and of three numbers z.
-        self.raw: list[dict[tuple[int, ...], Panel]] = [{} for _ in self.nodes]
+        # What joints of a group feel of the unit forces of its contacts, and how they yield, (rows, 3 contacts) each.
+        self.felt: dict[tuple[int, ...], tuple[Panel, Panel]] = {}
         self.e: list[dict[int, Panel]] = [{} for _ in self.nodes]
         self.z: list[dict[int, Panel]] = [{} for _ in self.nodes]
         for members in self.groups:
-            for i in members:
-                self.raw[i][members] = work.matrix(self._rows(members), 6)
+            both = self.felt[members] = tuple(
+                work.matrix(self._rows(members), 3 * len(members)) for _ in range(2)
+            )
+            for at, i in enumerate(members):
                 for node, rows in self._places(members):
-                    own = self.raw[i][members]
-                    self.e[i][node], self.z[i][node] = (own.part(rows, c).T for c in (range(3), range(3, 6)))
+                    self.e[i][node], self.z[i][node] = (x.part(rows, three(at)).T for x in both)
         for i in range(len(self.nodes)):
             self._carry(i)
+        for members, (E, Z) in self.felt.items():
+            for node, rows in self._places(members):
+                if len(rows) > 1 and not work.plan.parent[node]:
+                    every = range(E.columns)
+                    work.product(Z.part(rows, every), self._yields(node), E.part(rows, every))
 
     def _way(self, node: int) -> list[int]:
         """The nodes from one to the base, without the ground."""
@@ -311,7 +453,11 @@ class Felt:
         for i, pair in enumerate(self.nodes):
             found.append(work.reserve(size))
             sides = [work.component("seen", n, 0) if n else ground for n in pair]
-            work.step(touch, work.ground("contacts") + i * SIZE * slot, *sides, found[-1])
+            contact = work.ground("contacts") + i * SIZE * slot
+            if self.floor[i]:
+                work.step(touch_floor, contact, sides[0], found[-1])
+            else:
+                work.step(touch, contact, *sides, found[-1])
         return found
 
     def of(self, i: int, name: str, rows: int, columns: int) -> Panel:
@@ -321,13 +467,14 @@ class Felt:
 
     def _ways(self, node: int, at: int) -> Panel:
         """The motions, or from `at` = 6 on the forces, of the components of a joint as rows."""
-        slot = self.work.slot
+        slot, n = self.work.slot, self._size(node)
         place = self.work.component("ways", node, 0) + at * slot
-        return Panel(place, self._size(node), 6, 12 * slot, slot, 2 * slot)
+        return Panel(place, n, 6, (12 + n) * slot, slot, 2 * slot)
 
     def _yields(self, node: int) -> Panel:
-        n, slot = self._size(node), self.work.slot
-        return Panel(self.work.component("yields", node, 0), n, n, n * slot, slot, 2 * slot)
+        """How the components of a joint yield to its forces."""
+        slot, n = self.work.slot, self._size(node)
+        return Panel(self.work.component("ways", node, 0) + 12 * slot, n, n, (12 + n) * slot, slot, 2 * slot)
 
     def _carry(self, i: int) -> None:
         """Carry the unit forces of a contact, and the opposite ones on the other side, to the base; they are used
@@ -339,12 +486,13 @@ class Felt:
             F = here.pop(node)
             n, parent = self._size(node), int(work.plan.parent[node])
             if n == 1:
-                ways, yields = work.component("ways", node, 0), work.component("yields", node, 0)
-                work.step(carry_one, F.place, ways, yields, self.e[i][node].place)
+                ways, places = work.component("ways", node, 0), (self.e[i][node].place, self.z[i][node].place)
+                work.step(carry_one, F.place, ways, *places)
             elif n:
                 work.product(self.e[i][node].T, self._ways(node, 0), F.T)
-                work.product(self.z[i][node].T, self._yields(node), self.e[i][node].T)
                 if parent:
+                    # Joints to ground yield to all contacts at once.
+                    work.product(self.z[i][node].T, self._yields(node), self.e[i][node].T)
                     work.product(F, self.z[i][node], self._ways(node, 6), start=F, minus=True)
             if parent and parent in here:
                 work.product(F, self.unit, here[parent], start=F)
@@ -356,30 +504,36 @@ class Felt:
         feel them."""
         work = self.work
         self.x = work.matrix(3 * len(self.nodes), 1)
-        self.left = [work.reserve(1) for _ in self.nodes]
+        count, slot = len(self.nodes), work.slot
+        lefts = work.reserve(5 * count)
+        self.left = [lefts + 5 * i * slot for i in range(count)]
         own: dict[tuple[int, ...], Panel] = {}
-        for members in self._apart():
+        for members in self.apart():
             G = work.matrix(3 * len(members), 3 * len(members) + 1)
-            work.clear(G)
             last = range(3 * len(members), 3 * len(members) + 1)
+            own |= {group: self._told(group) for group in self.groups if group[0] in members}
+            self.couple(G, members, own)
             for at, i in enumerate(members):
-                work.copy(G.part(_three(at), _three(at)), self.of(i, "rest", 3, 3))
-                work.copy(G.part(_three(at), last), self.of(i, "wanted", 3, 1))
-            for group in (g for g in self.groups if g[0] in members):
-                own[group] = self._couple(G, group, members)
-            self._eliminate(G, members)
+                work.copy(G.part(three(at), last), self.of(i, "wanted", 3, 1))
+            if len(members) == count <= FEW:
+                rests = work.matrix(3 * count, 1)
+                for i in members:
+                    work.copy(rests.part(three(i), range(1)), self.of(i, "rest", 3, 1))
+                work.step(solve_few, G.place, rests.place, self.x.place, lefts)
+            else:
+                self._eliminate(G, members)
         slot = work.slot
         for group, E in own.items():
             for node, rows in self._places(group):
                 felt = Panel(work.component("pulls", node, 0), len(rows), 1, slot, slot, slot)
                 start = None
-                for at, run in _runs(group):
+                for at, run in runs(group):
                     columns = range(3 * at, 3 * (at + len(run)))
                     some = self.x.part(range(3 * run.start, 3 * run.stop), range(1))
                     work.product(felt, E.part(rows, columns), some, start=start)
                     start = felt
 
-    def _apart(self) -> list[list[int]]:
+    def apart(self) -> list[list[int]]:
         """Contacts that feel each other, together."""
         found: list[set[int]] = [{i} for i in range(len(self.nodes))]
         for group in self.groups:
@@ -387,51 +541,66 @@ class Felt:
             found = [x for x in found if not x & set(group)] + [set().union(*met)]
         return sorted(sorted(x) for x in found)
 
-    def _couple(self, G: Panel, group: tuple[int, ...], members: list[int]) -> Panel:
-        """Add what the joints of a group couple, and return what they feel of the unknowns, (rows, 3 contacts)."""
-        work, rows = self.work, range(self._rows(group))
-        Z, E = (work.matrix(len(rows), 3 * len(group)) for _ in range(2))
+    def _told(self, group: tuple[int, ...]) -> Panel:
+        """What the joints of a group feel of the unknowns, (rows, 3 contacts)."""
+        work, rows, raw = self.work, range(self._rows(group)), self.felt[group][0]
+        E = work.matrix(len(rows), 3 * len(group))
         for at, i in enumerate(group):
-            raw = self.raw[i][group]
-            work.product(Z.part(rows, _three(at)), raw.part(rows, range(3, 6)), self.of(i, "Q", 3, 3))
-            work.product(E.part(rows, _three(at)), raw.part(rows, range(3)), self.of(i, "P_T", 3, 3).T)
-        places = _runs(tuple(members.index(i) for i in group))
-        for a, own in places:
-            for b, other in places:
-                block = G.part(_threes(own), _threes(other))
-                left, right = (
-                    Z.part(rows, _threes(range(a, a + len(own)))),
-                    E.part(rows, _threes(range(b, b + len(other)))),
-                )
-                work.product(block, left.T, right, start=block)
+            work.product(E.part(rows, three(at)), raw.part(rows, three(at)), self.of(i, "P_T", 3, 3).T)
         return E
+
+    def couple(
+        self, G: Panel, members: list[int], felt: Mapping[tuple[int, ...], Panel] | None = None
+    ) -> None:
+        """Write what contacts that feel each other do to each other, by their unit forces, or by what joints of groups
+        have `felt`, (rows, 3 contacts) each."""
+        work = self.work
+        # Joints that all contacts move come first, and write all of the matrix.
+        groups = sorted((g for g in self.groups if g[0] in members), key=len, reverse=True)
+        adds = not groups or len(groups[0]) < len(members)
+        if adds:
+            work.clear(G)
+        for group in groups:
+            rows, (raw, Z) = range(self._rows(group)), self.felt[group]
+            E = raw if felt is None else felt[group]
+            places = runs(tuple(members.index(i) for i in group))
+            for a, own in places:
+                for b, other in places:
+                    block = G.part(threes(own), threes(other))
+                    left, right = (
+                        Z.part(rows, threes(range(a, a + len(own)))),
+                        E.part(rows, threes(range(b, b + len(other)))),
+                    )
+                    work.product(block, left.T, right, start=block if adds else None)
+            adds = True
 
     def _eliminate(self, G: Panel, members: list[int]) -> None:
         """Solve G x = its last column, contact after contact; nothing is left of G."""
         work, count = self.work, len(members)
         inverse, own = ([work.matrix(3, 3) for _ in members] for _ in range(2))
         for at, i in enumerate(members):
-            work.copy(own[at], G.part(_three(at), _three(at)))
-            work.step(weigh, own[at].place, self.left[i])
+            work.copy(own[at], G.part(three(at), three(at)))
+            work.step(weigh, self.pushed[i], own[at].place, self.left[i])
         last = range(3 * count, 3 * count + 1)
         for at, i in enumerate(members):
             if at:
-                work.copy(own[at], G.part(_three(at), _three(at)))
+                work.copy(own[at], G.part(three(at), three(at)))
             work.step(turn_round, own[at].place, inverse[at].place, self.left[i])
             below, beyond = range(3 * at + 3, 3 * count), range(3 * at + 3, 3 * count + 1)
             if below:
                 factor = work.matrix(len(below), 3)
-                work.product(factor, G.part(below, _three(at)), inverse[at])
+                work.product(factor, G.part(below, three(at)), inverse[at])
                 rest = G.part(below, beyond)
-                work.product(rest, factor, G.part(_three(at), beyond), start=rest, minus=True)
-        x = work.matrix(3 * count, 1)
+                work.product(rest, factor, G.part(three(at), beyond), start=rest, minus=True)
+        in_a_row = len(runs(members)) == 1
+        x = self.x.part(threes(runs(members)[0][1]), range(1)) if in_a_row else work.matrix(3 * count, 1)
         for at in reversed(range(count)):
-            h, beyond = G.part(_three(at), last), range(3 * at + 3, 3 * count)
+            h, beyond = G.part(three(at), last), range(3 * at + 3, 3 * count)
             if beyond:
-                work.product(h, G.part(_three(at), beyond), x.part(beyond, range(1)), start=h, minus=True)
-            work.product(x.part(_three(at), range(1)), inverse[at], h)
-        for at, i in enumerate(members):
-            work.copy(self.x.part(_three(i), range(1)), x.part(_three(at), range(1)))
+                work.product(h, G.part(three(at), beyond), x.part(beyond, range(1)), start=h, minus=True)
+            work.product(x.part(three(at), range(1)), inverse[at], h)
+        for at, i in enumerate(members if not in_a_row else ()):
+            work.copy(self.x.part(three(i), range(1)), x.part(three(at), range(1)))
 
     def press(self, f: list[Panel]) -> None:
         """Let joints feel the forces f (3, 1) of all contacts."""
@@ -444,15 +613,17 @@ class Felt:
                 begun[node] = felt
 
 
-def _three(at: int) -> range:
+def three(at: int) -> range:
+    """The rows of a contact."""
     return range(3 * at, 3 * at + 3)
 
 
-def _threes(contacts: range) -> range:
+def threes(contacts: range) -> range:
+    """The rows of contacts that follow each other."""
     return range(3 * contacts.start, 3 * contacts.stop)
 
 
-def _runs(contacts: Sequence[int]) -> list[tuple[int, range]]:
+def runs(contacts: Sequence[int]) -> list[tuple[int, range]]:
     """Runs of contacts that follow each other, and where each begins in the list."""
     found: list[tuple[int, range]] = []
     for at, i in enumerate(contacts):
@@ -471,13 +642,9 @@ class Pushing(Felt):
         self.begin(work)
         self.solve()
         slot, told = work.slot, work.ground("told_now")
-        for i in range(len(self.nodes)):
-            force = Panel(told + TOLD * i * slot, 3, 1, slot, slot, slot)
-            work.product(force, self.of(i, "P_T", 3, 3).T, self.x.part(_three(i), range(1)))
-            rest = Panel(told + (TOLD * i + 3) * slot, 1, 4, 4 * slot, slot, 2 * slot)
-            work.copy(rest, self.of(i, "motion", 1, 4))
-            last = Panel(told + (TOLD * i + 7) * slot, 1, 1, slot, slot, slot)
-            work.copy(last, Panel(self.left[i], 1, 1, slot, slot, slot))
+        for i, place in enumerate(self.pushed):
+            x = self.x.part(three(i), range(1)).place
+            work.step(tell, place, x, self.left[i], told + TOLD * i * slot)
 
 
 @at_ground
@@ -498,34 +665,46 @@ def count_contacts(ground: Any) -> None:
 @at_ground
 def heed_contacts(ground: Any) -> None:
     """Keep what contacts do where the step begins, and take no step if one of them changes there: an open one is
-    in the other side, a force pulls or leaves its cone, or a slip ends."""
-    told = ground.told = ground.told_now
+    in the other side, a force pulls or leaves its cone, or a slip ends (`halt` is 1), or friction is stiff (2)."""
+    before, told = ground.told, ground.told_now
     count = len(told) // TOLD
-    places = {name: sum(e.size for e in list(CONTACT.values())[:k]) for k, name in enumerate(CONTACT)}
     most: Any = 0.0
     for k in range(count):
         for x in told[TOLD * k : TOLD * k + 3]:
             most = where(absolute(x) > most, absolute(x), most)
-    none, changes = PULLS * most, 0.0
+    none, changes, stiff = PULLS * most, 0.0, 0.0
     for k in range(count):
         f, u, gap = told[TOLD * k : TOLD * k + 3], told[TOLD * k + 3 : TOLD * k + 6], told[TOLD * k + 6]
-        own = {name: ground.contacts[SIZE * k + at] for name, at in places.items()}
-        d = ground.contacts[SIZE * k + places["along"] + 1]
-        sticks, slides, mu = own["sticks"], own["slides"], own["friction"]
+        numbers = ground.contacts[SIZE * k : SIZE * (k + 1)]
+        own = {name: numbers[place] for name, place in PLACES.items()}
+        (sticks,), (slides,), (mu,) = own["sticks"], own["slides"], own["friction"]
         rubs = sqrt(f[0] * f[0] + f[1] * f[1])
         is_open = 1.0 - sticks - slides
-        ends = u[0] * own["along"] + u[1] * d - own["least"]
+        ends = u[0] * own["along"][0] + u[1] * own["along"][1] - own["least"][0]
+        slips = slides * where(mu > 0.0, 1.0, 0.0)
         for margin, counts in (
-            (gap + own["deep"], is_open), (f[2] + none, sticks + slides), (mu * f[2] - rubs + none, sticks),
-            (ends, slides * where(mu > 0.0, 1.0, 0.0)),
+            (gap + own["deep"][0], is_open), (f[2] + none, sticks + slides), (mu * f[2] - rubs + none, sticks),
+            (ends, slips),
         ):  # fmt: skip
             changes = changes + where(margin < 0.0, counts, 0.0)
-    changed = changes > 0.5
-    ground.halt = where(changed, 1.0, ground.halt)
-    ground.dt = where(changed, 0.0, ground.dt)
+        was = before[TOLD * k + 3 : TOLD * k + 5]
+        speed, limit = u[0] * u[0] + u[1] * u[1], own["light"][1] * f[2]
+        slower = where(speed < was[0] * was[0] + was[1] * was[1], slips, 0.0)
+        stiff = stiff + where(f[2] > own["light"][0], where(speed < limit * limit, slower, 0.0), 0.0)
+    ground.told = told
+    ground.halt = where(changes > 0.5, 1.0, where(stiff > 0.5, 2.0, ground.halt))
+    ground.dt = where(changes + stiff > 0.5, 0.0, ground.dt)
 
 
-def contact_sweeps(nodes: Sequence[tuple[int, int]]) -> list[Sweep]:
+@at_ground
+def recall_contacts(ground: Any) -> None:
+    """Leave what contacts do where the next step begins: at the last stage, or at the first one if the step is not
+    accepted."""
+    taken = ground.accepted > 0.5
+    ground.told_now = array([where(taken, x, y) for x, y in zip(ground.told_now, ground.told, strict=True)])
+
+
+def contact_sweeps(nodes: Nodes) -> list[Sweep]:
     """The sweeps that come right after those of the dynamics."""
     return [see, OnMatrices(Pushing(nodes)), give_way]
 
@@ -552,5 +731,10 @@ def holding(inputs: Mapping[str, Numbers], told: int) -> Sweep:
     return hold
 
 
-CALLED = (stand_still, touch, carry_one, weigh, turn_round)
-"""The steps that they call."""
+MEETING = (stand_still, touch, touch_floor, carry_one)
+"""The steps by which contacts are felt."""
+
+
+def solving(count: int) -> tuple[OnCall, ...]:
+    """The steps by which the forces of so many contacts are found."""
+    return (*((solve_few,) if count <= FEW else ()), weigh, turn_round, tell)

@@ -15,7 +15,7 @@ import numpy as np
 
 from catena.dynamics import contact_forces
 from catena.dynamics.articulated_body import articulated_body
-from catena.dynamics.contact_forces import FIELDS, SIZE, VIEWS, Felt, see, yielded
+from catena.dynamics.contact_forces import FIELDS, SIZE, Felt, runs, see, three, threes, yielded
 from catena.dynamics.force_sweeps import GIVEN, SHARED, force_sweeps
 from catena.kernels import (
     POSITION,
@@ -42,9 +42,15 @@ change of the impulse, how it yields along its plane, and the gap at the end."""
 MORE: dict[str, dict[str, Any]] = {
     "before": {"p": Numbers(3), "gap": Numbers(1)},
     "moment": {"h": Numbers(1), "none": Numbers(1)},
-    "coming": {"c": Numbers(3), "u": Numbers(3), "start": Numbers(3), "near": Numbers(1)},
-    "law": {"W": Numbers(9), "inverse": Numbers(9), "step": Numbers(1)},
-    "share": {"f": Numbers(3), "moved": Numbers(3), "r": Numbers(3)},
+    "coming": {
+        "c": Numbers(3),
+        "u": Numbers(3),
+        "start": Numbers(3),
+        "near": Numbers(1),
+        "yields": Numbers(1),
+    },
+    "law": {"W": Numbers(9), "inverse": Numbers(9), "step": Numbers(1), "friction": Numbers(1)},
+    "share": {"f": Numbers(3), "moved": Numbers(3)},
     "told": {"numbers": Numbers(TOLD)},
 }
 
@@ -62,26 +68,27 @@ def come(pushed: Any, before: Any, moment: Any, coming: Any) -> None:
 
 
 @on_call
-def begin_law(block: Any, law: Any) -> None:
+def begin_law(contact: Any, block: Any, law: Any, coming: Any) -> None:
     """What a contact does by itself."""
-    m = block.numbers.reshape(3, 3)
+    m = block.numbers.reshape(3, 3).tolist()
     law.W = block.numbers
-    law.inverse = contact_forces.inverse_of(m)[0]
+    first, beside, second = contact_forces.firmness(m)
+    law.inverse = contact_forces.inverse_of(contact_forces.with_rest(m, (first, second, 0.0, beside)))[0]
     law.step = array([reciprocal(sqrt(sum(x * x for x in block.numbers)))])
+    law.friction, coming.yields = contact.friction, array([0.5 * (m[0][0] + m[1][1])])
 
 
 @on_call
-def begin_force(before: Any, coming: Any, share: Any) -> None:
+def begin_force(before: Any, coming: Any, share: Any, three: Any) -> None:
     """A contact begins with the impulse that it had."""
     share.f = array([coming.near[0] * x for x in before.p])
-    share.r = coming.c
-    share.moved = share.f
+    share.moved, three.numbers = share.f, coming.c
 
 
 @on_call
-def rub(contact: Any, law: Any, coming: Any, share: Any) -> None:
+def rub(law: Any, coming: Any, share: Any, three: Any) -> None:
     """The impulse of one contact while the others have theirs."""
-    mu, f, r = contact.friction[0], share.f, share.r
+    mu, f, r = law.friction[0], share.f, three.numbers
     W, inverse, step = law.W.reshape(3, 3), law.inverse.reshape(3, 3), law.step[0]
     holds = [f[k] - sum(inverse[k][j] * r[j] for j in range(3)) for k in range(3)]
     within = mu * mu * holds[2] * holds[2] - holds[0] * holds[0] - holds[1] * holds[1]
@@ -113,13 +120,13 @@ def _onto_cone(z: list[Any], mu: Any, shift: Any) -> list[Any]:
 
 
 @on_call
-def leave(share: Any, coming: Any, law: Any, told: Any) -> None:
+def leave(share: Any, coming: Any, three: Any, told: Any) -> None:
     """What is told of a contact after all sweeps."""
     p, u, c = share.f, coming.u, coming.c
-    after = [share.r[k] - c[k] + u[k] for k in range(3)]
+    after = [three.numbers[k] - c[k] + u[k] for k in range(3)]
     change = sum(absolute(x) for x in share.moved)
     work = 0.5 * sum(x * (y + z) for x, y, z in zip(p, after, coming.start, strict=True))
-    told.numbers = array([*p, *after, u[2], work, change, 0.5 * (law.W[0] + law.W[4]), 0.0])
+    told.numbers = array([*p, *after, u[2], work, change, coming.yields[0], 0.0])
 
 
 @on_call
@@ -128,8 +135,8 @@ def amend(pushed: Any, told: Any) -> None:
     gap = pushed.motion[3]
     wrong = where(told.numbers[2] > 0.0, gap, where(gap < 0.0, gap, 0.0))
     counts = where(told.numbers[2] > 0.0, 1.0, where(gap < 0.0, 1.0, 0.0))
-    pushed.Q = pushed.P_T = array([0.0] * 8 + [counts])
-    pushed.rest = array([1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0 - counts])
+    pushed.P_T = array([0.0] * 8 + [counts])
+    pushed.rest = array([1.0, 1.0, 1.0 - counts])
     pushed.wanted = array([0.0, 0.0, -wrong])
 
 
@@ -146,38 +153,44 @@ class Impulses(Felt):
         """Write the work."""
         self.begin(work)
         slot, count = work.slot, len(self.nodes)
-        W: dict[tuple[int, int], Panel] = {}
-        for i in range(count):
-            for j in range(count):
-                start = None
-                for node in self.z[i].keys() & self.e[j].keys():
-                    W[i, j] = W.get((i, j)) or work.matrix(3, 3)
-                    work.product(W[i, j], self.z[i][node], self.e[j][node].T, start=start)
-                    start = W[i, j]
         contacts, before, moment, told = (work.ground(n) for n in ("contacts", "before", "moment", "told"))
-        coming, laws, forces = ([work.reserve(n) for _ in range(count)] for n in (10, 19, 9))
-        for i in range(count):
-            work.step(come, self.pushed[i], before + 4 * i * slot, moment, coming[i])
-            work.step(begin_law, W[i, i].place, laws[i])
-            work.step(begin_force, before + 4 * i * slot, coming[i], forces[i])
+        coming, laws, forces = ([work.reserve(n) for _ in range(count)] for n in (11, 20, 6))
+        r = work.matrix(3 * count, 1)
 
         def column(place: int, at: int) -> Panel:
             return Panel(place + at * slot, 3, 1, slot, slot, slot)
 
+        def motion(i: int) -> int:
+            return r.part(three(i), range(1)).place
+
+        # How each contact moves those that feel it: their rows, and the columns (3 contacts, 3).
+        moves: list[list[tuple[Panel, Panel]]] = [[] for _ in range(count)]
+        for members in self.apart():
+            W = work.matrix(3 * len(members), 3 * len(members))
+            self.couple(W, members)
+            for at, i in enumerate(members):
+                moves[i] = [
+                    (r.part(threes(run), range(1)), W.part(threes(range(a, a + len(run))), three(at)))
+                    for a, run in runs(members)
+                ]
+                own = work.matrix(3, 3)
+                work.copy(own, W.part(three(at), three(at)))
+                work.step(come, self.pushed[i], before + 4 * i * slot, moment, coming[i])
+                work.step(begin_law, contacts + i * SIZE * slot, own.place, laws[i], coming[i])
+                work.step(begin_force, before + 4 * i * slot, coming[i], forces[i], motion(i))
+
         def spread(i: int) -> None:
-            for j in range(count):
-                if (j, i) in W:
-                    r = column(forces[j], 6)
-                    work.product(r, W[j, i], column(forces[i], 3), start=r)
+            for rows, W in moves[i]:
+                work.product(rows, W, column(forces[i], 3), start=rows)
 
         for i in range(count):
             spread(i)
         for _ in range(SWEEPS):
             for i in range(count):
-                work.step(rub, contacts + i * SIZE * slot, laws[i], coming[i], forces[i])
+                work.step(rub, laws[i], coming[i], forces[i], motion(i))
                 spread(i)
         for i in range(count):
-            work.step(leave, forces[i], coming[i], laws[i], told + TOLD * i * slot)
+            work.step(leave, forces[i], coming[i], motion(i), told + TOLD * i * slot)
         self.press([column(force, 0) for force in forces])
 
     def mend(self, work: Any) -> None:
@@ -231,7 +244,7 @@ def stand_there(body: Any, parent: Any) -> None:
 
 
 @lru_cache(maxsize=64)
-def impulse_step(nodes: tuple[tuple[int, int], ...], forces: bool) -> Algorithm:
+def impulse_step(nodes: tuple[tuple[int, int, bool], ...], forces: bool) -> Algorithm:
     """One step of a tree with contacts between nodes, and with `forces` of the mechanism."""
     count, impulses = len(nodes), Impulses(nodes)
     numbers: dict[str, Any] = {
@@ -239,7 +252,17 @@ def impulse_step(nodes: tuple[tuple[int, int], ...], forces: bool) -> Algorithm:
     }  # fmt: skip
 
     mend = OnMatrices(impulses.mend)
-    called = [*contact_forces.CALLED, come, begin_law, begin_force, rub, leave, amend, settle_gap]
+    called = [
+        *contact_forces.MEETING,
+        *contact_forces.solving(count),
+        come,
+        begin_law,
+        begin_force,
+        rub,
+        leave,
+        amend,
+        settle_gap,
+    ]
     sweeps = [
         contact_forces.holding(numbers, TOLD * count), *called,
         with_ground(_half), *(force_sweeps() if forces else ()), *articulated_body.sweeps, see,
@@ -252,7 +275,7 @@ def impulse_step(nodes: tuple[tuple[int, int], ...], forces: bool) -> Algorithm:
         f"impulse_step_{count}{'_forces' if forces else ''}_{nodes}", ground, tuple(sweeps),
         inputs=inputs | (dict(GIVEN) if forces else {}), outputs={"q_next": POSITION, "v_next": VELOCITY},
         ground_inputs={"a_base": Motion, **numbers}, ground_outputs=("told",),
-        optional=articulated_body.optional | GIVEN.keys(), views={**VIEWS, **MORE},
+        optional=articulated_body.optional | GIVEN.keys(), views={**contact_forces.views(count), **MORE},
         rewritten=frozenset({*FIELDS, "q", "q_next"}), shared=SHARED if forces else {}, component_fields=FIELDS,
         code=f"impulse_step_{count}{'_forces' if forces else ''}", replayed=True,
     )  # fmt: skip

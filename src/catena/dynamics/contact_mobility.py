@@ -6,7 +6,7 @@ from typing import Any
 
 from catena.dynamics import contact_forces
 from catena.dynamics.articulated_body import articulated_body
-from catena.dynamics.contact_forces import FIELDS, SIZE, VIEWS, Felt, see
+from catena.dynamics.contact_forces import FIELDS, SIZE, VIEWS, Felt, runs, see, threes
 from catena.dynamics.contact_impulses import gain
 from catena.dynamics.force_sweeps import GIVEN, SHARED, force_sweeps
 from catena.kernels import VELOCITY, Algorithm, Numbers, OnMatrices, Pause
@@ -25,14 +25,18 @@ class Mobility(Felt):
         self.begin(work)
         slot, n, told = work.slot, 3 * len(self.nodes), work.ground("told")
         W = work.matrix(n, n)
-        work.clear(W)
+        if len(self.apart()) > 1:
+            work.clear(W)
         for i in range(len(self.nodes)):
             row = Panel(told + TOLD * i * slot, 1, TOLD, TOLD * slot, slot, 2 * slot)
             work.copy(row, self.of(i, "motion", 1, TOLD))
-            for j in range(len(self.nodes)):
-                block = W.part(range(3 * i, 3 * i + 3), range(3 * j, 3 * j + 3))
-                for node in sorted(self.z[i].keys() & self.e[j].keys()):
-                    work.product(block, self.z[i][node], self.e[j][node].T, start=block)
+        for members in self.apart():
+            own = work.matrix(3 * len(members), 3 * len(members))
+            self.couple(own, members)
+            for a, rows in runs(members):
+                for b, columns in runs(members):
+                    part = own.part(threes(range(a, a + len(rows))), threes(range(b, b + len(columns))))
+                    work.copy(W.part(threes(rows), threes(columns)), part)
         work.output("W", (n, n), [(r * n + c, W.at(r, c)) for r in range(n) for c in range(n)])
 
     def push(self, work: Any) -> None:
@@ -42,13 +46,13 @@ class Mobility(Felt):
 
 
 @lru_cache(maxsize=64)
-def contact_mobility(nodes: tuple[tuple[int, int], ...], forces: bool) -> Algorithm:
+def contact_mobility(nodes: tuple[tuple[int, int, bool], ...], forces: bool) -> Algorithm:
     """The mobility of contacts between nodes of a tree, with `forces` of the mechanism."""
     count, mobility = len(nodes), Mobility(nodes)
     numbers: dict[str, Any] = {"contacts": Numbers(SIZE * count), "impulses": Numbers(3 * count)}
 
     sweeps = [
-        contact_forces.holding(numbers, TOLD * count), *contact_forces.CALLED,
+        contact_forces.holding(numbers, TOLD * count), *contact_forces.MEETING,
         *(force_sweeps() if forces else ()), *articulated_body.sweeps, see,
         OnMatrices(mobility), Pause("impulses"), OnMatrices(mobility.push), gain,
     ]  # fmt: skip

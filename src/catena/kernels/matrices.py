@@ -195,7 +195,7 @@ def _in_threes(count: int) -> list[tuple[int, int]]:
 
 def _in_fours(count: int) -> list[tuple[int, int]]:
     """Return how columns are taken: so many at a time, and how many times."""
-    return [(size, times) for size, times in ((4, count // 4), (2, count // 2 % 2), (1, count % 2)) if times]
+    return [(size, times) for size, times in ((4, count // 4), (count % 4, 1)) if size * times]
 
 
 class LaneWork(Work):

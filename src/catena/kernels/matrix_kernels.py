@@ -34,7 +34,8 @@ def offset(t: int, spread: int) -> int:
     return t if spread == ROW else 4 * (t // 2) + t % 2
 
 
-PRODUCT = {(R, C): f"product_{R}_{C}" for R in (1, 2, 3) for C in (1, 2, 4)}
+PRODUCT = {(R, C): f"product_{R}_{C}" for R in (1, 2, 3) for C in (1, 2, 3, 4)}
+"""Of three columns there is one tile in a row."""
 LARGEST_INVERSE = 8
 INVERSE = {n: f"inverse_{n}" for n in range(1, LARGEST_INVERSE + 1)}
 ROOTS = {n: f"roots_{n}" for n in range(1, LARGEST_INVERSE + 1)}
@@ -147,10 +148,9 @@ def _product(lanes: int, R: int, C: int) -> str:
         if C > 1:
             lines.append(f"  %{name}_c1 = add i64 %{name}_second, 0")
         if C > 2:
-            lines += [
-                f"  %{name}_c2 = add i64 %{name}_pair, 0",
-                f"  %{name}_c3 = add i64 %{name}_pair, %{name}_second",
-            ]
+            lines.append(f"  %{name}_c2 = add i64 %{name}_pair, 0")
+        if C > 3:
+            lines.append(f"  %{name}_c3 = add i64 %{name}_pair, %{name}_second")
         lines += [f"  %{name}_r{r} = mul i64 %{name}_row, {r}" for r in range(1, R)]
         lines += [
             f"  %{name}_columns = mul i64 %{name}_pair, {max(1, C // 2)}",

@@ -23,6 +23,8 @@ _CALLS_WORTH_A_THREAD = 2000
 # one that begins late costs little.
 _OWN, _PORTIONS = 0.75, 8
 _ALIGN = 64
+# Occasional sweeps are made in the first step of a call and in no other.
+ONLY_FIRST = (1 << 62, -1)
 # Results of so many numbers are worth an array of their own making.
 _LARGE = 1 << 14
 

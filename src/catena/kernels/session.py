@@ -11,7 +11,7 @@ import numpy as np
 
 from catena.kernels.code import loops
 from catena.kernels.driver import TABLE
-from catena.kernels.program import Program, address, aligned, entry
+from catena.kernels.program import ONLY_FIRST, Program, address, aligned, entry
 from catena.kernels.tape import WORD
 
 
@@ -53,7 +53,8 @@ class Session:
 
     def recording(self, steps: int, inputs: Sequence[str], outputs: Sequence[str]) -> "Recording":
         """Return the whole tape as something to play so many times in a row, for the one state of this session: it
-        packs the buffers `inputs` before and records `outputs` after each play."""
+        packs the buffers `inputs` before and records `outputs` after each play. Occasional sweeps are made in the first
+        play only."""
         return Recording(self, steps, inputs, outputs)
 
 
@@ -93,4 +94,5 @@ class Recording(Piece):
         for row, name in zip(self._outs, outputs, strict=True):
             result = self.results[name]
             row[0], row[1], row[4] = address(result), result.size, result.size // steps
-        self._words[13], self._words[20] = steps, session.program.tape.rest
+        tape = session.program.tape
+        self._words[13], self._words[15:19], self._words[20] = steps, (*tape.rare, *ONLY_FIRST), tape.rest

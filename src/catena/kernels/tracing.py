@@ -647,6 +647,7 @@ SECOND_NAMES = {
     "beyond": "component",
     "other_node": "node",
     "other_block": "block",
+    "other_three": "three",
 }
 
 

@@ -29,7 +29,7 @@ class Excitation:
 
     def __init__(self, problem: Problem, batch: tuple[int, ...]) -> None:
         self.problem, self.system, self.batch = problem, problem.system, batch
-        self.control, self.rate = problem.control, problem.rate
+        self.control, self.rate, self.clock = problem.control, problem.rate, problem.clock
         self.forces = {frame: as_wrench(given) for frame, given in problem.forces.items()}
         self.motion = dict(problem.motion)
         self.low, self.high, self.speed = _limits(self.system)

@@ -18,6 +18,7 @@ from catena.dynamics.hybrid_dynamics import DRIVE_INPUTS
 from catena.dynamics.loop_elimination import sort_for
 from catena.errors import SimulationError
 from catena.kernels.algorithm import FORCE_INPUTS
+from catena.kernels.program import ONLY_FIRST
 from catena.simulation.compiled_law import CompiledLaw, algorithm_for
 from catena.simulation.drift import Drift
 from catena.simulation.excitation import Excitation
@@ -26,7 +27,7 @@ from catena.simulation.methods import ADAPTIVE
 from catena.simulation.step_record import StepRecord
 from catena.simulation.steps.implicit import PAST as PAST_OF_IMPLICIT
 from catena.simulation.steps.multistep import HISTORY, PAST
-from catena.simulation.steps.stepping import start_acceleration
+from catena.simulation.steps.stepping import reuses_last_stage, start_acceleration
 from catena.simulation.steps.variant import StepVariant
 from catena.simulation.steps.work import SOURCES
 from catena.simulation.walking import Walk
@@ -102,7 +103,7 @@ class Mover:
             modes=most_modes(self.system.plan),
             touches=problem.touching.nodes if problem.touching else (),
         )
-        self.counts = variant.counts
+        self.counts, self.reuses = variant.counts, reuses_last_stage(variant)
         self.algorithm = algorithm_for(variant, law, excitation)
         self.target, wrench = ("given", "f_given") if excitation.placed else ("tau", "f_ext")
         # Forces that do not compile are told as joint forces and wrenches on nodes.
@@ -236,6 +237,7 @@ class Mover:
         if self.law is not None:
             inputs |= self.law.given(active, float(t[active].min()), float(self.kept["h"][0, 0]), plays)
         every = 1 if self.adaptive else self.every
+        rare = ONLY_FIRST if self.reuses else (every, self.since % every)
         wanted = ["q", "qd", "t", "accepted", "halt", "doubt", *self.kept, *self.past]
         wanted += [self.start_acceleration] if nodes is not None else []
         wanted += ["power_start"] if self.counts else []
@@ -244,9 +246,8 @@ class Mover:
         # Of fixed steps that nobody asks for, only the last is recorded.
         sparse = nodes is None and self.law is None and not self.adaptive
         status, out = self.program.run(
-            inputs, len(active), steps=plays, every=plays if sparse else 1, rare=(every, self.since % every),
-            wanted=wanted,
-        )  # fmt: skip
+            inputs, len(active), steps=plays, every=plays if sparse else 1, rare=rare, wanted=wanted
+        )
         self.since += plays
         tried = (out["t"][:, :-1, 0] < ends[active, None]) & (out["halt"][:, :-1, 0] < 0.5)
         count = 1.0 + (plays - 1.0 if sparse else tried.sum(axis=1))
@@ -331,6 +332,8 @@ class Mover:
         if out["halt"][0, 0] < 0.5:
             self._taken(who, t, q, v, tau, out, nodes)
             return walk.is_finite
+        if self.excitation.problem.touching is not None:
+            raise ContactChanged
         doubtful = np.ones(len(who), dtype=bool) if self.adaptive else walk.doubts.copy()
         self._keep(who, t, q, v, out)
         self._step_carefully(who, t, q, v, tau, ends, nodes, doubtful)

@@ -1,4 +1,4 @@
-"""Mappings whose values are computed when somebody first looks at one."""
+"""Mappings and numbers that are computed when somebody first looks at one."""
 
 from __future__ import annotations
 
@@ -34,3 +34,21 @@ class OnDemand(Mapping[str, np.ndarray]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return dict, (dict(self),)
+
+
+class NumberOnDemand:
+    """A number of a class that may be given as a function of nothing, which is asked when somebody first looks."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = f"_{name}"
+
+    def __get__(self, of: Any, owner: type | None = None) -> float:
+        if of is None:
+            raise AttributeError(self._name)
+        value = of.__dict__[self._name]
+        if callable(value):
+            value = of.__dict__[self._name] = float(value())
+        return float(value)
+
+    def __set__(self, of: Any, value: float | Callable[[], float]) -> None:
+        of.__dict__[self._name] = value

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from catena.errors import StateError
 from catena.given import can_take, is_finite, is_one_of, is_positive, shown
 from catena.mechanism.validation import known
+from catena.simulation.clock import Clock, clock_of
 from catena.simulation.drift import NAMES, Remedy
 from catena.simulation.external import ExternalWrench, as_wrench
 from catena.simulation.methods import FIXED_STEPS, INTEGRATORS
@@ -36,7 +37,7 @@ class Touching:
     """Contacts with the modes that they keep: the `nodes` of both sides of each, and `numbers` that tell what each is
     and does (`dynamics.contact_forces`)."""
 
-    nodes: tuple[tuple[int, int], ...]
+    nodes: tuple[tuple[int, int, bool], ...]
     numbers: np.ndarray
 
 
@@ -124,6 +125,11 @@ class Problem:
     def is_fixed(self) -> bool:
         """Return whether all steps are of about the same size, which the user gives."""
         return self.integrator in FIXED_STEPS
+
+    @property
+    def clock(self) -> Clock | None:
+        """Return when the controller is asked; None for always, or for no controller."""
+        return clock_of(self.control)
 
     @property
     def rate(self) -> float | None:

@@ -194,9 +194,8 @@ class Run:
         """Return the times that no step passes: samples of the controller, and with fixed steps those that are
         recorded."""
         stops = [np.array([self.duration])]
-        if self.excitation.rate is not None and not self.law:
-            count = int(np.ceil(self.duration * self.excitation.rate * (1.0 - SAME)))
-            stops.append(np.arange(1, count) / self.excitation.rate)
+        if self.excitation.clock is not None and not self.law:
+            stops.append(self.excitation.clock.within(self.duration))
         if self.times is not None and not self.dense:
             stops.append(self.times[1:])
         if self.excitation.paths is not None:
@@ -235,13 +234,13 @@ class Run:
         always asked for the record."""
         if self.law or self.excitation.control is None or t >= self.duration * (1.0 - SAME):
             return
-        if self.excitation.rate is not None:
-            samples = t * self.excitation.rate
-            if abs(samples - round(samples)) > 1e-6:
+        clock = self.excitation.clock
+        if clock is not None:
+            if t > 0.0 and not clock.is_due(t):
                 return
             # What a method remembers of the forces before does not hold any more.
             self.mover.forget()
-        if self.excitation.rate is not None or not self.dense:
+        if clock is not None or not self.dense:
             going = self.going if self.batch else slice(None)
             if np.all(self.going):
                 self.tau = self.excitation.command(t, self.q, self.v)

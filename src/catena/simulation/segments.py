@@ -18,6 +18,7 @@ from catena.errors import StateError, UnknownNameError
 from catena.given import real_array, shown
 from catena.hooks import hook
 from catena.simulation.audit import Audit, Line
+from catena.simulation.on_demand import NumberOnDemand
 from catena.simulation.pressing import Pressing
 from catena.simulation.trajectory import Found, PathLike, Trajectory
 
@@ -47,9 +48,12 @@ class Transition:
     name: str
     energy_loss: float
     impulse: Mapping[str, np.ndarray]
-    momentum_error: float
-    told: tuple[str, ...]
+    momentum_error: NumberOnDemand = NumberOnDemand()
+    told: tuple[str, ...] = ()
     transfer: Transfer | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_momentum_error": self.momentum_error}
 
     def __str__(self) -> str:
         head = f"t = {self.t:.6g} s, {self.name}: {self.energy_loss:.6g} J lost"

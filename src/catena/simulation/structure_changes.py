@@ -69,6 +69,7 @@ class LaterControl:
     def __init__(self, control: Any, start: float) -> None:
         self.control, self.offset = control, start
         self.rate = getattr(control, "rate", None)
+        self.clock_zero = getattr(control, "clock_zero", 0.0) - start
         self.__name__ = getattr(control, "__name__", type(control).__name__)
 
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:

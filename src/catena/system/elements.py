@@ -19,7 +19,7 @@ from catena.dynamics.stops import Stops, joint_stops
 from catena.errors import CatenaError
 from catena.forces import AtJoint, PlacedForce, Relative
 from catena.forces.placed import TREE
-from catena.kinematics import stacks
+from catena.kinematics import body_twists, stacks
 from catena.mechanism import GROUND, LIMITS
 from catena.mechanism.validation import known
 from catena.spatial import Motion, Transform
@@ -198,6 +198,26 @@ class Elements:
             source = force.kind.source
             found[source] = found.get(source, np.zeros(len(q))) + spent[force.name]
         return found
+
+    def power_against(self, q: np.ndarray, v: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """Return the power (states,) along velocities w (states, nv) of all friction, of joints too, and of what else
+        resists, at q (states, nq) and velocities v (states, nv)."""
+        plan, total = self._evaluator.plan, np.zeros(len(q))
+        spending = (f for f in (*self.placed, *self.frictions) if f.kind.spends)
+        resisting = tuple(f for f in spending if f.kind.source == "friction")
+        if not resisting:
+            return total
+        at, still = self.report(q, v, resisting), self.report(q, 0.0 * v, resisting)
+        twist = self._evaluator.evaluate(body_twists, {"q": q, "qd": w})["v"]
+        for force in resisting:
+            if force.site == TREE:
+                own = slice(int(plan.v_start[force.b]), int(plan.v_start[force.b] + plan.v_size[force.b]))
+                total += np.sum((at.tau[force.name] - still.tau[force.name]) * w[:, own], axis=1)
+                continue
+            ends = ((force.a, at.on_a, still.on_a), (force.b, at.on_b, still.on_b))
+            for node, wrench, resting in (end for end in ends if end[0]):
+                total += np.sum((wrench[force.name] - resting[force.name]) * twist[:, node], axis=1)
+        return total
 
     def _output_names(self, force: PlacedForce) -> list[str]:
         """Return what the kind of a force records, asked once at some state."""

@@ -43,9 +43,10 @@ def place_frictions(plan: Plan) -> tuple[PlacedForce, ...]:
 
 
 def _columns(plan: Plan) -> list[tuple[int, slice]]:
-    """Return the velocity components of each node."""
+    """Return the velocity components of each node that has some of its own."""
     starts = zip(plan.v_start.tolist(), plan.v_size.tolist(), strict=True)
-    return [(i, slice(start, start + size)) for i, (start, size) in enumerate(starts) if i]
+    own = range(plan.n) if plan.owner is None else plan.owner.tolist()
+    return [(i, slice(start, start + size)) for i, (start, size) in enumerate(starts) if i and own[i] == i]
 
 
 def at_joint(plan: Plan, name: str, kind: ForceKind, joint: str) -> list[PlacedForce]:

@@ -5,6 +5,7 @@ import pytest
 
 import catena as ct
 from benchmarks.walkers import LEGS, walker_on_springs
+from catena.dynamics.contact_forces import PLACES, inverse_of
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.geometry import Places
@@ -14,6 +15,7 @@ from catena.simulation.contacts.inside import Inside, can_be_inside
 from catena.simulation.contacts.quick import QuickSteps, State
 from catena.simulation.contacts.situation import ByJoints, Mobile
 from catena.simulation.contacts.standing import Standing
+from catena.simulation.contacts.stiffness import Watch
 from catena.simulation.problem import Problem
 
 
@@ -57,22 +59,88 @@ def test_forces_with_known_modes(modes):
     assert told[:, 7].min() > 1e-6
 
 
+def test_few_contacts_and_more():
+    """Four contacts are eliminated in one step, five one after the other; a fifth that is open changes nothing."""
+    s, q, v, acting, rng = situation(5)
+    more = Places(s, [*acting.places.contacts, ct.Contact("trunk", friction=0.5)])
+    more.refer(q)
+    modes, along = ("slide", "stick", "slide", "stick", "open"), rng.normal(size=(5, 2))
+    told = []
+    for places, count in ((acting.places, 4), (more, 5)):
+        own = Acting(acting.problem, places)
+        holding = Holding(own, Standing(modes[:count], along[:count]), 1.0, along[:count])
+        holding.begin(q, v)
+        quick = QuickSteps(own, Inside(places), 1.0, 1.0, 1e-4)
+        quick.tell(Inside(places).told(holding, np.zeros(count)))
+        told.append(quick.look(0.0, q, v))
+    assert np.abs(told[0] - told[1][:4]).max() < 1e-11 * np.abs(told[0]).max()
+    assert not told[1][4, :3].any() and told[1][4, 7] == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("turn", [0.0, 0.5], ids=["along an axis", "across both axes"])
+def test_a_planar_mechanism(turn):
+    """A biped that moves in a vertical plane lands and slips by compiled steps as it does where Python takes them: its
+    feet do not yield across the plane, and are not pushed there."""
+    m = ct.Mechanism("biped")
+    m.add_body("trunk", mass=4.0, inertia=(0.05, 0.06, 0.04))
+    m.add_joint(
+        "moves", "ground", "trunk", ct.Planar("y"), in_parent=ct.Pose(rpy=(0.0, 0.0, turn)), actuated=False
+    )
+    for side, x in (("left", 0.1), ("right", -0.1)):
+        m.add_body(side, mass=0.5, com=(0.0, 0.0, -0.15), inertia=(4e-3, 4e-3, 1e-4))
+        m.add_joint(f"{side} hip", "trunk", side, ct.Revolute("y"), in_parent=ct.Pose(p=(x, 0.0, -0.05)))
+        m.add_spring(f"{side} spring", f"{side} hip", stiffness=200.0, damping=4.0)
+        m.add_frame(f"{side} foot", side, ct.Pose(p=(0.0, 0.0, -0.3)))
+    s = m.system()
+    # Coordinates are up, along and the angle.
+    q, v = s.neutral(), np.zeros(s.nv)
+    q[s.slice_q("moves")], v[s.slice_v("moves")] = (0.391, 0.0, 0.15), (0.0, 0.8, 0.0)
+    feet = ("left foot", "right foot")
+    given = {"contacts": [ct.Contact(foot, friction=0.4) for foot in feet], "rtol": 1e-7, "atol": 1e-9}
+    quick = ct.simulate(s, q, v, 0.3, check=False, **given)
+    slow = ct.simulate(s, q, v, 0.3, check=False, control=lambda t, q, v: np.zeros(s.nv), **given)
+    taken = {run.settings["steps taken by"] for run in quick.segments}
+    assert taken <= {"compiled steps with contacts inside", "compiled steps, one by one"}
+    assert [x.told for x in quick.transitions] == [x.told for x in slow.transitions]
+    assert len(quick.transitions) > 2
+    times = np.linspace(0.0, 0.3, 14)
+    a, b = (np.array([run.at(t)[1] for t in times]) for run in (quick, slow))
+    # Careful steps are of first order, and each way takes its own.
+    assert np.abs(a - b).max() < 3e-6
+    across = np.array([-np.sin(turn), np.cos(turn)])
+    force = quick.contact_forces["left foot"]
+    assert np.abs(force[:, :2] @ across).max() < 1e-9 * np.abs(force).max()
+
+
+def test_an_inverse_loses_no_more_digits_than_the_condition_has():
+    """Two of three directions yield next to nothing; cofactors would lose twice as many digits."""
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        Q, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+        m = Q @ np.diag([1.0, 3e-7, 1e-7]) @ Q.T
+        found, determinant = inverse_of(m.tolist())
+        exact = np.linalg.inv(m)
+        assert np.abs(found.reshape(3, 3) - exact).max() < 1e-8 * np.abs(exact).max()
+        assert determinant == pytest.approx(np.linalg.det(m), rel=1e-8)
+
+
 def test_steps_in_a_row_are_those_one_by_one():
     """What many steps in a call record is what each step by itself gives, with what contacts do where it begins."""
     s, q, v, acting, _ = situation(1)
     inside = Inside(acting.places)
     quick = QuickSteps(acting, inside, 1.0, 1.0, 1e-4)
     numbers = inside.numbers.copy()
-    numbers[:, -2] = 10.0
+    numbers[:, PLACES["deep"]] = 10.0
     quick.tell(numbers)
     now = State(0.0, q, v, np.zeros(4), None)
     passed = quick.many(now, 1e-3)
-    assert len(passed.states) > 8 and not passed.halted and not passed.lost
-    for told, then in zip(passed.told, passed.states, strict=False):
+    assert len(passed.t) > 8 and not passed.halted and not passed.lost
+    for told, t, then_q, then_v in zip(passed.told, passed.t, passed.q, passed.v, strict=False):
         assert np.abs(told - quick.look(now.t, now.q, now.v)).max() < 1e-12
-        one = quick.moved(now, then.t - now.t)
-        assert np.abs(one.q - then.q).max() < 1e-13 and np.abs(one.v - then.v).max() < 1e-12
-        now = then
+        one = quick.moved(now, t - now.t)
+        assert np.abs(one.q - then_q).max() < 1e-13 and np.abs(one.v - then_v).max() < 1e-12
+        assert np.abs(one.told - quick.look(one.t, one.q, one.v)).max() < 1e-12
+        now = one
 
 
 def test_contacts_that_say_the_same_are_told_as_redundant():
@@ -98,7 +166,8 @@ def test_contacts_that_say_the_same_are_told_as_redundant():
 def test_mobility(seed):
     """Gaps, velocities, accelerations, mobility and what impulses do, by compiled code and from all joints."""
     s, q, v, acting, rng = situation(seed)
-    slow, quick = ByJoints(acting, 0.0, q, v, np.zeros(s.nv)), Mobile(s, Inside(acting.places)).at(q, v)
+    tau = rng.normal(size=s.nv) if seed else np.zeros(s.nv)
+    slow, quick = ByJoints(acting, 0.0, q, v, tau), Mobile(s, Inside(acting.places), seed > 0).at(q, v, tau)
     some, p = [0, 2, 3], rng.normal(size=(3, 3))
     pairs = [
         (slow.gap, quick.gap), (slow.u, quick.u), (slow.mobility(some), quick.mobility(some)),
@@ -120,14 +189,20 @@ def test_careful_steps(friction):
     v[s.slice_v("base")] = (0.1, 0.2, 0.3, 0.3, -0.2, -0.3)
     acting = Acting(Problem(s), Places(s, [ct.Contact(f"{leg}/foot", friction=friction) for leg in LEGS]))
     ways = [
-        CarefulSteps(acting, 0.6, 2e-4, compiled).go(0.0, q, v, 0.02, lambda p, u, yields: True)
-        for compiled in (None, ImpulseSteps(s, Inside(acting.places)))
+        CarefulSteps(acting, 0.6, 2e-4, compiled, Watch(acting)).go(
+            0.0, q, v, 0.02, lambda p, u, yields: True
+        )
+        for compiled in (None, ImpulseSteps(s, Inside(acting.places), False))
     ]
     (slow, f), (quick, g) = ways
     assert len(slow.t) == len(quick.t) > 90 and np.abs(f[:, :, 2]).max() > 10.0
     assert np.abs(slow.q - quick.q).max() < 1e-7
     assert np.abs(slow.v - quick.v).max() < 1e-5 * np.abs(slow.v).max()
     assert np.abs(slow.position("front_left/foot")[:, 2]).min() > -1e-9
+    for run in (slow, quick):
+        rest = run.energy - run.energy[0] - sum(run.work.values())
+        # A foot that hits within a step is moved out of the floor at its end.
+        assert np.abs(rest).max() < 1e-4 * (run.kinetic_energy.max() + np.ptp(run.potential_energy))
     for name, work in slow.work.items():
         assert np.abs(work - quick.work[name]).max() < 1e-6 * max(1.0, np.abs(work).max())
 
@@ -157,13 +232,19 @@ def thrown():
         ("rk4", {"step": 5e-4}),
     ],
 )
-def test_both_ways_to_move(method, options):
-    """A controller that gives nothing makes Python take the steps. Both ways land, slide and rest alike, and tell the
-    same forces."""
+@pytest.mark.parametrize("way", ["wrench", "control"])
+def test_ways_to_move(method, options, way):
+    """A wrench that is nothing makes Python find the forces of contacts, and a controller that gives nothing lets it
+    ask in between. All ways land, slide and rest alike, and tell the same forces."""
     s, q, v, contacts = thrown()
     given = {"contacts": contacts, "integrator": method, "check": False, **options}
     quick = ct.simulate(s, q, v, 0.5, **given)
-    slow = ct.simulate(s, q, v, 0.5, control=lambda t, q, v: np.zeros(s.nv), **given)
+    acts = (
+        {"forces": {"plate": lambda t: np.zeros(6)}}
+        if way == "wrench"
+        else {"control": lambda t, q, v: 0.0 * v}
+    )
+    slow = ct.simulate(s, q, v, 0.5, **acts, **given)
     # Until it comes to rest motions are exact; there either way takes some careful steps, which are of first order.
     for end, tolerance in ((0.13, options.get("rtol", 1e-9) + 1e-9), (0.5, 1e-6)):
         a, b = (np.array([run.at(t)[1] for t in np.linspace(0.0, end, 14)]) for run in (quick, slow))
@@ -185,6 +266,6 @@ def test_an_event_besides_contacts():
     half = ct.Event(lambda t, q, v: t - 0.21, name="later")
     given = {"contacts": contacts, "rtol": 1e-8, "atol": 1e-10, "check": False, "events": [half]}
     quick = ct.simulate(s, q, v, 0.3, **given)
-    slow = ct.simulate(s, q, v, 0.3, control=lambda t, q, v: np.zeros(s.nv), **given)
+    slow = ct.simulate(s, q, v, 0.3, forces={"plate": lambda t: np.zeros(6)}, **given)
     assert len(quick.events) == len(slow.events) == 1
     assert np.abs(quick.events[0].q - slow.events[0].q).max() < 1e-6

@@ -1,6 +1,7 @@
 """Contacts in ordinary runs: with samples, events, forces, prescribed motion, control and in batches. Each test
 compares two ways to say the same."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -179,7 +180,9 @@ def test_an_impact_tells_the_momentum_that_contacts_give():
     P = hit.impulse["corner"]
     expected = np.r_[np.cross(run.position("corner")[k], P), P]
     np.testing.assert_allclose(change, expected, atol=1e-12)
+    kept = pickle.loads(pickle.dumps(hit))
     assert hit.momentum_error < 1e-13 and np.linalg.norm(P) > 0.1
+    assert kept.momentum_error == hit.momentum_error and kept.told == hit.told
     assert hit.energy_loss == pytest.approx(run.kinetic_energy[k] - run.kinetic_energy[k + 1], rel=1e-9)
     assert "kept to" in run.audit()[-1]["change 1"].text
 

@@ -31,6 +31,9 @@ class Acting:
     problem: Problem
     places: Places
     _some: dict[tuple[int, ...], Places] = field(default_factory=dict)
+    due: float = -np.inf
+    """When a controller with a rate is asked next [s]."""
+    _told: np.ndarray | None = None
     _kept: dict[int, Kept] = field(default_factory=dict)
 
     def places_of(self, contacts: Sequence[int]) -> Places:
@@ -66,13 +69,37 @@ class Acting:
         return Excitation(self.problem, ())
 
     def command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the control forces (nv,) at one state."""
+        """Return the control forces (nv,) at one state: those that a controller with a rate has given last."""
+        if self._told is not None:
+            return self._told
+        if self.excitation.control is None:
+            return self._nothing
         return self.excitation.command(t, q[None], v[None])[0]
+
+    @cached_property
+    def _nothing(self) -> np.ndarray:
+        none = np.zeros(self.system.nv)
+        none.setflags(write=False)
+        return none
+
+    def keep_time(self, t: float, q: np.ndarray, v: np.ndarray) -> bool:
+        """Ask a controller with a rate if it is due at a state that the motion has come to, and return whether it was.
+        It is asked once for each sample, in order: never for a state that a contact may yet forbid."""
+        clock = self.excitation.clock
+        if clock is None or t < self.due - clock.slack:
+            return False
+        self._told = self.excitation.command(t, q[None], v[None])[0]
+        self.due = clock.after(t)
+        return True
+
+    def until(self, end: float) -> float:
+        """Return up to when the control forces of a controller with a rate hold, at most up to an end."""
+        return end if self.excitation.clock is None else min(end, self.due)
 
     def free(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """Return the accelerations (states, nv) without contacts at the times t (states,), under control forces tau
         (states, nv)."""
-        return self._accelerations(t, q, v, tau, np.zeros((len(q), 0, self.system.nv)))[:, 0]
+        return self.accelerations(t, q, v, tau, np.zeros((len(q), 0, self.system.nv)))[:, 0]
 
     def mobility(self, q: np.ndarray, touches: Touches) -> tuple[np.ndarray, np.ndarray]:
         """Return what unit forces at contacts accelerate the system by, (states, contacts, 3, nv), and what that does
@@ -98,7 +125,7 @@ class Acting:
         """Return the accelerations (states, nv) without contacts, what unit forces at contacts add to them (states,
         contacts, 3, nv), and what that does at all contacts (states, contacts, 3, contacts, 3), found together."""
         states, k = touches.gap.shape
-        found = self._accelerations(t, q, v, tau, touches.A.reshape(states, 3 * k, -1))
+        found = self.accelerations(t, q, v, tau, touches.A.reshape(states, 3 * k, -1))
         return found[:, 0], *self._mobility(found, touches)
 
     def integrated(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
@@ -110,7 +137,7 @@ class Acting:
     def _integrates(self) -> Kept | None:
         return Kept(self.system, integrate, 1) if can_keep(self.system) else None
 
-    def _accelerations(
+    def accelerations(
         self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, more: np.ndarray
     ) -> np.ndarray:
         """Return the accelerations (states, 1 + n, nv) under control forces tau (states, nv) and all that acts, without

@@ -6,7 +6,8 @@ are too stiff for steps that find each change. Here the velocity at the end of a
     v+ = v + h M^-1 (forces at the middle) + M^-1 A^T p,   u+ = A v+ + h/2 b,
 
 with A and b = A' v of the middle of the step, and impulses p that obey the law with u+ (for a gap g, with u_n + g / h):
-whatever sticks, slides, opens or touches within a step is found by itself. The error is of first order in h.
+whatever sticks, slides, opens or touches within a step is found by itself. The error is of first order in h. Where
+springs, dampers, modes or controllers are stiff for such a step, it is implicit in them (`stiffness`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.coulomb import pressed
 from catena.simulation.contacts.deciding import CLOSED, DEAD
 from catena.simulation.contacts.impulses import ImpulseSteps
+from catena.simulation.contacts.stiffness import Stiffness, Watch
 from catena.simulation.on_demand import OnDemand
 from catena.simulation.steps.work import SOURCES
 from catena.simulation.trajectory import Trajectory
@@ -37,7 +39,8 @@ UNASKED = 20
 class _Taken:
     """A step: the state q (nq,), v (nv,) at its end with gaps (contacts,) and velocities u (contacts, 3) of contacts,
     their impulses p (contacts, 3), the control forces, the state at its start, the works of actuators and
-    contacts, and how contacts yield along their planes (contacts,)."""
+    contacts and what friction does beyond the forces with which it begins, and how contacts yield along their planes
+    (contacts,)."""
 
     q: np.ndarray
     v: np.ndarray
@@ -46,22 +49,23 @@ class _Taken:
     p: np.ndarray
     tau: np.ndarray
     start: tuple[np.ndarray, np.ndarray]
-    done: tuple[float, float]
+    done: tuple[float, float, float]
     yields: np.ndarray
 
 
 @dataclass(eq=False)
 class CarefulSteps:
-    """Moves one state of a system of a size `length` [m] by steps of h seconds, `compiled` ones where they do."""
+    """Moves one state of a system of a size `length` [m] by steps of h seconds, `compiled` ones where they do; `watch`
+    says where these do not."""
 
     acting: Acting
     length: float
     h: float
-    compiled: ImpulseSteps | None = None
+    compiled: ImpulseSteps | None
+    watch: Watch
 
     def __post_init__(self) -> None:
         self.last = np.zeros((len(self.acting.places.contacts), 3))
-        self.none = np.zeros(self.acting.system.nv)
         self.weight = float(np.linalg.norm(self.acting.system.gravity))
 
     @cached_property
@@ -87,11 +91,14 @@ class CarefulSteps:
         if gap is None:
             gap = self.acting.places.gaps(q[None])[0]
         while end - times[-1] > 1e-9 * self.h:
-            h = min(self.h, end - times[-1])
+            self.acting.keep_time(times[-1], q, v)
+            h = min(self.h, self.acting.until(end) - times[-1])
             looks = len(times) > UNASKED
-            made = self._quick_step(q, v, gap, h, looks) if self.compiled is not None else None
+            made, resists = None, self.watch.at(times[-1], q, v, h)
+            if self.compiled is not None and resists is None:
+                made = self._quick_step(times[-1], q, v, gap, h, looks)
             if made is None:
-                made = self._step(times[-1], q, v, gap, h, looks)
+                made = self._step(times[-1], q, v, gap, h, looks, resists)
             if made is None:
                 break
             q, v, gap = made.q, made.v, made.gap
@@ -109,9 +116,11 @@ class CarefulSteps:
         return self._trajectory(np.array(times), states, np.array(taus), np.array(forces), taken, steps)
 
     def _step(
-        self, t: float, q: np.ndarray, v: np.ndarray, gap: np.ndarray, h: float, looks: bool
-    ) -> _Taken | None:
-        """Return a step from gaps (contacts,); None if it `looks` for an impact and finds one that is worth telling."""
+        self, t: float, q: np.ndarray, v: np.ndarray, gap: np.ndarray, h: float, looks: bool,
+        resists: Stiffness | None,
+    ) -> _Taken | None:  # fmt: skip
+        """Return a step from gaps (contacts,), implicit in what `resists`; None if it `looks` for an impact and finds
+        one that is worth telling."""
         acting, system = self.acting, self.acting.system
         tau = acting.command(t, q, v)
         middle = acting.integrated(q, 0.5 * h * v)
@@ -119,6 +128,9 @@ class CarefulSteps:
         vdot, response, W = (
             x[0] for x in acting.both(np.array([t + 0.5 * h]), middle[None], v[None], tau[None], touches)
         )
+        if resists is not None:
+            vdot, response = resists.softened(vdot, h), resists.softened(response, h)
+            W = np.tensordot(response, touches.A[0], axes=(2, 2))
         free = v + h * vdot
         A, turns = touches.A[0], 0.5 * h * touches.b[0]
         p, u = np.zeros((len(gap), 3)), A @ free + turns
@@ -146,17 +158,19 @@ class CarefulSteps:
         if system.constrained:
             q_new, after = system.project(q_new, after)
         q_new, gap = self._mended(q_new, after, p[:, 2] > 0.0, response, W)
-        done = h * float(tau @ mean), float((p * (A @ mean)).sum())
+        lost = 0.0 if resists is None else resists.lost(v, after, h)
+        done = h * float(tau @ mean), float((p * (A @ mean)).sum()), lost
         yields = 0.5 * np.einsum("kaka->k", W[:, :2, :, :2])
         return _Taken(q_new, after, gap, A @ after + turns, p, tau, (q, v), done, yields)
 
     def _quick_step(
-        self, q: np.ndarray, v: np.ndarray, gap: np.ndarray, h: float, looks: bool
+        self, t: float, q: np.ndarray, v: np.ndarray, gap: np.ndarray, h: float, looks: bool
     ) -> _Taken | None:
         """Return a step as `_step` does, by compiled code; None if that cannot vouch for it, or an impact was found."""
         assert self.compiled is not None
         none = 10.0 * CLOSED * self.length
-        found = self.compiled.step(q, v, gap, self.last, h, none)
+        tau = self.acting.command(t, q, v)
+        found = self.compiled.step(q, v, tau, gap, self.last, h, none)
         if found is None:
             return None
         after, rate, told = found
@@ -170,7 +184,8 @@ class CarefulSteps:
             if after_it < -sunk or (pushes > 0.0 and after_it > sunk):
                 return None
         self.last = p
-        return _Taken(after, rate, left, u, p, self.none, (q, v), (0.0, sum(told[:, 7].tolist())), yields)
+        done = 0.5 * h * float(tau @ (v + rate)), sum(told[:, 7].tolist()), 0.0
+        return _Taken(after, rate, left, u, p, tau, (q, v), done, yields)
 
     def _mended(
         self, q: np.ndarray, v: np.ndarray, pushed: np.ndarray, response: np.ndarray, W: np.ndarray
@@ -201,11 +216,14 @@ class CarefulSteps:
         if not taken:
             return total
         if self.rubs or not system.elements.is_empty:
-            q, v = self._middles(taken, h), np.array([0.5 * (one.start[1] + one.v) for one in taken])
-            for name, power in system.force_powers(q, v).items():
+            q, v = self._middles(taken, h), np.array([one.start[1] for one in taken])
+            mean = np.array([0.5 * (one.start[1] + one.v) for one in taken])
+            powers = {**system.force_powers(q, mean), "friction": system.elements.power_against(q, v, mean)}
+            for name, power in powers.items():
                 if name in SOURCES:
                     total[1:, SOURCES.index(name)] = h * power
-        for k, name in enumerate(("actuators", "wrenches")):
+        resists = "actuators" if self.acting.excitation.is_asked_always else "friction"
+        for k, name in enumerate(("actuators", "wrenches", resists)):
             total[1:, SOURCES.index(name)] += [one.done[k] for one in taken]
         return np.cumsum(total, axis=0)
 

@@ -115,9 +115,10 @@ def _all_hold(
     if not within:
         return None, f
     slip = np.zeros((k, 2))
-    for i, d in enumerate(sliding):
-        if d is not None:
-            slip[i] = d
+    if P is not None:
+        for i, d in enumerate(sliding):
+            if d is not None:
+                slip[i] = d
     return Pressed(f, (free + flat @ z).reshape(k, 3), modes, slip), None
 
 
@@ -153,9 +154,21 @@ def is_regular(W: np.ndarray) -> bool:
     return not failed and bool(min(spread) > WELL * max(spread))
 
 
+def _definite(W: np.ndarray, b: np.ndarray) -> np.ndarray | None:
+    """Return x with W x = b for a mobility W (n, n) that is regular beyond doubt; None for another one."""
+    from scipy.linalg.lapack import dposv
+
+    if not len(b):
+        return b
+    root, x, failed = dposv(W, b)
+    spread = root.diagonal().tolist()
+    return None if failed or min(spread) <= WELL * max(spread) else np.asarray(x)
+
+
 def least(W: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the least forces x (n,) with W x = b, or nearly so, for a mobility W (n, n)."""
-    return _least(W, b, is_regular(W))
+    x = _definite(W, b)
+    return np.linalg.lstsq(W, b, rcond=RANK)[0] if x is None else x
 
 
 def straight(
@@ -163,13 +176,10 @@ def straight(
 ) -> np.ndarray | None:
     """Return y with (W P y + c) = 0 in some rows (None: P is one, and all rows), where contacts are not redundant
     beyond doubt; None otherwise."""
-    M, own = W, W
-    if P is not None and rows is not None:
-        own = W[rows]
-        M, own, c = own @ P, own[:, rows], c[rows]
-    if not is_regular(own):
-        return None
-    return _solution(M, -c)
+    if P is None or rows is None:
+        return _definite(W, -c)
+    own = W[rows]
+    return _solution(own @ P, -c[rows]) if is_regular(own[:, rows]) else None
 
 
 def _solution(M: np.ndarray, b: np.ndarray) -> np.ndarray | None:
@@ -184,8 +194,10 @@ def _solution(M: np.ndarray, b: np.ndarray) -> np.ndarray | None:
 
 def independent(W: np.ndarray) -> list[list[int]]:
     """Return the groups of contacts, by number, that do not move each other by their forces; at least one."""
-    feels = np.abs(W).max(axis=(1, 3), initial=0.0)
-    size = np.sqrt(np.diag(feels))
+    if not len(W):
+        return [[]]
+    feels = np.abs(W).max(axis=3).max(axis=1)
+    size = np.sqrt(feels.diagonal())
     feels = feels > APART * size[:, None] * size
     if feels.all():
         return [list(range(len(W)))]
@@ -198,7 +210,7 @@ def independent(W: np.ndarray) -> list[list[int]]:
             group += near
             left = [i for i in left if i not in near]
         groups.append(sorted(group))
-    return groups or [[]]
+    return groups
 
 
 def _together(
@@ -217,7 +229,9 @@ def _together(
         found = law.obeyed(law.exact([STICK if d is None else SLIDE for d in sliding], np.zeros_like(c)))
     else:
         # What would pull opens, what would leave its cone slides, as a rule.
-        found = law.obeyed(wanted) or law.obeyed(law.exact(law.giving_way(wanted), wanted))
+        modes = law.giving_way(wanted)
+        holds = all(mode == (STICK if d is None else SLIDE) for mode, d in zip(modes, sliding, strict=True))
+        found = law.obeyed(wanted if holds else law.exact(modes, wanted))
     if found is not None:
         return found
     f = np.zeros_like(c) if start is None else start.copy()
@@ -393,28 +407,33 @@ class Law:
         self, P: np.ndarray, rows: np.ndarray, starts: Sequence[int], f: np.ndarray
     ) -> np.ndarray | None:
         """Return forces in the columns of P with which contacts `starts` begin to slide, and the others hold."""
-        # Columns are at right angles to each other.
+        # Columns are at right angles to each other; those of contacts that begin to slide are their three axes.
         W, z = self.W, P @ ((f.reshape(-1) @ P) / (P * P).sum(axis=0))
         mu, places = self.mu.tolist(), {row: at for at, row in enumerate(rows.tolist())}
-        WP, sizes, regular = W @ P, np.abs(W), is_regular(W[rows][:, rows])
+        WP, own = W @ P, W[rows]
+        held, regular = WP[rows], is_regular(own[:, rows])
+        sizes, least_size = np.abs(own), np.abs(self.c[rows]) + 1e-300
         for _ in range(NEWTON):
-            r = self.c + W @ z
-            F, J = r[rows], WP[rows]
-            size = (np.abs(self.c) + sizes @ np.abs(z))[rows] + 1e-300
+            r, size = self.c + W @ z, least_size + sizes @ np.abs(z)
+            F, J = r[rows], held.copy()
+            forces, rates = z.tolist(), r.tolist()
             for i in starts:
-                at, x, y, n = places[3 * i], 3 * i, 3 * i + 1, 3 * i + 2
-                (fx, fy, fn), (rx, ry) = z[x : x + 3].tolist(), r[x : x + 2].tolist()
+                at, x, y = places[3 * i], 3 * i, 3 * i + 1
+                (fx, fy, fn), (rx, ry) = forces[x : x + 3], rates[x : x + 2]
                 # Slip and force are parallel, and the force is on the cone.
-                F[at] = fx * ry - fy * rx
-                J[at] = fx * WP[y] - fy * WP[x] + ry * P[x] - rx * P[y]
-                F[at + 1] = fx**2 + fy**2 - (mu[i] * fn) ** 2
-                J[at + 1] = 2.0 * (fx * P[x] + fy * P[y] - mu[i] ** 2 * fn * P[n])
+                F[at], F[at + 1] = fx * ry - fy * rx, fx**2 + fy**2 - (mu[i] * fn) ** 2
+                J[at] = fx * WP[y] - fy * WP[x]
+                J[at, at] += ry
+                J[at, at + 1] -= rx
+                J[at + 1] = 0.0
+                J[at + 1, at : at + 3] = 2.0 * fx, 2.0 * fy, -2.0 * mu[i] ** 2 * fn
                 length, speed = max(abs(fx), abs(fy), abs(fn)), max(size[at : at + 3].tolist())
                 size[at], size[at + 1] = length * speed + 1e-300, length**2 * max(1.0, mu[i] ** 2) + 1e-300
-            if (np.abs(F) <= EXACT * size).all():
+            F /= size
+            if all(abs(x) <= EXACT for x in F.tolist()):
                 return z.reshape(-1, 3)
-            scaled = 1.0 / size
-            move = _least(J * scaled[:, None], -F * scaled, regular)
+            J /= size[:, None]
+            move = _least(J, -F, regular)
             if not isfinite(float(move.sum())):
                 return None
             z = z + P @ move

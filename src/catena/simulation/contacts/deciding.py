@@ -16,7 +16,7 @@ import numpy as np
 
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK, Pressed, least, pressed
-from catena.simulation.contacts.situation import ByJoints, Mobile, Situation
+from catena.simulation.contacts.situation import ByJoints, Mobile, Situation, picked
 from catena.simulation.contacts.standing import Standing, all_open
 
 # Gaps [sizes of the mechanism] and velocities [sizes/s] that are none.
@@ -80,29 +80,31 @@ class Deciding:
             v, impulse[kept], lost = self._brought_to_rest(v, now, kept, rests)
             now = self._again(t, q, v, tau, now, before)
             before = v
-        if min(now.u[near, 2].tolist(), default=0.0) < -RESTS * self.length:
+        rates = now.u[:, 2].tolist()
+        if min((rates[k] for k in near), default=0.0) < -RESTS * self.length:
             v, more, hit = self._impact(v, now, near)
             impulse[near] += more
             lost += hit
             now = self._again(t, q, v, tau, now, before)
-            before = v
-        staying = [k for k, rate in zip(near, now.u[near, 2].tolist(), strict=True) if rate <= DEAD]
+            before, rates = v, now.u[:, 2].tolist()
+        staying = [k for k in near if rates[k] <= DEAD]
         if not staying:
-            return Decision(all_open(count), q, v, lost, impulse)
+            return Decision(all_open(now.u, now.gap), q, v, lost, impulse)
         v, more, stopped = self._brought_to_rest(v, now, staying, rests)
-        impulse[staying] += more
-        lost += stopped
-        now = self._again(t, q, v, tau, now, before)
+        if v is not before:
+            impulse[staying] += more
+            lost += stopped
+            now = self._again(t, q, v, tau, now, before)
         standing = self._forces(now, staying, parts, slips)
         return Decision(standing, q, v, lost, impulse)
 
     def gaps(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the gaps (contacts,) at a state q (nq,), v (nv,)."""
-        found = None if self.mobile is None else self.mobile.at(q, v)
+        found = None if self.mobile is None else self.mobile.at(q, v, np.zeros(len(v)))
         return self.acting.places.gaps(q[None])[0] if found is None else found.gap
 
     def _at(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Situation:
-        found = None if self.mobile is None else self.mobile.at(q, v)
+        found = None if self.mobile is None else self.mobile.at(q, v, tau)
         return ByJoints(self.acting, t, q, v, tau) if found is None else found
 
     def _again(
@@ -129,10 +131,10 @@ class Deciding:
     def _impact(self, v: np.ndarray, now: Situation, near: list[int]) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the velocities after an impact, the impulses (contacts, 3) and the energy lost."""
         places = self.acting.places
-        W, u = now.mobility(near), now.u[near]
-        mu, names = places.friction[near], [places.labels[k] for k in near]
+        W, u = now.mobility(near), picked(now.u, near)
+        mu, names = picked(places.friction, near), [places.labels[k] for k in near]
         comes = u[:, 2] < -np.maximum(RESTS * self.length, DEAD)
-        e = np.where(comes, places.restitution[near], 0.0)
+        e = np.where(comes, picked(places.restitution, near), 0.0)
         plastic = pressed(W, u, mu, [None] * len(near), names).f
         p = plastic
         if e.any():
@@ -149,7 +151,7 @@ class Deciding:
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """Return velocities with which contacts that part or slip so slowly that they do neither stay, the impulses
         (contacts, 3) that it takes, and the energy lost."""
-        u, friction = now.u[staying], self.acting.places.friction
+        u, friction = picked(now.u, staying), self._friction
         some, most = list[int](), 0.0
         for i, (k, (x, y, z)) in enumerate(zip(staying, u.tolist(), strict=True)):
             if friction[k] > 0.0 and (k in rests or hypot(x, y) <= SLIPS * self.length):
@@ -159,10 +161,13 @@ class Deciding:
             most = max(most, abs(z))
         if most <= 1e-3 * RESTS * self.length:
             return v, np.zeros_like(u), 0.0
-        W = now.mobility(staying).reshape(u.size, -1)
-        push = np.zeros(u.size)
-        push[some] = least(W[some][:, some], -u.reshape(-1)[some])
-        lost = -float(u.reshape(-1) @ push + 0.5 * push @ W @ push)
+        W, rate = now.mobility(staying).reshape(u.size, -1), u.reshape(-1)
+        if len(some) == u.size:
+            push = least(W, -rate)
+        else:
+            push = np.zeros(u.size)
+            push[some] = least(W[some][:, some], -rate[some])
+        lost = -float((rate + 0.5 * (W @ push)) @ push)
         impulse = push.reshape(-1, 3)
         return v + now.pushed(staying, impulse), impulse, max(0.0, lost)
 
@@ -170,21 +175,28 @@ class Deciding:
         """Return what contacts that touch and do not part do."""
         places, count = self.acting.places, len(self.acting.places.contacts)
         W, c = now.mobility(staying), now.accelerations(staying)
-        u = now.u[staying]
-        sliding = [self._direction(x) for x in u[:, :2]]
-        mu, names = places.friction[staying], [places.labels[k] for k in staying]
+        u = picked(now.u, staying)
+        sliding = [self._direction(x, y) for x, y, _ in u.tolist()]
+        mu, names = picked(places.friction, staying), [places.labels[k] for k in staying]
         found = pressed(W, c, mu, sliding, names)
         own = staying
         found, staying = self._at_the_edge(W, c, sliding, found, staying, parts, slips)
         modes, slip, yields = [OPEN] * count, np.zeros((count, 2)), np.zeros(count)
-        slip[staying] = found.slip
-        for k, mode in zip(staying, found.modes, strict=True):
+        for k, mode, along in zip(staying, found.modes, found.slip, strict=True):
             modes[k] = mode
+            if mode == SLIDE:
+                slip[k] = along
         near = [own.index(k) for k in staying]
         across = W.reshape(3 * len(own), -1).diagonal().tolist()
-        yields[staying] = [0.5 * (across[3 * i] + across[3 * i + 1]) for i in near]
+        for k, i in zip(staying, near, strict=True):
+            yields[k] = 0.5 * (across[3 * i] + across[3 * i + 1])
         stiff = SLIDE in modes and self._is_stiff(yields[staying], found, u[near], places.friction[staying])
-        return Standing(tuple(modes), slip, stiff, yields)
+        return Standing(tuple(modes), slip, stiff, yields, now.u, now.gap)
+
+    @cached_property
+    def _friction(self) -> list[float]:
+        """Return the coefficients of friction as plain numbers."""
+        return self.acting.places.friction.tolist()
 
     @cached_property
     def _light(self) -> float:
@@ -228,7 +240,7 @@ class Deciding:
             k = staying.index(slips)
             names = [places.labels[i] for i in staying]
             # With a little less friction it slides, and the direction is that in which it does.
-            less = places.friction[staying]
+            less = places.friction[staying].copy()
             less[k] *= 1.0 - EDGE
             again = pressed(W, c, less, sliding, names, found.f)
             if again.modes[k] == SLIDE:
@@ -240,10 +252,10 @@ class Deciding:
                 return pressed(W, c, places.friction[staying], pushed, names), staying
         return found, staying
 
-    def _direction(self, u: np.ndarray) -> np.ndarray | None:
+    def _direction(self, x: float, y: float) -> np.ndarray | None:
         """Return the direction (2,) in which a contact slides, None for one that does not."""
-        speed = hypot(*u.tolist())
-        return u / speed if speed > SLIPS * self.length else None
+        speed = hypot(x, y)
+        return np.array([x / speed, y / speed]) if speed > SLIPS * self.length else None
 
 
 def _part_that_keeps(W: np.ndarray, u: np.ndarray, plastic: np.ndarray, more: np.ndarray) -> float:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from catena.dynamics.contact_forces import SIZE
+from catena.dynamics.contact_forces import PLACES, SIZE
 from catena.kernels import is_plain
 from catena.simulation.contacts.coulomb import SLIDE, STICK
 from catena.simulation.contacts.geometry import Places, turned_from
@@ -18,7 +18,7 @@ from catena.simulation.problem import Problem
 
 def can_be_inside(problem: Problem, places: Places) -> bool:
     """Return whether the compiled step can find the forces of contacts: those of a tree of rigid bodies without
-    prescribed joints and rigid stops, where nothing acts that Python must be asked for."""
+    prescribed joints and rigid stops, where nothing but a controller acts that Python must be asked for."""
     system = problem.system
     if (
         places.stops
@@ -30,7 +30,7 @@ def can_be_inside(problem: Problem, places: Places) -> bool:
         return False
     if system.plan.owner is not None or system.constrained or system.loops or system.origin is not system:
         return False
-    return system.elements.is_compiled and not problem.forces and problem.control is None
+    return system.elements.is_compiled and not problem.forces
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +40,10 @@ class Inside:
     places: Places
 
     @cached_property
-    def nodes(self) -> tuple[tuple[int, int], ...]:
-        """Return the nodes of both sides of each contact."""
-        return tuple(zip(self.places.a.tolist(), self.places.b.tolist(), strict=True))
+    def nodes(self) -> tuple[tuple[int, int, bool], ...]:
+        """Return the nodes of both sides of each contact, and whether the second one is round there."""
+        p = self.places
+        return tuple(zip(p.a.tolist(), p.b.tolist(), p.round.tolist(), strict=True))
 
     @cached_property
     def numbers(self) -> np.ndarray:
@@ -54,15 +55,18 @@ class Inside:
             np.stack([places.r, places.R, 1.0 * places.round, places.friction], axis=1),
         )  # fmt: skip
         numbers = np.zeros((k, SIZE))
-        numbers[:, : SIZE - 7] = np.concatenate(fixed, axis=1)
+        numbers[:, : PLACES["sticks"].start] = np.concatenate(fixed, axis=1)
         return numbers
 
     def told(self, holding: Holding, deep: np.ndarray) -> np.ndarray:
         """Return what contacts are and do, (contacts, numbers); open ones may be in the other side by `deep`
         (contacts,) [m]."""
-        numbers, modes = self.numbers.copy(), holding.standing.modes
-        numbers[:, -7] = [mode == STICK for mode in modes]
-        numbers[:, -6] = [mode == SLIDE for mode in modes]
-        numbers[:, -5:-3] = holding.along
-        numbers[:, -3], numbers[:, -2], numbers[:, -1] = SLOW * holding.length, deep, holding.least
+        modes, none = holding.standing.modes, np.full(len(deep), SLOW * holding.length)
+        numbers = self.numbers.copy()
+        for name, value in {
+            "sticks": [mode == STICK for mode in modes], "slides": [mode == SLIDE for mode in modes],
+            "slow": none, "deep": deep, "least": holding.least,
+        }.items():  # fmt: skip
+            numbers[:, PLACES[name].start] = value
+        numbers[:, PLACES["along"]] = holding.along
         return numbers

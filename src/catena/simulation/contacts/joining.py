@@ -11,7 +11,8 @@ from catena.simulation.trajectory import Trajectory
 
 
 def joined(runs: Sequence[Trajectory]) -> Trajectory:
-    """Return runs of one system, each beginning with the sample that the one before it ends with, as one."""
+    """Return runs of one system, each beginning with the sample that the one before it ends with, as one. Forces that
+    hold from a sample on are those of the later run there."""
     if len(runs) == 1:
         return runs[0]
     first = runs[0]
@@ -19,6 +20,11 @@ def joined(runs: Sequence[Trajectory]) -> Trajectory:
     def rows(parts: Sequence[np.ndarray], axis: int) -> np.ndarray:
         later = (np.take(x, range(1, x.shape[axis]), axis=axis) for x in parts[1:])
         return np.concatenate([parts[0], *later], axis=axis)
+
+    def forces(parts: Sequence[np.ndarray]) -> np.ndarray:
+        if not first.held:
+            return rows(parts, -2)
+        return np.concatenate([*(x[..., :-1, :] for x in parts[:-1]), parts[-1]], axis=-2)
 
     work = {}
     for name in first.work:
@@ -32,10 +38,10 @@ def joined(runs: Sequence[Trajectory]) -> Trajectory:
         t=rows([run.t for run in runs], 0),
         q=rows([run.q for run in runs], -2),
         v=rows([run.v for run in runs], -2),
-        tau=rows([run.tau for run in runs], -2),
+        tau=forces([run.tau for run in runs]),
         steps=sum(run.steps for run in runs),
         work=work,
-        wrenches={name: rows([run.wrenches[name] for run in runs], -2) for name in first.wrenches},
+        wrenches={name: forces([run.wrenches[name] for run in runs]) for name in first.wrenches},
         driven={name: rows([run.driven[name] for run in runs], -2) for name in first.driven},
         events=tuple(event for run in runs for event in run.events),
         ended=runs[-1].ended,
@@ -46,13 +52,13 @@ def cut(run: Trajectory, t: float) -> Trajectory:
     """Return a run up to a time, with the events that it has met by then."""
     events = tuple(event for event in run.events if event.t <= t)
     if t <= run.t[0]:
-        some = {name: x[..., :1] for name, x in run.work.items()}
+        done = {name: x[..., :1] for name, x in run.work.items()}
         wrenches, driven = ({n: x[..., :1, :] for n, x in y.items()} for y in (run.wrenches, run.driven))
         return replace(
-            run, t=run.t[:1], q=run.q[:1], v=run.v[:1], tau=run.tau[:1], work=some, wrenches=wrenches, driven=driven,
+            run, t=run.t[:1], q=run.q[:1], v=run.v[:1], tau=run.tau[:1], work=done, wrenches=wrenches, driven=driven,
             events=events, ended="",
         )  # fmt: skip
     if t < run.t[-1]:
-        run = run.resample(np.append(run.t[run.t < t], t))
-        return replace(run, events=events, ended="")
+        some = run.resample(np.append(run.t[run.t < t], t))
+        return replace(some, events=events, ended="", held=run.held)
     return run

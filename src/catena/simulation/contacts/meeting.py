@@ -20,6 +20,8 @@ from catena.simulation.trajectory import Found, Trajectory
 def met(run: Trajectory, events: Sequence[Event]) -> Trajectory:
     """Return a run of careful steps with the events it meets, up to the first that ends it. Times of events count from
     its start."""
+    if not events:
+        return run
     start, t, q, v = float(run.t[0]), run.t - run.t[0], run.q, run.v
 
     def state_at(k: int, time: float) -> tuple[np.ndarray, np.ndarray]:

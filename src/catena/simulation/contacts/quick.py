@@ -8,13 +8,12 @@ shorter and shorter, until it ends where the contact changes.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import hypot
 from typing import Any
 
 import numpy as np
 
-from catena.dynamics.contact_forces import PULLS, TOLD
+from catena.dynamics.contact_forces import PLACES, PULLS, TOLD
 from catena.kernels import Session
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK
@@ -35,7 +34,7 @@ DETERMINED = 1e-11
 # Attempts after which a motion has got on too slowly, for each careful step that would have done as well.
 ATTEMPTS, PATIENCE = 60, 4.0
 # Steps in one call.
-MANY = 16
+MANY = 32
 # How often a step is taken again to find a change: at most, as secants have it, and then how near to the ends of what
 # is left.
 TRIALS, SECANTS, CLIP = 60, 8, 1e-3
@@ -63,7 +62,10 @@ class QuickSteps:
 
     def __init__(self, acting: Acting, inside: Inside, duration: float, length: float, h: float) -> None:
         self.acting, self.inside, self.duration, self.length, self.h = acting, inside, duration, length, h
-        problem = replace(acting.problem, touching=Touching(inside.nodes, inside.numbers.reshape(-1)))
+        # Whoever takes steps asks the controller, and tells what it gave.
+        problem = replace(
+            acting.problem, control=None, touching=Touching(inside.nodes, inside.numbers.reshape(-1))
+        )
         system = self.system = acting.system
         self.mover = mover = Mover(
             Excitation(problem, ()), Drift(system, problem.drift, system.neutral()), None, duration, _ignore
@@ -74,25 +76,15 @@ class QuickSteps:
         for name, value in (mover.constant | mover.varying).items():
             b[name][:] = value
         session.piece(0, 0, mover.program.input_names, ())()
-        moving = ("q", "qd", "t", "h", "end", "halt", "row", "wish", *(("work",) if mover.counts else ()))
-        results = (
-            "q",
-            "qd",
-            "t",
-            "h",
-            "halt",
-            "accepted",
-            "told",
-            "row",
-            "wish",
-            *(("work",) if mover.counts else ()),
-        )
+        counted = ("work",) if mover.counts else ()
+        moving = ("q", "qd", "t", "h", "end", "halt", "row", "wish", *counted)
+        results = ("q", "qd", "t", "h", "halt", "accepted", "told", "row", "wish", *counted)
         self._told = session.piece(0, 0, ("contacts", mover.target), ())
-        self._step = session.piece(0, None, moving, results)
+        self._step = session.piece(0, None, moving, ("q", "qd", "accepted", "told_now", *counted))
         self._many = session.recording(MANY, moving, results)
-        self._look = session.piece(0, session.row("accelerations"), moving, ("told",))
+        self._look = session.piece(0, session.row("contacts"), moving, ("told",))
         self.heavy = LIGHT * max(float(np.linalg.norm(system.gravity)), length)
-        self.steps = 0
+        self.steps, self.end, self.tau = 0, duration, np.zeros(system.nv)
 
     def look(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what contacts do at a state (contacts, told), with the modes that were told last."""
@@ -103,7 +95,14 @@ class QuickSteps:
     def tell(self, numbers: np.ndarray) -> None:
         """Tell the step what contacts are and do, (contacts, numbers)."""
         self.b["contacts"][0] = numbers.reshape(-1)
-        self.b[self.mover.target][:] = 0.0
+        self._told()
+
+    def keep_time(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        """Go on from a time and a state q (nq,), v (nv,) that the motion has come to, up to where control forces
+        change."""
+        self.acting.keep_time(t, q, v)
+        self.tau, self.end = self.acting.command(t, q, v), self.acting.until(self.duration)
+        self.b[self.mover.target][0] = self.tau
         self._told()
 
     def _put(
@@ -125,73 +124,128 @@ class QuickSteps:
         if self._step() or self.b["accepted"][0, 0] < 0.5:
             return None
         b = self.b
-        t, q, v = state.t + span, b["q"][0].copy(), b["qd"][0].copy()
         work = b["work"][0].copy() if self.mover.counts else state.work
-        return State(t, q, v, work, self.look(t, q, v))
+        told = b["told_now"].reshape(-1, TOLD).copy()
+        return State(state.t + span, b["q"][0].copy(), b["qd"][0].copy(), work, told)
 
     def many(self, state: State, h: float, last: tuple[float, float] | None = None) -> Passed:
         """Take some steps behind a state, the first of about h seconds, up to where a contact changes or to the end;
         `last` are the error and the size of the step before, if there was one."""
-        self._put(state.t, state.q, state.v, state.work, h, self.duration, last)
+        self._put(state.t, state.q, state.v, state.work, h, self.end, last)
         bad, r = self._many(), self._many.results
-        accepted, halted = r["accepted"][:, 0] > 0.5, r["halt"][:, 0] > 0.5
-        told = r["told"].reshape(MANY, -1, TOLD)
-        finite = np.isfinite(told).all(axis=(1, 2)) & np.isfinite(r["q"]).all(axis=1) if bad else None
-        count = MANY if finite is None or finite.all() else int(np.argmin(finite))
-        if halted[:count].any():
+        halts, count = r["halt"][:, 0].tolist(), MANY
+        if bad:
+            finite = np.isfinite(r["told"]).all(axis=1) & np.isfinite(r["q"]).all(axis=1)
+            count = MANY if finite.all() else int(np.argmin(finite))
+        ended = next((k for k in range(count) if halts[k] > 0.5), -1)
+        halted, slow = (ended >= 0 and is_so for is_so in (halts[ended] < 1.5, halts[ended] > 1.5))
+        if ended >= 0:
             # What contacts do where they change is told by the step that was not taken.
-            count = int(np.argmax(halted[:count])) + 1
+            count = ended + 1
         self.steps += count
-        taken = np.flatnonzero(accepted[:count])
-        states = [
-            State(t, q, v, w, None)
-            for t, q, v, w in zip(
-                r["t"][taken, 0].tolist(), r["q"][taken], r["qd"][taken],
-                r["work"][taken] if self.mover.counts else np.zeros((len(taken), len(SOURCES))), strict=True,
-            )
-        ]  # fmt: skip
+        taken = [k for k, x in enumerate(r["accepted"][:count, 0].tolist()) if x > 0.5]
         # A step tells what contacts do where it begins.
-        begins = np.append(0, taken + 1)
-        known = begins[begins < count]
-        stuck = count == 0 or not len(taken) or bool(r["h"][count - 1, 0] < COLLAPSE)
+        begins = [k for k in (0, *(k + 1 for k in taken)) if k < count]
+        told = r["told"][begins].reshape(len(begins), len(self.inside.nodes), TOLD)
+        work = r["work"][taken] if self.mover.counts else np.zeros((len(taken), len(SOURCES)))
+        size = float(r["h"][max(0, count - 1), 0])
+        lost = count < MANY or not taken or size < COLLAPSE
         return Passed(
-            states, told[known].copy(), bool(count and halted[count - 1]), stuck or count < MANY,
-            float(r["h"][max(0, count - 1), 0]), (float(r["row"][-1, 0]), float(r["wish"][-1, 0])),
+            r["t"][taken, 0], r["q"][taken], r["qd"][taken], work, told, halted, slow, lost, size,
+            (float(r["row"][-1, 0]), float(r["wish"][-1, 0])),
         )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class Passed:
-    """Steps in a row: the `states` behind them, and what contacts do (states, contacts, told) where the steps begin;
-    whether the last was `halted` because a contact changes where it begins, whether they are `lost` otherwise, the size
-    `h` of the next one, and the error and the size of the `last` one."""
+    """Steps in a row: times t (states,), q (states, nq), v (states, nv) and works (states, sources) behind them, and
+    what contacts do (states, contacts, told) where they begin; whether the last was `halted` because a contact changes
+    where it begins, or because friction is stiff there (`slow`), whether they are `lost` otherwise, the size `h` of the
+    next one, and the error and the size of the `last` one."""
 
-    states: list[State]
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    work: np.ndarray
     told: np.ndarray
     halted: bool
+    slow: bool
     lost: bool
     h: float
     last: tuple[float, float]
 
 
+class Path:
+    """The states that a stretch has passed, of which the last may not be looked at yet, under control forces tau (nv,)
+    from each on."""
+
+    def __init__(self, start: State, tau: np.ndarray) -> None:
+        self.t, self.told, self.tau = [start.t], list[np.ndarray](), [tau]
+        self.parts = [(start.q[None], start.v[None], start.work[None])]
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def add(self, passed: Passed) -> np.ndarray:
+        """Go on by some steps, and return what is new of what contacts are told to do."""
+        # Steps that were rejected have told of the last state already.
+        told = passed.told[1:] if len(self.told) == len(self.t) else passed.told
+        self.t += passed.t.tolist()
+        self.tau += [self.tau[-1]] * len(passed.t)
+        self.told += list(told)
+        if len(passed.t):
+            self.parts.append((passed.q, passed.v, passed.work))
+        return told
+
+    def state(self, k: int) -> State:
+        """Return a state, from the last one on if k is negative."""
+        at = k % len(self.t)
+        back = at - len(self.t)
+        for rows in reversed(self.parts):
+            if -back <= len(rows[0]):
+                q, v, work = (x[back] for x in rows)
+                break
+            back += len(rows[0])
+        return State(self.t[at], q, v, work, self.told[at] if at < len(self.told) else None)
+
+    def stretch(self, count: int, end: State | None, change: Change | None, stiff: bool, steps: int) -> Quick:
+        """Return so many of the states, and the `end` if there is one, as a stretch."""
+        q, v, work = (np.concatenate(rows)[:count] for rows in zip(*self.parts, strict=True))
+        t, told, tau = self.t[:count], self.told[:count], self.tau[:count]
+        if end is not None:
+            t, told, tau = [*t, end.t], [*told, end.told], [*tau, tau[-1]]
+            q, v, work = (np.concatenate([x, y[None]]) for x, y in ((q, end.q), (v, end.v), (work, end.work)))
+        return Quick(np.array(t), q, v, np.array(tau), work, np.array(told), change, stiff, steps)
+
+
 @dataclass(frozen=True, eq=False)
 class Quick:
-    """A stretch of motion: the `states` that it passed, the change that ended it, and whether it was `stiff`."""
+    """A stretch of motion: times t (states,), q (states, nq), v (states, nv), control forces tau (states, nv), works
+    (states, sources) and what contacts do (states, contacts, told), the change that ended it, whether it was `stiff`,
+    and how many steps were tried."""
 
-    states: list[State]
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray
+    work: np.ndarray
+    told: np.ndarray
     change: Change | None
     stiff: bool
     steps: int
 
     @property
-    def end(self) -> State:
-        """Return where it has come to."""
-        return self.states[-1]
-
-    @cached_property
     def forces(self) -> np.ndarray:
-        """Return the forces (samples, contacts, 3) of contacts in their axes."""
-        return np.array([state.told for state in self.states])[:, :, :3]
+        """Return the forces (states, contacts, 3) of contacts in their axes."""
+        return self.told[:, :, :3]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Margins:
+    """What must stay above zero, and how far margins of each kind may be below it."""
+
+    values: list[float]
+    none: tuple[float, float, float, float]
 
 
 class QuickStretch:
@@ -199,93 +253,142 @@ class QuickStretch:
 
     def __init__(self, quick: QuickSteps, holding: Holding) -> None:
         self.quick, self.holding, self.length = quick, holding, holding.length
-        modes = holding.standing.modes
-        self.open, sticks, slides = (
-            np.array([mode == one for mode in modes]) for one in (OPEN, STICK, SLIDE)
+        modes, places = holding.standing.modes, holding.acting.places
+        self.mu = places.friction.tolist()
+        closed = holding.closed
+        sticks, slides = ([k for k in closed if modes[k] == mode] for mode in (STICK, SLIDE))
+        opens, rubs = (
+            [k for k, mode in enumerate(modes) if mode == OPEN],
+            [k for k in slides if self.mu[k] > 0.0],
         )
-        friction = holding.acting.places.friction
-        self.mu = friction.tolist()
-        self.rubs = slides & (friction > 0.0)
-        kinds = (self.open, ~self.open, sticks, self.rubs)
         # The kinds of margins that are watched, and of which contacts.
-        self.watched = [(kind, k) for kind, some in enumerate(kinds) for k in np.flatnonzero(some).tolist()]
+        self.watched = [(kind, k) for kind, some in enumerate((opens, closed, sticks, rubs)) for k in some]
+        self.opens, self.open, self.rubs = bool(opens), np.zeros(len(modes), bool), np.zeros(len(modes), bool)
+        self.open[opens] = self.rubs[rubs] = True
         yields = holding.standing.yields
-        self.light = None if yields is None or not self.rubs.any() else friction * yields
+        self.light = None if yields is None or not rubs else places.friction * yields
         self.heavy = quick.heavy
 
     def go(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Quick | None:
         """Return the motion from a time and a state q (nq,), v (nv,) on, with a first step of h seconds; None where the
         forces of contacts are not determined."""
         quick, holding, inside = self.quick, self.holding, self.quick.inside
-        quick.tell(inside.numbers)
-        told = quick.look(t, q, v)
+        quick.keep_time(t, q, v)
+        slip, gap = self._begun(t, q, v)
         # A contact that has just opened may be a little in its plane, and comes out.
-        near = 0.1 * CLOSED * self.length - np.minimum(told[:, 6], 0.0)
-        self.deep = np.where(told[:, 6] <= CLOSED * self.length, near, 0.0)
-        holding.begin_sliding(told[:, 3:5])
+        near = 0.1 * CLOSED * self.length - np.minimum(gap, 0.0)
+        self.deep = np.where(gap <= CLOSED * self.length, near, 0.0)
+        holding.begin_sliding(slip)
         numbers = inside.told(holding, self.deep)
+        if self.light is not None:
+            # Steps go no further than to where a slip is stiff.
+            numbers[:, PLACES["light"]] = np.stack(
+                [self.heavy / np.maximum(self.light, 1e-300), SLOWS * quick.h * self.light], axis=1
+            )
         quick.tell(numbers)
         self.edges = (self.deep.tolist(), holding.along.tolist(), holding.least.tolist())
         quick.steps = 0
-        states = [State(t, q, v, np.zeros(len(SOURCES)), None)]
-        end, done, last = quick.duration * (1.0 - 1e-12), 0, None
+        path, last, self.begun = Path(State(t, q, v, np.zeros(len(SOURCES)), None), quick.tau), None, 0
         while True:
-            passed = quick.many(states[-1], h, last)
-            first, h, last = len(states) - 1, passed.h, passed.last
-            states += passed.states
-            for state, told in zip(states[first:], passed.told, strict=False):
-                state.told = told
-            if states[-1].t >= end and states[-1].told is None:
-                states[-1].told = quick.look(states[-1].t, states[-1].q, states[-1].v)
-            known = len(states) if states[-1].told is not None else len(states) - 1
-            ended = self._looked(states, done, known, passed)
+            passed, done = quick.many(path.state(-1), h, last), len(path.told)
+            h, last = passed.h, passed.last
+            ended = self._looked(path, done, path.add(passed), passed.halted, passed.slow)
             if ended is not None:
                 return ended[0]
-            done = known
-            if states[-1].t >= end:
-                return Quick(states, None, False, quick.steps)
-            slow = quick.steps > ATTEMPTS and quick.steps * quick.h > PATIENCE * (states[-1].t - t)
+            now = path.t[-1]
+            if now >= quick.end * (1.0 - 1e-12):
+                ended = self._at_an_end(path)
+                if ended is not None:
+                    return ended[0]
+                h, last = max(quick.h, h), None
+                continue
+            slow = quick.steps > ATTEMPTS and quick.steps * quick.h > PATIENCE * (now - t)
             if slow or passed.lost:
-                return self._given_up(states[:known])
+                return self._given_up(path, len(path.told))
 
-    def _looked(
-        self, states: list[State], done: int, known: int, passed: Passed
-    ) -> tuple[Quick | None] | None:
-        """Look at the states from number `done` up to `known`. Returns what the stretch is if it ends there, else
-        None."""
-        quick, told = self.quick, passed.told[: known - done]
-        before = states[done - 1].told[None] if done else told[:1]
-        lost = told[:, :, 7].min(axis=1) < DETERMINED
-        rates = np.concatenate([before[:, :, 5], told[:, :, 5]])
-        turns = ((rates[:-1] < 0.0) & (rates[1:] > 0.0) & self.open).any(axis=1)
-        slow = self._is_slow(before, told)
-        for k in np.flatnonzero(lost | turns | slow | passed.halted).tolist():
-            now, at, changes = states[done + k], done + k, passed.halted and done + k == known - 1
-            if lost[k]:
-                return (self._given_up(states[:at]),)
-            dip = self._dip(states[at - 1], now) if at and turns[k] and not changes else None
-            if changes and not at:
-                return (Quick(states[:1], self._change(now), False, quick.steps),)
-            if changes or dip is not None:
-                found = self._located(states[at - 1], now, dip)
-                if found is not None:
-                    return (Quick([*states[:at], found], self._change(found), False, quick.steps),)
-            if at and slow[k]:
-                return (self._given_up(states[: at + 1]),)
+    def _begun(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return slips (contacts, 2) and gaps (contacts,) at a time and a state."""
+        standing = self.holding.standing
+        if standing.u is not None and standing.gap is not None:
+            return standing.u[:, :2], standing.gap
+        self.quick.tell(self.quick.inside.numbers)
+        told = self.quick.look(t, q, v)
+        return told[:, 3:5], told[:, 6]
+
+    def _at_an_end(self, path: Path) -> tuple[Quick | None] | None:
+        """Look at the last state, where no step begins that would tell of a change. Returns the stretch if it ends
+        there; else the controller is asked, and it goes on."""
+        quick, at, state = self.quick, len(path) - 1, path.state(-1)
+        if len(path.told) < len(path):
+            told = quick.look(state.t, state.q, state.v)
+            path.told.append(told)
+            ended = self._looked(path, at, told[None], min(self._margins(told).values) < 0.0, False)
+            if ended is not None:
+                return ended
+        if state.t >= quick.duration * (1.0 - 1e-12):
+            return (path.stretch(len(path), None, None, False, quick.steps),)
+        quick.keep_time(state.t, state.q, state.v)
+        # What contacts do there is told anew by the step that begins.
+        path.told.pop()
+        path.tau[-1], self.begun = quick.tau, at
         return None
 
-    def _given_up(self, states: list[State]) -> Quick | None:
-        """Return what there is of a motion that compiled steps cannot go on with, None if it is nothing."""
-        if states and states[-1].told is None:
-            states = states[:-1]
-        return Quick(states, None, True, self.quick.steps) if len(states) > 1 else None
+    def _looked(
+        self, path: Path, done: int, told: np.ndarray, halted: bool, stiff: bool
+    ) -> tuple[Quick | None] | None:
+        """Look at the states from number `done` on, of which it is `told` what contacts do; the last step may have been
+        `halted` there because a contact changes, or because friction is `stiff`. Returns what the stretch is if it ends
+        there, else None."""
+        quick, last = self.quick, len(told) - 1
+        if not len(told):
+            return None
+        lost, turns, slow = set[int](), set[int](), {last} if stiff else set[int]()
+        if told[:, :, 7].min() < DETERMINED:
+            lost.update(np.flatnonzero((told[:, :, 7] < DETERMINED).any(axis=1)).tolist())
+        if self.opens:
+            rates = (
+                told[:, :, 5]
+                if not done
+                else np.concatenate([path.told[done - 1][None, :, 5], told[:, :, 5]])
+            )
+            back = (rates[:-1] < 0.0) & (rates[1:] > 0.0) & self.open
+            if back.any():
+                turns.update((np.flatnonzero(back.any(axis=1)) + (0 if done else 1)).tolist())
+        # Within a call steps know what was before, and have halted.
+        if done and self.light is not None and self._is_slow(path.told[done - 1], told[0]):
+            slow.add(0)
+        for k in sorted(lost | turns | slow | ({last} if halted else set())):
+            at, changes = done + k, halted and k == last
+            if k in lost:
+                return (self._given_up(path, at),)
+            now = path.state(at)
+            dip = self._dip(path.state(at - 1), now) if at and k in turns and not changes else None
+            if changes and at == self.begun:
+                return (path.stretch(at + 1, None, self._change(now), False, quick.steps),)
+            if changes or dip is not None:
+                found = self._located(path.state(at - 1), now, dip)
+                if found is not None:
+                    return (path.stretch(at, found, self._change(found), False, quick.steps),)
+            if at and k in slow:
+                return (self._given_up(path, at + 1),)
+        return None
 
-    def _margins(self, told: np.ndarray) -> list[float]:
-        """Return what must stay above zero, of all that is watched: gaps, pressure, friction that is left, slip."""
+    def _given_up(self, path: Path, count: int) -> Quick | None:
+        """Return what there is of a motion that compiled steps cannot go on with, None if it is nothing."""
+        count = min(count, len(path.told))
+        return path.stretch(count, None, None, True, self.quick.steps) if count > 1 else None
+
+    def _margins(self, told: np.ndarray) -> Margins:
+        """Return what must stay above zero, of all that is watched: gaps, pressure, friction that is left, slip; and
+        how far each of the four may be below."""
         rows, values = told.tolist(), list[float]()
-        none, (deep, along, least) = _pulls(rows), self.edges
+        deep, along, least = self.edges
+        most = 1e-300
+        for x, y, n, *_ in rows:
+            most = max(most, abs(x), abs(y), abs(n))
+        none = PULLS * most
         for kind, k in self.watched:
-            x, y, n, u, v, _, gap = rows[k][:7]
+            x, y, n, u, v, _, gap, _ = rows[k]
             if kind == 0:
                 values.append(gap + deep[k])
             elif kind == 1:
@@ -294,22 +397,28 @@ class QuickStretch:
                 values.append(self.mu[k] * n - hypot(x, y) + none)
             else:
                 values.append(u * along[k][0] + v * along[k][1] - least[k])
-        return values
+        return Margins(values, (9e-4 * CLOSED * self.length, none, none, 1e-8 * self.length))
 
-    def _is_slow(self, before: np.ndarray, told: np.ndarray) -> np.ndarray:
-        """Return where (states,) friction of a light body stops a slip, which becomes slower, within a part of a
-        careful step; `before` is what contacts did ahead of what is `told` (states, contacts, told)."""
-        if self.light is None:
-            return np.zeros(len(told), dtype=bool)
-        speed = np.hypot(told[:, :, 3], told[:, :, 4])
-        earlier = np.concatenate([np.hypot(before[:, :, 3], before[:, :, 4]), speed[:-1]])
-        rate = self.light * told[:, :, 2]
-        ends = (speed < earlier) & (rate > self.heavy) & (speed < SLOWS * self.quick.h * rate)
-        return np.asarray((self.rubs & ends).any(axis=1))
+    def _is_slow(self, before: np.ndarray, told: np.ndarray) -> bool:
+        """Return whether friction of a light body stops a slip, which becomes slower, within a part of a careful step,
+        from what contacts did before and what is told of them (contacts, told)."""
+        assert self.light is not None
+        rows = zip(before.tolist(), told.tolist(), self.light.tolist(), self.rubs.tolist(), strict=True)
+        for was, now, light, rubs in rows:
+            speed, rate = hypot(now[3], now[4]), light * now[2]
+            if (
+                rubs
+                and speed < hypot(was[3], was[4])
+                and rate > self.heavy
+                and speed < SLOWS * self.quick.h * rate
+            ):
+                return True
+        return False
 
     def _change(self, state: State) -> Change:
         """Return the change of the first contact whose margin is below zero."""
-        below = (which for which, x in zip(self.watched, self._margins(state.told), strict=True) if x < 0.0)
+        values = self._margins(state.told).values
+        below = (which for which, x in zip(self.watched, values, strict=True) if x < 0.0)
         kind, k = next(below, self.watched[0])
         return Change(state.t, k, (TOUCHES, LIFTS, SLIPPING, STOPS)[kind])
 
@@ -333,15 +442,18 @@ class QuickStretch:
         """Return where the first contact changes between two states, at the first of which all margins are above zero;
         None where a dip turns out to be none."""
         quick, begin, end = self.quick, 0.0, b.t - a.t
-        low, high = self._margins(a.told), self._margins(b.told)
+        low, seen = self._margins(a.told).values, self._margins(b.told)
         if dip is not None:
             found = quick.moved(a, dip * end)
-            if found is None or min(self._margins(found.told)) >= 0.0:
+            if found is None:
                 return None
-            b, end, high = found, dip * end, self._margins(found.told)
+            b, end, seen = found, dip * end, self._margins(found.told)
+            if min(seen.values) >= 0.0:
+                return None
+        high = seen.values
         part, side = self._by_cubics(a, low, b, high), 0
         for trial in range(TRIALS):
-            if end - begin <= 1e-15 * max(1.0, abs(b.t)) or self._is_there(high, b):
+            if end - begin <= 1e-15 * max(1.0, abs(b.t)) or self._is_there(high, seen):
                 break
             clip = CLIP if trial > SECANTS else 0.0
             span = begin + min(max(part, clip), 1.0 - clip) * (end - begin)
@@ -352,23 +464,22 @@ class QuickStretch:
                 if part > 1.0 - CLIP:
                     break
                 continue
-            values = self._margins(found.told)
+            now = self._margins(found.told)
             # Regula falsi after Illinois: an end that stays where it is counts half.
-            if min(values) < 0.0:
-                b, end, high = found, span, values
+            if min(now.values) < 0.0:
+                b, end, high, seen = found, span, now.values, now
                 low, side = ([0.5 * x for x in low] if side > 0 else low), 1
             else:
-                begin, low = span, values
+                begin, low = span, now.values
                 high, side = ([0.5 * x for x in high] if side < 0 else high), -1
-            part = self._straight(low, high, found)
+            part = self._straight(low, high, now)
         return b
 
-    def _straight(self, low: list[float], high: list[float], state: State) -> float:
+    def _straight(self, low: list[float], high: list[float], seen: Margins) -> float:
         """Return the part of an interval at which the first margin is below zero by next to nothing, if all go
         straight."""
-        none = self._none(state)
         parts = (
-            (x + 0.5 * none[kind]) / (x - y)
+            (x + 0.5 * seen.none[kind]) / (x - y)
             for (kind, _), x, y in zip(self.watched, low, high, strict=True)
             if y < 0.0
         )
@@ -389,20 +500,9 @@ class QuickStretch:
                 part = min(part, g0 / (g0 - g1))
         return part
 
-    def _none(self, state: State) -> tuple[float, float, float, float]:
-        """Return how far margins of each kind may be below zero."""
-        most = _pulls(state.told.tolist())
-        return 9e-4 * CLOSED * self.length, most, most, 1e-8 * self.length
-
-    def _is_there(self, values: list[float], state: State) -> bool:
+    def _is_there(self, values: list[float], seen: Margins) -> bool:
         """Return whether margins that are below zero are so by next to nothing."""
-        none = self._none(state)
-        return all(x >= -none[kind] for (kind, _), x in zip(self.watched, values, strict=True))
-
-
-def _pulls(told: list[list[float]]) -> float:
-    """Return the forces that are none, from what contacts are told to do."""
-    return PULLS * max(1e-300, *(abs(x) for row in told for x in row[:3]))
+        return all(x >= -seen.none[kind] for (kind, _), x in zip(self.watched, values, strict=True))
 
 
 def _first_fall(a: float, b: float, c: float, d: float) -> float:
@@ -420,9 +520,7 @@ def _first_fall(a: float, b: float, c: float, d: float) -> float:
 
 def quick_trajectory(acting: Acting, made: Quick, holding: Holding) -> Trajectory:
     """Return a stretch of quick steps as a run. Wrenches are computed when somebody looks at them."""
-    states, problem = made.states, acting.problem
-    t, work = np.array([state.t for state in states]), np.array([state.work for state in states])
-    q, v = np.array([state.q for state in states]), np.array([state.v for state in states])
+    problem, q, v, work = acting.problem, made.q, made.v, made.work
     forces, bodies = made.forces, acting.places.bodies_of(holding.closed)
 
     def compute() -> dict[str, np.ndarray]:
@@ -432,11 +530,11 @@ def quick_trajectory(acting: Acting, made: Quick, holding: Holding) -> Trajector
     settings = {
         "integrator": f"{problem.integrator}, rtol {problem.rtol:g}, atol {problem.atol:g}",
         "drift": "no loops",
-        "control": "none",
+        "control": "none" if problem.rate is None else f"{problem.rate:g} Hz",
         "steps taken by": "compiled steps with contacts inside",
     }
     return Trajectory(
-        acting.system, t, q, v, np.zeros_like(v), made.steps,
+        acting.system, made.t, q, v, made.tau, made.steps,
         work={name: work[:, k] for k, name in enumerate(SOURCES)},
         wrenches=OnDemand(bodies, compute) if holding.closed else {}, settings=settings, held=True,
     )  # fmt: skip

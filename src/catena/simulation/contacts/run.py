@@ -32,18 +32,20 @@ from catena.simulation.contacts.geometry import Places
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.impulses import ImpulseSteps
 from catena.simulation.contacts.inside import Inside, can_be_inside
+from catena.simulation.contacts.jumps import Jumps
 from catena.simulation.contacts.looking import LIFTS, SLIPPING, Change
 from catena.simulation.contacts.meeting import jumped_over, met
 from catena.simulation.contacts.quick import Quick, QuickSteps, QuickStretch, quick_trajectory
 from catena.simulation.contacts.situation import Mobile
 from catena.simulation.contacts.standing import Standing
+from catena.simulation.contacts.stiffness import Watch
 from catena.simulation.contacts.stop import Stop, StopSide
 from catena.simulation.contacts.stretch import Stretch
 from catena.simulation.events import Event
 from catena.simulation.methods import ADAPTIVE
 from catena.simulation.problem import Problem
 from catena.simulation.segments import SegmentedTrajectory, Transition
-from catena.simulation.structure_changes import ChangingRun, PerStructure, resampled
+from catena.simulation.structure_changes import ChangingRun, PerStructure, later, resampled
 from catena.simulation.trajectory import Found, Trajectory
 from catena.system import System
 
@@ -82,7 +84,7 @@ class ContactRun:
         changing = self.changing
         control = changing.control
         if isinstance(control, PerStructure):
-            control = _FromStart(control.control(system, start), start)
+            control = later(control.control(system, start), -start)
         motion = {name: x for name, x in changing.motion.items() if name in system.joints}
         problem = Problem(system, control, motion, dict(changing.forces), **changing.options)
         self.system = system
@@ -95,15 +97,18 @@ class ContactRun:
         self.is_free = len(free) >= len(system.mechanism.bodies) - 1 and not motion
         self.quick: QuickSteps | None = None
         self.impulses: ImpulseSteps | None = None
+        self.watch = Watch(self.acting)
         self.is_inside = can_be_inside(problem, self.acting.places)
+        self.is_driven = control is not None
         self.deciding = Deciding(self.acting, self.length, self.h)
         self.first = self.longest = min(1e-2, 1e-2 * self.duration)
 
     def _refer(self, q: np.ndarray) -> None:
         """Refer to a configuration q (nq,), at which a structure begins."""
         self.acting.places.refer(q)
+        self.inside = Inside(self.acting.places)
         if self.is_inside:
-            self.deciding.mobile = Mobile(self.system, Inside(self.acting.places))
+            self.deciding.mobile = Mobile(self.system, self.inside, self.is_driven)
 
     def go(self, q: Any, v: Any) -> SegmentedTrajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
@@ -116,7 +121,7 @@ class ContactRun:
         self.segments: list[Trajectory] = []
         self.pressing: list[Callable[[Trajectory], np.ndarray]] = []
         self.made: list[Transition] = []
-        self.jumped: list[tuple[Transition, Places, np.ndarray, np.ndarray, Decision]] = []
+        self.jumps = Jumps()
         self.decided: list[float] = []
         self.hit: list[float] = []
         self.still: dict[str, float] = {}
@@ -161,20 +166,21 @@ class ContactRun:
     ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool] | None:
         """Return what `_gone` does, by compiled steps; None where they do not know all that acts, or cannot vouch for
         it."""
-        problem = self.acting.problem
-        if self.changing.events or problem.integrator not in ADAPTIVE or not self.is_inside:
+        is_quick = self.is_inside and self.acting.problem.integrator in ADAPTIVE
+        if not is_quick or self.changing.events or self.acting.excitation.is_asked_always:
             return None
         if self.quick is None:
-            inside = Inside(self.acting.places)
-            self.quick = QuickSteps(self.acting, inside, self.duration, self.length, self.h)
+            self.quick = QuickSteps(self.acting, self.inside, self.duration, self.length, self.h)
         made = QuickStretch(self.quick, holding).go(t, q, v, self.first)
         if made is None:
             return None
         self._keep_quick(made, holding)
-        if len(made.states) > 2:
+        if not holding.closed:
+            self.watch.passed(made.t, self.h)
+        if len(made.t) > 2:
             # Behind a change steps are small again, about as small as they were behind the last one.
-            self.first = min(self.longest, max(self.h, AGAIN * (made.states[1].t - made.states[0].t)))
-        standing, (t, q, v) = holding.standing, (made.end.t, made.end.q, made.end.v)
+            self.first = min(self.longest, max(self.h, AGAIN * float(made.t[1] - made.t[0])))
+        standing, (t, q, v) = holding.standing, (float(made.t[-1]), made.q[-1], made.v[-1])
         return self._after(t, q, v, standing, made.change, SLOWLY if made.stiff else "")
 
     def _after(
@@ -201,6 +207,7 @@ class ContactRun:
         self, t: float, q: np.ndarray, v: np.ndarray, before: Standing | None, change: Change | None
     ) -> tuple[Standing, np.ndarray, np.ndarray]:
         """Return what contacts do from a state on, and that state; what changed is told."""
+        self.acting.keep_time(t, q, v)
         tau = self.acting.command(t, q, v)
         parts = change.contact if change is not None and change.what == LIFTS else -1
         slips = change.contact if change is not None and change.what == SLIPPING else -1
@@ -230,40 +237,14 @@ class ContactRun:
         told_impulse, hits = found.impulse, bool(found.impulse.any())
         if hits and self.acting.places.round.any():
             told_impulse = self.acting.places.at(q[None], v[None]).told(found.impulse[None])[0]
-        both = zip(self.contacts, told_impulse, strict=True) if hits else ()
-        impulse = {contact.label: p for contact, p in both if p.any()}
-        error = np.nan if hits and not self.is_free else 0.0
-        change = Transition(t, why, found.lost, impulse, error, told)
-        if hits and self.is_free:
-            self.jumped.append((change, self.acting.places, q, v, found))
-        return change
-
-    def _with_momentum(self) -> tuple[Transition, ...]:
-        """Return all changes with by how much the momentum of what contacts alone push on changed otherwise than by
-        their impulses, as a part of what is summed up in it: found for all of a structure at once."""
-        errors: dict[int, float] = {}
-        for places in {id(each[1]): each[1] for each in self.jumped}.values():
-            own = [each for each in self.jumped if each[1] is places]
-            q, v, after, p = (
-                np.array(x) for x in zip(*((q, v, to.v, to.impulse) for _, _, q, v, to in own), strict=True)
-            )
-            # Between two bodies that move an impulse stays within: only what ground gives counts.
-            given = (p[..., None, :] @ places.at(q, v).T)[..., 0, :]
-            sign = 1.0 * (places.b == 0) - (places.a == 0)
-            given = sign[:, None] * given
-            momenta = places.system.momentum(np.concatenate([q, q]), np.concatenate([v, after]))
-            first, last = momenta[: len(q)], momenta[len(q) :]
-            size = (
-                np.abs(first).max(axis=-1)
-                + np.abs(last).max(axis=-1)
-                + np.abs(given).sum(axis=1).max(axis=-1)
-            )
-            wrong = np.abs(last - first - given.sum(axis=1)).max(axis=-1) / np.maximum(size, 1e-300)
-            errors |= {id(each[0]): float(x) for each, x in zip(own, wrong, strict=True)}
-        return tuple(
-            replace(change, momentum_error=errors[id(change)]) if id(change) in errors else change
-            for change in self.made
+        both = (
+            zip(self.contacts, told_impulse, found.impulse.any(axis=1).tolist(), strict=True) if hits else ()
         )
+        impulse = {contact.label: p for contact, p, counts in both if counts}
+        error: Any = np.nan if hits else 0.0
+        if hits and self.is_free:
+            error = self.jumps.add(self.acting.places, q, v, found)
+        return Transition(t, why, found.lost, impulse, error, told)
 
     def _is_hasty(self, t: float) -> bool:
         """Return whether changes follow each other too quickly."""
@@ -278,7 +259,8 @@ class ContactRun:
         """Return time, state and contacts after some careful steps; `why` says what made them necessary."""
         weight = max(float(np.linalg.norm(self.system.gravity)), self.length)
         patience = _Patience(self.h, self.length, weight, self.acting.places.friction, why == SLOWLY)
-        steps = CarefulSteps(self.acting, self.length, self.h, self._impulses())
+        steps = CarefulSteps(self.acting, self.length, self.h, self._impulses(), self.watch)
+        self.watch.begin(v)
         gap = self.deciding.gaps(q, v)
         run, forces = steps.go(t, q, v, min(self.duration, t + MOST * self.h), patience.stays, gap)
         if len(run.t) > 1:
@@ -289,6 +271,7 @@ class ContactRun:
             if run.ended:
                 return self._ended(run, begun, standing)
             t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
+        self.acting.keep_time(t, q, v)
         tau = self.acting.command(t, q, v)
         found = self.deciding.decide(t, q, v, tau, rests=patience.now(STICK), held=patience.now(STICK, SLIDE))
         self._tell(t, f"after careful steps, {why}", found.q, v, standing, found)
@@ -297,7 +280,7 @@ class ContactRun:
     def _impulses(self) -> ImpulseSteps | None:
         """Return compiled careful steps; None where something acts that they do not know."""
         if self.impulses is None and self.is_inside:
-            self.impulses = ImpulseSteps(self.system, Inside(self.acting.places))
+            self.impulses = ImpulseSteps(self.system, self.inside, self.is_driven)
         return self.impulses
 
     # Events.
@@ -369,14 +352,14 @@ class ContactRun:
                 f[:, holding.closed] = pushed.touches.told(pushed.f)
             return f
 
-        nodes, asks = len(run.t), self.acting.problem.control is not None and not run.held
+        nodes, asks = len(run.t), self.acting.excitation.is_asked_always and not run.held
 
         if len(run.t) > 1:
             self.segments.append(run)
             self.pressing.append(pressing)
 
     def _keep_quick(self, made: Quick, holding: Holding) -> None:
-        if len(made.states) < 2:
+        if len(made.t) < 2:
             return
         forces, places = made.forces, self.acting.places
         run = quick_trajectory(self.acting, made, holding)
@@ -395,7 +378,7 @@ class ContactRun:
         segments = tuple(resampled(run, times) for run in self.segments)
         forces = np.concatenate([f(run) for f, run in zip(self.pressing, segments, strict=True)])
         by_name = {contact.label: forces[:, k] for k, contact in enumerate(self.contacts)}
-        found = SegmentedTrajectory(segments, self._with_momentum(), note, self.touching, by_name)
+        found = SegmentedTrajectory(segments, tuple(self.made), note, self.touching, by_name)
         if self.changing.check:
             for audit in found.audit()[len(found.segments) :]:
                 audit.warn(stacklevel=4)
@@ -414,17 +397,6 @@ class ContactRun:
                     f"Contact {contact.label!r}: {contact.frame!r} begins {-gap:.3g} m {what} of {contact.on!r}; begin "
                     f"{'above' if contact.on_radius is None else 'outside'} it."
                 )
-
-
-class _FromStart:
-    """A controller whose times count from the start of a structure, asked in the time of the run."""
-
-    def __init__(self, control: Any, start: float) -> None:
-        self.control, self.offset = control, start
-        self.rate = getattr(control, "rate", None)
-
-    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> Any:
-        return self.control(t - self.offset, q, v)
 
 
 class _Patience:

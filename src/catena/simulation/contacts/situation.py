@@ -18,6 +18,11 @@ from catena.simulation.moving import LANES_ALONE
 from catena.system import System
 
 
+def picked(x: np.ndarray, contacts: Sequence[int]) -> np.ndarray:
+    """Return the rows of some contacts, which are in order: all of them without a copy."""
+    return x if len(contacts) == len(x) else x[contacts]
+
+
 class Situation(Protocol):
     """All contacts at one state: gaps `gap` (contacts,) and velocities `u` (contacts, 3)."""
 
@@ -73,22 +78,27 @@ class ByJoints:
 
 
 class Mobile:
-    """Compiled code for situations of a system (`dynamics.contact_mobility`), one at a time."""
+    """Compiled code for situations of a system (`dynamics.contact_mobility`), one at a time; `driven` ones have control
+    forces."""
 
-    def __init__(self, system: System, inside: Inside) -> None:
+    def __init__(self, system: System, inside: Inside, driven: bool) -> None:
         placed = system.elements.placed
         algorithm = contact_mobility(inside.nodes, bool(placed))
-        absent = frozenset({"a_base", *(("given", "f_given") if placed else ("tau", "f_ext"))})
+        self.given = "given" if placed else "tau"
+        absent = frozenset({"a_base", "f_given" if placed else "f_ext", *(() if driven else (self.given,))})
         session = Session(system.program(algorithm, absent, LANES_ALONE, placed), 1)
         self.b = session.buffers
         self.b["contacts"][0] = inside.numbers.reshape(-1)
         session.piece(0, 0, ("contacts",), ())()
         row = session.row("impulses")
-        self.look = session.piece(0, row, ("q", "qd"), ("told", "W"))
+        moving = ("q", "qd", *((self.given,) if driven else ()))
+        self.driven, self.look = driven, session.piece(0, row, moving, ("told", "W"))
         self.push = session.piece(row, None, ("impulses",), ("gained",))
 
-    def at(self, q: np.ndarray, v: np.ndarray) -> Compiled | None:
-        """Return the situation at a state q (nq,), v (nv,); None if it is not finite."""
+    def at(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Compiled | None:
+        """Return the situation at a state q (nq,), v (nv,) under control forces tau (nv,); None if it is not finite."""
+        if self.driven:
+            self.b[self.given][0] = tau
         self.b["q"][0], self.b["qd"][0] = q, v
         return None if self.look() else Compiled(self)
 
@@ -104,18 +114,20 @@ class Compiled:
 
     def mobility(self, contacts: Sequence[int]) -> np.ndarray:
         """Return what unit forces of some contacts do at these, (n, 3, n, 3)."""
-        k = list(contacts)
-        return self.W if len(k) == len(self.W) else self.W[k][:, :, k]
+        return self.W if len(contacts) == len(self.W) else self.W[contacts][:, :, contacts]
 
     def accelerations(self, contacts: Sequence[int]) -> np.ndarray:
         """Return how some contacts accelerate without forces, (n, 3)."""
-        own = self.told[list(contacts)]
+        own = picked(self.told, contacts)
         return np.asarray(own[:, 4:7] + own[:, 7:])
 
     def pushed(self, contacts: Sequence[int], impulses: np.ndarray) -> np.ndarray:
         """Return by how much impulses (n, 3) of some contacts change velocities, (nv,)."""
         p = self.mobile.b["impulses"].reshape(-1, 3)
-        p[:] = 0.0
-        p[list(contacts)] = impulses
+        if len(contacts) < len(p):
+            p[:] = 0.0
+            p[contacts] = impulses
+        else:
+            p[:] = impulses
         self.mobile.push()
         return self.mobile.b["gained"][0].copy()

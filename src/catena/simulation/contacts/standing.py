@@ -13,12 +13,15 @@ from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK
 class Standing:
     """The modes "open", "stick" or "slide" of all contacts, in their order, the directions `slip` (contacts, 2) in
     which those that slide begin, whether friction of one of them is `stiff`: it stops or turns the slip within a
-    careful step; and how contacts yield to a force along their planes, (contacts,) [1/kg], where that is known."""
+    careful step; and where that is known, how contacts yield to a force along their planes, (contacts,) [1/kg], and the
+    velocities `u` (contacts, 3) and gaps (contacts,) with which they begin."""
 
     modes: tuple[str, ...]
     slip: np.ndarray
     stiff: bool = False
     yields: np.ndarray | None = None
+    u: np.ndarray | None = None
+    gap: np.ndarray | None = None
 
     def those(self, *modes: str) -> list[int]:
         """Return the contacts, by number, that are in some of the modes."""
@@ -29,12 +32,7 @@ class Standing:
         """Return the contacts that touch."""
         return self.those(STICK, SLIDE)
 
-    def with_mode(self, k: int, mode: str) -> Standing:
-        """Return this with another mode of one contact."""
-        modes = (*self.modes[:k], mode, *self.modes[k + 1 :])
-        return Standing(modes, self.slip, self.stiff, self.yields)
 
-
-def all_open(count: int) -> Standing:
-    """Return so many contacts that do not touch."""
-    return Standing((OPEN,) * count, np.zeros((count, 2)))
+def all_open(u: np.ndarray, gap: np.ndarray) -> Standing:
+    """Return contacts that do not touch, with velocities u (contacts, 3) and gaps (contacts,)."""
+    return Standing((OPEN,) * len(gap), np.zeros((len(gap), 2)), u=u, gap=gap)

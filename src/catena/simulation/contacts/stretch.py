@@ -19,7 +19,7 @@ from catena.simulation.contacts.inside import Inside, can_be_inside
 from catena.simulation.contacts.joining import cut, joined
 from catena.simulation.contacts.looking import Change, Looking
 from catena.simulation.events import Event
-from catena.simulation.moving import BrokenOff, ContactChanged
+from catena.simulation.moving import BrokenOff
 from catena.simulation.problem import Problem, Touching
 from catena.simulation.run import Run
 from catena.simulation.structure_changes import LaterControl, later_force, later_motion
@@ -31,6 +31,8 @@ from catena.system import System
 FIRST, FIRST_COMPILED, LONGEST = 0.05, 0.15, 0.4
 # Evaluations after which a part of a stretch is looked at in any case: in the first part, and at most.
 SOON, ENOUGH = 48, 200
+# Evaluations without an end.
+FOR_EVER = 1 << 60
 # How far the first part must get, as a part of what the others must.
 BEGINS = 0.02
 
@@ -84,11 +86,12 @@ class Stretch:
         t, part, most = start, (FIRST if asks else FIRST_COMPILED), SOON
         while True:
             self.holding.begin(q, v)
-            span = min(part * self.duration, self.duration - t)
+            self.acting.keep_time(t, q, v)
+            span = min(part * self.duration, self.acting.until(self.duration) - t)
             run, enough = None, False
             if self.inside:
-                run = self._compiled(inside, t, q, v, span, looking.deep)
-            if run is None:
+                run, enough = self._compiled(inside, t, q, v, span, looking.deep, most)
+            if run is None and not enough:
                 self.inside = False
                 run, enough = self._part(system, t, q, v, span, most)
             if run is None:
@@ -115,46 +118,59 @@ class Stretch:
         """Return the motion over a time, or less if it took more than `most` evaluations, which is told; None if it did
         not get on."""
         given = self.acting.problem
-        control = None if given.control is None else _Asked(given.control, t)
+        control = self._control(t, q, v, span, FOR_EVER)
         motion = {name: later_motion(x, t) for name, x in given.motion.items()}
         pushing = _Pushing(self.holding, t, control, most)
         forces = {name: later_force(x, t) for name, x in given.forces.items()}
         forces |= pushing.functions() if self.pushes else {}
         problem = Problem(system, control, motion, forces, **self.options)
-        try:
-            run = Run(problem, q, v, span, self.events(t, q, v), None, False, False).go()
-        except Enough as error:
-            found = getattr(error, "trajectory", None)
-            if found is None or len(found.t) < 2:
-                return None, True
-            cut = replace(found, ended="").shifted(t)
-            if given.control is not None and not cut.held:
-                # The run was cut off within a step, and knows no control forces of where it has come to.
-                cut.tau[-1] = self.acting.command(float(cut.t[-1]), cut.q[-1], cut.v[-1])
-            return cut, True
-        return run.shifted(t), False
+        return self._moved(problem, t, q, v, span)
 
     def _compiled(
-        self, inside: Inside, t: float, q: np.ndarray, v: np.ndarray, span: float, deep: np.ndarray
-    ) -> Trajectory | None:
-        """Return the motion over a time, or up to the step in which a contact changes, by compiled steps; None where
+        self, inside: Inside, t: float, q: np.ndarray, v: np.ndarray, span: float, deep: np.ndarray, most: int
+    ) -> tuple[Trajectory | None, bool]:
+        """Return what `_part` does, at most up to the step in which a contact changes, by compiled steps; None where
         these cannot vouch for the forces of contacts."""
         holding = self.holding
-        given = holding.forces(np.array([t]), q[None], v[None], np.zeros((1, len(v))))
+        holding.forces(np.array([t]), q[None], v[None], np.zeros((1, len(v))))
         if holding.redundant:
-            return None
+            return None, False
         told = Touching(inside.nodes, inside.told(holding, deep).reshape(-1))
-        problem = Problem(self.acting.system, touching=told, **self.options)
-        try:
-            run = Run(problem, q, v, span, self.events(t, q, v), None, False, False).go()
-        except ContactChanged as error:
-            found = getattr(error, "trajectory", None)
-            if found is None or len(found.t) < 2:
-                return None
-            run = replace(found, ended="")
-        run = run.shifted(t)
+        control = self._control(t, q, v, span, most)
+        run, enough = self._moved(
+            Problem(self.acting.system, control, touching=told, **self.options), t, q, v, span
+        )
+        if run is None:
+            return None, enough
         given = holding.forces(run.t, run.q, run.v, run.tau)
-        return replace(run, wrenches=holding.places.wrenches(given.touches, given.f))
+        return replace(run, wrenches=holding.places.wrenches(given.touches, given.f)), enough
+
+    def _moved(
+        self, problem: Problem, t: float, q: np.ndarray, v: np.ndarray, span: float
+    ) -> tuple[Trajectory | None, bool]:
+        """Return the motion of a problem over a time, or what there is of it where it was broken off, None for nothing;
+        and whether that was because it took long."""
+        try:
+            return Run(problem, q, v, span, self.events(t, q, v), None, False, False).go().shifted(t), False
+        except BrokenOff as error:
+            found, enough = getattr(error, "trajectory", None), isinstance(error, Enough)
+        if found is None or len(found.t) < 2:
+            return None, enough
+        cut = replace(found, ended="").shifted(t)
+        if problem.control is not None and not cut.held:
+            # The run was cut off within a step, and knows no control forces of where it has come to.
+            cut.tau[-1] = self.acting.command(float(cut.t[-1]), cut.q[-1], cut.v[-1])
+        return cut, enough
+
+    def _control(
+        self, t: float, q: np.ndarray, v: np.ndarray, span: float, most: int
+    ) -> _Asked | _Held | None:
+        """Return the controller in a part of so many seconds that begins at a time and a state; a continuous one is
+        asked `most` times at most."""
+        control = self.acting.problem.control
+        if control is None or self.acting.excitation.clock is None:
+            return None if control is None else _Asked(control, t, most)
+        return _Held(self.acting.command(t, q, v), span)
 
     def _until(self, run: Trajectory, t: float) -> Trajectory:
         """Return a run up to a time, with the events that it has met by then."""
@@ -165,11 +181,22 @@ class Stretch:
         return found
 
 
-class _Asked(LaterControl):
-    """A controller of a whole run, asked in the time of a part, which remembers what it gave last."""
+class _Held:
+    """Control forces (nv,) that hold for a part of so many seconds."""
 
-    def __init__(self, control: Any, start: float) -> None:
+    def __init__(self, tau: np.ndarray, span: float) -> None:
+        self.tau, self.rate = tau, 1.0 / span
+
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return self.tau.copy()
+
+
+class _Asked(LaterControl):
+    """A continuous controller of a whole run, asked in the time of a part, which remembers what it gave last."""
+
+    def __init__(self, control: Any, start: float, most: int) -> None:
         super().__init__(control, start)
+        self.most, self.asked, self.told = most, 0, False
         self.last: Any = None
         self.at: tuple[float, bytes, bytes] | None = None
 
@@ -180,6 +207,11 @@ class _Asked(LaterControl):
         at = (t, q.tobytes(), v.tobytes())
         # A run asks for the forces of contacts, which ask for the control, and for the control itself.
         if at != self.at:
+            self.asked += 1
+            if self.asked > self.most and not self.told:
+                # What there is of the motion is recorded, and asks for its control forces.
+                self.told = True
+                raise Enough
             self.last, self.at = super().__call__(t, q, v), at
         return self.last
 
@@ -187,7 +219,7 @@ class _Asked(LaterControl):
 class _Pushing:
     """The forces of contacts as wrenches on bodies, as a run asks for them."""
 
-    def __init__(self, holding: Holding, start: float, control: _Asked | None, most: int) -> None:
+    def __init__(self, holding: Holding, start: float, control: _Asked | _Held | None, most: int) -> None:
         self.holding, self.offset, self.control, self.most = holding, start, control, most
         self.known: dict[tuple[float, bytes, bytes], dict[str, np.ndarray]] = {}
         self.asked, self.told = 0, False
@@ -223,8 +255,8 @@ class _Pushing:
         return self.known[key]
 
     def _command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the control forces (nv,) at a stage; those of a sampled controller are held."""
+        """Return the control forces (nv,) at a stage."""
         if self.control is None:
             return np.zeros(len(v))
-        given = self.control.last if self.control.rate is not None else self.control(t, q.copy(), v.copy())
+        given = self.control(t, q.copy(), v.copy())
         return self.holding.acting.excitation.checked(t + self.offset, given, q, v)

@@ -109,6 +109,26 @@ def settle(body: Any, ground: Any) -> None:
     body.qd = array([where(taken, x, y) for x, y in zip(body.qd, body.v0, strict=True)])
 
 
+@with_ground
+@but_particles
+def recall_acceleration(body: Any, ground: Any) -> None:
+    """Leave the accelerations of a joint where the next step begins: those of the last stage, or of the first one if
+    the step is not accepted."""
+    taken = ground.accepted > 0.5
+    body.qdd = array([where(taken, x, y) for x, y in zip(body.qdd, body.rate_v_0, strict=True)])
+
+
+def recall_force(target: str) -> Sweep:
+    """Leave the control force of a joint where the next step begins."""
+
+    def recall(body: Any, ground: Any) -> None:
+        taken, now = ground.accepted > 0.5, getattr(body, target)
+        force = array([where(taken, x, y) for x, y in zip(now, body.tau_start, strict=True)])
+        setattr(body, target, force)
+
+    return with_ground(but_particles(recall))
+
+
 def both(a: Any, b: Any) -> Any:
     """Return whether both conditions hold, as a number."""
     return where(a, where(b, 1.0, 0.0), 0.0) > 0.5

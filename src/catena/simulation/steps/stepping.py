@@ -11,8 +11,13 @@ The algorithm has pauses, where a session may stop and let Python do what only P
 
     forces          q and qd of a stage are there; forces, wrenches and prescribed motion can be given
     accelerations   qdd of the stage is there, and how far it can be trusted (`doubt`)
+    contacts        what contacts do where the step begins is told
     closing         q and qd at the end of the step are there; loops are not closed yet
     decide          all is there but the decision
+
+Where the last stage of a method stands at its result, and nothing moves that afterwards, it is the first stage of the
+next step; if the step is rejected, its first stage is so. The sweeps of the first stage are then left out of all plays
+of a call but the first (`reuses_last_stage`).
 """
 
 from collections.abc import Callable
@@ -53,7 +58,16 @@ from catena.kernels import (
     with_ground,
 )
 from catena.simulation.steps import implicit, work
-from catena.simulation.steps.decision import both, certify, decide, keep_first_doubt, larger, settle
+from catena.simulation.steps.decision import (
+    both,
+    certify,
+    decide,
+    keep_first_doubt,
+    larger,
+    recall_acceleration,
+    recall_force,
+    settle,
+)
 from catena.simulation.steps.multistep import CORRECT, HISTORY, adams_sweeps, remember, scaled
 from catena.simulation.steps.projection import (
     closing_sweeps,
@@ -135,8 +149,9 @@ def leap(body: Any, ground: Any) -> None:
     body.q = body.joint.integrate(body.q0, scaled(0.5 * ground.dt, body.v0 + body.qd))
 
 
-def advance(method: Tableau, stage: int) -> Sweep:
-    """Keep the rates of a stage and go on to the next, or to the end of the step."""
+def advance(method: Tableau, stage: int, stays: bool = False) -> Sweep:
+    """Keep the rates of a stage and go on to the next, or to the end of the step; a last stage that `stays` stands
+    there already."""
     last = stage + 1 == method.stages
     weights = method.b if last else method.a[stage + 1]
 
@@ -146,9 +161,10 @@ def advance(method: Tableau, stage: int) -> Sweep:
         setattr(body, f"rate_v_{stage}", body.qdd)
         if last and method.errors:
             v_stage = body.qd
-        body.xi = scaled(h, _sum(body, "rate_xi", weights))
-        body.qd = body.v0 + scaled(h, _sum(body, "rate_v", weights))
-        body.q = body.joint.integrate(body.q0, body.xi)
+        if not (last and stays):
+            body.xi = scaled(h, _sum(body, "rate_xi", weights))
+            body.qd = body.v0 + scaled(h, _sum(body, "rate_v", weights))
+            body.q = body.joint.integrate(body.q0, body.xi)
         if last and method.errors:
             for k, rest in enumerate(method.errors):
                 worst = getattr(ground, f"error_{k}")
@@ -282,6 +298,16 @@ def start_acceleration(method: str) -> str:
     return "first" if method in UNTABLED else "rate_v_0"
 
 
+def reuses_last_stage(variant: StepVariant) -> bool:
+    """Return whether the last stage of a step is the first of the next one: nothing moves the result of the step, and
+    nothing acts otherwise from there on. Where loops go back to closed states, joints are driven, or a law is asked at
+    samples or remembers something, that is not so."""
+    if variant.method in UNTABLED or not tableau(variant.method).ends_at_result:
+        return False
+    law = variant.law
+    return variant.sort is None and not variant.driven and (law is None or law.is_forgetful)
+
+
 def step_algorithm(
     variant: StepVariant, law: LawFunction | None = None, push: PushFunction | None = None
 ) -> Algorithm:
@@ -325,11 +351,16 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
     )
     own: dict[Any, Any] = dict(steps.instead) if steps else {}
     pulled = () if not variant.pulls else pulling_sweeps(steps.pulling) if steps else pulling_sweeps()
+    reuses = reuses_last_stage(variant)
     evaluations = 0
     weights = (CORRECT[1], CORRECT[0]) if variant.method == "abm4" else method.b if method else (1.0,)
 
     def accelerations(stage_time: float = 0.0) -> list[Sweep]:
-        """Return the accelerations of a stage, and whether they can be trusted."""
+        """Return the accelerations of a stage, and whether they can be trusted, and what is done with them."""
+        return [*evaluated(stage_time), *heeded()]
+
+    def evaluated(stage_time: float) -> list[Sweep]:
+        """Return the accelerations of a stage, whether they can be trusted, and the powers."""
         nonlocal evaluations
         evaluations += 1
         sweeps: list[Sweep] = [follow(stage_time)] if variant.paths else []
@@ -339,8 +370,6 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         sweeps += [begin_dynamics, Pause("forces")]
         if law is not None and shape is not None and shape.asked == "always":
             sweeps.append(steer(law, shape, stage_time, target))
-        if law is not None and evaluations == 1:
-            sweeps.append(keep_force(target))
         if push is not None:
             sweeps.append(push_by_law(push, stage_time))
         elif variant.wrench_paths:
@@ -348,20 +377,22 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         if variant.forces:
             sweeps += force_sweeps(count=variant.counts)
         sweeps += [sweep for sweep in dynamics.sweeps if not isinstance(sweep, OnCall)]
-        sweeps += touching
-        if touching and evaluations == 1:
-            sweeps.append(contact_forces.heed_contacts)
-        sweeps += [
-            *([certify] if sort else []),
-            *pulled,
-            Pause("accelerations"),
-        ]
+        sweeps += [*touching, *([certify] if sort else []), *pulled, Pause("accelerations")]
         if variant.counts:
-            weight = weights[evaluations - 1]
             sweeps += work.count(variant.forces, variant.driven, sort is not None)
             if touching:
                 sweeps.append(contact_forces.count_contacts)
-            sweeps.append(work.gain(weight, is_first=evaluations == 1))
+        return sweeps
+
+    def heeded() -> list[Sweep]:
+        """Return what is done with what was evaluated last."""
+        sweeps: list[Sweep] = []
+        if touching and evaluations == 1:
+            sweeps += [contact_forces.heed_contacts, Pause("contacts")]
+        if law is not None and evaluations == 1:
+            sweeps.append(keep_force(target))
+        if variant.counts:
+            sweeps.append(work.gain(weights[evaluations - 1], is_first=evaluations == 1))
         return sweeps
 
     # What schedules call is traced first, because it writes what other steps read.
@@ -390,11 +421,16 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         if variant.driven and variant.pulls:
             sweeps.append(own.get(articulate, articulate))
     if touching:
-        sweeps += [*contact_forces.CALLED, contact_forces.forget_contacts]
+        sweeps += [*contact_forces.MEETING, *contact_forces.solving(len(variant.touches))]
     if not firm:
         sweeps += opening
     if variant.counts:
         sweeps.append(work.forget_gain)
+    # The sweeps of the algorithm begin with another one.
+    first_stage = len(sweeps) + 1
+    if touching:
+        sweeps.append(contact_forces.forget_contacts)
+    occasional = (0, 0)
     outputs: dict[str, Any] = {"q": POSITION, "qd": VELOCITY, "qdd": VELOCITY}
     inputs: dict[str, Any] = dict(dynamics.inputs)
     rewritten = {"q", "qd", "qdd", "xi", "tau", "c", "p0", "effort", "X", "S", "d_inv", "U"}
@@ -417,15 +453,18 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         sweeps += [*accelerations(), semi_implicit]
     else:
         for stage in range(method.stages):
-            sweeps += accelerations(method.c[stage])
+            sweeps += evaluated(method.c[stage])
+            if reuses and not stage:
+                occasional = (first_stage, len(sweeps) + 1)
+            sweeps += heeded()
             if sort and not stage:
                 sweeps.append(keep_first_doubt)
-            sweeps.append(advance(method, stage))
+            sweeps.append(advance(method, stage, reuses))
             rewritten |= {f"rate_xi_{stage}", f"rate_v_{stage}"}
     if variant.paths:
         sweeps.append(follow(1.0))
     sweeps.append(Pause("closing"))
-    corrections, occasional = 0, (0, 0)
+    corrections = 0
     if sort and variant.projects:
         corrections = 1 if method is not None and method.is_adaptive and not variant.fragile else 2
         first = len(sweeps) + 1
@@ -441,6 +480,11 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
     if variant.counts:
         past = [work.weighted_past] if variant.method == "abm4" else []
         sweeps += [*past, work.keep_work, *([work.keep_power] if past else [])]
+    if reuses:
+        sweeps.append(recall_acceleration)
+        sweeps += [] if law is None else [recall_force(target)]
+        sweeps += [work.recall_power] if variant.counts else []
+        sweeps += [contact_forces.recall_contacts] if touching else []
 
     outputs[start_acceleration(variant.method)] = VELOCITY
     if variant.driven:
@@ -476,7 +520,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         ground_outputs = (*ground_outputs, *names, "power_start")
     if touching:
         ground_inputs["contacts"] = Numbers(contact_forces.SIZE * len(variant.touches))
-        ground_outputs = (*ground_outputs, "told")
+        ground_outputs = (*ground_outputs, "told", "told_now")
         rewritten |= contact_forces.FIELDS.keys()
     if shape is not None:
         if shape.memory:
@@ -503,8 +547,9 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         f"{variant.name}_{variant.touches}" if touching else variant.name, dynamics.ground, (hold, *sweeps),
         inputs=inputs, outputs=outputs, ground_inputs=ground_inputs, ground_outputs=ground_outputs,
         optional=dynamics.optional | GIVEN.keys(),
-        views={**dynamics.views, **contact_forces.VIEWS} if touching else dynamics.views, columns=dynamics.columns,
-        link_rows=dynamics.link_rows, rewritten=frozenset(rewritten), replayed=True, rests="dt", occasional=occasional,
+        views={**dynamics.views, **(contact_forces.views(len(variant.touches)) if touching else {})},
+        columns=dynamics.columns, link_rows=dynamics.link_rows, rewritten=frozenset(rewritten), replayed=True,
+        rests="dt", occasional=occasional,
         shared=SHARED if variant.forces else {},
         component_fields=contact_forces.FIELDS if touching else {}, code=variant.name if touching else "",
     )  # fmt: skip

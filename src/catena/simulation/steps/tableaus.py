@@ -36,6 +36,12 @@ class Tableau:
         """Return whether the method knows its error and chooses its steps."""
         return bool(self.errors)
 
+    @property
+    def ends_at_result(self) -> bool:
+        """Return whether the last stage stands at the result (first same as last), as in both methods of Dormand and
+        Prince."""
+        return self.stages > 1 and self.a[-1] == self.b[:-1] and self.b[-1] == 0.0
+
 
 EULER = Tableau("euler", 1, ((),), (1.0,))
 

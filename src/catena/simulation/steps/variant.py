@@ -38,6 +38,11 @@ class LawShape:
     changing: tuple[int, ...] = ()
 
     @property
+    def is_forgetful(self) -> bool:
+        """Return whether the law is a function of time and state and of nothing else."""
+        return self.asked == "always" and not self.memory
+
+    @property
     def name(self) -> str:
         """Return a name for all of it."""
         along = "_".join(("", "along", *(str(k) for k in self.changing))) if self.changing else ""
@@ -51,7 +56,8 @@ class StepVariant:
     `driven` along prescribed motions, whether closure errors feed back into the accelerations, whether work is
     counted, whether driven joints follow polynomials (`paths`), the number of wrenches
     that do, whether formulas give wrenches (`pushed`), whether forces pull loops together (`pulls`), the modes of
-    the flexible body that has most (0: all are rigid), and the nodes of both sides of each contact (`touches`)."""
+    the flexible body that has most (0: all are rigid), and the nodes of both sides of each contact and whether the
+    second one is round there (`touches`)."""
 
     method: str
     sort: Sort | None
@@ -67,7 +73,7 @@ class StepVariant:
     pushed: bool = False
     pulls: bool = False
     modes: int = 0
-    touches: tuple[tuple[int, int], ...] = ()
+    touches: tuple[tuple[int, int, bool], ...] = ()
 
     @property
     def name(self) -> str:

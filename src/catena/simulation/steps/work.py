@@ -18,7 +18,16 @@ from catena.spatial.scalars import array, where
 
 SOURCES = ("actuators", "friction", "wrenches", "motion")
 
-__all__ = ["SOURCES", "count", "forget_gain", "gain", "keep_power", "keep_work", "weighted_past"]
+__all__ = [
+    "SOURCES",
+    "count",
+    "forget_gain",
+    "gain",
+    "keep_power",
+    "keep_work",
+    "recall_power",
+    "weighted_past",
+]
 
 
 @at_ground
@@ -127,3 +136,13 @@ def keep_work(ground: Any) -> None:
     """Add the work of a step to the work done so far, if the step is accepted."""
     taken = ground.accepted > 0.5
     ground.work = array([w + where(taken, g, 0.0) for w, g in zip(ground.work, ground.gain, strict=True)])
+
+
+@at_ground
+def recall_power(ground: Any) -> None:
+    """Leave the powers where the next step begins: those of the last stage, or of the first one if the step is not
+    accepted."""
+    taken = ground.accepted > 0.5
+    for source, start in zip(SOURCES, ground.power_start, strict=True):
+        name = f"power_{source}"
+        setattr(ground, name, where(taken, getattr(ground, name), start))

@@ -1,0 +1,200 @@
+"""Controllers with a rate in runs with contacts and changes of structure: they are asked at k / rate, whatever breaks
+the motion into parts."""
+
+import numpy as np
+import pytest
+
+import catena as ct
+from benchmarks.walkers import LEGS, askew, standing_walker
+from catena.simulation.clock import Clock
+
+
+class Recorder:
+    """A controller that notes when it is asked, and where the mechanism is then."""
+
+    def __init__(self, rate, law):
+        self.rate, self.law, self.asked = rate, law, []
+
+    def __call__(self, t, q, v):
+        self.asked.append((t, q.copy(), v.copy()))
+        return self.law(t, q, v)
+
+    @property
+    def times(self):
+        return np.array([t for t, _, _ in self.asked])
+
+
+def test_clock():
+    """A clock that began before or after a part of a run."""
+    for phase in (0.0, -0.123, -0.1, 0.04):
+        clock = Clock(20.0, phase)
+        true = np.array([phase + k / 20.0 for k in range(-10, 100) if 1e-9 < phase + k / 20.0 < 0.3 - 1e-9])
+        assert clock.within(0.3) == pytest.approx(true)
+        assert all(clock.is_due(t) and not clock.is_due(t + 1e-3) for t in true)
+        for a, b in zip(true[:-1], true[1:], strict=True):
+            assert clock.after(a) == pytest.approx(b) and clock.after(0.5 * (a + b)) == pytest.approx(b)
+            assert clock.after(np.nextafter(b, 0.0)) == pytest.approx(b + 0.05)
+    assert len(Clock(10.0).within(0.1)) == 0
+
+
+def sledge(kind):
+    """A sledge over the floor, thrown up a little, with a second body on it in the way of a kind."""
+    m = ct.Mechanism("sledge")
+    m.add_body("frame", 1.0, inertia=0.01)
+    m.add_joint("up", "ground", "frame", ct.Prismatic("z"))
+    m.add_body("sledge", 1.0, inertia=0.01)
+    m.add_joint("along", "frame", "sledge", ct.Prismatic("x"))
+    m.add_frame("runner", "sledge", ct.Pose(p=(0.0, 0.0, 0.0)))
+    if kind == "loop":
+        for name in ("a", "b"):
+            m.add_body(name, 0.1, inertia=1e-3)
+        m.add_joint("pin a", "frame", "a", ct.Revolute("y"))
+        m.add_joint("pin b", "a", "b", ct.Revolute("y"), in_parent=ct.Pose(p=(0.5, 0.0, 0.5)))
+        ends = {"in_parent": ct.Pose(p=(0.5, 0.0, -0.5)), "in_child": ct.Pose(p=(1.0, 0.0, 0.0))}
+        m.add_joint("pin c", "b", "sledge", ct.Revolute("y"), **ends)
+    return m
+
+
+@pytest.mark.parametrize("kind", ["tree", "wrench", "event", "loop", "rk4", "careful"])
+def test_a_controller_is_asked_once_for_each_sample(kind):
+    """Bounces, a slide that ends, and a push that begins: the sampler hears of nothing but the motion itself, in order,
+    however steps are taken."""
+    s = sledge(kind).system(cut=["pin c"] if kind == "loop" else [])
+
+    def law(t, q, v):
+        tau = np.zeros(s.nv)
+        tau[s.slice_v("along")] = 20.0 * (t > 0.3)
+        return tau
+
+    control = Recorder(40.0, law)
+    options = {"rtol": 1e-8, "atol": 1e-10}
+    if kind == "rk4":
+        options = {"integrator": "rk4", "step": 1e-3}
+    if kind == "wrench":
+        options["forces"] = {"sledge": lambda t: np.zeros(6)}
+    if kind == "event":
+        options["events"] = [ct.Event(lambda t, q, v: t - 0.2, "later", terminal=False)]
+    q, v = s.neutral(), np.zeros(s.nv)
+    q[s.slice_q("up")], v[s.slice_v("along")] = 0.02, 0.3
+    if kind == "loop":
+        v = s.velocity(q, {"along": 0.3, "up": 0.0})
+    friction = 0.0 if kind == "careful" else 0.4
+    contact = ct.Contact("runner", friction=friction, restitution=0.9 if kind == "careful" else 0.5)
+    run = ct.simulate(s, q, v, 0.6, control=control, contacts=[contact], **options)
+    assert len(run.transitions) > 4 and run.t[-1] == pytest.approx(0.6)
+    assert control.times == pytest.approx(np.arange(24) / 40.0, abs=1e-9)
+    for t, at_q, at_v in control.asked:
+        there = run.at(t)
+        assert np.abs(there[1] - at_q).max() < 1e-7
+        # An impact may happen just then; otherwise velocities are those of the run as well.
+        if min(abs(t - change.t) for change in run.transitions) > 1e-6:
+            assert np.abs(there[2] - at_v).max() < 1e-5
+
+
+def test_a_sampled_push():
+    """A block is pushed by forces that grow from sample to sample: it sticks until they are more than friction holds,
+    and then moves by parabolas."""
+    m = ct.Mechanism("block")
+    m.add_body("block", 2.0, inertia=0.1)
+    m.add_joint("moves", "ground", "block", ct.Free())
+    for k, (x, y) in enumerate([(0.1, 0.0), (-0.1, 0.1), (-0.1, -0.1)]):
+        m.add_frame(f"foot{k}", "block", ct.Pose(p=(x, y, 0.0)))
+    s = m.system()
+    mu, g, rate = 0.3, 9.81, 50.0
+    contacts = [ct.Contact(f"foot{k}", friction=mu) for k in range(3)]
+    along = s.slice_v("moves")
+
+    def law(t, q, v):
+        tau = np.zeros(s.nv)
+        tau[along][3] = 2.0 * mu * g * (0.55 + 5.0 * t)
+        return tau
+
+    run = ct.simulate(
+        s,
+        s.neutral(),
+        np.zeros(s.nv),
+        0.4,
+        control=ct.sampled(law, rate),
+        contacts=contacts,
+        rtol=1e-9,
+        atol=1e-11,
+    )
+    x = v = 0.0
+    for k in range(20):
+        a = mu * g * (0.55 + 5.0 * k / rate - 1.0)
+        if a > 0.0:
+            x, v = x + v / rate + 0.5 * a / rate**2, v + a / rate
+        there = run.at((k + 1) / rate)
+        assert there[1][0] == pytest.approx(x, abs=1e-8) and there[2][3] == pytest.approx(v, abs=1e-8)
+    slips = [change.t for change in run.transitions if "slip" in change.name]
+    assert slips[0] == pytest.approx(0.1, abs=1e-9)
+    gained, lost = (sum(part.work[name][-1] for part in run.segments) for name in ("actuators", "wrenches"))
+    assert run.kinetic_energy[-1] == pytest.approx(gained + lost, rel=1e-6)
+
+
+def test_a_walker_under_a_controller_with_a_memory():
+    """A PID controller that sums up errors holds a walker that lands askew: compiled steps, and steps that Python takes
+    because somebody pushes with a wrench of zeros, agree."""
+    s = standing_walker().system()
+    q, v = askew(s, 0.005), np.zeros(s.nv)
+    legs = {joint: 0.0 for joint in s.joints if joint != "base"}
+    runs = []
+    for forces in ({}, {next(iter(s.mechanism.bodies)): lambda t: np.zeros(6)}):
+        control = ct.PID(s, legs, kp=300.0, ki=500.0, kd=8.0, rate=500.0)
+        runs.append(
+            ct.simulate(
+                s, q, v, 0.08, control=control, forces=forces, rtol=1e-8, atol=1e-10, check=False,
+                contacts=[ct.Contact(f"{leg}/foot", friction=0.6) for leg in LEGS],
+            )
+        )  # fmt: skip
+    quick, slow = runs
+    assert "inside" in quick.segments[0].settings["steps taken by"]
+    assert "inside" not in slow.segments[0].settings["steps taken by"]
+    for t in np.linspace(0.0, 0.08, 9):
+        assert np.abs(quick.at(t)[1] - slow.at(t)[1]).max() < 1e-5
+    assert [x.told for x in quick.transitions][:4] == [x.told for x in slow.transitions][:4]
+
+
+def test_structure_that_changes_between_samples():
+    """A change of structure asks the controller, whose forces are for other joints from then on; its clock goes on."""
+    m = ct.Mechanism("arm")
+    for k, parent in enumerate(("ground", "a")):
+        m.add_body("ab"[k], 1.0, (0.3, 0.0, 0.0), 0.1)
+        m.add_joint("AB"[k], parent, "ab"[k], ct.Revolute("y"))
+    s = m.system()
+    control = Recorder(20.0, lambda t, q, v: -0.1 * v)
+    event = ct.Event(
+        lambda t, q, v: t - 0.123, "locks", then=lambda here: here.system.mechanism.lock("B", here.q[1])
+    )
+    run = ct.simulate(s, [0.1, 0.2], [0.0, 1.0], 0.3, control=control, events=[event])
+    assert len(run.segments) == 2
+    assert control.times == pytest.approx([0.0, 0.05, 0.1, 0.123, 0.15, 0.2, 0.25], abs=1e-9)
+
+
+@pytest.mark.parametrize("local", [False, True])
+def test_a_controller_for_each_structure(local):
+    """Each is started once, and keeps the time of the run, or of its structure."""
+
+    class Started(Recorder):
+        def start(self, system, batch):
+            self.begun = [*getattr(self, "begun", []), system.nv]
+
+    made = []
+
+    def make(system, *start):
+        made.append(Started(20.0, lambda t, q, v: 0.0 * v))
+        return made[-1]
+
+    s = sledge("tree").system()
+    control = ct.PerStructure(
+        (lambda system, start: make(system)) if local else (lambda system: make(system))
+    )
+    event = ct.Event(
+        lambda t, q, v: t - 0.13, "locks", then=lambda here: here.system.mechanism.lock("along", here.q[1])
+    )
+    contact = ct.Contact("runner", friction=0.3, restitution=0.5)
+    run = ct.simulate(s, [0.01, 0.0], [0.0, 1.0], 0.25, control=control, events=[event], contacts=[contact])
+    assert run.t[-1] == pytest.approx(0.25)
+    assert [each.begun for each in made] == [[2], [1]]
+    assert made[0].times == pytest.approx([0.0, 0.05, 0.1])
+    assert made[1].times == pytest.approx([0.0, 0.05, 0.1] if local else [0.13, 0.15, 0.2])
