@@ -113,3 +113,23 @@ def test_a_hopper_lands(leg):
     assert "foot: open -> slide" in told or "foot: open -> stick" in told
     assert all(line.level != "warn" for audit in run.audit() for line in audit.lines)
     assert np.max(np.diff(run.energy)) < 1e-5 * run.kinetic_energy.max()
+
+
+@pytest.mark.parametrize("integrator", ["dopri5", "dop853"])
+@pytest.mark.parametrize("leg", ["modes", "damper", "two points"])
+def test_what_a_flight_shows(leg, integrator):
+    """Careful steps that a flight in large explicit steps vouches for are none that resistance is too stiff for."""
+    s = hopper(leg).system()
+    q, v = s.neutral(), np.zeros(s.nv)
+    v[s.slice_v("hip")] = -0.5
+    run = ct.simulate(s, q, v, 0.05, integrator=integrator, rtol=1e-6, atol=1e-8, check=False)
+    acting = Acting(Problem(s, integrator=integrator), Places(s, [ct.Contact("foot", friction=2.0)]))
+    resists = stiffness_at(acting, 0.05, run.q[-1], run.v[-1])
+    vouched, stiff = [], []
+    for h in np.geomspace(1e-7, 1e-2, 40):
+        watch = Watch(acting)
+        watch.passed(run.t, h)
+        vouched.append(watch.left > 0)
+        stiff.append(resists.is_stiff(h))
+    assert any(vouched) and any(stiff)
+    assert not any(a and b for a, b in zip(vouched, stiff, strict=True))

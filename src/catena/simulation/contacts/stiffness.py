@@ -24,9 +24,9 @@ from catena.simulation.contacts.acting import Acting
 STIFF = 0.5
 # So many steps that are not stiff are taken before resistance is looked at again, and twice as many each time.
 SURE = 20
-# Explicit steps so many times as large, so many of them in a row, would have swung by what is stiff: they are stable up
-# to a damping of 3.3 and of 6.2 within a step.
-LARGER, MANY = {"dopri5": 7.0, "dop853": 13.0}, 10
+# Explicit steps so many times as large, so many of them in a row, would have swung by what is stiff: within a step they
+# are stable up to a damping of 3.3 and of 6.4, and up to an angle of 1.0 and of 6.0 by which something swings.
+LARGER, MANY = {"dopri5": 7.0, "dop853": 15.0}, 10
 # The increment of difference quotients, in radians, lengths, and those per second where velocities are lower.
 INCREMENT = 1e-6
 # Motions that are less mobile than this part of the most mobile one are not allowed by loops or prescribed joints.
