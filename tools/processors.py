@@ -6,15 +6,23 @@ about rank, consistency, reach or acceptance must not hang on that (docs/notatio
 
 Usage: python tools/processors.py few    one other processor, on the tests that came out differently before
        python tools/processors.py all    all others that this machine can stand for, on all tests that take seconds
-Prints which ones were run; the exit code is 1 if a test failed with one of them.
+       python tools/processors.py verdicts 0 200    all others, on what is decided about the random mechanisms 0 to 199
+Prints which ones were run; the exit code is 1 if a test failed with one of them, or a verdict is another one.
+
+Verdicts (`tests/fuzz/verdicts.py`) are mobility, redundancy, which states are solved in lanes and which by singular
+values, who takes the steps of a run, what its audit says and the words of errors. They must be the same; measures, such
+as accelerations and the number of steps, may differ by little.
 """
 
+import json
+import math
 import os
 import subprocess
 import sys
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 FEW = (
     "tests/agreement/test_closed_formulations.py::test_flat_four_bars",
@@ -29,9 +37,14 @@ FEW = (
     "tests/system/test_near_redundancy.py::test_a_singular_configuration_is_not_mistaken",
 )
 ALL = ("tests",)
+ROOT = Path(__file__).resolve().parents[1]
 # What a processor must have to run the kernels of this name.
 NEEDS = {"Nehalem": {"sse4_2"}, "Sandybridge": {"avx"}, "Haswell": {"avx2", "fma"}, "SkylakeX": {"avx512f"}}
 CHOICES = (("Nehalem", 2), ("Sandybridge", 4), ("Haswell", 8), ("SkylakeX", 4))
+
+# By how many parts measures may differ: steps by more, because the last digits of an error estimate decide about each.
+ALIKE = {"steps": 0.1}
+ALIKE_ELSE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -68,8 +81,50 @@ def machine() -> tuple[set[str], int]:
     return features, 8 if "avx512f" in features else 4 if "avx" in features else 2
 
 
+def told(seeds: list[str], variables: dict[str, str]) -> dict[int, dict[str, Any]]:
+    """What is decided and measured about random mechanisms, by seed."""
+    command = [sys.executable, "-m", "tests.fuzz.verdicts", *seeds]
+    done = subprocess.run(
+        command, env=os.environ | variables, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return {line["seed"]: line for line in lines}
+
+
+def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
+    """Say in which verdicts and measures of one mechanism two processors differ."""
+    found = []
+    for name in sorted({*ours["verdicts"], *theirs["verdicts"]}):
+        a, b = (told["verdicts"].get(name) for told in (ours, theirs))
+        if a != b:
+            found.append(f"{name} is {a!r} and {b!r}")
+    for name in sorted({*ours["measures"]} & {*theirs["measures"]}):
+        a, b = (told["measures"][name] for told in (ours, theirs))
+        part = ALIKE.get(name, ALIKE_ELSE)
+        if not math.isclose(a, b, rel_tol=part, abs_tol=ALIKE_ELSE if part == ALIKE_ELSE else 5.0):
+            found.append(f"{name} is {a:.9g} and {b:.9g}")
+    return found
+
+
+def compare(seeds: list[str]) -> int:
+    """Compare verdicts with those of other processors and return the exit code."""
+    ours, code = told(seeds, {}), 0
+    chosen = others(*machine())
+    for processor in chosen:
+        print(f"== as another processor: {processor}", flush=True)
+        theirs = told(seeds, processor.variables)
+        for seed, line in ours.items():
+            for sentence in differences(line, theirs[seed]):
+                print(f"seed {seed}: {sentence}", flush=True)
+                code = 1
+    print(f"== as other processors were asked: {'; '.join(map(str, chosen))}")
+    return code
+
+
 def main(arguments: list[str]) -> int:
     """Run what is asked for and return the exit code."""
+    if len(arguments) == 3 and arguments[0] == "verdicts" and all(map(str.isdigit, arguments[1:])):
+        return compare(arguments[1:])
     if arguments not in (["few"], ["all"]):
         print(__doc__)
         return 2

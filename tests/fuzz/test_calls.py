@@ -345,6 +345,7 @@ ANYTHING = {
 # What is called as it is, and raises what it likes.
 FUNCTIONS = {
     "function", "control", "inputs", "events", "motion", "forces", "position", "velocity", "acceleration", "kind",
+    "law",
 }  # fmt: skip
 # Numbers that ask for something good that never ends, or that takes all memory.
 LASTING = {
@@ -402,7 +403,7 @@ def nearly(random: np.random.Generator, s: Subject, good: Any) -> list[Any]:
         np.zeros(width, dtype=[("a", float)]), (x for x in range(3)), row.astype(int), row.astype(object),
         row.astype(">f8"), row.astype(np.float16), np.zeros(2 * width)[::2], np.full((*batch, width), np.nan), s.joint,
         s.frame, [s.joint], [s.joint, s.joint], {s.joint: None}, {s.frame: [1, [2]]}, {s.joint: 1 + 1j}, s.system,
-        {s.frame: np.ones(6) * 1j}, s.mechanism,
+        {s.frame: np.ones(6) * 1j}, s.mechanism.copy(),
     ]  # fmt: skip
 
 

@@ -30,6 +30,8 @@ NO_INERTIA, INERTIA = 1e-13, 1e-9
 # The largest eigenvalue times step with which the classical Runge-Kutta method is stable, with what eigenvalues change
 # by on the way; and the eigenvalue [1/s] with which a tenth of a second takes a million explicit steps.
 STABLE, STIFF = 2.0, 2e7
+# An adaptive run goes on for no longer than this many times its shortest time scale where it begins, or stands still.
+LONGEST = 1e5
 # A run is told to hardly get on if so many careful steps would be left.
 ENDLESS = 5e4
 
@@ -354,6 +356,10 @@ class Case:
             options |= {"integrator": "rk4", "step": duration / 100.0}
         elif way == "batch":
             q, v = np.tile(q, (3, 1)), np.stack([v, 0.5 * v, 0.0 * v])
+        if way != "rk4":
+            # What is stiff by nature takes as many explicit steps as it takes; friction is so where it stands still.
+            stiffest = max(self.stiffest(self.subject.q, speed * self.v) for speed in (0.0, 1.0))
+            duration = min(duration, LONGEST / stiffest)
         try:
             run = ct.simulate(system, q, v, duration, **options)
         except ct.CatenaError as error:
@@ -369,22 +375,45 @@ class Case:
 
     def excuses(self, error: ct.CatenaError, duration: float, step: float | None) -> bool:
         """Whether the mechanism itself is too stiff for an explicit method: some eigenvalue of its motion, where some
-        state began or ended, is beyond the range in which fixed steps are stable, or so large that steps as short would
-        never come to the end."""
+        state began or ended, or was with fixed steps, is beyond the range in which these are stable, or so large that
+        steps as short would never come to the end."""
         run = getattr(error, "trajectory", None)
         if run is None:
             return False
         if "as in gimbal lock" in str(error):
             return True
+        looked_at = slice(None) if step else [0, -1]
         largest = 0.0
-        for q, v in zip(*(x[..., [0, -1], :].reshape(-1, x.shape[-1]) for x in (run.q, run.v)), strict=True):
+        for q, v in zip(
+            *(x[..., looked_at, :].reshape(-1, x.shape[-1]) for x in (run.q, run.v)), strict=True
+        ):
             if np.isfinite(q).all() and np.isfinite(v).all() and np.abs(v).max() < 1e6:
-                found = self.subject.system.linearise(q, v)
-                largest = max(largest, float(np.abs(np.linalg.eigvals(found.A)).max(initial=0.0)))
+                largest = max(largest, self.stiffest(q, v))
         if step:
             return largest * step > STABLE
-        left = duration - float(run.t[-1])
-        return largest > STIFF or ("hardly gets on" in str(error) and largest * left > ENDLESS)
+        left, hardly = duration - float(run.t[-1]), "hardly gets on" in str(error)
+        if largest > STIFF or (hardly and largest * left > ENDLESS):
+            return True
+        return hardly and run.q.ndim == 3 and self.excuses_alone(error, left)
+
+    def excuses_alone(self, error: Any, left: float) -> bool:
+        """Whether the state that a batch was given up for comes to such an end alone. The batch kept some samples; from
+        the last one on it has all steps."""
+        state = int(str(error).partition(" in state ")[2].split()[0])
+        q, v = error.trajectory.q[state, -1], error.trajectory.v[state, -1]
+        try:
+            ct.simulate(self.subject.system, q, v, left, rtol=1e-8, atol=1e-10, progress=False)
+        except ct.SimulationError as alone:
+            return self.excuses(alone, left, None)
+        return False
+
+    def stiffest(self, q: np.ndarray, v: np.ndarray) -> float:
+        """The largest eigenvalue [1/s] of the motion about a state, or a small one where there is none to be told."""
+        try:
+            A = self.subject.system.linearise(q, v).A
+        except ct.CatenaError:
+            return 1.0
+        return max(1.0, float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)))
 
 
 def check(seed: int) -> list[str]:

@@ -7,6 +7,7 @@ import pytest
 
 import catena as ct
 from catena.mechanism.generators import chain, n_four_bars
+from tests.fuzz.test_mechanisms import Case
 
 
 def test_a_function_that_gives_nothing_does_not_stop_a_passage():
@@ -199,6 +200,42 @@ def test_a_trial_that_goes_astray_is_rejected():
 
     run = ct.simulate(system, [0.2], [0.0], 0.02, control=stiff, rtol=1e-6, atol=1e-8, check=False)
     assert run.t[-1] == 0.02
+
+
+@pytest.mark.parametrize(("seed", "states", "duration"), [(3313, 1, 0.44), (3426, 2, 0.44), (3841, 1, 0.1)])
+def test_a_trial_so_far_away_that_inertias_are_lost_in_rounding_is_rejected(seed, states, duration):
+    """Dampers so stiff that the first trials lead 1e13 m away. Loops there were asked for accelerations, which nothing
+    determines any more, and to be closed, where the inertia was not definite: both ended the run."""
+    case = Case(seed)
+    case.look()
+    q, v = np.tile(case.subject.q, (states, 1)), np.linspace(1.0, 0.5, states)[:, None] * case.v
+    run = ct.simulate(case.subject.system, q, v, duration, rtol=1e-8, atol=1e-10, progress=False)
+    assert run.t[-1] == duration and run.audit().ok
+
+
+def test_a_state_that_moves_no_inertia_where_a_run_begins_is_refused_all_the_same():
+    m = ct.Mechanism("loose")
+    m.add_body("arm", 1.0, (0.3, 0.0, 0.0), (0.1, 0.1, 0.1))
+    m.add_body("loose")
+    m.add_joint("pin", "ground", "arm", ct.Revolute("z"))
+    m.add_joint("hangs", "arm", "loose", ct.Spherical(), ct.Pose(p=(0.5, 0.0, 0.0)))
+    m.add_joint(
+        "held", "arm", "loose", ct.Spherical(), ct.Pose(p=(0.5, 0.2, 0.0)), ct.Pose(p=(0.0, 0.2, 0.0))
+    )
+    s = m.system()
+    with pytest.raises(ct.SingularDynamicsError):
+        ct.simulate(s, s.neutral(), np.zeros(s.nv), 0.1, progress=False)
+
+
+def test_a_motion_that_runs_away_with_fixed_steps_is_said_to():
+    """It ended with the words that a report of forces is not finite."""
+    case = Case(3910)
+    case.look()
+    with pytest.raises(ct.SimulationError, match="runs away: joint") as found:
+        ct.simulate(
+            case.subject.system, case.subject.q, case.v, 0.1, integrator="rk4", step=1e-3, progress=False
+        )
+    assert len(found.value.trajectory.t) > 1
 
 
 def test_settings_say_who_takes_the_steps():

@@ -518,3 +518,18 @@ def test_forces_of_loops_that_are_too_large_to_be_told_are_refused():
     q, fast = s.neutral(), np.array([0.0, 0.0, -1e308])
     with pytest.raises(ct.SingularDynamicsError, match="too large for float64"):
         s.inverse_dynamics(q, fast, np.zeros(s.nv))
+
+
+def test_masses_that_are_too_large_for_float64_are_refused_in_words():
+    """They ended in a bare LinAlgError."""
+    m = ct.Mechanism("heavy")
+    for name in ("a", "b", "c", "d"):
+        m.add_body(name, 1e308 if name == "c" else 1.0, (0.1, -0.2, 0.3), 0.1)
+    m.add_joint("ground-a", "ground", "a", ct.Prismatic("z"))
+    m.add_joint("a-b", "a", "b", ct.Cylindrical("x"), ct.Pose(p=(0.2, 0.3, 0.1)))
+    m.add_joint("b-c", "b", "c", ct.Spherical(), ct.Pose(p=(-1.0, 0.1, 0.4)))
+    m.add_joint("c-d", "c", "d", ct.Prismatic("y"), ct.Pose(p=(-0.2, 0.6, -0.3)))
+    m.add_joint("d-ground", "ground", "d", ct.Spherical(), ct.Pose(p=(-1.0, 1.0, 0.2)))
+    s = m.system(cut=["b-c"])
+    with np.errstate(all="ignore"), pytest.raises(ct.CatenaError):
+        s.forward_dynamics(s.neutral(), np.zeros(s.nv))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import catena as ct
+from catena.mechanism.generators import four_bar
 
 STATES = 6
 
@@ -145,3 +146,17 @@ def test_derivatives_know_the_numbers_of_forces():
     np.testing.assert_allclose(found[:, 0], (vdot(0.3 + 1e-6) - vdot(0.3 - 1e-6)) / 2e-6, rtol=1e-7)
     with pytest.raises(ct.CatenaError, match="no springs"):
         s.equations("forward_dynamics", symbols=["strut.stiffness"])
+
+
+def test_no_parameters_at_all_are_those_of_the_mechanism():
+    s = four_bar().system()
+    q = s.neutral()
+    np.testing.assert_allclose(s.mass_matrix(q, parameters={}), s.mass_matrix(q), rtol=1e-14)
+
+
+@pytest.mark.parametrize("member", [1e308, [1j, 1j], "rocker"])
+@pytest.mark.parametrize("parameters", [None, {"rocker.mass": 1.5}])
+def test_a_member_is_refused_with_parameters_as_without(member, parameters):
+    s = four_bar().system()
+    with pytest.raises(ct.StateError, match="only the method reference_member has one"):
+        s.forward_dynamics(s.neutral(), np.zeros(s.nv), member=member, parameters=parameters)

@@ -47,3 +47,24 @@ def test_this_machine_stands_for_others_and_words_that_mean_nothing_are_refused(
         assert len(chosen) >= 3
     done = subprocess.run([sys.executable, str(TOOL), "many"], capture_output=True, text=True)
     assert done.returncode == 2 and "Usage" in done.stdout
+
+
+def test_verdicts_must_be_the_same_and_measures_alike():
+    ours = {"verdicts": {"mobility": 1, "run": "refused"}, "measures": {"steps": 100, "accelerations": 2.0}}
+    assert not processors.differences(ours, ours)
+    alike = {"verdicts": ours["verdicts"], "measures": {"steps": 104, "accelerations": 2.0 + 1e-7}}
+    assert not processors.differences(ours, alike)
+    other = {"verdicts": {"mobility": 2}, "measures": {"steps": 130, "accelerations": 2.1}}
+    found = processors.differences(ours, other)
+    assert [sentence.partition(" is ")[0] for sentence in found] == [
+        "mobility",
+        "run",
+        "accelerations",
+        "steps",
+    ]
+
+
+def test_verdicts_are_told_of_a_mechanism():
+    found = processors.told(["1", "2"], {})
+    assert list(found) == [1] and found[1]["verdicts"]["mobility"] == 8
+    assert found[1]["measures"]["accelerations"] > 0.0

@@ -70,6 +70,9 @@ def _feels_nothing(A: ArticulatedInertia, whole: np.ndarray, S: MotionSpace, rot
     along = np.abs(S.array)
     scale = np.sqrt(np.einsum("ij,ij->j", along, np.abs(A.matrix()) @ along) + rotor)
     rigid = np.sqrt(np.einsum("ij,ij->j", along, np.abs(whole) @ along) + rotor)
+    if not (np.isfinite(D).all() and np.isfinite(scale).all() and np.isfinite(rigid).all()):
+        # Too much for float64 is not nothing.
+        return False
     return any(
         bool(np.any(size == 0.0) or np.any(np.linalg.eigvalsh(D / np.outer(size, size)) < part))
         for size, part in ((scale, NOTHING), (rigid, ROUNDING))

@@ -386,6 +386,7 @@ class Mover:
         nodes: StepRecord | None, doubtful: np.ndarray,
     ) -> None:  # fmt: skip
         """Take one step, with Python in between, of states whose step the compiled loop could not certify."""
+        self._require_bounds(who, t, q, v)
         while len(who):
             self.kept["row"][who] = 0.0
             h = np.minimum(self.kept["h"][who, 0], ends[who] - t[who])
@@ -448,7 +449,8 @@ class Mover:
 
     # Progress.
 
-    def _require_progress(self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
+    def _require_bounds(self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
+        """Raise for states that have run away."""
         speed = np.abs(v[who]).max(axis=-1)
         if not np.isfinite(speed).all() or not np.isfinite(q[who]).all():
             lost = int(who[np.argmin(np.isfinite(speed) & np.isfinite(q[who]).all(axis=-1))])
@@ -458,6 +460,10 @@ class Mover:
             )
         if speed.max() > RUNAWAY:
             raise SimulationError(runaway_message(self.system, int(who[np.argmax(speed)]), t, q, v))
+
+    def _require_progress(self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
+        """Raise for states that have run away, or do not get on."""
+        self._require_bounds(who, t, q, v)
         if not self.adaptive:
             return
         stuck = self.kept["h"][who, 0] < COLLAPSE * np.maximum(1.0, np.abs(t[who]))

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from catena.errors import LoopError
+from catena.errors import LoopError, SingularDynamicsError
 from catena.kernels import Program, Session
 from catena.kernels.algorithm import FORCE_INPUTS
 from catena.kernels.session import Piece
@@ -86,7 +86,7 @@ class Walk:
         self.near_singular[:] = False
         if careful is not None:
             self._find_near_singular(b)
-        stage, self.is_finite = 0, True
+        stage, begun, self.is_finite = 0, False, True
         for pause, piece in self._walked(careful is not None, closes):
             if pause == "forces":
                 if not self.is_finite:
@@ -96,7 +96,8 @@ class Walk:
                     self._give_forces(b, self.times[stage], tau)
                 stage += 1
             elif pause == "accelerations":
-                self._mend(b, self.times[stage - 1])
+                self._mend(b, self.times[stage - 1], begun)
+                begun = True
             elif pause == "closing":
                 self._close(b, closes)
             elif pause == "decide":
@@ -182,8 +183,10 @@ class Walk:
         for name in ("rtol", "atol"):
             b[name][self.near_singular] = np.maximum(b[name][self.near_singular], BESIDE)
 
-    def _mend(self, b: dict[str, np.ndarray], part: float) -> None:
-        """Replace accelerations that are in doubt; what pulls loops together is added to them."""
+    def _mend(self, b: dict[str, np.ndarray], part: float, begun: bool) -> None:
+        """Replace accelerations that are in doubt; what pulls loops together is added to them. Those that a state has
+        where a step begins must be determined. When it has `begun`, states are trials: one that went astray, so far
+        that inertias are lost in the rounding of where bodies are, stays in doubt, and the step is rejected."""
         doubtful = b["doubt"][:, 0] > 0.5
         if self.drift.in_python:
             wanted = np.ones(self.states, dtype=bool)
@@ -208,6 +211,10 @@ class Walk:
                 b["qdd"][i] = (qdd + drift.pull(q, v) if drift.pulls else qdd)[0]
             except LoopError:
                 continue
+            except SingularDynamicsError:
+                if not begun:
+                    raise
+                continue
             b["doubt"][i] = 0.0
 
     def _mend_together(self, b: dict[str, np.ndarray], wanted: np.ndarray) -> np.ndarray:
@@ -226,7 +233,7 @@ class Walk:
         q, v, tau = (x[together] for x in rows)
         try:
             b["qdd"][together] = self.excitation.accelerations(0.0, q, v, tau)
-        except LoopError:
+        except (LoopError, SingularDynamicsError):
             return wanted
         b["doubt"][together] = 0.0
         return wanted & ~together

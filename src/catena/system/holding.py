@@ -20,7 +20,8 @@ CLOSED = 1e-13
 STEPS = 12
 # Singular values below this part of the largest, or of a row that constrains something, count as zero.
 RANK = 1e-7
-# Joints that move no inertia count as if they moved this part of a typical one.
+# Joints that move no inertia count as if they moved this part of a typical one, or of what they move when bodies are
+# far away, whichever is more.
 LENT = 1e-12
 
 
@@ -64,7 +65,8 @@ def _least(problem: LoopProblem, free: np.ndarray, b: np.ndarray) -> np.ndarray:
     typical = typical_inertia(
         coordinate_rows(problem.plan, problem.motions.S_rows), problem.mass, problem.length
     )[:, free]
-    L = np.linalg.cholesky(H + LENT * typical[:, None, :] * np.eye(len(free)))
+    lent = LENT * np.maximum(typical, np.diagonal(H, axis1=-2, axis2=-1))
+    L = np.linalg.cholesky(H + lent[:, None, :] * np.eye(len(free)))
     scale = row_scales(problem.rows, L, problem.length, free)
     A = transposed(divide_lower(L, transposed(J))) / scale[..., None]
     U, sigma, Vt = np.linalg.svd(A, full_matrices=False)

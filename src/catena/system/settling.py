@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.closed.certified_elimination import elimination_of, is_for, is_trusted
+from catena.dynamics.closed.certified_elimination import doubt, elimination_of, is_for
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.errors import ModelError, warn
 from catena.given import is_not_negative, shown
@@ -17,12 +17,19 @@ from catena.kinematics.closure import LoopState, loop_states, tree_motions
 from catena.kinematics.coupling_states import CouplingState, coupling_states
 from catena.kinematics.extent import extent
 from catena.kinematics.near_redundancy import NearRedundancy, looks_redundant, near_redundancy
-from catena.structure import plan as planned
+from catena.kinematics.scales import scales_of
+from catena.structure import Plan, plan as planned
 from catena.system.evaluation import Evaluator
 from catena.system.loop_closure import closure
 
 # So many configurations are looked at. One will do unless the constraints happen to be redundant just there.
 LOOKS = 4
+# Loops are kept hard where the worst of some states is below the first part of what is trusted, and made soft where it
+# is below the second. A mechanism whose solution is just trusted in one state is not in the next, nor in the same on
+# another processor.
+HARD, SOFT = 0.5, 0.1
+# As many states are asked, which differ in their last digits (in radians or sizes of the mechanism).
+PROBES, LAST_DIGITS = 16, 1e-15
 # What is kept loses its grip on the motion where it determines less than this part of it.
 GRIP = 0.2
 
@@ -66,10 +73,10 @@ class Settling:
         if not self.tries or not len(states) or not np.isfinite(states).all():
             return False
         self.tries -= 1
-        if _is_exact(self.effective, states):
+        if _doubt(self.effective, states) < HARD:
             return False
         soft = Evaluator(self.effective.mechanism, replace(self.effective.plan, soft=True))
-        if not _is_exact(soft, states):
+        if not _doubt(soft, states) < SOFT:
             return False
         self.effective, self.tries = soft, 0
         return True
@@ -196,12 +203,25 @@ class Settling:
         return result
 
 
-def _is_exact(evaluator: Evaluator, q: np.ndarray) -> bool:
-    """Return whether the elimination finds accelerations of one state q (1, nq) at rest, under forces of the size that
-    would turn the whole mechanism with 1 rad/s^2."""
+def _doubt(evaluator: Evaluator, q: np.ndarray) -> float:
+    """Return how far the elimination is from finding accelerations at rest that are trusted, at q (1, nq) and where the
+    last digits of it are others, under forces of the size that would turn the whole mechanism with 1 rad/s^2; the
+    worst of all. In one state it may be a thousand times better by chance where rounding decides."""
     plan = evaluator.plan
+    near, tau = (np.cos(1.0 + np.arange(PROBES * n)).reshape(PROBES, n) for n in (plan.nq, plan.nv))
+    near = q + LAST_DIGITS * _units(plan) * near
     moment = float(plan.inertia[1:, 0].sum()) * extent(plan) ** 2 or 1.0
-    tau = moment * np.cos(1.0 + np.arange(plan.nv))[None]
-    inputs = {"q": q, "qd": np.zeros((1, plan.nv)), "tau": tau}
+    inputs = {"q": near, "qd": np.zeros_like(tau), "tau": moment * tau}
     found = evaluator.evaluate(elimination_of(plan), inputs, finite=False)
-    return bool(is_trusted(*(found[name][0, 0] for name in ("defect", "change", "before", "size"))))
+    return float(doubt(*(found[name][:, 0] for name in ("defect", "change", "before", "size"))).max())
+
+
+def _units(plan: Plan) -> np.ndarray:
+    """Return a radian or the size of the mechanism (nq,) for each coordinate, the smaller one where a joint has more of
+    them than velocities."""
+    units = np.ones(plan.nq)
+    for i in range(1, plan.n):
+        own = scales_of(plan).units[plan.v_start[i] : plan.v_start[i] + plan.v_size[i]]
+        alike = plan.q_size[i] == plan.v_size[i]
+        units[plan.q_start[i] : plan.q_start[i] + plan.q_size[i]] = own if alike else own.min(initial=1.0)
+    return units

@@ -148,7 +148,8 @@ class ConstantRows:
         function = casadi.Function("constants", [casadi.vertcat(*symbols)], [casadi.vertcat(*entries)])
         batch = self.variation.batch
         given = [self.variation.values[name].reshape(prod(batch), -1) for name in self._symbolic.symbols]
-        found = np.array(function(np.concatenate(given, axis=1).T).full(), dtype=np.float64)
+        rows = np.concatenate([np.zeros((prod(batch), 0)), *given], axis=1)
+        found = np.array(function(rows.T).full(), dtype=np.float64)
         if found.shape[1] == 1 and prod(batch) != 1:
             # Nothing depends on the parameters.
             found = np.repeat(found, prod(batch), axis=1)

@@ -174,6 +174,8 @@ class VariedSystem(System):
     ) -> np.ndarray:  # fmt: skip
         """Return the accelerations vdot, shape (..., nv), each with the numbers of its state."""
         self._require_no_more(parameters)
+        if member is not None and not (isinstance(member, str) and is_one_of(method, ("reference_member",))):
+            raise StateError(f"member is {shown(member)}, but only the method reference_member has one.")
         if is_asked("elements", elements):
             q, v, _, _ = as_arrays(self, q, v)
             tau, f_ext = with_elements(self, q, v, tau, f_ext)

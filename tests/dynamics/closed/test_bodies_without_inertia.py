@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.dynamics.closed.certified_elimination import elimination_of, is_trusted
+from catena.dynamics.closed.certified_elimination import doubt, elimination_of, is_trusted
 from catena.dynamics.loop_elimination import borrowers
 from catena.mechanism.generators import n_four_bars, stewart
 from catena.system.closed_chains import pose_problem, solve
@@ -100,6 +100,20 @@ def test_a_part_that_loops_hold_still_is_not_judged_by_rounding():
     assert is_trusted(*(found[name][:, 0] for name in ("defect", "change", "before", "size"))).all()
 
 
+@pytest.mark.parametrize("seed", [7, 910])
+def test_turns_of_a_part_that_loops_hold_still_are_not_judged_by_rounding(seed):
+    """Nothing turns there but by rounding, 1e-18 to 1e-16 rad/s^2, which was judged beside 1e-9: next to the threshold,
+    so that it hung on the processor whether states were solved by singular values."""
+    case = Subject(built(seed))
+    s, rng = case.system, np.random.default_rng(0)
+    q = s.integrate(case.q, 1e-15 * case.units * rng.normal(size=(50, s.nv)))
+    tau = 1e-3 * rng.normal(size=(50, s.nv))
+    inputs = {"q": q, "qd": np.zeros_like(tau), "tau": tau}
+    found = s.evaluator.evaluate(elimination_of(s.plan), inputs, finite=False)
+    assert doubt(*(found[name][:, 0] for name in ("defect", "change", "before", "size"))).max() < 0.02
+    np.testing.assert_allclose(found["qdd"], 0.0, atol=1e-10)
+
+
 def test_a_massless_body_that_nothing_acts_on_is_not_judged_by_rounding():
     """No force passes through its joint but rounding, which was missed by a third of itself: accelerations right to
     1e-14 were solved again by singular values in every state."""
@@ -138,9 +152,8 @@ def test_loops_that_pass_through_bodies_which_others_hold_are_solved_in_lanes(se
     case = Subject(built(seed))
     s, q = case.system, case.q
     s.settle(q)
-    # Only redundant constraints that pass through a body which is lent inertia may need softening; whether they do is a
-    # matter of rounding, and other processors round otherwise.
-    assert seed in (2692, 3037) or not s.effective_plan.soft
+    # Only redundant constraints that pass through a body which is lent inertia need softening.
+    assert s.effective_plan.soft == (seed in (2692, 3037))
     J = s.closure_jacobian(q)
     _, sigma, Vt = np.linalg.svd(J * case.units)
     free = Vt[int((sigma > 1e-8 * sigma.max()).sum()) :].T
@@ -149,14 +162,38 @@ def test_loops_that_pass_through_bodies_which_others_hold_are_solved_in_lanes(se
     solution = solve(pose_problem(s.evaluator, {"q": near, "qd": rates}), "auto")
     kkt = s.forward_dynamics(near, rates, method="kkt")
     np.testing.assert_allclose(solution.vdot, kkt, atol=1e-8 * np.abs(kkt).max())
-    if seed == 2692:
-        # Whether lanes can vouch for it hangs on the last digits of its position, which processors round differently.
-        # Where they cannot, states are solved by singular values, and loops are closed to 1e-11 only.
-        assert np.abs(s.closure(near)[0]).max() < 1e-11 * case.made.size
-        return
     # Where inertia is lent, the first state is always solved by singular values as well.
     assert list(solution.handed_over) == ([0] if borrowers(s.effective_plan) else [])
     assert np.abs(s.closure(near)[0]).max() < 1e-12 * max(1.0, case.made.size)
+
+
+@pytest.mark.parametrize("seed", [52, 89, 749, 872, 993, 2692, 3037])
+def test_lanes_vouch_for_soft_loops_with_a_margin(seed):
+    """Whether they did hung on the last digits of positions, which processors round differently: seed 2692 was solved
+    in lanes by some and by singular values by others."""
+    case = Subject(built(seed))
+    s, units = case.system, case.units
+    s.settle(case.q)
+    assert s.effective_plan.soft and borrowers(s.plan)
+    rng = np.random.default_rng(seed)
+    _, sigma, Vt = np.linalg.svd(s.closure_jacobian(case.q) * units)
+    free = Vt[int((sigma > 1e-8 * sigma.max()).sum()) :].T
+    v = units * (rng.normal(size=(100, free.shape[1])) @ free.T)
+    q = s.integrate(case.q, 1e-15 * units * rng.normal(size=(100, s.nv)))
+    found = s.evaluator.evaluate(elimination_of(s.effective_plan), {"q": q, "qd": v}, finite=False)
+    certificate = [found[name][:, 0] for name in ("defect", "change", "before", "size")]
+    assert is_trusted(*certificate).all() and doubt(*certificate).max() < 0.1
+
+
+@pytest.mark.parametrize("seed", [64, 319, 2692])
+def test_hard_or_soft_does_not_hang_on_the_last_digits_of_a_position(seed):
+    """In one state hard loops of the first two are trusted or not by chance, by four orders of magnitude."""
+    case = Subject(built(seed))
+    rng = np.random.default_rng(seed)
+    for _ in range(10):
+        s = case.made.mechanism.system()
+        s.settle(s.integrate(case.q, 1e-15 * case.units * rng.normal(size=s.nv)))
+        assert s.effective_plan.soft
 
 
 def held_screw() -> ct.System:

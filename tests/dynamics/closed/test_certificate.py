@@ -9,7 +9,7 @@ import pytest
 import catena as ct
 from benchmarks.states import closed_states
 from catena.dynamics.closed import LoopProblem
-from catena.dynamics.closed.certified_elimination import elimination
+from catena.dynamics.closed.certified_elimination import doubt, elimination, is_trusted
 from catena.mechanism.generators import four_bar, walker
 
 
@@ -123,3 +123,13 @@ def test_a_floating_machine_costs_little_more_than_one_on_the_ground():
             system.forward_dynamics(q, v, tau)
         seconds.append(time.thread_time() - start)
     assert seconds[0] < 20.0 * seconds[1]
+
+
+def test_doubt_is_below_one_where_a_solution_is_trusted():
+    rng = np.random.default_rng(0)
+    certificate = 10.0 ** rng.uniform((-24, -16, -16, -2), (-16, -8, -8, 2), (2000, 4))
+    certificate[:100, 1] = 0.0
+    trusted, doubts = is_trusted(*certificate.T), doubt(*certificate.T)
+    assert 0 < trusted.sum() < 2000
+    np.testing.assert_array_equal(doubts < 1.0, trusted)
+    assert doubt(*np.full((4, 1), np.nan)) == np.inf

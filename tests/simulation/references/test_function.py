@@ -36,6 +36,7 @@ def test_given_derivatives_are_taken_as_they_are():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
+        (lambda: function(lambda t: [t, [1.0, 2.0]]), "rows differ in length"),
         (lambda: function(lambda t: 1.0 if t > 0.5 else 0.0), "cannot be differentiated"),
         (lambda: function(lambda t: t, lambda t: 1.0), "together"),
         (lambda: function(3.0), "give a function"),

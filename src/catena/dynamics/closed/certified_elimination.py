@@ -42,6 +42,16 @@ def is_trusted(defect: Any, change: Any, before: Any, size: Any) -> Any:
     return (defect < TRUSTED_DEFECT) & ((change <= allowed) | (change * change <= allowed * before))
 
 
+def doubt(defect: np.ndarray, change: np.ndarray, before: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """How far solutions are from being trusted: 1 at the edge, less for those that are, more for those that are not,
+    and infinite where there is no solution."""
+    allowed = TRUSTED_CHANGE * size
+    with np.errstate(divide="ignore", invalid="ignore"):
+        settled = np.fmin(change / allowed, change * change / (allowed * before))
+        found = np.maximum(np.sqrt(defect / TRUSTED_DEFECT), np.where(change > 0.0, settled, 0.0))
+    return np.where(np.isfinite(found), found, np.inf)
+
+
 def in_doubt(plan: Plan, result: Mapping[str, np.ndarray]) -> np.ndarray:
     """Which states (states,) have to be solved again: those whose solution is not trusted. Where bodies are lent
     inertia, the first state too, because only a rank-revealing decomposition sees whether the loops determine how

@@ -77,6 +77,7 @@ def views(sort: Sort) -> dict[str, dict[str, Any]]:
             "K_child": block, "E_child": block, "K_parent": block, "E_parent": block, "gamma": vector, "l": vector,
             "L": triangle, "M": vector, "W": triangle, "w": vector, "lam": vector, "total": vector,
             "drag_child": Force, "drag_parent": Force, "on_child": Force, "position": vector, "velocity": vector,
+            "per_length": Numbers((1,)),
         },
         "link": {"K": block, "E": JointRows(columns)},
         "pair": {"K": Numbers((columns, columns))},

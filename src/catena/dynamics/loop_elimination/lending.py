@@ -22,9 +22,10 @@ from catena.structure import Plan
 # The part of the usual inertia of a body that is lent. Errors shrink by about this part with each refinement, and the
 # rounding errors of what yields so much more than all else have to stay below the regularisation of multipliers.
 LENT = 1e-7
-# Where all loops are softened there are more refinements, and more is lent: multipliers of redundant constraints have
-# nothing but their M, and feel the rounding errors of what yields so much, which are the machine precision over LENT.
-LENT_WITH_SOFT = 1e-5
+# Where all loops are softened there are more refinements, and more is lent. A multiplier that blocks a direction feels
+# accelerations with a stiffness of one over its M and is off by as much rounding, and what it is off by moves the loan:
+# the solution begins with errors of the machine precision over M and over the loan, times the lever arms squared.
+LENT_WITH_SOFT = 3e-5
 
 
 @on_call

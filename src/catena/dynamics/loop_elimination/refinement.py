@@ -103,12 +103,16 @@ def pass_drag_on(multiplier: Any) -> None:
 @on_call
 def judge_loop(multiplier: Any, child: Any, parent: Any) -> None:
     """The acceleration by which the loop is not closed in the end, as a part of all that were summed up; and what its
-    forces add to those that are summed up for its two bodies."""
+    forces add to those that are summed up for its two bodies.
+
+    Bodies that loops keep from turning have no angular accelerations but rounding, that of all the forces which hold
+    them. A turn is compared with the shift as well, as a part of how large bodies are."""
     gap = multiplier.gamma + multiplier.K_child.T * child.a + multiplier.K_parent.T * parent.a
     sides = ((child, multiplier.K_child), (parent, multiplier.K_parent))
+    paces = [body.pace + Magnitudes(body.pace.linear * multiplier.per_length[0], 0.0) for body, _ in sides]
     for k, g in enumerate(gap):
-        whole = sum([Magnitudes.of(K.columns()[k]).dot(body.pace) for body, K in sides], 0.0)
-        child.defect += part(g, whole)
+        terms = [Magnitudes.of(K.columns()[k]).dot(pace) for pace, (_, K) in zip(paces, sides, strict=True)]
+        child.defect += part(g, sum(terms, 0.0))
     for body, K in sides:
         for force, column in zip(multiplier.total, K.columns(), strict=True):
             body.load += Magnitudes.of(column) * absolute(force)

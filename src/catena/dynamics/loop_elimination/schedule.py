@@ -63,6 +63,8 @@ REFINEMENTS = 2
 REFINEMENTS_OF_LOANS = 2
 # As many more where all loops are softened, because then each takes away less.
 REFINEMENTS_OF_SOFT = 3
+# As many more where both is so, because more is lent then.
+REFINEMENTS_OF_BOTH = 2
 
 SHARED: tuple[OnCall, ...] = (
     soften, drag, lend, lend_with_soft, articulate, carry, carry_to_ground, join, cross_couple, absorb_ground,
@@ -115,8 +117,7 @@ def schedule(
     entries += _way_back(at, order, acting, feel, come_back, borrowers(at.plan))
     if not refine:
         return entries
-    more = REFINEMENTS_OF_LOANS * bool(borrowers(at.plan)) + REFINEMENTS_OF_SOFT * at.plan.soft
-    for _ in range(REFINEMENTS + more):
+    for _ in range(_refinements(bool(borrowers(at.plan)), at.plan.soft)):
         entries += _eliminate_again(at, order) + _way_back(at, order, acting, feel_again, accelerate_again)
     loops = [k for k, loop in acting.items() if loop.constraints and not loop.couples]
     couplings = [k for k, tied in acting.items() if tied.couples]
@@ -131,6 +132,16 @@ def schedule(
     last = judge_and_keep if keep else end
     entries += [Entry(last, s.node, _with_parent(at, s.node, s.parent)) for s in bodies]
     return entries + [entry for k in couplings if keep for entry in keep_coupling(at, k)]
+
+
+def _refinements(lent: bool, soft: bool) -> int:
+    """How often the solution is refined."""
+    return (
+        REFINEMENTS
+        + REFINEMENTS_OF_LOANS * lent
+        + REFINEMENTS_OF_SOFT * soft
+        + REFINEMENTS_OF_BOTH * (lent and soft)
+    )
 
 
 def _eliminate(

@@ -22,7 +22,7 @@ from catena.spatial import (
     is_symbolic,
     spd_inverse,
 )
-from catena.spatial.scalars import absolute, array
+from catena.spatial.scalars import absolute, array, sqrt
 
 REGULARISATION = 1e-11
 # Loops that act on each other pass on the rounding errors of what each other blocks, which are of the order of
@@ -100,6 +100,8 @@ def hold_by(loop: Any, X: Transform, Phi: ForceSpace, gamma: np.ndarray) -> None
     loop.L = Triangle(loop.columns).zero()
     loop.M = array([REGULARISATION * mobility(loop.scale, column) for column in Phi.array.T])
     loop.total = np.zeros(loop.columns)
+    # One over the radius of gyration of a usual body.
+    loop.per_length = array([sqrt(loop.scale[0] / loop.scale[1])])
 
 
 @on_call

@@ -86,7 +86,10 @@ def _differentiated(position: Callable[[Any], Any]) -> Callable[[np.ndarray], li
             f"({error}). Use arithmetic and functions such as those of catena.symbols, or give velocity and "
             f"acceleration as functions too."
         ) from error
-    entries = list(np.ravel(value)) if isinstance(value, (list, tuple, np.ndarray)) else [value]
+    try:
+        entries = list(np.ravel(value)) if isinstance(value, (list, tuple, np.ndarray)) else [value]
+    except ValueError as error:
+        raise StateError(f"function: the position is {shown(value)}, whose rows differ in length.") from error
     if not all(is_symbolic(x) or isinstance(x, (int, float, np.number)) for x in entries):
         raise StateError(f"function: the position is {shown(value)}; give a number or a row of numbers.")
     x = casadi.vertcat(*entries)
