@@ -39,7 +39,7 @@ def report() -> str:
     small = reduce().system
     grapple()
     before = ct.compilations()
-    best = best_of({"reduce": reduce, "grapple": grapple}, rounds=9)
+    best = best_of({"reduce": reduce, "grapple": grapple}, rounds=40)
     compiled = ct.compilations() - before
     calls = {}
     for name, s in (("full", full), ("small", small)):
@@ -118,4 +118,4 @@ def simulated(s: ct.System, q: np.ndarray, friction: float, rtol: float) -> floa
         )
 
     run()
-    return 0.6 / best_of({"run": run}, rounds=5)["run"]
+    return 0.6 / best_of({"run": run}, rounds=25)["run"]
