@@ -1,23 +1,24 @@
 """Changing structure: what an edit costs, what a reduction gains, how long a plan takes, and contacts in real time."""
 
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
 import catena as ct
 from benchmarks.table import Figure, figure_table
 from benchmarks.timing import best_of
-from benchmarks.walkers import LEGS, askew, walker_on_springs
+from benchmarks.walkers import LEGS, askew, standing_walker, walker_on_springs
 from catena.mechanism.generators import free_flyer
 
 KEPT = ("base", "arm1/joint1", "arm1/joint2", "arm1/joint4")
 BATCH = 1024
 NOT_SHOWN = (
     "first calls, which compile or read the cache; edits of mechanisms with loops, whose redundancy is looked at "
-    "anew. The walker has springs and dampers at its joints, which are compiled, and so are its contacts; with "
-    "control from Python contacts are asked from Python too, and that costs more than all the rest. With either "
-    "tolerance feet are where a run at 1e-9 has them to 1.8e-6 m. Planning includes the equations of the "
-    "mechanism, which CasADi makes anew for each plan."
+    "anew. The walker has springs and dampers at its joints, which are compiled, and so are its contacts; the one "
+    "under control has none, and a plain function of Python in their place. With either tolerance feet are where a "
+    "run at 1e-9 has them to 1.8e-6 m. Planning includes the equations of the mechanism, which CasADi makes anew for "
+    "each plan."
 )
 
 
@@ -50,6 +51,7 @@ def report() -> str:
     speed = best_of(calls, rounds=9)
     seconds, factor = planned(m), simulated(*landing(), 1e-5)
     slipping = {rtol: simulated(*tumbling(), rtol) for rtol in (1e-5, 1e-4)}
+    held = {"at 1 kHz": simulated(*holding(1000.0), 1e-5), "always": simulated(*holding(None), 1e-5)}
     rows = [
         Figure("37-dof robot: lock 28 joints, plan, take over a motion", 1e3 * best["reduce"], "ms", "<= 5"),
         Figure("37-dof robot: grapple, plan, take over a motion", 1e3 * best["grapple"], "ms", "<= 5"),
@@ -75,6 +77,10 @@ def report() -> str:
                 ">= 20",
             )
             for rtol, x in slipping.items()
+        ),
+        *(
+            Figure(f"dropped unevenly without springs, held by a Python function that is asked {how}", x, "")
+            for how, x in held.items()
         ),
     ]
     return figure_table("Changing structure, one thread", rows, NOT_SHOWN)
@@ -108,14 +114,33 @@ def tumbling() -> tuple[ct.System, np.ndarray, float]:
     return s, askew(s, 0.05), 1.0
 
 
-def simulated(s: ct.System, q: np.ndarray, friction: float, rtol: float) -> float:
-    """Simulated seconds in a second of a walker with contacts at its feet."""
+def holding(rate: float | None) -> tuple[ct.System, np.ndarray, float, Any]:
+    """A walker that falls askew, whose legs are held by a controller with a rate, or without."""
+    s = standing_walker().system()
+    v, q = (
+        np.concatenate([np.arange(n)[part(joint)] for joint in s.joints if joint != "base"])
+        for n, part in ((s.nv, s.slice_v), (s.nq, s.slice_q))
+    )
+
+    def law(t: float, at: np.ndarray, moves: np.ndarray) -> np.ndarray:
+        tau = np.zeros(s.nv)
+        tau[v] = -600.0 * at[q] - 15.0 * moves[v]
+        return tau
+
+    return s, askew(s, 0.05), 1.0, law if rate is None else ct.sampled(law, rate)
+
+
+def simulated(s: ct.System, q: np.ndarray, friction: float, *rest: Any) -> float:
+    """Simulated seconds in a second of a walker with contacts at its feet, under a controller if there is one, with a
+    relative tolerance."""
+    *control, rtol = rest
     contacts = [ct.Contact(f"{leg}/foot", friction=friction) for leg in LEGS]
 
     def run() -> ct.SegmentedTrajectory:
         return ct.simulate(
-            s, q, np.zeros(s.nv), 0.6, contacts=contacts, rtol=rtol, atol=1e-2 * rtol, check=False
-        )
+            s, q, np.zeros(s.nv), 0.6, contacts=contacts, control=control[0] if control else None, rtol=rtol,
+            atol=1e-2 * rtol, check=False,
+        )  # fmt: skip
 
     run()
     return 0.6 / best_of({"run": run}, rounds=25)["run"]
