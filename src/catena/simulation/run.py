@@ -213,14 +213,23 @@ class Run:
     def _go_to(self, end: float) -> None:
         mark = self.nodes.mark
         nodes = self.nodes if self.dense else None
+        broken: BrokenOff | None = None
         try:
             self.t, self.q, self.v = self.mover.advance(self.t, self.q, self.v, self.tau, end, nodes)
-        except BrokenOff:
+        except BrokenOff as error:
+            broken = error
+        known = len(self.found)
+        try:
             self._look_for_all(mark)
+        except BrokenOff as error:
+            # What breaks a motion off may do so where an event is located, and does so once.
+            broken = error
+            del self.found[known:]
+            self._look_for_all(mark)
+        if broken is not None:
             if self.going.any():
-                raise
+                raise broken
             return
-        self._look_for_all(mark)
         if not self.dense:
             assert self.times is not None
             if np.any(np.abs(self.times - end) < 1e-9 * self.duration):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from benchmarks.walkers import LEGS, walker_on_springs
+from benchmarks.walkers import LEGS, askew, walker_on_springs
 from catena.dynamics.contact_forces import PLACES, inverse_of
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.careful import CarefulSteps
@@ -269,3 +269,47 @@ def test_an_event_besides_contacts():
     slow = ct.simulate(s, q, v, 0.3, forces={"plate": lambda t: np.zeros(6)}, **given)
     assert len(quick.events) == len(slow.events) == 1
     assert np.abs(quick.events[0].q - slow.events[0].q).max() < 1e-6
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_events_are_as_exact_as_the_motion(terminal):
+    """Events of compiled steps with contacts are those that runs from Python find, and cost no more steps."""
+    s, q, v, contacts = thrown()
+
+    def swings(t, q, v):
+        return np.sin(150.0 * (t + q[0])) + 0.1 * v[4]
+
+    event = ct.Event(swings, "swings", terminal=terminal)
+    given = {"contacts": contacts, "rtol": 1e-10, "atol": 1e-12, "check": False}
+    bare = ct.simulate(s, q, v, 0.12, **given)
+    quick = ct.simulate(s, q, v, 0.12, events=[event], **given)
+    slow = ct.simulate(s, q, v, 0.12, events=[event], forces={"plate": lambda t: np.zeros(6)}, **given)
+    assert all(
+        "inside" in x.settings["steps taken by"] for x in quick.segments if "careful" not in str(x.settings)
+    )
+    assert len(quick.events) == len(slow.events) == (1 if terminal else len(quick.events)) > 0
+    for a, b in zip(quick.events, slow.events, strict=True):
+        assert abs(a.t - b.t) < 1e-8 and np.abs(a.q - b.q).max() < 1e-8 and np.abs(a.v - b.v).max() < 1e-6
+        assert abs(swings(a.t, a.q, a.v)) < 1e-8
+    assert quick.ended == slow.ended and bool(quick.ended) == terminal
+    if terminal:
+        assert quick.t[-1] == quick.events[0].t
+    else:
+        assert len(quick.events) > 2
+        assert sum(x.steps for x in quick.segments) <= sum(x.steps for x in bare.segments)
+
+
+def test_an_event_costs_no_steps():
+    """A walker that lands askew has slips that friction stops at once, where steps must not become small."""
+    s = walker_on_springs().system()
+    q, v = askew(s, 0.005), np.zeros(s.nv)
+    contacts = [ct.Contact(f"{leg}/foot", friction=1.0) for leg in LEGS]
+    given = {"contacts": contacts, "rtol": 1e-5, "atol": 1e-7, "check": False}
+    runs = [
+        ct.simulate(s, q, v, 0.2, events=events, **given)
+        for events in ((), [ct.Event(lambda t, q, v: v[5], "turns")])
+    ]
+    assert len(runs[1].events) > 0
+    with_event, without = (sum(x.steps for x in run.segments) for run in reversed(runs))
+    assert with_event == without
+    assert np.abs(runs[0].at(0.2)[1] - runs[1].at(0.2)[1]).max() < 1e-12
