@@ -7,7 +7,7 @@ joints for an instant (`impact`): velocities jump, the momentum of what touches 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -68,6 +68,10 @@ class Transfer:
     before: Bodies
     factor: float = 1.0
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return what a pickle holds: what follows from the impact, and not the equations that it came from."""
+        return {**self.__dict__, "impulse": self.impulse, "free_parts": self.free_parts, "hit": None}
+
     @cached_property
     def impulse(self) -> dict[str, np.ndarray]:
         """Return the impulses of all joints, found when they are first asked for."""
@@ -80,11 +84,13 @@ class Transfer:
 
     @cached_property
     def free_parts(self) -> tuple[FreePart, ...]:
-        """Return what hangs together and is not held by ground, with its momentum before and after."""
+        """Return what hangs together and is not held by ground, with its momentum before and after. Bodies that rebound
+        from each other hang together for that instant."""
         rows = (x.reshape(self.jumped.size, x.shape[-1]) for x in (self.q, self.v))
         after = bodies_of(self.system, *rows)
         before, after = (with_points(some, self.system) for some in (self.before, after))
-        return _free_parts(self.system, before, after, self.jumped.shape)
+        touching = self.system if self.hit is None else self.hit.system
+        return _free_parts(self.system, free_groups(touching.mechanism), before, after, self.jumped.shape)
 
     def __iter__(self) -> Iterator[np.ndarray]:
         return iter((self.q, self.v))
@@ -127,8 +133,9 @@ def transfer(
 
     Where the new structure forbids part of the velocity, the result is that of a plastic impact, with its impulses and
     the energy lost. With a coefficient of restitution e the bodies rebound instead of being held: what was forbidden
-    has -e times its velocity, and the result is a state of `system`. A LoopError tells when bodies are not where the
-    new joints fit; with `assemble` they are moved to the nearest closed state, if it is near.
+    has -e times its velocity, and the result is a state of `system`, also for e = 0; all that `system` holds must still
+    be held by `new`. A LoopError tells when bodies are not where the new joints fit; with `assemble` they are moved to
+    the nearest closed state, if it is near.
     """
     for name, one in (("system", system), ("new", new)):
         if not isinstance(one, System):
@@ -136,6 +143,11 @@ def transfer(
         one.evaluator.check_current()
     if restitution is not None and not (is_finite(restitution) and 0.0 <= restitution <= 1.0):
         raise StateError(f"transfer: restitution is {shown(restitution)}; give a number from 0 to 1.")
+    if restitution is not None and assemble:
+        raise StateError(
+            "transfer: assemble moves bodies to where the new joints hold them, but with restitution they rebound and "
+            "are not held; give one of the two."
+        )
     batch, rows_q, rows_v = system.states(q, v)
     bodies = bodies_of(system, rows_q, rows_v)
     carried = carry(bodies, system, rows_q, rows_v, new)
@@ -150,11 +162,12 @@ def transfer(
         hit = impact(new, carried.q[jumped], carried.v[jumped], bodies.of(jumped))
         v_new[jumped], loss[jumped] = hit.v, hit.loss + _stopped_rotors(system, new, rows_v)[jumped]
     joints, jumped_b = tuple(new.mechanism.joints), jumped.reshape(batch)
-    if restitution is not None and restitution > 0.0:
+    if restitution is not None:
         e = restitution
         # The plastic change 1 + e times, on the old structure.
         after = bodies.faster(bodies_of(new, carried.q, v_new), 1.0 + e)
         found = carry(after, system, rows_q, rows_v, system, keep=False)
+        _require_held(system, new, after, found, jumped, length)
         v_old = np.where(jumped[:, None], found.v, rows_v).reshape(*batch, system.nv)
         lost = ((1.0 - e * e) * loss).reshape(batch)
         old = rows_q.reshape(*batch, system.nq)
@@ -188,7 +201,9 @@ def _jumps(bodies: Bodies, carried: Carried, length: float) -> np.ndarray:
     return np.asarray(sizes(carried.slip, length).max(axis=-1, initial=0.0) > NEGLIGIBLE * fastest)
 
 
-def _opens_couplings(new: System, carried: Carried, length: float) -> np.ndarray:
+def _opens_couplings(
+    new: System, carried: Carried, length: float, negligible: float = NEGLIGIBLE
+) -> np.ndarray:
     """Return in which states (states,) the new couplings forbid part of the velocity; an error tells where positions do
     not meet them."""
     if not new.plan.couplings:
@@ -201,7 +216,25 @@ def _opens_couplings(new: System, carried: Carried, length: float) -> np.ndarray
             "m; move them to where they do first, or choose the offset of the coupling."
         )
     fastest = np.abs(carried.v).max(axis=-1, initial=0.0)
-    return np.asarray(np.abs(velocity).max(axis=-1, initial=0.0) > NEGLIGIBLE * fastest)
+    return np.asarray(np.abs(velocity).max(axis=-1, initial=0.0) > negligible * fastest)
+
+
+def _require_held(
+    system: System, new: System, after: Bodies, found: Carried, jumped: np.ndarray, length: float
+) -> None:
+    """Raise an error unless bodies that rebounded move as the old system lets them."""
+    speed = sizes(with_points(after, system).twist, length).max(axis=-1)
+    slips = sizes(found.slip, length) > (FITS * speed)[:, None]
+    let_go = [found.joints[k] for k in np.flatnonzero(slips[jumped].any(axis=0))]
+    if not let_go and (_opens_couplings(system, found, length, FITS) & jumped).any():
+        let_go = list(system.mechanism.couplings)
+    if let_go:
+        some = ", ".join(repr(name) for name in let_go[:4])
+        raise StateError(
+            f"transfer: with restitution the result is a state of the old system, but {new.mechanism.name!r} lets go "
+            f"of what {some} hold{'s' if len(let_go) == 1 else ''} there. Take two transfers: open joints by the first, "
+            "and rebound by the second."
+        )
 
 
 def _stopped_rotors(system: System, new: System, v: np.ndarray) -> np.ndarray:
@@ -216,10 +249,9 @@ def _stopped_rotors(system: System, new: System, v: np.ndarray) -> np.ndarray:
 
 
 def _free_parts(
-    system: System, before: Bodies, after: Bodies, batch: tuple[int, ...]
+    system: System, groups: Sequence[Sequence[str]], before: Bodies, after: Bodies, batch: tuple[int, ...]
 ) -> tuple[FreePart, ...]:
-    """Return what hangs together and is not held by ground, with its momentum before and after, from poses and twists
-    of all parts."""
+    """Return groups of bodies with their momentum before and after, from poses and twists of all parts."""
     parts = parts_of(system)
     M, number = body_inertias(parts), {name: k for k, name in enumerate(parts.bodies)}
     points: dict[str, list[int]] = {name: [k] for name, k in number.items()}
@@ -228,7 +260,7 @@ def _free_parts(
             points[joint.parent].append(number[joint.child])
     h = [np.einsum("sbij,sbi->sbj", x.X, np.einsum("bij,sbj->sbi", M, x.twist)) for x in (before, after)]
     found = []
-    for names in free_groups(system.mechanism):
+    for names in groups:
         rows = [row for name in names for row in points[name]]
         summed = np.abs(h[0][:, rows]).sum(axis=1) + np.abs(h[1][:, rows]).sum(axis=1)
         size = np.maximum(summed.max(axis=-1, keepdims=True), 1e-300).reshape(*batch, 1)
