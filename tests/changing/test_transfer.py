@@ -266,6 +266,33 @@ def test_a_gear_that_was_locked_turns_on():
         np.testing.assert_array_equal(ct.transfer(held, *stopped, s).q, q)
 
 
+@pytest.mark.parametrize("rate", [0.3, -1.0])
+def test_joints_that_are_driven_keep_their_velocity_through_an_impact(rate):
+    """Against impulse and momentum of the open chain, with the hold and the drive as constraints."""
+    m = chain(3, axes="yyy")
+    first, last = list(m.joints)[0], list(m.bodies)[-1]
+    m.add_frame("hook", last, ct.Pose(p=(0.1, 0, -0.4)))
+    s = m.system()
+    q, v = np.array([-0.4, 0.9, 0.5]), np.array([0.3, 0.2, -0.4])
+    new = m.attach("hold", "ground", "hook", ct.Revolute("y"), at=s.configuration(q)).system(keep=[first])
+    found = ct.transfer(s, q, v, new, driven={first: rate})
+    E = np.eye(3)[:1]
+    C = np.concatenate([s.jacobian(q, "hook")[[3, 5]], E])
+    H_inv = np.linalg.inv(s.mass_matrix(q))
+    change = np.linalg.solve(C @ H_inv @ C.T, np.array([0.0, 0.0, rate]) - C @ v)
+    exact = v + H_inv @ C.T @ change
+    np.testing.assert_allclose(ct.transfer(new, *found, s).v, exact, atol=1e-12)
+    axis = m.joints[first].kind.motion_space(np.zeros(1)).array[:, 0]
+    assert found.impulse[first] @ axis == pytest.approx(change[2])
+    assert found.energy_loss == pytest.approx(s.kinetic_energy(q, v) - s.kinetic_energy(q, exact))
+    held = m.attach("hold", "ground", last, ct.Fixed(), at=s.configuration(q)).system(keep=[first])
+    with pytest.raises(ct.LoopError, match="do not let .* move as they are driven"):
+        ct.transfer(s, q, v, held, driven=dict.fromkeys(held.joints, 1.0))
+    for bad in ({"nobody": 1.0}, {first: [1.0, 2.0]}, {first: "fast"}, {first: np.nan}, 3):
+        with pytest.raises(ct.CatenaError):
+            ct.transfer(s, q, v, new, driven=bad)
+
+
 def test_a_batch_is_its_states_one_by_one():
     m = flyer()
     s = m.system()

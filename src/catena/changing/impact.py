@@ -6,13 +6,14 @@ no work on motions that the joints allow, so of all these motions theirs is the 
     sum over b of |F_b (B_b v - t_b)|^2 / 2 least,  J v = 0,      M_b = F_b^T F_b.
 
 It is a least-squares problem in square-root form, solved like the dynamics with loops, for constraints of any rank.
-What the bodies' momenta change by is what the joints pass on. The bodies of a flexible body are the points that have
-its mass, so its modes take their part of an impulse; elastic forces are finite and do nothing in an instant.
+Joints whose motion is prescribed are constraints too, E v = r: their drives push as hard as it takes, and may put in
+energy. What the bodies' momenta change by is what the joints pass on. The bodies of a flexible body are the points that
+have its mass, so its modes take their part of an impulse; elastic forces are finite and do nothing in an instant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +22,7 @@ from catena.changing.carrying import nearest
 from catena.changing.deformed import Bodies, parts_of, with_points
 from catena.dynamics.closed.inertia_root import Rows, body_roots, rooted, tree_rows
 from catena.dynamics.closed.problem import LoopProblem
-from catena.dynamics.closed.square_root import constrained, solve_upper
+from catena.dynamics.closed.square_root import constrained, divide_lower, solve_upper
 from catena.dynamics.rotors import rotor_inertias
 from catena.kinematics import stacks
 from catena.mechanism import Mechanism
@@ -49,9 +50,11 @@ class Impact:
         return reactions.distributed(self.problem, self.need, self.multipliers, friction=False)
 
 
-def impact(new: System, q: np.ndarray, v: np.ndarray, bodies: Bodies) -> Impact:
+def impact(
+    new: System, q: np.ndarray, v: np.ndarray, bodies: Bodies, driven: Mapping[str, np.ndarray]
+) -> Impact:
     """Return what happens to a system at q (states, nq) whose bodies moved with twists of their own before, which are
-    near those of v (states, nv)."""
+    near those of v (states, nv), and where joints of the tree are `driven` at velocities (nv of the joint,)."""
     problem, bodies = LoopProblem(new.evaluator, q, v), with_points(bodies, new)
     plan, count = problem.plan, bodies.twist.shape[1]
     node = plan.body_pose.node[:count]
@@ -75,11 +78,21 @@ def impact(new: System, q: np.ndarray, v: np.ndarray, bodies: Bodies) -> Impact:
         L[some], y[some] = rooted(Rows(rows.W, jump, nothing, rows.summed), opening, nothing, plan.name)
     # Rank and scale of the constraints are then those of this motion.
     problem.equations = (L, y)
-    multipliers, change = np.zeros((len(q), plan.total_constraints)), y
-    if plan.total_constraints:
-        opens = stacks.apply(problem.J, v) / problem.scale
-        change, mu, _ = constrained(problem.scaled, y, -opens, problem.tolerance)
-        multipliers = mu / problem.scale
+    m, rates = plan.total_constraints, np.concatenate([np.zeros(0), *driven.values()])
+    A, b, scale = np.zeros((len(q), 0, plan.nv)), np.zeros((len(q), 0)), np.zeros((len(q), 0))
+    if m:
+        A, b, scale = problem.scaled, -stacks.apply(problem.J, v) / problem.scale, problem.scale
+    for name, rate in driven.items():
+        row = problem.joint_rows(plan.joint.index(name), -1)
+        in_root = stacks.transposed(divide_lower(L, stacks.transposed(row)))
+        size = np.linalg.norm(in_root, axis=-1)
+        A = np.concatenate([A, in_root / size[..., None]], axis=-2)
+        b = np.concatenate([b, (rate - stacks.apply(row, v)) / size], axis=-1)
+        scale = np.concatenate([scale, size], axis=-1)
+    forces, change = np.zeros_like(b), y
+    if A.shape[-2]:
+        change, mu, _ = constrained(A, y, b, problem.tolerance)
+        forces = mu / scale
     gained = solve_upper(L, change)
     twist = _twists(problem, gained)
     jump = stacks.apply(own, twist[:, node]) - more
@@ -89,7 +102,9 @@ def impact(new: System, q: np.ndarray, v: np.ndarray, bodies: Bodies) -> Impact:
     for k, (row, inertia, _) in enumerate(problem.loop_rotors):
         left = np.sqrt(inertia) * np.einsum("sk,sk->s", row, gained) - turning[:, k]
         loss += 0.5 * left**2
-    return Impact(new, v + gained, loss, problem, need, multipliers)
+    # What drives push with goes on at their velocities.
+    loss -= forces[:, m:] @ rates
+    return Impact(new, v + gained, loss, problem, need, forces[:, :m])
 
 
 def _loop_rotors(problem: LoopProblem, new: System, bodies: Bodies) -> np.ndarray:
