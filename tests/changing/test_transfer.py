@@ -361,6 +361,22 @@ def test_rotors_keep_turning_with_their_joints():
     np.testing.assert_allclose(results[2], results[0], atol=1e-9)
 
 
+def test_impulses_are_the_same_where_a_joint_with_a_rotor_closes_a_loop():
+    """What rotors keep for themselves does not go through their joint, be it in the tree or a loop."""
+    m = chain(4, axes="zyxy")
+    first, second, third, _ = m.joints
+    m = m.with_joint(first, armature=0.5).with_joint(second, armature=0.2)
+    s = m.system()
+    q, v = np.array([0.3, 0.4, -0.2, 0.5]), np.array([0.5, -0.3, 0.8, 0.4])
+    m2 = m.lock(third, at=s.configuration(q))
+    tree, loops = m2.system(), m2.system(root=list(m.bodies)[2], cut=[second])
+    assert loops.loops == (second,) and not tree.loops
+    one, other = (ct.transfer(s, q, v, new) for new in (tree, loops))
+    for name in m.joints:
+        np.testing.assert_allclose(other.impulse[name], one.impulse[name], atol=1e-13)
+    assert other.energy_loss == pytest.approx(one.energy_loss, rel=1e-12)
+
+
 def test_a_gear_that_engages_is_an_impact():
     """Two wheels are coupled while they turn: I1 w1 + I2 w2 along the coupled motion stays, w2 = 2 w1."""
     m = ct.Mechanism("clutch", gravity=(0, 0, 0))

@@ -34,8 +34,8 @@ from catena.system.reactions import Reactions
 @dataclass(frozen=True, eq=False)
 class Impact:
     """Velocities v (states, nv) after an impact, the kinetic energy (states,) that is gone, and what the impulses of
-    joints follow from: the equations, what each body needs (states, bodies, 6) in node frames, and the multipliers
-    (states, m) of the loops."""
+    joints follow from: the equations, what each body needs (states, bodies, 6) in node frames, the multipliers (states,
+    m) of the loops, and what rotors at loop joints are `sped_up` by (states, rotors)."""
 
     system: System
     v: np.ndarray
@@ -43,11 +43,24 @@ class Impact:
     problem: LoopProblem
     need: np.ndarray
     multipliers: np.ndarray
+    sped_up: np.ndarray
 
     def impulses(self) -> dict[str, np.ndarray]:
         """Return the impulse {joint: (states, 6)} of each joint on its child, told as `reactions` are."""
         reactions = Reactions(parts_of(self.system), self.system.plan)
-        return reactions.distributed(self.problem, self.need, self.multipliers, friction=False)
+        turned = self._turned() if self.problem.loop_rotors else None
+        return reactions.distributed(self.problem, self.need, self.multipliers, friction=False, turned=turned)
+
+    def _turned(self) -> list[np.ndarray]:
+        """Return what the rotors of each loop joint keep for themselves, as wrenches (states, 6) at its frame C."""
+        found, rates = [], iter(self.sped_up.T)
+        for state in self.problem.loops:
+            wrench = np.zeros((self.problem.states, 6))
+            for k, inertia in enumerate(state.loop.armature):
+                if inertia:
+                    wrench -= inertia * next(rates)[:, None] * state.S_inv[:, k]
+            found.append(wrench)
+        return found
 
 
 def impact(
@@ -99,12 +112,13 @@ def impact(
     taken = stacks.apply(M, jump)
     need = stacks.apply(stacks.transposed(own), taken)
     loss = 0.5 * np.einsum("sbi,sbi->s", taken, jump) + 0.5 * (gained**2) @ rotor_inertias(plan)
+    sped_up = np.zeros_like(turning)
     for k, (row, inertia, _) in enumerate(problem.loop_rotors):
-        left = np.sqrt(inertia) * np.einsum("sk,sk->s", row, gained) - turning[:, k]
-        loss += 0.5 * left**2
+        sped_up[:, k] = np.einsum("sk,sk->s", row, gained) - turning[:, k] / np.sqrt(inertia)
+        loss += 0.5 * inertia * sped_up[:, k] ** 2
     # What drives push with goes on at their velocities.
     loss -= forces[:, m:] @ rates
-    return Impact(new, v + gained, loss, problem, need, forces[:, :m])
+    return Impact(new, v + gained, loss, problem, need, forces[:, :m], sped_up)
 
 
 def _loop_rotors(problem: LoopProblem, new: System, bodies: Bodies) -> np.ndarray:
