@@ -156,3 +156,19 @@ def test_reducing_the_robot_of_the_paper_from_37_to_9():
     assert "arm2/joint1: in the tree, v" in str(told) and "-> holds" in str(told)
     with pytest.raises(ct.ModelError, match="does not move"):
         m.lock("base").reduce_to("base")
+
+
+def test_where_bodies_were_before_an_edit_in_place_is_no_place_to_hold_them():
+    """A system that was planned before somebody edited its mechanism knows nothing of where things are now."""
+    m = chain(2)
+    s = m.system()
+    here = s.configuration(np.zeros(2))
+    m.gravity = (0, 0, -1.62)
+    joint, body = list(m.joints)[0], list(m.bodies)[-1]
+    for edit in (
+        lambda: s.configuration(np.zeros(2)),
+        lambda: m.lock(joint, at=here),
+        lambda: m.attach("hold", "ground", body, ct.Fixed(), at=here),
+    ):
+        with pytest.raises(ct.StaleSystemError):
+            edit()

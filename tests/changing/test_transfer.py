@@ -1,5 +1,7 @@
 """States that go over to another plan: the same motion, plastic impacts, momentum, batches, and what is refused."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -183,6 +185,114 @@ def test_a_rebound_turns_what_is_forbidden_around():
         ct.transfer(s, q, v, new, restitution=1.5)
 
 
+def test_a_rebound_of_floating_bodies_is_told_with_the_momentum_of_both():
+    """Two bodies that rebound exchange momentum, and together keep it; a coefficient of 0 leaves them free as well."""
+    m = ct.Mechanism("two", gravity=(0, 0, 0))
+    for name in "ab":
+        m.add_body(name, mass=1.0, inertia=0.1)
+        m.add_joint(f"{name} floats", "ground", name, ct.Free(), actuated=False)
+    s = m.system()
+    q, v = s.neutral(), np.zeros(s.nv)
+    q[s.slice_q("b floats")][:1] = 0.5
+    v[s.slice_v("a floats")] = [0, 0, 0.1, 1.0, 0.2, 0]
+    new = m.attach(
+        "touch", "a", "b", ct.Spherical(), ct.Pose(p=(0.25, 0.1, 0)), at=s.configuration(q)
+    ).system()
+    for e in (0.0, 0.5, 1.0):
+        found = ct.transfer(s, q, v, new, restitution=e)
+        assert found.system is s and [part.bodies for part in found.free_parts] == [("a", "b")]
+        assert found.momentum_error < 1e-14 and "momentum of a, b" in str(found)
+        lost = s.kinetic_energy(q, v) - s.kinetic_energy(*found)
+        assert found.energy_loss == pytest.approx(lost, abs=1e-14)
+    again = pickle.loads(pickle.dumps(found))
+    assert again.momentum_error == found.momentum_error
+    np.testing.assert_array_equal(again.impulse["touch"], found.impulse["touch"])
+
+
+def test_a_rebound_needs_what_the_old_system_holds():
+    """While a hits b, c may not be let go: the result would be a state of the old system, in which b holds it."""
+    m = ct.Mechanism("rail", gravity=(0, 0, 0))
+    for name in "abc":
+        m.add_body(name, mass=1.0, inertia=0.1)
+        m.add_joint(f"{name} slides", "ground", name, ct.Prismatic("x"))
+    here = m.system().configuration(np.zeros(3))
+    m = m.attach("bc", "b", "c", ct.Fixed(), at=here)
+    s = m.system()
+    new = m.changed(detach="bc", attach={"ab": ("a", "b", ct.Fixed())}, at=here).system()
+    with pytest.raises(ct.StateError, match="lets go of what 'bc' holds"):
+        ct.transfer(s, [0.0, 0.0], [1.0, 0.0], new, restitution=0.5)
+    with pytest.raises(ct.StateError, match="give one of the two"):
+        ct.transfer(s, [0.0, 0.0], [1.0, 0.0], new, restitution=0.5, assemble=True)
+    geared = m.detach("bc")
+    geared.add_coupling("gear", {"a slides": 1.0, "b slides": -1.0})
+    s = geared.system()
+    stop = geared.changed(detach="b slides", attach={"c stops": ("ground", "a", ct.Fixed()), "b": (
+        "ground", "b", ct.Prismatic("x"))}, at=here).system()  # fmt: skip
+    with pytest.raises(ct.StateError, match="lets go of what 'gear' holds"):
+        ct.transfer(s, [0.0, 0.0, 0.0], [1.0, 1.0, 0.0], stop, restitution=0.5)
+
+
+@pytest.mark.parametrize(
+    "kind", [ct.Revolute("y"), ct.Universal("x", "y"), ct.Planar("y"), ct.Sdof("ry", "rz", "dx")]
+)
+def test_joints_are_unlocked_where_they_were_locked_whole_turns_included(kind):
+    m = ct.Mechanism("turned")
+    for name in "ab":
+        m.add_body(name, mass=1.0, com=(0.1, 0.2, 0.0), inertia=0.1)
+    m.add_joint("first", "ground", "a", kind)
+    m.add_joint("second", "a", "b", ct.Revolute("x"))
+    s = m.system()
+    q, v = np.full(s.nq, 10.0), np.zeros(s.nv)
+    v[-1] = 1.0
+    held = m.lock("first", at=s.configuration(q)).system()
+    back = ct.transfer(held, *ct.transfer(s, q, v, held), s)
+    np.testing.assert_array_equal(back.q, q)
+
+
+def test_a_gear_that_was_locked_turns_on():
+    """A motor that has turned many times is stopped and let go: the arm behind the gear is where it was."""
+    m = ct.Mechanism("geared")
+    for k, name in enumerate(("rotor", "arm")):
+        m.add_body(name, mass=1.0, inertia=0.1)
+        m.add_joint(f"{name} turns", "ground", name, ct.Revolute("y"), in_parent=ct.Pose(p=(k, 0, 0)))
+    m.add_coupling("gear", {"rotor turns": 1.0, "arm turns": -50.0})
+    s = m.system()
+    q = s.assemble({"arm turns": 0.7})
+    v = s.velocity(q, {"arm turns": 1.0})
+    for name in ("rotor turns", "arm turns"):
+        held = m.lock(name, at=s.configuration(q)).system()
+        stopped = ct.transfer(s, q, v, held)
+        assert stopped.energy_loss == pytest.approx(s.kinetic_energy(q, v))
+        np.testing.assert_array_equal(ct.transfer(held, *stopped, s).q, q)
+
+
+@pytest.mark.parametrize("rate", [0.3, -1.0])
+def test_joints_that_are_driven_keep_their_velocity_through_an_impact(rate):
+    """Against impulse and momentum of the open chain, with the hold and the drive as constraints."""
+    m = chain(3, axes="yyy")
+    first, last = list(m.joints)[0], list(m.bodies)[-1]
+    m.add_frame("hook", last, ct.Pose(p=(0.1, 0, -0.4)))
+    s = m.system()
+    q, v = np.array([-0.4, 0.9, 0.5]), np.array([0.3, 0.2, -0.4])
+    new = m.attach("hold", "ground", "hook", ct.Revolute("y"), at=s.configuration(q)).system(keep=[first])
+    found = ct.transfer(s, q, v, new, driven={first: rate})
+    E = np.eye(3)[:1]
+    C = np.concatenate([s.jacobian(q, "hook")[[3, 5]], E])
+    H_inv = np.linalg.inv(s.mass_matrix(q))
+    change = np.linalg.solve(C @ H_inv @ C.T, np.array([0.0, 0.0, rate]) - C @ v)
+    exact = v + H_inv @ C.T @ change
+    np.testing.assert_allclose(ct.transfer(new, *found, s).v, exact, atol=1e-12)
+    axis = m.joints[first].kind.motion_space(np.zeros(1)).array[:, 0]
+    assert found.impulse[first] @ axis == pytest.approx(change[2])
+    assert found.energy_loss == pytest.approx(s.kinetic_energy(q, v) - s.kinetic_energy(q, exact))
+    held = m.attach("hold", "ground", last, ct.Fixed(), at=s.configuration(q)).system(keep=[first])
+    with pytest.raises(ct.LoopError, match="do not let .* move as they are driven"):
+        ct.transfer(s, q, v, held, driven=dict.fromkeys(held.joints, 1.0))
+    for bad in ({"nobody": 1.0}, {first: [1.0, 2.0]}, {first: "fast"}, {first: np.nan}, 3):
+        with pytest.raises(ct.CatenaError):
+            ct.transfer(s, q, v, new, driven=bad)
+
+
 def test_a_batch_is_its_states_one_by_one():
     m = flyer()
     s = m.system()
@@ -249,6 +359,22 @@ def test_rotors_keep_turning_with_their_joints():
         assert found.energy_loss == pytest.approx(lost, abs=1e-9)
     np.testing.assert_allclose(results[1], results[0], atol=1e-9)
     np.testing.assert_allclose(results[2], results[0], atol=1e-9)
+
+
+def test_impulses_are_the_same_where_a_joint_with_a_rotor_closes_a_loop():
+    """What rotors keep for themselves does not go through their joint, be it in the tree or a loop."""
+    m = chain(4, axes="zyxy")
+    first, second, third, _ = m.joints
+    m = m.with_joint(first, armature=0.5).with_joint(second, armature=0.2)
+    s = m.system()
+    q, v = np.array([0.3, 0.4, -0.2, 0.5]), np.array([0.5, -0.3, 0.8, 0.4])
+    m2 = m.lock(third, at=s.configuration(q))
+    tree, loops = m2.system(), m2.system(root=list(m.bodies)[2], cut=[second])
+    assert loops.loops == (second,) and not tree.loops
+    one, other = (ct.transfer(s, q, v, new) for new in (tree, loops))
+    for name in m.joints:
+        np.testing.assert_allclose(other.impulse[name], one.impulse[name], atol=1e-13)
+    assert other.energy_loss == pytest.approx(one.energy_loss, rel=1e-12)
 
 
 def test_a_gear_that_engages_is_an_impact():

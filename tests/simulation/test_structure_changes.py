@@ -114,6 +114,113 @@ def test_two_events_at_one_time_both_happen():
     np.testing.assert_allclose(run["c slides"][-1], 2.0, rtol=1e-12)
 
 
+def test_events_without_names_are_told_apart():
+    """Two functions without a name of their own: each does what is said of it."""
+    lock = {k: ct.Event(lambda t, q, v, k=k: t - 0.25 * k, then=lambda h, k=k: h.system.mechanism.lock(
+        "ab"[k - 1] + " slides", at=h.configuration)) for k in (2, 1)}  # fmt: skip
+    m = rails()
+    m.add_body("c", mass=1.0, inertia=0.1)
+    m.add_joint("c slides", "ground", "c", ct.Prismatic("x"))
+    run = ct.simulate(m.system(), np.zeros(3), np.ones(3), 1.0, events=list(lock.values()))
+    assert [change.name for change in run.transitions] == ["<lambda> 2", "<lambda>"]
+    held = run.segments[-1].system.mechanism.joints
+    assert [held[f"{name} slides"].locked_at[0] for name in "ab"] == pytest.approx([0.25, 0.5])
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_an_end_and_a_change_at_one_time_both_happen(order):
+    events = [
+        ct.at_time(0.5, lambda m, q, v: m.lock("b slides", at=q[1]), "lock"),
+        ct.Event(lambda t, q, v: t - 0.5, "end", terminal=True),
+        ct.Event(lambda t, q, v: 1.0 - 2.0 * t, "look"),
+    ][::order]
+    run = ct.simulate(rails().system(), [0.0, 1.0], [2.0, 1.0], 1.0, events=events)
+    assert run.t[-1] == 0.5 and "'end'" in run.ended
+    assert [change.name for change in run.transitions] == ["lock"]
+    assert {event.name for event in run.events} == {"lock", "end", "look"}
+
+
+def test_what_is_due_at_the_start_happens_there():
+    s = rails().system()
+    lock = ct.at_time(0.0, lambda m, q, v: m.lock("b slides", at=q[1]))
+    run = ct.simulate(s, [0.0, 1.0], [2.0, 1.0], 1.0, events=lock)
+    assert run.transitions[0].t == 0.0 and run.segments[0].system.joints == ("a slides",)
+    # Bodies that touch and approach are caught, those that part are not.
+    meet = ct.Event(meeting, "meet", direction=-1, then=coupled)
+    for v, transitions in (([1.0, 0.0], 1), ([0.0, 1.0], 0)):
+        run = ct.simulate(s, [0.0, 0.0], v, 1.0, events=meet)
+        assert len(run.transitions) == transitions and run["b slides"][-1] == pytest.approx(
+            [0.4] if transitions else [1.0]
+        )
+
+
+def test_drives_go_on_through_a_change():
+    """A cart that is driven catches another one: it keeps its velocity, and its drive pays for it."""
+    meet = ct.Event(meeting, "meet", direction=-1, then=coupled)
+    path = {"a slides": lambda t: (2.0 * t, 2.0, 0.0)}
+    run = ct.simulate(rails().system(), [0.0, 1.0], [2.0, 0.0], 1.0, events=meet, motion=path)
+    np.testing.assert_allclose(run.velocity("b slides")[len(run.segments[0].t) :], 2.0, rtol=1e-12)
+    change = run.transitions[0]
+    assert change.energy_loss == pytest.approx(-6.0) and "6 J put in by drives" in str(change)
+    assert change.impulse["a slides"][3] == change.impulse["coupling"][3] == pytest.approx(6.0)
+
+
+@pytest.mark.parametrize("driven", ["first", "third"])
+def test_a_driven_joint_stays_in_the_tree_when_a_loop_closes(driven):
+    m = ct.Mechanism("closing", gravity=(0, 0, 0))
+    before = "ground"
+    for k, name in enumerate(("first", "second", "third")):
+        m.add_body(f"{name} bar", mass=1.0, com=(0.5, 0, 0), inertia=0.1)
+        m.add_joint(
+            name, before, f"{name} bar", ct.Revolute("y"), in_parent=ct.Pose(p=(min(k, 1) * 1.1, 0, 0))
+        )
+        before = f"{name} bar"
+    s = m.system()
+    q, v = np.array([-0.4, 0.9, 0.5]), np.zeros(3)
+    v[s.slice_v(driven)] = 0.3
+    path = {driven: lambda t: (q[s.slice_q(driven)][0] + 0.3 * t, 0.3, 0.0)}
+    close = ct.at_time(0.1, lambda h: h.system.mechanism.attach(
+        "close", "ground", before, ct.Revolute("y"), in_child=ct.Pose(p=(0.9, 0, 0)), at=h.configuration))  # fmt: skip
+    run = ct.simulate(s, q, v, 0.2, events=close, motion=path)
+    np.testing.assert_allclose(run.velocity(driven), 0.3, rtol=1e-12)
+    assert run.segments[1].closure_error < 1e-10 and all(part.ok for part in run.audit())
+
+
+def test_a_motion_that_does_not_go_on_where_the_joint_is_is_told():
+    path = {"a slides": lambda t: (t, 1.0, 0.0)}
+    events = [
+        ct.at_time(0.2, lambda h: h.system.mechanism.lock("a slides", at=h.configuration)),
+        ct.at_time(0.4, lambda h: h.system.mechanism.unlock("a slides")),
+    ]
+    s = rails().system()
+    with pytest.raises(ct.SimulationError, match=r"goes on at \[0.4\], but the joint is at \[0.2\]"):
+        ct.simulate(s, [0.0, 1.0], [1.0, 1.0], 1.0, events=events, motion=path)
+    with pytest.warns(ct.CatenaWarning, match="no structure of this run has a joint 'c slides'"):
+        ct.simulate(s, [0.0, 1.0], [1.0, 1.0], 1.0, events=events[:1], motion={"c slides": path["a slides"]})
+    with pytest.raises(ct.StateError, match="samples"):
+        ct.simulate(s, [0.0, 1.0], [1.0, 1.0], 1.0, events=events, samples=[0.5, 0.2])
+
+
+def test_what_there_was_before_an_error_is_kept():
+    s = rails().system()
+    lock = ct.at_time(0.5, lambda h: h.system.mechanism.lock("b slides", at=h.configuration))
+    for control, then, error in (
+        (lambda t, q, v: np.ones(2), lambda h: None, ct.SimulationError),
+        (None, lambda h: h.system.mechanism.lock("nobody"), ct.UnknownNameError),
+        (None, lambda h: 1 / 0, ZeroDivisionError),
+    ):
+        with pytest.raises(error) as caught:
+            ct.simulate(s, [0.0, 1.0], [1.0, 1.0], 1.0, control=control, events=[lock, ct.at_time(0.7, then)])
+        run = caught.value.trajectory
+        assert isinstance(run, ct.SegmentedTrajectory) and run.t[-1] == (0.7 if control is None else 0.5)
+        assert len(run.transitions) == 1
+        if control is not None:
+            assert "from t = 0.5 s on" in str(caught.value)
+    with pytest.raises(IndexError) as index:
+        ct.simulate(s, [0.0, 1.0], [1.0, 1.0], 1.0, events=[lock, lambda t, q, v: q[1] - 9.0])
+    assert "asked by names" in index.value.__notes__[0]
+
+
 def test_a_batch_changes_state_by_state():
     s = rails().system()
     q, v = np.array([[0.0, 1.0], [0.2, 0.9]]), np.array([[2.0, 0.0], [1.0, 0.5]])

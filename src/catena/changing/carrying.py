@@ -1,8 +1,9 @@
 """Where bodies are and how they move, told in the coordinates of another plan.
 
 Joints that are in the tree of both plans, and are the same, keep their coordinates to the last digit, whole turns
-included. For all others the relative pose and twist of the two bodies give position and velocity of the joint, whatever
-it was before: a loop, locked, or not there at all. The modes of flexible bodies keep their amplitudes.
+included, and joints that are unlocked have the position at which they were held. For all others the relative pose and
+twist of the two bodies give position and velocity of the joint, whatever it was before: a loop, or not there at all.
+The modes of flexible bodies keep their amplitudes.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from catena.changing.deformed import Bodies, amplitudes, parts_of, require_same_modes, with_points
+from catena.changing.fitting import FITS, sizes
 from catena.errors import StateError
 from catena.joints import JointKind
 from catena.kinematics import stacks
 from catena.kinematics.closure import tree_motions
+from catena.kinematics.extent import extent
 from catena.kinematics.kind_values import kind_values, nearest_coordinates
 from catena.mechanism import MODES, Joint, Mechanism
 from catena.structure.plan import Parts
@@ -80,6 +83,8 @@ def carry(
             v_new[:, new.slice_v(joint.name)] = v_joints[k]
             if not (joint.name in were_in_tree and _alike(joint, before[joint.name])):
                 q_new[:, new.slice_q(joint.name)] = q_joints[k]
+    for joint, there in _unlocked(bodies, old, [joint for joint in changed if joint.name in in_tree]):
+        q_new[there, new.slice_q(joint.name)] = before[joint.name].locked_at
     for name, own in bodies.modes.items():
         if name + MODES in in_tree:
             q_new[:, new.slice_q(name + MODES)] = own.eta
@@ -93,6 +98,22 @@ def carry(
         q_new, v_new, (*(joint.name for joint in changed), *held), np.concatenate([gap, apart], axis=1),
         np.concatenate([slip, rate], axis=1), drifted.max(axis=1, initial=0.0),
     )  # fmt: skip
+
+
+def _unlocked(bodies: Bodies, old: System, joints: Sequence[Joint]) -> list[tuple[Joint, np.ndarray]]:
+    """Return those of the joints that a system held, and in which states (states,) their bodies are where it held them:
+    a pose does not tell how often a joint was turned."""
+    before, was = old.mechanism.joints, parts_of(old)
+    found = [
+        joint
+        for joint in joints
+        if joint.name in before and before[joint.name].locked and _alike(joint, before[joint.name])
+    ]
+    if not found:
+        return []
+    gap = nearest(was, with_points(bodies, old), [was.joints[joint.name] for joint in found])[2]
+    there = sizes(gap, extent(old.plan)) <= FITS
+    return [(joint, there[:, k]) for k, joint in enumerate(found)]
 
 
 def _held_modes(bodies: Bodies, new: System) -> tuple[list[str], np.ndarray, np.ndarray]:

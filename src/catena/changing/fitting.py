@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from catena.changing.carrying import Carried
 from catena.errors import CatenaError, LoopError
 from catena.kinematics.scales import scales_of
 from catena.system import System
+
+if TYPE_CHECKING:
+    from catena.changing.carrying import Carried
 
 # Joints that are off by less than this [rad or sizes of the mechanism] fit: poses are products of many rotations.
 FITS = 1e-8

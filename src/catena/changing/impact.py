@@ -6,13 +6,14 @@ no work on motions that the joints allow, so of all these motions theirs is the 
     sum over b of |F_b (B_b v - t_b)|^2 / 2 least,  J v = 0,      M_b = F_b^T F_b.
 
 It is a least-squares problem in square-root form, solved like the dynamics with loops, for constraints of any rank.
-What the bodies' momenta change by is what the joints pass on. The bodies of a flexible body are the points that have
-its mass, so its modes take their part of an impulse; elastic forces are finite and do nothing in an instant.
+Joints whose motion is prescribed are constraints too, E v = r: their drives push as hard as it takes, and may put in
+energy. What the bodies' momenta change by is what the joints pass on. The bodies of a flexible body are the points that
+have its mass, so its modes take their part of an impulse; elastic forces are finite and do nothing in an instant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +22,7 @@ from catena.changing.carrying import nearest
 from catena.changing.deformed import Bodies, parts_of, with_points
 from catena.dynamics.closed.inertia_root import Rows, body_roots, rooted, tree_rows
 from catena.dynamics.closed.problem import LoopProblem
-from catena.dynamics.closed.square_root import constrained, solve_upper
+from catena.dynamics.closed.square_root import constrained, divide_lower, solve_upper
 from catena.dynamics.rotors import rotor_inertias
 from catena.kinematics import stacks
 from catena.mechanism import Mechanism
@@ -33,8 +34,8 @@ from catena.system.reactions import Reactions
 @dataclass(frozen=True, eq=False)
 class Impact:
     """Velocities v (states, nv) after an impact, the kinetic energy (states,) that is gone, and what the impulses of
-    joints follow from: the equations, what each body needs (states, bodies, 6) in node frames, and the multipliers
-    (states, m) of the loops."""
+    joints follow from: the equations, what each body needs (states, bodies, 6) in node frames, the multipliers (states,
+    m) of the loops, and what rotors at loop joints are `sped_up` by (states, rotors)."""
 
     system: System
     v: np.ndarray
@@ -42,16 +43,31 @@ class Impact:
     problem: LoopProblem
     need: np.ndarray
     multipliers: np.ndarray
+    sped_up: np.ndarray
 
     def impulses(self) -> dict[str, np.ndarray]:
         """Return the impulse {joint: (states, 6)} of each joint on its child, told as `reactions` are."""
         reactions = Reactions(parts_of(self.system), self.system.plan)
-        return reactions.distributed(self.problem, self.need, self.multipliers, friction=False)
+        turned = self._turned() if self.problem.loop_rotors else None
+        return reactions.distributed(self.problem, self.need, self.multipliers, friction=False, turned=turned)
+
+    def _turned(self) -> list[np.ndarray]:
+        """Return what the rotors of each loop joint keep for themselves, as wrenches (states, 6) at its frame C."""
+        found, rates = [], iter(self.sped_up.T)
+        for state in self.problem.loops:
+            wrench = np.zeros((self.problem.states, 6))
+            for k, inertia in enumerate(state.loop.armature):
+                if inertia:
+                    wrench -= inertia * next(rates)[:, None] * state.S_inv[:, k]
+            found.append(wrench)
+        return found
 
 
-def impact(new: System, q: np.ndarray, v: np.ndarray, bodies: Bodies) -> Impact:
+def impact(
+    new: System, q: np.ndarray, v: np.ndarray, bodies: Bodies, driven: Mapping[str, np.ndarray]
+) -> Impact:
     """Return what happens to a system at q (states, nq) whose bodies moved with twists of their own before, which are
-    near those of v (states, nv)."""
+    near those of v (states, nv), and where joints of the tree are `driven` at velocities (nv of the joint,)."""
     problem, bodies = LoopProblem(new.evaluator, q, v), with_points(bodies, new)
     plan, count = problem.plan, bodies.twist.shape[1]
     node = plan.body_pose.node[:count]
@@ -75,21 +91,34 @@ def impact(new: System, q: np.ndarray, v: np.ndarray, bodies: Bodies) -> Impact:
         L[some], y[some] = rooted(Rows(rows.W, jump, nothing, rows.summed), opening, nothing, plan.name)
     # Rank and scale of the constraints are then those of this motion.
     problem.equations = (L, y)
-    multipliers, change = np.zeros((len(q), plan.total_constraints)), y
-    if plan.total_constraints:
-        opens = stacks.apply(problem.J, v) / problem.scale
-        change, mu, _ = constrained(problem.scaled, y, -opens, problem.tolerance)
-        multipliers = mu / problem.scale
+    m, rates = plan.total_constraints, np.concatenate([np.zeros(0), *driven.values()])
+    A, b, scale = np.zeros((len(q), 0, plan.nv)), np.zeros((len(q), 0)), np.zeros((len(q), 0))
+    if m:
+        A, b, scale = problem.scaled, -stacks.apply(problem.J, v) / problem.scale, problem.scale
+    for name, rate in driven.items():
+        row = problem.joint_rows(plan.joint.index(name), -1)
+        in_root = stacks.transposed(divide_lower(L, stacks.transposed(row)))
+        size = np.linalg.norm(in_root, axis=-1)
+        A = np.concatenate([A, in_root / size[..., None]], axis=-2)
+        b = np.concatenate([b, (rate - stacks.apply(row, v)) / size], axis=-1)
+        scale = np.concatenate([scale, size], axis=-1)
+    forces, change = np.zeros_like(b), y
+    if A.shape[-2]:
+        change, mu, _ = constrained(A, y, b, problem.tolerance)
+        forces = mu / scale
     gained = solve_upper(L, change)
     twist = _twists(problem, gained)
     jump = stacks.apply(own, twist[:, node]) - more
     taken = stacks.apply(M, jump)
     need = stacks.apply(stacks.transposed(own), taken)
     loss = 0.5 * np.einsum("sbi,sbi->s", taken, jump) + 0.5 * (gained**2) @ rotor_inertias(plan)
+    sped_up = np.zeros_like(turning)
     for k, (row, inertia, _) in enumerate(problem.loop_rotors):
-        left = np.sqrt(inertia) * np.einsum("sk,sk->s", row, gained) - turning[:, k]
-        loss += 0.5 * left**2
-    return Impact(new, v + gained, loss, problem, need, multipliers)
+        sped_up[:, k] = np.einsum("sk,sk->s", row, gained) - turning[:, k] / np.sqrt(inertia)
+        loss += 0.5 * inertia * sped_up[:, k] ** 2
+    # What drives push with goes on at their velocities.
+    loss -= forces[:, m:] @ rates
+    return Impact(new, v + gained, loss, problem, need, forces[:, :m], sped_up)
 
 
 def _loop_rotors(problem: LoopProblem, new: System, bodies: Bodies) -> np.ndarray:

@@ -7,9 +7,11 @@ joints for an instant (`impact`): velocities jump, the momentum of what touches 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,15 +22,18 @@ from catena.changing.fitting import FITS, assembled, require_fit, sizes
 from catena.changing.impact import Impact, body_inertias, impact
 from catena.dynamics.rotors import rotor_inertias
 from catena.errors import LoopError, StateError
-from catena.given import is_finite, shown
+from catena.given import is_finite, real_array, shown
 from catena.joints.modal import Modal
 from catena.kinematics.extent import extent
+from catena.kinematics.scales import scales_of
 from catena.mechanism import GROUND, Mechanism
 from catena.mechanism.groups import Groups
+from catena.mechanism.validation import known
 from catena.system import System
 
 # Velocities that a new structure forbids are none below this part of the fastest motion.
 NEGLIGIBLE = 1e-10
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +58,10 @@ class Transfer:
 
     `impulse` maps every joint of the new mechanism, `joints`, to the impulse [moment; force] (..., 6) that it passed to
     its child, told as `reactions` are: zero where nothing jumped. `energy_loss` (...) is the kinetic energy that is
-    gone, `jumped` (...) says whether velocities jumped, and `free_parts` tells the momentum of what touches nothing.
-    With a coefficient of restitution the new joints did not hold, and `system` is the old one. `hit` is the impact of
-    those states that jumped, `factor` times which happened, and `before` are poses and twists of all bodies before.
+    gone, negative where joints that are `driven` put more in; `jumped` (...) says whether velocities jumped, and
+    `free_parts` tells the momentum of what touches nothing. With a coefficient of restitution the new joints did not
+    hold, and `system` is the old one. `hit` is the impact of those states that jumped, `factor` times which happened,
+    and `before` are poses and twists of all bodies before.
     """
 
     system: System
@@ -67,6 +73,11 @@ class Transfer:
     hit: Impact | None
     before: Bodies
     factor: float = 1.0
+    driven: tuple[str, ...] = ()
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what a pickle holds: what follows from the impact, and not the equations that it came from."""
+        return {**self.__dict__, "impulse": self.impulse, "free_parts": self.free_parts, "hit": None}
 
     @cached_property
     def impulse(self) -> dict[str, np.ndarray]:
@@ -80,11 +91,14 @@ class Transfer:
 
     @cached_property
     def free_parts(self) -> tuple[FreePart, ...]:
-        """Return what hangs together and is not held by ground, with its momentum before and after."""
+        """Return what hangs together and is not held by ground, with its momentum before and after. Bodies that rebound
+        from each other hang together for that instant."""
         rows = (x.reshape(self.jumped.size, x.shape[-1]) for x in (self.q, self.v))
         after = bodies_of(self.system, *rows)
         before, after = (with_points(some, self.system) for some in (self.before, after))
-        return _free_parts(self.system, before, after, self.jumped.shape)
+        touching = self.system if self.hit is None else self.hit.system
+        groups = free_groups(touching.mechanism, self.driven)
+        return _free_parts(self.system, groups, before, after, self.jumped.shape)
 
     def __iter__(self) -> Iterator[np.ndarray]:
         return iter((self.q, self.v))
@@ -95,12 +109,12 @@ class Transfer:
         return max((part.error for part in self.free_parts), default=0.0)
 
     def __str__(self) -> str:
-        lost = float(np.max(self.energy_loss, initial=0.0))
+        lost = float(np.max(self.energy_loss)) if self.energy_loss.size else 0.0
         lines = [
             f"{self.system.mechanism.name!r}: {'velocities jump' if np.any(self.jumped) else 'no velocity jumps'}"
         ]
         if np.any(self.jumped):
-            lines.append(f"  energy lost: {lost:.6g} J")
+            lines.append(f"  energy: {told_energy(lost, 6)}")
             size = {name: float(np.abs(x).max(initial=0.0)) for name, x in self.impulse.items()}
             for name in sorted(size, key=lambda name: -size[name])[:8]:
                 if size[name] > 0.0:
@@ -113,6 +127,11 @@ class Transfer:
         return "\n".join(lines)
 
 
+def told_energy(lost: float, digits: int) -> str:
+    """Return in words what a change does to the kinetic energy; only drives can put some in."""
+    return f"{abs(lost):.{digits}g} J {'lost' if lost >= 0.0 else 'put in by drives'}"
+
+
 def transfer(
     system: System,
     q: ArrayLike,
@@ -121,14 +140,17 @@ def transfer(
     *,
     restitution: float | None = None,
     assemble: bool = False,
+    driven: Mapping[str, ArrayLike] = _NONE,
 ) -> Transfer:
     """Return the state of `new` that is physically the state q (..., nq), v (..., nv) of `system`, whatever joint is
     now in the tree, closes a loop or is locked. Both have the same bodies.
 
     Where the new structure forbids part of the velocity, the result is that of a plastic impact, with its impulses and
     the energy lost. With a coefficient of restitution e the bodies rebound instead of being held: what was forbidden
-    has -e times its velocity, and the result is a state of `system`. A LoopError tells when bodies are not where the
-    new joints fit; with `assemble` they are moved to the nearest closed state, if it is near.
+    has -e times its velocity, and the result is a state of `system`, also for e = 0; all that `system` holds must still
+    be held by `new`. A LoopError tells when bodies are not where the new joints fit; with `assemble` they are moved to
+    the nearest closed state, if it is near. `driven` maps joints of the new tree to velocities (nv of the joint,) that
+    they have afterwards, whatever it takes of their drives.
     """
     for name, one in (("system", system), ("new", new)):
         if not isinstance(one, System):
@@ -136,6 +158,14 @@ def transfer(
         one.evaluator.check_current()
     if restitution is not None and not (is_finite(restitution) and 0.0 <= restitution <= 1.0):
         raise StateError(f"transfer: restitution is {shown(restitution)}; give a number from 0 to 1.")
+    if restitution is not None and assemble:
+        raise StateError(
+            "transfer: assemble moves bodies to where the new joints hold them, but with restitution they rebound and "
+            "are not held; give one of the two."
+        )
+    rates = _driven_rates(new, driven)
+    if restitution is not None and rates:
+        raise StateError("transfer: bodies that rebound are not driven; give restitution or driven.")
     batch, rows_q, rows_v = system.states(q, v)
     bodies = bodies_of(system, rows_q, rows_v)
     carried = carry(bodies, system, rows_q, rows_v, new)
@@ -144,23 +174,28 @@ def transfer(
     length = extent(system.plan)
     bodies, carried = _fitting(bodies, carried, new, assemble, length)
     jumped = _jumps(with_points(bodies, new), carried, length) | _opens_couplings(new, carried, length)
+    jumped |= _misses(new, carried, rates)
     v_new = carried.v.copy()
     loss, hit = np.zeros(len(rows_q)), None
     if jumped.any():
-        hit = impact(new, carried.q[jumped], carried.v[jumped], bodies.of(jumped))
+        hit = impact(new, carried.q[jumped], carried.v[jumped], bodies.of(jumped), rates)
+        _require_driven(hit, carried.q[jumped], rates)
         v_new[jumped], loss[jumped] = hit.v, hit.loss + _stopped_rotors(system, new, rows_v)[jumped]
     joints, jumped_b = tuple(new.mechanism.joints), jumped.reshape(batch)
-    if restitution is not None and restitution > 0.0:
+    if restitution is not None:
         e = restitution
         # The plastic change 1 + e times, on the old structure.
         after = bodies.faster(bodies_of(new, carried.q, v_new), 1.0 + e)
         found = carry(after, system, rows_q, rows_v, system, keep=False)
+        _require_held(system, new, after, found, jumped, length)
         v_old = np.where(jumped[:, None], found.v, rows_v).reshape(*batch, system.nv)
         lost = ((1.0 - e * e) * loss).reshape(batch)
         old = rows_q.reshape(*batch, system.nq)
         return Transfer(system, old, v_old, lost, jumped_b, joints, hit, bodies, 1.0 + e)
     q_new, v_new = carried.q.reshape(*batch, new.nq), v_new.reshape(*batch, new.nv)
-    return Transfer(new, q_new, v_new, loss.reshape(batch), jumped_b, joints, hit, bodies)
+    return Transfer(
+        new, q_new, v_new, loss.reshape(batch), jumped_b, joints, hit, bodies, driven=tuple(rates)
+    )
 
 
 def _fitting(
@@ -188,7 +223,9 @@ def _jumps(bodies: Bodies, carried: Carried, length: float) -> np.ndarray:
     return np.asarray(sizes(carried.slip, length).max(axis=-1, initial=0.0) > NEGLIGIBLE * fastest)
 
 
-def _opens_couplings(new: System, carried: Carried, length: float) -> np.ndarray:
+def _opens_couplings(
+    new: System, carried: Carried, length: float, negligible: float = NEGLIGIBLE
+) -> np.ndarray:
     """Return in which states (states,) the new couplings forbid part of the velocity; an error tells where positions do
     not meet them."""
     if not new.plan.couplings:
@@ -201,7 +238,69 @@ def _opens_couplings(new: System, carried: Carried, length: float) -> np.ndarray
             "m; move them to where they do first, or choose the offset of the coupling."
         )
     fastest = np.abs(carried.v).max(axis=-1, initial=0.0)
-    return np.asarray(np.abs(velocity).max(axis=-1, initial=0.0) > NEGLIGIBLE * fastest)
+    return np.asarray(np.abs(velocity).max(axis=-1, initial=0.0) > negligible * fastest)
+
+
+def _driven_rates(new: System, driven: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
+    """Return the velocities (nv of the joint,) of joints that are driven, which must be in the tree."""
+    if not isinstance(driven, Mapping):
+        raise StateError(f"transfer: driven is {shown(driven)}; give a mapping from joints to velocities.")
+    found = {}
+    for name, given in driven.items():
+        at = new.slice_v(known("joint of the tree", name, new.joints, "driven"))
+        try:
+            rate = np.atleast_1d(real_array(given))
+        except ValueError as error:
+            raise StateError(f"transfer: the velocity of {name!r} is no number: {error}.") from error
+        if rate.shape != (at.stop - at.start,) or not np.isfinite(rate).all():
+            raise StateError(
+                f"transfer: the velocity of {name!r} is {shown(given)}; give {at.stop - at.start} finite numbers."
+            )
+        found[name] = rate
+    return found
+
+
+def _misses(new: System, carried: Carried, rates: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return in which states (states,) driven joints do not move as their drives want it."""
+    found = np.zeros(len(carried.v), dtype=bool)
+    fastest = np.abs(carried.v).max(axis=-1, initial=0.0)
+    for name, rate in rates.items():
+        missed = np.abs(carried.v[:, new.slice_v(name)] - rate).max(axis=-1)
+        found |= missed > NEGLIGIBLE * np.maximum(fastest, np.abs(rate).max())
+    return found
+
+
+def _require_driven(hit: Impact, q: np.ndarray, rates: Mapping[str, np.ndarray]) -> None:
+    """Raise an error unless joints can be driven as they are to be."""
+    if not rates:
+        return
+    scales, speed = scales_of(hit.system.plan), np.abs(hit.v).max(axis=-1, initial=0.0, keepdims=True)
+    opening = scales.errors(hit.system.closure(q, hit.v)[1])
+    missed = [np.abs(hit.v[:, hit.system.slice_v(name)] - rate) for name, rate in rates.items()]
+    if np.any(np.concatenate([np.abs(opening), *missed], axis=-1) > FITS * speed):
+        some = ", ".join(repr(name) for name in rates)
+        raise LoopError(
+            f"transfer to {hit.system.mechanism.name!r}: its joints do not let {some} move as they are driven. Attach "
+            "with more freedom, or end the drive first."
+        )
+
+
+def _require_held(
+    system: System, new: System, after: Bodies, found: Carried, jumped: np.ndarray, length: float
+) -> None:
+    """Raise an error unless bodies that rebounded move as the old system lets them."""
+    speed = sizes(with_points(after, system).twist, length).max(axis=-1)
+    slips = sizes(found.slip, length) > (FITS * speed)[:, None]
+    let_go = [found.joints[k] for k in np.flatnonzero(slips[jumped].any(axis=0))]
+    if not let_go and (_opens_couplings(system, found, length, FITS) & jumped).any():
+        let_go = list(system.mechanism.couplings)
+    if let_go:
+        some = ", ".join(repr(name) for name in let_go[:4])
+        raise StateError(
+            f"transfer: with restitution the result is a state of the old system, but {new.mechanism.name!r} lets go "
+            f"of what {some} hold{'s' if len(let_go) == 1 else ''} there. Take two transfers: open joints by one "
+            "and rebound by the next."
+        )
 
 
 def _stopped_rotors(system: System, new: System, v: np.ndarray) -> np.ndarray:
@@ -216,10 +315,9 @@ def _stopped_rotors(system: System, new: System, v: np.ndarray) -> np.ndarray:
 
 
 def _free_parts(
-    system: System, before: Bodies, after: Bodies, batch: tuple[int, ...]
+    system: System, groups: Sequence[Sequence[str]], before: Bodies, after: Bodies, batch: tuple[int, ...]
 ) -> tuple[FreePart, ...]:
-    """Return what hangs together and is not held by ground, with its momentum before and after, from poses and twists
-    of all parts."""
+    """Return groups of bodies with their momentum before and after, from poses and twists of all parts."""
     parts = parts_of(system)
     M, number = body_inertias(parts), {name: k for k, name in enumerate(parts.bodies)}
     points: dict[str, list[int]] = {name: [k] for name, k in number.items()}
@@ -228,7 +326,7 @@ def _free_parts(
             points[joint.parent].append(number[joint.child])
     h = [np.einsum("sbij,sbi->sbj", x.X, np.einsum("bij,sbj->sbi", M, x.twist)) for x in (before, after)]
     found = []
-    for names in free_groups(system.mechanism):
+    for names in groups:
         rows = [row for name in names for row in points[name]]
         summed = np.abs(h[0][:, rows]).sum(axis=1) + np.abs(h[1][:, rows]).sum(axis=1)
         size = np.maximum(summed.max(axis=-1, keepdims=True), 1e-300).reshape(*batch, 1)
@@ -237,11 +335,12 @@ def _free_parts(
     return tuple(found)
 
 
-def free_groups(mechanism: Mechanism) -> list[list[str]]:
-    """Return the groups of bodies that joints hold together and that no joint holds to ground."""
+def free_groups(mechanism: Mechanism, driven: Sequence[str] = ()) -> list[list[str]]:
+    """Return the groups of bodies that joints hold together and that no joint holds to ground; joints that are driven
+    hold."""
     groups = Groups(mechanism.bodies)
     for joint in mechanism.joints.values():
-        if joint.dof < 6:
+        if joint.dof < 6 or joint.name in driven:
             groups.join(joint.parent, joint.child)
     found: dict[str, list[str]] = {}
     for name in mechanism.bodies:

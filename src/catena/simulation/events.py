@@ -7,7 +7,7 @@ there by a shorter step of the same method, so that the time is as exact as the 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,7 +32,7 @@ class Event:
 
     `then` changes the structure: a function(mechanism, q, v), or a function(here) of a `Moment`, that returns the
     mechanism, or the system, with which the motion goes on; None leaves it as it is. The state goes over by
-    `catena.transfer`.
+    `catena.transfer`. With a direction it happens at the start too, if the function is zero there and goes on that way.
     """
 
     function: Callable[..., Any]
@@ -83,6 +83,17 @@ class Event:
                 f"trajectory so far is in the attribute `trajectory` of this error."
             )
         return float(x.reshape(()))
+
+
+def distinct(events: Sequence[Event]) -> list[Event]:
+    """Return events that are told apart by their labels: those with the label of another one are numbered."""
+    found: list[Event] = []
+    for event in events:
+        labels = {other.label for other in found}
+        numbered = (f"{event.label} {k}" for k in range(2, len(events) + 2))
+        name = event.label if event.label not in labels else next(x for x in numbered if x not in labels)
+        found.append(replace(event, name=name))
+    return found
 
 
 def required_arguments(function: Callable[..., Any]) -> int:

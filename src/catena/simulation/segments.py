@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from catena.changing.transfer import told_energy
 from catena.errors import StateError, UnknownNameError
 from catena.given import real_array, shown
 from catena.hooks import hook
@@ -56,7 +57,7 @@ class Transition:
         return {**self.__dict__, "_momentum_error": self.momentum_error}
 
     def __str__(self) -> str:
-        head = f"t = {self.t:.6g} s, {self.name}: {self.energy_loss:.6g} J lost"
+        head = f"t = {self.t:.6g} s, {self.name}: {told_energy(self.energy_loss, 6)}"
         return "\n".join([head, *(f"  {x}" for x in self.told)])
 
 
@@ -291,7 +292,8 @@ def _change_lines(run: SegmentedTrajectory) -> tuple[Line, ...]:
         )
         error = change.momentum_error
         momentum = f"; momentum of what touches nothing kept to {error:.1e}" if error == error else ""
-        text = f"{change.name} at t = {change.t:.6g} s: {change.energy_loss:.4g} J lost{impulse}{momentum}."
+        energy = told_energy(change.energy_loss, 4)
+        text = f"{change.name} at t = {change.t:.6g} s: {energy}{impulse}{momentum}."
         level = "warn" if error > MOMENTUM else "ok"
         lines.append(Line(f"change {k}", change.energy_loss, np.inf, "J", level, text))  # type: ignore[arg-type]
     if run.note:

@@ -13,7 +13,7 @@ from catena.given import entries, shown
 from catena.simulation.arguments import event_list, initial_state
 from catena.simulation.contacts import Contact, ContactRun, Stop
 from catena.simulation.drift import Remedy
-from catena.simulation.events import Event
+from catena.simulation.events import Event, distinct
 from catena.simulation.loop_drives import with_drives_in_tree
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
 from catena.simulation.run import Run
@@ -140,11 +140,13 @@ def simulate(
                 "Events that change the structure are for one system and one controller at a time."
             )
         options = {"integrator": integrator, "step": step, "rtol": rtol, "atol": atol, "drift": drift}
+        if isinstance(systems[0], System):
+            with_drives_in_tree(systems[0], q, v, motion, False)
 
         def one(q: np.ndarray, v: np.ndarray) -> SegmentedTrajectory:
             asked = ChangingRun(
-                systems[0], duration, controls[0], motion, forces, options, event_list(events), samples, progress,
-                check,
+                systems[0], duration, controls[0], motion, forces, options, distinct(event_list(events)), samples,
+                progress, check,
             )  # fmt: skip
             return (ContactRun(contacts, asked) if contacts else asked).go(q, v)
 

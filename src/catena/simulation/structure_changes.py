@@ -15,16 +15,17 @@ from typing import Any
 import numpy as np
 
 from catena.changing import Transfer, transfer
-from catena.errors import CatenaError, SimulationError, StateError
-from catena.given import is_count, is_positive, shown
+from catena.errors import CatenaError, SimulationError, StateError, warn
+from catena.given import is_positive, shown
 from catena.mechanism import Mechanism
-from catena.simulation.arguments import event_list, initial_state
+from catena.simulation.arguments import event_list, initial_state, sample_times
+from catena.simulation.drives_across import drives_of, planned, require_there
 from catena.simulation.events import Event, required_arguments
 from catena.simulation.moment import Moment
 from catena.simulation.problem import Problem
 from catena.simulation.run import Run
 from catena.simulation.segments import SegmentedTrajectory, Transition
-from catena.simulation.trajectory import Trajectory
+from catena.simulation.trajectory import Found, Trajectory
 from catena.system import System
 
 # So many changes within this part of the duration are chattering, and the run ends.
@@ -33,6 +34,8 @@ CHATTERING, SHORT = 60, 1e-3
 STILL = 1e-11
 # Whether it turns back from there is asked so long after [s].
 PROBE = 1e-7
+# A function that is zero at the start, up to this part of its change by then, happens there.
+AT_ONCE = 1e-3
 # A function that was of size 1 and is below this at the time of another event happens with it.
 TOGETHER = 1e-7
 
@@ -147,33 +150,63 @@ class ChangingRun:
         transitions: list[Transition] = []
         system, start, note = self.system, 0.0, ""
         still: dict[str, float] = {}
-        while True:
-            run = self._segment(system, q, v, start, still)
-            segments.append(resampled(run.shifted(start), times))
-            q, v, now = run.q[-1], run.v[-1], start + float(run.t[-1])
-            happened = self.happened(run, system, start)
-            if not happened:
-                break
-            for event in happened:
-                size = abs(self.bound(event, system, start).value(0.0, run.q[0], run.v[0]))
-                still[event.label] = max(still.get(event.label, 0.0), STILL * size)
-            made = self.change(happened, system, now, q, v)
-            transitions += made
-            if made and made[-1].transfer is not None:
-                system = made[-1].transfer.system
-                q, v = made[-1].transfer
-            start = now
-            if self.duration - start <= 1e-12 * self.duration:
-                break
-            note = _chatters(transitions, self.duration)
-            if note or not system.nv:
-                note = note or f"Nothing can move any more from t = {now:.6g} s on."
-                break
+        try:
+            happened = self.at_the_start(system, q, v, still)
+            while True:
+                made = self.change(happened, system, start, q, v)
+                transitions += made
+                if made and made[-1].transfer is not None:
+                    system = made[-1].transfer.system
+                    q, v = made[-1].transfer
+                note = _chatters(transitions, self.duration)
+                if made and not system.nv:
+                    note = f"Nothing can move any more from t = {start:.6g} s on."
+                if note or ending(happened) or self.duration - start <= 1e-12 * self.duration:
+                    break
+                run = self._segment(system, q, v, start, still)
+                happened = self.happened(run, system, start)
+                for event in happened:
+                    size = abs(self.bound(event, system, start).value(0.0, run.q[0], run.v[0]))
+                    still[event.label] = max(still.get(event.label, 0.0), STILL * size)
+                segments.append(resampled(with_events(run.shifted(start), happened), times))
+                q, v, start = run.q[-1], run.v[-1], start + float(run.t[-1])
+                if not any(event.then is not None for event in happened):
+                    break
+        except Exception as error:
+            # What there is must not be lost, whatever went wrong.
+            _keep(error, segments, transitions, start)
+            raise
+        if not segments:
+            raise SimulationError(f"There is no motion: {note[:1].lower()}{note[1:]}")
         found = SegmentedTrajectory(tuple(segments), tuple(transitions), note)
+        self._require_known(found)
         if self.check and sum(part.v.size for part in segments) <= 200_000:
             for audit in found.audit():
                 audit.warn(stacklevel=4)
         return found
+
+    def at_the_start(
+        self, system: System, q: np.ndarray, v: np.ndarray, still: dict[str, float]
+    ) -> list[Event]:
+        """Return the events that change the structure at once, because their functions are zero and go on in the
+        direction that they have; how small they count as zero later on is written to `still`."""
+        found = []
+        for event in self.events:
+            if event.then is None or not event.direction:
+                continue
+            bound = self.bound(event, system, 0.0)
+            value, soon = bound.value(0.0, q, v), bound.value(PROBE, system.integrate(q, v, PROBE), v)
+            change = soon - value
+            if change * event.direction > 0.0 and abs(value) <= AT_ONCE * abs(change):
+                found.append(event)
+                still[event.label] = STILL * abs(change) * self.duration / PROBE
+        return found
+
+    def _require_known(self, found: SegmentedTrajectory) -> None:
+        """Warn of prescribed motions of joints that no structure of a run has."""
+        for name in self.motion:
+            if not any(name in run.system.mechanism.joints for run in found.segments):
+                warn(f"motion: no structure of this run has a joint {name!r}, so that nothing moved so.")
 
     def _segment(
         self, system: System, q: np.ndarray, v: np.ndarray, start: float, still: Mapping[str, float]
@@ -181,17 +214,21 @@ class ChangingRun:
         """Return the run with one structure, from `start` [s] on to the first event that changes it, or to the end.
         `still` are the sizes below which the functions of events that have happened count as zero."""
         control = self.control
-        control = (
-            control.control(system, start) if isinstance(control, PerStructure) else later(control, start)
-        )
-        joints = system.joints
-        motion = {name: later_motion(x, start) for name, x in self.motion.items() if name in joints}
-        forces = {name: later_force(x, start) for name, x in self.forces.items()}
-        events = [
-            self.bound(event, system, start, still.get(event.label, 0.0), (q, v)) for event in self.events
-        ]
-        problem = Problem(system, control, motion, forces, **self.options)
-        return Run(problem, q, v, self.duration - start, events, None, self.progress, False).go()
+        try:
+            control = (
+                control.control(system, start) if isinstance(control, PerStructure) else later(control, start)
+            )
+            joints = system.joints
+            motion = {name: later_motion(x, start) for name, x in self.motion.items() if name in joints}
+            forces = {name: later_force(x, start) for name, x in self.forces.items()}
+            events = [
+                self.bound(event, system, start, still.get(event.label, 0.0), (q, v)) for event in self.events
+            ]
+            problem = Problem(system, control, motion, forces, **self.options)
+            return Run(problem, q, v, self.duration - start, events, None, self.progress, False).go()
+        except Exception as error:
+            _place(error, system, start)
+            raise
 
     @staticmethod
     def bound(
@@ -220,16 +257,14 @@ class ChangingRun:
         return replace(event, function=shifted, name=event.label, terminal=ends)
 
     def happened(self, run: Trajectory, system: System, start: float) -> list[Event]:
-        """Return the events that change the structure at the end of a run, the one that ended it first."""
-        if not run.ended or not run.events:
+        """Return the events at the end of a run that an event ended, that one first, if some of them change the
+        structure or end the motion."""
+        if not run.ended or not run.events or run.ended != run.events[-1].ended:
             return []
         name = run.events[-1].name
-        first = next((event for event in self.events if event.label == name and event.then is not None), None)
-        if first is None:
-            return []
-        found = [first]
+        found = [next(event for event in self.events if event.label == name)]
         for event in self.events:
-            if event.then is None or event is first:
+            if event is found[0]:
                 continue
             bound = self.bound(event, system, start)
             values = [bound.value(float(run.t[k]), run.q[k], run.v[k]) for k in (-min(2, len(run.t)), -1)]
@@ -244,30 +279,31 @@ class ChangingRun:
         """Return what the events do to the structure, one after the other."""
         made: list[Transition] = []
         for event in happened:
-            assert event.then is not None
-            wanted = (
-                event.then(Moment(system, t, q, v))
-                if required_arguments(event.then) == 1
-                else event.then(system.mechanism, q.copy(), v.copy())
-            )
+            if event.then is None:
+                continue
+            try:
+                wanted = (
+                    event.then(Moment(system, t, q, v))
+                    if required_arguments(event.then) == 1
+                    else event.then(system.mechanism, q.copy(), v.copy())
+                )
+            except Exception as error:
+                error.add_note(f"Event {event.label!r} changed the structure at t = {t:.9g} s.")
+                raise
             if wanted is None:
                 continue
-            new = wanted.system() if isinstance(wanted, Mechanism) else wanted
-            if isinstance(new, Transfer):
-                moved = new
-            elif isinstance(new, System):
-                try:
-                    moved = transfer(system, q, v, new)
-                except CatenaError as error:
-                    raise SimulationError(
-                        f"Event {event.label!r} changed the structure at t = {t:.9g} s, and the state cannot go over: "
-                        f"{error}"
-                    ) from error
-            else:
+            if not isinstance(wanted, Mechanism | System | Transfer):
                 raise SimulationError(
                     f"Event {event.label!r} gave {shown(wanted)} at t = {t:.9g} s; it must return the changed "
                     "mechanism, its system, or None."
                 )
+            try:
+                moved = wanted if isinstance(wanted, Transfer) else self._over(wanted, system, t, q, v)
+            except CatenaError as error:
+                raise SimulationError(
+                    f"Event {event.label!r} changed the structure at t = {t:.9g} s, and the state cannot go over: "
+                    f"{error}"
+                ) from error
             fates = moved.system.fates(system)
             told = tuple(str(fate) for fate in fates.joints.values() if not fate.is_same)
             lost, kept = float(moved.energy_loss), moved.momentum_error
@@ -275,12 +311,64 @@ class ChangingRun:
             system, (q, v) = moved.system, moved
         return made
 
+    def _over(
+        self, wanted: Mechanism | System, system: System, t: float, q: np.ndarray, v: np.ndarray
+    ) -> Transfer:
+        """Return the state of a changed mechanism, or of the plan of one, at a time; drives go on."""
+        new = planned(wanted, tuple(self.motion), system) if isinstance(wanted, Mechanism) else wanted
+        drives = drives_of(new, self.motion, t)
+        moved = transfer(system, q, v, new, driven={name: rate for name, (_, rate) in drives.items()})
+        require_there(new, moved.q, drives)
+        return moved
+
     def sample_times(self) -> np.ndarray | None:
-        if self.samples is None:
-            return None
-        if is_count(self.samples):
-            return np.linspace(0.0, self.duration, int(self.samples))
-        return np.asarray(self.samples, dtype=np.float64)
+        """Return the times to keep, None for all steps."""
+        return sample_times(self.samples, self.duration, False)
+
+
+def ending(happened: Sequence[Event]) -> Event | None:
+    """Return the event that ends a motion, of those that happened at one time."""
+    return next((event for event in happened if event.terminal and event.then is None), None)
+
+
+def with_events(run: Trajectory, happened: Sequence[Event]) -> Trajectory:
+    """Return a run with all events that happened at its end, of which it has the first. The one that ends the motion,
+    or else the first, is the last of them."""
+    q, v, t = run.q[-1], run.v[-1], float(run.t[-1])
+    same = TOGETHER * (t - float(run.t[0]))
+    there = {found.name for found in run.events if abs(found.t - t) <= same}
+    more = [Found(event.label, t, q, v) for event in happened if event.label not in there]
+    ends = ending(happened)
+    if not more and ends is None:
+        return run
+    last = run.events[-1].name if ends is None else ends.label
+    ordered = sorted([*run.events, *more], key=lambda found: found.name == last and abs(found.t - t) <= same)
+    return replace(run, events=tuple(ordered), ended=ordered[-1].ended)
+
+
+def _keep(
+    error: Exception, segments: Sequence[Trajectory], transitions: Sequence[Transition], start: float
+) -> None:
+    """Let an error have the motion up to it in its attribute `trajectory`; what it has already begins at `start`."""
+    last = getattr(error, "trajectory", None)
+    parts = (*segments, *([last.shifted(start)] if isinstance(last, Trajectory) else []))
+    if parts:
+        error.trajectory = SegmentedTrajectory(parts, tuple(transitions))  # type: ignore[attr-defined]
+
+
+def _place(error: Exception, system: System, start: float) -> None:
+    """Say of an error during a segment that begins at `start` [s] which times and coordinates it speaks of."""
+    if start == 0.0:
+        return
+    if isinstance(error, CatenaError):
+        told = f"{error} (This is about the motion from t = {start:.9g} s on, from which its times count.)"
+        error.args = (told, *error.args[1:])
+    else:
+        names = ", ".join(repr(name) for name in system.joints)
+        error.add_note(
+            f"From t = {start:.9g} s on the structure is another one, and q and v are those of the joints {names}. "
+            "Events with a function of one argument are given a ct.Moment, which is asked by names."
+        )
 
 
 def resampled(run: Trajectory, times: np.ndarray | None) -> Trajectory:

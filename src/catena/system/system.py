@@ -208,6 +208,7 @@ class System:
     def configuration(self, q: ArrayLike) -> "Configuration":
         """Return this system at one configuration q (nq,), for edits at where it is now: `m.lock("elbow",
         at=s.configuration(q))`, `m.attach(..., at=s.configuration(q))`."""
+        self.evaluator.check_current()
         found, _ = self._one_state(q, None)
         return hook("configuration")(self, found)
 

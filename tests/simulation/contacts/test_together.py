@@ -212,3 +212,25 @@ def test_a_change_that_leaves_contacts_without_sides_loses_nothing():
     with pytest.raises(ct.StateError, match="move together") as caught:
         ct.simulate(s, q, np.zeros(s.nv), 0.3, contacts=CONTACTS, events=[at], **EXACT)
     assert caught.value.trajectory.t[-1] == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_changes_at_the_start_and_ends_at_the_same_time_happen_beside_contacts(order):
+    m = ct.Mechanism("drop")
+    for k, name in enumerate("ab"):
+        m.add_body(name, mass=1.0, inertia=0.1)
+        m.add_joint(
+            f"{name} falls", "ground" if k == 0 else "a", name, ct.Prismatic("z"), ct.Pose(p=(0, 0, k))
+        )
+    events = [
+        ct.at_time(0.0, lambda m, q, v: m.lock("b falls", at=q[1]), "lock"),
+        ct.at_time(0.2, lambda m, q, v: m.unlock("b falls"), "unlock"),
+        ct.Event(lambda t, q, v: t - 0.2, "end", terminal=True),
+    ][::order]
+    run = ct.simulate(m.system(), [0.5, 0.1], [0.0, -0.2], 0.6, contacts=[ct.Contact("a")], events=events)
+    assert [(change.t, change.name) for change in run.transitions] == [(0.0, "lock"), (0.2, "unlock")]
+    assert (
+        run.t[-1] == 0.2
+        and "'end'" in run.ended
+        and [event.name for event in run.events] == ["unlock", "end"]
+    )

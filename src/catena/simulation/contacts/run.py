@@ -45,7 +45,14 @@ from catena.simulation.events import Event
 from catena.simulation.methods import ADAPTIVE
 from catena.simulation.problem import Problem
 from catena.simulation.segments import SegmentedTrajectory, Transition
-from catena.simulation.structure_changes import ChangingRun, PerStructure, later, resampled
+from catena.simulation.structure_changes import (
+    ChangingRun,
+    PerStructure,
+    ending,
+    later,
+    resampled,
+    with_events,
+)
 from catena.simulation.trajectory import Found, Trajectory
 from catena.system import System
 
@@ -127,7 +134,11 @@ class ContactRun:
         self.still: dict[str, float] = {}
         t, note = 0.0, ""
         try:
-            standing, q, v = self._decided(t, q, v, None, None)
+            happened = self.changing.at_the_start(self.system, q, v, self.still)
+            if happened:
+                t, q, v, standing, _ = self._changed(happened, None, t, q, v)
+            else:
+                standing, q, v = self._decided(t, q, v, None, None)
             while t < self.duration * (1.0 - 1e-12):
                 t, q, v, standing, more = self._gone(t, q, v, standing)
                 if more and self.changing.events:
@@ -298,7 +309,12 @@ class ContactRun:
         goes on."""
         t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
         happened = self.changing.happened(run.shifted(0.0), self.system, begun)
-        return self._changed(happened, run, t, q, v) if happened else (t, q, v, standing, False)
+        if self.segments and self.segments[-1].t[-1] == t:
+            self.segments[-1] = with_events(self.segments[-1], happened)
+        if not any(event.then is not None for event in happened):
+            return t, q, v, standing, False
+        t, q, v, standing, _ = self._changed(happened, run, t, q, v)
+        return t, q, v, standing, ending(happened) is None
 
     def _jumped(
         self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing
@@ -321,10 +337,12 @@ class ContactRun:
         return self._changed([event], last, t, q, v) if event.then is not None else (t, q, v, standing, False)
 
     def _changed(
-        self, happened: Sequence[Event], run: Trajectory, t: float, q: np.ndarray, v: np.ndarray
+        self, happened: Sequence[Event], run: Trajectory | None, t: float, q: np.ndarray, v: np.ndarray
     ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
-        """Return time, state and contacts after events have changed the structure."""
-        for event in happened:
+        """Return time, state and contacts after events at the end of a run, or at the start, have changed the
+        structure."""
+        for event in happened if run is not None else ():
+            assert run is not None
             size = abs(
                 self.changing.bound(event, self.system, 0.0).value(float(run.t[0]), run.q[0], run.v[0])
             )
