@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from catena.simulation.contacts.acting import Acting
-from catena.simulation.contacts.coulomb import pressed
+from catena.simulation.contacts.coulomb import pressed, within_reach
 from catena.simulation.contacts.deciding import CLOSED, DEAD
 from catena.simulation.contacts.impulses import ImpulseSteps
 from catena.simulation.contacts.stiffness import Stiffness, Watch
@@ -141,12 +141,14 @@ class CarefulSteps:
             hits = (gap[near] > none) & (gap[near] + h * u[near, 2] <= 0.0)
             if looks and np.any(hits & (u[near, 2] < -HARD * max(DEAD, h * self.weight))):
                 return None
-            c = u[near]
-            c[:, 2] += np.where(gap[near] > none, gap[near], 0.0) / h
+            own, apart = W[near][:, :, near], np.zeros((len(near), 3))
+            apart[:, 2] = np.where(gap[near] > none, gap[near], 0.0) / h
+            # Points of one body cannot turn, or come near, in all ways: what no impulse stops is not asked for.
+            turns[near] = within_reach(own, turns[near] + apart) - apart
+            c = A[near] @ free + turns[near] + apart
             names = [acting.places.labels[k] for k in near]
             p[near] = pressed(
-                W[near][:, :, near], c, acting.places.friction[near], [None] * len(near), names,
-                self.last[near],
+                own, c, acting.places.friction[near], [None] * len(near), names, self.last[near]
             ).f  # fmt: skip
             after = free + np.tensordot(p, response, axes=2)
         self.last = p
