@@ -237,13 +237,15 @@ def _together(
     """Return the forces of contacts that feel each other, as `pressed` does; `wanted` (contacts, 3) are those with
     which all would stay closed and stick, if that is known."""
     law = Law(W, c, mu, sliding)
+    closed = [STICK if d is None else SLIDE for d in sliding]
     if wanted is None:
-        found = law.obeyed(law.exact([STICK if d is None else SLIDE for d in sliding], np.zeros_like(c)))
-    else:
+        # Where contacts are redundant these are the least ones.
+        wanted = law.exact(closed, np.zeros_like(c))
+    found = law.obeyed(wanted)
+    if found is None and wanted is not None:
         # What would pull opens, what would leave its cone slides, as a rule.
         modes = law.giving_way(wanted)
-        holds = all(mode == (STICK if d is None else SLIDE) for mode, d in zip(modes, sliding, strict=True))
-        found = law.obeyed(wanted if holds else law.exact(modes, wanted))
+        found = None if modes == closed else law.obeyed(law.exact(modes, wanted))
     if found is not None:
         return found
     f = np.zeros_like(c) if start is None else start.copy()
