@@ -194,6 +194,37 @@ def test_works_are_resampled_with_their_powers_as_slopes():
     np.testing.assert_allclose(fine.work["friction"], np.exp(-fine.t) - 1.0, atol=3e-7)
 
 
+def test_drives_are_resampled_as_the_motion_is():
+    """A cart that moves as prescribed under a pendulum: control forces are held, those of its drive are not."""
+    m = ct.Mechanism("crane")
+    m.add_body("cart", mass=2.0)
+    m.add_body("load", mass=1.0, com=(0, 0, -0.5), inertia=0.01)
+    m.add_joint("x", "ground", "cart", ct.Prismatic("x"))
+    m.add_joint("swing", "cart", "load", ct.Revolute("y"))
+    s, accuracy = m.system(), {"rtol": 1e-9, "atol": 1e-11}
+    motion = {"x": lambda t: ([0.1 * np.sin(5 * t)], [0.5 * np.cos(5 * t)], [-2.5 * np.sin(5 * t)])}
+    times = np.linspace(0.0, 1.0, 41)
+    for control in (None, Sampled()):
+        run, there = (
+            ct.simulate(
+                s, [0, 0.3], [0.5, 0], 1.0, motion=motion, control=control, samples=samples, **accuracy
+            )
+            for samples in (None, times)
+        )
+        again = run.resample(times)
+        np.testing.assert_allclose(again.work["motion"], there.work["motion"], atol=1e-6)
+        assert np.abs(again.force("x") - there.force("x")).max() < 1e-3 * np.abs(there.force("x")).max()
+
+
+class Sampled:
+    """A torque that changes from sample to sample."""
+
+    rate = 10.0
+
+    def __call__(self, t, q, v):
+        return np.array([0.0, np.sin(20 * t)])
+
+
 @pytest.mark.parametrize(
     ("times", "message"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from catena.errors import FormatError, StateError, UnknownNameError
+from catena.errors import CatenaError, FormatError, StateError, UnknownNameError
 from catena.given import is_one_of, real_array, real_number, shown
 from catena.hooks import hook
 from catena.mechanism import MODES
@@ -191,8 +192,8 @@ class Trajectory:
 
     def resample(self, times: int | ArrayLike) -> Trajectory:
         """Return this run at other times: increasing ones within it, or a whole number of them from first to last.
-        States are those of `at`, works are cubic between samples, and control forces held, or cubic without
-        overshoot."""
+        States are those of `at`, works are cubic between samples, and control forces held, or, as those of drives
+        always, cubic without overshoot."""
         if isinstance(times, int | np.integer) and not isinstance(times, bool):
             if not 2 <= times <= MOST_SAMPLES:
                 raise StateError(
@@ -428,18 +429,41 @@ class Trajectory:
         q, v = self.q[..., 1:, :], self.v[..., 1:, :]
         return start, loads.accelerations(self.system, q, v, tau, wrenches, driven)
 
-    @property
+    @cached_property
     def _end_forces(self) -> np.ndarray:
-        """Return the control forces at the end of each interval."""
-        return self.tau[..., :-1, :] if self.held else self.tau[..., 1:, :]
+        """Return the control forces, and what drives prescribed joints, at the end of each interval."""
+        after = self.tau[..., 1:, :]
+        if not self.held:
+            return after
+        held = np.where(self._drives, after, self.tau[..., :-1, :])
+        if not self.driven or np.array_equal(held, after):
+            return held
+        # Drives feel it where control forces jump, but not before.
+        wrenches, driven = (
+            {name: x[..., 1:, :] for name, x in given.items()} for given in (self.wrenches, self.driven)
+        )
+        with suppress(CatenaError):
+            held = loads.with_drives(
+                self.system, self.q[..., 1:, :], self.v[..., 1:, :], held, wrenches, driven
+            )
+        return held
+
+    @cached_property
+    def _drives(self) -> np.ndarray:
+        """Return which of the joint forces, (nv,), are those of drives of prescribed joints."""
+        found = np.zeros(self.system.nv, dtype=bool)
+        for joint in self.driven:
+            found[self.system.slice_v(joint)] = True
+        return found
 
     def _forces_at(self, times: np.ndarray) -> np.ndarray:
-        """Return the control forces at other times: held since the sample before, or between those of both
-        samples."""
+        """Return the control forces at other times: held since the sample before, or between those of both samples, as
+        those of drives always are."""
         k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 1)
-        if self.held or len(self.t) == 1:
+        if len(self.t) == 1 or (self.held and not self.driven):
             return self.tau[..., k, :]
-        return _between(self.t, self.tau, times)
+        between = _between(self.t, self.tau, times)
+        return np.where(self._drives, between, self.tau[..., k, :]) if self.held else between
 
     def _wrenches_at(self, times: np.ndarray) -> Mapping[str, np.ndarray]:
         return {name: _between(self.t, wrench, times) for name, wrench in self.wrenches.items()}

@@ -158,3 +158,34 @@ def test_a_rolling_disc_on_a_slope():
         run = ct.simulate(s, *disc_state(s, r), 0.5, contacts=[ct.Contact("disc", friction=mu, radius=r)], rtol=1e-9,
                           atol=1e-11)  # fmt: skip
         assert run.position("disc")[-1, 0] == pytest.approx(0.125 * a, rel=1e-7)
+
+
+@pytest.mark.parametrize("mu, falls", [(0.6, 0.0), (0.3, G - 6.0)])
+def test_two_fingers_hold_a_box_by_friction_or_let_it_slide(mu, falls):
+    """Two fingers of three points press with F = 10 N: 1 kg stays while 2 mu F is more than its weight, and falls with
+    what is missing; all points share the load, although they are more than needed."""
+    m = ct.Mechanism("gripper")
+    m.add_body("box", mass=1.0, inertia=0.002)
+    m.add_joint("moves", "ground", "box", ct.Free(), actuated=False)
+    contacts = []
+    for side, x in (("left", -1.0), ("right", 1.0)):
+        m.add_frame(side, "box", ct.Pose(p=(0.05 * x, 0, 0), R=[[0, 0, x], [0, 1, 0], [-x, 0, 0]]))
+        m.add_body(f"{side} finger", mass=0.2, inertia=0.001)
+        m.add_joint(
+            f"{side} slide",
+            "ground",
+            f"{side} finger",
+            ct.Prismatic("x"),
+            in_parent=ct.Pose(p=(0.05 * x, 0, 0)),
+        )
+        for k, place in enumerate(((0.02, 0.02), (-0.02, 0.02), (0.0, -0.02))):
+            m.add_frame(f"{side} {k}", f"{side} finger", ct.Pose(p=(0.0, *place)))
+            contacts.append(ct.Contact(f"{side} {k}", on=side, friction=mu))
+    s = m.system()
+    press = np.zeros(s.nv)
+    press[s.slice_v("left slide")], press[s.slice_v("right slide")] = 10.0, -10.0
+    run = ct.simulate(s, s.neutral(), np.zeros(s.nv), 0.3, contacts=contacts, control=lambda t, q, v: press)
+    assert run.position("box")[-1, 2] == pytest.approx(-0.5 * falls * 0.09, rel=1e-9, abs=1e-12)
+    np.testing.assert_allclose(run.twist("box")[-1], [0, 0, 0, 0, 0, -falls * 0.3], atol=1e-9)
+    for force in run.contact_forces.values():
+        np.testing.assert_allclose(force[-1, 2], 10.0 / 3.0, rtol=1e-9)

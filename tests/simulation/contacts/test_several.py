@@ -119,6 +119,44 @@ def test_a_jam_ends_in_words():
         pressed(W, np.array([[0.0, 0.0, -9.81]]), np.array([mu]), [d], ["rod"])
 
 
+@pytest.mark.parametrize("seed", [52, 264, 319])
+def test_forces_that_grow_without_end_end_in_words(seed):
+    """Contacts that press each other on by their friction, more and more from sweep to sweep."""
+    random = np.random.default_rng(seed)
+    k, mu = int(random.integers(2, 4)), float(random.choice([3, 10, 100]))
+    A, c = random.normal(size=(3 * k, 3 * k)), random.normal(size=(k, 3))
+    c[:, 2] = -abs(c[:, 2])
+    sliding = []
+    for _ in range(k):
+        angle = None if random.random() < 0.5 else random.uniform(0.0, 6.28)
+        sliding.append(None if angle is None else np.array([np.cos(angle), np.sin(angle)]))
+    with pytest.raises(ct.SimulationError, match="Painleve"):
+        pressed((A @ A.T).reshape(k, 3, k, 3), c, np.full(k, mu), sliding, list("abc")[:k])
+
+
+@pytest.mark.parametrize("mu", [2.0, 5.0, 100.0])
+@pytest.mark.parametrize("turned", [(0.0, 0.0, 0.3), (0.3, 0.1, 0.0)])
+def test_a_plate_that_hardly_slips_lands_on_three_feet(mu, turned):
+    """It rattles from foot to foot until it stands: feet that stick turn with the plate, and a slip that friction jams
+    is over at once."""
+    m, feet = ct.Mechanism("plate"), ("a", "b", "c")
+    m.add_body("plate", mass=1.5, com=(0.02, 0.01, 0.05), inertia=(0.02, 0.03, 0.04))
+    m.add_joint("moves", "ground", "plate", ct.Free(), actuated=False)
+    for foot, place in zip(feet, ((0.2, 0.0), (-0.15, 0.15), (-0.1, -0.2)), strict=True):
+        m.add_frame(foot, "plate", ct.Pose(p=(*place, -0.05)))
+    s = m.system()
+    q = s.integrate(s.neutral(), np.r_[turned, 0.0, 0.0, 0.0])
+    q[2] += 0.03 - min(s.pose(q, foot).p[2] for foot in feet)
+    run = ct.simulate(
+        s, q, [0.3, 0.2, 1.0, 0.5, 0.1, 0.0], 0.5, contacts=[ct.Contact(foot, friction=mu) for foot in feet]
+    )
+    assert run.ended == "" and run.kinetic_energy[-1] < 1e-12
+    assert np.max(np.diff(run.energy)) < 1e-6 * (run.energy[0] - run.energy[-1])
+    forces = sum(f[-1] for f in run.contact_forces.values())
+    np.testing.assert_allclose(forces, [0.0, 0.0, 1.5 * 9.81], atol=1e-6)
+    assert all(f[-1, 2] > 0.0 for f in run.contact_forces.values())
+
+
 def test_what_cannot_be_a_contact_is_refused():
     m = standing_walker()
     s = m.system()

@@ -134,6 +134,40 @@ def test_contacts_with_prescribed_motion():
     assert run.position("block")[-1, 0] == pytest.approx(0.5 * (0.4 - stops.t) + 0.25 * stops.t, rel=1e-6)
 
 
+def test_works_of_all_that_moves_a_box_on_a_tray():
+    """A box on a tray that is shaken as prescribed, and pushed by a wrench: whichever steps are taken, careful ones
+    too, its energy changes by what the drive, the push and friction do."""
+    m = ct.Mechanism("tray")
+    m.add_body("tray", mass=3.0, inertia=0.1)
+    m.add_joint("shakes", "ground", "tray", ct.Prismatic("x"))
+    m.add_body("box", mass=2.0, inertia=0.02)
+    m.add_joint("moves", "ground", "box", ct.Free(), actuated=False)
+    corners = [(x, y) for x in (-0.2, 0.2) for y in (-0.15, 0.15)]
+    for k, place in enumerate(corners):
+        m.add_frame(f"corner {k}", "box", ct.Pose(p=(*place, -0.05)))
+    s = m.system()
+    q = s.neutral()
+    q[s.slice_q("moves")][2] = 0.05
+
+    def shaken(t):
+        return [0.05 - 0.05 * np.cos(15 * t)], [0.75 * np.sin(15 * t)], [11.25 * np.cos(15 * t)]
+
+    run = ct.simulate(
+        s, q, np.zeros(s.nv), 0.14,
+        contacts=[ct.Contact(f"corner {k}", on="tray", friction=0.5) for k in range(4)],
+        motion={"shakes": shaken},
+        forces={"box": lambda t: [0, 0, 0, 1.0, 0, 0]}, **EXACT,
+    )  # fmt: skip
+    careful = [part for part in run.segments if "careful" in part.settings["integrator"]]
+    assert careful and all(np.ptp(part.work["motion"]) > 1e-3 for part in careful)
+    for part in careful:
+        np.testing.assert_allclose(part.acceleration[:, 0], 11.25 * np.cos(15 * part.t), atol=1e-9)
+    for part in run.segments:
+        total = sum(part.work[name] for name in ("actuators", "friction", "wrenches", "motion"))
+        np.testing.assert_allclose(part.energy - part.energy[0], total, atol=2e-5)
+    assert all(audit["energy"].level == "ok" for audit in run.audit()[: len(run.segments)])
+
+
 def test_a_batch_is_its_states_one_by_one():
     s, q = block()
     v = np.array(

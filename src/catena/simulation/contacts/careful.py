@@ -18,8 +18,9 @@ from functools import cached_property
 
 import numpy as np
 
+from catena.simulation import loads
 from catena.simulation.contacts.acting import Acting
-from catena.simulation.contacts.coulomb import pressed
+from catena.simulation.contacts.coulomb import pressed, within_reach
 from catena.simulation.contacts.deciding import CLOSED, DEAD
 from catena.simulation.contacts.impulses import ImpulseSteps
 from catena.simulation.contacts.stiffness import Stiffness, Watch
@@ -38,9 +39,8 @@ UNASKED = 20
 @dataclass(frozen=True, eq=False)
 class _Taken:
     """A step: the state q (nq,), v (nv,) at its end with gaps (contacts,) and velocities u (contacts, 3) of contacts,
-    their impulses p (contacts, 3), the control forces, the state at its start, the works of actuators and
-    contacts and what friction does beyond the forces with which it begins, and how contacts yield along their planes
-    (contacts,)."""
+    their impulses p (contacts, 3), the control forces, the state at its start, the work of contacts and what friction
+    does beyond the forces with which it begins, and how contacts yield along their planes (contacts,)."""
 
     q: np.ndarray
     v: np.ndarray
@@ -49,7 +49,7 @@ class _Taken:
     p: np.ndarray
     tau: np.ndarray
     start: tuple[np.ndarray, np.ndarray]
-    done: tuple[float, float, float]
+    done: tuple[float, float]
     yields: np.ndarray
 
 
@@ -141,12 +141,14 @@ class CarefulSteps:
             hits = (gap[near] > none) & (gap[near] + h * u[near, 2] <= 0.0)
             if looks and np.any(hits & (u[near, 2] < -HARD * max(DEAD, h * self.weight))):
                 return None
-            c = u[near]
-            c[:, 2] += np.where(gap[near] > none, gap[near], 0.0) / h
+            own, apart = W[near][:, :, near], np.zeros((len(near), 3))
+            apart[:, 2] = np.where(gap[near] > none, gap[near], 0.0) / h
+            # Points of one body cannot turn, or come near, in all ways: what no impulse stops is not asked for.
+            turns[near] = within_reach(own, turns[near] + apart) - apart
+            c = A[near] @ free + turns[near] + apart
             names = [acting.places.labels[k] for k in near]
             p[near] = pressed(
-                W[near][:, :, near], c, acting.places.friction[near], [None] * len(near), names,
-                self.last[near],
+                own, c, acting.places.friction[near], [None] * len(near), names, self.last[near]
             ).f  # fmt: skip
             after = free + np.tensordot(p, response, axes=2)
         self.last = p
@@ -159,7 +161,7 @@ class CarefulSteps:
             q_new, after = system.project(q_new, after)
         q_new, gap = self._mended(q_new, after, p[:, 2] > 0.0, response, W)
         lost = 0.0 if resists is None else resists.lost(v, after, h)
-        done = h * float(tau @ mean), float((p * (A @ mean)).sum()), lost
+        done = float((p * (A @ mean)).sum()), lost
         yields = 0.5 * np.einsum("kaka->k", W[:, :2, :, :2])
         return _Taken(q_new, after, gap, A @ after + turns, p, tau, (q, v), done, yields)
 
@@ -184,7 +186,7 @@ class CarefulSteps:
             if after_it < -sunk or (pushes > 0.0 and after_it > sunk):
                 return None
         self.last = p
-        done = 0.5 * h * float(tau @ (v + rate)), sum(told[:, 7].tolist()), 0.0
+        done = sum(told[:, 7].tolist()), 0.0
         return _Taken(after, rate, left, u, p, tau, (q, v), done, yields)
 
     def _mended(
@@ -209,23 +211,51 @@ class CarefulSteps:
         q, v = (np.array([one.start[k] for one in taken]) for k in range(2))
         return self.acting.system.integrate(q, 0.5 * h[:, None] * v)
 
-    def _works(self, taken: list[_Taken], h: np.ndarray) -> np.ndarray:
-        """Return the works (steps + 1, sources) up to each sample, by what happens in the middle of steps."""
+    def _works(self, taken: list[_Taken], t: np.ndarray, h: np.ndarray) -> np.ndarray:
+        """Return the works (steps + 1, sources) up to each sample, by what happens in the middle of steps that begin at
+        the times t (steps,)."""
         system = self.acting.system
         total = np.zeros((len(taken) + 1, len(SOURCES)))
         if not taken:
             return total
-        if self.rubs or not system.elements.is_empty:
+        tau = np.array([one.tau for one in taken])
+        if self.rubs or not system.elements.is_empty or self._others or tau.any():
             q, v = self._middles(taken, h), np.array([one.start[1] for one in taken])
             mean = np.array([0.5 * (one.start[1] + one.v) for one in taken])
-            powers = {**system.force_powers(q, mean), "friction": system.elements.power_against(q, v, mean)}
-            for name, power in powers.items():
-                if name in SOURCES:
-                    total[1:, SOURCES.index(name)] = h * power
+            given, driven = self._outside(t + 0.5 * h, q, v)
+            if driven:
+                forces = np.array([one.p for one in taken]) / h[:, None, None]
+                tau = loads.with_drives(system, q, v, tau, self._with_contacts(given, q, v, forces), driven)
+            powers = loads.powers(system, q, mean, tau, given, driven)
+            powers["friction"] = system.elements.power_against(q, v, mean)
+            total[1:] = np.stack([h * powers[name] for name in SOURCES], axis=-1)
         resists = "actuators" if self.acting.excitation.is_asked_always else "friction"
-        for k, name in enumerate(("actuators", "wrenches", resists)):
+        for k, name in enumerate(("wrenches", resists)):
             total[1:, SOURCES.index(name)] += [one.done[k] for one in taken]
         return np.cumsum(total, axis=0)
+
+    @property
+    def _others(self) -> bool:
+        """Return whether wrenches are given, or motions prescribed."""
+        return bool(self.acting.excitation.forces or self.acting.excitation.motion)
+
+    def _outside(
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray
+    ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Return the wrenches that are given (samples, 6), and how prescribed joints accelerate (samples, nv of the
+        joint), at the times t (samples,) and states there."""
+        excitation = self.acting.excitation
+        given = {name: x[0] for name, x in excitation.wrenches_over(t, q[None], v[None]).items()}
+        return given, excitation.accelerations_driven(t)
+
+    def _with_contacts(
+        self, given: dict[str, np.ndarray], q: np.ndarray, v: np.ndarray, forces: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Return wrenches (samples, 6) that are given and those of forces (samples, contacts, 3)."""
+        found, places = dict(given), self.acting.places
+        for body, wrench in places.wrenches(places.at(q, v), forces).items():
+            found[body] = found[body] + wrench if body in found else wrench
+        return found
 
     def _trajectory(
         self, t: np.ndarray, states: list[tuple[np.ndarray, np.ndarray]], tau: np.ndarray, forces: np.ndarray,
@@ -235,19 +265,23 @@ class CarefulSteps:
         forces."""
         places, system = self.acting.places, self.acting.system
         q, v = np.array([x for x, _ in states]), np.array([x for _, x in states])
+        given, driven = self._outside(t, q, v) if self._others else ({}, {})
 
         def wrenches() -> dict[str, np.ndarray]:
-            return places.wrenches(places.at(q, v), forces)
+            return self._with_contacts(given, q, v, forces)
 
         def works() -> dict[str, np.ndarray]:
-            work = self._works(taken, steps)
+            work = self._works(taken, t[:-1], steps)
             return {name: work[:, k] for k, name in enumerate(SOURCES)}
 
         settings = {"integrator": f"careful steps of {self.h:.3g} s", "steps taken by": "Python"}
         if self.compiled is not None:
             settings["steps taken by"] = "compiled steps, one by one"
+        if driven:
+            tau = loads.with_drives(system, q, v, tau, wrenches(), driven)
+        names = tuple(dict.fromkeys((*given, *places.bodies)))
         run = Trajectory(
             system, t, q, v, tau, len(t) - 1, work=OnDemand(SOURCES, works),
-            wrenches=OnDemand(places.bodies, wrenches), settings=settings, held=True,
+            wrenches=OnDemand(names, wrenches), driven=driven, settings=settings, held=True,
         )  # fmt: skip
         return run, places.at(q, v).told(forces) if places.round.any() else forces

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from math import hypot, isfinite
+from math import hypot, inf, isfinite
 
 import numpy as np
 
@@ -36,6 +36,8 @@ NOTHING, STILL = 1e-9, 1e-9
 LOOSE = 1e3
 # Sweeps that change forces by less than this part of the largest have come to an end.
 SETTLED = 1e-14
+# Forces that are so many times what stops each contact by itself grow without end from sweep to sweep.
+ENDLESS = 1e15
 RANK = 1e-11
 # Forces and roots of mobility beyond this part of the largest are there beyond doubt.
 WELL = 1e-4
@@ -171,6 +173,16 @@ def least(W: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.linalg.lstsq(W, b, rcond=RANK)[0] if x is None else x
 
 
+def within_reach(W: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """Return the part of motions u (contacts, 3) that forces can make, for a mobility W (contacts, 3, contacts, 3): all
+    of them unless contacts are redundant."""
+    flat = W.reshape(u.size, -1)
+    if is_regular(flat):
+        return u
+    x = np.linalg.lstsq(flat, u.reshape(-1), rcond=RANK)[0]
+    return np.asarray(flat @ x).reshape(u.shape)
+
+
 def straight(
     W: np.ndarray, P: np.ndarray | None, rows: Sequence[int] | np.ndarray | None, c: np.ndarray
 ) -> np.ndarray | None:
@@ -225,13 +237,15 @@ def _together(
     """Return the forces of contacts that feel each other, as `pressed` does; `wanted` (contacts, 3) are those with
     which all would stay closed and stick, if that is known."""
     law = Law(W, c, mu, sliding)
+    closed = [STICK if d is None else SLIDE for d in sliding]
     if wanted is None:
-        found = law.obeyed(law.exact([STICK if d is None else SLIDE for d in sliding], np.zeros_like(c)))
-    else:
+        # Where contacts are redundant these are the least ones.
+        wanted = law.exact(closed, np.zeros_like(c))
+    found = law.obeyed(wanted)
+    if found is None and wanted is not None:
         # What would pull opens, what would leave its cone slides, as a rule.
         modes = law.giving_way(wanted)
-        holds = all(mode == (STICK if d is None else SLIDE) for mode, d in zip(modes, sliding, strict=True))
-        found = law.obeyed(wanted if holds else law.exact(modes, wanted))
+        found = None if modes == closed else law.obeyed(law.exact(modes, wanted))
     if found is not None:
         return found
     f = np.zeros_like(c) if start is None else start.copy()
@@ -246,7 +260,7 @@ def _together(
         found = law.obeyed(law.exact(law.told(f).modes, f)) or law.obeyed(f)
         if found is not None:
             return found
-        if change <= SETTLED:
+        if change <= SETTLED or not isfinite(change):
             break
     for modes in law.sets():
         found = law.obeyed(law.exact(modes, f))
@@ -321,10 +335,12 @@ class Law:
         )
 
     def swept(self, f: np.ndarray, sweeps: int) -> tuple[np.ndarray, float]:
-        """Return forces after so many sweeps from contact to contact, and the last change as a part of the largest."""
+        """Return forces after so many sweeps from contact to contact, and the last change as a part of the largest:
+        none and infinity where they grow without end."""
         # Plain numbers: arrays of three cost ten times as much.
         forces, r, change = f.tolist(), self.rest(f).reshape(-1).tolist(), 0.0
-        columns = self.columns
+        columns, alone = self.columns, float((self.step * np.abs(self.c.reshape(-1, 3)).max(axis=1)).max())
+        endless = ENDLESS * max(alone, float(np.abs(f).max()), 1e-300)
         for _ in range(sweeps):
             most, size = 0.0, 1e-300
             for i in range(self.k):
@@ -336,6 +352,8 @@ class Law:
                     r = [z + a * dx + b * dy + c * dn for z, (a, b, c) in zip(r, columns[i], strict=True)]
                 most = max(most, abs(dx), abs(dy), abs(dn))
                 size = max(size, abs(new[0]), abs(new[1]), abs(new[2]))
+            if size > endless:
+                return np.zeros_like(f), inf
             change = most / size
             if change <= SETTLED:
                 break

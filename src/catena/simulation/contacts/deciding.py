@@ -15,7 +15,7 @@ from math import hypot
 import numpy as np
 
 from catena.simulation.contacts.acting import Acting
-from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK, Pressed, least, pressed
+from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK, JammedError, Pressed, least, pressed
 from catena.simulation.contacts.situation import ByJoints, Mobile, Situation, picked
 from catena.simulation.contacts.standing import Standing, all_open
 
@@ -30,6 +30,8 @@ SLIPS = 1e-6
 LIGHT, TURNS = 2.0, 5.0
 # The part of a slip that friction stops within a careful step below which a slip is as good as none.
 SLOWS = 0.3
+# Slips that are slow for careful steps, in what weight gives in one of them.
+SLOW_SLIP = 10.0
 # The part of its friction that a contact at the edge of its cone lacks.
 EDGE = 1e-6
 
@@ -178,9 +180,14 @@ class Deciding:
         u = picked(now.u, staying)
         sliding = [self._direction(x, y) for x, y, _ in u.tolist()]
         mu, names = picked(places.friction, staying), [places.labels[k] for k in staying]
-        found = pressed(W, c, mu, sliding, names)
         own = staying
-        found, staying = self._at_the_edge(W, c, sliding, found, staying, parts, slips)
+        try:
+            found = pressed(W, c, mu, sliding, names)
+            found, staying = self._at_the_edge(W, c, sliding, found, staying, parts, slips)
+        except JammedError:
+            if np.hypot(u[:, 0], u[:, 1]).max() > SLOW_SLIP * self.h * self.weight:
+                raise
+            return self._seized(now, staying, sliding)
         modes, slip, yields = [OPEN] * count, np.zeros((count, 2)), np.zeros(count)
         for k, mode, along in zip(staying, found.modes, found.slip, strict=True):
             modes[k] = mode
@@ -193,6 +200,14 @@ class Deciding:
         stiff = SLIDE in modes and self._is_stiff(yields[staying], found, u[near], places.friction[staying])
         return Standing(tuple(modes), slip, stiff, yields, now.u, now.gap)
 
+    def _seized(self, now: Situation, staying: list[int], sliding: list[np.ndarray | None]) -> Standing:
+        """Return contacts of which one jams while it slips slowly: its friction is stiff, and stops it at once."""
+        modes, slip = [OPEN] * len(now.gap), np.zeros((len(now.gap), 2))
+        for k, d in zip(staying, sliding, strict=True):
+            modes[k] = STICK if d is None else SLIDE
+            slip[k] = 0.0 if d is None else d
+        return Standing(tuple(modes), slip, True, u=now.u, gap=now.gap)
+
     @cached_property
     def _friction(self) -> list[float]:
         """Return the coefficients of friction as plain numbers."""
@@ -201,7 +216,12 @@ class Deciding:
     @cached_property
     def _light(self) -> float:
         """Return the acceleration by friction above which a body is a light one."""
-        return LIGHT * max(float(np.linalg.norm(self.acting.system.gravity)), self.length)
+        return LIGHT * self.weight
+
+    @cached_property
+    def weight(self) -> float:
+        """Return the acceleration [m/s^2] that others are compared with: gravity, if there is any."""
+        return max(float(np.linalg.norm(self.acting.system.gravity)), self.length)
 
     def _is_stiff(self, yields: np.ndarray, found: Pressed, u: np.ndarray, mu: np.ndarray) -> bool:
         """Return whether friction stops or turns a slip at once: within a careful step, or much faster than a slip that

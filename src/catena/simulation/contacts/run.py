@@ -27,7 +27,7 @@ from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK, JammedError
-from catena.simulation.contacts.deciding import CLOSED, LIGHT, SLIPS, SLOWS, Deciding, Decision
+from catena.simulation.contacts.deciding import CLOSED, LIGHT, SLIPS, SLOW_SLIP, SLOWS, Deciding, Decision
 from catena.simulation.contacts.geometry import Places
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.impulses import ImpulseSteps
@@ -268,8 +268,9 @@ class ContactRun:
         self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing, why: str
     ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
         """Return time, state and contacts after some careful steps; `why` says what made them necessary."""
-        weight = max(float(np.linalg.norm(self.system.gravity)), self.length)
-        patience = _Patience(self.h, self.length, weight, self.acting.places.friction, why == SLOWLY)
+        patience = _Patience(
+            self.h, self.length, self.deciding.weight, self.acting.places.friction, why == SLOWLY
+        )
         steps = CarefulSteps(self.acting, self.length, self.h, self._impulses(), self.watch)
         self.watch.begin(v)
         gap = self.deciding.gaps(q, v)
@@ -423,7 +424,7 @@ class _Patience:
 
     def __init__(self, h: float, length: float, weight: float, friction: np.ndarray, briefly: bool) -> None:
         self.h, self.weight, self.friction = h, weight, friction.tolist()
-        self.none, self.slow = SLIPS * length, 10.0 * h * weight
+        self.none, self.slow = SLIPS * length, SLOW_SLIP * h * weight
         self.least, self.steady = (2, 2) if briefly else (LEAST, STEADY)
         self.modes: list[tuple[str, ...]] = []
 
