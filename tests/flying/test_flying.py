@@ -82,6 +82,78 @@ def test_where_the_base_drifts_to_agrees_with_the_simulated_motion(robot):
     np.testing.assert_allclose(v[-1], run.v[-1], atol=1e-7)
 
 
+def spinner(gravity=(0, 0, 0), reverse=False):
+    """A bus with an arm, whose mass centres are off their frames."""
+    m = ct.Mechanism("spinner", gravity=gravity)
+    m.add_body("bus", mass=2.0, com=(0.1, 0.2, 0.3), inertia=(0.1, 0.2, 0.25))
+    ends = ("bus", "ground") if reverse else ("ground", "bus")
+    places = {"in_parent": ct.Pose(p=(0.2, 0.1, 0)), "in_child": ct.Pose(p=(0.5, 0.1, 0))}
+    m.add_joint("base", *ends, ct.Free(), actuated=False, **places)
+    m.add_body("arm", mass=1.0, com=(0.2, 0, 0.1), inertia=(0.1, 0.12, 0.13))
+    m.add_joint("elbow", "bus", "arm", ct.Revolute("z"), in_parent=ct.Pose(p=(1, 0, 0)))
+    m.add_frame("hand", "arm", ct.Pose(p=(0.3, 0, 0)))
+    return m
+
+
+MOMENTUM = np.array([1.0, 2.0, -1.0, 3.0, 2.0, 1.0])
+
+
+def swung(t):
+    return [np.sin(2 * t)], [2 * np.cos(2 * t)]
+
+
+def test_where_the_base_drifts_to_is_found_to_the_fourth_order_with_momentum():
+    s = spinner().system()
+    flyer = ct.FreeFlyer(s)
+    end = [
+        flyer.follow(swung, [0.0, 1.0], s.neutral(), momentum=MOMENTUM, step=h)[0][-1]
+        for h in (0.02, 0.01, 0.0025)
+    ]
+    errors = [np.abs(q - end[-1]).max() for q in end[:2]]
+    assert errors[0] / errors[1] > 14.0
+
+
+@pytest.mark.parametrize("options", [{}, {"reverse": True}, {"gravity": (0.3, -0.2, -9.81)}])
+def test_drift_with_momentum_agrees_with_the_simulated_motion(options):
+    """From any side of the joint of the base, and where gravity adds to the momentum."""
+    s = spinner(**options).system()
+    flyer = ct.FreeFlyer(s)
+    q, v = flyer.follow(swung, [0.0, 1.0], s.neutral(), momentum=MOMENTUM, step=2e-3)
+    elbow = {"elbow": lambda t: (np.sin(2 * t), 2 * np.cos(2 * t), -4 * np.sin(2 * t))}
+    run = ct.simulate(s, s.neutral(), v[0], 1.0, motion=elbow, rtol=1e-10, atol=1e-12, check=False)
+    np.testing.assert_allclose(q[-1], run.q[-1], atol=1e-7)
+    np.testing.assert_allclose(v[-1], run.v[-1], atol=1e-6)
+
+
+def test_the_robot_is_what_hangs_on_its_base():
+    """Beside another that floats and one that stands, and on any root, it has its own momentum and centre of mass."""
+    m = spinner()
+    m.add_body("target", mass=40.0, inertia=3.0)
+    m.add_joint("floats", "ground", "target", ct.Free(), actuated=False)
+    m.add_body("post", mass=4.0, inertia=0.1)
+    m.add_joint("turns", "ground", "post", ct.Revolute("z"))
+    alone = spinner().system()
+    s, rng = m.system(), np.random.default_rng(0)
+    one, two = ct.FreeFlyer(alone), ct.FreeFlyer(s, "base")
+    assert two.joints == one.joints == ("elbow",)
+    q = s.integrate(s.neutral(), 0.5 * rng.normal(size=s.nv))
+    v = rng.normal(size=s.nv)
+    own = q[: alone.nq], v[: alone.nv]
+    np.testing.assert_allclose(two.momentum(q, v), one.momentum(*own), atol=1e-12)
+    for found, expected in zip(two.centre_of_mass(q, v), one.centre_of_mass(*own)):
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert two.reaction_null(q).shape == one.reaction_null(own[0]).shape
+    rooted = spinner().system(root="arm")
+    other = ct.FreeFlyer(rooted)
+    there = ct.transfer(alone, *own, rooted)
+    np.testing.assert_allclose(other.momentum(*there), one.momentum(*own), atol=1e-12)
+    np.testing.assert_allclose(
+        other.generalised_jacobian(there.q, "hand"), one.generalised_jacobian(own[0], "hand"), atol=1e-12
+    )
+    with pytest.raises(ct.StateError, match=r"momentum has shape \(2, 6\); give one of shape \(6,\)"):
+        one.follow(swung, [0.0, 1.0], alone.neutral(), momentum=np.zeros((2, 6)))
+
+
 def test_the_inertia_of_the_base_is_learnt_from_a_manoeuvre():
     """Example 3 of the paper: three joints of one arm move, nothing acts from outside, arms are known."""
     m = free_flyer()

@@ -18,8 +18,8 @@ Motion = Callable[[float], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True, eq=False)
 class MotionPlan:
-    """A planned motion: times t (nodes,), q (nodes, nq), v (nodes, nv), vdot (nodes, nv) and the forces tau (nodes, nv)
-    of actuated joints. Between nodes accelerations are straight lines. `success` says whether the solver was satisfied,
+    """A planned motion: times t (n,), q (n, nq), v (n, nv), vdot (n, nv) and the forces tau (n, nv) of actuated joints.
+    Between these times accelerations are straight lines. `success` says whether the solver was satisfied,
     `message` what it said and, if it was not, which conditions are missed most; then the motion is the best that it
     had. `missed` is the largest error of all conditions, `seconds` how long it took."""
 
@@ -38,7 +38,7 @@ class MotionPlan:
     def __repr__(self) -> str:
         verdict = "solved" if self.success else "not solved"
         return (
-            f"MotionPlan({self.system.mechanism.name!r}, {self.t[-1]:g} s, {len(self.t)} nodes, {verdict} in "
+            f"MotionPlan({self.system.mechanism.name!r}, {self.t[-1]:g} s, {len(self.t)} times, {verdict} in "
             f"{self.iterations} iterations, {self.seconds:.2g} s)"
         )
 

@@ -109,12 +109,14 @@ class Entries:
 
 @dataclass(frozen=True, eq=False)
 class Condition:
-    """Rows of copies that stay between low and high (m copies,), and what they ask for, `names` (m,)."""
+    """Rows of copies that stay between low and high (m copies,), what they ask for, `names` (m,), and how much heavier
+    than others a search that cannot meet all of them takes these."""
 
     copies: Copies
     low: np.ndarray
     high: np.ndarray
     names: Sequence[str]
+    weight: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,15 +143,16 @@ class NonlinearProgram:
         self._Q: list[Entries] = []
 
     def ask(
-        self, formula: Formula, where: np.ndarray, data: Any, low: Any, high: Any, names: Sequence[str]
-    ) -> None:
+        self, formula: Formula, where: np.ndarray, data: Any, low: Any, high: Any, names: Sequence[str],
+        weight: float = 1.0,
+    ) -> None:  # fmt: skip
         """Add conditions: `where` (n, copies); data (k, copies), low and high (m, copies), or what can be repeated to
-        be so."""
+        be so; names and weight as `Condition` has them."""
         copies = Copies.of(formula, where, data)
         lowest, highest = (
             np.broadcast_to(np.asarray(x, dtype=float), copies.shape).ravel(order="F") for x in (low, high)
         )
-        self._conditions.append(Condition(copies, lowest, highest, names))
+        self._conditions.append(Condition(copies, lowest, highest, names, weight))
 
     def weigh_rows(self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
         """Add entries of W in its upper half."""
@@ -170,16 +173,19 @@ class NonlinearProgram:
         f = 0.5 * (casadi.bilin(W, r, r) + casadi.bilin(Q, x, x))
         R = _matrix(W.shape[0], n, [self._spent.jacobian(x)])
         gradient = casadi.mtimes(R.T, casadi.mtimes(W, r)) + casadi.mtimes(Q, x)
-        low, high = (np.concatenate([getattr(c, side) for c in self._conditions]) for side in ("low", "high"))
-        g = casadi.vertcat(*(c.copies.values(x) for c in self._conditions))
+        scale = np.concatenate([np.full(len(c.low), c.weight) for c in self._conditions])
+        low, high = (
+            scale * np.concatenate([getattr(c, side) for c in self._conditions]) for side in ("low", "high")
+        )
+        g = scale * casadi.vertcat(*(c.copies.values(x) for c in self._conditions))
         first = np.cumsum([0, *(len(c.low) for c in self._conditions)])
-        J = _matrix(len(low), n, [
+        J = casadi.mtimes(casadi.diag(casadi.DM(scale)), _matrix(len(low), n, [
             c.copies.jacobian(x).below(k) for c, k in zip(self._conditions, first, strict=False)
-        ])  # fmt: skip
+        ]))  # fmt: skip
         lam = casadi.MX.sym("lam", len(low))
         curved = [self._spent.hessian(x, weight * casadi.mtimes(W, r))]
         curved += [
-            c.copies.hessian(x, lam[int(k) : int(k) + len(c.low)])
+            c.copies.hessian(x, c.weight * lam[int(k) : int(k) + len(c.low)])
             for c, k in zip(self._conditions, first, strict=False)
         ]
         quadratic = casadi.triu(casadi.mtimes(casadi.mtimes(R.T, W), R) + Q)
@@ -199,7 +205,7 @@ class NonlinearProgram:
         success = status in SUCCESS
         at = np.asarray(result["x"]).ravel() if success or watch.best is None else watch.best
         met = np.asarray(casadi.Function("g", [x], [g])(at)).ravel()
-        beyond = np.maximum(np.maximum(low - met, met - high), 0.0)
+        beyond = np.maximum(np.maximum(low - met, met - high), 0.0) / scale
         missed: dict[str, float] = {}
         for c, k in zip(self._conditions, first, strict=False):
             most = beyond[k : k + len(c.low)].reshape(-1, len(c.names)).max(axis=0, initial=0.0)
