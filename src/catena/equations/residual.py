@@ -109,6 +109,11 @@ class Residual:
             unroll(rate, symbolic, {"q": self._q, "qd": unit[k]}).outputs["rate"] for k in range(self.plan.nv)
         ]
 
+    def joint_forces(self) -> tuple[list[np.ndarray], np.ndarray]:
+        """Symbols of q, v and vdot, and the expressions (nv,) of the joint forces that this motion of a tree takes
+        besides those of springs and the like."""
+        return [self._q, self._v, self._vdot], self._free
+
     @cached_property
     def _first(self) -> Any:
         """Values that do not depend on multipliers: R1 without them, J, and J v."""

@@ -2,19 +2,21 @@
 
 Inverse dynamics is linear in the inertial numbers of each body, tau = Y theta. At joints without an actuator tau is
 known, at others it may be measured; the numbers of all bodies but those asked for are known as well. What is left are
-linear equations for the numbers asked for, solved by least squares. A motion in which nothing outside acts tells them
-only up to a common factor unless some other body, or a force, sets the scale.
+linear equations for the numbers asked for, solved by least squares, in which those of each velocity component count as
+much as they scatter little. A motion in which nothing outside acts tells them only up to a common factor unless some
+other body, or a force, sets the scale.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from catena.errors import StateError
+from catena.errors import LoopError, StateError
 from catena.given import real_array, shown
 from catena.mechanism import GROUND
 from catena.mechanism.validation import known
@@ -24,13 +26,17 @@ from catena.system.inertial_parameters import moving_bodies
 ENTRIES = ("mass", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 # Directions that move the equations by less than this part of the largest are not told by the motion.
 RANK = 1e-9
+# A number is told if less than this part of it is along such directions.
+TOLD = 1e-6
+# Equations of a component count at most so many times as much as those of the one that scatters most.
+SHARPEST = 1e3
 
 
 @dataclass(frozen=True, eq=False)
 class Identification:
     """Inertial numbers (10,) of bodies by name, as `inertial_parameters` orders them; their standard deviations (10,)
-    as the equations scatter; how many combinations of them the motion tells (`rank` of `unknowns`), and the part of the
-    equations that is left over."""
+    as the equations scatter, infinite where the motion does not tell a number; how many combinations of them it tells
+    (`rank` of `unknowns`), and the part of the equations that is left over."""
 
     parameters: Mapping[str, np.ndarray]
     deviations: Mapping[str, np.ndarray]
@@ -40,11 +46,21 @@ class Identification:
 
     def mass(self, body: str) -> float:
         """Return the mass of a body [kg]."""
-        return float(self.parameters[body][0])
+        return float(self._of(body)[0])
 
     def com(self, body: str) -> np.ndarray:
         """Return the mass centre (3,) of a body in its own frame [m]."""
-        return self.parameters[body][1:4] / self.parameters[body][0]
+        return self._of(body)[1:4] / self._of(body)[0]
+
+    def inertia(self, body: str) -> np.ndarray:
+        """Return the inertia (3, 3) of a body about its mass centre, in the axes of its own frame [kg m^2]."""
+        xx, xy, xz, yy, yz, zz = self._of(body)[4:]
+        c = self.com(body)
+        about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        return about_origin - self.mass(body) * (c @ c * np.eye(3) - np.outer(c, c))
+
+    def _of(self, body: str) -> np.ndarray:
+        return self.parameters[known("body", body, self.parameters, "this identification")]
 
 
 def identify_inertia(
@@ -53,13 +69,18 @@ def identify_inertia(
     """Return the inertial numbers of some bodies from a motion q (n, nq), v (n, nv), vdot (n, nv) of a tree, with the
     joint forces tau (n, nv) where they were measured; without them only joints that are not actuated tell something.
 
-    All other bodies have the numbers of the mechanism, and friction, rotors and flexible bodies are as it has them;
-    modes take no force, so their motion tells something too. Where the motion does not tell some combination of the
-    numbers, that is as the mechanism has it.
+    All other bodies have the numbers of the mechanism, and friction, rotors, springs and flexible bodies are as it has
+    them; modes take no force, so their motion tells something too. Where the motion does not tell some combination of
+    the numbers, that is as the mechanism has it.
     """
     if not isinstance(system, System):
         raise StateError(f"identify_inertia needs a system, found {shown(system)}; plan one with m.system().")
-    names = arrays.as_list("bodies", bodies, str, "bodies")
+    if system.plan.total_constraints:
+        raise LoopError(
+            f"identify_inertia: {system.mechanism.name!r} has loops or couplings, whose forces nobody measured; learn "
+            "from a motion of a mechanism without, such as one with joints locked or detached."
+        )
+    names = list(dict.fromkeys(arrays.as_list("bodies", bodies, str, "bodies")))
     moving = moving_bodies(system.mechanism, system.plan)
     for name in names:
         body = system.mechanism.bodies.get(name)
@@ -92,21 +113,46 @@ def identify_inertia(
     theta = system.inertial_parameters()
     asked = np.concatenate([np.arange(10 * k, 10 * k + 10) for k in (moving.index(name) for name in names)])
     A = Y[:, rows][..., asked].reshape(-1, len(asked))
-    # What the mechanism as it is told takes, with friction, rotors and flexible bodies.
-    taken = np.reshape(system.inverse_dynamics(q, v, vdot), given.shape) if not system.loops else Y @ theta
+    # What the mechanism as it is told takes, with friction, rotors, flexible bodies, springs and the like.
+    acting = system.element_forces(q, v)
+    taken = np.reshape(system.inverse_dynamics(q, v, vdot, f_ext=acting.f_ext) - acting.tau, given.shape)
     b = (given - taken)[:, rows].reshape(-1)
-    size = np.linalg.norm(A, axis=0)
-    size = np.where(size > 0.0, size, 1.0)
-    U, s, Vt = np.linalg.svd(A / size, full_matrices=False)
-    kept = s > RANK * s.max(initial=0.0)
-    change = (Vt[kept].T @ ((U[:, kept].T @ b) / s[kept])) / size
+    fit = _least_squares(A, b)
+    if len(Y) > len(asked):
+        scatter = np.sqrt(np.mean(np.square(b - A @ fit.change).reshape(len(Y), -1), axis=0))
+        most = scatter.max()
+        sharp = (
+            np.tile(most / np.maximum(scatter, most / SHARPEST), len(Y)) if most > 0.0 else np.ones(len(b))
+        )
+        fit = _least_squares(sharp[:, None] * A, sharp * b)
+    change, deviation, rank = fit
     left = b - A @ change
-    scatter = float(np.linalg.norm(left)) / np.sqrt(max(1, len(b) - int(kept.sum())))
-    deviation = scatter * np.sqrt(np.sum((Vt[kept] / s[kept, None]) ** 2, axis=0)) / size
     found = theta[asked] + change
     whole = float(np.linalg.norm(np.abs(Y[:, rows]) @ np.abs(theta)))
     return Identification(
         {name: found[10 * k : 10 * k + 10] for k, name in enumerate(names)},
         {name: deviation[10 * k : 10 * k + 10] for k, name in enumerate(names)},
-        int(kept.sum()), len(asked), float(np.linalg.norm(left)) / max(whole, 1e-300),
+        rank, len(asked), float(np.linalg.norm(left)) / max(whole, 1e-300),
     )  # fmt: skip
+
+
+class _Fit(NamedTuple):
+    """Unknowns of linear equations, their standard deviations, and how many combinations of them are told."""
+
+    change: np.ndarray
+    deviation: np.ndarray
+    rank: int
+
+
+def _least_squares(A: np.ndarray, b: np.ndarray) -> _Fit:
+    """Return the least unknowns x with the least |A x - b|."""
+    size = np.linalg.norm(A, axis=0)
+    size = np.where(size > 0.0, size, 1.0)
+    U, s, Vt = np.linalg.svd(A / size, full_matrices=False)
+    kept = s > RANK * s.max(initial=0.0)
+    change = (Vt[kept].T @ ((U[:, kept].T @ b) / s[kept])) / size
+    rank = int(kept.sum())
+    scatter = float(np.linalg.norm(b - A @ change)) / np.sqrt(max(1, len(b) - rank))
+    deviation = scatter * np.sqrt(np.sum((Vt[kept] / s[kept, None]) ** 2, axis=0)) / size
+    told = 1.0 - np.sum(Vt[kept] ** 2, axis=0) < TOLD
+    return _Fit(change, np.where(told, deviation, np.inf), rank)
