@@ -30,6 +30,13 @@ def planar_four_bar(tilt):
     return rounder(four_bar().copy("planar four-bar")).with_joint("D", kind=tilted)
 
 
+def pin_off_along_its_axis(distance):
+    """The planar four-bar with joint D moved by so many metres along its axis: its loop never closes."""
+    m = rounder(four_bar().copy("four-bar with a gap"))
+    where = m.joints["D"].in_parent
+    return m.with_joint("D", in_parent=Pose(R=where.R, p=where.p + np.array([0.0, distance, 0.0])))
+
+
 def bennett(misalignment):
     return spatial_four_bar(misalignment=misalignment)
 
@@ -43,6 +50,8 @@ def row_of_four_bars(tilt):
 CASES = {
     "planar": (planar_four_bar, "A", ()),
     "planar, cut at D": (planar_four_bar, "A", ("D",)),
+    "gap": (pin_off_along_its_axis, "A", ()),
+    "gap, cut at B": (pin_off_along_its_axis, "A", ("B",)),
     "bennett": (bennett, "A", ()),
     "bennett, cut at B": (bennett, "A", ("B",)),
     "bennett, cut at A": (bennett, "D", ("A",)),
@@ -148,7 +157,7 @@ def test_the_compiled_elimination_hands_nothing_over(case):
 
 
 @pytest.mark.parametrize("off", OFF)
-@pytest.mark.parametrize("name", ["planar", "bennett", "bennett, cut at B"])
+@pytest.mark.parametrize("name", ["planar", "gap", "bennett", "bennett, cut at B"])
 def test_it_is_simulated_as_the_exact_one(name, off):
     """Over more than a turn of the crank, in as many steps."""
     s, joint = planned(CASES[name], off)
@@ -193,6 +202,23 @@ def test_the_accuracy_is_for_the_user_to_set():
     for accuracy in (-1.0, np.nan, 0.1):
         with pytest.raises(ct.ModelError, match="accuracy"):
             m.system(accuracy=accuracy)
+
+
+def test_a_gap_that_is_larger_than_the_accuracy_is_refused_unless_the_user_says_otherwise():
+    m = pin_off_along_its_axis(1e-6)
+    s, rough = m.system(), m.system(accuracy=1e-5)
+    with pytest.warns(ct.CatenaWarning, match="stay open .* m.system"):
+        q = s.assemble({"A": 0.4})
+    with pytest.raises(
+        ct.StateError, match="not closed at the start .* No closed state was found .* m.system"
+    ):
+        ct.simulate(s, q, s.velocity(q, {"A": 1.0}), 0.1)
+    with pytest.warns(ct.CatenaWarning, match="a gap of 8.3e-07 .* accuracy of 1e-05"):
+        q, v = moving(rough, "A")
+    run = ct.simulate(rough, q, v, 0.1)
+    assert run.audit().ok
+    exact = pin_off_along_its_axis(0.0).system()
+    np.testing.assert_allclose(run.q[-1], ct.simulate(exact, *moving(exact, "A"), 0.1).q[-1], atol=1e-10)
 
 
 def test_what_is_seen_is_told():

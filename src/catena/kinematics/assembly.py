@@ -163,12 +163,7 @@ class _Solver:
         e, _ = self._equations(states, errors, bool(values))
         worst, rounding = float(np.abs(e).max(initial=0.0)), CLOSED
         if CLOSED < worst < ROUGHLY:
-            # Slides far out are rounded like what they are, not like what is left between them.
-            slides = (
-                self._kind(i).transform(q[self._q(i)]).p for i in np.flatnonzero(self.moves_loops).tolist()
-            )
-            out = max((float(np.linalg.norm(np.asarray(p, dtype=np.float64))) for p in slides), default=0.0)
-            rounding = CLOSED * max(1.0, out / self.length)
+            rounding = rounding_left(self.plan, q)
         return _Fit(q, worst, rounding, states, errors)
 
     def _error(self, k: int, state: LoopState | CouplingState, values: dict[str, np.ndarray]) -> np.ndarray:
@@ -408,6 +403,18 @@ class _Solver:
 
     def _v(self, i: int) -> slice:
         return slice(int(self.plan.v_start[i]), int(self.plan.v_start[i] + self.plan.v_size[i]))
+
+
+def rounding_left(plan: Plan, q: np.ndarray) -> float:
+    """What rounding may leave of the errors of loops at q (nq,), in radians or lengths."""
+    out = 0.0
+    for i in np.flatnonzero(moving_loops(plan)).tolist():
+        kind = plan.kind[i]
+        assert kind is not None
+        at = kind.transform(q[plan.q_start[i] : plan.q_start[i] + plan.q_size[i]]).p
+        out = max(out, float(np.linalg.norm(np.asarray(at, dtype=np.float64))))
+    # Slides far out are rounded like what they are, not like what is left between them.
+    return CLOSED * max(1.0, out / characteristic_length(plan))
 
 
 def moving_loops(plan: Plan) -> np.ndarray:

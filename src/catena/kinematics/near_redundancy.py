@@ -3,7 +3,9 @@
 A planar four-bar in space, or Bennett's linkage, moves only because constraints repeat each other exactly. A pin that
 is off by 1e-8 rad, as in any model file of rounded numbers, makes an independent constraint of what should be a
 repetition, and by the letter the mechanism is rigid. Nobody means that. So a constraint that opens its loop by no more
-than `accuracy` rad, or characteristic lengths, for a motion of one radian or length counts as redundant.
+than `accuracy` rad, or characteristic lengths, for a motion of one radian or length counts as redundant. So do
+repetitions that contradict each other by no more than that, a pin off along its axis: a loop then stays open by as much
+wherever the mechanism goes.
 
 At a single configuration that cannot be told from being next to a singular one, where a constraint that counts is weak
 as well. It is therefore judged along the motion: closed configurations are visited one after the other, with weak
@@ -24,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from catena.kinematics.assembly import close
+from catena.kinematics.assembly import close, rounding_left
 from catena.kinematics.closure import Runner
 from catena.kinematics.coordinates import difference, integrate
 from catena.kinematics.kept_constraints import Kept, keep
@@ -49,12 +51,14 @@ STEP, STEPS, DIRECTIONS, ITERATIONS = 0.4, 20, 6, 20
 class NearRedundancy:
     """What was found: a plan whose loops keep only what counts, and how well that determines the motion; the number of
     constraints that count in all (`rank`), how many are redundant only up to the accuracy, and by how much those open
-    their loops at most (`opening`, in rad or lengths per rad or length)."""
+    their loops at most (`opening`, in rad or lengths per rad or length); and by how much loops stay open where all that
+    counts is closed (`apart`, in rad or lengths), 0 where that is rounding."""
 
     kept: Kept
     rank: int
     count: int
     opening: float
+    apart: float
 
 
 Measure = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -63,12 +67,13 @@ Measure = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True, eq=False)
 class _Place:
-    """A closed configuration: the singular values s (min(m, nv),) of the scaled constraints there, largest first, and
-    the directions Vt (nv, nv) that belong to them."""
+    """A closed configuration: the singular values s (min(m, nv),) of the scaled constraints there, largest first, the
+    directions Vt (nv, nv) that belong to them, and by how much loops are open beyond rounding."""
 
     q: np.ndarray
     s: np.ndarray
     Vt: np.ndarray
+    apart: float
 
     @property
     def free(self) -> np.ndarray:
@@ -82,8 +87,11 @@ def looks_redundant(plan: Plan, measure: Measure, q: np.ndarray, accuracy: float
     scales = scales_of(plan)
     e, J = measure(q)
     e, J = scales.errors(e), scales.jacobian(J)
-    closed = np.abs(e).max(initial=0.0) <= OPEN_FACTOR * accuracy
-    return bool(closed and _nearly(np.linalg.svd(J, compute_uv=False), OPEN_FACTOR * accuracy))
+    if not np.abs(e).max(initial=0.0) <= OPEN_FACTOR * accuracy:
+        return False
+    U, s, _ = np.linalg.svd(J, full_matrices=False)
+    U = U[:, s > WEAK]
+    return bool(_nearly(s, OPEN_FACTOR * accuracy)) or _apart(plan, q, e - U @ (U.T @ e)) > 0.0
 
 
 def near_redundancy(
@@ -100,18 +108,21 @@ def near_redundancy(
     ways = scout.ways(begin)
     beside = next((place for way in ways if (place := scout.step(begin, way)) is not None), None)
     # A mechanism that does not get anywhere is held by what is weak here: that counts.
-    if beside is None or not _nearly(_largest([begin, beside]), accuracy):
+    if beside is None and len(begin.free):
+        return None
+    near = [begin] if beside is None else [begin, beside]
+    if not _nearly(_largest(near), accuracy) and not any(place.apart for place in near):
         return None
     places = [begin, *(place for way in ways for place in scout.walk(begin, way))]
     largest = _largest(places)
-    nearly = _nearly(largest, accuracy)
-    if not nearly:
-        return None
-    rank = int(np.sum(largest > accuracy))
+    nearly, rank = _nearly(largest, accuracy), int(np.sum(largest > accuracy))
     # Next to a singular configuration nothing can be learnt about what is redundant.
     regular = [p for p in places if not rank or p.s[rank - 1] > WEAK] or [begin]
+    apart = max(place.apart for place in regular)
+    if not nearly and not 0.0 < apart <= accuracy:
+        return None
     kept = keep(runner, np.array([p.q for p in regular]), rank)
-    return NearRedundancy(kept, rank, len(nearly), max(nearly))
+    return NearRedundancy(kept, rank, len(nearly), max(nearly, default=0.0), apart)
 
 
 def _largest(places: Sequence[_Place]) -> np.ndarray:
@@ -120,6 +131,12 @@ def _largest(places: Sequence[_Place]) -> np.ndarray:
 
 def _nearly(largest: np.ndarray, accuracy: float) -> list[float]:
     return [float(s) for s in largest if EXACT < s <= accuracy]
+
+
+def _apart(plan: Plan, q: np.ndarray, e: np.ndarray) -> float:
+    """By how much loops are open with errors e (m,) at q (nq,), 0 where that is rounding."""
+    apart = float(np.abs(e).max(initial=0.0))
+    return apart if apart > rounding_left(plan, q) else 0.0
 
 
 class _Scout:
@@ -183,7 +200,7 @@ class _Scout:
             y = Vt[:k].T @ (-along / s[:k])
             q = self._moved(q, y * min(1.0, 0.5 / (float(np.abs(y).max(initial=0.0)) or 1.0)))
         closed = now <= 10.0 * CLOSED and float(np.abs(e).max(initial=0.0)) <= OPEN_FACTOR * self.accuracy
-        return _Place(q, s, Vt) if closed else None
+        return _Place(q, s, Vt, _apart(self.runner.plan, q, e)) if closed else None
 
     def _moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
         return self.runner.evaluate(integrate, {"q": q, "qd": step * self.scales.units})["q_next"]

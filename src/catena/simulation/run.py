@@ -485,7 +485,7 @@ class Run:
             shown = f"The nearest closed state is q = {_shown(near)}, v = {_shown(rates)}"
         except LoopError:
             try:
-                near = self.system.alone(state).assemble(guess=self.q[state])
+                near = self.system.alone(state).assemble(guess=self.q[state], slack=0.0)
                 shown = f"A closed configuration near it is q = {_shown(near)}"
             except LoopError:
                 shown = "No closed state was found near it"

@@ -129,11 +129,18 @@ class Settling:
         plan = self.described.plan
         pairs = zip(plan.constraints, found.kept.plan.constraints, strict=True)
         less = [a.name for a, b in pairs if b.constraints < a.constraints]
-        many, they = (
-            ("1 constraint is", "It counts")
-            if found.count == 1
-            else (f"{found.count} constraints are", "They count")
-        )
+        they = "It counts" if found.count == 1 else "They count"
+        if found.count:
+            many = "1 constraint is" if found.count == 1 else f"{found.count} constraints are"
+            what = (
+                f"{many} redundant but for an opening of the loops by {found.opening:.2g} for a motion of 1 (in "
+                f"radians or sizes of the mechanism)"
+            )
+        else:
+            what = (
+                f"constraints are redundant but for a gap of {found.apart:.2g} that their loops have wherever it goes "
+                f"(in radians or sizes of the mechanism)"
+            )
         lost = (
             " In places what is kept hardly determines the motion: cut the loop at another joint, as in "
             "m.system(cut=[...])."
@@ -141,10 +148,9 @@ class Settling:
             else ""
         )
         return (
-            f"{plan.name!r}: {many} redundant but for an opening of the loops by {found.opening:.2g} for a motion of 1 "
-            f"(in radians or sizes of the mechanism), less than the accuracy of {self.accuracy:.2g} that dimensions "
-            f"are trusted with. {they} as redundant: the loops of {', '.join(map(repr, less))} leave out what they "
-            f"need not hold and may stay open by about that much, and the mobility is {plan.nv - found.rank}. "
+            f"{plan.name!r}: {what}, less than the accuracy of {self.accuracy:.2g} that dimensions are trusted with. "
+            f"{they} as redundant: the loops of {', '.join(map(repr, less))} leave out what they need not hold and may "
+            f"stay open by about that much, and the mobility is {plan.nv - found.rank}. "
             f"s.diagnose(q) tells more, and m.system(accuracy=...) sets the accuracy.{lost}"
         )
 
