@@ -202,6 +202,8 @@ def test_what_cannot_be_is_said_and_the_best_is_returned():
         ct.StateError, match="the speed of joint 'joint1' begins at 2, outside its limits -1 to 1"
     ):
         ct.plan_motion(s, np.zeros(2), 1.0, velocity=[2, 0], rates=1.0)
+    with pytest.raises(ct.StateError, match="parameters link2.mass differ from state to state"):
+        ct.plan_motion(s.vary({"link2.mass": [1.0, 2.0]}), np.zeros(2), 1.0, end={"joint1": 0.1})
     with pytest.raises(ct.StateError, match="nothing is tracked"):
         ct.plan_motion(s, np.zeros(2), 1.0, frame="link2", track=lambda t: (0, 0, 0), track_from=2.0)
     with pytest.raises(ct.StateError, match="at least 3 nodes"):

@@ -125,6 +125,11 @@ def _check(
     """Complain about what is no task."""
     if not isinstance(system, System):
         raise StateError(f"plan_motion needs a system, found {shown(system)}; plan one with m.system().")
+    if system.parameters:
+        raise StateError(
+            f"plan_motion is for one mechanism, and the parameters {', '.join(system.parameters)} differ from state to "
+            "state; ask for the motion of one of them, s.vary(parameters).state(k)."
+        )
     if system.plan.total_constraints:
         raise LoopError(
             f"plan_motion: {system.mechanism.name!r} has loops or couplings, {system.plan.total_constraints} "
