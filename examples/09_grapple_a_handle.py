@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 import catena as ct
 from catena.view import draw
-from pictures import Pictures
+from pictures import Pictures, alike
 
 MEETING = 1.6  # [s]
 
@@ -83,12 +83,17 @@ def robot() -> ct.Mechanism:
 
 
 def pictures(run: ct.SegmentedTrajectory, when: float, handle: np.ndarray) -> Figure:
-    figure = Figure(figsize=(9.0, 3.4), layout="constrained")
-    for i, t in enumerate((0.0, when, run.t[-1]), 1):
+    figure = Figure(figsize=(9.0, 3.0), layout="constrained")
+    path = run.position("hand")
+    for i, (t, word) in enumerate(
+        ((0.0, "drifts"), (when, "takes hold"), (run.t[-1], "turns about the handle")), 1
+    ):
         part, q, _ = run.at(t)
         ax = figure.add_subplot(1, 3, i, projection="3d")
-        draw(part.system, q, ax, view=(60.0, -80.0), title=f"t = {t:.2f} s")
-        ax.plot(*[[x] for x in handle], "k*", markersize=10)
+        draw(part.system, q, ax, view=(75.0, -90.0), title=f"t = {t:.1f} s: {word}")
+        ax.plot(*path[run.t <= t].T, color="C1", linewidth=1.2, zorder=1e4)
+        ax.plot(*handle[:, None], "*", color="C3", markersize=11, zorder=1e4)
+    alike(figure, zoom=1.35)
     return figure
 
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 import catena as ct
 from catena.view import draw
-from pictures import Pictures
+from pictures import Pictures, alike
 
 ARMS = {
     "arm1": (0.35, 0.0, ("y", "z", "y")),
@@ -32,13 +32,8 @@ def main(arguments: list[str]) -> None:
     at = met.configuration(together)
     closed = pair.changed(
         attach={
-            "hold": ("ground", "arm1/link3", ct.Fixed()),
-            "foot": (
-                "ground",
-                "arm3/link3",
-                ct.Spherical(),
-                {"in_parent": ct.Pose(p=at.pose_of("arm3/hand").p)},
-            ),
+            "hold": ("ground", "arm1/hand", ct.Fixed()),
+            "foot": ("ground", "arm3/hand", ct.Spherical()),
         },
         at=at,
     )
@@ -65,12 +60,15 @@ def main(arguments: list[str]) -> None:
     apart = max(np.abs(a - b).max() for a, b in zip(*(run.pose("bus")[-1] for run in runs)))
     print(f"    after 2 s the two plans differ by         {apart:.1e} (rad or m)")
     print(f"    loops are open by at most                 {max(run.closure_error for run in runs):.1e}")
-    figure = Figure(figsize=(9.0, 4.0), layout="constrained")
-    for i, (system, where, title) in enumerate(
-        ((s, q, "free"), (own, before.q, "held, t = 0"), (own, runs[0].q[-1], "t = 2 s")), 1
-    ):
-        ax = figure.add_subplot(1, 3, i, projection="3d")
-        draw(system, where, ax, view=(35.0, -60.0), title=title)
+    figure = Figure(figsize=(9.0, 3.6), layout="constrained")
+    shown = (
+        (s, q, "free"),
+        (own, before.q, "t = 0: holds on with three hands"),
+        (runs[0].system, runs[0].q[-1], "t = 2 s: both loops closed"),
+    )
+    for i, (system, where, title) in enumerate(shown, 1):
+        draw(system, where, figure.add_subplot(1, 3, i, projection="3d"), view=(35.0, -60.0), title=title)
+    alike(figure, zoom=1.2)
     out.figure(figure, "loops.png")
     chart = Figure(figsize=(8.0, 3.4), layout="constrained")
     ax = chart.subplots()

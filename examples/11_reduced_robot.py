@@ -49,9 +49,10 @@ def main(arguments: list[str]) -> None:
     bus = m.bodies["bus"]
     guess = m.copy()
     guess.replace_body(replace(bus, mass=1.4 * bus.mass, com=bus.com + 0.06, inertia=0.6 * bus.inertia))
-    found = ct.identify_inertia(guess.reduce_to(KEPT, at=here).system(), run.q, run.v, measured, ["bus"])
+    start = guess.reduce_to(KEPT, at=here).system()
+    found = ct.identify_inertia(start, run.q, run.v, measured, ["bus"])
     at = [name for name in m.bodies if small.plan.body_node[name]].index("bus")
-    exact = small.inertial_parameters()[10 * at : 10 * at + 10]
+    exact, first = (s.inertial_parameters()[10 * at : 10 * at + 10] for s in (small, start))
     error = np.abs(found.parameters["bus"] - exact)
     print(
         f"A manoeuvre of three joints, {run.t[-1]:g} s, tells {found.rank} of {found.unknowns} numbers of the base."
@@ -60,7 +61,7 @@ def main(arguments: list[str]) -> None:
     print(
         f"    largest error of all numbers              {(error / np.abs(exact).max()).max():.1e} of the largest"
     )
-    out.figure(charts(run, exact, found), "identification.png")
+    out.figure(charts(run, first, exact, found), "identification.png")
     out.film(run)
 
 
@@ -79,18 +80,29 @@ def speed(full: ct.System, small: ct.System) -> float:
     return best["full"] / best["small"]
 
 
-def charts(run: ct.Trajectory, exact: np.ndarray, found: Identification) -> Figure:
-    figure = Figure(figsize=(9.0, 3.6), layout="constrained")
+def charts(run: ct.Trajectory, first: np.ndarray, exact: np.ndarray, found: Identification) -> Figure:
+    figure = Figure(figsize=(10.0, 3.8), layout="constrained")
     motion, numbers = figure.subplots(1, 2)
-    attitude = 2.0 * np.degrees(run.q[:, 4:7])
+    s = run.system
+    turned = np.degrees(s.difference(np.tile(run.q[0], (len(run.t), 1)), run.q)[:, s.slice_v("base")][:, :3])
     for k, axis in enumerate("xyz"):
-        motion.plot(run.t, attitude[:, k], label=axis)
-    motion.set(title="The arm makes the base tumble", xlabel="t [s]", ylabel="attitude of the base [deg]")
+        motion.plot(run.t, turned[:, k], label=axis)
+    motion.set(
+        title="The arm makes the base tumble", xlabel="t [s]", ylabel="rotation vector of the base [deg]"
+    )
     motion.legend()
     place = np.arange(10)
-    numbers.bar(place - 0.2, exact, 0.4, label="exact")
-    numbers.bar(place + 0.2, found.parameters["bus"], 0.4, yerr=found.deviations["bus"], label="learnt")
-    numbers.set(title="Inertial numbers of the base", yscale="symlog")
+    for k, (values, label) in enumerate(
+        ((first, "as begun with"), (exact, "exact"), (found.parameters["bus"], "learnt, with deviation"))
+    ):
+        spread = found.deviations["bus"] if k == 2 else None
+        numbers.bar(
+            place + 0.27 * (k - 1), values, 0.27, yerr=spread, label=label, color=("0.8", "C0", "C1")[k]
+        )
+    numbers.set(
+        title="Inertial numbers of the base", yscale="symlog", ylabel="kg, kg m, kg m² (logarithmic above 1)"
+    )
+    numbers.axhline(0.0, color="k", linewidth=0.6)
     numbers.set_xticks(place, NAMES)
     numbers.legend()
     return figure

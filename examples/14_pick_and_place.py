@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 import catena as ct
 from catena.view import draw
-from pictures import Pictures
+from pictures import Pictures, alike
 
 SIZE, OPEN, HIGH = 0.1, 0.1, 0.35  # [m]
 GAINS = {"along": (800.0, 120.0), "lift": (1500.0, 150.0), "left": (400.0, 40.0), "right": (400.0, 40.0)}
@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> None:
     def land(here: ct.Moment) -> ct.Mechanism:
         return here.system.mechanism.changed(
             detach=["hold left", "hold right"],
-            attach={"stands": ("ground", "box", ct.Fixed())},
+            attach={"stands": ("ground", "bottom", ct.Fixed())},
             at=here.configuration,
         )
 
@@ -84,7 +84,9 @@ def cell() -> ct.Mechanism:
         m.add_frame(f"{side} pad", f"{side} finger", ct.Pose(p=(0, 0, -0.2)))
     m.add_body("box", mass=2.0, inertia=2.0 * SIZE**2 / 6, visuals=ct.shapes.Box((SIZE, SIZE, SIZE)))
     m.add_joint("box moves", "ground", "box", ct.Free(), actuated=False)
-    return m.attach("stands", "ground", "box", ct.Fixed(), in_parent=ct.Pose(p=(0, 0, SIZE / 2)))
+    m.add_frame("bottom", "box", ct.Pose(p=(0, 0, -SIZE / 2)))
+    m.add_visual("ground", ct.shapes.Box((0.8, 0.34, 0.04), pose=ct.Pose(p=(0.25, 0, -0.02))))
+    return m.attach("stands", "ground", "bottom", ct.Fixed())
 
 
 def wanted(t: float) -> dict[str, float]:
@@ -118,11 +120,13 @@ class Moving:
 
 
 def pictures(run: ct.SegmentedTrajectory) -> Figure:
-    figure = Figure(figsize=(10.0, 3.2), layout="constrained")
-    for i, t in enumerate((0.0, 1.3, 2.6, 5.0), 1):
+    figure = Figure(figsize=(10.4, 3.4), layout="constrained")
+    for i, (t, word) in enumerate(((0.0, "waits"), (1.3, "grips"), (2.6, "carries"), (5.0, "has let go")), 1):
         part, q, _ = run.at(min(t, run.t[-1]))
         ax = figure.add_subplot(1, 4, i, projection="3d")
-        draw(part.system, q, ax, view=(15.0, -60.0), title=f"t = {t:.1f} s")
+        title = f"t = {t:.1f} s: {word}"
+        draw(part.system, q, ax, view=(15.0, -60.0), floor=False, mass_centres=False, title=title)
+    alike(figure)
     return figure
 
 

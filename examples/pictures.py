@@ -6,6 +6,7 @@ The film is small, because `tools/write_gallery.py` takes it over into docs/gall
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
 
 import catena as ct
@@ -40,6 +41,17 @@ class Pictures:
     def tell(self, name: str) -> None:
         """Print where a file is."""
         print(f"    {self.folder / name}")
+
+
+def alike(figure: Figure, zoom: float = 1.0) -> None:
+    """Let all 3-D pictures of a figure show the same part of space at the same scale, so that one sees what moves."""
+    pictures = [ax for ax in figure.axes if ax.name == "3d"]
+    seen = np.array([[ax.get_xlim3d(), ax.get_ylim3d(), ax.get_zlim3d()] for ax in pictures])
+    low, high = seen[..., 0].min(axis=0), seen[..., 1].max(axis=0)
+    half = 0.5 * float(np.max(high - low)) / zoom
+    for ax in pictures:
+        for setter, middle in zip((ax.set_xlim3d, ax.set_ylim3d, ax.set_zlim3d), 0.5 * (low + high)):
+            setter(middle - half, middle + half)
 
 
 FILM: dict[str, Any] = {

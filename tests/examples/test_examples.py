@@ -189,6 +189,14 @@ def check_grapple(report: str, pictures: set[str]) -> None:
     assert float(re.findall(rf"its bus is ({NUMBER}) m away", report)[0]) < 1e-9
 
 
+def check_two_loops(report: str, pictures: set[str]) -> None:
+    """Example 2: six constraints leave three of nine coordinates, and both plans move alike with their loops closed."""
+    assert numbers(report, "    coordinates before, after") == [15, 9]
+    assert numbers(report, "    constraints, mobility") == [6, 3]
+    assert numbers(report, "    after 2 s the two plans differ by")[0] < 1e-9
+    assert numbers(report, "    loops are open by at most")[0] < 1e-9
+
+
 def check_reduction(report: str, pictures: set[str]) -> None:
     """Example 3: 37 to 9, nothing compiled, and the inertia of the base learnt."""
     assert numbers(report, "A robot of")[:2] == [37, 9]
@@ -200,7 +208,20 @@ def check_tumbling(report: str, pictures: set[str]) -> None:
     """Both plans were found, the hand is at the handle, and momentum stays."""
     assert report.count("planned,") == 2 and {"phases", "catch"} <= pictures
     assert numbers(report, "    distance of hand and handle at the grasp")[0] < 1.0
+    impulse, lost = numbers(report, "    impulse of the grasp, energy lost")
+    assert impulse < 1e-2 and 0.0 <= lost < 1e-5
     assert numbers(report, "    momentum kept to")[0] < 1e-12
+
+
+def check_walker(report: str, pictures: set[str]) -> None:
+    """Two feet step, the others stay about where they are, and no foot pulls or leaves its cone of friction."""
+    assert {"feet", "poses"} <= pictures
+    moved = {leg: numbers(report, f"    {leg:<12} moves by")[0] for leg in ("hind right", "front right")}
+    assert all(0.05 < x < 0.08 for x in moved.values())
+    assert numbers(report, "    front left   moves by")[0] < 0.015
+    assert numbers(report, "    vertical force of a foot")[0] > -1e-2
+    asked, there = numbers(report, "    most of the friction that is asked for")
+    assert asked <= there + 0.005
 
 
 def check_pick_and_place(report: str, pictures: set[str]) -> None:
@@ -211,8 +232,10 @@ def check_pick_and_place(report: str, pictures: set[str]) -> None:
 
 CHECKS = {
     "09_grapple_a_handle": check_grapple,
+    "10_three_arms_two_loops": check_two_loops,
     "11_reduced_robot": check_reduction,
     "12_tumbling_target": check_tumbling,
+    "13_walker_walks": check_walker,
     "14_pick_and_place": check_pick_and_place,
     "24_couplings": check_couplings,
     "25_engine": check_engine,

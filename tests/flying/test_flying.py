@@ -150,6 +150,13 @@ def test_the_robot_is_what_hangs_on_its_base():
     np.testing.assert_allclose(
         other.generalised_jacobian(there.q, "hand"), one.generalised_jacobian(own[0], "hand"), atol=1e-12
     )
+    masses = alone.vary({"bus.mass": [1.0, 3.0]})
+    c, _ = ct.FreeFlyer(masses).centre_of_mass(*own)
+    for found, mass in zip(c, (1.0, 3.0)):
+        heavy = spinner().with_body("bus", mass=mass).system()
+        np.testing.assert_allclose(found, heavy.center_of_mass(own[0]), atol=1e-12)
+    with pytest.raises(ct.StateError, match="follow is for one robot"):
+        ct.FreeFlyer(masses).follow(swung, [0.0, 1.0], alone.neutral())
     with pytest.raises(ct.StateError, match=r"momentum has shape \(2, 6\); give one of shape \(6,\)"):
         one.follow(swung, [0.0, 1.0], alone.neutral(), momentum=np.zeros((2, 6)))
 

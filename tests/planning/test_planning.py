@@ -1,5 +1,8 @@
 """Planned motions: conditions met, the same motion when simulated, and a solver that fails and says why."""
 
+import signal
+import threading
+
 import numpy as np
 import pytest
 
@@ -183,6 +186,24 @@ def test_a_motion_that_ends_moving_is_simulated_to_its_end():
     assert [float(x[0]) for x in plan.motion("rail")(-1.0)] == [0.0, 0.0, 0.0]
 
 
+def test_ctrl_c_ends_a_search():
+    """The solver took it for a failure, and a plan was returned."""
+    m = free_flyer()
+    m.gravity = (0, 0, 0)
+    s = m.reduce_to(["base", "arm1/*"]).system()
+    q = s.integrate(s.neutral(), np.r_[np.zeros(6), 0.1, 0.7, 0.1, 0.7, 0.1, 0.7, 0.1])
+    main = threading.main_thread().ident
+    timer = threading.Timer(1.0, lambda: signal.pthread_kill(main, signal.SIGINT))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            ct.plan_motion(s, q, 2.0, frame="arm1/tool", reach=(9.0, 0, 0), nodes=41)
+        timer.join()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_what_cannot_be_is_said_and_the_best_is_returned():
     s = chain(2, axes="yy").system()
     with pytest.warns(ct.CatenaWarning, match=r"missed most is that link2 reaches its goal"):
@@ -202,6 +223,8 @@ def test_what_cannot_be_is_said_and_the_best_is_returned():
         ct.StateError, match="the speed of joint 'joint1' begins at 2, outside its limits -1 to 1"
     ):
         ct.plan_motion(s, np.zeros(2), 1.0, velocity=[2, 0], rates=1.0)
+    with pytest.raises(ct.StateError, match="parameters link2.mass differ from state to state"):
+        ct.plan_motion(s.vary({"link2.mass": [1.0, 2.0]}), np.zeros(2), 1.0, end={"joint1": 0.1})
     with pytest.raises(ct.StateError, match="nothing is tracked"):
         ct.plan_motion(s, np.zeros(2), 1.0, frame="link2", track=lambda t: (0, 0, 0), track_from=2.0)
     with pytest.raises(ct.StateError, match="at least 3 nodes"):

@@ -149,6 +149,11 @@ class FreeFlyer:
         longer than `step` [s] (a hundredth of the time unless given).
         """
         system = self.system
+        if system.parameters:
+            raise StateError(
+                f"follow is for one robot, and the parameters {', '.join(system.parameters)} differ from state to "
+                "state; ask for one of them, FreeFlyer(s.vary(parameters).state(k))."
+            )
         try:
             t = real_array(times)
         except ValueError:

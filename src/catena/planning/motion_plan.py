@@ -48,7 +48,10 @@ class MotionPlan:
         known("joint", joint, self.system.joints, repr(self.system.mechanism.name))
         at, where = self.system.slice_v(joint), self.system.slice_q(joint)
         if at.stop - at.start != where.stop - where.start:
-            raise StateError(f"joint {joint!r} turns freely; its motion follows from that of the others.")
+            raise StateError(
+                f"joint {joint!r} turns freely and has no plain positions to prescribe; where it is driven, give its "
+                "forces, tau of the plan, else it moves as the others make it."
+            )
         t, q, v, a = self.t, self.q[:, where], self.v[:, at], self.vdot[:, at]
 
         def moved(time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

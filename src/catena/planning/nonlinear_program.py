@@ -8,7 +8,7 @@ formula and of the variables.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,9 @@ import numpy as np
 
 # A condition that is missed by less is met.
 MET = 1e-8
-# What IPOPT calls success.
+# What IPOPT says when Ctrl-C was met outside of Python.
+INTERRUPTED = "NonIpopt_Exception_Thrown"
+# What it calls success.
 SUCCESS = ("Solve_Succeeded", "Solved_To_Acceptable_Level")
 
 
@@ -202,6 +204,8 @@ class NonlinearProgram:
         result = solver(x0=begin, lbx=self.low, ubx=self.high, lbg=low, ubg=high)
         stats = solver.stats()
         status = str(stats.get("return_status"))
+        if watch.stopped or status == INTERRUPTED:
+            raise KeyboardInterrupt
         success = status in SUCCESS
         at = np.asarray(result["x"]).ravel() if success or watch.best is None else watch.best
         met = np.asarray(casadi.Function("g", [x], [g])(at)).ravel()
@@ -260,6 +264,7 @@ def _watch(n: int, low: np.ndarray, high: np.ndarray) -> Any:
         def __init__(self) -> None:
             casadi.Callback.__init__(self)
             self.best: np.ndarray | None = None
+            self.stopped = False
             self._least = (np.inf, np.inf)
             self.construct("watch", {})
 
@@ -280,12 +285,20 @@ def _watch(n: int, low: np.ndarray, high: np.ndarray) -> Any:
             return casadi.Sparsity.dense(sizes.get(casadi.nlpsol_out(i), 0), 1)
 
         def eval(self, arguments: Any) -> list[int]:
-            found = dict(zip((casadi.nlpsol_out(i) for i in range(len(arguments))), arguments, strict=True))
+            try:
+                self._look(
+                    dict(zip((casadi.nlpsol_out(i) for i in range(len(arguments))), arguments, strict=True))
+                )
+            except KeyboardInterrupt:
+                # CasADi would go on without a word.
+                self.stopped = True
+            return [int(self.stopped)]
+
+        def _look(self, found: Mapping[str, Any]) -> None:
             values = np.asarray(found["g"]).ravel()
             missed = float(np.max(np.maximum(low - values, values - high), initial=0.0))
             score = (max(missed, MET), float(found["f"]))
             if np.isfinite(score).all() and score < self._least:
                 self._least, self.best = score, np.asarray(found["x"]).ravel().copy()
-            return [0]
 
     return Watch()

@@ -52,10 +52,10 @@ def plan_motion(
     """Return a motion of least joint forces from `start` (nq,) with `velocity` (nv,), at rest unless given, in
     `duration` seconds.
 
-    `frame` is to be at `reach`, a pose or a point (3,) in ground, in the end, with `reach_twist` [angular; linear] in
-    ground axes, NaN where any will do; or to `track` a point (3,) or a `Pose` as a function of t at all nodes from
-    `track_from` on. `end` maps joints to positions in the end. `rest` says whether actuated joints stand still in the
-    end, which they do unless something is tracked or a twist is asked for.
+    `frame` is to be at `reach`, a pose or a point (3,) in ground, in the end, with `reach_twist` [angular; linear] at
+    its origin in ground axes, NaN where any will do; or to `track` a point (3,) or a `Pose` as a function of t at all
+    nodes from `track_from` on. `end` maps joints to positions in the end. `rest` says whether actuated joints stand
+    still in the end, which they do unless something is tracked or a twist is asked for.
 
     Positions stay within the limits of joints, velocities within `rates` [rad/s or m/s], joint forces within those of
     actuators and within `torques`, each a number for all actuated joints or a mapping from names or patterns.
@@ -125,6 +125,11 @@ def _check(
     """Complain about what is no task."""
     if not isinstance(system, System):
         raise StateError(f"plan_motion needs a system, found {shown(system)}; plan one with m.system().")
+    if system.parameters:
+        raise StateError(
+            f"plan_motion is for one mechanism, and the parameters {', '.join(system.parameters)} differ from state to "
+            "state; ask for the motion of one of them, s.vary(parameters).state(k)."
+        )
     if system.plan.total_constraints:
         raise LoopError(
             f"plan_motion: {system.mechanism.name!r} has loops or couplings, {system.plan.total_constraints} "
