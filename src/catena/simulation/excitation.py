@@ -37,6 +37,8 @@ class Excitation(RunPart):
         self.slows = bool(np.isfinite(self.speed).any())
         self.through_loops = np.zeros(self.system.nv, dtype=bool)
         """Where forces stand for those at loop joints."""
+        self.at_loops: set[str] = set()
+        """The loop joints that got forces by name."""
         system = self.system
         self.driven = np.array(
             [k for joint in self.motion for k in range(system.nv)[system.slice_v(joint)]], dtype=int
@@ -157,6 +159,7 @@ class Excitation(RunPart):
         if not closing:
             return system.tree_forces(q, own), np.zeros(system.nv)
         there = system.tree_forces(q, closing)
+        self.at_loops.update(joint for joint, x in closing.items() if np.any(real_array(x)))
         self.through_loops |= np.any(there.reshape(-1, system.nv) != 0.0, axis=0)
         return system.tree_forces(q, own), there
 
@@ -215,6 +218,12 @@ class Excitation(RunPart):
         it gives there later on, the audit tells: no run is lost for it."""
         tau = self.command(0.0, q, v)
         idle = ~self.system.plan.actuated & ~self.through_loops
+        joints = self.system.mechanism.joints
+        for joint in sorted(joint for joint in self.at_loops if not joints[joint].actuated):
+            raise SimulationError(
+                f"The controller gave a force for joint {joint!r} at t = 0 s, which is not actuated: add the joint "
+                f"with actuated=True, or let the controller give zero."
+            )
         for component in np.flatnonzero(idle & np.any(tau != 0.0, axis=0)):
             force = tau[np.flatnonzero(tau[:, component])[0], component]
             raise SimulationError(
