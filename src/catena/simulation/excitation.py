@@ -39,6 +39,8 @@ class Excitation(RunPart):
         """Where forces stand for those at loop joints."""
         self.at_loops: set[str] = set()
         """The loop joints that got forces by name."""
+        self.fault: tuple[float, str] | None = None
+        """When a controller last gave something that is not finite for a trial, and the words for it."""
         system = self.system
         self.driven = np.array(
             [k for joint in self.motion for k in range(system.nv)[system.slice_v(joint)]], dtype=int
@@ -107,9 +109,12 @@ class Excitation(RunPart):
         """Return whether there is a controller without a rate of its own."""
         return self.control is not None and self.rate is None
 
-    def command(self, t: float, q: np.ndarray, v: np.ndarray, states: np.ndarray | None = None) -> np.ndarray:
+    def command(
+        self, t: float, q: np.ndarray, v: np.ndarray, states: np.ndarray | None = None, trial: bool = False
+    ) -> np.ndarray:
         """Return what the controller gives for the states q (n, nq), v (n, nv) within the limits of the actuators,
-        (n, nv). `states` (n,) says which states of the batch they are, all in order if None."""
+        (n, nv). `states` (n,) says which states of the batch they are, all in order if None. Forces that are not finite
+        are returned for a `trial`, which may have gone astray; otherwise they are an error."""
         nv = self.system.nv
         if self.control is None:
             return np.zeros((len(q), nv))
@@ -119,9 +124,10 @@ class Excitation(RunPart):
             if type(given) is np.ndarray and given.dtype == np.float64 and given.shape == (nv,):
                 if np.isfinite(given).all():
                     return self.limited(given, v[0])[None]
-            return self._checked(t, given, (), q[0], v)
+            return self._checked(t, given, (), q[0], v, trial)
         if not self.batch:
-            return np.concatenate([self.command(t, q[k : k + 1], v[k : k + 1]) for k in range(len(q))])
+            each = [slice(k, k + 1) for k in range(len(q))]
+            return np.concatenate([self.command(t, q[k], v[k], trial=trial) for k in each])
         # A controller may have gains for each state of its batch, so it is always asked for all of them.
         rows = np.arange(len(q)) if states is None else states
         if self._seen is None or len(self._seen[0]) != int(np.prod(self.batch)):
@@ -129,7 +135,7 @@ class Excitation(RunPart):
         self._seen[0][rows], self._seen[1][rows] = q, v
         everyone = [x.reshape(*self.batch, x.shape[-1]).copy() for x in self._seen]
         at = self._seen[0].reshape(everyone[0].shape)
-        return self._checked(t, self.control(t, *everyone), self.batch, at, self._seen[1])[rows]
+        return self._checked(t, self.control(t, *everyone), self.batch, at, self._seen[1], trial)[rows]
 
     def checked(self, t: float, given: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return forces (nv,) within limits from what a controller gave at one state q (nq,), v (nv,)."""
@@ -164,7 +170,7 @@ class Excitation(RunPart):
         return system.tree_forces(q, own), there
 
     def _checked(
-        self, t: float, given: Any, batch: tuple[int, ...], q: np.ndarray, v: np.ndarray
+        self, t: float, given: Any, batch: tuple[int, ...], q: np.ndarray, v: np.ndarray, trial: bool = False
     ) -> np.ndarray:
         """Return forces (states, nv) from what a controller gave for states of the shape `batch` at q (..., nq), which
         move at v (states, nv)."""
@@ -172,9 +178,8 @@ class Excitation(RunPart):
         if isinstance(given, Mapping):
             try:
                 own, there = self.by_name(given, q, v.reshape(*q.shape[:-1], nv))
-                return self._checked(t, own, batch, q, v) + np.broadcast_to(there, (*batch, nv)).reshape(
-                    -1, nv
-                )
+                there = np.broadcast_to(there, (*batch, nv)).reshape(-1, nv)
+                return self._checked(t, own, batch, q, v, trial) + there
             except SimulationError:
                 raise
             except CatenaError as error:
@@ -201,10 +206,13 @@ class Excitation(RunPart):
             ) from error
         if not np.isfinite(tau).all():
             component = int(np.argwhere(~np.isfinite(tau))[0][1])
-            raise SimulationError(
+            message = (
                 f"The controller gave {tau[~np.isfinite(tau)][0]} for joint {joint_of(self.system, component)!r} at "
                 f"t = {t:.9g} s; the trajectory so far is in the attribute `trajectory` of this error."
             )
+            if not trial:
+                raise SimulationError(message)
+            self.fault = t, message
         return self.limited(tau, v)
 
     @property
