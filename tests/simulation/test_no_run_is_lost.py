@@ -233,6 +233,19 @@ def test_a_controller_that_overflows_at_a_trial_is_asked_again(integrator, batch
     np.testing.assert_allclose(run.q, ct.simulate(system, q, v, 0.05, control=law, **chosen).q, atol=1e-6)
 
 
+def test_a_wrench_that_overflows_at_a_trial_is_asked_again():
+    system = chain(2).system()
+
+    def drag(t, q, v):
+        with np.errstate(over="ignore"):
+            return np.array([0.0, -50.0 * v[0, 1] ** 3, 0.0, 0.0, 0.0, 0.0])
+
+    run = ct.simulate(system, [0.3, 0.1], [1.0, 30.0], 0.05, forces={"link2": drag}, rtol=1e-6, check=False)
+    assert run.t[-1] == 0.05
+    with pytest.raises(ct.SimulationError, match=r"wrench on 'link2' is not finite at t = 0\.02"):
+        ct.simulate(system, forces={"link2": lambda t: np.full(6, np.nan if t > 0.02 else 0.0)})
+
+
 @pytest.mark.parametrize("integrator", ["dopri5", "rk4", "radau", "lsoda"])
 def test_a_controller_that_fails_is_told_as_what_stops_a_run(integrator):
     def failing(t, q, v):

@@ -40,7 +40,7 @@ class Excitation(RunPart):
         self.at_loops: set[str] = set()
         """The loop joints that got forces by name."""
         self.fault: tuple[float, str] | None = None
-        """When a controller last gave something that is not finite for a trial, and the words for it."""
+        """When a function last gave something that is not finite for a trial, and the words for it."""
         system = self.system
         self.driven = np.array(
             [k for joint in self.motion for k in range(system.nv)[system.slice_v(joint)]], dtype=int
@@ -240,10 +240,17 @@ class Excitation(RunPart):
             )
         return tau
 
-    def told_wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the wrenches that the compiled step is given, (states, 6 for each), each in its axes."""
-        shape = (len(q), 6)
-        rows = [np.broadcast_to(w.at(frame, t, q, v), shape) for frame, w in self.forces.items()]
+    def told_wrenches(self, t: float, q: np.ndarray, v: np.ndarray, trial: bool = False) -> np.ndarray:
+        """Return the wrenches that the compiled step is given, (states, 6 for each), each in its axes; they need not be
+        finite for a `trial`."""
+        rows = []
+        for frame, w in self.forces.items():
+            rows.append(np.broadcast_to(w.at(frame, t, q, v, trial), (len(q), 6)))
+            if trial and not np.isfinite(rows[-1]).all():
+                self.fault = (
+                    t,
+                    f"The wrench on {frame!r} is not finite at t = {t:.9g} s; give finite numbers.",
+                )
         return np.concatenate(rows, axis=1)
 
     def beyond_compiled(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -40,7 +40,7 @@ LANES_ALONE = 2
 RECORD = 4_000_000
 # A step below this part of the time passed makes no progress.
 COLLAPSE = 1e-14
-# What a controller could not answer is why steps collapse where both happen within this part of the time passed.
+# What a function could not answer is why steps collapse where both happen within this part of the time passed.
 TOGETHER = 1e-12
 # Of steps with Python in between, every so many-th is looked at, and those that are not finite.
 LOOKED_AT = 8

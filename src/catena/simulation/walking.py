@@ -170,7 +170,7 @@ class Walk:
             b["f_given" if "f_given" in b else "f_ext"][:] = f_ext
         b[self.target][:] = tau
         if excitation.asks_wrenches:
-            b[FORCE_INPUTS][:] = excitation.told_wrenches(t, b["q"], b["qd"])
+            b[FORCE_INPUTS][:] = excitation.told_wrenches(t, b["q"], b["qd"], trial)
 
     def _find_near_singular(self, b: dict[str, np.ndarray]) -> None:
         """Find the careful states that begin next to a singular configuration, and loosen their tolerances to what
