@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.mechanism.generators import chain, n_four_bars
+from catena.mechanism.generators import chain, free_flyer, n_four_bars
 from tests.fuzz.test_mechanisms import Case
 
 
@@ -73,15 +73,29 @@ def test_steps_that_shrink_to_nothing_end_in_words():
     assert caught.value.trajectory.t[-1] > 0.0
 
 
-def test_a_fast_body_in_straight_flight_takes_few_steps():
-    m = ct.Mechanism("satellite", gravity=(0, 0, 0))
-    m.add_body("body", 100.0, inertia=(10.0, 12.0, 14.0))
+@pytest.mark.parametrize("integrator", ["dopri5", "dop853"])
+@pytest.mark.parametrize("gravity", [(0.0, 0.0, 0.0), (0.0, 0.0, -9.81)])
+def test_a_fast_body_in_flight_takes_few_steps(gravity, integrator):
+    m = ct.Mechanism("satellite", gravity=gravity)
+    m.add_body("body", 100.0, com=(0.1, 0.05, 0.0), inertia=(10.0, 12.0, 14.0))
     m.add_joint("free", "ground", "body", ct.Free())
     system = m.system()
     v = np.array([0.0, 0.0, 0.0, 7500.0, 0.0, 0.0])
-    run = ct.simulate(system, system.neutral(), v, 10.0)
+    run = ct.simulate(system, system.neutral(), v, 10.0, integrator=integrator)
     assert run.steps < 50
-    assert run.q[-1, 0] == pytest.approx(75_000.0, rel=1e-12)
+    np.testing.assert_allclose(run.q[-1, :3], [75_000.0, 0.0, 50.0 * gravity[2]], rtol=1e-12, atol=1e-9)
+
+
+@pytest.mark.parametrize("integrator", ["dopri5", "dop853"])
+def test_a_robot_in_orbit_takes_about_as_many_steps_as_one_at_rest(integrator):
+    """Its arm turned by the rounding of 7500 m/s times itself, and steps fell to 1e-5 s."""
+    system = free_flyer().system()
+    v = 0.1 * np.cos(np.arange(float(system.nv)))
+    runs = []
+    for speed in (0.0, 7500.0):
+        v[system.slice_v("base").start + 3] += speed
+        runs.append(ct.simulate(system, system.neutral(), v, 1.0, integrator=integrator))
+    assert runs[1].steps <= 2 * runs[0].steps
 
 
 def test_stiff_methods_bear_coordinates_that_nothing_depends_on():
@@ -202,6 +216,51 @@ def test_a_trial_that_goes_astray_is_rejected():
     assert run.t[-1] == 0.02
 
 
+@pytest.mark.parametrize("integrator", ["dopri5", "dop853"])
+@pytest.mark.parametrize("batch", [(), (3,)])
+def test_a_controller_that_overflows_at_a_trial_is_asked_again(integrator, batch):
+    """Strong damping throws the first trials so far that the controller gives infinity there."""
+    system = chain(2).system()
+    q, v = np.broadcast_to([0.3, 0.1], (*batch, 2)), np.ones((*batch, 2))
+
+    def strong(t, q, v):
+        with np.errstate(over="ignore"):
+            return -50.0 * v * v * v
+
+    chosen = {"integrator": integrator, "rtol": 1e-8, "atol": 1e-9, "samples": 2, "check": False}
+    run = ct.simulate(system, q, v, 0.05, control=strong, **chosen)
+    law = ct.SymbolicControl(lambda t, q, v: [-50.0 * x * x * x for x in (v[..., 0], v[..., 1])])
+    np.testing.assert_allclose(run.q, ct.simulate(system, q, v, 0.05, control=law, **chosen).q, atol=1e-6)
+
+
+def test_a_wrench_that_overflows_at_a_trial_is_asked_again():
+    system = chain(2).system()
+
+    def drag(t, q, v):
+        with np.errstate(over="ignore"):
+            return np.array([0.0, -50.0 * v[0, 1] ** 3, 0.0, 0.0, 0.0, 0.0])
+
+    run = ct.simulate(system, [0.3, 0.1], [1.0, 30.0], 0.05, forces={"link2": drag}, rtol=1e-6, check=False)
+    assert run.t[-1] == 0.05
+    with pytest.raises(ct.SimulationError, match=r"wrench on 'link2' is not finite at t = 0\.02"):
+        ct.simulate(system, forces={"link2": lambda t: np.full(6, np.nan if t > 0.02 else 0.0)})
+
+
+@pytest.mark.parametrize("integrator", ["dopri5", "rk4", "radau", "lsoda"])
+def test_a_controller_that_fails_is_told_as_what_stops_a_run(integrator):
+    def failing(t, q, v):
+        return np.array([0.0, np.nan if t > 0.05 else 0.0])
+
+    step = {"step": 1e-3} if integrator == "rk4" else {}
+    with pytest.raises(
+        ct.SimulationError, match=r"The controller gave nan for joint 'joint2' at t = 0\.05"
+    ) as caught:
+        ct.simulate(
+            chain(2).system(), [0.3, 0.1], [0.0, 0.0], 0.1, control=failing, integrator=integrator, **step
+        )
+    assert caught.value.trajectory.t[-1] > 0.0
+
+
 @pytest.mark.parametrize(("seed", "states", "duration"), [(3313, 1, 0.44), (3426, 2, 0.44), (3841, 1, 0.1)])
 def test_a_trial_so_far_away_that_inertias_are_lost_in_rounding_is_rejected(seed, states, duration):
     """Dampers so stiff that the first trials lead 1e13 m away. Loops there were asked for accelerations, which nothing
@@ -225,6 +284,18 @@ def test_a_state_that_moves_no_inertia_where_a_run_begins_is_refused_all_the_sam
     s = m.system()
     with pytest.raises(ct.SingularDynamicsError):
         ct.simulate(s, s.neutral(), np.zeros(s.nv), 0.1, progress=False)
+
+
+@pytest.mark.parametrize("integrator", ["dopri5", "radau", "bdf", "lsoda"])
+def test_a_controller_that_is_too_stiff_for_its_rate_ends_a_run_in_words(integrator):
+    """Stiff methods followed it to 1e15 rad/s, and would have for ever."""
+    system = chain(2).system()
+    control = ct.sampled(lambda t, q, v: -0.5 * v, 100.0)
+    with pytest.raises(ct.SimulationError, match="runs away.*too stiff for its rate") as caught:
+        ct.simulate(
+            system, [0.3, 0.1], [0.0, 0.0], 1.0, control=control, integrator=integrator, rtol=1e-4, atol=1e-6
+        )
+    assert caught.value.trajectory.t[-1] > 0.1
 
 
 def test_a_motion_that_runs_away_with_fixed_steps_is_said_to():

@@ -115,6 +115,19 @@ def test_products_equal_those_of_the_matrix(make, random, traced):
     np.testing.assert_allclose((inertia - other).matrix(), dense - other.matrix())
 
 
+def test_velocity_products_are_those_of_the_momentum(random):
+    inertia = RigidInertia.from_com(2.0, random.vector(3), np.diag([0.1, 0.2, 0.25]))
+    v = Motion(random.vector(6))
+    expected = cross(v, inertia * v)
+    np.testing.assert_allclose(inertia.velocity_product(v).array, expected.array, rtol=1e-13, atol=1e-14)
+
+
+def test_linear_velocity_turns_nothing(random):
+    inertia = RigidInertia.from_com(2.0, random.vector(3), np.diag([0.1, 0.2, 0.25]))
+    v = Motion(np.concatenate([np.zeros(3), 7500.0 * random.vector(3)]))
+    assert not np.any(inertia.velocity_product(v).array)
+
+
 @pytest.mark.parametrize("kind", [RigidInertia, ArticulatedInertia])
 def test_entries_make_the_same_inertia_again(kind, random):
     inertia = random.rigid() if kind is RigidInertia else random.articulated()

@@ -29,7 +29,7 @@ def velocities(body: Any, parent: Any) -> None:
     v_joint = body.S * body.qd
     body.v = body.X_joint * body.placement * parent.v + v_joint
     body.c = cross(body.v, v_joint) + body.joint.bias(body.q, body.qd)
-    body.p = cross(body.v, body.inertia * body.v) - body.f_ext
+    body.p = body.inertia.velocity_product(body.v) - body.f_ext
 
 
 @tip_to_base

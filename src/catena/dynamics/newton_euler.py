@@ -29,7 +29,7 @@ def motions(body: Any, parent: Any) -> None:
     X, v_joint = body.X_joint * body.placement, body.S * body.qd
     body.v = X * parent.v + v_joint
     body.a = X * parent.a + body.S * body.qdd + cross(body.v, v_joint) + body.joint.bias(body.q, body.qd)
-    body.F = body.inertia * body.a + cross(body.v, body.inertia * body.v) - body.f_ext
+    body.F = body.inertia * body.a + body.inertia.velocity_product(body.v) - body.f_ext
 
 
 @tip_to_base

@@ -37,6 +37,10 @@ class Excitation(RunPart):
         self.slows = bool(np.isfinite(self.speed).any())
         self.through_loops = np.zeros(self.system.nv, dtype=bool)
         """Where forces stand for those at loop joints."""
+        self.at_loops: set[str] = set()
+        """The loop joints that got forces by name."""
+        self.fault: tuple[float, str] | None = None
+        """When a function last gave something that is not finite for a trial, and the words for it."""
         system = self.system
         self.driven = np.array(
             [k for joint in self.motion for k in range(system.nv)[system.slice_v(joint)]], dtype=int
@@ -105,9 +109,12 @@ class Excitation(RunPart):
         """Return whether there is a controller without a rate of its own."""
         return self.control is not None and self.rate is None
 
-    def command(self, t: float, q: np.ndarray, v: np.ndarray, states: np.ndarray | None = None) -> np.ndarray:
+    def command(
+        self, t: float, q: np.ndarray, v: np.ndarray, states: np.ndarray | None = None, trial: bool = False
+    ) -> np.ndarray:
         """Return what the controller gives for the states q (n, nq), v (n, nv) within the limits of the actuators,
-        (n, nv). `states` (n,) says which states of the batch they are, all in order if None."""
+        (n, nv). `states` (n,) says which states of the batch they are, all in order if None. Forces that are not finite
+        are returned for a `trial`, which may have gone astray; otherwise they are an error."""
         nv = self.system.nv
         if self.control is None:
             return np.zeros((len(q), nv))
@@ -117,9 +124,10 @@ class Excitation(RunPart):
             if type(given) is np.ndarray and given.dtype == np.float64 and given.shape == (nv,):
                 if np.isfinite(given).all():
                     return self.limited(given, v[0])[None]
-            return self._checked(t, given, (), q[0], v)
+            return self._checked(t, given, (), q[0], v, trial)
         if not self.batch:
-            return np.concatenate([self.command(t, q[k : k + 1], v[k : k + 1]) for k in range(len(q))])
+            each = [slice(k, k + 1) for k in range(len(q))]
+            return np.concatenate([self.command(t, q[k], v[k], trial=trial) for k in each])
         # A controller may have gains for each state of its batch, so it is always asked for all of them.
         rows = np.arange(len(q)) if states is None else states
         if self._seen is None or len(self._seen[0]) != int(np.prod(self.batch)):
@@ -127,7 +135,7 @@ class Excitation(RunPart):
         self._seen[0][rows], self._seen[1][rows] = q, v
         everyone = [x.reshape(*self.batch, x.shape[-1]).copy() for x in self._seen]
         at = self._seen[0].reshape(everyone[0].shape)
-        return self._checked(t, self.control(t, *everyone), self.batch, at, self._seen[1])[rows]
+        return self._checked(t, self.control(t, *everyone), self.batch, at, self._seen[1], trial)[rows]
 
     def checked(self, t: float, given: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return forces (nv,) within limits from what a controller gave at one state q (nq,), v (nv,)."""
@@ -157,11 +165,12 @@ class Excitation(RunPart):
         if not closing:
             return system.tree_forces(q, own), np.zeros(system.nv)
         there = system.tree_forces(q, closing)
+        self.at_loops.update(joint for joint, x in closing.items() if np.any(real_array(x)))
         self.through_loops |= np.any(there.reshape(-1, system.nv) != 0.0, axis=0)
         return system.tree_forces(q, own), there
 
     def _checked(
-        self, t: float, given: Any, batch: tuple[int, ...], q: np.ndarray, v: np.ndarray
+        self, t: float, given: Any, batch: tuple[int, ...], q: np.ndarray, v: np.ndarray, trial: bool = False
     ) -> np.ndarray:
         """Return forces (states, nv) from what a controller gave for states of the shape `batch` at q (..., nq), which
         move at v (states, nv)."""
@@ -169,9 +178,8 @@ class Excitation(RunPart):
         if isinstance(given, Mapping):
             try:
                 own, there = self.by_name(given, q, v.reshape(*q.shape[:-1], nv))
-                return self._checked(t, own, batch, q, v) + np.broadcast_to(there, (*batch, nv)).reshape(
-                    -1, nv
-                )
+                there = np.broadcast_to(there, (*batch, nv)).reshape(-1, nv)
+                return self._checked(t, own, batch, q, v, trial) + there
             except SimulationError:
                 raise
             except CatenaError as error:
@@ -198,10 +206,13 @@ class Excitation(RunPart):
             ) from error
         if not np.isfinite(tau).all():
             component = int(np.argwhere(~np.isfinite(tau))[0][1])
-            raise SimulationError(
+            message = (
                 f"The controller gave {tau[~np.isfinite(tau)][0]} for joint {joint_of(self.system, component)!r} at "
                 f"t = {t:.9g} s; the trajectory so far is in the attribute `trajectory` of this error."
             )
+            if not trial:
+                raise SimulationError(message)
+            self.fault = t, message
         return self.limited(tau, v)
 
     @property
@@ -215,6 +226,12 @@ class Excitation(RunPart):
         it gives there later on, the audit tells: no run is lost for it."""
         tau = self.command(0.0, q, v)
         idle = ~self.system.plan.actuated & ~self.through_loops
+        joints = self.system.mechanism.joints
+        for joint in sorted(joint for joint in self.at_loops if not joints[joint].actuated):
+            raise SimulationError(
+                f"The controller gave a force for joint {joint!r} at t = 0 s, which is not actuated: add the joint "
+                f"with actuated=True, or let the controller give zero."
+            )
         for component in np.flatnonzero(idle & np.any(tau != 0.0, axis=0)):
             force = tau[np.flatnonzero(tau[:, component])[0], component]
             raise SimulationError(
@@ -223,10 +240,17 @@ class Excitation(RunPart):
             )
         return tau
 
-    def told_wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the wrenches that the compiled step is given, (states, 6 for each), each in its axes."""
-        shape = (len(q), 6)
-        rows = [np.broadcast_to(w.at(frame, t, q, v), shape) for frame, w in self.forces.items()]
+    def told_wrenches(self, t: float, q: np.ndarray, v: np.ndarray, trial: bool = False) -> np.ndarray:
+        """Return the wrenches that the compiled step is given, (states, 6 for each), each in its axes; they need not be
+        finite for a `trial`."""
+        rows = []
+        for frame, w in self.forces.items():
+            rows.append(np.broadcast_to(w.at(frame, t, q, v, trial), (len(q), 6)))
+            if trial and not np.isfinite(rows[-1]).all():
+                self.fault = (
+                    t,
+                    f"The wrench on {frame!r} is not finite at t = {t:.9g} s; give finite numbers.",
+                )
         return np.concatenate(rows, axis=1)
 
     def beyond_compiled(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -63,9 +63,9 @@ class ExternalWrench:
         ]  # fmt: skip
         return len(needed) >= 3
 
-    def at(self, frame: str, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def at(self, frame: str, t: float, q: np.ndarray, v: np.ndarray, trial: bool = False) -> np.ndarray:
         """Return the wrench (states, 6) or (6,) in its axes at the time t and the states q (states, nq), v (states,
-        nv)."""
+        nv), finite unless it is for a `trial`, which may have gone astray."""
         if hasattr(self.function, "at"):
             given = self.function.at(t)[0]
         else:
@@ -75,7 +75,7 @@ class ExternalWrench:
             wrench = stack(given) if isinstance(given, (list, tuple)) else real_array(given)
         except (TypeError, ValueError):
             wrench = np.zeros(0)
-        if wrench.shape not in ((6,), (len(q), 6)) or not np.isfinite(wrench).all():
+        if wrench.shape not in ((6,), (len(q), 6)) or not (trial or np.isfinite(wrench).all()):
             raise SimulationError(
                 f"The wrench on {frame!r} is {shown(given)} at t = {t:.9g} s; give six finite numbers, moment and "
                 f"force."

@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from catena.dynamics.flexible_body import is_flexible
+from catena.errors import SimulationError
 from catena.system import System
+
+# The setting of a run that tells which loop joints got forces by name.
+FORCED_LOOPS = "forces at loop joints"
 
 
 def joint_of(system: System, component: int) -> str:
@@ -13,6 +17,8 @@ def joint_of(system: System, component: int) -> str:
     return next(j for j in system.joints if component in range(system.nv)[system.slice_v(j)])
 
 
+# Joints that move faster than this [rad/s or m/s] run away.
+RUNAWAY = 1e7
 # Motions of a joint whose directions are dependent up to this part are hardly different from each other.
 DEPENDENT = 1e-2
 GIMBAL = (
@@ -22,19 +28,34 @@ GIMBAL = (
 )
 
 
-def runaway_message(system: System, state: int, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> str:
+def require_bounds(system: System, states: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
+    """Raise for states that have run away, of those numbered `states` (n,) at times t (n,), q (n, nq) and v (n, nv)."""
+    speed = np.abs(v).max(axis=-1)
+    finite = np.isfinite(speed) & np.isfinite(q).all(axis=-1)
+    if not finite.all():
+        lost = int(np.argmin(finite))
+        raise SimulationError(
+            f"The motion is not finite any more near t = {t[lost]:.9g} s in state {int(states[lost])}; take smaller "
+            f"steps. The trajectory so far is in the attribute `trajectory` of this error."
+        )
+    if speed.max() > RUNAWAY:
+        k = int(np.argmax(speed))
+        raise SimulationError(_runaway_message(system, int(states[k]), float(t[k]), q[k], v[k]))
+
+
+def _runaway_message(system: System, state: int, t: float, q: np.ndarray, v: np.ndarray) -> str:
     """Say which joint runs away, and why: because of its coordinates where its motions become the same, else because of
     what acts."""
-    component = int(np.argmax(np.abs(v[state])))
+    component = int(np.argmax(np.abs(v)))
     joint = joint_of(system, component)
     reason = "A controller that is too stiff for its rate, or for the step, does that"
     if system.plan.owner is not None:
         reason = "Fixed steps that are too long for the fastest mode of a flexible body, or a controller that is too "
         reason += "stiff for its rate, do that"
-    if has_dependent_motions(system, joint, q[state]):
+    if has_dependent_motions(system, joint, q):
         reason = f"{GIMBAL[0].upper()}{GIMBAL[1:]}"
     return (
-        f"The motion runs away: joint {joint!r} moves at {v[state, component]:.3g} at t = {t[state]:.9g} s in state "
+        f"The motion runs away: joint {joint!r} moves at {v[component]:.3g} at t = {t:.9g} s in state "
         f"{state}. {reason}; the trajectory so far is in the attribute `trajectory` of this error."
     )
 

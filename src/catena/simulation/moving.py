@@ -22,7 +22,7 @@ from catena.kernels.program import ONLY_FIRST
 from catena.simulation.compiled_law import CompiledLaw, algorithm_for
 from catena.simulation.drift import Drift
 from catena.simulation.excitation import Excitation
-from catena.simulation.faults import collapse_message, crawling_message, runaway_message, too_long_message
+from catena.simulation.faults import collapse_message, crawling_message, require_bounds, too_long_message
 from catena.simulation.methods import ADAPTIVE
 from catena.simulation.step_record import StepRecord
 from catena.simulation.steps.implicit import PAST as PAST_OF_IMPLICIT
@@ -38,10 +38,10 @@ FIRST_CALL, LONGEST_CALL = 8, 1024
 LANES_ALONE = 2
 # Numbers that one call may record.
 RECORD = 4_000_000
-# Joints that move faster than this [rad/s or m/s] run away.
-RUNAWAY = 1e7
 # A step below this part of the time passed makes no progress.
 COLLAPSE = 1e-14
+# What a function could not answer is why steps collapse where both happen within this part of the time passed.
+TOGETHER = 1e-12
 # Of steps with Python in between, every so many-th is looked at, and those that are not finite.
 LOOKED_AT = 8
 # What steps cost, in steps of the compiled loop: with Python in between, and with care where the loop cannot vouch (100
@@ -386,7 +386,7 @@ class Mover:
         nodes: StepRecord | None, doubtful: np.ndarray,
     ) -> None:  # fmt: skip
         """Take one step, with Python in between, of states whose step the compiled loop could not certify."""
-        self._require_bounds(who, t, q, v)
+        require_bounds(self.system, who, t[who], q[who], v[who])
         while len(who):
             self.kept["row"][who] = 0.0
             h = np.minimum(self.kept["h"][who, 0], ends[who] - t[who])
@@ -449,21 +449,9 @@ class Mover:
 
     # Progress.
 
-    def _require_bounds(self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
-        """Raise for states that have run away."""
-        speed = np.abs(v[who]).max(axis=-1)
-        if not np.isfinite(speed).all() or not np.isfinite(q[who]).all():
-            lost = int(who[np.argmin(np.isfinite(speed) & np.isfinite(q[who]).all(axis=-1))])
-            raise SimulationError(
-                f"The motion is not finite any more near t = {t[lost]:.9g} s in state {lost}; take smaller "
-                f"steps. The trajectory so far is in the attribute `trajectory` of this error."
-            )
-        if speed.max() > RUNAWAY:
-            raise SimulationError(runaway_message(self.system, int(who[np.argmax(speed)]), t, q, v))
-
     def _require_progress(self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
         """Raise for states that have run away, or do not get on."""
-        self._require_bounds(who, t, q, v)
+        require_bounds(self.system, who, t[who], q[who], v[who])
         if not self.adaptive:
             return
         stuck = self.kept["h"][who, 0] < COLLAPSE * np.maximum(1.0, np.abs(t[who]))
@@ -482,6 +470,9 @@ class Mover:
                 )
             self._watched[ready] = np.stack([self._cost[ready], self._tried[ready], t[ready]], axis=1)
         for state in who[stuck][:1]:
+            fault = self.excitation.fault
+            if fault is not None and abs(fault[0] - t[state]) <= TOGETHER * max(1.0, abs(t[state])):
+                raise SimulationError(fault[1])
             raise SimulationError(
                 collapse_message(
                     self.system.alone(int(self.owner[state])), int(state), float(t[state]), q[state], v[state]

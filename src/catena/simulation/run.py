@@ -22,6 +22,7 @@ from catena.simulation.dense import interpolate
 from catena.simulation.drift import Drift
 from catena.simulation.events import INSIDE, Event, crossings, locate
 from catena.simulation.excitation import Excitation
+from catena.simulation.faults import FORCED_LOOPS
 from catena.simulation.methods import SOLVERS
 from catena.simulation.moving import BrokenOff, Mover
 from catena.simulation.on_demand import OnDemand
@@ -450,10 +451,12 @@ class Run:
             else "the compiled loop"
         )
         compiling = compile_seconds() - self.compiled_before
+        at_loops = self.excitation.at_loops
         return {
             "integrator": f"{problem.integrator}, {chosen}",
             "drift": self.drift.name if self.drift.closed else "no loops",
             "control": "none" if problem.control is None else f"{_name(problem.control)}, {asked}{inside}",
+            **({FORCED_LOOPS: ", ".join(map(repr, sorted(at_loops)))} if at_loops else {}),
             "steps taken by": by,
             "wall time": f"{self.progress.elapsed - (compile_seconds() - self.compiled_then):.3g} s",
             **({"compiling besides": f"{compiling:.3g} s"} if compiling else {}),

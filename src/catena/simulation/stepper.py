@@ -15,9 +15,9 @@ from catena.kernels import Session
 from catena.simulation.arguments import initial_state
 from catena.simulation.drift import Drift, Remedy
 from catena.simulation.excitation import Excitation
-from catena.simulation.faults import joint_of
+from catena.simulation.faults import RUNAWAY, joint_of
 from catena.simulation.methods import ADAPTIVE, FIXED_STEPS
-from catena.simulation.moving import RUNAWAY, Mover
+from catena.simulation.moving import Mover
 from catena.simulation.problem import Applied, Prescribed, Problem
 from catena.simulation.steps.implicit import PAST
 from catena.system import System

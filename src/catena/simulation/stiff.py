@@ -7,16 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from catena.errors import LoopError, SimulationError
+from catena.errors import CatenaError, LoopError, SimulationError
 from catena.kernels import VELOCITY, Algorithm, each_body
 from catena.kinematics.scales import scales_of
 from catena.simulation.drift import Drift
 from catena.simulation.excitation import Excitation
+from catena.simulation.faults import require_bounds
 from catena.simulation.methods import SOLVERS
 from catena.simulation.step_record import StepRecord
 
 # Local coordinates are good short of half a turn.
 FAR = 1.0
+# A step below this part of the time passed makes no progress.
+COLLAPSE = 1e-15
 # Loops that are open by more than this part of the tolerance are closed again.
 OPEN = 10.0
 # The increment of a difference quotient, as a part of the size of what varies, which counts as 1 at least.
@@ -113,8 +116,10 @@ class StiffSteps:
             while solver.status == "running":
                 start = rate(solver.t, solver.y)[nv:] if nodes is not None else np.zeros(nv)
                 force = self._command(solver.t, q, v) if held is None else tau
-                message = solver.step()
+                before, message = solver.t, self._step(solver, state)
                 self.steps += 1
+                if solver.status == "running" and solver.t - before < COLLAPSE * max(1.0, abs(before)):
+                    message, solver.status = "the step size collapsed", "failed"
                 if solver.status == "failed":
                     raise SimulationError(
                         f"{self.method} gave up at t = {solver.t:.9g} s in state {state}: {message}. The trajectory so "
@@ -123,6 +128,7 @@ class StiffSteps:
                 t = float(solver.t)
                 q = self.system.integrate(origin, solver.y[:nv])
                 v = solver.y[nv:].copy()
+                require_bounds(self.system, np.array([state]), np.array([t]), q[None], v[None])
                 moved = False
                 if self.excitation.motion:
                     (q,), (v,), _ = self.excitation.imposed(t, q[None], v[None])
@@ -145,6 +151,20 @@ class StiffSteps:
                     break
             assert t > t0
         return q, v
+
+    def _step(self, solver: Any, state: int) -> str | None:
+        """Let the solver take a step, and return what it says if it fails."""
+        try:
+            message: str | None = solver.step()
+            return message
+        except CatenaError:
+            raise
+        # SciPy factorises numbers that are not finite.
+        except (ValueError, np.linalg.LinAlgError) as error:
+            raise SimulationError(
+                f"{self.method} gave up at t = {solver.t:.9g} s in state {state}: {error}. The trajectory so far is in "
+                f"the attribute `trajectory` of this error."
+            ) from error
 
     def _command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return self.excitation.command(t, q[None], v[None], np.array([self.state]))[0]

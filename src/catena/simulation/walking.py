@@ -20,6 +20,7 @@ from catena.kernels.session import Piece
 from catena.simulation.drift import Drift
 from catena.simulation.excitation import Excitation
 from catena.simulation.implicit_modes import implicit_accelerations
+from catena.simulation.methods import ADAPTIVE
 from catena.simulation.near_singular import accelerations_near_singular, are_near_singular
 from catena.simulation.steps.stepping import evaluation_times
 from catena.system import System
@@ -44,7 +45,7 @@ class Walk:
         self.target, self.controls = target, controls
         self.asks = controls or excitation.is_python
         self.times = evaluation_times(method)
-        self.is_implicit = method == "implicit_leapfrog"
+        self.is_implicit, self.is_adaptive = method == "implicit_leapfrog", method in ADAPTIVE
         self.start = tuple(program.tape.inputs)
         self.results = tuple(program.tape.outputs)
         self.has_law, self.shares = has_law, shares
@@ -93,7 +94,7 @@ class Walk:
                     # A trial that went astray is rejected in the end; nobody need be asked about it.
                     b[self.target][:] = 0.0
                 elif self.asks:
-                    self._give_forces(b, self.times[stage], tau)
+                    self._give_forces(b, self.times[stage], tau, self.is_adaptive and stage > 0)
                 stage += 1
             elif pause == "accelerations":
                 self._mend(b, self.times[stage - 1], begun)
@@ -151,15 +152,16 @@ class Walk:
     def _time(self, b: Mapping[str, np.ndarray], part: float, state: int = 0) -> float:
         return float(b["t"][state, 0] + part * b["dt"][state, 0])
 
-    def _give_forces(self, b: dict[str, np.ndarray], part: float, tau: np.ndarray) -> None:
-        """Give the step the forces, wrenches and prescribed motion of this stage."""
+    def _give_forces(self, b: dict[str, np.ndarray], part: float, tau: np.ndarray, trial: bool) -> None:
+        """Give the step the forces, wrenches and prescribed motion of this stage, which is a `trial` where the step may
+        yet be rejected."""
         t = self._time(b, part)
         excitation = self.excitation
         if excitation.asks_motion:
             q, v, vdot = excitation.imposed(t, b["q"], b["qd"])
             b["q"][:], b["qd"][:], b["qdd_given"][:] = q, v, vdot
         if self.controls:
-            tau = excitation.command(t, b["q"], b["qd"], self.who)
+            tau = excitation.command(t, b["q"], b["qd"], self.who, trial)
         if not self.has_law:
             self.tau_now = tau
             self.tau_start = np.array(tau) if self.tau_start is None else self.tau_start
@@ -168,7 +170,7 @@ class Walk:
             b["f_given" if "f_given" in b else "f_ext"][:] = f_ext
         b[self.target][:] = tau
         if excitation.asks_wrenches:
-            b[FORCE_INPUTS][:] = excitation.told_wrenches(t, b["q"], b["qd"])
+            b[FORCE_INPUTS][:] = excitation.told_wrenches(t, b["q"], b["qd"], trial)
 
     def _find_near_singular(self, b: dict[str, np.ndarray]) -> None:
         """Find the careful states that begin next to a singular configuration, and loosen their tolerances to what

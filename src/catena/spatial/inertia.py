@@ -128,6 +128,20 @@ class RigidInertia:
         force = blocks.subtract([m * y for y in linear], blocks.cross(h, angular))
         return Force(array(moment + force))
 
+    def velocity_product(self, v: Motion) -> Force:
+        """Return v x I v, the force that a body takes to keep its twist v.
+
+        The linear velocity times itself, which cancels, is left out: at 7500 m/s its rounding would turn a body.
+        """
+        m, h = self.mass, self.h.tolist()
+        entries = v.array.tolist()
+        angular, linear = entries[:3], entries[3:]
+        turned = blocks.cross(angular, linear)
+        spin = blocks.cross(angular, blocks.symmetric_times(upper(self.I), angular))
+        moment = blocks.add(spin, blocks.cross(h, turned))
+        pull = blocks.cross(angular, blocks.cross(angular, h))
+        return Force(array(moment + blocks.add([m * y for y in turned], pull)))
+
     def __repr__(self) -> str:
         return f"RigidInertia(mass={self.mass}, h={self.h.tolist()}, I={self.I.tolist()})"
 

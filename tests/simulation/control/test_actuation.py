@@ -7,7 +7,7 @@ import pytest
 
 import catena as ct
 from catena.mechanism.generators import four_bar
-from catena.simulation.control import Feedforward, GravityCompensation, SymbolicControl
+from catena.simulation.control import Feedforward, GravityCompensation, SymbolicControl, sampled
 
 
 def two_arms_and_a_bar(slide=False):
@@ -88,6 +88,32 @@ def test_forces_at_a_joint_that_is_not_actuated_do_not_act_silently():
     held = SymbolicControl(lambda t, q, v: [-q[..., 0], 0.0])
     for control in (held, lambda t, q, v: np.array([-q[0], 0.0])):
         assert ct.simulate(s, [0.1, 0.2], np.zeros(2), 0.01, control=control).t[-1] == 0.01
+
+
+@pytest.mark.parametrize("rate", [None, 100.0])
+def test_forces_by_name_at_a_loop_joint_without_actuator_are_not_silent(rate):
+    s = four_bar().with_joint("C", actuated=False).system(cut=["C"])
+    q, v = s.assemble({"A": 0.4}), np.zeros(s.nv)
+
+    def given(function):
+        return function if rate is None else sampled(function, rate)
+
+    with pytest.raises(ct.SimulationError, match="force for joint 'C' at t = 0 s, which is not actuated"):
+        ct.simulate(s, q, v, 0.1, control=given(lambda t, q, v: {"C": 1.0}))
+    with pytest.warns(ct.CatenaWarning, match="not actuated, and they acted: 'C'. Add these joints"):
+        ct.simulate(s, q, v, 0.1, control=given(lambda t, q, v: {"C": float(t > 0.05)}))
+    run = ct.simulate(s, q, v, 0.1, control=given(lambda t, q, v: {"C": 0.0, "A": 1.0}))
+    assert run.audit().ok
+
+
+def test_forces_at_a_loop_joint_are_not_taken_for_forces_at_joints_without_actuator():
+    """They act through joints of the tree, which none of them drives."""
+    m = four_bar()
+    for joint in ("A", "B", "D"):
+        m = m.with_joint(joint, actuated=False)
+    s = m.system(cut=["C"])
+    run = ct.simulate(s, s.assemble({"A": 0.4}), np.zeros(s.nv), 0.1, control=lambda t, q, v: {"C": 1.0})
+    assert run.audit().ok and run.settings["forces at loop joints"] == "'C'"
 
 
 def test_an_actuator_whose_joint_closes_a_loop_acts_within_its_limits():

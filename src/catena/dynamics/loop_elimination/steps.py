@@ -67,7 +67,7 @@ def velocities(body: Any, parent: Any) -> None:
     body.pose = body.X * parent.pose
     body.v = body.X * parent.v + v_joint
     body.c = cross(body.v, v_joint) + body.joint.bias(body.q, body.qd)
-    body.p0 = cross(body.v, body.inertia * body.v) - body.f_ext
+    body.p0 = body.inertia.velocity_product(body.v) - body.f_ext
     body.effort = body.tau - passive_force(body)
     body.A = ArticulatedInertia.from_rigid(body.inertia)
     body.p = body.p0

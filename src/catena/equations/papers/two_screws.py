@@ -42,7 +42,7 @@ class _Chain:
             turning = S * self.qd[k : k + 1]
             v = z * (x * v) + turning
             c.append(cross(v, turning))
-            p.append(cross(v, self.inertia[k] * v))
+            p.append(self.inertia[k].velocity_product(v))
         IA, pA, kept = ArticulatedInertia.zero(), Force.zero(), []
         for k in reversed(range(n)):
             x, z = self.screws[k]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,8 @@ from catena.system import System
 
 
 def sampled(function: Callable[..., Any], rate: float | None) -> Controller:
-    """Return a controller that asks `function(t, q, v)` at the times k / rate [s] and holds its forces in between.
+    """Return a controller that asks `function(t, q, v)` at the times k / rate [s] and holds its forces in between,
+    (nv,) or by joint.
 
     The function may have a memory of its own, since it is asked once for every sample, in order. If it has a method
     `start(system, batch)`, that is called before every run.
@@ -47,8 +48,10 @@ class Sampled(Controller):
         if begin is not None:
             begin(system, batch)
 
-    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> Any:
         given = self.function(t, q, v)
+        if isinstance(given, Mapping):
+            return given
         try:
             return real_array(given)
         except ValueError as error:

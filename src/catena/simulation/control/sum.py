@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,12 @@ class Sum(Controller):
             part.start(system, batch)
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return np.asarray(sum(part(t, q, v) for part in self.parts), dtype=np.float64)
+        given = [part(t, q, v) for part in self.parts]
+        if any(isinstance(x, Mapping) for x in given):
+            raise StateError(
+                "Controllers that give forces by name cannot be added; let each give an array (nv,)."
+            )
+        return np.asarray(sum(given), dtype=np.float64)
 
     # As a law: memories and inputs one behind the other.
 
