@@ -154,6 +154,19 @@ def test_what_is_due_at_the_start_happens_there():
         )
 
 
+def test_what_rests_at_its_zero_happens_when_it_leaves():
+    """A slide at rest at its limit begins to fall through it, and another one is locked while somebody asks for its
+    velocity."""
+    m = ct.Mechanism("slides")
+    for k, axis in enumerate("zx"):
+        m.add_body(f"body{k}", mass=1.0, inertia=0.1)
+        m.add_joint(axis, "ground" if k == 0 else "body0", f"body{k}", ct.Prismatic(axis), limits=(0.0, 2.0))
+    speed = ct.Event(lambda here: float(here.velocity("z")[0] + 1.0), "fast", terminal=True)
+    run = ct.simulate(m.system(), [0.0, 1.0], [0.0, 0.1], 0.5, events=[ct.at_limit("z", "low"), speed])
+    assert run.transitions[0].t < 1e-12 and run.segments[-1].system.joints == ("x",)
+    assert run.t[-1] == 0.5 and not run.ended
+
+
 def test_drives_go_on_through_a_change():
     """A cart that is driven catches another one: it keeps its velocity, and its drive pays for it."""
     meet = ct.Event(meeting, "meet", direction=-1, then=coupled)

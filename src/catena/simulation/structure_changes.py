@@ -200,6 +200,9 @@ class ChangingRun:
             if change * event.direction > 0.0 and abs(value) <= AT_ONCE * abs(change):
                 found.append(event)
                 still[event.label] = STILL * abs(change) * self.duration / PROBE
+            elif value == 0.0:
+                # Where it goes is not seen yet: it happens when it leaves in its direction.
+                still[event.label] = float(np.finfo(np.float64).tiny)
         return found
 
     def _require_known(self, found: SegmentedTrajectory) -> None:
@@ -241,13 +244,13 @@ class ChangingRun:
         def raw(t: float, q: np.ndarray, v: np.ndarray) -> Any:
             return asked(Moment(system, t + start, q, v)) if by_name else asked(t + start, q, v)
 
-        # What turns back from its zero is on the side that it came from, so that a short way there and back is not
-        # overlooked; what goes on through it is at zero.
+        # What rests at its zero or turns back from it is on the side that it came from, so that a short way there and
+        # back is not overlooked; what goes on through it is at zero.
         side = 0.0
         if still and event.direction and abs(raw(0.0, *state)) <= still:
             q, v = state
             change = raw(PROBE, system.integrate(q, v, PROBE), v) - raw(0.0, q, v)
-            side = -float(event.direction) if change * event.direction < 0.0 else 0.0
+            side = -float(event.direction) if change * event.direction <= 0.0 else 0.0
 
         def shifted(t: float, q: np.ndarray, v: np.ndarray) -> Any:
             value = raw(t, q, v)
