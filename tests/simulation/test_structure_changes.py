@@ -167,6 +167,19 @@ def test_what_rests_at_its_zero_happens_when_it_leaves():
     assert run.t[-1] == 0.5 and not run.ended
 
 
+def test_an_impact_jumps_over_what_velocities_say():
+    """A cart is stopped by a hook: that it became slow, and all that follows from it, happens at that time."""
+    meet = ct.Event(meeting, "meet", direction=-1, then=coupled)
+    slow = ct.Event(lambda here: float(here.velocity("a slides")[0] - 1.0), "slow", direction=-1, then=lambda here: (
+        here.system.mechanism.detach("coupling")))  # fmt: skip
+    fast = ct.Event(lambda here: float(here.velocity("b slides")[0] - 0.5), "fast", terminal=True)
+    run = ct.simulate(rails().system(), [0.0, 1.0], [2.0, 0.0], 1.0, events=[slow, meet])
+    assert [change.name for change in run.transitions] == ["meet", "slow"] and run.t[-1] == 1.0
+    assert run.segments[-1].system.loops == () and [event.name for event in run.events] == ["slow", "meet"]
+    run = ct.simulate(rails().system(), [0.0, 1.0], [2.0, 0.0], 1.0, events=[fast, meet])
+    assert run.t[-1] == pytest.approx(0.5) and "'fast'" in run.ended and len(run.transitions) == 1
+
+
 def test_drives_go_on_through_a_change():
     """A cart that is driven catches another one: it keeps its velocity, and its drive pays for it."""
     meet = ct.Event(meeting, "meet", direction=-1, then=coupled)
