@@ -180,6 +180,33 @@ def test_an_impact_jumps_over_what_velocities_say():
     assert run.t[-1] == pytest.approx(0.5) and "'fast'" in run.ended and len(run.transitions) == 1
 
 
+@pytest.mark.parametrize("names", ["first", ["first", "second"]])
+def test_energy_changes_by_what_is_lost_and_by_nothing_else(names):
+    """Weights that are locked to ground, and springs at locked joints, keep their energy; a spring that goes with its
+    joint takes it away."""
+    m = ct.Mechanism("springs")
+    before, hinge = "ground", ct.Pose(p=(0.5, 0, 0.2))
+    for name in ("first", "second", "third"):
+        m.add_body(f"{name} bar", mass=1.0, com=(0.1, 0, 0.05), inertia=0.1)
+        m.add_joint(name, before, f"{name} bar", ct.Revolute("y"), in_parent=hinge)
+        m.add_spring(f"{name} spring", name, stiffness=20.0, rest=0.1)
+        before = f"{name} bar"
+    m.add_spring_between("stretched", "ground", "first bar", stiffness=5.0)
+    events = [
+        ct.at_time(0.1, lambda here: here.system.mechanism.lock(names, at=here.configuration)),
+        ct.at_time(0.2, lambda here: here.system.mechanism.unlock(names)),
+        ct.at_time(0.3, lambda here: here.system.mechanism.detach("third").attach(
+            "loose", "second bar", "third bar", ct.Revolute("y"), hinge, at=here.configuration)),
+    ]  # fmt: skip
+    run = ct.simulate(m.system(), [0.4, 0.5, 0.3], [1.0, -1.0, 2.0], 0.4, events=events)
+    ends = np.cumsum([len(part.t) for part in run.segments])[:-1]
+    lost = [run.energy[k - 1] - run.energy[k] for k in ends]
+    stored = 10.0 * float(run["third"][ends[2] - 1, 0] - 0.1) ** 2
+    losses = [change.energy_loss for change in run.transitions]
+    np.testing.assert_allclose(lost, [losses[0], 0.0, stored], atol=1e-12)
+    assert losses[0] > 0.1 and losses[1:] == [0.0, 0.0]
+
+
 def test_drives_go_on_through_a_change():
     """A cart that is driven catches another one: it keeps its velocity, and its drive pays for it."""
     meet = ct.Event(meeting, "meet", direction=-1, then=coupled)
