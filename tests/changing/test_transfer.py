@@ -264,6 +264,15 @@ def test_a_gear_that_was_locked_turns_on():
         stopped = ct.transfer(s, q, v, held)
         assert stopped.energy_loss == pytest.approx(s.kinetic_energy(q, v))
         np.testing.assert_array_equal(ct.transfer(held, *stopped, s).q, q)
+    # Where the joint of the motor closes a loop, the gear alone knows how often it has turned.
+    one, other = m.system(root="rotor"), m.system(root="arm")
+    assert len(one.loops) == len(other.loops) == 1
+    for way in ([one, s], [other, s], [one, other, s], [other, one, s]):
+        state, now = (q, v), s
+        for new in way:
+            state, now = ct.transfer(now, *state, new), new
+        np.testing.assert_allclose(state.q, q, atol=1e-12)
+        np.testing.assert_allclose(state.v, v, atol=1e-12)
 
 
 @pytest.mark.parametrize("rate", [0.3, -1.0])
