@@ -152,6 +152,8 @@ def test_reducing_the_robot_of_the_paper_from_37_to_9():
     small = m.reduce_to(kept, at=s.configuration(s.neutral())).system()
     assert small.nv == 9 and not small.loops and small.joints == tuple(n for n in s.joints if n in kept)
     told = small.fates(s)
+    with pytest.raises(ct.UnknownNameError, match="no joint is named 'nobody'"):
+        told["nobody"]
     assert told.nv == (37, 9) and told["arm2/joint1"].after == "held" and told["base"].is_same
     assert "arm2/joint1: in the tree, v" in str(told) and "-> holds" in str(told)
     with pytest.raises(ct.ModelError, match="does not move"):

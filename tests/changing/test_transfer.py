@@ -264,6 +264,15 @@ def test_a_gear_that_was_locked_turns_on():
         stopped = ct.transfer(s, q, v, held)
         assert stopped.energy_loss == pytest.approx(s.kinetic_energy(q, v))
         np.testing.assert_array_equal(ct.transfer(held, *stopped, s).q, q)
+    # Where the joint of the motor closes a loop, the gear alone knows how often it has turned.
+    one, other = m.system(root="rotor"), m.system(root="arm")
+    assert len(one.loops) == len(other.loops) == 1
+    for way in ([one, s], [other, s], [one, other, s], [other, one, s]):
+        state, now = (q, v), s
+        for new in way:
+            state, now = ct.transfer(now, *state, new), new
+        np.testing.assert_allclose(state.q, q, atol=1e-12)
+        np.testing.assert_allclose(state.v, v, atol=1e-12)
 
 
 @pytest.mark.parametrize("rate", [0.3, -1.0])
@@ -359,6 +368,29 @@ def test_rotors_keep_turning_with_their_joints():
         assert found.energy_loss == pytest.approx(lost, abs=1e-9)
     np.testing.assert_allclose(results[1], results[0], atol=1e-9)
     np.testing.assert_allclose(results[2], results[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("root", [None, "b"])
+def test_the_energy_of_rotors_that_stop_or_go_is_lost(root):
+    """A joint with a rotor is locked, or detached, whether it was in the tree or closed a loop."""
+    m = ct.Mechanism("two rotors", gravity=(0, 0, 0))
+    for name in "ab":
+        m.add_body(name, mass=1.0, com=(0.3, 0, 0), inertia=0.1)
+    m.add_joint("first", "ground", "a", ct.Revolute("y"), armature=0.4)
+    m.add_joint("second", "a", "b", ct.Revolute("y"), in_parent=ct.Pose(p=(1, 0, 0)), armature=0.3)
+    s = m.system(root=root)
+    q, v = ct.transfer(m.system(), [0.3, 0.5], [1.0, -0.7], s)
+    here = s.configuration(q)
+    for m2 in (
+        m.lock("first", at=here),
+        m.changed(detach="first", attach={"F": ("ground", "a", ct.Free())}, at=here),
+    ):
+        new = m2.system()
+        found = ct.transfer(s, q, v, new)
+        assert found.energy_loss == pytest.approx(
+            s.kinetic_energy(q, v) - new.kinetic_energy(*found), rel=1e-12
+        )
+    assert found.energy_loss == pytest.approx(0.2) and not found.jumped
 
 
 def test_impulses_are_the_same_where_a_joint_with_a_rotor_closes_a_loop():

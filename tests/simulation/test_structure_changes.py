@@ -154,6 +154,59 @@ def test_what_is_due_at_the_start_happens_there():
         )
 
 
+def test_what_rests_at_its_zero_happens_when_it_leaves():
+    """A slide at rest at its limit begins to fall through it, and another one is locked while somebody asks for its
+    velocity."""
+    m = ct.Mechanism("slides")
+    for k, axis in enumerate("zx"):
+        m.add_body(f"body{k}", mass=1.0, inertia=0.1)
+        m.add_joint(axis, "ground" if k == 0 else "body0", f"body{k}", ct.Prismatic(axis), limits=(0.0, 2.0))
+    speed = ct.Event(lambda here: float(here.velocity("z")[0] + 1.0), "fast", terminal=True)
+    run = ct.simulate(m.system(), [0.0, 1.0], [0.0, 0.1], 0.5, events=[ct.at_limit("z", "low"), speed])
+    assert run.transitions[0].t < 1e-12 and run.segments[-1].system.joints == ("x",)
+    assert run.t[-1] == 0.5 and not run.ended
+
+
+def test_an_impact_jumps_over_what_velocities_say():
+    """A cart is stopped by a hook: that it became slow, and all that follows from it, happens at that time."""
+    meet = ct.Event(meeting, "meet", direction=-1, then=coupled)
+    slow = ct.Event(lambda here: float(here.velocity("a slides")[0] - 1.0), "slow", direction=-1, then=lambda here: (
+        here.system.mechanism.detach("coupling")))  # fmt: skip
+    fast = ct.Event(lambda here: float(here.velocity("b slides")[0] - 0.5), "fast", terminal=True)
+    run = ct.simulate(rails().system(), [0.0, 1.0], [2.0, 0.0], 1.0, events=[slow, meet])
+    assert [change.name for change in run.transitions] == ["meet", "slow"] and run.t[-1] == 1.0
+    assert run.segments[-1].system.loops == () and [event.name for event in run.events] == ["slow", "meet"]
+    run = ct.simulate(rails().system(), [0.0, 1.0], [2.0, 0.0], 1.0, events=[fast, meet])
+    assert run.t[-1] == pytest.approx(0.5) and "'fast'" in run.ended and len(run.transitions) == 1
+
+
+@pytest.mark.parametrize("names", ["first", ["first", "second"]])
+def test_energy_changes_by_what_is_lost_and_by_nothing_else(names):
+    """Weights that are locked to ground, and springs at locked joints, keep their energy; a spring that goes with its
+    joint takes it away."""
+    m = ct.Mechanism("springs")
+    before, hinge = "ground", ct.Pose(p=(0.5, 0, 0.2))
+    for name in ("first", "second", "third"):
+        m.add_body(f"{name} bar", mass=1.0, com=(0.1, 0, 0.05), inertia=0.1)
+        m.add_joint(name, before, f"{name} bar", ct.Revolute("y"), in_parent=hinge)
+        m.add_spring(f"{name} spring", name, stiffness=20.0, rest=0.1)
+        before = f"{name} bar"
+    m.add_spring_between("stretched", "ground", "first bar", stiffness=5.0)
+    events = [
+        ct.at_time(0.1, lambda here: here.system.mechanism.lock(names, at=here.configuration)),
+        ct.at_time(0.2, lambda here: here.system.mechanism.unlock(names)),
+        ct.at_time(0.3, lambda here: here.system.mechanism.detach("third").attach(
+            "loose", "second bar", "third bar", ct.Revolute("y"), hinge, at=here.configuration)),
+    ]  # fmt: skip
+    run = ct.simulate(m.system(), [0.4, 0.5, 0.3], [1.0, -1.0, 2.0], 0.4, events=events)
+    ends = np.cumsum([len(part.t) for part in run.segments])[:-1]
+    lost = [run.energy[k - 1] - run.energy[k] for k in ends]
+    stored = 10.0 * float(run["third"][ends[2] - 1, 0] - 0.1) ** 2
+    losses = [change.energy_loss for change in run.transitions]
+    np.testing.assert_allclose(lost, [losses[0], 0.0, stored], atol=1e-12)
+    assert losses[0] > 0.1 and losses[1:] == [0.0, 0.0]
+
+
 def test_drives_go_on_through_a_change():
     """A cart that is driven catches another one: it keeps its velocity, and its drive pays for it."""
     meet = ct.Event(meeting, "meet", direction=-1, then=coupled)

@@ -3,12 +3,13 @@
 Joints that are in the tree of both plans, and are the same, keep their coordinates to the last digit, whole turns
 included, and joints that are unlocked have the position at which they were held. For all others the relative pose and
 twist of the two bodies give position and velocity of the joint, whatever it was before: a loop, or not there at all.
-The modes of flexible bodies keep their amplitudes.
+How often such a joint was turned is known where a linear coupling tells it. The modes of flexible bodies keep their
+amplitudes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +21,11 @@ from catena.errors import StateError
 from catena.joints import JointKind
 from catena.kinematics import stacks
 from catena.kinematics.closure import tree_motions
+from catena.kinematics.coupling_states import TURN, constraint_states
 from catena.kinematics.extent import extent
 from catena.kinematics.kind_values import kind_values, nearest_coordinates
 from catena.mechanism import MODES, Joint, Mechanism
+from catena.mechanism.profiles import Line
 from catena.structure.plan import Parts
 from catena.system import System
 
@@ -90,6 +93,7 @@ def carry(
             q_new[:, new.slice_q(name + MODES)] = own.eta
             v_new[:, new.slice_v(name + MODES)] = own.rate
     _pin(placed, new, q_new, v_new)
+    _wind(new, q_new, [joint.name for joint in changed if _is_new(joint, before, were_in_tree)])
     held, apart, rate = _held_modes(bodies, new)
     was = parts_of(old)
     loops = [was.joints[name] for name in old.loops]
@@ -114,6 +118,26 @@ def _unlocked(bodies: Bodies, old: System, joints: Sequence[Joint]) -> list[tupl
     gap = nearest(was, with_points(bodies, old), [was.joints[joint.name] for joint in found])[2]
     there = sizes(gap, extent(old.plan)) <= FITS
     return [(joint, there[:, k]) for k, joint in enumerate(found)]
+
+
+def _is_new(joint: Joint, before: Mapping[str, Joint], were_in_tree: Set[str]) -> bool:
+    """Return whether nothing but poses tells where a joint is, that of the tree of an old plan or locked there being
+    known."""
+    was = before.get(joint.name)
+    return was is None or not _alike(joint, was) or not (joint.name in were_in_tree or was.locked)
+
+
+def _wind(new: System, q: np.ndarray, names: Sequence[str]) -> None:
+    """Turn joints of the tree of a system by whole turns, in q (states, nq), to where linear couplings want them."""
+    for k, coupling in enumerate(new.plan.couplings):
+        loose = [
+            (term, term.sign * term.profile.coefficient)
+            for term in coupling.terms
+            if term.node >= 0 and term.turns and term.joint in names and isinstance(term.profile, Line)
+        ]
+        for term, slope in sorted(loose, key=lambda x: -abs(x[1])) if coupling.constraints else ():
+            missed = constraint_states(new.evaluator, q)[len(new.plan.loop_joints) + k].position
+            q[:, new.slice_q(term.joint)] -= TURN * np.round(missed / (TURN * slope))
 
 
 def _held_modes(bodies: Bodies, new: System) -> tuple[list[str], np.ndarray, np.ndarray]:

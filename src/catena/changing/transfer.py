@@ -20,7 +20,6 @@ from catena.changing.carrying import Carried, bodies_of, carry
 from catena.changing.deformed import Bodies, parts_of, with_points
 from catena.changing.fitting import FITS, assembled, require_fit, sizes
 from catena.changing.impact import Impact, body_inertias, impact
-from catena.dynamics.rotors import rotor_inertias
 from catena.errors import LoopError, StateError
 from catena.given import is_finite, real_array, shown
 from catena.joints.modal import Modal
@@ -180,7 +179,8 @@ def transfer(
     if jumped.any():
         hit = impact(new, carried.q[jumped], carried.v[jumped], bodies.of(jumped), rates)
         _require_driven(hit, carried.q[jumped], rates)
-        v_new[jumped], loss[jumped] = hit.v, hit.loss + _stopped_rotors(system, new, rows_v)[jumped]
+        v_new[jumped], loss[jumped] = hit.v, hit.loss
+    loss += _lost_rotors(system, new, rows_q, rows_v)
     joints, jumped_b = tuple(new.mechanism.joints), jumped.reshape(batch)
     if restitution is not None:
         e = restitution
@@ -189,7 +189,7 @@ def transfer(
         found = carry(after, system, rows_q, rows_v, system, keep=False)
         _require_held(system, new, after, found, jumped, length)
         v_old = np.where(jumped[:, None], found.v, rows_v).reshape(*batch, system.nv)
-        lost = ((1.0 - e * e) * loss).reshape(batch)
+        lost = np.where(jumped, (1.0 - e * e) * loss, 0.0).reshape(batch)
         old = rows_q.reshape(*batch, system.nq)
         return Transfer(system, old, v_old, lost, jumped_b, joints, hit, bodies, 1.0 + e)
     q_new, v_new = carried.q.reshape(*batch, new.nq), v_new.reshape(*batch, new.nv)
@@ -303,14 +303,13 @@ def _require_held(
         )
 
 
-def _stopped_rotors(system: System, new: System, v: np.ndarray) -> np.ndarray:
-    """Return the energy (states,) of rotors at joints of the old tree that cannot move any more."""
-    energy, rotors = np.zeros(len(v)), rotor_inertias(system.plan)
-    for name in system.joints if rotors.any() else ():
-        joint = new.mechanism.joints.get(name)
-        if joint is not None and joint.dof == 0:
-            at = system.slice_v(name)
-            energy += 0.5 * (v[:, at] ** 2) @ rotors[at]
+def _lost_rotors(system: System, new: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return the energy (states,) of rotors at joints of the old system that cannot move any more, or are not there."""
+    energy = np.zeros(len(v))
+    for name, joint in system.mechanism.joints.items():
+        now = new.mechanism.joints.get(name)
+        if joint.armature is not None and joint.dof and (now is None or now.dof == 0):
+            energy += 0.5 * (system.joint_velocity(q, v, name) ** 2) @ joint.armature
     return energy
 
 

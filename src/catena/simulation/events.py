@@ -122,6 +122,12 @@ def crossings(event: Event, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> list
     return [int(k) for k in np.flatnonzero(wanted)]
 
 
+def crosses(event: Event, before: float, after: float) -> bool:
+    """Return whether an event happens where its function goes from one value to another at once."""
+    rising, falling = before < 0.0 <= after, before > 0.0 >= after
+    return {0: rising or falling, 1: rising, -1: falling}[event.direction]
+
+
 def locate(event: Event, first: float, last: float, state_at: StateAt) -> float:
     """Return the time between `first` and `last` at which the event happens."""
     from scipy.optimize import brentq

@@ -29,7 +29,10 @@ class Moment:
         return self.configuration.position_of(joint)
 
     def velocity(self, joint: str) -> np.ndarray:
-        """Return the velocity (nv,) of a joint, of the tree or of a loop."""
+        """Return the velocity (nv,) of a joint, be it of the tree, of a loop or locked."""
+        described = self.system.mechanism.joints.get(joint)
+        if described is not None and described.locked:
+            return np.zeros(described.kind.nv)
         return self.system.joint_velocity(self.q, self.v, joint)
 
     def position(self, frame: str) -> np.ndarray:

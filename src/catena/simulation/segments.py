@@ -191,8 +191,18 @@ class SegmentedTrajectory:
 
     @cached_property
     def potential_energy(self) -> np.ndarray:
-        """Return the potential energy of gravity, springs and stops, (..., samples)."""
-        return np.concatenate([run.potential_energy for run in self.segments], axis=-1)
+        """Return the potential energy of gravity, springs and stops, (..., samples). What a structure holds still keeps
+        the energy that it had: only forces that come or go with a change make a difference."""
+        parts = [self.segments[0].potential_energy]
+        for before, after in zip(self.segments, self.segments[1:], strict=False):
+            found = after.potential_energy
+            if after.system is not before.system:
+                # A plan leaves out what does not move, so that its energy is known up to a constant.
+                gone, new = _stored_alone(before, after, -1), _stored_alone(after, before, 0)
+                level = parts[-1][..., -1] - gone + new
+                found = found + (level - found[..., 0])[..., None]
+            parts.append(found)
+        return np.concatenate(parts, axis=-1)
 
     @cached_property
     def energy(self) -> np.ndarray:
@@ -277,6 +287,17 @@ class SegmentedTrajectory:
             for run, x in zip(self.segments, found, strict=True)
         ]
         return np.concatenate(parts, axis=-axes)
+
+
+def _stored_alone(one: Trajectory, other: Trajectory, sample: int) -> np.ndarray:
+    """Return the energy (...) at a sample of one run that is in forces which the mechanism of the other does not
+    have."""
+    there, elsewhere = (run.system.mechanism.force_elements for run in (one, other))
+    q, v = one.q[..., sample, :], one.v[..., sample, :]
+    names = [name for name in there if name not in elsewhere]
+    outputs = one.system.force_outputs(q, v) if names else {}
+    stored = [outputs[name]["energy"] for name in names if "energy" in outputs.get(name, ())]
+    return np.asarray(sum(stored, np.zeros(q.shape[:-1])))
 
 
 def _change_lines(run: SegmentedTrajectory) -> tuple[Line, ...]:

@@ -20,7 +20,7 @@ from catena.given import is_positive, shown
 from catena.mechanism import Mechanism
 from catena.simulation.arguments import event_list, initial_state, sample_times
 from catena.simulation.drives_across import drives_of, planned, require_there
-from catena.simulation.events import Event, required_arguments
+from catena.simulation.events import Event, crosses, required_arguments
 from catena.simulation.moment import Moment
 from catena.simulation.problem import Problem
 from catena.simulation.run import Run
@@ -153,11 +153,19 @@ class ChangingRun:
         try:
             happened = self.at_the_start(system, q, v, still)
             while True:
-                made = self.change(happened, system, start, q, v)
+                made: list[Transition] = []
+                waiting: Sequence[Event] = happened
+                while waiting:
+                    before = system, q, v
+                    made += self.change(waiting, system, start, q, v)
+                    if made and made[-1].transfer is not None:
+                        system = made[-1].transfer.system
+                        q, v = made[-1].transfer
+                    waiting = self._jumped_over(happened, start, before, (system, q, v), segments)
+                    happened = [*happened, *waiting]
                 transitions += made
-                if made and made[-1].transfer is not None:
-                    system = made[-1].transfer.system
-                    q, v = made[-1].transfer
+                if segments:
+                    segments[-1] = with_events(segments[-1], happened)
                 note = _chatters(transitions, self.duration)
                 if made and not system.nv:
                     note = f"Nothing can move any more from t = {start:.6g} s on."
@@ -200,6 +208,32 @@ class ChangingRun:
             if change * event.direction > 0.0 and abs(value) <= AT_ONCE * abs(change):
                 found.append(event)
                 still[event.label] = STILL * abs(change) * self.duration / PROBE
+            elif value == 0.0:
+                # Where it goes is not seen yet: it happens when it leaves in its direction.
+                still[event.label] = float(np.finfo(np.float64).tiny)
+        return found
+
+    def _jumped_over(
+        self,
+        known: Sequence[Event],
+        t: float,
+        before: tuple[System, np.ndarray, np.ndarray],
+        after: tuple[System, np.ndarray, np.ndarray],
+        segments: Sequence[Trajectory],
+    ) -> list[Event]:
+        """Return the events, besides those that are known to have happened, that velocities jump over at a change of
+        structure. What is not asked by names may speak of other joints behind it, and is left alone."""
+        found = []
+        for event in self.events if after[0] is not before[0] or after[2] is not before[2] else ():
+            if any(event is one for one in known) or required_arguments(event.function) != 1:
+                continue
+            was, now = (self.bound(event, x[0], t).value(0.0, *x[1:]) for x in (before, after))
+            size = max(abs(was), abs(now))
+            if segments:
+                run = segments[-1]
+                size = max(size, abs(self.bound(event, run.system, 0.0).value(run.t[0], run.q[0], run.v[0])))
+            if crosses(event, was, now) and min(abs(was), abs(now)) > STILL * size:
+                found.append(event)
         return found
 
     def _require_known(self, found: SegmentedTrajectory) -> None:
@@ -241,13 +275,13 @@ class ChangingRun:
         def raw(t: float, q: np.ndarray, v: np.ndarray) -> Any:
             return asked(Moment(system, t + start, q, v)) if by_name else asked(t + start, q, v)
 
-        # What turns back from its zero is on the side that it came from, so that a short way there and back is not
-        # overlooked; what goes on through it is at zero.
+        # What rests at its zero or turns back from it is on the side that it came from, so that a short way there and
+        # back is not overlooked; what goes on through it is at zero.
         side = 0.0
         if still and event.direction and abs(raw(0.0, *state)) <= still:
             q, v = state
             change = raw(PROBE, system.integrate(q, v, PROBE), v) - raw(0.0, q, v)
-            side = -float(event.direction) if change * event.direction < 0.0 else 0.0
+            side = -float(event.direction) if change * event.direction <= 0.0 else 0.0
 
         def shifted(t: float, q: np.ndarray, v: np.ndarray) -> Any:
             value = raw(t, q, v)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from catena.mechanism import Mechanism
+from catena.mechanism.validation import known
 from catena.structure.plan import Plan
 
 Place = Literal["tree", "loop", "held", "absent"]
@@ -53,7 +54,7 @@ class Fates:
 
     def __getitem__(self, joint: str) -> Fate:
         """Return what became of a joint."""
-        return self.joints[joint]
+        return self.joints[known("joint", joint, self.joints, "fates")]
 
     def __str__(self) -> str:
         head = (
