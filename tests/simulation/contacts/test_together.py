@@ -64,6 +64,17 @@ def test_a_force_is_the_same_as_forces_and_as_control():
     np.testing.assert_allclose(told.segments[-1].v[-1], asked.segments[-1].v[-1], atol=1e-8)
 
 
+@pytest.mark.parametrize("when", [0.7, 1.3])
+def test_no_push_is_missed_while_nothing_moves(when):
+    """A block that friction holds has nothing to integrate, and steps as large as can be: it slips when a short push
+    beats friction nevertheless."""
+    s, q = block()
+    push = {"left": lambda t: [0, 0, 0, 9.0 / (1.0 + ((t - when) / 0.03) ** 4), 0, 0]}
+    run = ct.simulate(s, q, np.zeros(s.nv), 1.6, contacts=CONTACTS, forces=push, **EXACT)
+    slips = next(change for change in run.transitions if "slips" in change.name)
+    assert slips.t == pytest.approx(when - 0.03 * (9.0 / (0.3 * 2.0 * G) - 1.0) ** 0.25, rel=1e-6)
+
+
 def test_an_event_and_a_contact_in_one_run():
     """An event in the middle of a slide is found where the closed form has it, and a terminal one ends the run."""
     s, q = block()

@@ -77,7 +77,7 @@ class Stretch:
     def go(self, start: float, q: np.ndarray, v: np.ndarray) -> Stretched:
         """Return the motion from the time `start` [s] and the state q (nq,), v (nv,) on."""
         system = self.acting.system if self.pushes else self._stuck(q, v)
-        looking = Looking(self.holding)
+        looking = Looking(self.holding, self.duration)
         looking.begin(self.acting.places.gaps(q[None])[0])
         runs: list[Trajectory] = []
         inside = Inside(self.acting.places)
