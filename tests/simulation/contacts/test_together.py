@@ -64,6 +64,24 @@ def test_a_force_is_the_same_as_forces_and_as_control():
     np.testing.assert_allclose(told.segments[-1].v[-1], asked.segments[-1].v[-1], atol=1e-8)
 
 
+def test_forces_of_a_slip_that_turns_about():
+    """A puck that is pushed aside and back: whoever found its motion, friction is told against the slip of its time."""
+    m = ct.Mechanism("puck")
+    for name, before, axis in (("x", "ground", "x"), ("y", "x", "y"), ("puck", "y", "z")):
+        m.add_body(name, mass=0.5, inertia=0.01)
+        m.add_joint(f"moves {axis}", before, name, ct.Prismatic(axis))
+    s = m.system()
+    run = ct.simulate(
+        s, np.zeros(3), [1.0, 0.3, 0.0], 1.0, contacts=[ct.Contact("puck", friction=0.2)],
+        forces={"puck": lambda t: [0, 0, 0, -4.0, 2.0, 0]}, **EXACT,
+    )  # fmt: skip
+    force, slip = run.contact_forces["puck"], run.twist("puck")[:, 3:5]
+    assert slip[0] @ slip[-1] < 0.0 and len(run.segments) == 1
+    np.testing.assert_allclose(
+        force[:, :2], -0.2 * 0.5 * G * slip / np.linalg.norm(slip, axis=1)[:, None], atol=1e-5
+    )
+
+
 @pytest.mark.parametrize("when", [0.7, 1.3])
 def test_no_push_is_missed_while_nothing_moves(when):
     """A block that friction holds has nothing to integrate, and steps as large as can be: it slips when a short push

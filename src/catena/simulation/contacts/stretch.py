@@ -85,7 +85,7 @@ class Stretch:
         asks = (self.pushes and not self.inside) or self.acting.problem.control is not None
         t, part, most = start, (FIRST if asks else FIRST_COMPILED), SOON
         while True:
-            self.holding.begin(q, v)
+            self.holding.begin(t, q, v)
             self.acting.keep_time(t, q, v)
             span = min(part * self.duration, self.acting.until(self.duration) - t)
             run, enough = None, False
