@@ -1,8 +1,7 @@
 """When the first contact of a stretch of motion changes: a gap closes, a force would pull or leave its cone, or a slip
 ends.
 
-What must stay above zero is looked at where steps end, for all contacts at once, and gaps also between: the cubic
-through gaps and their rates at both ends of a step tells whether a point dips into its plane and comes out again.
+What must stay above zero is looked at where steps end, for all contacts at once, and gaps also between (`dips`).
 Forces are looked at between as well where something acts that changes by itself: while contacts hold a mechanism still,
 its steps are as large as can be, whatever pushes it. The time is then found in the motion itself.
 """
@@ -16,13 +15,12 @@ import numpy as np
 from catena.dynamics.contact_forces import PULLS
 from catena.simulation.contacts.coulomb import OPEN
 from catena.simulation.contacts.deciding import CLOSED
+from catena.simulation.contacts.dips import lowest
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.trajectory import Trajectory
 
 # Places within an interval that are looked at, and how often that is repeated to find a time.
 PLACES, ROUNDS = 8, 5
-# Places of a cubic that are looked at for its lowest one.
-DIPS = np.linspace(0.0, 1.0, 17)
 # What acts by itself is looked at so many times in a run, at least; and where forces bend by more than this part of
 # what is left of them, places between are looked at as well, so many times in a row.
 OFTEN, BENDS, CLOSER = 200, 0.25, 6
@@ -68,7 +66,7 @@ class Looking:
         wrong = values < 0.0
         found = np.flatnonzero(wrong.any(axis=1))
         last = int(found[0]) if len(found) else len(run.t)
-        dip = self._dips(run.t[: last + 1], gap[: last + 1], rate[: last + 1])
+        dip = self._dips(run, gap[: last + 1], rate[: last + 1])
         hidden = self._hidden(run, run.t[: last + 1], values[: last + 1])
         between = [interval for interval in (dip, hidden) if interval is not None]
         if between:
@@ -101,26 +99,25 @@ class Looking:
             ]
         return np.concatenate(parts, axis=1), gap, rate
 
-    def _dips(self, t: np.ndarray, gap: np.ndarray, rate: np.ndarray) -> tuple[float, float] | None:
-        """Return the first interval, up to the lowest place, in which an open contact dips into its plane between two
-        steps."""
-        if len(t) < 2 or not self.open:
+    def _dips(self, run: Trajectory, gap: np.ndarray, rate: np.ndarray) -> tuple[float, float] | None:
+        """Return the first interval, up to the lowest place, in which an open contact dips into the other side between
+        two of the first steps of a run, where gaps and their rates (states, contacts) are known."""
+        if len(gap) < 2 or not self.open:
             return None
-        h = np.diff(t)[:, None]
-        g0, g1 = gap[:-1, self.open], gap[1:, self.open]
-        d0, d1 = h * rate[:-1, self.open], h * rate[1:, self.open]
-        s = DIPS[:, None, None]
-        cubic = (
-            (1.0 + 2.0 * s) * (1.0 - s) ** 2 * g0 + s * (1.0 - s) ** 2 * d0
-            + s * s * (3.0 - 2.0 * s) * g1 + s * s * (s - 1.0) * d1
-        )  # fmt: skip
-        lowest = np.where((d0 < 0.0) & (d1 > 0.0), cubic.min(axis=0), np.inf)
-        below = np.flatnonzero((lowest < -self.deep[self.open]).any(axis=1))
-        if not len(below):
-            return None
-        k = int(below[0])
-        at = DIPS[int(np.argmin(cubic[:, k, int(np.argmin(lowest[k]))]))]
-        return float(t[k]), float(t[k] + at * h[k, 0])
+        turns = (rate[:-1] < 0.0) & (rate[1:] > 0.0)
+        found: list[tuple[float, float]] = []
+        for i, k in zip(*np.nonzero(turns[:, self.open]), strict=True):
+            begin, contact = float(run.t[i]), self.open[k]
+            if found and begin > found[0][0]:
+                break
+            h, two = float(run.t[i + 1]) - begin, slice(i, i + 2)
+            at, least = lowest(
+                self.holding.acting.places, contact, h, (run.q[i], run.q[i + 1]), (run.v[i], run.v[i + 1]),
+                tuple(gap[two, contact].tolist()), tuple(rate[two, contact].tolist()),
+            )  # fmt: skip
+            if least < -self.deep[contact]:
+                found.append((begin, begin + at * h))
+        return min(found, default=None)
 
     def _hidden(self, run: Trajectory, t: np.ndarray, values: np.ndarray) -> tuple[float, float] | None:
         """Return the first interval between steps that end at the times t (states,), with what must stay above zero
