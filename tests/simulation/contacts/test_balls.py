@@ -144,3 +144,33 @@ def test_what_cannot_meet_is_refused():
     with pytest.raises(ct.StateError, match=r"begins 0.3 m inside the ball of 'ground'; begin outside"):
         ct.simulate(s, s.neutral() + np.array([0.2, 0, 0, 0, 0, 0, 0]), duration=0.1,
                     contacts=[ct.Contact("ball", radius=0.1, on_radius=0.4)])  # fmt: skip
+
+
+@pytest.mark.parametrize("forces", [{}, {"a": lambda t: [0] * 6}], ids=["compiled", "from Python"])
+@pytest.mark.parametrize("beside", [0.0, 0.1])
+def test_a_ball_is_not_flown_past(beside, forces):
+    """Nothing acts on balls that fly, so that a step takes them past each other by many times their size: they meet
+    where straight lines do, and not only where steps end."""
+    m = ct.Mechanism("balls", gravity=(0, 0, 0))
+    for name in "ab":
+        m.add_body(name, mass=1.0, inertia=0.01)
+        m.add_joint(f"{name} moves", "ground", name, ct.Free(), actuated=False)
+    s = m.system()
+    q, v = s.neutral(), np.zeros(s.nv)
+    q[s.slice_q("a moves")][:2], v[s.slice_v("a moves")][3] = (-10.0, beside), 1.0
+    touch = ct.Contact("a", on="b", radius=0.1, on_radius=0.1, restitution=1.0)
+    run = ct.simulate(s, q, v, 50.0, contacts=[touch], forces=forces)
+    (hit,) = run.transitions
+    assert hit.t == pytest.approx(10.0 - np.sqrt(0.04 - beside**2), rel=1e-9)
+    normal = np.array([-np.sqrt(0.04 - beside**2), beside, 0.0]) / 0.2
+    np.testing.assert_allclose(run.twist("b")[-1, 3:], normal[0] * normal, atol=1e-8)
+
+
+def test_a_point_does_not_fall_through_a_peg():
+    """Under gravity, from far above, within a step: v^2 = 2 g h where it hits a peg of a millimetre."""
+    m = ct.Mechanism("peg")
+    m.add_body("drop", mass=1.0)
+    m.add_joint("falls", "ground", "drop", ct.Prismatic("z"))
+    run = ct.simulate(m.system(), [50.0], [0.0], 6.0, contacts=[ct.Contact("drop", on_radius=1e-3)])
+    assert run.transitions[0].t == pytest.approx(np.sqrt(2.0 * (50.0 - 1e-3) / 9.81), rel=1e-9)
+    assert run["falls"][-1] == pytest.approx(1e-3, abs=1e-8)

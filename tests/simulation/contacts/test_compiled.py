@@ -43,7 +43,7 @@ def test_forces_with_known_modes(modes):
     s, q, v, acting, rng = situation(3)
     along = rng.normal(size=(4, 2))
     holding = Holding(acting, Standing(modes, along / np.linalg.norm(along, axis=1)[:, None]), 1.0, along)
-    holding.begin(q, v)
+    holding.begin(0.0, q, v)
     inside = Inside(acting.places)
     assert can_be_inside(acting.problem, acting.places)
     quick = QuickSteps(acting, inside, 1.0, 1.0, 1e-4)
@@ -69,7 +69,7 @@ def test_few_contacts_and_more():
     for places, count in ((acting.places, 4), (more, 5)):
         own = Acting(acting.problem, places)
         holding = Holding(own, Standing(modes[:count], along[:count]), 1.0, along[:count])
-        holding.begin(q, v)
+        holding.begin(0.0, q, v)
         quick = QuickSteps(own, Inside(places), 1.0, 1.0, 1e-4)
         quick.tell(Inside(places).told(holding, np.zeros(count)))
         told.append(quick.look(0.0, q, v))

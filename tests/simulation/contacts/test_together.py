@@ -64,6 +64,35 @@ def test_a_force_is_the_same_as_forces_and_as_control():
     np.testing.assert_allclose(told.segments[-1].v[-1], asked.segments[-1].v[-1], atol=1e-8)
 
 
+def test_forces_of_a_slip_that_turns_about():
+    """A puck that is pushed aside and back: whoever found its motion, friction is told against the slip of its time."""
+    m = ct.Mechanism("puck")
+    for name, before, axis in (("x", "ground", "x"), ("y", "x", "y"), ("puck", "y", "z")):
+        m.add_body(name, mass=0.5, inertia=0.01)
+        m.add_joint(f"moves {axis}", before, name, ct.Prismatic(axis))
+    s = m.system()
+    run = ct.simulate(
+        s, np.zeros(3), [1.0, 0.3, 0.0], 1.0, contacts=[ct.Contact("puck", friction=0.2)],
+        forces={"puck": lambda t: [0, 0, 0, -4.0, 2.0, 0]}, **EXACT,
+    )  # fmt: skip
+    force, slip = run.contact_forces["puck"], run.twist("puck")[:, 3:5]
+    assert slip[0] @ slip[-1] < 0.0 and len(run.segments) == 1
+    np.testing.assert_allclose(
+        force[:, :2], -0.2 * 0.5 * G * slip / np.linalg.norm(slip, axis=1)[:, None], atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("when", [0.7, 1.3])
+def test_no_push_is_missed_while_nothing_moves(when):
+    """A block that friction holds has nothing to integrate, and steps as large as can be: it slips when a short push
+    beats friction nevertheless."""
+    s, q = block()
+    push = {"left": lambda t: [0, 0, 0, 9.0 / (1.0 + ((t - when) / 0.03) ** 4), 0, 0]}
+    run = ct.simulate(s, q, np.zeros(s.nv), 1.6, contacts=CONTACTS, forces=push, **EXACT)
+    slips = next(change for change in run.transitions if "slips" in change.name)
+    assert slips.t == pytest.approx(when - 0.03 * (9.0 / (0.3 * 2.0 * G) - 1.0) ** 0.25, rel=1e-6)
+
+
 def test_an_event_and_a_contact_in_one_run():
     """An event in the middle of a slide is found where the closed form has it, and a terminal one ends the run."""
     s, q = block()

@@ -68,6 +68,12 @@ class Acting:
         """Return what acts."""
         return Excitation(self.problem, ())
 
+    @cached_property
+    def changes_by_itself(self) -> bool:
+        """Return whether something acts that may change although nothing moves: it is asked from Python."""
+        excitation = self.excitation
+        return bool(excitation.forces or excitation.motion or excitation.is_asked_always)
+
     def command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the control forces (nv,) at one state: those that a controller with a rate has given last."""
         if self._told is not None:

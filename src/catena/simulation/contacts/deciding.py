@@ -21,6 +21,8 @@ from catena.simulation.contacts.standing import Standing, all_open
 
 # Gaps [sizes of the mechanism] and velocities [sizes/s] that are none.
 CLOSED, RESTS = 1e-8, 1e-7
+# Gaps [sizes of the mechanism] of contacts that touch, by errors of steps.
+DRIFTS = 1e-4
 # Below this speed [m/s] nothing bounces or parts, so that bounces that become shorter and shorter come to an end.
 DEAD = 1e-4
 # Slips slower than this [sizes/s] are none.
@@ -68,12 +70,14 @@ class Deciding:
         slips: int = -1,
         rests: Sequence[int] = (),
         held: Sequence[int] = (),
+        closed: Sequence[int] = (),
     ) -> Decision:
         """Return what contacts do from the state q (nq,), v (nv,) on, under control forces tau (nv,). The contact
         `parts`, if there is one, has come to where it would pull, and `slips` to the edge of its cone; those in `rests`
-        do not slip, and those in `held` do not part, but for errors of what found that."""
+        do not slip, and those in `held` do not part, but for errors of what found that; those in `closed` have touched
+        up to now."""
         count = len(self.acting.places.contacts)
-        q, now = self._lifted(t, q, v, tau)
+        q, now = self._lifted(t, q, v, tau, closed)
         near = [k for k, gap in enumerate(now.gap.tolist()) if gap <= CLOSED * self.length]
         impulse, lost = np.zeros((count, 3)), 0.0
         before = v
@@ -116,13 +120,18 @@ class Deciding:
         return now if v is before else self._at(t, q, v, tau)
 
     def _lifted(
-        self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray
+        self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, closed: Sequence[int]
     ) -> tuple[np.ndarray, Situation]:
         """Return a configuration in which contacts that are in the other side by no more than what counts as touching
-        are not, so that they do not sink a little further with every touch, and how contacts stand there."""
+        are not, so that they do not sink a little further with every touch, and those that are `closed` touch, from
+        which steps have led them away a little; and how contacts stand there."""
         now = self._at(t, q, v, tau)
         low, none = 1e-3 * CLOSED * self.length, CLOSED * self.length
-        sunk = [k for k, gap in enumerate(now.gap.tolist()) if -none <= gap < -low]
+        sunk = [
+            k
+            for k, gap in enumerate(now.gap.tolist())
+            if -none <= gap < -low or (k in closed and none < abs(gap) <= DRIFTS * self.length)
+        ]
         if not sunk:
             return q, now
         push = np.zeros((len(sunk), 3))

@@ -146,18 +146,13 @@ class Places:
 
     def at(self, q: np.ndarray, v: np.ndarray) -> Touches:
         """Return how all contacts stand and move at the states q (states, nq), v (states, nv)."""
-        found, states, k = self._found(q, v), len(q), len(self.contacts)
+        found, k = self._found(q, v), len(self.contacts)
         stands = found["stands"]
-        both = stands[:, self.both]
-        R = both[..., :9].reshape(states, -1, 3, 3)
-        p = both[..., 9:] + (self.p_both @ R)[..., 0, :]
+        R, p, V, moves = self._moving(found)
         axes = self.back_b @ R[:, k:]
         p_a, apart = p[:, :k], p[:, :k] - p[:, k:]
         at = (axes @ apart[..., None])[..., 0]
-        V = found["v"][:, self.both]
         w_b, dV = V[:, k:, :3], V[:, :k] - V[:, k:]
-        # How the centres move.
-        moves = V[..., 3:] + crossed(V[..., :3], p)
         E, normal, gap = axes, axes[:, :, 2], at[..., 2] - self.r
         turns = w_b
         tilts = crossed(w_b, normal)
@@ -194,6 +189,21 @@ class Places:
                 # The least wrench whose power is that of the joint force.
                 T[:, k, 2] = stop.sign * np.linalg.pinv(S)[:, :, stop.index]
         return Touches(gap, u, A, b, T, at, E, axes, stands)
+
+    def centres(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return where the frames that touch are from those that they are on, and how that changes, (states, contacts,
+        3) each in the axes of ground, at the states q (states, nq), v (states, nv)."""
+        k = len(self.contacts)
+        _, p, _, moves = self._moving(self._found(q, v))
+        return p[:, :k] - p[:, k:], moves[:, :k] - moves[:, k:]
+
+    def _moving(self, found: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return the axes and the twists of the nodes of both sides, and where frames on them are and move to, from how
+        all nodes stand and move."""
+        both, V = found["stands"][:, self.both], found["v"][:, self.both]
+        R = both[..., :9].reshape(*both.shape[:2], 3, 3)
+        p = both[..., 9:] + (self.p_both @ R)[..., 0, :]
+        return R, p, V, V[..., 3:] + crossed(V[..., :3], p)
 
     def _turned(self, axes: np.ndarray, n: np.ndarray) -> np.ndarray:
         """Return axes (states, contacts, 3, 3) whose last is n (states, contacts, 3): axes of which the last is the

@@ -50,6 +50,8 @@ class Holding:
         self.mu = self.acting.places.friction[self.closed]
         self.redundant: bool | None = None
         self.least = np.zeros(len(self.along))
+        # Slips turn: each part of a stretch has directions of its own, from the time on at which it begins.
+        self.times, self.turned = [-np.inf], [self.along]
 
     @cached_property
     def places(self) -> Places:
@@ -62,9 +64,11 @@ class Holding:
         rows = [3 * i + a for i, sticks in enumerate(self.sticks) for a in ((0, 1, 2) if sticks else (2,))]
         return np.array(rows, dtype=int)
 
-    def begin(self, q: np.ndarray, v: np.ndarray) -> None:
-        """Take the directions in which contacts slide at a state q (nq,), v (nv,)."""
+    def begin(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        """Take the directions in which contacts slide at a state q (nq,), v (nv,), from the time t on."""
         self.begin_sliding(self.acting.places.at(q[None], v[None]).u[0, :, :2])
+        self.times.append(t)
+        self.turned.append(self.along)
 
     def begin_sliding(self, u: np.ndarray) -> None:
         """Take the directions in which contacts slide, from their slips u (contacts, 2)."""
@@ -74,10 +78,14 @@ class Holding:
         self.least = np.where(slides, 0.5, -1.0) * SLOW * self.length
         self.along = np.where(slides[:, None], u / np.maximum(speed, 1e-300)[:, None], self.along)
 
-    def directions(self, touches: Touches) -> np.ndarray:
-        """Return the directions of friction (states, closed, 3) as forces of one newton of pressure. Beyond the end of
-        a slip, which is found afterwards, they go on as they were: forces must not jump within a step."""
+    def directions(self, t: np.ndarray, touches: Touches) -> np.ndarray:
+        """Return the directions of friction (states, closed, 3) as forces of one newton of pressure, at the times t
+        (states,). Beyond the end of a slip, which is found afterwards, they go on as they were: forces must not jump
+        within a step."""
         u, d = touches.u[..., :2], self.along[self.closed]
+        if t[0] < self.times[-1]:
+            begun = np.searchsorted(self.times, t, side="right") - 1
+            d = np.stack(self.turned)[begun][:, self.closed]
         back = np.maximum(0.0, -(u * d).sum(axis=-1))
         w = u + (SLOW * self.length + 2.0 * back)[..., None] * d
         w = w / np.maximum(np.hypot(w[..., 0], w[..., 1]), 1e-300)[..., None]
@@ -90,12 +98,12 @@ class Holding:
         vdot, _, W = self.acting.both(t, q, v, tau, touches)
         c = (touches.A @ vdot[:, None, :, None])[..., 0] + touches.b + 2.0 * PULL * touches.u
         c[..., 2] += PULL * PULL * touches.gap
-        return Forces(self._solved(W, c, touches), touches)
+        return Forces(self._solved(t, W, c, touches), touches)
 
-    def _solved(self, W: np.ndarray, c: np.ndarray, touches: Touches) -> np.ndarray:
+    def _solved(self, t: np.ndarray, W: np.ndarray, c: np.ndarray, touches: Touches) -> np.ndarray:
         states, k = touches.gap.shape
         P = np.zeros((states, 3 * k, len(self.rows)))
-        column, along = 0, self.directions(touches)
+        column, along = 0, self.directions(t, touches)
         for i, sticks in enumerate(self.sticks):
             if sticks:
                 P[:, 3 * i : 3 * i + 3, column : column + 3] = np.eye(3)

@@ -1,9 +1,9 @@
 """When the first contact of a stretch of motion changes: a gap closes, a force would pull or leave its cone, or a slip
 ends.
 
-What must stay above zero is looked at where steps end, for all contacts at once, and gaps also between: the cubic
-through gaps and their rates at both ends of a step tells whether a point dips into its plane and comes out again. The
-time is then found in the motion itself.
+What must stay above zero is looked at where steps end, for all contacts at once, and gaps also between (`dips`).
+Forces are looked at between as well where something acts that changes by itself: while contacts hold a mechanism still,
+its steps are as large as can be, whatever pushes it. The time is then found in the motion itself.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ import numpy as np
 from catena.dynamics.contact_forces import PULLS
 from catena.simulation.contacts.coulomb import OPEN
 from catena.simulation.contacts.deciding import CLOSED
+from catena.simulation.contacts.dips import lowest
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.trajectory import Trajectory
 
 # Places within an interval that are looked at, and how often that is repeated to find a time.
 PLACES, ROUNDS = 8, 5
-# Places of a cubic that are looked at for its lowest one.
-DIPS = np.linspace(0.0, 1.0, 17)
+# What acts by itself is looked at so many times in a run, at least; and where forces bend by more than this part of
+# what is left of them, places between are looked at as well, so many times in a row.
+OFTEN, BENDS, CLOSER = 200, 0.25, 6
 
 TOUCHES, LIFTS, SLIPPING, STOPS = "touches", "lifts", "slips", "stops sliding"
 
@@ -37,9 +39,10 @@ class Change:
 
 @dataclass(eq=False)
 class Looking:
-    """What must stay above zero while contacts go on as they do."""
+    """What must stay above zero while contacts go on as they do, in a run of `duration` seconds."""
 
     holding: Holding
+    duration: float
 
     def __post_init__(self) -> None:
         holding = self.holding
@@ -63,9 +66,11 @@ class Looking:
         wrong = values < 0.0
         found = np.flatnonzero(wrong.any(axis=1))
         last = int(found[0]) if len(found) else len(run.t)
-        dip = self._dips(run.t[: last + 1], gap[: last + 1], rate[: last + 1])
-        if dip is not None:
-            begin, end = dip
+        dip = self._dips(run, gap[: last + 1], rate[: last + 1])
+        hidden = self._hidden(run, run.t[: last + 1], values[: last + 1])
+        between = [interval for interval in (dip, hidden) if interval is not None]
+        if between:
+            begin, end = min(between)
         elif last == len(run.t):
             return None
         elif last == 0:
@@ -94,26 +99,60 @@ class Looking:
             ]
         return np.concatenate(parts, axis=1), gap, rate
 
-    def _dips(self, t: np.ndarray, gap: np.ndarray, rate: np.ndarray) -> tuple[float, float] | None:
-        """Return the first interval, up to the lowest place, in which an open contact dips into its plane between two
-        steps."""
-        if len(t) < 2 or not self.open:
+    def _dips(self, run: Trajectory, gap: np.ndarray, rate: np.ndarray) -> tuple[float, float] | None:
+        """Return the first interval, up to the lowest place, in which an open contact dips into the other side between
+        two of the first steps of a run, where gaps and their rates (states, contacts) are known."""
+        if len(gap) < 2 or not self.open:
             return None
-        h = np.diff(t)[:, None]
-        g0, g1 = gap[:-1, self.open], gap[1:, self.open]
-        d0, d1 = h * rate[:-1, self.open], h * rate[1:, self.open]
-        s = DIPS[:, None, None]
-        cubic = (
-            (1.0 + 2.0 * s) * (1.0 - s) ** 2 * g0 + s * (1.0 - s) ** 2 * d0
-            + s * s * (3.0 - 2.0 * s) * g1 + s * s * (s - 1.0) * d1
-        )  # fmt: skip
-        lowest = np.where((d0 < 0.0) & (d1 > 0.0), cubic.min(axis=0), np.inf)
-        below = np.flatnonzero((lowest < -self.deep[self.open]).any(axis=1))
-        if not len(below):
+        turns = (rate[:-1] < 0.0) & (rate[1:] > 0.0)
+        found: list[tuple[float, float]] = []
+        for i, k in zip(*np.nonzero(turns[:, self.open]), strict=True):
+            begin, contact = float(run.t[i]), self.open[k]
+            if found and begin > found[0][0]:
+                break
+            h, two = float(run.t[i + 1]) - begin, slice(i, i + 2)
+            at, least = lowest(
+                self.holding.acting.places, contact, h, (run.q[i], run.q[i + 1]), (run.v[i], run.v[i + 1]),
+                tuple(gap[two, contact].tolist()), tuple(rate[two, contact].tolist()),
+            )  # fmt: skip
+            if least < -self.deep[contact]:
+                found.append((begin, begin + at * h))
+        return min(found, default=None)
+
+    def _hidden(self, run: Trajectory, t: np.ndarray, values: np.ndarray) -> tuple[float, float] | None:
+        """Return the first interval between steps that end at the times t (states,), with what must stay above zero
+        there (states, margins), in which a force pulls or leaves its cone for a while."""
+        least = self.duration / OFTEN
+        if not (self.holding.closed and self.holding.acting.changes_by_itself) or len(t) < 2:
             return None
-        k = int(below[0])
-        at = DIPS[int(np.argmin(cubic[:, k, int(np.argmin(lowest[k]))]))]
-        return float(t[k]), float(t[k] + at * h[k, 0])
+        h = np.diff(t)
+        parts = np.ceil(h / least * (1.0 - 1e-9)).astype(int)
+        if parts.max() < 2:
+            return None
+        new = np.concatenate([a + b * np.arange(1, n) / n for a, b, n in zip(t, h, parts, strict=False)])
+        f, wide = values[:, len(self.open) :], least / 2.0**CLOSER
+        for _ in range(CLOSER):
+            q, v = run.at(new)
+            more = self._values(new, q, v, self._forces_at(run, new, q, v))[0][:, len(self.open) :]
+            order = np.argsort(np.concatenate([t, new]), kind="stable")
+            t, f = np.concatenate([t, new])[order], np.concatenate([f, more])[order]
+            wrong = np.flatnonzero((f < 0.0).any(axis=1))
+            if len(wrong):
+                t, f = t[: wrong[0] + 1], f[: wrong[0] + 1]
+            if len(t) < 3:
+                break
+            h = np.diff(t)[:, None]
+            straight = (f[:-2] * h[1:] + f[2:] * h[:-1]) / (h[:-1] + h[1:])
+            left = np.minimum(np.minimum(f[:-2], f[2:]), f[1:-1])
+            bends = (np.abs(f[1:-1] - straight) > BENDS * np.maximum(left, 0.0)).any(axis=1)
+            h, near = h[:, 0], np.zeros(len(t) - 1, dtype=bool)
+            near[:-1] |= bends
+            near[1:] |= bends
+            near &= h > wide
+            new = t[:-1][near] + 0.5 * h[near]
+            if not len(new):
+                break
+        return (float(t[-2]), float(t[-1])) if (f[-1] < 0.0).any() else None
 
     def _located(self, run: Trajectory, begin: float, end: float) -> Change | None:
         """Return the first change between two times at the first of which all margins are above zero."""

@@ -19,9 +19,10 @@ from catena.kernels import Session
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK
 from catena.simulation.contacts.deciding import CLOSED, LIGHT, SLOWS
+from catena.simulation.contacts.dips import lowest
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.inside import Inside
-from catena.simulation.contacts.looking import DIPS, LIFTS, SLIPPING, STOPS, TOUCHES, Change
+from catena.simulation.contacts.looking import LIFTS, SLIPPING, STOPS, TOUCHES, Change
 from catena.simulation.contacts.meeting import Meeting
 from catena.simulation.drift import Drift
 from catena.simulation.events import Event
@@ -415,13 +416,13 @@ class QuickStretch:
             if k in lost:
                 return (self._given_up(path, at),)
             now = path.state(at)
-            dip = self._dip(path.state(at - 1), now) if at and k in turns and not changes else None
             if changes and at == self.begun:
                 return (path.stretch(at + 1, None, self._change(now), False, quick.steps),)
-            if changes or dip is not None:
-                found = self._located(path.state(at - 1), now, dip)
-                if found is not None:
-                    return (path.stretch(at, found, self._change(found), False, quick.steps),)
+            found = self._located(path.state(at - 1), now, None) if changes else None
+            if at and (k in turns or found is not None):
+                found = self._dipped(path.state(at - 1), now if found is None else found) or found
+            if found is not None:
+                return (path.stretch(at, found, self._change(found), False, quick.steps),)
             if at and k in slow:
                 return (self._given_up(path, at + 1),)
         return None
@@ -475,21 +476,17 @@ class QuickStretch:
         kind, k = next(below, self.watched[0])
         return Change(state.t, k, (TOUCHES, LIFTS, SLIPPING, STOPS)[kind])
 
-    def _dip(self, a: State, b: State) -> float | None:
-        """Return up to which part of a step an open contact dips into its plane, if one does so between two states."""
-        d0, d1 = (b.t - a.t) * a.told[:, 5], (b.t - a.t) * b.told[:, 5]
-        turns = self.open & (d0 < 0.0) & (d1 > 0.0)
-        if not turns.any():
-            return None
-        s = DIPS[:, None]
-        cubic = (
-            (1.0 + 2.0 * s) * (1.0 - s) ** 2 * a.told[:, 6] + s * (1.0 - s) ** 2 * d0
-            + s * s * (3.0 - 2.0 * s) * b.told[:, 6] + s * s * (s - 1.0) * d1
-        )  # fmt: skip
-        lowest = np.where(turns, cubic.min(axis=0) + self.deep, 1.0)
-        if lowest.min() >= 0.0:
-            return None
-        return float(DIPS[int(np.argmin(cubic[:, int(np.argmin(lowest))]))])
+    def _dipped(self, a: State, b: State) -> State | None:
+        """Return where the first open contact that dips into the other side between two states comes to touch; None if
+        none does."""
+        parts, turns = list[float](), self.open & (a.told[:, 5] < 0.0) & (b.told[:, 5] > 0.0)
+        for k in np.flatnonzero(turns).tolist():
+            gap, rate = ((float(a.told[k, i]), float(b.told[k, i])) for i in (6, 5))
+            at, least = lowest(self.quick.acting.places, k, b.t - a.t, (a.q, b.q), (a.v, b.v), gap, rate)
+            if least < -self.deep[k]:
+                parts.append(at)
+        located = (self._located(a, b, part) for part in sorted(parts))
+        return next((found for found in located if found is not None), None)
 
     def _located(self, a: State, b: State, dip: float | None) -> State | None:
         """Return where the first contact changes between two states, at the first of which all margins are above zero;

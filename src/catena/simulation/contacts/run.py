@@ -224,7 +224,8 @@ class ContactRun:
         tau = self.acting.command(t, q, v)
         parts = change.contact if change is not None and change.what == LIFTS else -1
         slips = change.contact if change is not None and change.what == SLIPPING else -1
-        found = self.deciding.decide(t, q, v, tau, parts, slips)
+        closed = () if before is None else before.closed
+        found = self.deciding.decide(t, q, v, tau, parts, slips, closed=closed)
         why = "at the start" if change is None else f"{self.contacts[change.contact].label} {change.what}"
         self._tell(t, why, found.q, v, before, found)
         return found.standing, found.q, found.v

@@ -77,7 +77,7 @@ class Stretch:
     def go(self, start: float, q: np.ndarray, v: np.ndarray) -> Stretched:
         """Return the motion from the time `start` [s] and the state q (nq,), v (nv,) on."""
         system = self.acting.system if self.pushes else self._stuck(q, v)
-        looking = Looking(self.holding)
+        looking = Looking(self.holding, self.duration)
         looking.begin(self.acting.places.gaps(q[None])[0])
         runs: list[Trajectory] = []
         inside = Inside(self.acting.places)
@@ -85,7 +85,7 @@ class Stretch:
         asks = (self.pushes and not self.inside) or self.acting.problem.control is not None
         t, part, most = start, (FIRST if asks else FIRST_COMPILED), SOON
         while True:
-            self.holding.begin(q, v)
+            self.holding.begin(t, q, v)
             self.acting.keep_time(t, q, v)
             span = min(part * self.duration, self.acting.until(self.duration) - t)
             run, enough = None, False
