@@ -197,7 +197,7 @@ GOOD: dict[str, Any] = {
     "of": "forward_dynamics", "elements": False, "no_load_speed": None, "shapes": (), "offset": 0.1, "keep": (),
     "polynomial": (0.0, 1.0), "profile": ((0.0, 1.0, 2.0), (0.0, 1.0, 0.0)), "detach": (), "unlock": (), "lock": (),
     "attach": {}, "numbers": 1.0, "flexible": None,
-    "bodies": (), "frames": (), "restitution": 0.0, "then": None,
+    "bodies": (), "frames": (), "restitution": 0.0, "driven": {}, "then": None,
     "area": 1e-4, "young": 7e10, "shear": None, "modes": 2, "torsion": None, "stations": (), "rotary": None,
     "interface": False, "extension": False,
     "nodes": {"a": (0, 0, 0), "b": (1, 0, 0)}, "members": (), "interfaces": ("a", "b"),
