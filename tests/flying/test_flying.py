@@ -187,6 +187,9 @@ def test_the_inertia_of_the_base_is_learnt_from_a_manoeuvre():
     assert (error < 5 * noisy.deviations["bus"]).all()
     with pytest.raises(ct.UnknownNameError, match="no body is named 'hull'"):
         ct.identify_inertia(guess, q, v, vdot, ["hull"])
+    nothing = ct.Mechanism("nothing moves").system()
+    with pytest.raises(ct.StateError, match="in 1 states; give at least one of each"):
+        ct.identify_inertia(nothing, [], [], [], [])
 
 
 def manoeuvred(s, count, seed=0):

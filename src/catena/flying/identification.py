@@ -90,7 +90,9 @@ def identify_inertia(
                 f"rigid bodies, beside which it may move, or lock its modes, as in m.lock('{name}.modes')."
             )
         known("body", name, [x for x in moving if x != GROUND], repr(system.mechanism.name))
-    Y = system.regressor(q, v, vdot).reshape(-1, system.nv, 10 * len(moving))
+    Y = system.regressor(q, v, vdot)
+    # Where nothing moves there are no entries from which NumPy could tell the number of states.
+    Y = Y.reshape(int(np.prod(Y.shape[:-2])), *Y.shape[-2:])
     given = np.zeros((len(Y), system.nv))
     if tau is not None:
         try:
