@@ -337,6 +337,8 @@ def test_what_cannot_go_over_is_refused():
         ct.transfer(stale, *random_state(s, 1), s)
     with pytest.raises(ct.StateError, match="q has shape"):
         ct.transfer(s, q[:-1], v, s)
+    with pytest.raises(ct.StateError, match="assemble is .* give True or False"):
+        ct.transfer(s, q, v, s, assemble=np.zeros(2), restitution=0.5)
 
 
 def test_rotors_keep_turning_with_their_joints():

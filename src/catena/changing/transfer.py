@@ -28,7 +28,7 @@ from catena.kinematics.scales import scales_of
 from catena.mechanism import GROUND, Mechanism
 from catena.mechanism.groups import Groups
 from catena.mechanism.validation import known
-from catena.system import System
+from catena.system import System, arrays
 
 # Velocities that a new structure forbids are none below this part of the fastest motion.
 NEGLIGIBLE = 1e-10
@@ -157,6 +157,7 @@ def transfer(
         one.evaluator.check_current()
     if restitution is not None and not (is_finite(restitution) and 0.0 <= restitution <= 1.0):
         raise StateError(f"transfer: restitution is {shown(restitution)}; give a number from 0 to 1.")
+    assemble = arrays.as_switch("assemble", assemble)
     if restitution is not None and assemble:
         raise StateError(
             "transfer: assemble moves bodies to where the new joints hold them, but with restitution they rebound and "

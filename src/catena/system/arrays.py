@@ -43,6 +43,13 @@ def as_number(name: str, value: Any, meaning: str) -> float:
     return float(value)
 
 
+def as_switch(name: str, value: Any) -> bool:
+    """Return a switch that a user gave, or raise a StateError if it is none."""
+    if not isinstance(value, bool | np.bool_):
+        raise StateError(f"{name} is {shown(value)}; give True or False.")
+    return bool(value)
+
+
 def as_list(name: str, value: Any, kind: type, meaning: str) -> list[Any]:
     """Return the entries of a list that are all of one kind; `meaning` says what they should be."""
     try:

@@ -556,7 +556,7 @@ class System:
             return varied.forward_dynamics(
                 q, v, tau, method, f_ext, base_acceleration, member, elements=elements
             )
-        if elements is not False and is_asked("elements", elements):
+        if elements is not False and arrays.as_switch("elements", elements):
             q, v, _, _ = as_arrays(self, q, v)
             tau, f_ext = with_elements(self, q, v, tau, f_ext)
         if type(method) is not str:
@@ -843,7 +843,7 @@ class System:
         mechanism's own forces act if `elements` says so.
         """
         wanted = arrays.as_list("names", names, str, "names of parameters")
-        elements = is_asked("elements", elements)
+        elements = arrays.as_switch("elements", elements)
         if is_one_of(of, ("forward_dynamics",)):
             found, batch = self.responder.respond(q, v, given, wanted, acting=elements)
             changes = found.by_parameter
@@ -1083,13 +1083,6 @@ class System:
     def _passing(self) -> Reactions:
         """Return how forces pass through the joints of this plan."""
         return Reactions(self._plan.parts or self._mechanism, self._plan)
-
-
-def is_asked(name: str, value: object) -> bool:
-    """Return a switch that a user gave, or raise a StateError if it is none."""
-    if not isinstance(value, bool | np.bool_):
-        raise StateError(f"{name} is {shown(value)}; give True or False.")
-    return bool(value)
 
 
 def _matrices(pose: Pose | np.ndarray) -> np.ndarray:

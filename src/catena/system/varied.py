@@ -24,7 +24,7 @@ from catena.system.each_state import ask_each
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
 from catena.system.forward_dynamics import with_elements
-from catena.system.system import System, is_asked
+from catena.system.system import System
 from catena.system.variation import ConstantRows, Variation
 from catena.system.varied_elements import VariedElements
 from catena.system.varied_evaluation import VariedEvaluator
@@ -176,7 +176,7 @@ class VariedSystem(System):
         self._require_no_more(parameters)
         if member is not None and not (isinstance(member, str) and is_one_of(method, ("reference_member",))):
             raise StateError(f"member is {shown(member)}, but only the method reference_member has one.")
-        if is_asked("elements", elements):
+        if arrays.as_switch("elements", elements):
             q, v, _, _ = as_arrays(self, q, v)
             tau, f_ext = with_elements(self, q, v, tau, f_ext)
         given: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration}
