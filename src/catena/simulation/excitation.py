@@ -105,6 +105,24 @@ class Excitation(RunPart):
         return self.asks_motion or self.asks_wrenches or self.has_python_elements
 
     @property
+    def exchanges_energy(self) -> bool:
+        """Return whether something may exchange energy with the mechanism, which is work that counts."""
+        plan = self.system.plan
+        rubbing = [
+            plan.damping,
+            plan.friction,
+            *(x for loop in plan.loop_joints for x in (loop.damping, loop.friction)),
+        ]
+        return bool(
+            self.control is not None
+            or not self.system.elements.is_empty
+            or self.forces
+            or self.problem.touching
+            or self.motion
+            or any(np.any(x) for x in rubbing)
+        )
+
+    @property
     def is_asked_always(self) -> bool:
         """Return whether there is a controller without a rate of its own."""
         return self.control is not None and self.rate is None
