@@ -26,14 +26,17 @@ def rubbing(cut):
     return m.system(cut=[cut])
 
 
-@pytest.mark.parametrize(("integrator", "bound"), [({}, 1e-10), ({"integrator": "abm4", "step": 5e-4}, 1e-7)])
-def test_friction_of_all_joints_and_dampers(integrator, bound):
+@pytest.mark.parametrize(
+    ("options", "bound"),
+    [({}, 1e-10), ({"drift": "corrective"}, 1e-10), ({"integrator": "abm4", "step": 5e-4}, 1e-7)],
+)
+def test_friction_of_all_joints_and_dampers(options, bound):
     first = rubbing("D")
     start = first.assemble({"A": 0.4}, guess=np.array([0.4, 1.0, 1.0]))
     lost = []
     for system in (first, rubbing("B")):
         q = system.assemble({joint: first.joint_position(start, joint) for joint in system.joints})
-        run = ct.simulate(system, q, system.velocity(q, {"A": 2.0}), 0.5, **integrator)
+        run = ct.simulate(system, q, system.velocity(q, {"A": 2.0}), 0.5, **options)
         assert run.audit()["energy"].value < bound
         estimate, is_estimate = works(replace(run, work={}))
         assert is_estimate
