@@ -305,8 +305,8 @@ class Excitation(RunPart):
         return given
 
     def accelerations_driven(self, times: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the accelerations (samples, components) of the joints whose motion is prescribed, or (samples,
-        states, components) where it differs from state to state, at the times (samples,)."""
+        """Return the accelerations (samples, components) of the joints whose motion is prescribed at the times
+        (samples,)."""
         found = {}
         asked = []
         for joint, motion in self.motion.items():
@@ -332,6 +332,12 @@ class Excitation(RunPart):
                     f"The motion of joint {joint!r} at t = {t:.9g} s is {shown(parts)}; give position, velocity and "
                     f"acceleration."
                 ) from error
+            if any(x.ndim > 1 for x in (q, v, vdot)):
+                raise SimulationError(
+                    f"The motion of joint {joint!r} at t = {t:.9g} s has the shapes {q.shape}, {v.shape} and "
+                    f"{vdot.shape}; it is the same for all states, so give the components alone, and run states with "
+                    f"motions of their own one by one."
+                )
             sizes = (
                 len(range(self.system.nq)[self.system.slice_q(joint)]),
                 len(range(self.system.nv)[self.system.slice_v(joint)]),
