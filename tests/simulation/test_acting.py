@@ -149,6 +149,7 @@ def test_without_a_state_the_mechanisms_own_is_taken():
         ({"motion": {"slid": shaken}}, "slide"),
         ({"motion": {"slide": lambda t: (0.0, 0.0)}}, "position, velocity and acceleration"),
         ({"motion": {"slide": lambda t: (np.nan, 0.0, 0.0)}}, "not finite"),
+        ({"motion": {"slide": lambda t: np.zeros((3, 2, 1))}}, "the same for all states"),
         ({"forces": {"card": lambda t: np.zeros(6)}}, "cart"),
         ({"forces": {"cart": lambda t: np.zeros(5)}}, "six finite numbers"),
         ({"control": 3.0}, "control is 3.0"),

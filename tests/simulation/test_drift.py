@@ -84,6 +84,27 @@ def test_the_force_that_pulls_loops_together_is_part_of_the_compiled_step():
     assert np.abs(s.closure(q)[0]).max() > 1e-7, "the loops are open, so the forces act"
 
 
+@pytest.mark.parametrize("sort", [int, np.float32])
+def test_numbers_of_any_sort_are_taken_for_what_they_are(sort):
+    """The compiled loop reads the bits of doubles: others were nothing to it, and runs never ended."""
+    s, q, v = turning()
+    for options in (
+        lambda kind: {"integrator": "rk4", "step": 0.02, "drift": ct.Corrective(kind(300), kind(20))},
+        lambda kind: {"rtol": kind(1), "atol": 0},
+    ):
+        runs = [ct.simulate(s, q, v, 0.1, check=False, **options(kind)) for kind in (float, sort)]
+        assert np.array_equal(runs[0].q, runs[1].q)
+    m = ct.Mechanism("slow", gravity=(0.0, 0.0, -1e-3))
+    m.add_body("rod", mass=1.0, com=(0, 0, -1.0))
+    m.add_joint("pin", "ground", "rod", ct.Revolute("y"))
+    slow = m.system()
+    runs = [
+        ct.simulate(slow, [0.5], [0.0], 4.0, integrator="rk4", step=kind(1), check=False)
+        for kind in (float, sort)
+    ]
+    assert np.array_equal(runs[0].q, runs[1].q) and len(runs[1].t) == 5
+
+
 def test_the_jacobian_of_the_loops_gives_their_velocity_errors():
     s = stewart().system()
     rng = np.random.default_rng(1)

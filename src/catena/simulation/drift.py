@@ -124,7 +124,7 @@ class Drift(RunPart):
         """Return the stiffness and damping of the forces that pull loops together, where there are any."""
         if not (self.closed and isinstance(self.remedy, Corrective)):
             return None
-        return self.remedy.stiffness, self.remedy.damping
+        return float(self.remedy.stiffness), float(self.remedy.damping)
 
     def pull(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the part of the accelerations (states, nv) that comes from forces pulling the loops together."""

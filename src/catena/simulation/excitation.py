@@ -105,6 +105,24 @@ class Excitation(RunPart):
         return self.asks_motion or self.asks_wrenches or self.has_python_elements
 
     @property
+    def exchanges_energy(self) -> bool:
+        """Return whether something may exchange energy with the mechanism, which is work that counts."""
+        plan = self.system.plan
+        rubbing = [
+            plan.damping,
+            plan.friction,
+            *(x for loop in plan.loop_joints for x in (loop.damping, loop.friction)),
+        ]
+        return bool(
+            self.control is not None
+            or not self.system.elements.is_empty
+            or self.forces
+            or self.problem.touching
+            or self.motion
+            or any(np.any(x) for x in rubbing)
+        )
+
+    @property
     def is_asked_always(self) -> bool:
         """Return whether there is a controller without a rate of its own."""
         return self.control is not None and self.rate is None
@@ -287,8 +305,8 @@ class Excitation(RunPart):
         return given
 
     def accelerations_driven(self, times: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the accelerations (samples, components) of the joints whose motion is prescribed, or (samples,
-        states, components) where it differs from state to state, at the times (samples,)."""
+        """Return the accelerations (samples, components) of the joints whose motion is prescribed at the times
+        (samples,)."""
         found = {}
         asked = []
         for joint, motion in self.motion.items():
@@ -314,6 +332,12 @@ class Excitation(RunPart):
                     f"The motion of joint {joint!r} at t = {t:.9g} s is {shown(parts)}; give position, velocity and "
                     f"acceleration."
                 ) from error
+            if any(x.ndim > 1 for x in (q, v, vdot)):
+                raise SimulationError(
+                    f"The motion of joint {joint!r} at t = {t:.9g} s has the shapes {q.shape}, {v.shape} and "
+                    f"{vdot.shape}; it is the same for all states, so give the components alone, and run states with "
+                    f"motions of their own one by one."
+                )
             sizes = (
                 len(range(self.system.nq)[self.system.slice_q(joint)]),
                 len(range(self.system.nv)[self.system.slice_v(joint)]),

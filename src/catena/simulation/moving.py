@@ -166,6 +166,12 @@ class Mover:
         if self.law is not None:
             self.law.begin(states)
 
+    def resume(self, h: np.ndarray, work: np.ndarray) -> None:
+        """Go on with steps of about the sizes h (states,) from states whose works (states, sources) are these."""
+        self.kept["h"][:, 0] = h
+        if self.counts:
+            self.kept["work"][:] = work
+
     def works(self, who: Any = slice(None)) -> np.ndarray:
         """Return the works (states, sources) done so far, with no sources where none are counted."""
         return self.kept["work"][who].copy() if self.counts else np.zeros((len(self.kept["h"][who]), 0))
@@ -483,18 +489,4 @@ class Mover:
 def counts_work(excitation: Excitation, drift: Drift) -> bool:
     """Return whether something exchanges energy with the mechanism, and all of it compiles, so that its work is
     counted."""
-    plan = excitation.system.plan
-    rubbing = [
-        plan.damping,
-        plan.friction,
-        *(x for loop in plan.loop_joints for x in (loop.damping, loop.friction)),
-    ]
-    if excitation.has_python_elements or drift.in_python:
-        return False
-    return bool(
-        excitation.control is not None
-        or excitation.placed
-        or excitation.problem.touching
-        or excitation.motion
-        or any(np.any(x) for x in rubbing)
-    )
+    return excitation.exchanges_energy and not (excitation.has_python_elements or drift.in_python)

@@ -78,6 +78,10 @@ class Problem:
             raise StateError(
                 f"rtol is {self.rtol} and atol {self.atol}; they must not be negative, nor both zero."
             )
+        # The compiled loop reads doubles, whatever sort of number was given.
+        for name in ("step", "rtol", "atol"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, float(getattr(self, name)))
         if self.control is not None and not callable(self.control):
             raise StateError(
                 f"control is {shown(self.control)}; give a function of (t, q, v), or a controller."

@@ -66,6 +66,9 @@ class Steps(Protocol):
     def begin(self, states: int, h: float) -> None:
         """Begin a run of so many states, with steps of about this size."""
 
+    def resume(self, h: np.ndarray, work: np.ndarray) -> None:
+        """Go on with steps of about the sizes h (states,) from states whose works (states, sources) are these."""
+
     def works(self, who: Any = slice(None)) -> np.ndarray:
         """Return the works (states, sources) done so far."""
 
@@ -319,10 +322,7 @@ class Run:
             self.locator = self._mover(alone=True)
         self.locator.begin(len(t), 1.0)
         self.locator.owner[:] = states
-        if isinstance(self.locator, Mover):
-            self.locator.kept["h"][:, 0] = times - t
-            if self.locator.counts:
-                self.locator.kept["work"][:] = work
+        self.locator.resume(times - t, work)
         _, q, v = self.locator.advance(t, q, v, tau.copy(), times, None)
         return q, v, self.locator.works()
 

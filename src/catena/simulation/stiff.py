@@ -10,11 +10,13 @@ import numpy as np
 from catena.errors import CatenaError, LoopError, SimulationError
 from catena.kernels import VELOCITY, Algorithm, each_body
 from catena.kinematics.scales import scales_of
+from catena.simulation import loads
 from catena.simulation.drift import Drift
 from catena.simulation.excitation import Excitation
 from catena.simulation.faults import require_bounds
 from catena.simulation.methods import SOLVERS
 from catena.simulation.step_record import StepRecord
+from catena.simulation.steps.work import SOURCES
 
 # Local coordinates are good short of half a turn.
 FAR = 1.0
@@ -24,6 +26,8 @@ COLLAPSE = 1e-15
 OPEN = 10.0
 # The increment of a difference quotient, as a part of the size of what varies, which counts as 1 at least.
 INCREMENT = 1.5e-8
+# Gauss-Legendre points and weights on [-1, 1]: so many because LSODA takes long steps of up to twelfth order.
+_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 
 
 def _ground(ground: object) -> None:
@@ -57,14 +61,21 @@ class StiffSteps:
         self._local = self.system.program(local_rate)
         self.owner = np.arange(0)
         """Which state of the batch each state is."""
+        self.work = np.zeros((0, len(SOURCES) if excitation.exchanges_energy else 0))
+        """The works (states, sources) done so far."""
 
     def begin(self, states: int, h: float) -> None:
         """Begin a run of so many states."""
         self.states, self.owner = states, np.arange(states)
+        self.work = np.zeros((states, self.work.shape[-1]))
+
+    def resume(self, h: np.ndarray, work: np.ndarray) -> None:
+        """Go on from states whose works (states, sources) are these; these methods choose their steps h themselves."""
+        self.work = work.copy()
 
     def works(self, who: Any = slice(None)) -> np.ndarray:
-        """Return no works, (states, 0): these methods do not count them."""
-        return np.zeros((self.states, 0))[who]
+        """Return the works (states, sources) done so far, with no sources where nothing exchanges energy."""
+        return self.work[who].copy()
 
     def forget(self) -> None:
         """Do nothing when forces jump: these methods begin every piece without a past."""
@@ -129,6 +140,8 @@ class StiffSteps:
                 q = self.system.integrate(origin, solver.y[:nv])
                 v = solver.y[nv:].copy()
                 require_bounds(self.system, np.array([state]), np.array([t]), q[None], v[None])
+                if self.work.shape[-1]:
+                    self.work[state] += self._gain(solver, origin, held)
                 moved = False
                 if self.excitation.motion:
                     (q,), (v,), _ = self.excitation.imposed(t, q[None], v[None])
@@ -141,7 +154,7 @@ class StiffSteps:
                         np.array([t]),
                         q[None],
                         v[None],
-                        np.zeros((1, 0)),
+                        self.works([state]),
                         force[None],
                         start[None],
                     )
@@ -165,6 +178,32 @@ class StiffSteps:
                 f"{self.method} gave up at t = {solver.t:.9g} s in state {state}: {error}. The trajectory so far is in "
                 f"the attribute `trajectory` of this error."
             ) from error
+
+    def _gain(self, solver: Any, origin: np.ndarray, held: np.ndarray | None) -> np.ndarray:
+        """Return the works (sources,) of the step that the solver has taken: the integrals of the powers along its
+        polynomials, on the loops."""
+        half = 0.5 * (solver.t - solver.t_old)
+        times = (solver.t_old + half * (1.0 + _POINTS)).tolist()
+        excitation, system, nv = self.excitation, self.system, self.system.nv
+        y = solver.dense_output()(np.array(times)).T
+        q = system.integrate(np.broadcast_to(origin, (len(y), len(origin))), y[:, :nv])
+        v, driven = y[:, nv:], {}
+        if excitation.motion:
+            imposed = [excitation.imposed(t, q[[k]], v[[k]]) for k, t in enumerate(times)]
+            q, v, vdot = (np.concatenate(part) for part in zip(*imposed, strict=True))
+            driven = {joint: vdot[:, system.slice_v(joint)] for joint in excitation.motion}
+        if self.drift.projects:
+            q, v = self._close(solver.t, q, v)
+        given = [excitation.wrenches(t, q[[k]], v[[k]]) for k, t in enumerate(times)]
+        wrenches = {frame: np.concatenate([each[frame] for each in given]) for frame in excitation.forces}
+        if held is None:
+            tau = np.array([self._command(t, q[k], v[k]) for k, t in enumerate(times)])
+        else:
+            tau = np.broadcast_to(held, v.shape)
+        if driven:
+            tau = loads.with_drives(system, q, v, tau, wrenches, driven)
+        powers = loads.powers(system, q, v, tau, wrenches, driven)
+        return np.array([half * float(_WEIGHTS @ powers[source]) for source in SOURCES])
 
     def _command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return self.excitation.command(t, q[None], v[None], np.array([self.state]))[0]

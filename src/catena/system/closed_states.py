@@ -69,11 +69,11 @@ def project(
     system: System, q: ArrayLike, v: ArrayLike | None, held: Sequence[str] | None
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the closed state nearest to q (..., nq) and v (..., nv), None where v is; joints of the tree in `held`
-    stay as they are."""
+    stay as they are. What closes loops of any rank needs no formulas of their joints either."""
     system.settle()
-    if held is None:
+    if held is None and loop_closure.knows_all_coordinates(system.plan):
         return projection.project(system.evaluator, q, v)
-    names = arrays.as_list("held", held, str, "joints")
+    names = arrays.as_list("held", () if held is None else held, str, "joints")
     components = [k for joint in names for k in range(system.nv)[system.slice_v(joint)]]
     return projection.project_holding(system.evaluator, q, v, np.array(components, dtype=int))
 

@@ -18,7 +18,7 @@ from catena.structure import Plan
 from catena.system import arrays
 from catena.system.evaluation import Evaluator
 from catena.system.holding import project_holding as hold_and_close
-from catena.system.loop_closure import closure, knows_all_coordinates
+from catena.system.loop_closure import closure
 
 # Newton's method stops where the closure errors [rad or characteristic lengths] are this small or smaller no more.
 CLOSED = 1e-13
@@ -33,13 +33,9 @@ OPEN = 1e-8
 
 def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the closed state nearest to q (..., nq) and v (..., nv), in lanes: Newton's method on the position
-    errors with steps of least kinetic energy, then the least change of velocities."""
+    errors with steps of least kinetic energy, then the least change of velocities. Loop joints give their coordinates
+    as formulas."""
     plan = evaluator.plan
-    if not knows_all_coordinates(plan):
-        raise LoopError(
-            f"project needs the coordinates of loop joints as formulas, which a joint kind of {plan.name!r} does not "
-            f"give (finds_coordinates_of_symbols); use assemble."
-        )
     q = np.array(evaluator.checked(integrate, "q", q))
     evaluator.check_positions("q", q)
     if not plan.total_constraints:

@@ -203,3 +203,10 @@ def test_a_kind_of_the_users_own_closes_loops_like_a_built_in_one(agree):
     for method in ("auto", "kkt", "absolute", "joint_multipliers", "minimal", "reference_member"):
         vdot = own.forward_dynamics(q, v, [0.1, 0.0], method=method)
         agree(vdot, known.forward_dynamics(q, v, [0.1, 0.0], method="kkt"), 1e-9)
+    # Nor does it take more to be brought back, and to be simulated and audited.
+    for near, exact in zip(own.project([0.501, q[1]], v), known.project([0.501, q[1]], v), strict=True):
+        agree(near, exact, 1e-10)
+    chosen = {"rtol": 1e-6, "atol": 1e-8}
+    stiff, run = (ct.simulate(own, q, v, 0.02, integrator=name, **chosen) for name in ("lsoda", "dopri5"))
+    agree(stiff.q[-1], run.q[-1], 1e-5)
+    assert all(r.audit()["energy"].value < 1e-5 for r in (stiff, run))

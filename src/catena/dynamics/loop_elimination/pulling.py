@@ -68,6 +68,13 @@ def pull_together(loop: Any, child: Any, parent: Any) -> None:
     parent.p += loop.K_parent * force
 
 
+def _rest(ground: Any) -> None:
+    """The ground rests, and keeps the power that friction in loops has lost."""
+    lost = ground.lost
+    resting_ground(ground)
+    ground.lost = lost
+
+
 def pulling(at: Any) -> list[Entry]:
     """Bodies stand, loops pull, bodies yield to it from the tips to the base, and accelerate on the way back."""
     plan = at.plan
@@ -98,4 +105,4 @@ TIES_CALLED = (pull_joint,)
 
 def pulling_sweeps(order: Callable[[Any], list[Entry]] = pulling) -> tuple[Sweep, ...]:
     """What follows the accelerations of a stage; `order` lists the calls for one mechanism."""
-    return hold_accelerations, at_ground(resting_ground), Schedule(order), add_accelerations
+    return hold_accelerations, at_ground(_rest), Schedule(order), add_accelerations
