@@ -298,6 +298,18 @@ def test_a_controller_that_is_too_stiff_for_its_rate_ends_a_run_in_words(integra
     assert caught.value.trajectory.t[-1] > 0.1
 
 
+@pytest.mark.parametrize("integrator", ["bdf", "lsoda"])
+def test_a_stiff_method_that_hardly_gets_on_ends_in_words(integrator):
+    """A torque that oscillates that fast takes days."""
+    system = chain(1).system()
+    with pytest.raises(ct.SimulationError, match="hardly gets on.*an explicit integrator") as caught:
+        ct.simulate(
+            system, [0.3], [0.0], 100.0, control=lambda t, q, v: 50.0 * np.sin(2e5 * t) + 0.0 * v,
+            integrator=integrator, rtol=1e-9, atol=1e-12, progress=False,
+        )  # fmt: skip
+    assert caught.value.trajectory.t[-1] > 0.0
+
+
 def test_a_motion_that_runs_away_with_fixed_steps_is_said_to():
     """It ended with the words that a report of forces is not finite."""
     case = Case(3910)

@@ -86,11 +86,14 @@ def collapse_message(system: System, state: int, t: float, q: np.ndarray, v: np.
     )
 
 
-def crawling_message(system: System, state: int, t: float, q: np.ndarray, pace: float, left: float) -> str:
-    """Say that a run would take for ever."""
+def crawling_message(
+    system: System, state: int, t: float, q: np.ndarray, pace: float, left: float, implicit: bool = False
+) -> str:
+    """Say that a run would take for ever, with a method that may be `implicit`."""
+    other = "an explicit integrator such as dopri5" if implicit else "a stiff integrator such as radau"
     reason = (
         "Something oscillates or jumps that fast (a stiff spring, a controller, a stop), or the tolerance cannot be "
-        "met; a stiff integrator such as radau, a larger rtol, or a fixed step may help"
+        f"met; {other}, a larger rtol, or a fixed step may help"
     )
     locked = next((joint for joint in system.joints if has_dependent_motions(system, joint, q)), None)
     if locked is not None:

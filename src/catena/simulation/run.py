@@ -165,7 +165,7 @@ class Run:
         sampled controller are held there."""
         excitation, tick = self.excitation, (_ignore if alone else self.progress.tick)
         if self.problem.integrator in SOLVERS:
-            return StiffSteps(excitation, self.drift, tick)
+            return StiffSteps(excitation, self.drift, self.duration, tick)
         inside = self.law and not (alone and self.problem.rate is not None)
         law = CompiledLaw(excitation) if inside else None
         method = "rk4" if alone and self.problem.integrator == "abm4" else None

@@ -13,7 +13,7 @@ from catena.kinematics.scales import scales_of
 from catena.simulation import loads
 from catena.simulation.drift import Drift
 from catena.simulation.excitation import Excitation
-from catena.simulation.faults import require_bounds
+from catena.simulation.faults import crawling_message, require_bounds
 from catena.simulation.methods import SOLVERS
 from catena.simulation.step_record import StepRecord
 from catena.simulation.steps.work import SOURCES
@@ -22,6 +22,8 @@ from catena.simulation.steps.work import SOURCES
 FAR = 1.0
 # A step below this part of the time passed makes no progress.
 COLLAPSE = 1e-15
+# Progress is judged over so many steps, more than begin a motion: at their pace there must not be that many left.
+WATCHED, ENDLESS = 2000, 1e6
 # Loops that are open by more than this part of the tolerance are closed again.
 OPEN = 10.0
 # The increment of a difference quotient, as a part of the size of what varies, which counts as 1 at least.
@@ -46,16 +48,18 @@ local_rate = Algorithm(
 
 
 class StiffSteps:
-    """Moves the states of a run one by one with a solver of SciPy."""
+    """Moves the states of a run one by one with a solver of SciPy; `horizon` is when the run ends [s]."""
 
     asks = True
 
-    def __init__(self, excitation: Excitation, drift: Drift, tick: Callable[[float], None]) -> None:
+    def __init__(
+        self, excitation: Excitation, drift: Drift, horizon: float, tick: Callable[[float], None]
+    ) -> None:
         problem = excitation.problem
         self.excitation_of_all, self.drift_of_all = excitation, drift
         self.excitation, self.system, self.method = excitation, excitation.system, problem.integrator
         self.rtol, self.atol, self.drift, self.tick = problem.rtol, problem.atol, drift, tick
-        self.steps, self.states, self.state = 0, 0, 0
+        self.steps, self.states, self.state, self.horizon = 0, 0, 0, horizon
         self.curved = any(kind is not None and kind.turning for kind in self.system.plan.kind)
         self.held = tuple(excitation.motion) if excitation.motion else None
         self._local = self.system.program(local_rate)
@@ -63,11 +67,14 @@ class StiffSteps:
         """Which state of the batch each state is."""
         self.work = np.zeros((0, len(SOURCES) if excitation.exchanges_energy else 0))
         """The works (states, sources) done so far."""
+        self._watched = np.zeros((0, 2))
+        """How many steps each state has taken since it was last looked at, and the time of that [s]."""
 
     def begin(self, states: int, h: float) -> None:
         """Begin a run of so many states."""
         self.states, self.owner = states, np.arange(states)
         self.work = np.zeros((states, self.work.shape[-1]))
+        self._watched = np.zeros((states, 2))
 
     def resume(self, h: np.ndarray, work: np.ndarray) -> None:
         """Go on from states whose works (states, sources) are these; these methods choose their steps h themselves."""
@@ -140,6 +147,7 @@ class StiffSteps:
                 q = self.system.integrate(origin, solver.y[:nv])
                 v = solver.y[nv:].copy()
                 require_bounds(self.system, np.array([state]), np.array([t]), q[None], v[None])
+                self._require_progress(state, t, q)
                 if self.work.shape[-1]:
                     self.work[state] += self._gain(solver, origin, held)
                 moved = False
@@ -178,6 +186,18 @@ class StiffSteps:
                 f"{self.method} gave up at t = {solver.t:.9g} s in state {state}: {error}. The trajectory so far is in "
                 f"the attribute `trajectory` of this error."
             ) from error
+
+    def _require_progress(self, state: int, t: float, q: np.ndarray) -> None:
+        """Raise where a state is at t [s] after so many steps that the rest of the run would take for ever."""
+        self._watched[state, 0] += 1.0
+        taken, before = self._watched[state].tolist()
+        if taken < WATCHED:
+            return
+        self._watched[state] = 0.0, t
+        left, pace = self.horizon - t, (t - before) / taken
+        # Where samples and events are looked for, time goes back.
+        if t > before and left > ENDLESS * pace:
+            raise SimulationError(crawling_message(self.system, self.state, t, q, pace, left, implicit=True))
 
     def _gain(self, solver: Any, origin: np.ndarray, held: np.ndarray | None) -> np.ndarray:
         """Return the works (sources,) of the step that the solver has taken: the integrals of the powers along its
