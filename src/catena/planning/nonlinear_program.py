@@ -16,8 +16,8 @@ import numpy as np
 
 # A condition that is missed by less is met.
 MET = 1e-8
-# What IPOPT says when Ctrl-C was met outside of Python.
-INTERRUPTED = "NonIpopt_Exception_Thrown"
+# What IPOPT says when Ctrl-C was met outside of Python, or on the way into it and back; nothing else asks it to stop.
+INTERRUPTED = ("NonIpopt_Exception_Thrown", "User_Requested_Stop")
 # What it calls success.
 SUCCESS = ("Solve_Succeeded", "Solved_To_Acceptable_Level")
 
@@ -204,7 +204,7 @@ class NonlinearProgram:
         result = solver(x0=begin, lbx=self.low, ubx=self.high, lbg=low, ubg=high)
         stats = solver.stats()
         status = str(stats.get("return_status"))
-        if watch.stopped or status == INTERRUPTED:
+        if watch.stopped or status in INTERRUPTED:
             raise KeyboardInterrupt
         success = status in SUCCESS
         at = np.asarray(result["x"]).ravel() if success or watch.best is None else watch.best
