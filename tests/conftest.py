@@ -34,6 +34,7 @@ def pytest_configure(config):
 # Of families of like cases `make test` runs the first so many of each function, in files whose path begins so; the
 # others belong to the slow set.
 FEWER = {
+    "tests/agreement/test_what_a_run_tells.py": 99,
     "tests/examples/test_examples.py": 3, "tests/cli/test_demo.py": 2, "tests/cli": 4, "tests/agreement": 4,
     "tests/dynamics": 6, "tests/equations": 5, "tests/kinematics": 8, "tests/simulation": 8, "tests/system": 12,
     "tests/benchmarks": 2, "tests/joints": 12, "tests/view": 6,
