@@ -123,5 +123,18 @@ def shown(value: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 4 :]}"
 
 
+def printable(text: str) -> str:
+    """Return a text of one line that shows all that is in it: what has no glyph of its own, and might end the line,
+    move the cursor of a terminal or turn the order of letters around, is escaped as in a literal of Python."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def printable_lines(text: str) -> str:
+    """Return a text of several lines that shows all that is in it; only the ends of its lines stay what they are."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def _first_line(error: Exception) -> str:
     return (str(error) or type(error).__name__).splitlines()[0].rstrip(".")

@@ -1,5 +1,8 @@
 """What MODEL may be, and what is said when it is something else."""
 
+import sys
+from importlib import import_module
+
 import pytest
 
 from catena.cli.console import UsageError
@@ -79,6 +82,31 @@ def test_a_model_file_may_use_joint_kinds_that_lie_beside_it_and_are_allowed(tmp
         resolve(str(tmp_path / "cart.toml"))
     mechanism = resolve(str(tmp_path / "cart.toml"), kinds=["kinds_beside:Rail"])
     assert type(mechanism.joints["rail"].kind).__name__ == "Rail"
+
+
+def test_a_folder_with_an_allowed_kind_is_looked_at_last_and_only_for_it(tmp_path, monkeypatch):
+    """A stranger's folder holds modules that are called as others are, and one that is asked for much later."""
+    ran = "from pathlib import Path\nPath(__file__).with_suffix('.ran').write_text('')\n"
+    # The first is in the library of Python and imported by nothing so far, the second is missing on most computers.
+    for name in ("this", "asked_for_later"):
+        (tmp_path / f"{name}.py").write_text(ran)
+    (tmp_path / "helping_kinds.py").write_text("from catena.joints import Prismatic\n")
+    (tmp_path / "wanted_kinds.py").write_text("import this\nfrom helping_kinds import Prismatic as Rail\n")
+    (tmp_path / "m.toml").write_text(
+        '[mechanism]\nname = "m"\n[[body]]\nname = "b"\nmass = 1.0\n[[joint]]\nname = "x"\n'
+        'kind = "wanted_kinds:Rail"\narguments = { axis = "x" }\nparent = "ground"\nchild = "b"\n'
+    )
+    before = list(sys.path)
+    monkeypatch.delitem(sys.modules, "this", raising=False)
+    mechanism = resolve(str(tmp_path / "m.toml"), kinds=["wanted_kinds:Rail"])
+    assert type(mechanism.joints["x"].kind) is Prismatic
+    assert sys.path == before
+    with pytest.raises(ModuleNotFoundError):
+        import_module("asked_for_later")
+    assert not list(tmp_path.glob("*.ran"))
+    with pytest.raises(FormatError, match="module 'not_there_kinds' cannot be imported"):
+        resolve(str(tmp_path / "m.toml"), kinds=["not_there_kinds:Rail"])
+    assert sys.path == before
 
 
 @pytest.mark.parametrize(

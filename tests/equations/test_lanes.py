@@ -133,6 +133,22 @@ def test_what_was_specialised_is_kept_on_disk(tmp_path, monkeypatch):
     assert other.entry() != entry
 
 
+@pytest.mark.parametrize("name", ["pickle", "numpy", "catena", "sitecustomize"])
+def test_the_process_that_specialises_imports_nothing_from_the_current_folder(name, tmp_path, monkeypatch):
+    """Somebody looks at a stranger's models in their folder, where modules lie as well."""
+    monkeypatch.setenv("CATENA_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "cache").mkdir(mode=0o700)
+    (tmp_path / f"{name}.py").write_text(
+        "from pathlib import Path\nPath(__file__).with_suffix('.ran').write_text('')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    # What an interactive session has as its first entry.
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
+    fast = random_mechanism(6, 1, ["Revolute"]).system().specialise("forward_dynamics")
+    assert fast.wait(WAIT)
+    assert not (tmp_path / f"{name}.ran").exists()
+
+
 def test_a_kind_from_a_prompt_is_specialised_in_this_process():
     """Such a kind cannot be sent to another process; the program ends although nobody waits."""
     script = """

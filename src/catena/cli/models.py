@@ -23,6 +23,7 @@ from catena.cli.console import UsageError, in_words
 from catena.errors import UnknownNameError
 from catena.formats import load
 from catena.formats.files import FORMATS
+from catena.formats.kinds import import_kind, is_reference
 from catena.mechanism import Mechanism, generators
 from catena.mechanism.validation import known
 
@@ -132,10 +133,11 @@ def find_function(file: Path, name: str) -> Any:
 
 
 def allowed(path: Path, kinds: Sequence[str]) -> Sequence[str]:
-    """Return the kinds that a file may use. Modules beside it are found only if one is allowed: a stranger's folder
-    may hold modules of any name."""
-    if kinds:
-        _find_modules_beside(path)
+    """Return the kinds that a file may use, with their modules imported, which may lie beside it. Nothing else is ever
+    found there: a stranger's folder may hold modules of any name."""
+    for kind in kinds:
+        if is_reference(kind):
+            import_kind(kind, path.resolve().parent)
     return kinds
 
 
@@ -211,7 +213,7 @@ def _value(text: str, node: ast.expr) -> Any:
 
 
 def _find_modules_beside(file: Path) -> None:
-    """Let a file, or a model file that names joint kinds of the user's, import what lies in its folder."""
+    """Let a Python file import what lies in its folder."""
     folder = str(file.resolve().parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)

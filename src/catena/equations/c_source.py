@@ -8,6 +8,7 @@ import numpy as np
 
 from catena.equations.graph import CONSTANT, INPUT, ExpressionGraph, identifier
 from catena.equations.labels import entry_meanings, result_index
+from catena.equations.plain_text import in_comment
 from catena.errors import FormatError
 from catena.formats.complete import file_path, reason, write_complete
 
@@ -53,7 +54,7 @@ def c_source(equations: "Equations", name: str, single: bool = False) -> CSource
 
 
 def _prototype(graph: ExpressionGraph, name: str, arguments: list[str], has_parameters: bool) -> str:
-    inputs = [f"const {name}_real *{identifier(n)}" for n in arguments]
+    inputs = [f"const {name}_real *{graph.words[n]}" for n in arguments]
     if has_parameters:
         inputs.append(f"const {name}_real *parameters")
     outputs = [f"{name}_real *{_result(n)}" for n in graph.outputs]
@@ -81,7 +82,7 @@ def _source(graph: ExpressionGraph, name: str, single: bool) -> str:
     }
     for argument in _split(graph)[0]:
         if argument in unused:
-            lines.append(f"    (void){identifier(argument)};")
+            lines.append(f"    (void){graph.words[argument]};")
     values = _values(graph, single)
     for k in graph.operations.tolist():
         operands = [values[o] for o in graph.operands(k)]
@@ -112,7 +113,7 @@ def _values(graph: ExpressionGraph, single: bool) -> dict[int, str]:
             values[k] = _number(float(graph.value[k]), single)
         elif op == INPUT:
             n, entry = names[graph.left[k]], int(graph.right[k])
-            values[k] = f"parameters[{starts[n] + entry}]" if n in starts else f"{identifier(n)}[{entry}]"
+            values[k] = f"parameters[{starts[n] + entry}]" if n in starts else f"{graph.words[n]}[{entry}]"
         else:
             values[k] = f"t{k}"
     return values
@@ -154,19 +155,19 @@ def _header(equations: "Equations", name: str, single: bool) -> str:
     graph = equations.graph
     arguments, has_parameters = _split(graph)
     lines = [
-        f"/* {equations.name} of {_comment(equations.plan.name)}: {_comment(equations.meaning)}.",
+        f"/* {equations.name} of {in_comment(equations.plan.name)}: {equations.meaning}.",
         f"   {len(graph.operations)} operations, {'single' if single else 'double'} precision. Arguments:",
     ]
     for n in arguments:
-        lines.append(f"   {identifier(n)} ({graph.inputs[n]})")
+        lines.append(f"   {graph.words[n]} ({graph.inputs[n]})")
         for k, meaning in enumerate(entry_meanings(equations.plan, n, graph.inputs[n])):
-            lines.append(f"     [{k}] {_comment(meaning)}")
+            lines.append(f"     [{k}] {in_comment(meaning)}")
     if has_parameters:
         values = [
             (e, x) for p in equations.parameters.values() for e, x in zip(p.entries, p.value, strict=True)
         ]
         lines.append(f"   parameters ({len(values)}), for example {name}_parameters")
-        lines += [f"     [{k}] {_comment(entry)}" for k, (entry, _) in enumerate(values)]
+        lines += [f"     [{k}] {in_comment(entry)}" for k, (entry, _) in enumerate(values)]
     lines.append("   Results:")
     for n, where in graph.outputs.items():
         rows = f", by rows: {result_index(where.shape, 0)} to {result_index(where.shape, where.size - 1)}"
@@ -177,10 +178,6 @@ def _header(equations: "Equations", name: str, single: bool) -> str:
         numbers = ", ".join(_number(float(x), single) for _, x in values)
         lines += [f"#define {name.upper()}_PARAMETERS {{{numbers}}}", ""]
     return "\n".join([*lines, f"{_prototype(graph, name, arguments, has_parameters)};", "", "#endif", ""])
-
-
-def _comment(text: str) -> str:
-    return text.replace("*/", "* /").replace("/*", "/ *")
 
 
 def _test(equations: "Equations", name: str, single: bool) -> str:
@@ -198,13 +195,13 @@ def _test(equations: "Equations", name: str, single: bool) -> str:
         lines.append(f"    const {real} {what}[] = {{{', '.join(numbers)}}};")
 
     for n in arguments:
-        put(identifier(n), values[n])
+        put(graph.words[n], values[n])
     if has_parameters:
         lines.append(f"    const {real} parameters[] = {name.upper()}_PARAMETERS;")
     for n, y in results.items():
         put(f"expected_{identifier(n)}", y)
         lines.append(f"    {real} {_result(n)}[{max(1, y.size)}];")
-    passed = [identifier(n) for n in arguments] + (["parameters"] if has_parameters else [])
+    passed = [graph.words[n] for n in arguments] + (["parameters"] if has_parameters else [])
     lines.append("    double error = 0.0, size = 0.0;")
     lines.append(f"    {name}({', '.join([*passed, *(_result(n) for n in results)])});")
     for n, y in results.items():

@@ -79,13 +79,29 @@ class ExpressionGraph:
         return {name: new_symbols(name, size) for name, size in self.inputs.items()}
 
     @cached_property
+    def words(self) -> dict[str, str]:
+        """What each input is called in a program: its name as an identifier, with a number behind it where an earlier
+        one is called so already, as of frames that are named alike but for a blank."""
+        found: dict[str, str] = {}
+        taken: set[str] = set()
+        for name in self.inputs:
+            word = base = identifier(name)
+            count = 1
+            while word in taken:
+                count += 1
+                word = f"{base}_{count}"
+            taken.add(word)
+            found[name] = word
+        return found
+
+    @cached_property
     def function(self) -> Any:
         """The CasADi function of all inputs, as columns, to all outputs, as dense matrices."""
         import casadi
 
         outputs = [_matrix(x) for x in self.expressions().values()]
         arguments = [casadi.vertcat(*x) if len(x) else casadi.SX(0, 1) for x in self.symbols.values()]
-        names = [identifier(n) for n in self.inputs], [identifier(n) for n in self.outputs]
+        names = list(self.words.values()), [identifier(n) for n in self.outputs]
         return casadi.Function(identifier(self.name), arguments, outputs, *names)
 
     def evaluate(self, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -158,4 +174,5 @@ def identifier(name: str) -> str:
     text = "".join(c if c.isalnum() and c.isascii() else "_" for c in name)
     while "__" in text:
         text = text.replace("__", "_")
-    return text.strip("_") or "x"
+    text = text.strip("_") or "x"
+    return f"x{text}" if text[0].isdigit() else text

@@ -3,6 +3,7 @@
 import math
 
 from catena.joints import Free, JointKind, Spherical, described
+from catena.mechanism import MODES
 from catena.structure import Plan
 
 
@@ -16,9 +17,28 @@ def entry_names(plan: Plan, name: str, size: int, parameters: tuple[str, ...] = 
         names = [""] * size
         for i in range(1, plan.n):
             for k in range(int(sizes[i])):
-                names[int(starts[i]) + k] = plan.joint[i] if sizes[i] == 1 else f"{plan.joint[i]}.{k}"
+                # The points of a flexible body have its coordinates too, and come after it.
+                names[int(starts[i]) + k] = names[int(starts[i]) + k] or _entry_name(
+                    plan.joint[i], k, int(sizes[i])
+                )
         return names
     return [str(k) for k in range(size)]
+
+
+def _entry_name(joint: str, k: int, count: int) -> str:
+    """The name of coordinate k of a joint: of a flexible body that of its mode, as tables and files have it."""
+    if joint.endswith(MODES):
+        return f"{joint.removesuffix(MODES)}.mode{k + 1}"
+    return joint if count == 1 else f"{joint}.{k}"
+
+
+def owner_of(plan: Plan, entry: str) -> tuple[str, str]:
+    """The joint of the plan that an entry of `entry_names` belongs to, and its component, "" where it has one only."""
+    if entry in plan.joint:
+        return entry, ""
+    owner, _, component = entry.rpartition(".")
+    modes = f"{owner}{MODES}"
+    return (modes, component) if component.startswith("mode") and modes in plan.joint else (owner, component)
 
 
 def entry_meanings(plan: Plan, name: str, size: int) -> list[str]:
@@ -30,7 +50,10 @@ def entry_meanings(plan: Plan, name: str, size: int) -> list[str]:
     what = {"q": "position", "v": "velocity", "tau": "force", "vdot": "acceleration"}.get(name, name)
     meanings = []
     for label in entry_names(plan, name, size):
-        joint, _, component = label.rpartition(".") if label not in plan.joint else (label, "", "")
+        joint, component = owner_of(plan, label)
+        if joint.endswith(MODES):
+            meanings.append(f"{what} of {component} of body {joint.removesuffix(MODES)}")
+            continue
         part = f", component {component} of its kind's order" if component else ""
         meanings.append(f"{what} of joint {joint}{part}")
     return meanings

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from catena.equations.graph import CONSTANT, INPUT, identifier as word
+from catena.equations.plain_text import in_comment
 
 if TYPE_CHECKING:
     from catena.equations.equations import Equations
@@ -18,13 +19,14 @@ _NUMPY = {
 def python_source(equations: "Equations", name: str) -> str:
     """The text of a module with a function `name` of arrays with leading batch dimensions."""
     graph = equations.graph
+    called = graph.words
     arguments = list(equations.arguments)
     has_parameters = bool(equations.parameters)
     signature = ", ".join(
-        [*(word(n) for n in arguments), *(["parameters=PARAMETERS"] if has_parameters else [])]
+        [*(called[n] for n in arguments), *(["parameters=PARAMETERS"] if has_parameters else [])]
     )
     lines = [
-        f'"""{equations.name} of {_quoted(equations.plan.name)}: {equations.meaning}.',
+        f'"""{equations.name} of {in_comment(equations.plan.name)}: {equations.meaning}.',
         "",
         f"Written by Catena: {len(graph.operations)} operations.",
         '"""',
@@ -41,12 +43,12 @@ def python_source(equations: "Equations", name: str) -> str:
         lines += [f"    {entry!r}: {float(x)!r}," for entry, x in values]
         lines += ["}", ""]
     lines += ["", f"def {word(name)}({signature}):"]
-    sizes = ", ".join(f"{word(n)} (..., {size})" for n, size in equations.arguments.items())
+    sizes = ", ".join(f"{called[n]} (..., {size})" for n, size in equations.arguments.items())
     results = ", ".join(
         f"{n} (..., {', '.join(map(str, w.shape))})".replace(", )", ")") for n, w in graph.outputs.items()
     )
     lines.append(f'    """Return {results} for {sizes}."""')
-    lines += [f"    {word(n)} = np.asarray({word(n)}, dtype=float)" for n in arguments]
+    lines += [f"    {called[n]} = np.asarray({called[n]}, dtype=float)" for n in arguments]
     inputs = list(graph.inputs)
     value: dict[int, str] = {}
     for k, op in enumerate(graph.op):
@@ -58,12 +60,12 @@ def python_source(equations: "Equations", name: str) -> str:
             if n in equations.parameters:
                 value[k] = f"parameters[{equations.parameters[n].entries[entry]!r}]"
             else:
-                value[k] = f"{word(n)}[..., {entry}]"
+                value[k] = f"{called[n]}[..., {entry}]"
             names[value[k]] = n
         else:
             value[k] = f"t{k}"
             lines.append(f"    t{k} = {_operation(op, [value[o] for o in graph.operands(k)])}")
-    batch = ", ".join(f"{word(n)}.shape[:-1]" for n in arguments)
+    batch = ", ".join(f"{called[n]}.shape[:-1]" for n in arguments)
     lines.append(f"    batch = np.broadcast_shapes({batch})")
     returned = []
     for where in graph.outputs.values():
@@ -96,7 +98,3 @@ def _operation(op: str, x: list[str]) -> str:
     if op == "erf":
         return f"np.vectorize(__import__('math').erf)({x[0]})"
     return f"{_NUMPY.get(op, f'np.{op}')}({', '.join(x)})"
-
-
-def _quoted(text: str) -> str:
-    return repr(text).replace("\\", "\\\\")

@@ -185,11 +185,14 @@ def _in_another_process(order: Order) -> tuple[bytes, dict[str, Any]] | None:
         return None
     if not sys.executable:
         return None
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    # It finds what this process finds, and nothing in the folder that it happens to be started in, where a stranger's
+    # models may lie and modules of any name beside them.
+    paths = [os.path.abspath(p) for p in sys.path if p]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     try:
         child = subprocess.Popen(
-            [sys.executable, "-c", _CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            env=environment,
+            [sys.executable, "-P", "-c", _CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, env=environment,
         )  # fmt: skip
     except OSError:
         return None

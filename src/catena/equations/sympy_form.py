@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catena.equations.graph import CONSTANT, INPUT, ExpressionGraph
-from catena.equations.labels import entry_names, rates_are_derivatives
+from catena.equations.labels import entry_names, owner_of, rates_are_derivatives
 from catena.equations.trigonometric import Polynomial, Quotient, TooManyTerms
 from catena.errors import EquationsError
 
@@ -326,7 +327,7 @@ def _latex_names(equations: Equations, numbered: bool) -> dict[Any, str]:
             continue
         labels = entry_names(plan, name, len(entries))
         for k, (symbol, label) in enumerate(zip(entries, labels, strict=True)):
-            joint = label if label in plan.joint else label.rpartition(".")[0]
+            joint, _ = owner_of(plan, label)
             subscript = str(k + 1) if numbered else _words(label)
             derivative = joint in plan.joint and rates_are_derivatives(plan, joint)
             head = {
@@ -339,23 +340,39 @@ def _latex_names(equations: Equations, numbered: bool) -> dict[Any, str]:
 
 def _words(text: str) -> str:
     """A name as a subscript: upright if it is longer than a letter or a number."""
-    plain = text.replace("_", r"\_").replace(".", ",")
+    plain = "".join(map(_letter, text))
     return plain if len(text) == 1 or text.isdigit() else rf"\mathrm{{{plain}}}"
+
+
+def _letter(letter: str) -> str:
+    """A character as it is written inside of a formula. What LaTeX gives a meaning to is escaped, because a stranger's
+    model may call a joint anything, and what it does not know is told by its number."""
+    if letter in _ESCAPED:
+        return _ESCAPED[letter]
+    return (
+        letter if letter.isalnum() or letter in _AS_THEY_ARE else rf"\langle U+{ord(letter):04X}\rangle{{}}"
+    )
+
+
+_ESCAPED = {
+    "\\": r"\backslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "^": r"\wedge{}", "_": r"\_",
+    "%": r"\%", "~": r"\sim{}", " ": r"\ ", ".": ",",
+}  # fmt: skip
+_AS_THEY_ARE = frozenset("!()*+,-/:;<=>?@[]|")
 
 
 def _parameter_name(entry: str) -> str:
     """The usual letter for a parameter, with its owner as a subscript."""
-    if entry.startswith("gravity."):
-        component = entry.removeprefix("gravity.")
-        return "g" if component == "length" else f"g_{{{component}}}"
-    for what, letter in _LETTERS.items():
-        owner, dot, rest = entry.rpartition(f".{what}")
-        component = rest.removeprefix(".")
-        if dot and component == "length":
-            return f"{_LENGTHS.get(what, 'l')}_{{{_words(owner)}}}"
-        if dot:
-            return f"{letter}_{{{','.join([_words(owner), *([component] if component else [])])}}}"
-    return rf"\mathrm{{{_words(entry)}}}"
+    gravity = _GRAVITY.fullmatch(entry)
+    if gravity is not None:
+        return "g" if gravity[1] == "length" else f"g_{{{gravity[1]}}}"
+    found = _OWNED.fullmatch(entry)
+    if found is None:
+        return rf"\mathrm{{{_words(entry)}}}"
+    owner, what, component = found.groups()
+    if component == "length":
+        return f"{_LENGTHS.get(what, 'l')}_{{{_words(owner)}}}"
+    return f"{_LETTERS[what]}_{{{','.join([_words(owner), *([component] if component else [])])}}}"
 
 
 _LETTERS = {
@@ -363,3 +380,7 @@ _LETTERS = {
     "pitch": "h", "p": "p",
 }  # fmt: skip
 _LENGTHS = {"com": "c", "in_parent.p": "l", "in_child.p": "r", "p": "l"}
+_GRAVITY = re.compile(r"gravity\.([xyz]|length)")
+_OWNED = re.compile(
+    rf"(.+?)\.({'|'.join(map(re.escape, _LETTERS))})(?:\.([xyz]{{1,2}}|\d+|length))?", re.DOTALL
+)

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable
 from importlib import import_module
 from inspect import isabstract
+from pathlib import Path
 from typing import Any
 
 from catena.errors import FormatError
@@ -24,6 +25,11 @@ _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 def reference_of(made: type[Any]) -> str:
     """Return "module:Class" of a class."""
     return f"{made.__module__}:{made.__qualname__}"
+
+
+def is_reference(text: str) -> bool:
+    """Whether a text has the form "module:Class"."""
+    return _REFERENCE.fullmatch(text) is not None
 
 
 class Kinds:
@@ -61,15 +67,27 @@ class Kinds:
                 f"kind {reference!r} is not built in, and nothing is imported because a file says so: hand the "
                 f"class over, load(path, kinds=[{name}]), or allow its name, kinds=[{reference!r}]"
             )
-        module, _, name = reference.partition(":")
-        try:
-            import_module(module)
-        except Exception as error:
-            raise FormatError(
-                f"kind {reference!r}: module {module!r} cannot be imported ({error}): "
-                "install it, or run where Python finds it"
-            ) from error
+        import_kind(reference)
         return usable(reference, imported(reference), base)
+
+
+def import_kind(reference: str, beside: Path | None = None) -> None:
+    """Import the module of "module:Class", which the caller has allowed. Where Python does not find it elsewhere it may
+    lie in the folder `beside`, which is looked at for this module and what it imports, and last."""
+    module = reference.partition(":")[0]
+    folder = [] if beside is None else [str(beside)]
+    sys.path += folder
+    try:
+        import_module(module)
+    except Exception as error:
+        raise FormatError(
+            f"kind {reference!r}: module {module!r} cannot be imported ({error}): "
+            "install it, or run where Python finds it"
+        ) from error
+    finally:
+        if folder and folder[0] in sys.path:
+            # The last one: it may have been there before.
+            del sys.path[len(sys.path) - 1 - sys.path[::-1].index(folder[0])]
 
 
 def imported(reference: str) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from catena.equations.scheduled import Schedule
 from catena.view import theme
-from catena.view.plotting import require_matplotlib
+from catena.view.plotting import literal, require_matplotlib
 
 COLOURS = (
     "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#7fa3cc", "#e07b2e", "#997700", "#44bb99",
@@ -50,11 +50,11 @@ def gantt(schedule: Schedule, ax: Any = None) -> Any:
     )
     ax.set(xlabel="time", ylabel="processor")
     ax.set_title(
-        f"{flow.name}: {schedule.time:g} on {schedule.processors} processors, {flow.serial_time:g} on one, "
+        f"{literal(flow.name)}: {schedule.time:g} on {schedule.processors} processors, {flow.serial_time:g} on one, "
         f"critical path {flow.critical_time:g}",
         fontsize=10, color=theme.INK, loc="left",
     )  # fmt: skip
-    handles = [Patch(facecolor=colour[who], label=who) for who in owners]
+    handles = [Patch(facecolor=colour[who], label=literal(who)) for who in owners]
     handles.append(Patch(facecolor="none", edgecolor=theme.INK, label="critical path"))
     ax.legend(handles=handles, fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     ax.spines[["top", "right"]].set_visible(False)

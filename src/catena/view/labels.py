@@ -11,7 +11,9 @@ from matplotlib.text import Annotation
 from mpl_toolkits.mplot3d import proj3d
 from numpy.typing import NDArray
 
+from catena.given import printable
 from catena.view import theme
+from catena.view.plotting import literal
 
 Floats = NDArray[np.float64]
 
@@ -77,12 +79,12 @@ def place_labels(
         taken.append(rectangle)
         side = {1: "left", 0: "center", -1: "right"}[int(np.sign(dx))]
         label = PointLabel(
-            name, point, (float(offset[0]), float(offset[1])), ha=side, va="center", fontsize=size,
+            literal(name), point, (float(offset[0]), float(offset[1])), ha=side, va="center", fontsize=size,
             color=colour,             zorder=10, annotation_clip=False,
             arrowprops=None if reach == 1.0 else LEADER | {"color": colour, "shrinkB": 0.8 * clearance},
         )  # fmt: skip
         label.set_path_effects([patheffects.withStroke(linewidth=2.5, foreground=theme.PAPER)])
-        label.set_gid(f"label:{name}")
+        label.set_gid(f"label:{printable(name)}")
         label.set_in_layout(False)  # the places were chosen for the axes as they are
         ax.add_artist(label)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from catena.errors import FormatError, StateError
 from catena.formats.complete import file_path, write_complete
-from catena.given import shown
+from catena.given import printable, shown
 from catena.joints import Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, Universal
 from catena.mechanism import GROUND
 from catena.system import System
@@ -26,7 +26,7 @@ from catena.view.camera import camera
 from catena.view.flexing import checked_factor, exaggerated
 from catena.view.force_glyphs import arrow_strokes, span_strokes
 from catena.view.outlines import carried_points, distinct
-from catena.view.plotting import require_matplotlib
+from catena.view.plotting import literal, require_matplotlib
 from catena.view.scene import scene
 from catena.view.sites import SLIDES, Site, joint_sites
 
@@ -174,7 +174,7 @@ class _Plane:
         arms = 0.6 * self.r * np.array([[1.0, 1.0], [1.0, -1.0]])
         for arm in arms:
             (line,) = ax.plot(*np.stack([place - arm, place + arm], axis=1), color=INK, linewidth=THIN)
-            line.set_gid(f"frame:{name}")
+            line.set_gid(f"frame:{printable(name)}")
 
     def _centre(self, name: str) -> Floats:
         body = self.system.mechanism.bodies[name]
@@ -204,13 +204,20 @@ class _Plane:
                         edgecolor=INK,
                         linewidth=THICK,
                         zorder=2,
-                        gid=f"body:{name}",
+                        gid=f"body:{printable(name)}",
                     )
                 )
                 return
             far = int(np.argmax(np.linalg.norm(flat - flat[0], axis=1)))
             flat = flat[[int(np.argmax(np.linalg.norm(flat - flat[far], axis=1))), far]]
-        ax.plot(*flat.T, color=INK, linewidth=THICK, solid_capstyle="round", zorder=3, gid=f"body:{name}")
+        ax.plot(
+            *flat.T,
+            color=INK,
+            linewidth=THICK,
+            solid_capstyle="round",
+            zorder=3,
+            gid=f"body:{printable(name)}",
+        )
 
     def _flexible(self, ax: Any, name: str) -> bool:
         """Whether a body is flexible, and if so, its axis as a bent line, or the edges of its surface."""
@@ -225,7 +232,7 @@ class _Plane:
             along = np.argsort(own.s @ (own.s[-1] - own.s[0]))
             ax.plot(
                 *self.flat(places[along]).T, color=INK, linewidth=THICK, solid_capstyle="round", zorder=3,
-                gid=f"body:{name}",
+                gid=f"body:{printable(name)}",
             )  # fmt: skip
             return True
         for skin in self.scene.skins:
@@ -234,14 +241,14 @@ class _Plane:
                 ax.add_collection(
                     PolyCollection(
                         list(faces), facecolor="#f2f2f2", edgecolor="#808080", linewidth=0.3, zorder=2,
-                        gid=f"body:{name}",
+                        gid=f"body:{printable(name)}",
                     )
                 )  # fmt: skip
         return True
 
     def _strokes(self, ax: Any, strokes: Any, gid: str) -> None:
         for stroke in strokes:
-            ax.plot(*self.flat(stroke).T, color=INK, linewidth=THIN, zorder=4, gid=gid)
+            ax.plot(*self.flat(stroke).T, color=INK, linewidth=THIN, zorder=4, gid=printable(gid))
 
     def _joint(self, ax: Any, name: str, site: Site) -> None:
         from matplotlib.patches import Arc, Circle, Polygon
@@ -253,7 +260,7 @@ class _Plane:
             "edgecolor": INK,
             "linewidth": THIN + 0.3,
             "zorder": 6,
-            "gid": f"joint:{name}",
+            "gid": f"joint:{printable(name)}",
         }
         if isinstance(kind, Free):
             return
@@ -335,7 +342,7 @@ class _Plane:
             color=INK,
             linewidth=THIN + 0.3,
             zorder=4,
-            gid=f"ground:{name}",
+            gid=f"ground:{printable(name)}",
         )
         for k in np.linspace(0.4 - wide, wide - 0.2, round(2.0 * wide)):
             start = foot + k * r * right
@@ -367,14 +374,14 @@ class _Plane:
         taken.append(best)
         ax.text(
             *best,
-            text,
+            literal(text),
             ha="center",
             va="center",
             fontsize=9,
             style=style,
             color=theme.INK,
             zorder=9,
-            gid=f"label:{text}",
+            gid=f"label:{printable(text)}",
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from catena.errors import CatenaError
+from catena.given import printable
 
 
 def require_matplotlib() -> Any:
@@ -16,3 +17,8 @@ def require_matplotlib() -> Any:
             'Drawing needs matplotlib, which is not installed: pip install "catena[plot]".'
         ) from error
     return pyplot
+
+
+def literal(name: str) -> str:
+    """Return a name of the user's as matplotlib takes it: as it stands, not as a formula where it has dollars in it."""
+    return printable(name).replace("$", r"\$")

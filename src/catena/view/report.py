@@ -7,11 +7,11 @@ with their text as text and a description for those who cannot see them.
 from __future__ import annotations
 
 import base64
+import html
 import io
 import os
 import re
 from collections.abc import Iterable, Sequence
-from html import escape
 from math import prod
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from catena.errors import FormatError
 from catena.formats.complete import write_complete
-from catena.given import shown
+from catena.given import printable_lines, shown
 from catena.mechanism import GROUND
 from catena.simulation import SegmentedTrajectory, Trajectory
 from catena.simulation.audit import Audit
@@ -317,7 +317,7 @@ def _svg(figure: Any, prefix: str, description: str) -> str:
     box = re.search(r'viewBox="[^"]*"', text)
     assert box is not None
     head = (
-        f'<svg role="img" aria-label="{escape(description, quote=True)}" {box[0]} xmlns="http://www.w3.org/2000/svg" '
+        f'<svg role="img" aria-label="{escape(description)}" {box[0]} xmlns="http://www.w3.org/2000/svg" '
         'xmlns:xlink="http://www.w3.org/1999/xlink">'
     )
     text = head + text[text.index(">") + 1 :]
@@ -331,11 +331,17 @@ def _png(figure: Any, description: str) -> str:
     stream = io.BytesIO()
     figure.savefig(stream, format="png", dpi=150, transparent=True)
     data = base64.b64encode(stream.getvalue()).decode("ascii")
-    return f'<img alt="{escape(description, quote=True)}" src="data:image/png;base64,{data}">'
+    return f'<img alt="{escape(description)}" src="data:image/png;base64,{data}">'
 
 
 def _captioned(svg: str, caption: str) -> str:
     return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
+def escape(text: str) -> str:
+    """A text as it stands in a page, in elements and in attributes; what has no glyph is told, because the order of
+    letters is turned around and pages are broken by what cannot be seen."""
+    return html.escape(printable_lines(text))
 
 
 def _section(title: str, content: str) -> str:

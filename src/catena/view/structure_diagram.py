@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from catena.given import printable
 from catena.joints import JointKind, Sdof
 from catena.mechanism import GROUND, VIRTUAL_ROOT, Joint
 from catena.system import System
 from catena.view import theme
-from catena.view.plotting import require_matplotlib
+from catena.view.plotting import literal, require_matplotlib
 
 Place = tuple[float, float]
 
@@ -93,10 +94,10 @@ def structure_diagram(
             Path(curve, [Path.MOVETO, Path.CURVE3, Path.CURVE3]), fill=False, edgecolor=colour, linewidth=1.3,
             linestyle="--" if edge.is_loop else "-", zorder=2 if edge.is_loop else 1,
         )  # fmt: skip
-        line.set_gid(f"{'loop' if edge.is_loop else 'tree'}:{edge.joint}")
+        line.set_gid(f"{'loop' if edge.is_loop else 'tree'}:{printable(edge.joint)}")
         ax.add_patch(line)
         if has_text:
-            text = f"{edge.joint}\n{edge.letters}" if joint_names else edge.letters
+            text = f"{literal(edge.joint)}\n{edge.letters}" if joint_names else edge.letters
             if edge.is_loop and edge.constraints:
                 text += f" −{edge.constraints}"
             label = ax.text(
@@ -104,11 +105,11 @@ def structure_diagram(
                 fontsize=small, color=colour, zorder=3,
                 bbox={"boxstyle": "round,pad=0.18", "facecolor": theme.PAPER, "edgecolor": "none"},
             )  # fmt: skip
-            label.set_gid(f"kind:{edge.joint}")
+            label.set_gid(f"kind:{printable(edge.joint)}")
     for name, (x, y) in place.items():
         is_ground = name == GROUND
         box = ax.text(
-            x, y, name if has_text else " ", ha="center", va="center", fontsize=fontsize,
+            x, y, literal(name) if has_text else " ", ha="center", va="center", fontsize=fontsize,
             color=theme.INK, zorder=4,
             bbox={
                 "boxstyle": "round,pad=0.35,rounding_size=0.5",
@@ -117,12 +118,12 @@ def structure_diagram(
                 "linewidth": 1.0,
             },
         )  # fmt: skip
-        box.set_gid(f"body:{name}")
+        box.set_gid(f"body:{printable(name)}")
     _legend(ax, edges)
     if title:
         plural = "" if len(system.loops) == 1 else "s"
         ax.set_title(
-            f"{system.mechanism.name}: {len(place) - 1} bodies, {len(edges)} joints, "
+            f"{literal(system.mechanism.name)}: {len(place) - 1} bodies, {len(edges)} joints, "
             f"{system.nv} velocity coordinates, {len(system.loops)} loop joint{plural}",
             fontsize=10, color=theme.INK,
         )  # fmt: skip

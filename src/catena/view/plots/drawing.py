@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from catena.given import printable
 from catena.view import theme
 from catena.view.plots.panels import Curve, Panel, PathPanel
+from catena.view.plotting import literal
 
 COLOURS = ("#3b74bd", "#e07b2e", "#2b9c78", "#b9549f", "#b8921d", "#4fa3d1", "#8b66d1", "#d0524e")
 OTHERS = "#9aa3ad"
@@ -52,7 +54,7 @@ def _draw_curve(ax: Any, t: np.ndarray, curve: Curve, colour: str, width: float)
     rows = curve.values.reshape(-1, len(t))
     dashes = {"linestyle": (0, (4, 2))} if curve.dashed else {}
     marker = {"marker": "o", "markersize": 4} if len(t) == 1 else {}
-    name = f"curve:{curve.name}"
+    name = f"curve:{printable(curve.name)}"
     if len(rows) == 1:
         ax.plot(t, rows[0], color=colour, linewidth=width, gid=name, **dashes, **marker)
         return
@@ -61,7 +63,9 @@ def _draw_curve(ax: Any, t: np.ndarray, curve: Curve, colour: str, width: float)
             ax.plot(t, row, color=colour, linewidth=0.6 * width, alpha=0.8, gid=name, **dashes, **marker)
         return
     low, median, high = np.percentile(rows, (BAND[0], 50.0, BAND[1]), axis=0)
-    ax.fill_between(t, low, high, color=colour, alpha=0.12, linewidth=0.0, gid=f"band:{curve.name}")
+    ax.fill_between(
+        t, low, high, color=colour, alpha=0.12, linewidth=0.0, gid=f"band:{printable(curve.name)}"
+    )
     for edge in (low, high):
         ax.plot(t, edge, color=colour, linewidth=0.5, alpha=0.7)
     ax.plot(t, median, color=colour, linewidth=width, gid=name, **dashes, **marker)
@@ -95,7 +99,14 @@ def _legend(ax: Any, names: list[str], others: int, dashed: list[bool]) -> None:
     if len(names) == 1 and not others and names[0] == "error":
         return
     handles = [
-        Line2D([], [], color=colour, linewidth=1.6, linestyle=(0, (4, 2)) if is_dashed else "-", label=name)
+        Line2D(
+            [],
+            [],
+            color=colour,
+            linewidth=1.6,
+            linestyle=(0, (4, 2)) if is_dashed else "-",
+            label=literal(name),
+        )
         for name, colour, is_dashed in zip(names, COLOURS, dashed)
     ]
     if others:
@@ -109,7 +120,7 @@ def _legend(ax: Any, names: list[str], others: int, dashed: list[bool]) -> None:
 
 def style(ax: Any, title: str) -> None:
     """The look all panels share."""
-    ax.set_title(title, loc="left", fontsize=10, color=theme.INK, pad=8)
+    ax.set_title(literal(title), loc="left", fontsize=10, color=theme.INK, pad=8)
     ax.patch.set_alpha(0.0)
     for side, spine in ax.spines.items():
         spine.set_visible(side in ("left", "bottom"))
@@ -168,7 +179,7 @@ def draw_path(ax: Any, panel: PathPanel) -> None:
 def _style_space(ax: Any, title: str, points: np.ndarray) -> None:
     """The look of a path in space: equal scales, and some depth for one that is nearly straight."""
     ax.set_proj_type("ortho")
-    ax.set_title(title, loc="left", fontsize=10, color=theme.INK)
+    ax.set_title(literal(title), loc="left", fontsize=10, color=theme.INK)
     ax.patch.set_alpha(0.0)
     low, high = points.min(axis=0), points.max(axis=0)
     sides = np.maximum(high - low, 0.45 * np.max(high - low)) * 1.06

@@ -11,12 +11,12 @@ from typing import Any
 
 from catena.errors import FormatError
 from catena.formats.complete import file_path, write_complete
-from catena.given import shown
+from catena.given import printable, shown
 from catena.simulation import SegmentedTrajectory, Trajectory
 from catena.view import theme
 from catena.view.plots.drawing import BAND, LINES, draw_panel, draw_path, flat_axes
 from catena.view.plots.panels import AnyPanel, Panel, PathPanel, chosen_panels, default_panels
-from catena.view.plotting import require_matplotlib
+from catena.view.plotting import literal, require_matplotlib
 
 WIDTH, HEIGHT = 5.6, 2.5
 """The size of a panel in inches."""
@@ -74,7 +74,7 @@ def figure_of(
             draw_panel(ax, run.t, panel)
             _mark_events(ax, run, panel, is_named=k == 0)
     if title:
-        figure.suptitle(title, x=0.01, ha="left", fontsize=11, color=theme.INK, fontweight="bold")
+        figure.suptitle(literal(title), x=0.01, ha="left", fontsize=11, color=theme.INK, fontweight="bold")
     return figure
 
 
@@ -107,11 +107,13 @@ def _mark_events(ax: Any, run: Trajectory | SegmentedTrajectory, panel: Panel, i
     if run.batch or not panel.curves:
         return
     for found in run.events:
-        ax.axvline(found.t, color=theme.FAINT_INK, linewidth=0.7, linestyle=":", gid=f"event:{found.name}")
+        ax.axvline(
+            found.t, color=theme.FAINT_INK, linewidth=0.7, linestyle=":", gid=f"event:{printable(found.name)}"
+        )
     # Names would cover each other where events are many.
     if is_named and run.events and len(run.events) <= 4:
         for found in run.events:
             ax.annotate(
-                found.name, (found.t, 1.0), xycoords=("data", "axes fraction"), xytext=(2, -2), rotation=90,
+                literal(found.name), (found.t, 1.0), xycoords=("data", "axes fraction"), xytext=(2, -2), rotation=90,
                 va="top", textcoords="offset points", fontsize=7, color=theme.FAINT_INK,
             )  # fmt: skip
