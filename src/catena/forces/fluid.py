@@ -22,8 +22,8 @@ class BoxInFluid(FrameForce):
     rest) and flows there with the velocity `flow` (3,) [m/s].
 
     This is MuJoCo's model of a fluid for bodies without a shape of their own. With the edges `size` (3,) = (x, y, z)
-    [m], their mean s, the velocity v and angular velocity w of the box in the fluid, the force and moment along its first
-    axis are
+    [m], their mean s, the velocity v and angular velocity w of the box in the fluid, the force and moment along its
+    first axis are
 
         -3 pi viscosity s v_x - density y z |v_x| v_x / 2
         -pi viscosity s^3 w_x - density x (y^4 + z^4) |w_x| w_x / 64
@@ -54,7 +54,9 @@ class BoxInFluid(FrameForce):
         for k in range(3):
             own, one, other = (self.size[(k + n) % 3] for n in range(3))
             turning = own * (one * one * one * one + other * other * other * other) / 64.0
-            moment.append(-(pi * mean * mean * mean * self.viscosity + self.density * turning * absolute(w[k])) * w[k])
+            moment.append(
+                -(pi * mean * mean * mean * self.viscosity + self.density * turning * absolute(w[k])) * w[k]
+            )
             moving = 3.0 * pi * mean * self.viscosity + 0.5 * self.density * one * other * absolute(v[k])
             force.append(-moving * v[k])
         return Force(array([*moment, *force]))

@@ -23,9 +23,9 @@ class Servo(JointForce):
         (g0 + g1 x + g2 x') signal + b0 + b1 x + b2 x'
 
     at the motor's position x = gear q, and never beyond `limits` (lowest, highest), none where there are none. `gain`
-    are g0, g1, g2 and `bias` are b0, b1, b2; what is left out at their ends is zero. A position servo of stiffness kp and
-    damping kv has gain (kp,), bias (0, -kp, -kv) and the wanted position as its `signal`; a velocity servo has gain (kv,),
-    bias (0, 0, -kv) and the wanted velocity.
+    are g0, g1, g2 and `bias` are b0, b1, b2; what is left out at their ends is zero. A position servo of stiffness kp
+    and damping kv has gain (kp,), bias (0, -kp, -kv) and the wanted position as its `signal`; a velocity servo has gain
+    (kv,), bias (0, 0, -kv) and the wanted velocity.
     """
 
     gain: tuple[float, ...] = (0.0, 0.0, 0.0)
