@@ -5,13 +5,16 @@ from catena.forces.cable import Cable
 from catena.forces.conformance import check_force_kind
 from catena.forces.contract import AtJoint, ForceKind, FrameForce, JointForce, Relative
 from catena.forces.drag import Drag
+from catena.forces.fluid import BoxInFluid
 from catena.forces.gas_spring import GasSpring
 from catena.forces.joint_friction import JointFriction
 from catena.forces.joint_spring import JointSpring
 from catena.forces.joint_stop import JointStop
 from catena.forces.placed import PlacedForce
 from catena.forces.point_spring import PointSpring
+from catena.forces.polynomial_joint import PolynomialJointSpring
 from catena.forces.registry import KINDS
+from catena.forces.servo import Servo
 from catena.forces.table import Table
 from catena.forces.tabled_joint import TabledJointSpring
 from catena.forces.tabled_point import TabledPointSpring
@@ -21,6 +24,7 @@ __all__ = [
     "KINDS",
     "AppliedWrench",
     "AtJoint",
+    "BoxInFluid",
     "Bushing",
     "Cable",
     "ConstantWrench",
@@ -34,7 +38,9 @@ __all__ = [
     "JointStop",
     "PlacedForce",
     "PointSpring",
+    "PolynomialJointSpring",
     "Relative",
+    "Servo",
     "Table",
     "TabledJointSpring",
     "TabledPointSpring",

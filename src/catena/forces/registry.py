@@ -8,11 +8,14 @@ from catena.forces.bushing import Bushing
 from catena.forces.cable import Cable
 from catena.forces.contract import ForceKind
 from catena.forces.drag import Drag
+from catena.forces.fluid import BoxInFluid
 from catena.forces.gas_spring import GasSpring
 from catena.forces.joint_friction import JointFriction
 from catena.forces.joint_spring import JointSpring
 from catena.forces.joint_stop import JointStop
 from catena.forces.point_spring import PointSpring
+from catena.forces.polynomial_joint import PolynomialJointSpring
+from catena.forces.servo import Servo
 from catena.forces.table import Table
 from catena.forces.tabled_joint import TabledJointSpring
 from catena.forces.tabled_point import TabledPointSpring
@@ -32,6 +35,10 @@ KINDS: list[ForceKind] = [
     JointStop((-0.1, -np.inf, -0.3), (0.1, 0.0, np.inf), (9.0, 8.0, 7.0), (0.3, 0.2, 0.1)),
     JointFriction((0.3,), (0.7,)),
     TabledJointSpring(_SOFTENING, _BLOW_OFF),
+    PolynomialJointSpring((3.0, -0.4, 0.7), (0.3, 0.2, 0.1), 0.2),
+    PolynomialJointSpring(damping=(0.0, 0.2), component=1),
+    Servo((5.0,), (0.1, -5.0, -0.3), 0.4, -2.0),
+    Servo((5.0, 0.2, 0.3), (0.1, -5.0, -0.3), 0.4, 2.0, (-1.0, 2.0), 1),
     PointSpring(30.0, 0.4, 0.8),
     TabledPointSpring(_PROGRESSIVE, _BLOW_OFF),
     Cable(50.0, 0.3, 0.7),
@@ -40,6 +47,7 @@ KINDS: list[ForceKind] = [
     Bushing((1.0, 2.0, 3.0, 40.0, 50.0, 60.0), (0.1, 0.2, 0.3, 4.0, 5.0, 6.0)),
     Bushing(tuple(_COUPLED.ravel().tolist())),
     Drag(0.4, 1.2, 0.1, 0.3),
+    BoxInFluid((0.2, 0.3, 0.4), 1.2, 0.1, (0.3, -0.2, 0.1)),
     ConstantWrench((1.0, 2.0, 3.0), (4.0, 5.0, 6.0)),
     AppliedWrench(),
 ]

@@ -1,7 +1,8 @@
 """Actuators of a MuJoCo model that drive a joint.
 
-The effort of a motor is what MuJoCo calls the actuator force. How a position or velocity servo computes it is control
-and is not read.
+The effort of a motor is what MuJoCo calls the actuator force. A motor waits for the efforts that a simulation gives it.
+An actuator whose force depends on position or velocity is a servo and acts by itself: it becomes a force of the kind
+`Servo` with the control signal zero, or the one next to zero that its range allows, as a simulation of MuJoCo has it.
 """
 
 from __future__ import annotations
@@ -11,61 +12,159 @@ from typing import Any
 import numpy as np
 
 from catena.errors import CatenaError
+from catena.forces import Servo
 from catena.formats.findings import Severity
-from catena.formats.mjcf.names import joint_name, merged_name
+from catena.formats.mjcf.dofs import drives_one_freedom
+from catena.formats.mjcf.names import free_name, joint_name, merged_name
+from catena.formats.mjcf.unread import Unread
 from catena.formats.source import Source
 from catena.mechanism import Mechanism
 
-AT_JOINT = (0, 1)
-"""The transmissions of `actuator_trntype` to a joint, in the axes of the child or of the parent."""
-NO_BIAS = 0
-FIXED_GAIN = 0
+FIXED_GAIN, AFFINE_GAIN = 0, 1
+NO_BIAS, AFFINE_BIAS = 0, 1
+NO_DYNAMICS = 0
 
 
-def add_actuators(mechanism: Mechanism, model: Any, source: Source) -> None:
-    """Add those actuators that drive joints."""
+def add_actuators(
+    mechanism: Mechanism, model: Any, off: frozenset[str], source: Source, unread: Unread
+) -> None:
+    """Add those actuators that drive joints of one freedom."""
     where = _components(mechanism, model)
-    for k in range(model.nu):
-        name = str(model.actuator(k).name) or f"actuator {k}"
-        who = f"actuator {name!r}"
-        joint = int(model.actuator_trnid[k, 0])
-        if int(model.actuator_trntype[k]) not in AT_JOINT or joint not in where:
-            source.note(
-                Severity.WARNING,
-                who,
-                "it does not drive a joint with one freedom and is not read",
-                what="unread",
-            )
+    chosen = [k for k in range(len(model.actuator_trntype)) if _is_read(model, k, where, source, unread)]
+    alone = _alone(model)
+    driven: set[tuple[str, int]] = set()
+    # Motors come first, because a freedom has one of them, and servos act whether or not they find a place there.
+    for k in sorted(chosen, key=lambda k: not _is_motor(model, k)):
+        own, component = where[int(model.actuator_trnid[k, 0])]
+        name, is_motor = _name(model, k), _is_motor(model, k)
+        if not is_motor and not _is_off(model, k, off):
+            _add_servo(mechanism, model, k, own, component, k in alone, off, unread)
+        if not is_motor and ((own, component) in driven or name in mechanism.actuators):
             continue
-        gear = float(model.actuator_gear[k, 0])
-        if gear == 0.0:
-            source.note(
-                Severity.WARNING, who, "its gear is zero, so it drives nothing: left out", what="unread"
-            )
-            continue
-        own, component = where[joint]
-        is_motor = model.actuator_biastype[k] == NO_BIAS and model.actuator_gaintype[k] == FIXED_GAIN
-        if not is_motor:
-            source.note(
-                Severity.NOTE, who, "it is a servo: the motor is read, its controller is not", what="unread"
-            )
         try:
-            mechanism.add_actuator(name, own, component, gear, _limits(model, k, is_motor))
+            gear = float(model.actuator_gear[k, 0])
+            mechanism.add_actuator(name, own, component, gear, _limits(model, k, is_motor, k in alone))
+            driven.add((own, component))
         except CatenaError as error:
+            who = f"actuator {name!r}"
             source.note(
                 Severity.WARNING, who, f"{str(error).removeprefix(f'{who}: ')}: left out", what="unread"
             )
+    for k in chosen:
+        joint = int(model.actuator_trnid[k, 0])
+        if model.jnt_actfrclimited[joint] and k not in alone:
+            unread.add("limits of what several actuators do together, by the actuators", _name(model, k))
 
 
-def _limits(model: Any, k: int, is_motor: bool) -> Any:
-    """The lowest and highest effort; of a motor also as far as its control signal allows."""
+def _is_read(model: Any, k: int, where: dict[int, Any], source: Source, unread: Unread) -> bool:
+    """Whether an actuator becomes a motor or a servo; if not, this is told."""
+    name, who = _name(model, k), f"actuator {_name(model, k)!r}"
+    acts = not _is_motor(model, k)
+    if not drives_one_freedom(model, k) or int(model.actuator_trnid[k, 0]) not in where:
+        if acts or _drags(model, k):
+            unread.add("servos, rotors and dampers that do not drive a joint of one freedom", name)
+        else:
+            message = "it does not drive a joint with one freedom and is not read"
+            source.note(Severity.WARNING, who, message, what="unread")
+        return False
+    if float(model.actuator_gear[k, 0]) == 0.0:
+        source.note(Severity.WARNING, who, "its gear is zero, so it drives nothing: left out", what="unread")
+        return False
+    return True
+
+
+def _is_motor(model: Any, k: int) -> bool:
+    """Whether the force of an actuator is its control signal times a number."""
+    return bool(
+        model.actuator_biastype[k] == NO_BIAS
+        and model.actuator_gaintype[k] == FIXED_GAIN
+        and model.actuator_dyntype[k] == NO_DYNAMICS
+        and not (model.actuator_ctrllimited[k] and not _range_holds_zero(model.actuator_ctrlrange[k]))
+    )
+
+
+def _range_holds_zero(given: Any) -> bool:
+    return bool(given[0] <= 0.0 <= given[1])
+
+
+def _is_off(model: Any, k: int, off: frozenset[str]) -> bool:
+    """Whether a flag, or the group of an actuator, switches it off."""
+    group = int(model.actuator_group[k])
+    mask = int(getattr(model.opt, "disableactuator", 0))
+    return "ACTUATION" in off or (0 <= group < 31 and bool(mask >> group & 1))
+
+
+def _drags(model: Any, k: int) -> bool:
+    """Whether an actuator has a rotor or a damper of its own, which newer versions of MuJoCo know."""
+    words = ("actuator_armature", "actuator_damping", "actuator_dampingpoly")
+    return any(np.any(getattr(model, word)[k]) for word in words if hasattr(model, word))
+
+
+def _add_servo(
+    mechanism: Mechanism, model: Any, k: int, joint: str, component: int, is_alone: bool, off: frozenset[str],
+    unread: Unread,
+) -> None:  # fmt: skip
+    name = _name(model, k)
+    gain_type, bias_type = int(model.actuator_gaintype[k]), int(model.actuator_biastype[k])
+    if gain_type not in (FIXED_GAIN, AFFINE_GAIN) or bias_type not in (NO_BIAS, AFFINE_BIAS):
+        unread.add("actuators with a law of their own (muscles, PID, motors with windings)", name)
+        return
+    gear = float(model.actuator_gear[k, 0])
+    # MuJoCo counts from the zero of the joint, Catena from the configuration of the file.
+    start = gear * float(model.qpos0[int(model.jnt_qposadr[int(model.actuator_trnid[k, 0])])])
+    gain = _affine(model.actuator_gainprm[k], gain_type == AFFINE_GAIN, start)
+    bias = _affine(model.actuator_biasprm[k], True, start) if bias_type == AFFINE_BIAS else (0.0,) * 3
+    signal = 0.0
+    if model.actuator_dyntype[k] != NO_DYNAMICS:
+        # Its activation starts at zero, where MuJoCo keeps it as long as the control signal is zero.
+        unread.add("the activation, which is taken as zero, of the actuators", name)
+    elif model.actuator_ctrllimited[k] and "CLAMPCTRL" not in off:
+        signal = float(np.clip(0.0, *model.actuator_ctrlrange[k]))
+    low, high = _effort_limits(model, k, is_alone)
+    limits = (low, high) if np.isfinite(low) and np.isfinite(high) else ()
+    kind = Servo(gain, bias, signal, gear, limits, component)
+    if any(gain) or any(bias):
+        mechanism.add_force(free_name(name, mechanism.force_elements), kind, joint=joint)
+
+
+def _affine(parameters: Any, is_affine: bool, start: float) -> tuple[float, float, float]:
+    """The coefficients of 1, x and its rate, where x counts from `start`."""
+    c0, c1, c2 = (float(x) for x in parameters[:3])
+    return (c0 + c1 * start, c1, c2) if is_affine else (c0, 0.0, 0.0)
+
+
+def _effort_limits(model: Any, k: int, is_alone: bool) -> tuple[float, float]:
+    """The lowest and highest force of an actuator, also as far as its joint allows if nothing else drives that."""
     low, high = -np.inf, np.inf
     if model.actuator_forcelimited[k]:
-        low, high = model.actuator_forcerange[k]
+        low, high = (float(x) for x in model.actuator_forcerange[k])
+    joint = int(model.actuator_trnid[k, 0])
+    if model.jnt_actfrclimited[joint] and is_alone:
+        ends = sorted(np.array(model.jnt_actfrcrange[joint]) / float(model.actuator_gear[k, 0]))
+        low, high = max(low, float(ends[0])), min(high, float(ends[1]))
+    return low, high
+
+
+def _limits(model: Any, k: int, is_motor: bool, is_alone: bool) -> Any:
+    """The lowest and highest effort; of a motor also as far as its control signal allows."""
+    low, high = _effort_limits(model, k, is_alone)
     if is_motor and model.actuator_ctrllimited[k]:
         ends = sorted(float(model.actuator_gainprm[k, 0]) * np.array(model.actuator_ctrlrange[k]))
         low, high = max(low, ends[0]), min(high, ends[1])
     return (float(low), float(high)) if low <= 0.0 <= high else None
+
+
+def _alone(model: Any) -> set[int]:
+    """The actuators of joints that no other actuator drives."""
+    at: dict[int, list[int]] = {}
+    for k in range(len(model.actuator_trntype)):
+        if drives_one_freedom(model, k):
+            at.setdefault(int(model.actuator_trnid[k, 0]), []).append(k)
+    return {several[0] for several in at.values() if len(several) == 1}
+
+
+def _name(model: Any, k: int) -> str:
+    return str(model.actuator(k).name) or f"actuator {k}"
 
 
 def _components(mechanism: Mechanism, model: Any) -> dict[int, tuple[str, int]]:

@@ -5,6 +5,7 @@ Parts may have no name in MJCF. `model` is a `mujoco.MjModel`; nothing of MuJoCo
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 from catena.mechanism import GROUND
@@ -34,3 +35,10 @@ def joint_name(model: Any, index: int) -> str:
 def merged_name(names: list[str]) -> str:
     """Return the name of the joint that stands for several of MuJoCo's."""
     return "+".join(names)
+
+
+def free_name(name: str, *taken: Container[str]) -> str:
+    """Return a name that nothing has yet: this one, with strokes behind it if need be."""
+    while any(name in one for one in taken):
+        name += "'"
+    return name

@@ -26,7 +26,9 @@ DROPPED = {
     "deformable",
     "extension",
 }
-"""Elements that mechanics does not need, some of which name files."""
+"""Elements that mechanics does not need, or that are not read, some of which name files."""
+ACTING = {"deformable", "extension"}
+"""Those of them that act in MuJoCo."""
 MESHES = 256 * 2**20
 
 
@@ -43,6 +45,7 @@ class Prepared:
         self._folder = self._mesh_folder(root)
         self.assets: dict[str, bytes] = {}
         self.paths: dict[str, str] = {}
+        self.without: set[str] = set()
         self._missing: set[str] = set()
         self._size = 0
         self._clean(root)
@@ -80,6 +83,8 @@ class Prepared:
         kept = []
         for child in element.children:
             if child.tag in DROPPED and not (child.tag == "hfield" and "file" not in child.attributes):
+                if child.tag in ACTING:
+                    self.without.add(child.tag)
                 if child.tag == "hfield":
                     self._missing.add(child.get("name"))
                 continue

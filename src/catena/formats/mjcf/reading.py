@@ -2,7 +2,7 @@
 
 Bodies, joints, sites and shapes are those of the model. Joint positions are counted from the configuration of the file,
 so that of a hinge is `qpos - qpos0`; a free joint has the pose in the world. Equality constraints `connect` and `weld`
-become joints, `joint` becomes a coupling.
+become joints, `joint` becomes a coupling. What else acts in MuJoCo becomes forces, or is told in one warning.
 """
 
 from __future__ import annotations
@@ -12,20 +12,22 @@ from typing import Any
 import numpy as np
 
 from catena.errors import CatenaError, FormatError
+from catena.forces import PolynomialJointSpring
 from catena.formats.findings import Severity
 from catena.formats.mjcf.actuators import add_actuators
+from catena.formats.mjcf.dofs import AtDofs, at_dofs, disabled
 from catena.formats.mjcf.equalities import add_equalities, coupled_joints, held_bodies
 from catena.formats.mjcf.merging import Elementary, Merged, merge
-from catena.formats.mjcf.names import FREE, body_name, joint_name, merged_name
+from catena.formats.mjcf.names import BALL, FREE, body_name, free_name, joint_name, merged_name
+from catena.formats.mjcf.passive import add_free_spring, add_passive, yields
+from catena.formats.mjcf.poses import pose_of
 from catena.formats.mjcf.preparing import Prepared
 from catena.formats.mjcf.shapes import shapes_of
+from catena.formats.mjcf.unread import Unread
 from catena.formats.source import Source
 from catena.joints import Fixed, Free
 from catena.mechanism import GROUND, Mechanism
 from catena.spatial import Pose
-
-NO_GRAVITY = 1 << 7
-"""The bit of `opt.disableflags` that takes gravity away."""
 
 
 def read(text: str, source: Source) -> Mechanism:
@@ -42,56 +44,176 @@ def read(text: str, source: Source) -> Mechanism:
     except (ValueError, RuntimeError, TypeError) as error:
         raise FormatError(f"{source.name}: MuJoCo refuses it: {_first_line(error)}") from None
     try:
-        return _build(model, prepared, source)
+        return _Builder(model, prepared, source, disabled(model, mujoco.mjtDisableBit)).build()
     except FormatError:
         raise
     except CatenaError as error:
         raise FormatError(f"{source.name}: {error}") from error
 
 
-def _build(model: Any, prepared: Prepared, source: Source) -> Mechanism:
-    weightless = int(model.opt.disableflags) & NO_GRAVITY
-    gravity = np.zeros(3) if weightless else np.array(model.opt.gravity)
-    mechanism = Mechanism(prepared.name.strip() or "model", gravity)
-    for index in range(model.nbody):
-        _add_body(mechanism, model, index, prepared, source)
-    driven = {int(model.actuator_trnid[k, 0]) for k in range(model.nu) if model.actuator_trntype[k] in (0, 1)}
-    initial: dict[str, Any] = {}
-    coupled = coupled_joints(model)
-    for index in range(1, model.nbody):
-        _add_joints(mechanism, model, index, coupled, driven if model.nu else None, initial)
-    for index in range(model.nsite):
-        body = body_name(model, int(model.site_bodyid[index]))
-        name = model.site(index).name or f"site {index}"
-        taken = name in mechanism.bodies or name in mechanism.frames
-        mechanism.add_frame(
-            f"{name} site" if taken else name, body, pose_of(model.site_pos[index], model.site_quat[index])
-        )
-    add_equalities(mechanism, model, source)
-    add_actuators(mechanism, model, source)
-    roots = {int(model.body_rootid[body]) for body in held_bodies(model)}
-    held = {joint_name(model, int(model.body_jntadr[root])) for root in roots if model.body_jntnum[root]}
-    loose = {name: q for name, q in initial.items() if name not in held}
-    if loose:
-        # Where a body that floats is held by a constraint follows from that.
-        mechanism.set_initial(q=loose)
-    if model.ntendon:
-        source.note(
-            Severity.WARNING, "", f"there are {model.ntendon} tendons, which are not read", what="unread"
-        )
-    if model.ngravcomp:
-        source.note(Severity.WARNING, "", "gravity compensation of bodies is not read", what="unread")
-    if model.nmocap:
-        source.note(Severity.NOTE, "", "bodies with mocap are fixed to ground", what="mocap")
-    return mechanism
+FREE_ORDER = (3, 4, 5, 0, 1, 2)
+"""Where the rates of Catena's free joint [omega; v] stand in MuJoCo's."""
 
 
-def pose_of(p: Any, quat: Any) -> Pose:
-    """The pose of a position (3,) and a quaternion (4,) of the model."""
-    unit = np.array(quat, dtype=np.float64)
-    if np.array_equal(unit, (1.0, 0.0, 0.0, 0.0)):
-        return Pose(p=np.array(p))
-    return Pose(p=np.array(p), quat=unit / np.linalg.norm(unit))
+class _Builder:
+    """Makes the mechanism of a compiled model; `off` are the flags that the file switches off."""
+
+    def __init__(self, model: Any, prepared: Prepared, source: Source, off: frozenset[str]) -> None:
+        self.model, self.prepared, self.source, self.off = model, prepared, source, off
+        gravity = np.zeros(3) if "GRAVITY" in off else np.array(model.opt.gravity)
+        self.mechanism = Mechanism(prepared.name.strip() or "model", gravity)
+        self.dofs: AtDofs = at_dofs(model, off)
+        self.unread = Unread()
+        trees = (
+            int(k) for k, way in zip(model.actuator_trnid[:, 0], model.actuator_trntype) if way in (0, 1)
+        )
+        self.driven: set[int] | None = set(trees) if len(model.actuator_trntype) else None
+        self.initial: dict[str, Any] = {}
+
+    def build(self) -> Mechanism:
+        mechanism, model, off = self.mechanism, self.model, self.off
+        for index in range(model.nbody):
+            _add_body(mechanism, model, index, self.prepared, self.source)
+        holds = "EQUALITY" not in off
+        coupled = coupled_joints(model) if holds else frozenset()
+        for index in range(1, model.nbody):
+            self._add_joints(index, coupled)
+        sites = self._add_sites()
+        if holds:
+            add_equalities(mechanism, model, self.source)
+        elif model.neq:
+            self.source.note(
+                Severity.NOTE, "", "equality constraints are switched off and left out", what="unread"
+            )
+        add_actuators(mechanism, model, off, self.source, self.unread)
+        add_passive(mechanism, model, off, sites, self.unread)
+        self._set_initial(held_bodies(model) if holds else set())
+        if self.prepared.without:
+            self.unread.add(f"the elements {', '.join(f'<{tag}>' for tag in sorted(self.prepared.without))}")
+        self.unread.tell(self.source)
+        if model.nmocap:
+            self.source.note(Severity.NOTE, "", "bodies with mocap are fixed to ground", what="mocap")
+        return mechanism
+
+    def _add_sites(self) -> list[str]:
+        model, names = self.model, []
+        for index in range(model.nsite):
+            body = body_name(model, int(model.site_bodyid[index]))
+            name = model.site(index).name or f"site {index}"
+            taken = name in self.mechanism.bodies or name in self.mechanism.frames
+            names.append(f"{name} site" if taken else name)
+            self.mechanism.add_frame(names[-1], body, pose_of(model.site_pos[index], model.site_quat[index]))
+        return names
+
+    def _set_initial(self, held_bodies: set[int]) -> None:
+        model = self.model
+        roots = {int(model.body_rootid[body]) for body in held_bodies}
+        held = {joint_name(model, int(model.body_jntadr[root])) for root in roots if model.body_jntnum[root]}
+        loose = {name: q for name, q in self.initial.items() if name not in held}
+        if loose:
+            # Where a body that floats is held by a constraint follows from that.
+            self.mechanism.set_initial(q=loose)
+
+    def _add_joints(self, index: int, coupled: frozenset[int]) -> None:
+        """Add what connects a body to its parent: one joint, or several with massless bodies between them."""
+        mechanism, model = self.mechanism, self.model
+        body, parent = body_name(model, index), body_name(model, int(model.body_parentid[index]))
+        place = pose_of(model.body_pos[index], model.body_quat[index])
+        first, count = int(model.body_jntadr[index]), int(model.body_jntnum[index])
+        if count == 0:
+            mechanism.add_joint(_fixed_name(mechanism, body), parent, body, Fixed(), in_parent=place)
+            return
+        if model.jnt_type[first] == FREE:
+            self._add_free(first, parent, body, place)
+            return
+        parts = [
+            Elementary(k, int(model.jnt_type[k]), _direction(model.jnt_axis[k]), np.array(model.jnt_pos[k]))
+            for k in range(first, first + count)
+        ]
+        joints = merge(parts, coupled)
+        for k, joint in enumerate(joints):
+            is_last = k == len(joints) - 1
+            child = body if is_last else f"{body} after {joint_name(model, joint.parts[-1].index)}"
+            if not is_last:
+                mechanism.add_body(child)
+            self._add_joint(joint, parent, child, place)
+            parent, place = child, Pose()
+
+    def _add_free(self, index: int, parent: str, body: str, place: Pose) -> None:
+        name, at = joint_name(self.model, index), int(self.model.jnt_dofadr[index])
+        rows = [at + k for k in FREE_ORDER]
+        damping, dofs = self.dofs.damping[rows], self.dofs
+        if damping[:, 1:].any():
+            self.unread.add("damping of higher order at the free joints", name)
+        self.mechanism.add_joint(
+            name, parent, body, Free(), damping=damping[:, 0], friction=dofs.friction[rows], actuated=False,
+            armature=dofs.armature[rows],
+        )  # fmt: skip
+        self.initial[name] = np.concatenate([place.p, place.quat])
+        if self._has_plain_spring(index):
+            add_free_spring(self.mechanism, self.model, index, float(dofs.stiffness[index, 0]))
+
+    def _add_joint(self, joint: Merged, parent: str, child: str, place: Pose) -> None:
+        model, dofs = self.model, self.dofs
+        names = [joint_name(model, part.index) for part in joint.parts]
+        name = merged_name(names)
+        rows = [int(model.jnt_dofadr[part.index]) + k for part in joint.parts for k in range(_dofs(part))]
+        bent = dofs.damping[rows, 1:].any(axis=1)
+        limits = np.concatenate([self._limits(part) for part in joint.parts])
+        self.mechanism.add_joint(
+            name, parent, child, joint.kind, in_parent=place * joint.frame, in_child=joint.frame,
+            damping=np.where(bent, 0.0, dofs.damping[rows, 0]), friction=dofs.friction[rows],
+            armature=dofs.armature[rows], limits=limits if np.isfinite(limits).any() else None,
+            actuated=self.driven is None or any(part.index in self.driven for part in joint.parts),
+        )  # fmt: skip
+        for component in np.flatnonzero(bent):
+            kind = PolynomialJointSpring(damping=dofs.damping[rows[component]], component=int(component))
+            self._add_force(f"{name} damper", kind, name)
+        self._add_springs(joint, name)
+
+    def _add_springs(self, joint: Merged, name: str) -> None:
+        """Add the springs of a joint: linear ones together, polynomials each by itself."""
+        component, linear, rests = 0, [], []
+        for part in joint.parts:
+            stiffness, rest = self.dofs.stiffness[part.index], _rest(self.model, part)
+            is_plain = self._has_plain_spring(part.index, _dofs(part) == 1)
+            if is_plain and stiffness[1:].any():
+                kind = PolynomialJointSpring(stiffness, rest=float(rest[0]), component=component)
+                self._add_force(f"{name} spring", kind, name)
+                is_plain = False
+            linear += [float(stiffness[0]) if is_plain else 0.0] * _dofs(part)
+            rests.append(rest)
+            component += _dofs(part)
+        if any(linear):
+            called = free_name(f"{name} spring", self.mechanism.force_elements)
+            self.mechanism.add_spring(called, name, linear, np.concatenate(rests))
+
+    def _has_plain_spring(self, joint: int, may_bend: bool = False) -> bool:
+        """Whether a joint has a spring that can be said; one that cannot is told."""
+        stiffness = self.dofs.stiffness[joint]
+        if not stiffness.any():
+            return False
+        bends = stiffness[1:].any() and not may_bend
+        if bends or yields(self.model, "jnt", joint):
+            self.unread.add(
+                "springs that yield or are of higher order at the joints", joint_name(self.model, joint)
+            )
+            return False
+        return True
+
+    def _add_force(self, name: str, kind: PolynomialJointSpring, joint: str) -> None:
+        self.mechanism.add_force(free_name(name, self.mechanism.force_elements), kind, joint=joint)
+
+    def _limits(self, part: Elementary) -> Any:
+        """The lowest and highest positions, seen from the configuration of the file."""
+        model = self.model
+        if not model.jnt_limited[part.index] or "LIMIT" in self.off:
+            return np.tile((-np.inf, np.inf), (_dofs(part), 1))
+        if part.type == BALL:
+            self.unread.add("limits of the balls", joint_name(model, part.index))
+            return np.tile((-np.inf, np.inf), (3, 1))
+        start = model.qpos0[model.jnt_qposadr[part.index]]
+        return np.array(model.jnt_range[part.index])[None, :] - start
 
 
 def _add_body(mechanism: Mechanism, model: Any, index: int, prepared: Prepared, source: Source) -> None:
@@ -108,89 +230,8 @@ def _add_body(mechanism: Mechanism, model: Any, index: int, prepared: Prepared, 
     )  # fmt: skip
 
 
-def _add_joints(mechanism: Mechanism, model: Any, index: int, coupled: frozenset[int], driven: set[int] | None,
-                initial: dict[str, Any]) -> None:  # fmt: skip
-    """Add what connects a body to its parent: one joint, or several with massless bodies between them."""
-    body, parent = body_name(model, index), body_name(model, int(model.body_parentid[index]))
-    place = pose_of(model.body_pos[index], model.body_quat[index])
-    first, count = int(model.body_jntadr[index]), int(model.body_jntnum[index])
-    if count == 0:
-        mechanism.add_joint(_fixed_name(mechanism, body), parent, body, Fixed(), in_parent=place)
-        return
-    if model.jnt_type[first] == FREE:
-        name = joint_name(model, first)
-        damping, friction, armature = _dof_values(
-            model, slice(int(model.jnt_dofadr[first]), None), FREE_ORDER
-        )
-        mechanism.add_joint(
-            name, parent, body, Free(), damping=damping, friction=friction, armature=armature, actuated=False
-        )
-        initial[name] = np.concatenate([place.p, place.quat])
-        return
-    parts = [
-        Elementary(k, int(model.jnt_type[k]), _direction(model.jnt_axis[k]), np.array(model.jnt_pos[k]))
-        for k in range(first, first + count)
-    ]
-    joints = merge(parts, coupled)
-    for k, joint in enumerate(joints):
-        is_last = k == len(joints) - 1
-        child = body if is_last else f"{body} after {joint_name(model, joint.parts[-1].index)}"
-        if not is_last:
-            mechanism.add_body(child)
-        _add_joint(mechanism, model, joint, parent, child, place, driven)
-        parent, place = child, Pose()
-
-
-FREE_ORDER = (3, 4, 5, 0, 1, 2)
-"""Where the rates of Catena's free joint [omega; v] stand in MuJoCo's."""
-
-
-def _add_joint(mechanism: Mechanism, model: Any, joint: Merged, parent: str, child: str, place: Pose,
-               driven: set[int] | None) -> None:  # fmt: skip
-    names = [joint_name(model, part.index) for part in joint.parts]
-    name = merged_name(names)
-    rows = [
-        _dof_values(model, slice(int(model.jnt_dofadr[part.index]), None), range(_dofs(part)))
-        for part in joint.parts
-    ]
-    damping, friction, armature = (np.concatenate([row[k] for row in rows]) for k in range(3))
-    limits = np.concatenate([_limits(model, part) for part in joint.parts])
-    mechanism.add_joint(
-        name, parent, child, joint.kind, in_parent=place * joint.frame, in_child=joint.frame,
-        damping=damping, friction=friction, armature=armature,
-        limits=limits if np.isfinite(limits).any() else None,
-        actuated=driven is None or any(part.index in driven for part in joint.parts),
-    )  # fmt: skip
-    stiffness = np.concatenate(
-        [np.full(_dofs(part), model.jnt_stiffness[part.index].flat[0]) for part in joint.parts]
-    )
-    if stiffness.any():
-        rest = np.concatenate([_rest(model, part) for part in joint.parts])
-        mechanism.add_spring(f"{name} spring", name, stiffness, rest)
-
-
 def _dofs(part: Elementary) -> int:
-    return 3 if part.type == 1 else 1
-
-
-def _dof_values(model: Any, dofs: slice, order: Any) -> tuple[Any, Any, Any]:
-    """The damping, friction and armature of a joint's velocity coordinates."""
-    chosen = list(order)
-    found = []
-    for array in (model.dof_damping, model.dof_frictionloss, model.dof_armature):
-        values = np.array(array[dofs], dtype=np.float64)
-        # Newer versions have polynomials of the velocity, whose first coefficient is the linear one.
-        values = values.reshape(len(values), -1)[:, 0]
-        found.append(values[chosen])
-    return found[0], found[1], found[2]
-
-
-def _limits(model: Any, part: Elementary) -> Any:
-    """The lowest and highest positions, seen from the configuration of the file."""
-    if not model.jnt_limited[part.index] or _dofs(part) == 3:
-        return np.tile((-np.inf, np.inf), (_dofs(part), 1))
-    start = model.qpos0[model.jnt_qposadr[part.index]]
-    return np.array(model.jnt_range[part.index])[None, :] - start
+    return 3 if part.type == BALL else 1
 
 
 def _rest(model: Any, part: Elementary) -> Any:

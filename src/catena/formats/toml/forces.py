@@ -10,6 +10,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any
 
 from catena.forces import (
+    BoxInFluid,
     Bushing,
     Cable,
     ConstantWrench,
@@ -20,6 +21,8 @@ from catena.forces import (
     JointSpring,
     JointStop,
     PointSpring,
+    PolynomialJointSpring,
+    Servo,
     Table,
     TabledJointSpring,
     TabledPointSpring,
@@ -34,12 +37,15 @@ BUILT_IN: dict[str, type[ForceKind]] = {
     "joint_stop": JointStop,
     "joint_friction": JointFriction,
     "tabled_joint_spring": TabledJointSpring,
+    "polynomial_joint_spring": PolynomialJointSpring,
+    "servo": Servo,
     "point_spring": PointSpring,
     "tabled_point_spring": TabledPointSpring,
     "cable": Cable,
     "gas_spring": GasSpring,
     "bushing": Bushing,
     "drag": Drag,
+    "box_in_fluid": BoxInFluid,
     "constant_wrench": ConstantWrench,
 }
 _WORDS = {made: word for word, made in BUILT_IN.items()}

@@ -1,0 +1,216 @@
+"""What acts in an MJCF file by itself: accelerations at the start of a run against those of MuJoCo, with each feature
+at hinges, slides, balls and free bodies; and what is not read is told by name in one warning."""
+
+import warnings
+
+import mujoco
+import numpy as np
+import pytest
+
+import catena as ct
+
+INERTIAL = '<inertial pos="0.1 0.02 -0.2" mass="1.3" fullinertia="0.1 0.2 0.15 0.01 0 0.02"/>'
+TYPES = ("hinge", "slide", "ball", "free", "two")
+
+
+def model_of(way, joint="", body="", option="", flag="", rest="", second="", inside=""):
+    """A body on a joint of a type, or on two joints that are merged, and a second one that hangs on it by a hinge."""
+    joints = {
+        "free": f'<joint name="j" type="free" {joint}/>',
+        "two": f'<joint name="j" axis="0 1 0" {joint}/><joint name="k" axis="1 0 0" ref="10"/>',
+    }
+    own = joints.get(way, f'<joint name="j" type="{way}" axis="0.6 0.8 0" pos="0.1 0 0" {joint}/>')
+    return (
+        f'<mujoco model="m"><option {option}>{flag}</option><worldbody><site name="far" pos="1 2 0.5"/>'
+        f'<body name="b" pos="0.1 0.2 0.3" euler="10 20 30" {body}>{own}{INERTIAL}{inside}'
+        '<site name="near" pos="0 0.1 0"/>'
+        f'<body name="c" pos="0 0 0.5"><joint name="w" axis="0 1 0" ref="20" {second}/>{INERTIAL}</body></body>'
+        f"</worldbody>{rest}</mujoco>"
+    )
+
+
+def loaded(text, folder):
+    path = folder / "m.xml"
+    path.write_text(text)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        return ct.load(path), [str(one.message) for one in caught]
+
+
+def accelerations(text, m, seed):
+    """Those of MuJoCo, and those at the start of a run in MuJoCo's coordinates, at a random state."""
+    random = np.random.default_rng(seed)
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    mujoco.mj_integratePos(model, data.qpos, random.normal(size=model.nv), 0.4)
+    data.qvel[:] = random.normal(size=model.nv)
+    mujoco.mj_forward(model, data)
+    s = m.system()
+    q = ct.from_mujoco_qpos(s, data.qpos, model)
+    v = ct.from_mujoco_qvel(s, data.qpos, data.qvel, model)
+    vdot = ct.simulate(s, q, v, 1e-6, check=False, samples=2).acceleration[0]
+    ahead = 1e-6
+    step, back = (ct.to_mujoco_qvel(s, s.integrate(q, v, h), v + h * vdot, model) for h in (ahead, -ahead))
+    return data.qacc.copy(), (step - back) / (2.0 * ahead)
+
+
+def agree(text, folder, seed=0):
+    m, told = loaded(text, folder)
+    theirs, ours = accelerations(text, m, seed)
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=2e-7 * max(1.0, np.abs(theirs).max()))
+    return m, told
+
+
+AT_JOINTS = {
+    "nothing": {},
+    "linear spring and damper": {"joint": 'stiffness="5" damping="0.3"'},
+    "polynomials": {"second": 'stiffness="5 2 3" springref="30" damping="0.3 0.2 0.1"'},
+    "armature and damper of a motor": {
+        "rest": '<actuator><motor joint="w" gear="3" armature="0.02" damping="0.1 0.05 0.02"/></actuator>'
+    },
+    "springs switched off": {"joint": 'stiffness="5"', "second": 'stiffness="9"', "flag": '<flag spring="disable"/>'},
+    "dampers switched off": {
+        "joint": 'stiffness="5" damping="3"',
+        "second": 'damping="9 1"',
+        "flag": '<flag damper="disable"/>',
+        "rest": '<actuator><motor joint="w" gear="3" damping="0.1"/></actuator>',
+    },
+    "springs and dampers switched off, and so a fluid": {
+        "joint": 'stiffness="5" damping="3"',
+        "option": 'density="50" viscosity="0.3"',
+        "body": 'gravcomp="0.5"',
+        "flag": '<flag spring="disable" damper="disable"/>',
+    },
+    "gravity switched off": {"flag": '<flag gravity="disable"/>', "body": 'gravcomp="0.7"'},
+    "limits switched off": {"second": 'range="-1 1"', "flag": '<flag limit="disable"/>'},
+    "friction switched off": {"second": 'frictionloss="2"', "flag": '<flag frictionloss="disable"/>'},
+    "equalities switched off": {
+        "rest": '<equality><joint joint1="w"/></equality>', "flag": '<flag equality="disable"/>',
+    },
+    "constraints switched off": {
+        "second": 'range="-1 1" frictionloss="2"',
+        "rest": '<equality><joint joint1="w"/></equality>',
+        "flag": '<flag constraint="disable"/>',
+    },
+    "compensated weight": {"body": 'gravcomp="0.7"'},
+    "a fluid": {"option": 'density="1000" viscosity="0.1"'},
+    "wind": {"option": 'density="1.2" wind="10 -3 2"'},
+    "syrup": {"option": 'viscosity="3" wind="0 1 0"'},
+    "a tendon between two sites": {
+        "rest": '<tendon><spatial name="t" stiffness="40" damping="2" springlength="0.3"><site site="far"/>'
+        '<site site="near"/></spatial></tendon>',
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", TYPES)
+@pytest.mark.parametrize("feature", AT_JOINTS)
+def test_a_run_starts_with_the_acceleration_of_mujoco(feature, way, tmp_path):
+    _, told = agree(model_of(way, **AT_JOINTS[feature]), tmp_path)
+    assert not told, "all of it is applied, so there is nothing to tell"
+
+
+SERVOS = {
+    "position": '<position name="p" joint="w" kp="50" kv="2" gear="3"/>',
+    "position within its range": '<position name="p" joint="w" kp="50" ctrlrange="0.4 1" gear="-2"/>',
+    "position without the range": '<position name="p" joint="w" kp="50" ctrlrange="0.4 1"/>',
+    "limited force": '<position name="p" joint="w" kp="500" forcerange="-3 2" gear="2"/>',
+    "limited at the joint": '<position name="p" joint="w" kp="500" gear="-2"/>',
+    "velocity": '<velocity name="p" joint="w" kv="5"/>',
+    "damper": '<damper name="p" joint="w" kv="5" ctrlrange="0.5 1"/>',
+    "affine bias": '<general name="p" joint="w" biastype="affine" biasprm="1 -3 -2" gear="2"/>',
+    "affine gain": '<general name="p" joint="w" gaintype="affine" gainprm="1 -3 -2" ctrlrange="0.3 1"/>',
+    "motor that cannot rest": '<motor name="p" joint="w" gear="2" ctrlrange="0.3 1"/>',
+    "two at a joint": '<position name="p" joint="w" kp="50"/><velocity name="o" joint="w" kv="5" gear="2"/>',
+    "beside a motor": '<position name="p" joint="w" kp="50"/><motor name="o" joint="w" gear="7"/>',
+    "in the parent": '<position name="p" jointinparent="w" kp="50"/>',
+    "switched off": '<position name="p" joint="w" kp="50" armature="0.1" damping="0.2"/>',
+    "group switched off": '<position name="p" joint="w" kp="50" group="3"/>',
+}
+
+
+@pytest.mark.parametrize("servo", SERVOS)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_servos_act_as_mujoco_has_them(servo, seed, tmp_path):
+    flags = {
+        "switched off": '<flag actuation="disable"/>',
+        "position without the range": '<flag clampctrl="disable"/>',
+    }
+    options = {"group switched off": 'actuatorgroupdisable="3"'}
+    second = 'actuatorfrcrange="-4 6"' if servo == "limited at the joint" else ""
+    rest = f"<actuator>{SERVOS[servo]}</actuator>"
+    text = model_of("two", rest=rest, flag=flags.get(servo, ""), option=options.get(servo, ""), second=second)
+    m, told = agree(text, tmp_path, seed)
+    assert not told and ("p" in m.forces) == ("switched off" not in servo)
+
+
+def test_the_signal_of_a_servo_is_a_parameter_of_its_force(tmp_path):
+    text = model_of("hinge", rest=f"<actuator>{SERVOS['position']}</actuator>")
+    m, _ = loaded(text, tmp_path)
+    assert m.actuators["p"].gear == 3.0 and m.joints["w"].actuated
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    data.ctrl[:] = 0.8
+    mujoco.mj_forward(model, data)
+    theirs = data.qacc.copy()
+    s = m.with_force("p", signal=0.8).system()
+    run = ct.simulate(s, s.neutral(), np.zeros(s.nv), 1e-6, check=False, samples=2)
+    np.testing.assert_allclose(run.acceleration[0], theirs, atol=1e-9 * np.abs(theirs).max())
+
+
+def test_servos_of_joints_that_are_merged_act_on_their_component(tmp_path):
+    rest = '<actuator><position name="p" joint="j" kp="50" gear="2"/><velocity name="o" joint="k" kv="5"/></actuator>'
+    text = model_of("two", joint='stiffness="5 2" damping="0.1 0.2"', rest=rest)
+    m, _ = agree(text, tmp_path)
+    assert isinstance(m.joints["j+k"].kind, ct.Universal) and m.forces["o"].kind.component == 1
+
+
+NOT_READ = {
+    "tendons that pull 't'": {
+        "rest": '<tendon><fixed name="t" stiffness="20"><joint joint="w" coef="1"/></fixed></tendon>'
+    },
+    "tendons that pull 'u'": {
+        "rest": '<tendon><spatial name="u" range="0 1" limited="true"><site site="far"/><site site="near"/></spatial>'
+        "</tendon>"
+    },
+    "limits of the balls 'j'": {"way": "ball", "joint": 'range="0 30" limited="true"'},
+    "springs that yield or are of higher order at the joints 'j'": {
+        "way": "ball",
+        "joint": 'stiffness="1 2"',
+    },
+    "damping of higher order at the free joints 'j'": {"way": "free", "joint": 'damping="1 2"'},
+    "the activation, which is taken as zero, of the actuators 'i'": {
+        "rest": '<actuator><intvelocity name="i" joint="w" kp="5" actrange="-1 1"/></actuator>'
+    },
+    "muscles, PID, motors with windings) 'm'": {
+        "rest": '<actuator><muscle name="m" joint="w" lengthrange="0.1 1"/></actuator>'
+    },
+    "servos, rotors and dampers that do not drive a joint of one freedom 's'": {
+        "rest": '<actuator><general name="s" site="near" gear="0 0 1 0 0 0" biastype="affine" biasprm="1 0 0"/>'
+        "</actuator>"
+    },
+    "limits of what several actuators do together, by the actuators 'p', 'o'": {
+        "second": 'actuatorfrcrange="-4 6"',
+        "rest": f"<actuator>{SERVOS['two at a joint']}</actuator>",
+    },
+    "fluid forces on ellipsoids of the bodies 'b'": {
+        "option": 'density="1000"',
+        "inside": '<geom type="ellipsoid" size="0.1 0.2 0.3" fluidshape="ellipsoid"/>',
+    },
+}
+
+
+@pytest.mark.parametrize("what", NOT_READ)
+def test_what_is_not_read_is_told_by_name_when_the_file_is_loaded(what, tmp_path):
+    options = {"way": "hinge", **NOT_READ[what]}
+    _, told = loaded(model_of(**options), tmp_path)
+    assert len(told) == 1 and "MuJoCo applies what is not read" in told[0] and what in told[0]
+
+
+def test_all_that_is_not_read_is_one_list(tmp_path):
+    rest = (
+        '<tendon><fixed name="t" stiffness="20"><joint joint="w" coef="1"/></fixed></tendon>'
+        '<actuator><intvelocity name="i" joint="w" kp="5" actrange="-1 1"/></actuator>'
+    )
+    _, (told,) = loaded(model_of("ball", joint='range="0 30" limited="true"', rest=rest), tmp_path)
+    assert all(word in told for word in ("'t'", "'i'", "'j'")) and told.count("warning") == 1
