@@ -121,7 +121,8 @@ def _are_finite(rows: np.ndarray) -> np.ndarray:
     if rows.dtype == object:
         rows = np.array([[is_symbolic(x) or np.isfinite(x) for x in row] for row in rows], dtype=bool)
         return rows.all(axis=1)
-    return np.isfinite(rows).all(axis=1)
+    finite: np.ndarray = np.isfinite(rows).all(axis=1)
+    return finite
 
 
 def _wanted(mechanism: Mechanism) -> frozenset[str]:
