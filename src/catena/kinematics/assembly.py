@@ -76,7 +76,7 @@ class _Fit:
     @property
     def residual(self) -> float:
         """The largest rotation [rad] or translation left in any loop, in metres or, where the mechanism is smaller than
-        that, in its own size: a gap of 10 um is little between bars of a metre, and all there is between bars of 10 um."""
+        that, in its own size: a gap of 10 um is little between bars of 1 m, and all there is between bars of 10 um."""
         unit = min(1.0, self.length)
         return max((max(turn, slide / unit) for turn, slide in map(gap, self.errors)), default=0.0)
 
