@@ -9,9 +9,9 @@ The branch is that of the guess. If the guess is itself closed, the given values
 small steps; else the iteration starts at the guess. Only when neither closes the loops are other starts
 tried, near ones first, always in the same order.
 
-If what is given over-determines the loops, but by no more than `slack` (m or rad of any loop), the given values
-move by the least amount that closes them. Loops whose own dimensions leave a gap of no more than `slack` are
-closed as well as they can be, with a warning.
+If what is given over-determines the loops, but by no more than `slack` (rad or m of any loop, of mechanisms smaller
+than a metre that part of their size), the given values move by the least amount that closes them. Loops whose own
+dimensions leave a gap of no more than `slack` are closed as well as they can be, with a warning.
 
 The search is bounded: joints that move no loop are put where they should be at once, whole turns are not walked, the
 way from the guess is walked in a bounded number of steps, and after so many evaluations of the loops what has been
@@ -33,7 +33,8 @@ from catena.kinematics.coupling_states import CouplingState, constraint_states
 from catena.kinematics.extent import significant
 from catena.kinematics.held import Held
 from catena.kinematics.kind_values import kind_values
-from catena.structure import Plan, Term
+from catena.kinematics.loop_movers import gear_response, geared_units, moving_loops, only_geared
+from catena.structure import Plan
 
 # Errors in rad, or in fractions of the characteristic length.
 CLOSED = 1e-11
@@ -48,6 +49,8 @@ FAR = 0.7
 # The loops of a mechanism are evaluated this often at most, so many of them together; the way from the guess takes no
 # more than the last part of that.
 EVALUATIONS, FEWEST, ON_THE_WAY = 2500, 400, 0.6
+# Singular values below this part of the largest belong to motions of the closed mechanism.
+RANK = 1e-10
 # Given values may move by this many times the slack; beyond, it is the mechanism that does not fit.
 YIELD = 100.0
 STARTS = (1e-3, 1e-2, 0.1, 0.3, 0.3, 1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0)
@@ -56,13 +59,15 @@ STARTS = (1e-3, 1e-2, 0.1, 0.3, 0.3, 1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0)
 @dataclass(frozen=True, eq=False)
 class _Fit:
     """A configuration and how well it closes the loops: the largest scaled error, what rounding may leave of it, and
-    the states of the loops with the error (6,) of each, measured from the position held where one is."""
+    the states of the loops with the error (6,) of each, measured from the position held where one is. `length` is the
+    size of the mechanism [m]."""
 
     q: np.ndarray
     worst: float
     rounding: float
     states: list[LoopState | CouplingState]
     errors: list[np.ndarray]
+    length: float
 
     @property
     def closed(self) -> bool:
@@ -70,8 +75,10 @@ class _Fit:
 
     @property
     def residual(self) -> float:
-        """The largest rotation [rad] or translation [m] left in any loop."""
-        return max((float(max(gap(e))) for e in self.errors), default=0.0)
+        """The largest rotation [rad] or translation left in any loop, in metres or, where the mechanism is smaller than
+        that, in its own size: a gap of 10 um is little between bars of 1 m, and all there is between bars of 10 um."""
+        unit = min(1.0, self.length)
+        return max((max(turn, slide / unit) for turn, slide in map(gap, self.errors)), default=0.0)
 
 
 def gap(error: np.ndarray) -> tuple[float, float]:
@@ -146,6 +153,8 @@ class _Solver:
             self.free[int(self.plan.v_start[h.node]) + np.flatnonzero(h.mask)] = False
         self.given = {h.name: h.value for h in held}
         self.moves_loops = moving_loops(self.plan)
+        self.bends = ~only_geared(self.plan)
+        self.coupled = {term.joint for coupling in self.plan.couplings for term in coupling.terms}
         self.turning = np.zeros(self.plan.nv, dtype=bool)
         for i in range(1, self.plan.n):
             S = self._kind(i).motion_space(self._kind(i).neutral()).array
@@ -164,7 +173,7 @@ class _Solver:
         worst, rounding = float(np.abs(e).max(initial=0.0)), CLOSED
         if CLOSED < worst < ROUGHLY:
             rounding = rounding_left(self.plan, q)
-        return _Fit(q, worst, rounding, states, errors)
+        return _Fit(q, worst, rounding, states, errors, self.length)
 
     def _error(self, k: int, state: LoopState | CouplingState, values: dict[str, np.ndarray]) -> np.ndarray:
         """The error twist of a loop, measured from the position held."""
@@ -202,7 +211,7 @@ class _Solver:
             S = kind.motion_space(q[self._q(i)]).array
             size = np.linalg.norm(S[:3], axis=0) + np.linalg.norm(S[3:], axis=0) / self.length
             scale[self._v(i)] = 1.0 / np.where(size > 0.0, size, 1.0)
-        return scale
+        return geared_units(self.plan, scale)
 
     # Steps.
 
@@ -217,7 +226,8 @@ class _Solver:
         """Damped Newton steps from q until the errors are small `enough` or no longer decrease."""
         values = (self.given if values is None else values) if hold else {}
         free = np.flatnonzero(self.free) if hold else np.arange(self.plan.nv)
-        scale, turning = self._columns(q)[free], self.turning[free]
+        scale, turning = self._columns(q)[free], (self.turning & self.bends)[free]
+        sliding = (~self.turning & self.bends)[free]
         fit = self.fit(q, values)
         least, slow = min(damping, 1e-3), 0
         for _ in range(80):
@@ -230,7 +240,7 @@ class _Solver:
                 y = Vt.T @ (s / (s * s + damping * size) * (U.T @ -e))
                 most = max(
                     float(np.abs(y[turning]).max(initial=0.0)),
-                    float(np.abs(y[~turning]).max(initial=0.0)) / max(1.0, size),
+                    float(np.abs(y[sliding]).max(initial=0.0)) / max(1.0, size),
                 )
                 y *= min(1.0, FAR / (most or FAR))
                 step = np.zeros(self.plan.nv)
@@ -254,7 +264,7 @@ class _Solver:
         be, closing the loops on the way; None where that is not possible."""
         states = loop_kinematics(self.runner, q)
         ways = {h.name: self._way(h, q, states) for h in self.held}
-        far = 0.0
+        far, led = 0.0, np.zeros(self.plan.nv)
         scale = self._columns(q)
         for h in self.held:
             if h.node >= 0 and not self.moves_loops[h.node]:
@@ -262,6 +272,11 @@ class _Solver:
                 continue
             size = scale[self._v(h.node)] if h.node >= 0 else _sizes(states[h.loop].S, self.length)
             far = max(far, float(np.abs(ways[h.name] / size).max(initial=0.0)))
+            if h.node >= 0:
+                led[self._v(h.node)] = ways[h.name]
+        # What a gear takes along through a loop of its own may have further to go.
+        along = gear_response(self.plan, ~self.free, led[None])[0]
+        far = max(far, float(np.abs(along / scale)[self.bends].max(initial=0.0)))
         steps = max(1, min(FOLLOWED, int(np.ceil(min(far / STEP, FOLLOWED)))))
         stride = max(STEP, far / steps)
         done, length, last = 0.0, 1.0 / steps, np.zeros(self.plan.nv)
@@ -299,23 +314,53 @@ class _Solver:
         return fits
 
     def give_way(self, q: np.ndarray) -> _Fit | None:
-        """Close the loops with nothing held, while the given values move by the least amount."""
-        scale = self._columns(q)
-        fit = self.fit(q, {})
-        for _ in range(30):
-            e, J = self._equations(fit.states, fit.errors, False)
-            A, d = self._held_equations(fit)
-            U, s, Vt = np.linalg.svd(J * scale)
-            rank = int((s > 1e-10 * s.max(initial=1.0)).sum())
-            y = Vt[:rank].T @ (U[:, :rank].T @ -e / s[:rank])
-            N = Vt[rank:].T
-            A = A * scale
-            y = y + N @ least_squares(A @ N, -(d + A @ y), 1e-10 * float(np.linalg.norm(A)))
-            if np.abs(y).max(initial=0.0) > 0.7:
+        """Close the loops with nothing held, while the given values move by the least amount: from closed configuration
+        to closed configuration, each nearer to what is given. At a dead point the values given do not change along the
+        closed configurations, so that a step of Gauss and Newton leads anywhere: it is shortened until it gains."""
+        fit = self._closed_near(q)
+        share = 1.0
+        for _ in range(60):
+            if fit is None or not fit.closed:
                 return None
-            fit = self.fit(self._move(fit.q, scale * y), {})
-            if np.abs(y).max(initial=0.0) < 1e-13:
+            scale = self._columns(fit.q)
+            A, d = self._held_equations(fit)
+            J = self._equations(fit.states, fit.errors, False)[1] * scale
+            _, s, Vt = np.linalg.svd(J)
+            N = Vt[int((s > RANK * s.max(initial=1.0)).sum()) :].T
+            A = A * scale @ N
+            y = N @ least_squares(A, -d, RANK * float(np.linalg.norm(A)))
+            far = float(np.abs(y).max(initial=0.0))
+            if far < 1e-13:
                 break
+            off, better = float(np.linalg.norm(d)), None
+            share = min(1.0, 2.0 * share, FAR / far)
+            while better is None and share * far > 1e-9:
+                trial = self._closed_near(self._move(fit.q, scale * (share * y)))
+                if trial is not None and float(np.linalg.norm(self._held_equations(trial)[1])) < off:
+                    better = trial
+                else:
+                    share *= 0.5
+            if better is None:
+                break
+            fit = better
+        return fit
+
+    def _closed_near(self, q: np.ndarray) -> _Fit | None:
+        """The closed configuration next to q, nothing held; None where full Newton steps do not lead to one."""
+        fit = self.fit(q, {})
+        for _ in range(12):
+            if fit.worst <= FINISHED:
+                break
+            scale = self._columns(fit.q)
+            e, J = self._equations(fit.states, fit.errors, False)
+            J = J * scale
+            y = least_squares(J, -e, RANK * float(np.linalg.norm(J)))
+            if np.abs(y).max(initial=0.0) > FAR:
+                return None
+            trial = self.fit(self._move(fit.q, scale * y), {})
+            if trial.worst >= fit.worst and fit.closed:
+                break
+            fit = trial
         return fit if fit.closed else None
 
     def moved(self, fit: _Fit) -> float:
@@ -361,9 +406,9 @@ class _Solver:
         at = q[self._q(h.node)] if h.node >= 0 else states[h.loop].q
         value = self._whole(h, at)
         way = np.asarray(h.kind.difference(value, at), dtype=np.float64)
-        if h.kind.nq != h.kind.nv:
+        if h.kind.nq != h.kind.nv or h.name in self.coupled:
             return way
-        # Whole turns count in coordinates but not on the way.
+        # Whole turns count in coordinates, and in couplings, but not on the way.
         turned = way - 2.0 * np.pi * np.round(way / (2.0 * np.pi))
         there, here = h.kind.transform(value + turned), h.kind.transform(at)
         # Values are known to their rounding, which grows with them.
@@ -390,7 +435,7 @@ class _Solver:
         way = np.zeros(self.plan.nv)
         for i in range(1, self.plan.n):
             way[self._v(i)] = self._kind(i).difference(q0[self._q(i)], q1[self._q(i)])
-        far = np.where(self.free, way, 0.0) / self._columns(q0)
+        far = np.where(self.free & self.bends, way, 0.0) / self._columns(q0)
         return bool(np.abs(far).max(initial=0.0) <= most), way
 
     def _kind(self, i: int) -> JointKind:
@@ -415,35 +460,6 @@ def rounding_left(plan: Plan, q: np.ndarray) -> float:
         out = max(out, float(np.linalg.norm(np.asarray(at, dtype=np.float64))))
     # Slides far out are rounded like what they are, not like what is left between them.
     return CLOSED * max(1.0, out / characteristic_length(plan))
-
-
-def moving_loops(plan: Plan) -> np.ndarray:
-    """Whether the joint of each node (n,) moves the two sides of some loop against each other, or is coupled."""
-    moves = np.zeros(plan.n, dtype=bool)
-    for loop in plan.loop_joints:
-        if loop.constraints:
-            sides = [set(_to_ground(plan, node)) for node in (loop.parent_node, loop.child_node)]
-            moves[list(sides[0] ^ sides[1])] = True
-    for term in (term for coupling in plan.couplings for term in coupling.terms):
-        moves[_moving(plan, term)] = True
-    return moves
-
-
-def _moving(plan: Plan, term: Term) -> list[int]:
-    """The nodes whose joints move a joint that is coupled."""
-    if term.node >= 0:
-        return [term.node]
-    loop = plan.loop_joints[term.loop]
-    return list(set(_to_ground(plan, loop.parent_node)) ^ set(_to_ground(plan, loop.child_node)))
-
-
-def _to_ground(plan: Plan, node: int) -> list[int]:
-    """The nodes from this one to ground, without ground."""
-    path = []
-    while node:
-        path.append(node)
-        node = int(plan.parent[node])
-    return path
 
 
 def least_squares(A: np.ndarray, b: np.ndarray, cutoff: float) -> np.ndarray:

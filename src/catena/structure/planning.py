@@ -12,7 +12,7 @@ from catena.given import listed, shown
 from catena.joints import Fixed, Free
 from catena.mechanism import GROUND, VIRTUAL_ROOT, Body, Joint, Mechanism
 from catena.mechanism.validation import known
-from catena.spatial import Pose
+from catena.spatial import Pose, is_symbolic
 from catena.structure.expansion import expand, welds_across
 from catena.structure.flattening import Choice, flatten
 from catena.structure.plan import Plan
@@ -102,20 +102,27 @@ def _planned(
 
 def _check_finite(found: Plan) -> None:
     """Raise for bodies so heavy, or joints so far away, that float64 does not hold what follows from them."""
-    if found.inertia.dtype == object:
-        # Symbols stand for numbers that will be given later.
-        return
-    sound = np.isfinite(found.inertia).all(axis=1) & np.isfinite(found.placement_p).all(axis=1)
+    sound = _are_finite(found.inertia) & _are_finite(found.placement_p)
     if not sound.all():
         names = ", ".join(repr(name) for name in found.bodies[int(np.argmin(sound))])
         raise PlanError(
             f"body {names}: mass, mass centre or poses are too large for float64: check the units"
         )
     for loop in found.loop_joints:
-        if not (np.isfinite(loop.parent_p).all() and np.isfinite(loop.child_p).all()):
+        if not (_are_finite(loop.parent_p[None]).all() and _are_finite(loop.child_p[None]).all()):
             raise PlanError(
                 f"joint {loop.name!r}: it is too far away for float64: check the units of its poses"
             )
+
+
+def _are_finite(rows: np.ndarray) -> np.ndarray:
+    """Whether each of these rows (n, ...) is finite: (n,) booleans. Symbols stand for numbers that will be given
+    later, and only some of the arrays of a plan have any: a length is in the places of joints, not in inertias."""
+    if rows.dtype == object:
+        rows = np.array([[is_symbolic(x) or np.isfinite(x) for x in row] for row in rows], dtype=bool)
+        return rows.all(axis=1)
+    finite: np.ndarray = np.isfinite(rows).all(axis=1)
+    return finite
 
 
 def _wanted(mechanism: Mechanism) -> frozenset[str]:

@@ -89,9 +89,7 @@ def _searched(quick: QuickAssembly, held: Sequence[Held], guess: np.ndarray) -> 
             f"No configuration of {plan.name!r} closes the loops with the values given; assemble tells what is left of "
             f"each loop."
         )
-    order = np.argsort(
-        [np.abs(quick.between(guess[None], one[None]) / quick.scales.units).max() for one in found]
-    )
+    order = np.argsort([np.abs(quick.between(guess[None], one[None]) / quick.units).max() for one in found])
     return np.array([_turned_near(quick, found[k], guess) for k in order])
 
 
@@ -110,7 +108,7 @@ def _on_loops(quick: QuickAssembly) -> np.ndarray:
 
 def _same(quick: QuickAssembly, a: np.ndarray, b: np.ndarray) -> bool:
     """Return whether two configurations differ by whole turns only."""
-    way = quick.between(a[None], b[None])[0] / quick.scales.units
+    way = quick.between(a[None], b[None])[0] / quick.units
     way = np.where(quick.whole_turns, way - 2.0 * np.pi * np.round(way / (2.0 * np.pi)), way)
     return bool(np.abs(way).max(initial=0.0) < SAME)
 
@@ -126,7 +124,7 @@ def _require_isolated(quick: QuickAssembly, found: Sequence[np.ndarray], free: n
     """Raise where the mechanism can still move with the given values."""
     left = []
     for q in found:
-        J = quick.errors(q[None], free)[1][0] * quick.scales.units[free]
+        J = quick.errors(q[None], free)[1][0] * quick.units[free]
         sigma = np.linalg.svd(J, compute_uv=False)
         left.append(len(free) - int(np.sum(sigma > RANK * sigma.max(initial=1.0))))
     if min(left) > 0:

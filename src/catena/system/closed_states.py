@@ -14,6 +14,7 @@ from catena.errors import LoopError
 from catena.given import is_one_of
 from catena.system import arrays, flexible_loops, loop_closure, projection
 from catena.system.by_name import Given
+from catena.system.joint_limits import within_limits
 from catena.system.quick_assembly import QuickAssembly
 
 if TYPE_CHECKING:
@@ -44,11 +45,18 @@ def assemble(
         # Bodies stay as deformed as the guess has them, unless loops close only if they give way.
         held = flexible_loops.with_modes(system.plan, given, start)
         try:
-            return loop_closure.assemble(system.evaluator, held, start, slack)
+            return _closed(system, held, start, slack)
         except LoopError:
             pass
-    q = loop_closure.assemble(system.evaluator, given, start, slack)
-    return loop_closure.assemble(system.evaluator, given, start, slack) if system.settle(q) else q
+    q = _closed(system, given, start, slack)
+    return _closed(system, given, start, slack) if system.settle(q) else q
+
+
+def _closed(system: System, given: Given | None, start: np.ndarray, slack: float) -> np.ndarray:
+    """Return closed coordinates (..., nq) near a start, with joints within their limits where that is possible."""
+    evaluator = system.evaluator
+    q = loop_closure.assemble(evaluator, given, start, slack)
+    return within_limits(system, q, loop_closure.held(evaluator, given), evaluator.quick_assembly, slack)
 
 
 def velocity(system: System, q: ArrayLike, given: Given, slack: float) -> np.ndarray:

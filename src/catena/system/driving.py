@@ -216,7 +216,7 @@ def _rates(system: System, way: Way, q: np.ndarray, rate: float) -> tuple[np.nda
     """Return velocities and accelerations (n, nv) with the driver at a constant rate; NaN at dead points."""
     v, vdot = np.full((2, len(q), system.nv), np.nan)
     others = np.flatnonzero(way.free & (np.arange(system.nv) != way.column))
-    units = way.quick.scales.units
+    units = way.quick.units
     _, sigma, Vt = np.linalg.svd(way.quick.errors(q, way.columns)[1] * way.units)
     t = np.zeros((len(q), system.nv))
     t[:, way.columns] = Vt[:, -1]

@@ -18,11 +18,13 @@ import numpy as np
 
 from catena.dynamics.loop_elimination import sort_for
 from catena.dynamics.loop_elimination.least_change import closure
-from catena.joints import Prismatic, Revolute
+from catena.joints import JointKind, Revolute
+from catena.joints.around import described
 from catena.kernels import Program
 from catena.kinematics import difference, integrate
-from catena.kinematics.assembly import CLOSED, FAR, FINISHED, FOLLOWED, ROUGHLY, STEP, moving_loops
+from catena.kinematics.assembly import CLOSED, FAR, FINISHED, FOLLOWED, ROUGHLY, STEP
 from catena.kinematics.held import Held
+from catena.kinematics.loop_movers import gear_response, geared_units, moving_loops, only_geared
 from catena.kinematics.scales import scales_of
 from catena.structure import Plan
 from catena.system.evaluation import Evaluator
@@ -42,6 +44,8 @@ class QuickAssembly:
         plan: Plan = evaluator.plan
         self.plan, self.evaluator = plan, evaluator
         self.scales = scales_of(plan)
+        self.units = geared_units(plan, self.scales.units)
+        self.bends = ~only_geared(plan)
         counts = np.array([each.constraints for each in plan.constraints], dtype=int)
         self.kept = np.flatnonzero(np.arange(sort_for(plan).columns) < counts[:, None])
         self.moves_loops = moving_loops(plan)
@@ -52,7 +56,7 @@ class QuickAssembly:
             assert kind is not None
             S = np.asarray(kind.motion_space(kind.neutral()).array, dtype=np.float64)
             self.turning[plan.v_start[i] : plan.v_start[i] + plan.v_size[i]] = np.any(S[:3] != 0.0, axis=0)
-            self.is_plain &= kind.nq == kind.nv and not kind.turning
+            self.is_plain &= self.is_straight(kind)
 
     @staticmethod
     def fits(plan: Plan) -> bool:
@@ -102,17 +106,23 @@ class QuickAssembly:
     def _follow(self, q: np.ndarray, held: Sequence[Held], free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Lead the held coordinates from where they are at closed configurations to where they should be."""
         plan, states = self.plan, len(q)
-        ways, far = [], np.zeros(states)
-        units = self.scales.units
+        ways, far, led = [], np.zeros(states), np.zeros((states, plan.nv))
+        units = self.units
         for h in held:
             way = self._way(h, q)
             if way is None:
                 return q, np.zeros(states, dtype=bool)
             if not self.moves_loops[h.node]:
                 way = np.zeros_like(way)
-            size = units[int(plan.v_start[h.node]) + np.arange(h.kind.nv)]
-            far = np.maximum(far, np.max(np.abs(way) / size, axis=-1, initial=0.0))
+            own = int(plan.v_start[h.node]) + np.arange(h.kind.nv)
+            far = np.maximum(far, np.max(np.abs(way) / units[own], axis=-1, initial=0.0))
+            led[:, own] = way
             ways.append(way)
+        # What a gear takes along through a loop of its own may have further to go.
+        given = ~np.isin(np.arange(plan.nv), free)
+        along = np.abs(gear_response(plan, given, led) / units)
+        far = np.maximum(far, np.max(along[:, self.bends], axis=-1, initial=0.0))
+        watched = free[self.bends[free]]
         steps = np.clip(np.ceil(far / STEP), 1, FOLLOWED).astype(int)
         stride = np.maximum(STEP, far / steps)
         found, good = q.copy(), np.ones(states, dtype=bool)
@@ -131,7 +141,7 @@ class QuickAssembly:
             ends = steps[going] == k
             reached, worst = self._descend(start, free, np.where(ends, FINISHED, ROUGHLY), 1e-6)
             moved = self.between(found[going], reached)
-            apart = np.max(np.abs(moved[:, free] / units[free]), axis=-1, initial=0.0)
+            apart = np.max(np.abs(moved[:, watched] / units[watched]), axis=-1, initial=0.0)
             good[going] = (worst <= np.where(ends, CLOSED, ROUGHLY)) & (apart <= 4.0 * stride[going])
             last[going] = 0.0
             last[going[:, None], free] = moved[:, free]
@@ -141,13 +151,24 @@ class QuickAssembly:
     def _way(self, h: Held, q: np.ndarray) -> np.ndarray | None:
         """Return the shortest way back (states, nv of the joint) from the positions given to those at q; None for
         kinds of joints whose ways are curved."""
-        if not isinstance(h.kind, Revolute | Prismatic):
+        if not self.is_straight(h.kind):
             return None
         way = np.where(h.mask, q[:, int(self.plan.q_start[h.node]) + np.arange(h.kind.nq)] - h.value, 0.0)
-        if isinstance(h.kind, Revolute) and not self.plan.couplings:
-            # Whole turns count in coordinates, and in couplings, but not on the way.
-            way = way - 2.0 * np.pi * np.round(way / (2.0 * np.pi))
-        return way
+        if h.name in self._coupled:
+            return way
+        # Whole turns count in coordinates, and in couplings, but not on the way.
+        own = int(self.plan.v_start[h.node]) + np.arange(h.kind.nv)
+        turns = np.where(self.whole_turns[own], np.round(way / (2.0 * np.pi)), 0.0)
+        return np.asarray(way - 2.0 * np.pi * turns)
+
+    @staticmethod
+    def is_straight(kind: JointKind) -> bool:
+        """Return whether positions of a kind are plain numbers."""
+        return kind.nq == kind.nv and not kind.turning
+
+    @cached_property
+    def _coupled(self) -> frozenset[str]:
+        return frozenset(term.joint for coupling in self.plan.couplings for term in coupling.terms)
 
     def put(self, q: np.ndarray, held: Sequence[Held]) -> np.ndarray:
         """Return q with the held coordinates in place."""
@@ -170,7 +191,8 @@ class QuickAssembly:
                 return found
         enough = np.broadcast_to(enough, (states,))
         damp, least = np.full(states, damping), min(damping, 1e-3)
-        slow, turning, units = np.zeros(states, dtype=int), self.turning[free], self.scales.units[free]
+        slow, units = np.zeros(states, dtype=int), self.units[free]
+        turning, sliding = (self.turning & self.bends)[free], (~self.turning & self.bends)[free]
         e, J = self.errors(q, free)
         going = np.arange(states)
         for _ in range(STEPS):
@@ -187,7 +209,7 @@ class QuickAssembly:
                 y = s[trying] / (s[trying] ** 2 + (damp[at] * size[trying])[:, None]) * back[trying]
                 y = (np.swapaxes(Vt[trying], -1, -2) @ y[..., None])[..., 0]
                 most = np.abs(y[:, turning]).max(axis=-1, initial=0.0)
-                slid = np.abs(y[:, ~turning]).max(axis=-1, initial=0.0) / np.maximum(1.0, size[trying])
+                slid = np.abs(y[:, sliding]).max(axis=-1, initial=0.0) / np.maximum(1.0, size[trying])
                 most = np.maximum(most, slid)
                 y = y * np.minimum(1.0, FAR / np.where(most > 0.0, most, FAR))[:, None]
                 step = np.zeros((len(at), self.plan.nv))
@@ -219,8 +241,9 @@ class QuickAssembly:
         if found is None:
             return None
         e, J = found[0][0], found[1][0]
-        units, least, slow = self.scales.units[free], min(damping, 1e-3), 0
-        slides = np.flatnonzero(~self.turning[free])
+        units, least, slow = self.units[free], min(damping, 1e-3), 0
+        bounds = np.flatnonzero(self.bends[free])
+        slides = np.flatnonzero((~self.turning & self.bends)[free])
         step = np.zeros((1, self.plan.nv))
         for _ in range(STEPS):
             worst, size = float(np.abs(e).max()), float(np.sqrt(e @ e))
@@ -233,7 +256,7 @@ class QuickAssembly:
                 far = np.abs(y)
                 if len(slides):
                     far[slides] /= max(1.0, size)
-                most = float(far.max())
+                most = float(far[bounds].max(initial=0.0))
                 if most > FAR:
                     y *= FAR / most
                 step[0, free] = units * y
@@ -323,7 +346,7 @@ class QuickAssembly:
         """Return which velocity components (nv,) are those of joints that only turn: whole turns change nothing."""
         turns = np.zeros(self.plan.nv, dtype=bool)
         for i in range(1, self.plan.n):
-            turns[int(self.plan.v_start[i])] |= isinstance(self.plan.kind[i], Revolute)
+            turns[int(self.plan.v_start[i])] |= isinstance(described(self.plan.kind[i]), Revolute)
         return turns
 
     @cached_property

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.dynamics.rotors import rotor_inertias
 from catena.equations.parameters import Parameter, SymbolicPlan, find_parameters, symbolic_plan, with_values
 from catena.errors import StateError
 from catena.forces import PlacedForce
@@ -30,7 +31,7 @@ from catena.system import arrays
 from catena.system.placed_forces import FRICTION, applied_wrench, at_joint
 
 # What no such number may be less than zero of, by the word that its name has.
-NOT_NEGATIVE = ("mass", "damping", "friction", "stiffness", "length", "rest_length")
+NOT_NEGATIVE = ("mass", "damping", "friction", "stiffness", "length", "rest_length", "armature")
 
 
 class Variation:
@@ -131,6 +132,10 @@ class ConstantRows:
     def gravity(self) -> np.ndarray:
         """Return the acceleration of gravity (*batch, 3)."""
         return self.evaluate(list(self._symbolic.plan.gravity))
+
+    def rotors(self) -> np.ndarray:
+        """Return the inertias (*batch, nv) of the rotors of the tree's joints."""
+        return self.evaluate(list(rotor_inertias(self._symbolic.plan)))
 
     def tell_stops(self, force: PlacedForce, numbers: np.ndarray) -> None:
         """Take these parameters (*batch, n) for stops that depend on the inertia that a joint feels."""

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from catena import dynamics
 from catena.dynamics.closed.certified_elimination import is_for, is_trusted
 from catena.dynamics.loop_elimination import loop_elimination, sort_for
+from catena.dynamics.rotors import has_rotors
 from catena.errors import StateError
 from catena.given import is_one_of, shown
 from catena.kernels import Algorithm
@@ -350,7 +352,10 @@ class VariedSystem(System):
         """Return the joint-space inertia H of the tree, shape (..., nv, nv), each with the numbers of its state."""
         self._require_no_more(parameters)
         if is_one_of(method, ("composite_body",)):
-            return super().mass_matrix(q)
+            H = self._run(dynamics.composite_body, q=q)["H"]
+            if not has_rotors(self._plan):
+                return H
+            return np.asarray(H + self.evaluators[0].rows.rotors()[..., None] * np.eye(self.nv))
         return self._each("mass_matrix", q, method)
 
     @staticmethod

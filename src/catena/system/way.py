@@ -16,6 +16,7 @@ import numpy as np
 
 from catena.errors import LoopError
 from catena.joints import Revolute
+from catena.joints.around import described
 from catena.system.quick_assembly import QuickAssembly
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Way:
         for name in held:
             self.free[system.slice_v(name)] = False
         self.columns = np.flatnonzero(self.free)
-        self.units = quick.scales.units[self.columns]
+        self.units = quick.units[self.columns]
 
     def tangent(self, q: np.ndarray, along: np.ndarray | None) -> np.ndarray:
         """Return the unit tangent (nv,) of the curve at q (nq,), in radians and lengths, that goes on `along` (nv,)."""
@@ -77,11 +78,11 @@ class Way:
 
     def on(self, q: np.ndarray, t: np.ndarray, h: float) -> np.ndarray | None:
         """Return the closed configuration (nq,) about h further along the curve; None if there is none near."""
-        start = self.quick.moved(q[None], (h * t * self.quick.scales.units)[None])
+        start = self.quick.moved(q[None], (h * t * self.quick.units)[None])
         found, closed = self.quick.close(start, self.columns)
         if not closed[0]:
             return None
-        way = self.quick.between(q[None], found)[0] / self.quick.scales.units
+        way = self.quick.between(q[None], found)[0] / self.quick.units
         return found[0] if abs(float(way @ t) - h) < 0.3 * abs(h) else None
 
     def value(self, q: np.ndarray) -> float:
@@ -97,7 +98,8 @@ def one_way(
     sign = np.sign(along[way.column])
     begun = way.value(start)
     goal = None if to is None else (to[1] if sign > 0 else to[0])
-    is_turning = isinstance(way.system.plan.kind[way.system.plan.joint.index(way.joint)], Revolute)
+    kind = way.system.plan.kind[way.system.plan.joint.index(way.joint)]
+    is_turning = isinstance(described(kind), Revolute)
     nodes = [start]
     if goal is not None and sign * (goal - begun) <= 0.0:
         return nodes, End(begun, "asked for", "", start)
