@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import catena as ct
+from catena.mechanism.generators import random_mechanism
 
 MASS, LENGTH = np.array([0.1, 0.3, 0.5, 0.9, 0.2]), np.array([0.3, 0.5, 1.0, 0.8, 0.4])
 
@@ -116,3 +117,45 @@ def test_a_stepper_moves_varied_states():
     run = ct.simulate(s, [0, 0.3], [0, 0], 0.05, parameters=PARAMETERS, samples=2, **options)
     np.testing.assert_allclose(q, run.q[:, -1], atol=1e-14)
     np.testing.assert_allclose(v, run.v[:, -1], atol=1e-14)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_values_between_samples_of_varied_loops_are_those_of_each_state(seed):
+    """Loops of any joints, closed again at every time that is asked for: in a batch of two dimensions against the run
+    of each state by itself, and against runs that have those times among their samples."""
+    m = random_mechanism(seed, 4, kinds=["Revolute", "Spherical"], loops=1 + seed % 2)
+    s = m.system()
+    body = list(m.bodies)[1]
+    q = s.neutral()
+    v = 0.3 * s.project(q, np.random.default_rng(seed).normal(size=s.nv))[1]
+    masses = m.bodies[body].mass * np.array([[1.0, 1.4, 2.0], [0.9, 1.1, 3.0]])
+    times = np.array([0.0, 0.05, 0.0731, 0.1])
+    options = {"parameters": {f"{body}.mass": masses}, "check": False}
+    run = ct.simulate(s, q, v, 0.1, samples=21, **options)
+    exact = ct.simulate(s, q, v, 0.1, samples=times, **options)
+    there, rates = run.at(times)
+    np.testing.assert_allclose(there, exact.q, atol=1e-7)
+    np.testing.assert_allclose(rates, exact.v, atol=1e-5)
+    finer = run.resample(33)
+    assert finer.closure_error < 1e-11 and run.audit() is not None
+    np.testing.assert_allclose(run.at(0.0731)[0], there[..., 2, :], atol=1e-14)
+    for index in np.ndindex(masses.shape):
+        alone = run.state(*index).resample(33)
+        np.testing.assert_allclose(finer.q[index], alone.q, atol=1e-11)
+        np.testing.assert_allclose(finer.energy[index], alone.energy, rtol=1e-9, atol=1e-9)
+
+
+def test_loops_of_several_lengths_are_audited_between_their_samples():
+    """Works that are estimated between samples are looked at where each state's own loop is closed."""
+    m = ct.generators.four_bar()
+    s = m.with_joint("C", damping=0.2).system(cut=["C"])
+    length = float(np.linalg.norm(m.joints["B"].in_parent.p)) * np.array([1.0, 1.05, 0.97])
+    varied = s.vary({"B.in_parent.p.length": length, "crank.mass": [1.0, 1.2, 0.8]})
+    q = varied.assemble({"A": 0.5})
+    run = ct.simulate(varied, q, varied.velocity(q, {"A": 3.0}), 0.5, samples=51)
+    finer = run.resample(101)
+    assert finer.closure_error < 1e-11
+    for k in range(3):
+        alone = ct.simulate(varied.state(k), q[k], run.v[k, 0], 0.5, samples=101)
+        np.testing.assert_allclose(finer.q[k], alone.q, atol=1e-6)
+    assert run.audit().ok and finer.audit().ok

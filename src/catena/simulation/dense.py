@@ -159,10 +159,20 @@ def interpolate(
     at_start, at_end = (s == 0.0).ravel(), (s == 1.0).ravel()
     inside = ~(at_start | at_end)
     if project and np.any(inside) and system.constrained:
-        q_new[inside], v_new[inside] = system.project(q_new[inside], v_new[inside])
+        _close(system, q_new, v_new, inside, (*batch, count))
     for here, suffix in ((at_start, ""), (at_end, "_next")):
         q_new[here], v_new[here] = inputs["q" + suffix][here], inputs["qd" + suffix][here]
     return q_new.reshape(*batch, count, system.nq), v_new.reshape(*batch, count, system.nv)
+
+
+def _close(system: System, q: np.ndarray, v: np.ndarray, inside: np.ndarray, shape: tuple[int, ...]) -> None:
+    """Move the states q (n, nq), v (n, nv) that are `inside` (n,) onto the loops, in place. They are those of a batch
+    of this shape, whose parameters may differ from state to state: all of it is moved then, each state with its own."""
+    if system.parameter_batch == ():
+        q[inside], v[inside] = system.project(q[inside], v[inside])
+        return
+    near, rates = system.project(q.reshape(*shape, -1), v.reshape(*shape, -1))
+    q[inside], v[inside] = near.reshape(q.shape)[inside], rates.reshape(v.shape)[inside]
 
 
 def check_times(t: np.ndarray, times: np.ndarray) -> None:

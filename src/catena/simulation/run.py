@@ -20,7 +20,7 @@ from catena.simulation.arguments import event_list, initial_state, sample_times
 from catena.simulation.compiled_law import CompiledLaw
 from catena.simulation.dense import interpolate
 from catena.simulation.drift import Drift
-from catena.simulation.events import INSIDE, Event, crossings, locate
+from catena.simulation.events import Event, locate
 from catena.simulation.excitation import Excitation
 from catena.simulation.faults import FORCED_LOOPS
 from catena.simulation.methods import SOLVERS
@@ -28,6 +28,7 @@ from catena.simulation.moving import BrokenOff, Mover
 from catena.simulation.on_demand import OnDemand
 from catena.simulation.problem import Problem
 from catena.simulation.progress import Progress
+from catena.simulation.sign_changes import places, sign_changes
 from catena.simulation.step_record import Passed, StepRecord
 from catena.simulation.steps.work import SOURCES
 from catena.simulation.stiff import StiffSteps
@@ -92,9 +93,11 @@ class Run:
 
     def __init__(
         self, problem: Problem, q: Any, v: Any, duration: float, events: Any, samples: Any, progress: bool | None,
-        check: bool,
+        check: bool, begins: bool = True,
     ) -> None:  # fmt: skip
         self.problem, self.system, self.check = problem, problem.system, check
+        # Whether the motion begins here, and does not go on from an event or another structure.
+        self.begins = begins
         self.compiled_before = compile_seconds()
         if not is_positive(duration):
             raise StateError(f"duration is {shown(duration)}; give a positive number of seconds.")
@@ -270,13 +273,15 @@ class Run:
     def _look_for_events(self, state: int, mark: int) -> None:
         """Locate what happened to one state since the mark; the first terminal event ends its motion."""
         passed = self.nodes.since(mark, state)
-        t, q, v, interval = self._between(passed)
+        if len(passed.t) < 2:
+            return
+        looks, between = places(self.system.plan, passed.t, passed.v), partial(self._between, passed)
         happened = []
         for event in self.events:
-            for k in crossings(event, t, q, v):
-                i = int(interval[k])
+            for change in sign_changes(event, passed.t, looks, between, self.begins and passed.t[0] == 0.0):
+                i = change.interval
                 start = float(passed.t[i]), passed.q[i], passed.v[i], passed.work[i], passed.tau[i]
-                time = locate(event, float(t[k]), float(t[k + 1]), partial(self._state_at, state, start))
+                time = locate(event, change.first, change.last, partial(self._state_at, state, start))
                 happened.append((time, event, start))
         for time, event, start in sorted(happened, key=lambda x: x[0]):
             q_event, v_event, work = self._state_at(state, start, time)
@@ -290,16 +295,16 @@ class Run:
                 self.ended = self.found[-1].ended
                 return
 
-    def _between(self, passed: Passed) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the nodes of a state with a few places between them, roughly, and the interval that each is in."""
-        t, n = passed.t, len(passed.t)
-        if n < 2:
-            return t, passed.q, passed.v, np.zeros(n, dtype=int)
-        parts = np.array([0.0, *INSIDE])
-        times = np.append((t[:-1, None] + np.diff(t)[:, None] * parts).ravel(), t[-1])
-        ahead = np.concatenate([passed.vdot[1:], passed.vdot[-1:]])
-        q, v = interpolate(self.system, t, passed.q, passed.v, passed.vdot, ahead, times, project=False)
-        return times, q, v, np.minimum(np.arange(len(times)) // len(parts), n - 2)
+    def _between(self, passed: Passed, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return q (n, nq) and v (n, nv) at times (n,) between the nodes of a state, roughly. Accelerations at the end
+        of the last interval are not known: there the motion is a quartic."""
+        t, q, v, vdot = passed.t, passed.q, passed.v, passed.vdot
+        h = t[-1] - t[-2] or 1.0
+        way = self.system.alone(0).difference(q[-2], q[-1])
+        beyond, faster = way - h * (v[-2] + 0.5 * h * vdot[-1]), h * (v[-1] - v[-2] - h * vdot[-1])
+        last = vdot[-1] + (6.0 * faster - 12.0 * beyond) / h**2
+        ahead = np.concatenate([vdot[1:], last[None]])
+        return interpolate(self.system, t, q, v, vdot, ahead, times, project=False)
 
     def _state_at(self, state: int, start: Start, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return one state (nq,), (nv,) and its works (sources,) at a time that lies less than a step behind a node,
@@ -341,6 +346,9 @@ class Run:
             times = t[0]
             if self.dense:
                 times = self.times[self.times <= np.max(t) * (1.0 + SAME)]
+                if not self.going.any() and np.max(t) > times[-1] + SAME * self.duration:
+                    # Events ended the motion of all states between two samples, and the end belongs to it.
+                    times = np.append(times, np.max(t))
                 rows = list(self._sampled(t, rows, np.minimum(times, t[:, -1:])))
             q, v, work, tau = (x.reshape(*self.batch, *x.shape[1:]) for x in rows)
         wrenches = self._wrenches(times, q, v)

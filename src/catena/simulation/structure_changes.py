@@ -259,7 +259,8 @@ class ChangingRun:
                 self.bound(event, system, start, still.get(event.label, 0.0), (q, v)) for event in self.events
             ]
             problem = Problem(system, control, motion, forces, **self.options)
-            return Run(problem, q, v, self.duration - start, events, None, self.progress, False).go()
+            begins = start == 0.0
+            return Run(problem, q, v, self.duration - start, events, None, self.progress, False, begins).go()
         except Exception as error:
             _place(error, system, start)
             raise

@@ -15,7 +15,8 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from catena.simulation.contacts.joining import cut
-from catena.simulation.events import INSIDE, Event, crossings, locate
+from catena.simulation.events import Event, crosses, locate
+from catena.simulation.sign_changes import places, sign_changes
 from catena.simulation.trajectory import Found, Trajectory
 from catena.system import System
 
@@ -47,14 +48,15 @@ class Meeting(Generic[P]):
         is terminal happens; None if none does."""
         if len(states) < 2:
             return None
-        t, q, v = self._between(states)
-        places = 1 + len(INSIDE)
+        t, q, v = (np.array([getattr(state, name) for state in states]) for name in "tqv")
+        t = t - self.start
+        looks, between = places(self.system.plan, t, v), partial(self._between, t, q, v)
         happened = []
         for event in self.events:
-            for k in crossings(event, t, q, v):
-                state_at = partial(self._motion_at, states, k // places)
-                time = locate(event, float(t[k]), float(t[k + 1]), state_at)
-                happened.append((time, k // places, event))
+            for change in sign_changes(event, t, looks, between, begins=self.start == 0.0 and t[0] == 0.0):
+                state_at = partial(self._motion_at, states, change.interval)
+                time = locate(event, change.first, change.last, state_at)
+                happened.append((time, change.interval, event))
         for time, k, event in sorted(happened, key=lambda each: each[0]):
             state = self._state_at(states, k, time)
             self.found.append(Found(event.label, self.start + time, state.q, state.v))
@@ -62,22 +64,21 @@ class Meeting(Generic[P]):
                 return k, state
         return None
 
-    def _between(self, states: Sequence[P]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return times from the start, and the states there with a few places between them, roughly: by cubics."""
-        t, q, v = (np.array([getattr(state, name) for state in states]) for name in "tqv")
-        h, s = np.diff(t)[:, None, None], np.array([0.0, *INSIDE])[:, None]
-        way = self.system.difference(q[:-1], q[1:])[:, None]
-        first, last = h * v[:-1, None], h * v[1:, None]
+    def _between(
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, times: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the states at `times` (n,) between nodes t (nodes,), q, v, roughly: by cubics."""
+        k = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)
+        h = np.diff(t)[k, None]
+        s = (times[:, None] - t[k, None]) / h
+        way = self.system.difference(q[:-1], q[1:])[k]
+        first, last = h * v[k], h * v[k + 1]
         xi = (s - 2.0 * s**2 + s**3) * first + (3.0 * s**2 - 2.0 * s**3) * way + (s**3 - s**2) * last
         rate = (1.0 - 4.0 * s + 3.0 * s**2) * first + 6.0 * (s - s**2) * way + (3.0 * s**2 - 2.0 * s) * last
-        from_q = np.repeat(q[:-1, None], s.size, axis=1)
-        times = (t[:-1, None] + h[:, 0] * s[:, 0]).ravel()
-        there = self.system.integrate(from_q.reshape(-1, q.shape[1]), xi.reshape(-1, v.shape[1]))
-        return (
-            np.append(times, t[-1]) - self.start,
-            np.concatenate([there, q[-1:]]),
-            np.concatenate([(rate / h).reshape(-1, v.shape[1]), v[-1:]]),
-        )
+        there, rate = self.system.integrate(q[k], xi), rate / h
+        for node, at in ((k, s[:, 0] <= 0.0), (k + 1, s[:, 0] >= 1.0)):
+            there[at], rate[at] = q[node[at]], v[node[at]]
+        return there, rate
 
     def _motion_at(self, states: Sequence[P], k: int, time: float) -> tuple[np.ndarray, np.ndarray]:
         state = self._state_at(states, k, time)
@@ -97,7 +98,7 @@ class Meeting(Generic[P]):
 def met(run: Trajectory, events: Sequence[Event]) -> Trajectory:
     """Return a run of careful steps with the events it meets, up to the first that ends it. Times of events count from
     its start."""
-    if not events:
+    if not events or len(run.t) < 2:
         return run
     start, t, q, v = float(run.t[0]), run.t - run.t[0], run.q, run.v
 
@@ -106,10 +107,16 @@ def met(run: Trajectory, events: Sequence[Event]) -> Trajectory:
         way = run.system.difference(q[k], q[k + 1])
         return run.system.integrate(q[k], part * way), (1.0 - part) * v[k] + part * v[k + 1]
 
+    def between(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        inside = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)
+        rows = [state_at(int(k), float(time)) for k, time in zip(inside, times, strict=True)]
+        return np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+
+    looks = places(run.system.plan, t, v)
     happened = [
-        (locate(event, float(t[k]), float(t[k + 1]), partial(state_at, k)), k, event)
+        (locate(event, change.first, change.last, partial(state_at, change.interval)), change.interval, event)
         for event in events
-        for k in crossings(event, t, q, v)
+        for change in sign_changes(event, t, looks, between, begins=start == 0.0)
     ]
     found: list[Found] = []
     for time, k, event in sorted(happened, key=lambda each: each[0]):
@@ -135,5 +142,5 @@ def jumped_over(
     after: tuple[np.ndarray, np.ndarray],
 ) -> list[int]:
     """Return which of the events happen because states (q, v) before and after a time differ."""
-    q, v = (np.stack(pair) for pair in zip(before, after, strict=True))
-    return [k for k, event in enumerate(events) if crossings(event, np.array([t, t]), q, v)]
+    values = [[event.value(t, *state) for state in (before, after)] for event in events]
+    return [k for k, event in enumerate(events) if crosses(event, *values[k])]

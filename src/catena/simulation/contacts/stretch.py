@@ -151,7 +151,8 @@ class Stretch:
         """Return the motion of a problem over a time, or what there is of it where it was broken off, None for nothing;
         and whether that was because it took long."""
         try:
-            return Run(problem, q, v, span, self.events(t, q, v), None, False, False).go().shifted(t), False
+            run = Run(problem, q, v, span, self.events(t, q, v), None, False, False, begins=t == 0.0).go()
+            return run.shifted(t), False
         except BrokenOff as error:
             found, enough = getattr(error, "trajectory", None), isinstance(error, Enough)
         if found is None or len(found.t) < 2:
