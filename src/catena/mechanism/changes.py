@@ -103,6 +103,27 @@ def with_frame(mechanism: Mechanism, name: str, at: Pose) -> Mechanism:
     return changed
 
 
+def without_forces(mechanism: Mechanism) -> Mechanism:
+    """Return the mechanism with nothing that acts of its own; itself where there is nothing."""
+    joints = {name: _idle(joint) for name, joint in mechanism.joints.items()}
+    if not mechanism.force_elements and all(joints[n] is j for n, j in mechanism.joints.items()):
+        return mechanism
+    changed = mechanism.copy()
+    changed._joints = joints
+    for group in (changed._springs, changed._wrenches, changed._forces):
+        group.clear()
+    changed._revision += 1
+    return changed
+
+
+def _idle(joint: Joint) -> Joint:
+    """Return a joint that neither rubs nor has stops."""
+    if joint.limits is None and not (joint.damping.any() or joint.friction.any()):
+        return joint
+    none = np.zeros_like(joint.damping)
+    return replace(joint, damping=none, friction=none, limits=None, limit_stiffness=None, limit_damping=None)
+
+
 def with_parts(
     mechanism: Mechanism, gravity: ArrayLike, bodies: Mapping[str, Body], joints: Mapping[str, Joint],
     frames: Mapping[str, Frame], kinds: Mapping[str, ForceKind],

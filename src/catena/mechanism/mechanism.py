@@ -505,6 +505,11 @@ class Mechanism:
         """Return the mechanism with a frame at another pose on its body."""
         return changes.with_frame(self, name, pose)
 
+    def without_forces(self) -> Mechanism:
+        """Return the mechanism without anything that acts of its own: springs, wrenches, other forces, and the damping,
+        friction and limits of joints. Weight, actuators and the stiffness of flexible bodies stay."""
+        return changes.without_forces(self)
+
     def with_parts(
         self, gravity: ArrayLike, bodies: Mapping[str, Body], joints: Mapping[str, Joint],
         frames: Mapping[str, Frame], kinds: Mapping[str, ForceKind],

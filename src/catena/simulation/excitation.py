@@ -11,7 +11,6 @@ import numpy as np
 
 from catena.errors import CatenaError, SimulationError, StateError
 from catena.given import real_array, shown
-from catena.simulation import loads
 from catena.simulation.external import Push, as_wrench
 from catena.simulation.faults import joint_of
 from catena.simulation.paths import Paths
@@ -274,9 +273,9 @@ class Excitation(RunPart):
     def beyond_compiled(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the joint forces (states, nv) and the wrenches on nodes (states, 6 n) of what does not compile,
         added to the control forces tau."""
-        plan = self.system.plan
-        tau, f_ext = loads.applied(self.system, q, v, tau, {})
-        return tau, on_nodes(plan, f_ext, lambda name: name) if f_ext else np.zeros((len(q), 6 * plan.n))
+        plan, own = self.system.plan, self.system.element_forces(q, v)
+        wrenches = on_nodes(plan, own.f_ext, lambda name: name) if own.f_ext else np.zeros((len(q), 6 * plan.n))
+        return tau + own.tau, wrenches
 
     def wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """Return the wrenches (states, 6) on their frames, in the axes of these frames, at one time."""
@@ -364,16 +363,14 @@ class Excitation(RunPart):
 
     def accelerations(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """Return the accelerations (states, nv) under the control forces tau and everything else."""
-        given, f_ext = tau, None
-        if not self.system.elements.is_empty or self.forces:
-            given, f_ext = loads.applied(self.system, q, v, tau, self.wrenches(t, q, v))
+        f_ext = self.wrenches(t, q, v) if self.forces else None
         if self.motion:
             vdot = {joint: parts[2] for joint, parts in self.prescribed(t).items()}
-            return self.system.hybrid_dynamics(q, v, given, vdot, f_ext=f_ext)[0]
+            return self.system.hybrid_dynamics(q, v, tau, vdot, f_ext=f_ext)[0]
         if f_ext is None and len(q) == 1:
             # One state takes the short way.
-            return self.system.forward_dynamics(q[0], v[0], given[0])[None]
-        return self.system.forward_dynamics(q, v, given, f_ext=f_ext)
+            return self.system.forward_dynamics(q[0], v[0], tau[0])[None]
+        return self.system.forward_dynamics(q, v, tau, f_ext=f_ext)
 
 
 def _limits(system: System) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -40,7 +40,8 @@ def with_loops(
     """Return the forces (..., nv) of the actuated joints of the tree that produce vdot (..., nv), or those of the
     joints called `actuated` by name, {joint: (..., nv of the joint)}."""
     names = None if actuated is None else arrays.as_list("actuated", actuated, str, "joints")
-    problem = closed_chains.posed(system, q, v, None, f_ext, base_acceleration, vdot)
+    own = system._with_own(q, v, None)
+    problem = closed_chains.posed(system, q, v, own, f_ext, base_acceleration, vdot)
     motion = system.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
     rows = np.broadcast_to(motion, (*problem.batch, system.nv)).reshape(-1, system.nv)
     if names is None:

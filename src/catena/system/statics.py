@@ -90,11 +90,9 @@ class _Rest:
         self.K = self.N.T @ pushed @ self.N
         gravity = float(np.linalg.norm(system.mechanism.gravity))
         self.typical = gravity / problem.length
-        joints, wrenches = system.elements.forces(q[None], rest)
-        at_rest = np.zeros(system.nv)
-        pushing = {body: wrench[0] for body, wrench in wrenches.items()}
-        alone, loaded = (system.bias_force(q, at_rest, f_ext=f) for f in (None, pushing))
-        parts = [np.linalg.norm(self.N.T @ x) for x in (force, tau, joints[0], loaded - alone)]
+        # Forces at joints and elsewhere may balance each other, and are felt all the same.
+        own = [system.elements.at_joints(q, rest[0], some) for some in system.elements.by_site if some]
+        parts = [np.linalg.norm(self.N.T @ x) for x in (force, tau, *own)]
         acting = np.sqrt(problem.mass) * gravity + sum(parts)
         left, stiffness = float(np.linalg.norm(self.g)), np.linalg.norm(self.K, 2) if self.K.size else 0.0
         # Where nothing acts any more, as at the free length of a spring, forces are rounding of the configuration.
@@ -131,7 +129,7 @@ class _Rest:
         return self.q
 
     def _energy(self, q: np.ndarray) -> float:
-        return float(self.system.potential_energy(q) + self.system.element_energy(q))
+        return float(self.system.potential_energy(q))
 
     def told(self, steps: int) -> Equilibrium:
         """Return the equilibrium that was found."""
