@@ -1,5 +1,5 @@
-"""How the forces of a mechanism change with its state: the derivatives by steps and by velocities of the joint forces of
-the tree that move it as they do (`dynamics/element_force.py`), unrolled and differentiated by CasADi."""
+"""How the forces of a mechanism change with its state: the derivatives by steps and by velocities of the joint forces
+of the tree that move it as they do (`dynamics/element_force.py`), unrolled and differentiated by CasADi."""
 
 from collections.abc import Callable
 from dataclasses import replace

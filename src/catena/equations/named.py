@@ -145,7 +145,9 @@ def _inverse_dynamics(request: Request) -> Outputs:
     if _is_closed(request.derivation.plan):
         return _inverse_with_loops(request)
     names = ("q", "v", "vdot", "base_acceleration")
-    return {"tau": request.derivation.besides_forces(request.derivation.play(dynamics.newton_euler, names)["tau"])}
+    return {
+        "tau": request.derivation.besides_forces(request.derivation.play(dynamics.newton_euler, names)["tau"])
+    }
 
 
 def _inverse_with_loops(request: Request) -> Outputs:
@@ -157,8 +159,7 @@ def _inverse_with_loops(request: Request) -> Outputs:
     allowed = Vt[int(problem.rank[0]) :]
     reach = np.linalg.matrix_rank(allowed[:, plan.actuated] * levers(plan)[plan.actuated], tol=1e-9)
     if reach < len(allowed):
-        own = [slice(int(a), int(a + n)) for a, n in zip(plan.v_start, plan.v_size, strict=True)]
-        idle = [plan.joint[i] for i in range(1, plan.n) if not plan.actuated[own[i]].all()]
+        idle = list(plan.idle)
         raise EquationsError(
             f"inverse_dynamics of {plan.name!r}: at the configuration `at` the actuators move the mechanism in {reach} "
             f"of its {len(allowed)} degrees of freedom, so they do not produce every motion. The joints {idle} have no "
@@ -316,7 +317,7 @@ def _require_compiled(mechanism: Mechanism, forces: tuple[PlacedForce, ...]) -> 
     iterating = [force.name for force in forces if not force.is_compiled]
     if iterating:
         raise EquationsError(
-            f"{mechanism.name!r}: the forces {iterating} act at joints that close loops and find their coordinates by an "
+            f"{mechanism.name!r}: the forces {iterating} act at joints that close loops and find coordinates by an "
             f"iteration, so there is no single expression: keep these joints in the tree, m.system(keep=[...]), or "
             f"leave forces out, elements=False."
         )

@@ -489,9 +489,7 @@ class Trajectory:
     @cached_property
     def _reactions(self) -> dict[str, np.ndarray]:
         known_motion = self.acceleration if self.driven else None
-        return self.system.reactions(
-            self.q, self.v, self.tau, f_ext=self.wrenches or None, vdot=known_motion
-        )
+        return self.system.reactions(self.q, self.v, self.tau, f_ext=self.wrenches or None, vdot=known_motion)
 
 
 def _between(t: np.ndarray, x: np.ndarray, times: np.ndarray) -> np.ndarray:

@@ -144,8 +144,8 @@ class Elements:
         )  # fmt: skip
 
     def at_joints(self, q: Any, v: Any, forces: tuple[PlacedForce, ...] | None = None) -> np.ndarray:
-        """Return the forces (..., nv) of the tree's joints that move the mechanism at q (..., nq) and v (..., nv) as all
-        its forces do, or as these do."""
+        """Return the forces (..., nv) of the tree's joints that move the mechanism at q (..., nq) and v (..., nv) as
+        all its forces do, or as these do."""
         forces = self.placed if forces is None else forces
         return self._evaluator.evaluate(element_force, {"q": q, "qd": v}, forces=forces)["load"]
 

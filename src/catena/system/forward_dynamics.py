@@ -85,4 +85,3 @@ def _of_tree(
     raise StateError(
         f"There is no forward dynamics method {shown(method)}; choose auto, articulated_body or composite_body."
     )
-

@@ -55,7 +55,9 @@ def reactions(
             problem, solution = system._settling.as_described(problem, solution)
     else:
         if not known_motion:
-            vdot = system.forward_dynamics(q, v, given[0], f_ext=given[1], base_acceleration=base_acceleration)
+            vdot = system.forward_dynamics(
+                q, v, given[0], f_ext=given[1], base_acceleration=base_acceleration
+            )
         assert vdot is not None
         rows = np.broadcast_to(vdot, (*problem.batch, system.nv)).reshape(problem.states, system.nv)
         solution = LoopSolution(rows, np.zeros((problem.states, 0)), np.zeros(problem.states, dtype=np.int64))

@@ -20,6 +20,7 @@ from catena.dynamics.closed.problem import LoopProblem
 from catena.dynamics.closed.square_root import divide_lower, divide_upper, effective, solve_lower
 from catena.kinematics.stacks import apply, transposed
 from catena.system import arrays
+from catena.system.actuator_limits import ActuatorLimits
 
 if TYPE_CHECKING:
     from catena.equations.element_slopes import ElementSlopes
@@ -82,10 +83,11 @@ class Responder:
 
     def respond(
         self, q: Any, v: Any, tau: Any = None, names: Sequence[str] = (), acting: bool = True,
-        f_ext: Any = None, a_base: Any = None,
+        f_ext: Any = None, a_base: Any = None, limited: bool = False,
     ) -> tuple[Response, tuple[int, ...]]:  # fmt: skip
         """Return the response at q (..., nq), v (..., nv), tau (..., nv), and the batch shape. `acting` says whether
-        the forces of the mechanism act; f_ext (..., 6 n) are wrenches on nodes."""
+        the forces of the mechanism act; f_ext (..., 6 n) are wrenches on nodes. Where it is `limited`, tau is what
+        actuators are asked for, and the response is that to what they give."""
         s = self._system
         evaluator = s.evaluator
         evaluator.check_current()
@@ -100,6 +102,10 @@ class Responder:
         batch = arrays.batch_shape(given | outside)
         rows = {n: arrays.rows(x, batch) for n, x in (given | outside).items()}
         s.settle(rows["q"])
+        asked, limits = rows["tau"], ActuatorLimits.of(s)
+        limited = limited and limits.are_there
+        if limited:
+            rows["tau"] = limits.given(asked, rows["v"])
         residual = self.residual(names, acting, tuple(outside))
         problem, vdot = self._accelerated(rows, acting)
         rows["vdot"] = vdot
@@ -111,10 +117,15 @@ class Responder:
         by_parameter = {
             p.name: solver.change(-found[f"R1:{p.name}"], -found[f"R2:{p.name}"]) for p in residual.parameters
         }
+        by_v = solver.change(-found["R1_v"], -found["R2_v"])
+        by_tau = solver.change(np.broadcast_to(np.eye(s.nv), (len(vdot), s.nv, s.nv)), nothing)
+        if limited:
+            share, shrinking = limits.slopes(asked, rows["v"])
+            by_v, by_tau = by_v + by_tau * shrinking[:, None, :], by_tau * share[:, None, :]
+        by_q = solver.change(-found["R1_q"], -found["R2_q"])
         return Response(
-            vdot, solver.change(-found["R1_q"], -found["R2_q"]), solver.change(-found["R1_v"], -found["R2_v"]),
-            solver.change(np.broadcast_to(np.eye(s.nv), (len(vdot), s.nv, s.nv)), nothing), by_parameter,
-            found["opening_q"], values["J"], multipliers, problem.H, found["R1_q"], found["R1_v"],
+            vdot, by_q, by_v, by_tau, by_parameter, found["opening_q"], values["J"], multipliers, problem.H,
+            found["R1_q"], found["R1_v"],
         ), batch  # fmt: skip
 
     def forces_by_parameters(

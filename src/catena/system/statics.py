@@ -14,6 +14,7 @@ from catena.dynamics.closed.motion_problem import motion_problem
 from catena.dynamics.closed.square_root import divide_upper, effective
 from catena.errors import SimulationError, StateError
 from catena.given import is_one_of, real_array, shown
+from catena.system.actuator_limits import ActuatorLimits
 
 if TYPE_CHECKING:
     from catena.system.system import System
@@ -50,6 +51,8 @@ def equilibrium(system: "System", guess: np.ndarray, tau: np.ndarray, seek: str)
     """Return the equilibrium near a guess; `seek` is "any" or "stable"."""
     if not is_one_of(seek, ("any", "stable")):
         raise StateError(f"seek is {shown(seek)}; choose 'any' or 'stable'.")
+    # Actuators give what they can of what they are asked for.
+    tau = ActuatorLimits.of(system).given(tau, np.zeros(system.nv))
     q = system.project(guess, held=[]) if system.constrained else guess
     held = _Rest(system, q, tau)
     for step in range(STEPS):

@@ -53,7 +53,14 @@ from catena.system.inertia_check import InertiaCheck
 from catena.system.inertial_parameters import by_bodies, inertial_parameters
 from catena.system.linearisation import Linearisation, linearise
 from catena.system.moved_loops import with_loops_at
-from catena.system.own_forces import has_forces, less_own_load, of_bare, with_own, with_own_load, without_forces
+from catena.system.own_forces import (
+    has_forces,
+    less_own_load,
+    of_bare,
+    with_own,
+    with_own_load,
+    without_forces,
+)
 from catena.system.placed_forces import place_forces
 from catena.system.prescribed import hybrid_dynamics
 from catena.system.reaching import inverse_kinematics
@@ -114,6 +121,7 @@ class System:
         self._elements: Elements | None = None
         self._bare: System | None = None
         self._acts = has_forces(mechanism)
+        self._driven_in_part = bool(made.partly_driven.any())
         self.responder = Responder(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -618,16 +626,19 @@ class System:
         With loops or couplings they are the forces of the actuated joints of the tree, the smallest where there are
         many; a LoopError tells when vdot would open a loop or the actuators cannot produce it. With names of `actuated`
         joints, of the tree or of loops, it is these that give the forces, which are returned by name: {joint: (..., nv
-        of the joint)}. `parameters` are those of `forward_dynamics`.
+        of the joint)}. In a tree all joints are told what they have to give, but of a joint that motors drive in part
+        the other components give nothing; a LoopError tells when that does not do. `parameters` are those of
+        `forward_dynamics`.
         """
         if parameters is not None:
-            varied = self.vary(parameters)
+            varied: Any = self.vary(parameters)
             return varied.inverse_dynamics(q, v, vdot, f_ext, base_acceleration, actuated, elements=elements)
         if elements is not True and not arrays.as_switch("elements", elements):
-            return self.bare.inverse_dynamics(q, v, vdot, f_ext, base_acceleration, actuated)
+            bare: Any = self.bare
+            return bare.inverse_dynamics(q, v, vdot, f_ext, base_acceleration, actuated)
         if isinstance(q, Mapping) or isinstance(v, Mapping):
             q, v, _, _ = as_arrays(self, q, v)
-        if actuated is not None or self._closed:
+        if actuated is not None or self._closed or self._driven_in_part:
             return inverse_dynamics.with_loops(self, q, v, vdot, f_ext, base_acceleration, actuated)
         if f_ext is None and base_acceleration is None:
             if self._mechanism.revision == self._revision and not plain.blocks:
@@ -651,9 +662,10 @@ class System:
 
         `prescribed` maps joints to accelerations (..., nv of the joint), or to a number where there is one; None leaves
         a component free. `tau` (none if None) acts at free joints; at prescribed ones the result has the force that the
-        drive must give besides those of the mechanism, which `elements=False` leaves out. A prescribed joint may carry a body without mass. Loops are respected: a
-        LoopError tells when what is prescribed contradicts them. Where a prescribed joint closes a loop, the forces are
-        those of the prescribed joints by name, {joint: (..., nv of the joint)}.
+        drive must give besides those of the mechanism, which `elements=False` leaves out. A prescribed joint may carry
+        a body without mass. Loops are respected: a LoopError tells when what is prescribed contradicts them. Where a
+        prescribed joint closes a loop, the forces are those of the prescribed joints by name, {joint: (..., nv of the
+        joint)}.
         """
         if not arrays.as_switch("elements", elements):
             return self.bare.hybrid_dynamics(q, v, tau, prescribed, f_ext, base_acceleration)
@@ -727,8 +739,8 @@ class System:
 
         All joints are there, of the tree, of loops and between welded bodies. Where redundant constraints leave the
         wrenches open, they are the smallest; `diagnose` tells. Accelerations `vdot` (..., nv) that are known already
-        are used in trees, where massless bodies may move as prescribed. Forces of the mechanism act, and those at a joint
-        pass through it; `elements=False` leaves them out.
+        are used in trees, where massless bodies may move as prescribed. Forces of the mechanism act, and those at a
+        joint pass through it; `elements=False` leaves them out.
         """
         if not arrays.as_switch("elements", elements):
             return self.bare.reactions(q, v, tau, f_ext, base_acceleration, vdot)
@@ -874,8 +886,8 @@ class System:
         self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, base_acceleration: ArrayLike | None = None
     ) -> np.ndarray:
         """Return the inertial regressor Y, shape (..., nv, 10 b), of the b moving rigid bodies: inverse dynamics of the
-        tree with `elements=False`, and without rotors, is Y @ inertial_parameters(). Flexible bodies, whose modes are not linear in
-        ten numbers, add forces to it that do not depend on the rigid ones."""
+        tree with `elements=False`, and without rotors, is Y @ inertial_parameters(). Flexible bodies, whose modes are
+        not linear in ten numbers, add forces to it that do not depend on the rigid ones."""
         inputs = {"q": q, "qd": v, "qdd": vdot, "a_base": base_acceleration}
         Y = self._run(dynamics.inertial_regressor, None, **inputs)["Y"]
         return by_bodies(self._mechanism, self._plan, Y)
@@ -917,8 +929,8 @@ class System:
         self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, elements: bool = True
     ) -> Linearisation:
         """Return the motion near one state q (nq,), v (nv,) (at rest if None) as x' = A x + B u in the independent
-        components, loops respected. The mechanism's own forces act unless `elements` is False, and tau (nv,) besides
-        them."""
+        components, loops respected. The mechanism's own forces act unless `elements` is False, and besides them what
+        the actuators give when asked for tau (nv,): where a limit holds them, B is zero."""
         if not arrays.as_switch("elements", elements):
             return self.bare.linearise(q, v, tau)
         q, v = self._one_state(q, v)
@@ -928,7 +940,7 @@ class System:
         self, guess: ArrayLike | None = None, tau: ArrayLike | None = None, seek: str = "any", elements: bool = True
     ) -> Equilibrium:  # fmt: skip
         """Return where the mechanism stays at rest under gravity, its own forces and constant joint forces tau (nv,),
-        loops closed; and whether it is stable.
+        as far as its actuators can give them, loops closed; and whether it is stable.
 
         `guess` (nq,) is where to begin, the neutral configuration if None. `seek` is "any" for the equilibrium that
         Newton's method comes to, or "stable" to go downhill. A SimulationError tells when none is found. With

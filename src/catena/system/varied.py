@@ -216,13 +216,13 @@ class VariedSystem(System):
         """Return this system without anything of the mechanism that acts, with the same batch of parameters."""
         if self._bare is None:
             shape, mechanism = self.variation.batch, self._origin.mechanism
-            if self._origin.bare is self._origin and not any(is_left_out(mechanism, n) for n in self.variation.values):
+            if self._origin.bare is self._origin and not any(
+                is_left_out(mechanism, n) for n in self.variation.values
+            ):
                 self._bare = self
                 return self
             kept = {n: x for n, x in self.variation.values.items() if not is_left_out(mechanism, n)}
-            numbers = {
-                name: x[..., 0] if x.shape[-1] == 1 else x for name, x in kept.items()
-            }
+            numbers = {name: x[..., 0] if x.shape[-1] == 1 else x for name, x in kept.items()}
             if not any(name.partition(".")[0] == "gravity" for name in kept):
                 # It keeps the batch where all that differs is left out.
                 numbers["gravity"] = np.broadcast_to(mechanism.gravity, (*shape, 3))
