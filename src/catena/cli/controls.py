@@ -99,7 +99,7 @@ def suitable_gains(system: System, q: np.ndarray, rate: float) -> tuple[np.ndarr
         return (np.zeros(system.nv),) * 3
     rest = np.zeros(system.nv)
     forces = np.vstack([rest, np.eye(system.nv)[actuated]])
-    vdot = system.forward_dynamics(q, rest, forces)[:, actuated]
+    vdot = system.forward_dynamics(q, rest, forces, elements=False)[:, actuated]
     B = (vdot[1:] - vdot[0]).T
     # A joint that its loops block does not move at all.
     diagonal = np.diagonal(B)

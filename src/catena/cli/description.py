@@ -105,7 +105,7 @@ def _joint(joint: Joint, system: System) -> dict[str, Any]:
         "child": joint.child,
         "dof": joint.dof,
         "role": _role(joint, system),
-        "actuated": joint.actuated,
+        "actuated": joint.actuated if joint.powered.all() or not joint.actuated else joint.powered.tolist(),
         "damping": plain(joint.damping),
         "friction": plain(joint.friction),
         "armature": plain(joint.armature),

@@ -74,8 +74,7 @@ def joint_form(derivation: Derivation) -> JointForm:
     H = with_rotors(derivation.plan, derivation.play(composite_body, ("q",))["H"])
     bias = derivation.play(newton_euler, ("q", "v", "base_acceleration"))["tau"]
     rows = loop_rows(derivation)
-    tau = derivation.arguments.get("tau", np.zeros(derivation.plan.nv))
-    force = array([t - b + f for t, b, f in zip(tau, bias, rows.friction, strict=True)])
+    force = array([t - b + f for t, b, f in zip(derivation.joint_forces, bias, rows.friction, strict=True)])
     for rotor in rows.rotors:
         taken = [rotor.inertia * x for x in rotor.row]
         H = array(

@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from catena.dynamics.element_force import element_force
 from catena.equations.parameters import SymbolicPlan
 from catena.equations.unrolling import Call, Played, Unrolled, new_symbols, unroll
 from catena.errors import EquationsError
+from catena.forces import PlacedForce
 from catena.kernels import Algorithm
 from catena.spatial import is_symbolic
+from catena.spatial.scalars import array
 from catena.structure import Plan
 
 # What the algorithms call the quantities that users know as v, vdot and base_acceleration.
@@ -25,9 +28,10 @@ class Derivation:
     """Symbols for the state of a mechanism, and what has been derived from them so far."""
 
     def __init__(
-        self, name: str, plan: SymbolicPlan, arguments: Sequence[str], wrenches: Sequence[str] = ()
-    ) -> None:
-        self.name, self.symbolic = name, plan
+        self, name: str, plan: SymbolicPlan, arguments: Sequence[str], wrenches: Sequence[str] = (),
+        forces: tuple[PlacedForce, ...] = (),
+    ) -> None:  # fmt: skip
+        self.name, self.symbolic, self._forces = name, plan, forces
         sizes = {"q": plan.plan.nq, "base_acceleration": 6}
         self.arguments = {a: new_symbols(a, sizes.get(a, plan.plan.nv)) for a in arguments}
         self.wrenches = {f: new_symbols(f"f_ext_{f}", 6) for f in wrenches}
@@ -41,14 +45,20 @@ class Derivation:
         return self.symbolic.plan
 
     def play(
-        self, algorithm: Algorithm, names: Iterable[str], frame: str | None = None
-    ) -> dict[str, np.ndarray]:
-        """The outputs of an algorithm for the arguments `names`; those that this derivation does not have are zero."""
+        self, algorithm: Algorithm, names: Iterable[str], frame: str | None = None,
+        forces: tuple[PlacedForce, ...] = (),
+    ) -> dict[str, np.ndarray]:  # fmt: skip
+        """The outputs of an algorithm for the arguments `names`; those that this derivation does not have are zero, and
+        forces of the mechanism are among those at the joints."""
         given = {INSIDE.get(n, n): self.arguments[n] for n in names if n in self.arguments}
+        if "tau" in given:
+            given["tau"] = self.joint_forces
+        if forces:
+            given.setdefault("qd", np.zeros(self.plan.nv))
         if self.wrenches and "f_ext" in algorithm.inputs:
             given["f_ext"] = self._f_ext
         try:
-            played = unroll(algorithm, self.symbolic, given, frame, calls=True)
+            played = unroll(algorithm, self.symbolic, given, frame, calls=True, forces=forces)
         except Exception as error:
             # CasADi has no error type of its own for a symbol that is asked whether it is true.
             if "bool" not in str(error) and "truth value" not in str(error):
@@ -61,6 +71,22 @@ class Derivation:
         self.made += played.made
         self.played += played.played
         return dict(played.outputs)
+
+    @cached_property
+    def own_forces(self) -> np.ndarray | None:
+        """The forces (nv,) of the tree's joints that move the mechanism as its own forces do, None without these."""
+        return self.play(element_force, ("q", "v"), forces=self._forces)["load"] if self._forces else None
+
+    @cached_property
+    def joint_forces(self) -> np.ndarray:
+        """The forces (nv,) at the joints: the argument tau, zero where there is none, and those of the mechanism."""
+        tau, own = self.arguments.get("tau", np.zeros(self.plan.nv)), self.own_forces
+        return tau if own is None else array([a + b for a, b in zip(tau, own, strict=True)])
+
+    def besides_forces(self, taken: np.ndarray) -> np.ndarray:
+        """What is left of joint forces (nv,) that a motion takes, besides those of the mechanism."""
+        own = self.own_forces
+        return taken if own is None else array([a - b for a, b in zip(taken, own, strict=True)])
 
     @cached_property
     def _f_ext(self) -> np.ndarray:

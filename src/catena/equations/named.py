@@ -9,6 +9,7 @@ import numpy as np
 from catena import dynamics, kinematics
 from catena.dynamics.closed.certified_elimination import elimination_of
 from catena.dynamics.closed.motion_problem import motion_problem
+from catena.dynamics.force_report import force_report
 from catena.dynamics.loop_elimination import sort_for
 from catena.dynamics.loop_elimination.least_change import closure as closure_algorithm
 from catena.dynamics.rotors import with_rotors
@@ -22,11 +23,13 @@ from catena.equations.closed_forms import (
     with_multipliers,
 )
 from catena.equations.derivation import Derivation
+from catena.equations.element_slopes import Placing, placed_symbols
 from catena.equations.loop_rows import loop_rows, require_formulas
 from catena.equations.parameters import symbolic_plan
 from catena.equations.quick_symbols import quick_symbols
 from catena.equations.unrolling import Unrolled
 from catena.errors import EquationsError, LoopError
+from catena.forces import PlacedForce
 from catena.kinematics.closure import Runner
 from catena.kinematics.levers import levers
 from catena.mechanism import Mechanism
@@ -41,13 +44,14 @@ Outputs = dict[str, np.ndarray]
 @dataclass(frozen=True, eq=False)
 class Request:
     """What was asked for: the derivation, the frame, the method, and where choices are made that one expression cannot
-    make by itself."""
+    make by itself. `forces` are those of the mechanism."""
 
     derivation: Derivation
     runner: Runner
     frame: str | None
     method: str
     at: Any
+    forces: tuple[PlacedForce, ...] = ()
 
     @property
     def plan(self) -> Plan:
@@ -70,20 +74,24 @@ class Request:
 @dataclass(frozen=True)
 class Named:
     """Equations with a name: what they take besides parameters, how they are derived, a sentence about them, whether
-    they belong to a frame, and the methods that there are (the first is what "auto" takes)."""
+    they belong to a frame, the methods that there are (the first is what "auto" takes), and whether forces of the
+    mechanism are in them."""
 
     takes: tuple[str, ...]
     derive: Callable[[Request], Outputs]
     meaning: str
     framed: bool = False
     methods: tuple[str, ...] = ()
+    has_forces: bool = False
 
 
 def derive(
     name: str, mechanism: Mechanism, runner: Runner, symbols: Iterable[str] = (), frame: str | None = None,
     method: str = "auto", at: Any = None, f_ext: Sequence[str] = (), base_acceleration: bool = False,
+    placing: Placing | None = None,
 ) -> tuple[Unrolled, Derivation]:  # fmt: skip
-    """Named equations of a mechanism on the plan of `runner`, and the derivation that they come from."""
+    """Named equations of a mechanism on the plan of `runner`, and the derivation that they come from. `placing` finds
+    the forces of the mechanism on a plan."""
     equations = EQUATIONS[known("equations", name, EQUATIONS, f"equations of {mechanism.name!r}")]
     if equations.framed != (frame is not None):
         need = (
@@ -96,14 +104,16 @@ def derive(
         known("body or frame", body, runner.plan.body_pose, repr(mechanism.name))
     takes = [*equations.takes, *(("base_acceleration",) if base_acceleration else ())]
     plan = symbolic_plan(mechanism, runner.plan, symbols)
-    if plan.kinds:
+    if plan.kinds and not equations.has_forces:
         raise EquationsError(
             f"The equations {name!r} of {mechanism.name!r} have no springs and no other forces in them, so numbers of "
             f"{', '.join(map(repr, plan.kinds))} cannot be symbols: leave them out of `symbols`."
         )
-    derivation = Derivation(name, plan, takes, f_ext)
+    forces = placed_symbols(plan, placing) if equations.has_forces else ()
+    _require_compiled(mechanism, forces)
+    derivation = Derivation(name, plan, takes, f_ext, forces)
     with quick_symbols():
-        outputs = equations.derive(Request(derivation, runner, frame, method, at))
+        outputs = equations.derive(Request(derivation, runner, frame, method, at, forces))
     return derivation.unrolled(outputs), derivation
 
 
@@ -115,7 +125,7 @@ def _forward_dynamics(request: Request) -> Outputs:
         if method == "composite_body":
             H = with_rotors(d.plan, d.play(dynamics.composite_body, ("q",))["H"])
             bias = d.play(dynamics.newton_euler, ("q", "v", "base_acceleration"))["tau"]
-            force = array([t - b for t, b in zip(d.arguments["tau"], bias, strict=True)])
+            force = array([t - b for t, b in zip(d.joint_forces, bias, strict=True)])
             vdot = ldl_solve(H, force)
             d.note("solve", "joint space", vdot)
             return {"vdot": vdot}
@@ -135,7 +145,9 @@ def _inverse_dynamics(request: Request) -> Outputs:
     if _is_closed(request.derivation.plan):
         return _inverse_with_loops(request)
     names = ("q", "v", "vdot", "base_acceleration")
-    return {"tau": request.derivation.play(dynamics.newton_euler, names)["tau"]}
+    return {
+        "tau": request.derivation.besides_forces(request.derivation.play(dynamics.newton_euler, names)["tau"])
+    }
 
 
 def _inverse_with_loops(request: Request) -> Outputs:
@@ -147,8 +159,7 @@ def _inverse_with_loops(request: Request) -> Outputs:
     allowed = Vt[int(problem.rank[0]) :]
     reach = np.linalg.matrix_rank(allowed[:, plan.actuated] * levers(plan)[plan.actuated], tol=1e-9)
     if reach < len(allowed):
-        own = [slice(int(a), int(a + n)) for a, n in zip(plan.v_start, plan.v_size, strict=True)]
-        idle = [plan.joint[i] for i in range(1, plan.n) if not plan.actuated[own[i]].all()]
+        idle = list(plan.idle)
         raise EquationsError(
             f"inverse_dynamics of {plan.name!r}: at the configuration `at` the actuators move the mechanism in {reach} "
             f"of its {len(allowed)} degrees of freedom, so they do not produce every motion. The joints {idle} have no "
@@ -158,7 +169,8 @@ def _inverse_with_loops(request: Request) -> Outputs:
 
 
 def _bias_force(request: Request) -> Outputs:
-    return {"tau": request.derivation.play(dynamics.newton_euler, ("q", "v", "base_acceleration"))["tau"]}
+    d = request.derivation
+    return {"tau": d.besides_forces(d.play(dynamics.newton_euler, ("q", "v", "base_acceleration"))["tau"])}
 
 
 def _mass_matrix(request: Request) -> Outputs:
@@ -231,11 +243,14 @@ def _kinetic_energy(request: Request) -> Outputs:
 
 
 def _potential_energy(request: Request) -> Outputs:
-    """The energy of gravity and of strain in flexible bodies."""
+    """The energy of gravity, of strain in flexible bodies, and what forces of the mechanism store."""
     d = request.derivation
-    gravity = d.play(dynamics.potential_energy, ("q",))["V"][0]
-    strain = dynamics.strain_energy(d.plan, d.arguments["q"]) if d.plan.owner is not None else 0.0
-    return {"V": array([gravity + strain]).reshape(())}
+    energy = d.play(dynamics.potential_energy, ("q",))["V"][0]
+    if d.plan.owner is not None:
+        energy = energy + dynamics.strain_energy(d.plan, d.arguments["q"])
+    if request.forces:
+        energy = energy + sum(d.play(force_report, ("q",), forces=request.forces)["energy"].ravel())
+    return {"V": array([energy]).reshape(())}
 
 
 def _momentum(request: Request) -> Outputs:
@@ -246,20 +261,24 @@ EQUATIONS: dict[str, Named] = {
     "forward_dynamics": Named(
         ("q", "v", "tau"), _forward_dynamics, "accelerations vdot (nv,), loops respected",
         methods=("articulated_body", "composite_body", "elimination", "joint_multipliers", "minimal"),
+        has_forces=True,
     ),
     "inverse_dynamics": Named(
         ("q", "v", "vdot"), _inverse_dynamics,
         "joint forces tau (nv,) that produce vdot, with loops the least ones of the actuated joints",
+        has_forces=True,
     ),
     "mass_matrix": Named(("q",), _mass_matrix, "joint-space inertia H (nv, nv) of the tree"),
-    "bias_force": Named(("q", "v"), _bias_force, "joint forces (nv,) at which nothing accelerates"),
+    "bias_force": Named(
+        ("q", "v"), _bias_force, "joint forces (nv,) at which nothing accelerates", has_forces=True
+    ),
     "joint_coordinates": Named(
         ("q", "v", "tau"), _joint_coordinates,
-        "H, force, J and gamma of H vdot = force + J^T lambda, J vdot + gamma = 0",
+        "H, force, J and gamma of H vdot = force + J^T lambda, J vdot + gamma = 0", has_forces=True,
     ),
     "minimal_coordinates": Named(
         ("q", "v", "tau"), _minimal_coordinates,
-        "mass_matrix, force, E and drift of mass_matrix vdot_i = force, vdot = E vdot_i + drift",
+        "mass_matrix, force, E and drift of mass_matrix vdot_i = force, vdot = E vdot_i + drift", has_forces=True,
     ),
     "closure": Named(("q", "v"), _closure, "position and velocity errors (constraints,) of the loops"),
     "closure_jacobian": Named(("q",), _closure_jacobian, "Jacobian (constraints, nv) of the loops"),
@@ -268,7 +287,9 @@ EQUATIONS: dict[str, Named] = {
     "jacobian": Named(("q",), _jacobian, "Jacobian (6, nv) of a frame in its own axes", True),
     "kinematics": Named(("q", "v"), _kinematics, "pose (4, 4), twist (6,) and Jacobian (6, nv) of a frame", True),
     "kinetic_energy": Named(("q", "v"), _kinetic_energy, "kinetic energy of bodies and rotors"),
-    "potential_energy": Named(("q",), _potential_energy, "potential energy of gravity and of strain"),
+    "potential_energy": Named(
+        ("q",), _potential_energy, "potential energy of gravity, of strain and of springs", has_forces=True
+    ),
     "momentum": Named(("q", "v"), _momentum, "total momentum (6,) about the ground's origin"),
 }  # fmt: skip
 
@@ -289,6 +310,17 @@ def _require_method(request: Request, methods: tuple[str, ...]) -> None:
     raise EquationsError(
         f"{name} of {plan.name!r} has no method {request.method!r}: choose {', '.join(methods)}."
     )
+
+
+def _require_compiled(mechanism: Mechanism, forces: tuple[PlacedForce, ...]) -> None:
+    """Raise for forces at joints whose coordinates only an iteration finds."""
+    iterating = [force.name for force in forces if not force.is_compiled]
+    if iterating:
+        raise EquationsError(
+            f"{mechanism.name!r}: the forces {iterating} act at joints that close loops and find coordinates by an "
+            f"iteration, so there is no single expression: keep these joints in the tree, m.system(keep=[...]), or "
+            f"leave forces out, elements=False."
+        )
 
 
 def _require_loops(request: Request) -> None:

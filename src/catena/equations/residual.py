@@ -7,29 +7,23 @@ along the velocity components, by velocities, and by parameters of the mechanism
 for every kind of joint and force that has formulas; `dynamics/forward_derivatives.py` is the quick way for trees.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from catena.dynamics import newton_euler
-from catena.dynamics.force_report import force_report
+from catena.dynamics.element_force import element_force
 from catena.equations.derivation import Derivation
+from catena.equations.element_slopes import Placing, placed_symbols, step_rates
 from catena.equations.loop_rows import loop_rows, require_formulas
 from catena.equations.parameters import Parameter, symbolic_plan
 from catena.equations.quick_symbols import quick_symbols
 from catena.equations.unrolling import new_symbols, unroll
-from catena.forces import PlacedForce
-from catena.forces.placed import TREE
-from catena.kernels.plain import play_shared
-from catena.kinematics import rate
 from catena.mechanism import Mechanism
 from catena.spatial.scalars import array
 from catena.structure import Plan
-
-Placing = Callable[[Plan], tuple[PlacedForce, ...]]
 
 
 class Residual:
@@ -58,15 +52,14 @@ class Residual:
         self._multipliers = new_symbols("lambda", plan.total_constraints)
         sizes = {"f_ext": 6 * plan.n, "a_base": 6}
         self._outside = {n: new_symbols(n, sizes[n]) for n in outside}
-        placed = placing(symbolic.plan) if placing else ()
-        forces = tuple(replace(f, kind=symbolic.kinds.get(f.name, f.kind)) for f in placed)
+        forces = placed_symbols(symbolic, placing)
         with quick_symbols():
-            tau, wrench = self._pressed(forces)
             given = {"q": self._q, "qd": self._v, "qdd": self._vdot, **self._outside}
-            if wrench is not None:
-                given["f_ext"] = wrench
-            inverse = unroll(newton_euler, symbolic, given).outputs["tau"]
-            self._free = array([a - b for a, b in zip(inverse, tau, strict=True)])
+            self._free = unroll(newton_euler, symbolic, given).outputs["tau"]
+            if forces:
+                told = {"q": self._q, "qd": self._v}
+                own = unroll(element_force, symbolic, told, forces=forces).outputs["load"]
+                self._free = array([a - b for a, b in zip(self._free, own, strict=True)])
             self._J = np.zeros((0, plan.nv))
             self._gamma = np.zeros(0)
             if plan.constraints or plan.couplings:
@@ -77,37 +70,7 @@ class Residual:
                     turned = sum((r * a for r, a in zip(rotor.row, self._vdot, strict=True)), rotor.drift)
                     torque = rotor.inertia * turned
                     self._free = array([a + r * torque for a, r in zip(self._free, rotor.row, strict=True)])
-            self._directions = self._rates(symbolic)
-
-    def _pressed(self, forces: tuple[PlacedForce, ...]) -> tuple[np.ndarray, np.ndarray | None]:
-        """Joint forces (nv,) and wrenches on nodes (6 n,) of the mechanism's own forces and from outside."""
-        plan = self._derivation.plan
-        tau: list[Any] = [0.0] * plan.nv
-        given = self._outside.get("f_ext")
-        if not forces:
-            return array(tau), given
-        wrench: list[Any] = [0.0] * (6 * plan.n) if given is None else list(given)
-        told = play_shared(force_report, plan, plan.gravity, {"q": self._q, "qd": self._v}, None, forces)
-        at = {"tau": 0, "on_a": 0, "on_b": 0}
-        for force in forces:
-            if force.site == TREE:
-                start, size = int(plan.v_start[force.b]), int(plan.v_size[force.b])
-                for k in range(size):
-                    tau[start + k] = tau[start + k] + told["tau"][at["tau"] + k]
-                at["tau"] += size
-                continue
-            for end, node in (("on_a", force.a), ("on_b", force.b)):
-                for k in range(6):
-                    wrench[6 * node + k] = wrench[6 * node + k] + told[end][at[end] + k]
-                at[end] += 6
-        return array(tau), array(wrench)
-
-    def _rates(self, symbolic: Any) -> list[np.ndarray]:
-        """dq/dt for a unit velocity of each component, (nv) arrays (nq,)."""
-        unit = np.eye(self.plan.nv)
-        return [
-            unroll(rate, symbolic, {"q": self._q, "qd": unit[k]}).outputs["rate"] for k in range(self.plan.nv)
-        ]
+            self._directions = step_rates(symbolic, self._q)
 
     def joint_forces(self) -> tuple[list[np.ndarray], np.ndarray]:
         """Symbols of q, v and vdot, and the expressions (nv,) of the joint forces that this motion of a tree takes

@@ -5,7 +5,7 @@ algorithm on any plan into expressions of its inputs and of the parameters asked
 call of a step made which expression, so that costs can be told for each body and step.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from catena.equations.parameters import SymbolicPlan
 from catena.equations.quick_symbols import quick_symbols
+from catena.forces import PlacedForce
 from catena.kernels import POSITION, VELOCITY, Algorithm, Entry, OnCall, Schedule, Sweep
 from catena.kernels.constants import mobility_scale
 from catena.kernels.fields import flatten
@@ -70,11 +71,13 @@ def unroll(
     given: Collection[str] | Mapping[str, np.ndarray],
     frame: str | None = None,
     calls: bool = False,
+    forces: Sequence[PlacedForce] = (),
 ) -> Unrolled:
     """The outputs of an algorithm on a plan as expressions of the inputs in `given`; the others are absent (zero).
 
     `given` are names of inputs as the algorithm has them ("q", "qd", "tau", "qdd", "f_ext", "a_base"), or a mapping of
     them to symbols that exist already. `frame` is the frame asked for. With `calls` the calls of steps are noted.
+    `forces` are what steps of forces are done for.
     """
     inputs = dict(given) if isinstance(given, Mapping) else symbols_for(algorithm, plan, given)
     run = _Recording if calls else _SymbolicRun
@@ -83,7 +86,7 @@ def unroll(
     with quick_symbols():
         wide = replace(plan, plan=plan.plan.spread) if shared else plan
         told = spread_inputs(algorithm, plan.plan, inputs) if shared else inputs
-        played = run(algorithm, wide, told, place)
+        played = run(algorithm, wide, told, place, forces)
         run_steps(played)
         played.algorithm = algorithm
         outputs = outputs_of(played)
@@ -126,9 +129,10 @@ class _SymbolicRun(PlainRun):
         plan: SymbolicPlan,
         inputs: Mapping[str, Any],
         frame: tuple[int, Pose] | None,
+        forces: Sequence[PlacedForce] = (),
     ) -> None:
         self._values = plan.values
-        super().__init__(algorithm, plan.plan, plan.plan.gravity, inputs, frame)
+        super().__init__(algorithm, plan.plan, plan.plan.gravity, inputs, frame, forces)
 
     def mobility(self, loop: Loop | None = None) -> np.ndarray:
         """What a usual body yields, or one that a loop holds; a scale, so numbers serve where masses are symbols."""
@@ -201,4 +205,7 @@ class _Recording(_SymbolicRun):
         for k, loop in enumerate(self.plan.loop_joints):
             if self.places.multiplier(k) is record:
                 return f"loop {loop.name}"
+        for force, own in zip(self.forces, self.force_records, strict=True):
+            if own is record:
+                return f"force {force.name}"
         return "frame"

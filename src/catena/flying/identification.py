@@ -116,8 +116,7 @@ def identify_inertia(
     asked = np.concatenate([np.arange(10 * k, 10 * k + 10) for k in (moving.index(name) for name in names)])
     A = Y[:, rows][..., asked].reshape(-1, len(asked))
     # What the mechanism as it is told takes, with friction, rotors, flexible bodies, springs and the like.
-    acting = system.element_forces(q, v)
-    taken = np.reshape(system.inverse_dynamics(q, v, vdot, f_ext=acting.f_ext) - acting.tau, given.shape)
+    taken = np.reshape(system.inverse_dynamics(q, v, vdot), given.shape)
     b = (given - taken)[:, rows].reshape(-1)
     fit = _least_squares(A, b)
     if len(Y) > len(asked):

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 WORD = 8
 PER_NODE = frozenset({"S_rows", "S"})
 """Results with rows for nodes, not for coordinates, which stay as they are."""
+CONTRIBUTED = frozenset({"tau", "load"})
+"""Forces of joints that nodes contribute to."""
 
 
 def is_summed(algorithm: Algorithm, name: str) -> bool:
@@ -30,7 +32,7 @@ def is_summed(algorithm: Algorithm, name: str) -> bool:
         return False
     if extent in (COLUMNS, ROWS, MATRIX) or name in algorithm.matrix_outputs:
         return True
-    return extent is VELOCITY and name == "tau" and not algorithm.replayed
+    return extent is VELOCITY and name in CONTRIBUTED and not algorithm.replayed
 
 
 def fold(tape: "Tape", algorithm: Algorithm, plan: Plan) -> "Tape":

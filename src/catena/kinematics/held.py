@@ -38,6 +38,9 @@ def held_positions(mechanism: Mechanism, plan: Plan, given: Mapping[str, Any]) -
     whose velocities are the rates of their coordinates."""
     result = []
     for name, kind, node, loop, value in _given(mechanism, plan, given, "position"):
+        if value is None and kind.nq != kind.nv:
+            # Nothing is held of a joint whose coordinates only make sense together.
+            continue
         x = _values(name, value, kind.nq, "coordinate")
         free = np.isnan(x)
         if free.any() and kind.nq != kind.nv:
@@ -94,9 +97,10 @@ def _given(
 
 
 def _values(name: str, value: Any, width: int, what: str) -> np.ndarray:
-    """An array (..., width) of numbers; None becomes NaN. One number will do where the width is 1."""
+    """An array (..., width) of numbers; None becomes NaN, in all entries where nothing else is given. One number will
+    do where the width is 1."""
     try:
-        x = np.asarray(np.nan) if value is None else real_array(value)
+        x = np.full(width, np.nan) if value is None else real_array(value)
     except ValueError as error:
         raise StateError(
             f"joint {name!r}: {shown(value)} is not a number for each {what}: {error}."

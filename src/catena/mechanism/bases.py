@@ -45,7 +45,9 @@ def free_base(mechanism: Mechanism) -> Mechanism:
         kind = Free()
         none = np.zeros(kind.nv)
         none.setflags(write=False)
-        free = replace(fixed[0], kind=kind, damping=none, friction=none, actuated=False)
+        free = replace(
+            fixed[0], kind=kind, damping=none, friction=none, powered=np.zeros(kind.nv, dtype=bool)
+        )
         free = replace(free, limits=None, limit_stiffness=None, limit_damping=None)
         return with_joint_replaced(mechanism, replace(free, armature=None, velocity_limit=None))
     found = ", ".join(repr(joint.name) for joint in locked + fixed) or "none"

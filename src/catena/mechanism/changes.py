@@ -58,8 +58,11 @@ def with_joint(mechanism: Mechanism, name: str, numbers: Mapping[str, Any]) -> M
                 f"{made.kind.nv}: detach the joint and attach another"
             )
     for actuator in mechanism.actuators.values():
-        if actuator.joint == name and not made.actuated:
-            raise ModelError(f"joint {name!r}: actuator {actuator.name!r} drives it: leave it actuated")
+        if actuator.joint == name and not made.powered[list(actuator.components)].all():
+            raise ModelError(
+                f"joint {name!r}: actuator {actuator.name!r} drives its components {actuator.components}: leave them "
+                f"actuated"
+            )
     return with_joint_replaced(mechanism, made)
 
 
@@ -101,6 +104,27 @@ def with_frame(mechanism: Mechanism, name: str, at: Pose) -> Mechanism:
     changed._frames[name] = replace(old, pose=at)
     changed._revision += 1
     return changed
+
+
+def without_forces(mechanism: Mechanism) -> Mechanism:
+    """Return the mechanism with nothing that acts of its own; itself where there is nothing."""
+    joints = {name: _idle(joint) for name, joint in mechanism.joints.items()}
+    if not mechanism.force_elements and all(joints[n] is j for n, j in mechanism.joints.items()):
+        return mechanism
+    changed = mechanism.copy()
+    changed._joints = joints
+    for group in (changed._springs, changed._wrenches, changed._forces):
+        group.clear()
+    changed._revision += 1
+    return changed
+
+
+def _idle(joint: Joint) -> Joint:
+    """Return a joint that neither rubs nor has stops."""
+    if joint.limits is None and not (joint.damping.any() or joint.friction.any()):
+        return joint
+    none = np.zeros_like(joint.damping)
+    return replace(joint, damping=none, friction=none, limits=None, limit_stiffness=None, limit_damping=None)
 
 
 def with_parts(
@@ -147,6 +171,10 @@ def _changed_joint(empty: Mechanism, old: Joint, given: Mapping[str, Any]) -> Jo
     """Return a joint between the same bodies with other numbers, or of another kind; a locked one stays locked."""
     _require(f"joint {old.name!r}", given, OF_JOINT)
     there = {name: getattr(old, name) for name in OF_JOINT}
+    # What is driven alike says something about any kind, and about none that had no velocity.
+    there["actuated"] = old.powered.tolist()
+    if len(set(there["actuated"])) < 2:
+        there["actuated"] = old.actuated or not old.kind.nv
     if old.limit_damping is None:
         del there["limit_damping"]
     kind = given.get("kind", old.kind)
@@ -162,6 +190,8 @@ def _changed_joint(empty: Mechanism, old: Joint, given: Mapping[str, Any]) -> Jo
             "velocity_limit",
         ):
             there.pop(name, None)
+        if isinstance(there["actuated"], list):
+            del there["actuated"]
     for body in (old.parent, old.child):
         if body not in empty.bodies:
             empty.add_body(body)

@@ -1,8 +1,8 @@
 """What acts on a mechanism and where it starts, as plain frozen data: actuators, forces, a state.
 
-These are descriptions. Dynamics called with a given `tau` knows nothing of them; `system.element_forces` turns springs,
-stops, wrenches and other forces into numbers, and a simulation applies them. Every force, whatever it is called, has a
-kind of `catena.forces` and a place: a joint, or two frames.
+These are descriptions. `system.element_forces` turns springs, stops, wrenches and other forces into numbers; they act
+in every call and in every simulation. Every force, whatever it is called, has a kind of `catena.forces` and a place: a
+joint, or two frames.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catena import forces
+from catena.mechanism.parts import Joint
 
 Numbers = NDArray[np.float64]
 
@@ -48,6 +49,17 @@ class Actuator:
     def joint_limits(self) -> Numbers:
         """The lowest and highest joint force (k, 2) that the motor can give through its gear."""
         return np.sort(self.gear[:, None] * self.limits, axis=1)
+
+
+def driven(joint: Joint, actuators: Mapping[str, Actuator]) -> NDArray[np.bool_]:
+    """Which velocity components (nv,) of a joint something drives: those of its actuators, or all that are powered
+    where it has none."""
+    own = [actuator.components for actuator in actuators.values() if actuator.joint == joint.name]
+    if not own:
+        return joint.powered
+    found = np.zeros(joint.kind.nv, dtype=bool)
+    found[[k for components in own for k in components]] = True
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -229,7 +229,7 @@ class Mechanism:
         damping: ArrayLike = 0.0,
         friction: ArrayLike = 0.0,
         limits: ArrayLike | None = None,
-        actuated: bool = True,
+        actuated: bool | Iterable[bool] = True,
         limit_stiffness: ArrayLike | None = None,
         limit_damping: ArrayLike = 0.0,
         armature: ArrayLike | None = None,
@@ -240,7 +240,8 @@ class Mechanism:
 
         `damping` and `friction` are one number or one for each velocity coordinate; `limits` is (low, high)
         for each coordinate. The stops at the limits are rigid unless `limit_stiffness`, with `limit_damping`,
-        makes them elastic; each is one number or one for each coordinate. `armature` is the inertia of rotors as
+        makes them elastic; each is one number or one for each coordinate. `actuated` is whether something can drive
+        the joint, or that for each velocity coordinate: (False, True). `armature` is the inertia of rotors as
         the joint feels it; `velocity_limit` is kept for files and plans of motions, and dynamics does not know it.
         """
         naming.require_new_joint(self, name)
@@ -269,7 +270,8 @@ class Mechanism:
         limits: ArrayLike | None = None,
         no_load_speed: ArrayLike | None = None,
     ) -> Actuator:
-        """Add a motor that drives a joint: all of its velocity components, or those given by number from 0.
+        """Add a motor that drives a joint: all of its actuated velocity components, or those given by number from 0.
+        Of a joint with motors only the components that these drive are powered.
 
         `gear` is how often the motor turns for one turn of the joint, so its effort acts multiplied by that.
         `limits` bound the motor's effort: one number for both directions, (low, high), or a pair for each
@@ -504,6 +506,11 @@ class Mechanism:
     def with_frame(self, name: str, pose: Pose) -> Mechanism:
         """Return the mechanism with a frame at another pose on its body."""
         return changes.with_frame(self, name, pose)
+
+    def without_forces(self) -> Mechanism:
+        """Return the mechanism without anything that acts of its own: springs, wrenches, other forces, and the damping,
+        friction and limits of joints. Weight, actuators and the stiffness of flexible bodies stay."""
+        return changes.without_forces(self)
 
     def with_parts(
         self, gravity: ArrayLike, bodies: Mapping[str, Body], joints: Mapping[str, Joint],

@@ -66,7 +66,7 @@ def _filled(who: str, density: Any, shapes: tuple[Shape, ...]) -> tuple[float, A
 
 def make_joint(
     mechanism: Mechanism, name: str, parent: str, child: str, kind: JointKind, in_parent: Pose, in_child: Pose,
-    damping: ArrayLike, friction: ArrayLike, limits: ArrayLike | None, actuated: bool,
+    damping: ArrayLike, friction: ArrayLike, limits: ArrayLike | None, actuated: bool | Iterable[bool],
     limit_stiffness: ArrayLike | None, limit_damping: ArrayLike, armature: ArrayLike | None,
     velocity_limit: ArrayLike | None,
 ) -> Joint:  # fmt: skip
@@ -91,7 +91,7 @@ def make_joint(
         validation.coefficients(who, "damping", damping, kind.nv),
         validation.coefficients(who, "friction", friction, kind.nv),
         validation.limits(who, limits, kind.nv),
-        validation.switch(who, "actuated", actuated),
+        validation.powered(who, actuated, kind.nv),
         None,
         *stops,
         validation.armature(who, armature, kind.nv),
@@ -117,7 +117,14 @@ def make_actuator(
         raise ModelError(
             f"{who}: joint {joint!r} is not actuated: add the joint with actuated=True to drive it"
         )
-    chosen = validation.components(who, joint, components, driven.kind.nv)
+    powered = tuple(int(k) for k in np.flatnonzero(driven.powered))
+    chosen = powered if components is None else validation.components(who, joint, components, driven.kind.nv)
+    idle = sorted(set(chosen) - set(powered))
+    if idle:
+        raise ModelError(
+            f"{who}: component {idle[0]} of joint {joint!r} is not actuated, its actuated= is "
+            f"{tuple(driven.powered.tolist())}: give the components {powered}, or add the joint with others"
+        )
     for other in mechanism.actuators.values():
         shared = sorted(set(chosen) & set(other.components)) if other.joint == joint else []
         if shared:

@@ -47,7 +47,8 @@ class Joint:
     lowest and highest position (infinite where there is none) or None. `locked_at` (nq,) is the position a
     locked joint is held at, None for a joint that moves. `limit_stiffness` (nv,) and `limit_damping` (nv,)
     describe stops that give way elastically; without a stiffness they are rigid. Positions between limits are
-    counted by difference(neutral, q), which is q for all kinds but those with quaternions.
+    counted by difference(neutral, q), which is q for all kinds but those with quaternions. `powered` (nv,) tells which
+    velocity components something can drive.
 
     `armature` (nv,) is the inertia [kg m^2 or kg] of rotors as the joint feels it and `velocity_limit` (nv,) the
     speed that must not be exceeded, infinite where there is none, or None. The latter is kept for files and plans of
@@ -63,12 +64,17 @@ class Joint:
     damping: NDArray[np.float64]
     friction: NDArray[np.float64]
     limits: NDArray[np.float64] | None
-    actuated: bool
+    powered: NDArray[np.bool_]
     locked_at: NDArray[np.float64] | None = None
     limit_stiffness: NDArray[np.float64] | None = None
     limit_damping: NDArray[np.float64] | None = None
     armature: NDArray[np.float64] | None = None
     velocity_limit: NDArray[np.float64] | None = None
+
+    @property
+    def actuated(self) -> bool:
+        """Whether something can drive the joint, or some of its components."""
+        return bool(self.powered.any())
 
     @property
     def locked(self) -> bool:

@@ -83,6 +83,35 @@ def switch(who: str, what: str, value: Any) -> bool:
     return bool(value)
 
 
+def powered(who: str, value: Any, nv: int) -> NDArray[np.bool_]:
+    """Return which of nv velocity components are driven, from True or False for all or one for each."""
+    given = value if isinstance(value, str | bool | np.bool_ | int) else _switches(value)
+    if isinstance(given, tuple):
+        if len(given) != nv:
+            raise ModelError(
+                f"{who}: actuated has {len(given)} entries: give True or False for all, or one for each of its {nv} "
+                f"velocity components"
+            )
+        found = np.array(given, dtype=bool)
+    elif isinstance(given, bool | np.bool_ | int):
+        found = np.full(nv, bool(given))
+    else:
+        raise ModelError(
+            f"{who}: actuated is {shown(value)}: give True or False, or one for each velocity component"
+        )
+    found.setflags(write=False)
+    return found
+
+
+def _switches(value: Any) -> tuple[bool, ...] | None:
+    """Return a list of True and False, None for anything else."""
+    try:
+        found = entries(value)
+    except ValueError:
+        return None
+    return tuple(found) if all(isinstance(x, bool | np.bool_) for x in found) else None
+
+
 def pose(who: str, what: str, value: Any) -> Pose:
     """Return a pose, or raise a ModelError if it is none."""
     if not isinstance(value, Pose):

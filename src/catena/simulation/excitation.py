@@ -11,7 +11,7 @@ import numpy as np
 
 from catena.errors import CatenaError, SimulationError, StateError
 from catena.given import real_array, shown
-from catena.simulation import loads
+from catena.mechanism.elements import driven
 from catena.simulation.external import Push, as_wrench
 from catena.simulation.faults import joint_of
 from catena.simulation.paths import Paths
@@ -21,6 +21,7 @@ from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.run_part import RunPart
 from catena.spatial.scalars import array
 from catena.system import System
+from catena.system.actuator_limits import ActuatorLimits
 from catena.system.wrenches import on_nodes
 
 
@@ -32,13 +33,16 @@ class Excitation(RunPart):
         self.control, self.rate, self.clock = problem.control, problem.rate, problem.clock
         self.forces = {frame: as_wrench(given) for frame, given in problem.forces.items()}
         self.motion = dict(problem.motion)
-        self.low, self.high, self.speed = _limits(self.system)
-        self.is_limited = bool(np.isfinite([self.low, self.high]).any())
+        self.limits = ActuatorLimits.of(self.system)
+        self.low, self.high, self.speed = self.limits.low, self.limits.high, self.limits.speed
+        self.is_limited = self.limits.are_there
         self.slows = bool(np.isfinite(self.speed).any())
         self.through_loops = np.zeros(self.system.nv, dtype=bool)
         """Where forces stand for those at loop joints."""
         self.at_loops: set[str] = set()
         """The loop joints that got forces by name."""
+        self.idle_at_loops: set[str] = set()
+        """Those of them that got forces where nothing drives them."""
         self.fault: tuple[float, str] | None = None
         """When a function last gave something that is not finite for a trial, and the words for it."""
         system = self.system
@@ -161,7 +165,7 @@ class Excitation(RunPart):
 
     def limited(self, tau: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return forces (..., nv) that actuators can give at velocities v (..., nv)."""
-        return _limited(tau, v, self.low, self.high, self.speed) if self.is_limited else tau.copy()
+        return self.limits.given(tau, v) if self.is_limited else tau.copy()
 
     def by_name(
         self, given: Mapping[str, Any], q: np.ndarray, v: np.ndarray
@@ -177,13 +181,19 @@ class Excitation(RunPart):
                 rate = system.joint_velocity(q, v, motor.joint)
                 force = np.atleast_1d(real_array(closing[motor.joint]))
                 force = np.array(np.broadcast_to(force, np.broadcast_shapes(force.shape, rate.shape)))
-                low, high = motor.joint_limits[:, 0], motor.joint_limits[:, 1]
-                force[..., at] = _limited(force[..., at], rate[..., at], low, high, motor.joint_speed)
+                limits = ActuatorLimits(*motor.joint_limits.T, motor.joint_speed)
+                force[..., at] = limits.given(force[..., at], rate[..., at])
                 closing[motor.joint] = force
         if not closing:
             return system.tree_forces(q, own), np.zeros(system.nv)
         there = system.tree_forces(q, closing)
-        self.at_loops.update(joint for joint, x in closing.items() if np.any(real_array(x)))
+        mechanism = system.mechanism
+        for joint, x in closing.items():
+            forced = np.any(np.atleast_1d(real_array(x)), axis=tuple(range(max(np.ndim(x), 1) - 1)))
+            if np.any(forced):
+                self.at_loops.add(joint)
+            if np.any(forced & ~driven(mechanism.joints[joint], mechanism.actuators)):
+                self.idle_at_loops.add(joint)
         self.through_loops |= np.any(there.reshape(-1, system.nv) != 0.0, axis=0)
         return system.tree_forces(q, own), there
 
@@ -244,16 +254,18 @@ class Excitation(RunPart):
         it gives there later on, the audit tells: no run is lost for it."""
         tau = self.command(0.0, q, v)
         idle = ~self.system.plan.actuated & ~self.through_loops
-        joints = self.system.mechanism.joints
-        for joint in sorted(joint for joint in self.at_loops if not joints[joint].actuated):
+        for joint in sorted(self.idle_at_loops):
             raise SimulationError(
                 f"The controller gave a force for joint {joint!r} at t = 0 s, which is not actuated: add the joint "
                 f"with actuated=True, or let the controller give zero."
             )
         for component in np.flatnonzero(idle & np.any(tau != 0.0, axis=0)):
             force = tau[np.flatnonzero(tau[:, component])[0], component]
+            joint = joint_of(self.system, int(component))
+            own = self.system.slice_v(joint)
+            part = f"component {component - own.start} of " if self.system.plan.actuated[own].any() else ""
             raise SimulationError(
-                f"The controller gave {force:.6g} for joint {joint_of(self.system, int(component))!r} at t = 0 s, "
+                f"The controller gave {force:.6g} for {part}joint {joint!r} at t = 0 s, "
                 f"which is not actuated: add the joint with actuated=True, or let the controller give zero."
             )
         return tau
@@ -274,9 +286,11 @@ class Excitation(RunPart):
     def beyond_compiled(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the joint forces (states, nv) and the wrenches on nodes (states, 6 n) of what does not compile,
         added to the control forces tau."""
-        plan = self.system.plan
-        tau, f_ext = loads.applied(self.system, q, v, tau, {})
-        return tau, on_nodes(plan, f_ext, lambda name: name) if f_ext else np.zeros((len(q), 6 * plan.n))
+        plan, own = self.system.plan, self.system.element_forces(q, v)
+        wrenches = (
+            on_nodes(plan, own.f_ext, lambda name: name) if own.f_ext else np.zeros((len(q), 6 * plan.n))
+        )
+        return tau + own.tau, wrenches
 
     def wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """Return the wrenches (states, 6) on their frames, in the axes of these frames, at one time."""
@@ -364,46 +378,14 @@ class Excitation(RunPart):
 
     def accelerations(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """Return the accelerations (states, nv) under the control forces tau and everything else."""
-        given, f_ext = tau, None
-        if not self.system.elements.is_empty or self.forces:
-            given, f_ext = loads.applied(self.system, q, v, tau, self.wrenches(t, q, v))
+        f_ext = self.wrenches(t, q, v) if self.forces else None
         if self.motion:
             vdot = {joint: parts[2] for joint, parts in self.prescribed(t).items()}
-            return self.system.hybrid_dynamics(q, v, given, vdot, f_ext=f_ext)[0]
+            return self.system.hybrid_dynamics(q, v, tau, vdot, f_ext=f_ext)[0]
         if f_ext is None and len(q) == 1:
             # One state takes the short way.
-            return self.system.forward_dynamics(q[0], v[0], given[0])[None]
-        return self.system.forward_dynamics(q, v, given, f_ext=f_ext)
-
-
-def _limits(system: System) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the least and largest joint forces (nv,) that the actuators can give at rest, and the speeds (nv,) at
-    which they give none."""
-    low, high, speed = np.zeros(system.nv), np.zeros(system.nv), np.full(system.nv, np.inf)
-    driven = np.zeros(system.nv, dtype=bool)
-    for actuator in system.mechanism.actuators.values():
-        if actuator.joint not in system.joints:
-            continue
-        limits = zip(actuator.components, actuator.joint_limits, actuator.joint_speed, strict=True)
-        for component, (least, most), fastest in limits:
-            k = range(system.nv)[system.slice_v(actuator.joint)][component]
-            low[k] += least
-            high[k] += most
-            speed[k] = fastest
-            driven[k] = True
-    return np.where(driven, low, -np.inf), np.where(driven, high, np.inf), speed
-
-
-def _limited(
-    tau: np.ndarray, v: np.ndarray, low: np.ndarray, high: np.ndarray, speed: np.ndarray
-) -> np.ndarray:
-    """Return forces (..., k) within limits that shrink with velocities v (..., k) and vanish at a speed."""
-    has_speed = np.isfinite(speed)
-    if has_speed.any():
-        part = np.where(has_speed, v / speed, 0.0)
-        low = np.where(has_speed, np.where(has_speed, low, 0.0) * np.clip(1.0 + part, 0.0, 1.0), low)
-        high = np.where(has_speed, np.where(has_speed, high, 0.0) * np.clip(1.0 - part, 0.0, 1.0), high)
-    return np.clip(tau, low, high)
+            return self.system.forward_dynamics(q[0], v[0], tau[0])[None]
+        return self.system.forward_dynamics(q, v, tau, f_ext=f_ext)
 
 
 def _is_plain(system: System, joint: str) -> bool:

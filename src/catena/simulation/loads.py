@@ -15,39 +15,20 @@ from catena.system import System
 Wrenches = Mapping[str, np.ndarray]
 
 
-def applied(
-    system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches
-) -> tuple[np.ndarray, dict[str, np.ndarray] | None]:
-    """Return all joint forces (..., nv) and wrenches on bodies at these states: `tau` and `wrenches`, and the
-    elements."""
-    elements = system.element_forces(q, v)
-    f_ext = dict(elements.f_ext)
-    for name, wrench in wrenches.items():
-        f_ext[name] = f_ext[name] + wrench if name in f_ext else wrench
-    return tau + elements.tau, f_ext or None
-
-
 def accelerations(
     system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, driven: Wrenches
 ) -> np.ndarray:
     """Return vdot (..., nv), in which joints accelerate as `driven`, {joint: (..., nv of the joint)}, has it."""
-    given, f_ext = applied(system, q, v, tau, wrenches)
     if not driven:
-        return system.forward_dynamics(q, v, given, f_ext=f_ext)
-    return system.hybrid_dynamics(q, v, given, driven, f_ext=f_ext)[0]
+        return system.forward_dynamics(q, v, tau, f_ext=wrenches or None)
+    return system.hybrid_dynamics(q, v, tau, driven, f_ext=wrenches or None)[0]
 
 
 def with_drives(
     system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, driven: Wrenches
 ) -> np.ndarray:
     """Return the joint forces tau (..., nv) and, at `driven` joints, what makes them accelerate so."""
-    given, f_ext = applied(system, q, v, tau, wrenches)
-    total = system.hybrid_dynamics(q, v, given, driven, f_ext=f_ext)[1]
-    found = np.array(np.broadcast_to(tau, total.shape))
-    for joint in driven:
-        own = system.slice_v(joint)
-        found[..., own] += (total - given)[..., own]
-    return found
+    return system.hybrid_dynamics(q, v, tau, driven, f_ext=wrenches or None)[1]
 
 
 def powers(

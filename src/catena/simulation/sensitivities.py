@@ -140,7 +140,7 @@ def sensitivities(
     run = simulate(system, q, v, duration, samples=times, control=control, **options)
     if len(run.t) != len(times) or times[-1] < duration * (1.0 - 1e-9):
         raise StateError(f"The run ended at {run.t[-1]} s, before the {duration} s that were asked for.")
-    found, _ = system.responder.respond(run.q, run.v, given, names)
+    found, _ = system.responder.respond(run.q, run.v, given, names, limited=True)
     nv = system.nv
     A = np.zeros((len(times), 2 * nv, 2 * nv))
     for k in range(len(times)):

@@ -47,9 +47,8 @@ class Situation:
     @cached_property
     def reactions(self) -> dict[str, np.ndarray]:
         """Return the wrenches (..., 6) that joints pass to their children."""
-        tau, f_ext = loads.applied(self.system, self.q, self.v, self.tau, self.wrenches)
-        vdot = self.vdot if self.driven else None
-        return self.system.reactions(self.q, self.v, tau, f_ext=f_ext, vdot=vdot)
+        vdot, f_ext = self.vdot if self.driven else None, self.wrenches or None
+        return self.system.reactions(self.q, self.v, self.tau, f_ext=f_ext, vdot=vdot)
 
 
 class Sensor(ABC):
@@ -149,8 +148,8 @@ class Gauge(Sensor):
     def read(self, at: Situation) -> Readings:
         system = at.system
         if self.name in system.mechanism.couplings:
-            tau, f_ext = loads.applied(system, at.q, at.v, at.tau, at.wrenches)
-            return {"force": system.coupling_forces(at.q, at.v, tau, f_ext)[self.name][..., None]}
+            found = system.coupling_forces(at.q, at.v, at.tau, at.wrenches or None)
+            return {"force": found[self.name][..., None]}
         return {name: x[..., None] for name, x in system.force_outputs(at.q, at.v)[self.name].items()}
 
 

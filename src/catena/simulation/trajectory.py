@@ -222,7 +222,7 @@ class Trajectory:
     @cached_property
     def potential_energy(self) -> np.ndarray:
         """Return the potential energy of gravity, springs and stops, (..., samples)."""
-        return self.system.potential_energy(self.q) + self.system.element_energy(self.q)
+        return self.system.potential_energy(self.q)
 
     @cached_property
     def energy(self) -> np.ndarray:
@@ -283,14 +283,14 @@ class Trajectory:
                 "resultants belong to one mechanism, and its parameters differ from state to state; ask the run of one "
                 "state, run.state(k).resultants(...)."
             )
-        _, f_ext = loads.applied(self.system, self.q, self.v, self.tau, self.wrenches)
-        return along_beam(self.system, body, x, self.q, self.v, self.acceleration, self._reactions, f_ext)
+        return along_beam(
+            self.system, body, x, self.q, self.v, self.acceleration, self._reactions, self.wrenches
+        )
 
     def coupling_forces(self) -> dict[str, np.ndarray]:
         """Return the force that each coupling carries, {coupling: (..., samples)}, as `System.coupling_forces` tells
         it."""
-        tau, f_ext = loads.applied(self.system, self.q, self.v, self.tau, self.wrenches)
-        return self.system.coupling_forces(self.q, self.v, tau, f_ext=f_ext)
+        return self.system.coupling_forces(self.q, self.v, self.tau, f_ext=self.wrenches or None)
 
     @cached_property
     def power(self) -> dict[str, np.ndarray]:
@@ -488,9 +488,8 @@ class Trajectory:
 
     @cached_property
     def _reactions(self) -> dict[str, np.ndarray]:
-        tau, f_ext = loads.applied(self.system, self.q, self.v, self.tau, self.wrenches)
         known_motion = self.acceleration if self.driven else None
-        return self.system.reactions(self.q, self.v, tau, f_ext=f_ext, vdot=known_motion)
+        return self.system.reactions(self.q, self.v, self.tau, f_ext=self.wrenches or None, vdot=known_motion)
 
 
 def _between(t: np.ndarray, x: np.ndarray, times: np.ndarray) -> np.ndarray:

@@ -121,7 +121,7 @@ class _Star:
             (
                 Joint(
                     body.name, self.name, body.name, kind, Pose(p=tuple(p)), Pose(), none, none, None,
-                    actuated=False, locked_at=self.body.locked_at,
+                    np.zeros(kind.nv, dtype=bool), locked_at=self.body.locked_at,
                 ),
                 body,
             )

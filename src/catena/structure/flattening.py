@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from catena.joints import Fixed, JointKind, WithRotor
 from catena.mechanism import VIRTUAL_ROOT, Body, Frame, Joint, Mechanism
+from catena.mechanism.elements import driven
 from catena.spatial import Pose, array, is_symbolic
 from catena.structure.canonical import canonical
 from catena.structure.coupled import plan_couplings
@@ -127,7 +128,7 @@ def flatten(
         inertia=_inertias(bodies, nodes, body_R, body_p, n),
         damping=np.concatenate([j.damping for j in moving]) if moving else np.zeros(0),
         friction=np.concatenate([j.friction for j in moving]) if moving else np.zeros(0),
-        actuated=np.repeat(np.array([j.actuated for j in moving], dtype=bool), [j.kind.nv for j in moving]),
+        actuated=np.concatenate([np.zeros(0, dtype=bool), *(driven(j, mechanism.actuators) for j in moving)]),
         body_node=dict(zip(body_index, body_node, strict=True)),
         body_pose=placements,
         loop_joints=[_loop(joints[k], ends[k], body_node, body_R, body_p) for k in left_out],

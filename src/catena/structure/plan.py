@@ -151,6 +151,28 @@ class Plan:
     soft: bool = False
 
     @property
+    def idle(self) -> tuple[str, ...]:
+        """The joints of the tree that nothing drives, and the components of those that are driven in part, such as
+        "shoulder[0]"."""
+        found: list[str] = []
+        for i in range(1, self.n):
+            own = self.actuated[self.v_start[i] : self.v_start[i] + self.v_size[i]]
+            missing = np.flatnonzero(~own)
+            if len(missing) and (self.owner is None or self.owner[i] == i):
+                parts = [f"{self.joint[i]}[{k}]" for k in missing]
+                found += parts if own.any() else [self.joint[i]]
+        return tuple(sorted(found, key=lambda name: self.joints.index(name.rpartition("[")[0] or name)))
+
+    @property
+    def partly_driven(self) -> NDArray[np.bool_]:
+        """Which velocity components (nv,) nothing drives although something drives others of their joint."""
+        found = np.zeros(self.nv, dtype=bool)
+        for i in range(1, self.n):
+            own = slice(int(self.v_start[i]), int(self.v_start[i] + self.v_size[i]))
+            found[own] = ~self.actuated[own] & self.actuated[own].any()
+        return found
+
+    @property
     def n(self) -> int:
         """The number of nodes, ground included."""
         return len(self.joint)

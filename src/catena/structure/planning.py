@@ -196,8 +196,8 @@ def _names(what: str, given: Iterable[str]) -> tuple[str, ...]:
 
 
 def _virtual_root(body: str) -> Joint:
-    none = np.zeros(6)
-    return Joint(VIRTUAL_ROOT + body, GROUND, body, Free(), Pose(), Pose(), none, none, None, actuated=False)
+    none, idle = np.zeros(6), np.zeros(6, dtype=bool)
+    return Joint(VIRTUAL_ROOT + body, GROUND, body, Free(), Pose(), Pose(), none, none, None, idle)
 
 
 def _check_connected(

@@ -114,6 +114,27 @@ def of_closed_dynamics(system: "System", inputs: Mapping[str, Any], out: Any = N
     return first, second, third
 
 
+def with_own_forces(system: "System", q: Any, v: Any, found: Three) -> Three:
+    """Return derivatives of vdot, found with the forces of the mechanism as they are, with those of these forces."""
+    if system.elements.is_empty:
+        return found
+    by_q, by_v, by_tau = found
+    stiff, damped = system.responder.element_slopes(q, v)
+    by_q += by_tau @ stiff
+    by_v += by_tau @ damped
+    return found
+
+
+def less_own_forces(system: "System", q: Any, v: Any, found: Three) -> Three:
+    """Return derivatives of joint forces that a motion takes besides the forces of the mechanism."""
+    if system.elements.is_empty:
+        return found
+    stiff, damped = system.responder.element_slopes(q, v)
+    for y, x in zip(found, (stiff, damped), strict=False):
+        y -= x
+    return found
+
+
 def of_energies(system: "System", q: Any, v: Any) -> Three:
     """Return the kinetic energy by q and by v and the potential energy by q, each (*batch, nv)."""
     rotors = [coupling.name for coupling in system.plan.couplings if coupling.is_rotor]
@@ -127,12 +148,16 @@ def of_energies(system: "System", q: Any, v: Any) -> Three:
     rest, gravity = np.zeros(system.nv), system.gravity
     # On a ground that falls freely the forces for accelerations v, at rest, are H v.
     falling = np.concatenate([np.zeros_like(gravity), gravity], axis=-1)
-    moving, _, H = system.inverse_dynamics_derivatives(q, rest, speed, base_acceleration=falling)
+    still, inputs = system.evaluator, {"q": q, "qd": rest, "a_base": falling}
+    moving, _, H = of_inverse_dynamics(still, {**inputs, "qdd": speed})
     if system.plan.owner is not None:
-        moving = moving - system.inverse_dynamics_derivatives(q, rest, rest, base_acceleration=falling)[0]
+        moving = moving - of_inverse_dynamics(still, {**inputs, "qdd": rest})[0]
     by_q = 0.5 * np.einsum("...i,...ij->...j", speed, moving)
     by_v = np.einsum("...ij,...j->...i", H, speed)
-    return by_q, by_v, np.broadcast_to(system.bias_force(q, rest), by_q.shape).copy()
+    falls = still.evaluate(dynamics.newton_euler, {"q": q, "qd": rest})["tau"]
+    if system.elements.stored:
+        falls = falls - system.elements.at_joints(q, rest, system.elements.stored)
+    return by_q, by_v, np.broadcast_to(falls, by_q.shape).copy()
 
 
 def has_lanes(plan: Plan) -> bool:

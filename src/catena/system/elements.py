@@ -5,20 +5,23 @@ At joints of the tree they are joint forces. At joints that close loops they are
 forces between frames are. Locked and welded joints have no forces and no stops.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from catena.dynamics.closed.felt_inertia import felt_inertia
 from catena.dynamics.closed.motion_problem import motion_problem
 from catena.dynamics.closed.problem import LoopProblem
+from catena.dynamics.element_force import element_force
 from catena.dynamics.force_report import force_report
+from catena.dynamics.force_sweeps import GIVEN
 from catena.dynamics.stops import Stops, joint_stops
 from catena.errors import CatenaError
 from catena.forces import AtJoint, PlacedForce, Relative
-from catena.forces.placed import TREE
+from catena.forces.placed import LOOP, TREE
 from catena.kinematics import body_twists, stacks
 from catena.mechanism import GROUND, LIMITS
 from catena.mechanism.validation import known
@@ -40,9 +43,9 @@ class ElementForces:
 
 @dataclass(frozen=True, eq=False)
 class ForceReport:
-    """What every force does at some states, by its name: `tau` (states, nv of its joint) at joints of the tree,
-    wrenches `on_a` and `on_b` (states, 6) on nodes elsewhere, `energy`, `power` and `spent` power (states,), and the
-    `outputs` of its kind."""
+    """What every force does at some states, by its name: `tau` (states, nv of its joint) at joints, wrenches `on_a` and
+    `on_b` (states, 6) on nodes unless the joint is one of the tree, `energy`, `power` and `spent` power (states,), and
+    the `outputs` of its kind."""
 
     tau: dict[str, np.ndarray]
     on_a: dict[str, np.ndarray]
@@ -74,6 +77,17 @@ class Elements:
     def placed(self) -> tuple[PlacedForce, ...]:
         """Return all forces, as algorithms with force sweeps take them."""
         return place_forces(self._evaluator.mechanism, self._evaluator.plan, self.stops)
+
+    @cached_property
+    def by_site(self) -> tuple[tuple[PlacedForce, ...], tuple[PlacedForce, ...]]:
+        """Return the forces at joints of the tree, and all others."""
+        at_tree = tuple(force for force in self.placed if force.site == TREE)
+        return at_tree, tuple(force for force in self.placed if force.site != TREE)
+
+    @property
+    def stored(self) -> tuple[PlacedForce, ...]:
+        """Return the forces that store energy, which at rest are what they store by the way."""
+        return tuple(force for force in self.placed if force.kind.stores)
 
     @cached_property
     def frictions(self) -> tuple[PlacedForce, ...]:
@@ -120,7 +134,7 @@ class Elements:
         names = [self._output_names(f) for f in forces]
         outputs = by_force("outputs", [len(n) for n in names])
         return ForceReport(
-            tau=by_force("tau", [f.joint.nv if f.joint is not None and f.site == TREE else 0 for f in forces]),
+            tau=by_force("tau", [f.joint.nv if f.joint is not None else 0 for f in forces]),
             on_a=by_force("on_a", wrenches), on_b=by_force("on_b", wrenches),
             **{name: {n: x[:, 0] for n, x in by_force(name, ones).items()} for name in ("energy", "power", "spent")},
             outputs={
@@ -129,16 +143,62 @@ class Elements:
             },
         )  # fmt: skip
 
+    def at_joints(self, q: Any, v: Any, forces: tuple[PlacedForce, ...] | None = None) -> np.ndarray:
+        """Return the forces (..., nv) of the tree's joints that move the mechanism at q (..., nq) and v (..., nv) as
+        all its forces do, or as these do."""
+        forces = self.placed if forces is None else forces
+        return self._evaluator.evaluate(element_force, {"q": q, "qd": v}, forces=forces)["load"]
+
+    @cached_property
+    def shortest(self) -> Callable[..., np.ndarray | None]:
+        """Return a function of q (nq,) and v (nv,) that finds `at_joints` of one ordinary state the shortest way, and
+        declines (None) all else."""
+        if not self.is_compiled:
+            return lambda *rows: None
+        return self._evaluator.shortest(element_force, frozenset(GIVEN), forces=self.placed)
+
+    def by_place(
+        self, q: np.ndarray, v: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray | None, dict[str, np.ndarray]]:
+        """Return all forces at q (states, nq) and v (states, nv) where they act: at joints of the tree (states, nv), at
+        all loop joints one after the other (states, k), None where there are none, and by body, as `forces` tells
+        them."""
+        plan = self._evaluator.plan
+        ends = np.cumsum([0, *(loop.kind.nv for loop in plan.loop_joints)])
+        starts = {loop.name: int(end) for loop, end in zip(plan.loop_joints, ends, strict=False)}
+        at_loops = [force for force in self.placed if force.site == LOOP]
+        if not at_loops:
+            tau, f_ext = self.forces(q, v)
+            return tau, None, f_ext
+        elsewhere = tuple(force for force in self.placed if force.site != LOOP)
+        tau, f_ext = self._summed(q, v, elsewhere)
+        loop_tau = np.zeros((len(q), int(ends[-1])))
+        told = self.report(q, v, tuple(at_loops)).tau
+        for force in at_loops:
+            start = starts[self._loop_joint(force)]
+            loop_tau[:, start : start + told[force.name].shape[1]] += told[force.name]
+        return tau, loop_tau, f_ext
+
+    def _loop_joint(self, force: PlacedForce) -> str:
+        """Return the name of the joint that a force at a loop acts at."""
+        elements = self._evaluator.mechanism.force_elements
+        if force.name in elements:
+            return str(elements[force.name].at_joint)
+        return force.name.removesuffix(LIMITS)
+
     def forces(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Return all forces at q (states, nq) and v (states, nv): of joints (states, nv), and by body, or by place of a
         flexible one, (states, 6), in its own axes at its origin, nothing for ground."""
+        return self._summed(q, v, self.placed)
+
+    def _summed(
+        self, q: np.ndarray, v: np.ndarray, forces: tuple[PlacedForce, ...]
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         plan = self._evaluator.plan
         tau = np.zeros((len(q), plan.nv))
         f_ext: dict[str, np.ndarray] = {}
-        if self.is_empty:
-            return tau, f_ext
-        report = self.report(q, v)
-        for force in self.placed:
+        report = self.report(q, v, forces)
+        for force in forces:
             if force.site == TREE:
                 own = slice(int(plan.v_start[force.b]), int(plan.v_start[force.b] + plan.v_size[force.b]))
                 tau[:, own] += report.tau[force.name]

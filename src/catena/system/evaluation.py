@@ -255,15 +255,16 @@ class Evaluator:
         absent: frozenset[str],
         certificate: tuple[str, ...] = (),
         is_trusted: Callable[..., Any] = bool,
+        forces: tuple[PlacedForce, ...] = (),
     ) -> Any:
         """Return a function of arrays for one state that returns the first output, or None for anything out of the
         ordinary. Where there is a `certificate`, the names of outputs that are single numbers, a result is ordinary if
-        `is_trusted` says so of these numbers."""
+        `is_trusted` says so of these numbers. `forces` are those of `evaluate`."""
         if self._checked or (
             self.plan.owner is not None and any(is_summed(algorithm, n) for n in algorithm.outputs)
         ):
             return lambda *rows: None
-        program = self.program(algorithm, absent)
+        program = self.program(algorithm, absent, forces=forces)
         function = program.single([first for _, first, _ in self._quaternions])
         if not certificate:
             return function

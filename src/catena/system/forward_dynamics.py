@@ -27,6 +27,7 @@ def forward_dynamics(
 ) -> np.ndarray:  # fmt: skip
     """Return the accelerations (..., nv) of any states by any method."""
     q, v, tau, loop_tau = as_arrays(system, q, v, tau)
+    tau = system._with_own(q, v, tau)
     if system._closed or method in closed_chains.FORMULATIONS:
         return _with_loops(system, q, v, tau, loop_tau, method, f_ext, base_acceleration, member)
     if member is not None:
@@ -84,17 +85,3 @@ def _of_tree(
     raise StateError(
         f"There is no forward dynamics method {shown(method)}; choose auto, articulated_body or composite_body."
     )
-
-
-def with_elements(
-    system: System, q: Any, v: Any, tau: Any, f_ext: Wrenches
-) -> tuple[np.ndarray, dict[str, Any] | None]:
-    """Return joint forces and wrenches with those of the mechanism's own forces added."""
-    own = system.element_forces(q, v)
-    total: dict[str, Any] = dict(own.f_ext)
-    for name, wrench in (f_ext or {}).items():
-        total[name] = total[name] + np.asarray(wrench, dtype=np.float64) if name in total else wrench
-    if isinstance(tau, Mapping):
-        tau = system.tree_forces(q, tau)
-    given = 0.0 if tau is None else system.evaluator.checked(dynamics.articulated_body, "tau", tau)
-    return own.tau + given, total or None

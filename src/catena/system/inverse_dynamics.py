@@ -18,7 +18,7 @@ from catena.kinematics.held import held_forces
 from catena.kinematics.levers import levers
 from catena.kinematics.stacks import apply, transposed
 from catena.mechanism import Mechanism
-from catena.structure import Plan
+from catena.mechanism.elements import driven
 from catena.system import arrays, closed_chains
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ def with_loops(
     """Return the forces (..., nv) of the actuated joints of the tree that produce vdot (..., nv), or those of the
     joints called `actuated` by name, {joint: (..., nv of the joint)}."""
     names = None if actuated is None else arrays.as_list("actuated", actuated, str, "joints")
-    problem = closed_chains.posed(system, q, v, None, f_ext, base_acceleration, vdot)
+    own = system._with_own(q, v, None)
+    problem = closed_chains.posed(system, q, v, own, f_ext, base_acceleration, vdot)
     motion = system.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
     rows = np.broadcast_to(motion, (*problem.batch, system.nv)).reshape(-1, system.nv)
     if names is None:
@@ -51,22 +52,22 @@ def with_loops(
 
 def _by_actuated(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
     """Return the forces tau (states, nv) of the actuated tree joints that produce vdot (states, nv), the smallest
-    where there are many (`kinematics.levers` tells how moments count)."""
+    where there are many (`kinematics.levers` tells how moments count). In a tree, joints that nothing drives are told
+    what they would have to give."""
     plan = problem.plan
     lever = levers(plan)
-    idle = [name for name in plan.joints if not _actuated(plan, name)]
+    acting = plan.actuated if closed_chains.is_closed(plan) else ~plan.partly_driven
+    idle = list(plan.idle)
     driven = [loop.name for loop in plan.loop_joints if loop.actuated]
     hint = (
         f" Name those that act, actuated=[...]; the loop joints {driven} have actuators too."
         if driven
         else ""
     )
-    columns = np.broadcast_to(
-        np.diag(lever)[:, plan.actuated], (problem.states, plan.nv, int(plan.actuated.sum()))
-    )
+    columns = np.broadcast_to(np.diag(lever)[:, acting], (problem.states, plan.nv, int(acting.sum())))
     chosen = _smallest(problem, vdot, columns, f"The joints {idle} have no actuator.{hint}")
     tau = np.zeros((problem.states, plan.nv))
-    tau[:, plan.actuated] = chosen * lever[plan.actuated]
+    tau[:, acting] = chosen * lever[acting]
     return tau
 
 
@@ -85,6 +86,11 @@ def _by_named(
         S = np.asarray(h.kind.motion_space(h.kind.neutral()).array, dtype=np.float64)
         lever = np.sqrt(np.sum(S[:3] ** 2, axis=0) * length**2 + np.sum(S[3:] ** 2, axis=0))
         columns.append(transposed(rows) * lever)
+        # Whoever names a joint that nothing drives lets all of it act; motors give what they can.
+        powered = (
+            driven(mechanism.joints[h.name], mechanism.actuators) if h.name in mechanism.joints else None
+        )
+        columns[-1] = columns[-1] * (1.0 if powered is None or not powered.any() else powered)
         sizes.append((h.name, lever))
     text = f"Forces at {', '.join(map(repr, names))} do not do it: name more joints."
     chosen = _smallest(problem, vdot, np.concatenate(columns, axis=-1), text)
@@ -157,8 +163,3 @@ def _require_closed_motion(problem: LoopProblem, vdot: np.ndarray) -> None:
             f"vdot opens the loops of {problem.plan.name!r} in state {worst}: {', '.join(rows)} [rad/s^2 or m/s^2]. "
             f"Give the accelerations of the closed mechanism, such as those that forward_dynamics returns."
         )
-
-
-def _actuated(plan: Plan, joint: str) -> bool:
-    i = plan.joint.index(joint)
-    return bool(plan.v_size[i] == 0 or plan.actuated[plan.v_start[i]])

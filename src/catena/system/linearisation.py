@@ -38,8 +38,9 @@ class Linearisation:
 
 
 def linearise(system: "System", q: np.ndarray, v: np.ndarray, tau: Any) -> Linearisation:
-    """Return the linear system at one state. The mechanism's own forces act."""
-    found, batch = system.responder.respond(q, v, tau)
+    """Return the linear system at one state. The mechanism's own forces act, and actuators give what they can of
+    tau."""
+    found, batch = system.responder.respond(q, v, tau, limited=True)
     if batch:
         raise StateError(
             f"tau has batch dimensions {batch}; linearise is for one state, tau of shape ({system.nv},)."

@@ -32,12 +32,13 @@ def hybrid_dynamics(
     forces by name where a prescribed joint closes a loop."""
     q, v, tau, loop_tau = as_arrays(system, q, v, tau)
     driven, given, drives = prescribed_accelerations(system.mechanism, system.plan, prescribed)
+    tau = system._with_own(q, v, tau)
     if not (system._closed or drives or system._inertia.lacking_beside(driven)):
         outside = system._outside(f_ext, base_acceleration)
         driving = {"driven": driven.astype(np.float64), "qdd_given": given}
         inputs = {"q": q, "qd": v, "tau": tau, **driving, **outside}
         result = system.evaluator.evaluate(dynamics.hybrid_dynamics, inputs)
-        return result["qdd"], result["drive"]
+        return result["qdd"], system._without_own(q, v, result["drive"])
     problem = closed_chains.posed(system, q, v, tau, f_ext, base_acceleration, given, loop_tau=loop_tau)
     rows = np.broadcast_to(given, (*problem.batch, system.nv)).reshape(-1, system.nv)
     forces: dict[str, np.ndarray] = {}
@@ -48,7 +49,8 @@ def hybrid_dynamics(
             solution = hybrid(problem, driven, rows)
     require_agreement(problem.plan, solution, list(prescribed))
     shape = (*problem.batch, system.nv)
-    vdot, own = solution.vdot.reshape(shape), solution.tau.reshape(shape)
+    vdot = solution.vdot.reshape(shape)
+    own = system._without_own(q, v, solution.tau.reshape(shape))
     if not drives:
         return vdot, own
     by_name = {name: own[..., system.slice_v(name)] for name in prescribed if name not in forces}

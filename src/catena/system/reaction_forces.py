@@ -16,6 +16,7 @@ from catena.dynamics.loop_elimination import loop_wrenches, sort_for
 from catena.mechanism import Mechanism
 from catena.system import closed_chains, wrenches
 from catena.system.by_name import as_arrays
+from catena.system.own_forces import with_own_by_place
 from catena.system.reactions import from_lanes
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ def reactions(
     """Return the wrench that each joint passes to its child, {joint: (..., 6)}; accelerations `vdot` (..., nv) that are
     known already are used in trees."""
     q, v, tau, loop_tau = as_arrays(system, q, v, tau)
+    given = tau, f_ext
+    if system._acts:
+        tau, loop_tau, f_ext = with_own_by_place(system, q, v, tau, loop_tau, f_ext)
     problem = closed_chains.posed(system, q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
     passing = system._passing
     if vdot is not None:
@@ -51,7 +55,9 @@ def reactions(
             problem, solution = system._settling.as_described(problem, solution)
     else:
         if not known_motion:
-            vdot = system.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
+            vdot = system.forward_dynamics(
+                q, v, given[0], f_ext=given[1], base_acceleration=base_acceleration
+            )
         assert vdot is not None
         rows = np.broadcast_to(vdot, (*problem.batch, system.nv)).reshape(problem.states, system.nv)
         solution = LoopSolution(rows, np.zeros((problem.states, 0)), np.zeros(problem.states, dtype=np.int64))
@@ -65,6 +71,7 @@ def coupling_forces(
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """Return the force that each coupling carries, {coupling: (...)}."""
     q, v, tau, loop_tau = as_arrays(system, q, v, tau)
+    tau = system._with_own(q, v, tau)
     problem = closed_chains.posed(system, q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
     return {name: force.reshape(problem.batch) for name, force in _coupling_forces(problem).items()}
 

@@ -20,9 +20,10 @@ from catena.dynamics.closed.problem import LoopProblem
 from catena.dynamics.closed.square_root import divide_lower, divide_upper, effective, solve_lower
 from catena.kinematics.stacks import apply, transposed
 from catena.system import arrays
-from catena.system.placed_forces import place_forces
+from catena.system.actuator_limits import ActuatorLimits
 
 if TYPE_CHECKING:
+    from catena.equations.element_slopes import ElementSlopes
     from catena.equations.residual import Residual
     from catena.system.system import System
 
@@ -53,28 +54,40 @@ class Responder:
     def __init__(self, system: "System") -> None:
         self._system = system
         self._residuals: dict[tuple[Any, ...], Residual] = {}
+        self._slopes: ElementSlopes | None = None
 
     def residual(self, names: Sequence[str], acting: bool, outside: Sequence[str]) -> "Residual":
         """Return the residual with these parameters, with or without the forces of the mechanism."""
         from catena.equations.residual import Residual
 
-        acting = acting and not self._system.elements.is_empty
+        placing = self._system._placing() if acting else None
         plan = self._system.effective_plan
-        key = (tuple(names), acting, tuple(outside), plan)
+        key = (tuple(names), placing is not None, tuple(outside), plan)
         if key not in self._residuals:
-            mechanism, stops = self._system.mechanism, self._system.elements.stops if acting else {}
-            self._residuals[key] = Residual(
-                mechanism, plan, names,
-                (lambda plan: place_forces(mechanism, plan, stops)) if acting else None, outside,
-            )  # fmt: skip
+            self._residuals[key] = Residual(self._system.mechanism, plan, names, placing, outside)
         return self._residuals[key]
+
+    def element_slopes(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the derivatives (..., nv, nv) by steps and by velocities of the joint forces of the tree that move the
+        mechanism as its own forces do, at q (..., nq) and v (..., nv)."""
+        from catena.equations.element_slopes import ElementSlopes
+
+        s = self._system
+        batch, rows_q, rows_v = s.states(q, v)
+        if self._slopes is None:
+            placing = s._placing()
+            assert placing is not None
+            self._slopes = ElementSlopes(s.mechanism, s.plan, placing)
+        by_q, by_v = self._slopes.at(rows_q, rows_v)
+        return by_q.reshape(*batch, s.nv, s.nv), by_v.reshape(*batch, s.nv, s.nv)
 
     def respond(
         self, q: Any, v: Any, tau: Any = None, names: Sequence[str] = (), acting: bool = True,
-        f_ext: Any = None, a_base: Any = None,
+        f_ext: Any = None, a_base: Any = None, limited: bool = False,
     ) -> tuple[Response, tuple[int, ...]]:  # fmt: skip
         """Return the response at q (..., nq), v (..., nv), tau (..., nv), and the batch shape. `acting` says whether
-        the forces of the mechanism act; f_ext (..., 6 n) are wrenches on nodes."""
+        the forces of the mechanism act; f_ext (..., 6 n) are wrenches on nodes. Where it is `limited`, tau is what
+        actuators are asked for, and the response is that to what they give."""
         s = self._system
         evaluator = s.evaluator
         evaluator.check_current()
@@ -89,6 +102,10 @@ class Responder:
         batch = arrays.batch_shape(given | outside)
         rows = {n: arrays.rows(x, batch) for n, x in (given | outside).items()}
         s.settle(rows["q"])
+        asked, limits = rows["tau"], ActuatorLimits.of(s)
+        limited = limited and limits.are_there
+        if limited:
+            rows["tau"] = limits.given(asked, rows["v"])
         residual = self.residual(names, acting, tuple(outside))
         problem, vdot = self._accelerated(rows, acting)
         rows["vdot"] = vdot
@@ -100,14 +117,19 @@ class Responder:
         by_parameter = {
             p.name: solver.change(-found[f"R1:{p.name}"], -found[f"R2:{p.name}"]) for p in residual.parameters
         }
+        by_v = solver.change(-found["R1_v"], -found["R2_v"])
+        by_tau = solver.change(np.broadcast_to(np.eye(s.nv), (len(vdot), s.nv, s.nv)), nothing)
+        if limited:
+            share, shrinking = limits.slopes(asked, rows["v"])
+            by_v, by_tau = by_v + by_tau * shrinking[:, None, :], by_tau * share[:, None, :]
+        by_q = solver.change(-found["R1_q"], -found["R2_q"])
         return Response(
-            vdot, solver.change(-found["R1_q"], -found["R2_q"]), solver.change(-found["R1_v"], -found["R2_v"]),
-            solver.change(np.broadcast_to(np.eye(s.nv), (len(vdot), s.nv, s.nv)), nothing), by_parameter,
-            found["opening_q"], values["J"], multipliers, problem.H, found["R1_q"], found["R1_v"],
+            vdot, by_q, by_v, by_tau, by_parameter, found["opening_q"], values["J"], multipliers, problem.H,
+            found["R1_q"], found["R1_v"],
         ), batch  # fmt: skip
 
     def forces_by_parameters(
-        self, q: Any, v: Any, vdot: Any, names: Sequence[str], acting: bool
+        self, q: Any, v: Any, vdot: Any, names: Sequence[str]
     ) -> tuple[dict[str, np.ndarray], tuple[int, ...]]:
         """Return the derivatives {name: (states, nv, entries)} of the tree's joint forces by parameters, and the
         batch shape."""
@@ -120,7 +142,7 @@ class Responder:
         evaluator.check_positions("q", given["q"])
         batch = arrays.batch_shape(given)
         rows = {n: arrays.rows(x, batch) for n, x in given.items()}
-        residual = self.residual(names, acting, ())
+        residual = self.residual(names, True, ())
         found = residual.derivatives(rows, np.zeros((len(rows["q"]), residual.plan.total_constraints)))
         return {p.name: found[f"R1:{p.name}"] for p in residual.parameters}, batch
 
@@ -129,14 +151,9 @@ class Responder:
         from catena.system import closed_chains
 
         s, plan = self._system, self._system.plan
-        q, v, tau = rows["q"], rows["v"], rows["tau"]
-        f_ext = rows.get("f_ext")
-        if acting and not s.elements.is_empty:
-            own, wrenches = s.elements.forces(q, v)
-            tau = tau + own
-            f_ext = np.zeros((len(q), 6 * plan.n)) if f_ext is None else f_ext.copy()
-            on_nodes = s._outside(wrenches, None)["f_ext"] if wrenches else 0.0
-            f_ext = f_ext + on_nodes
+        q, v, tau, f_ext = rows["q"], rows["v"], rows["tau"], rows.get("f_ext")
+        if acting:
+            tau = s._with_own(q, v, tau)
         problem = LoopProblem(s.evaluator, q, v, tau, f_ext, rows.get("a_base"))
         if closed_chains.is_closed(plan):
             return problem, closed_chains.solve(problem, "auto").vdot

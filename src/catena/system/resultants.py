@@ -23,6 +23,7 @@ from catena.kinematics import stacks
 from catena.mechanism import MODES, Body
 from catena.mechanism.validation import known
 from catena.spatial import Pose
+from catena.system.own_forces import with_wrenches
 
 if TYPE_CHECKING:
     from catena.system.system import System
@@ -61,7 +62,8 @@ def along_beam(
         held = held - moving.inertial(min(at[k], end), end)
         end = min(at[k], end)
         total[..., k, :] = held
-    for place, wrench in _loads(system, moving, reactions, f_ext):
+    pressing = with_wrenches(f_ext, system.forces_by_place(q, v)[2])
+    for place, wrench in _loads(system, moving, reactions, pressing):
         # A section at the root is beyond what holds it there, all others are before what attaches to them.
         near = SAME_PLACE * beam.length
         beyond = np.where(at > near, place >= at - near, place > near)

@@ -14,6 +14,7 @@ from catena.dynamics.closed.motion_problem import motion_problem
 from catena.dynamics.closed.square_root import divide_upper, effective
 from catena.errors import SimulationError, StateError
 from catena.given import is_one_of, real_array, shown
+from catena.system.actuator_limits import ActuatorLimits
 
 if TYPE_CHECKING:
     from catena.system.system import System
@@ -50,6 +51,8 @@ def equilibrium(system: "System", guess: np.ndarray, tau: np.ndarray, seek: str)
     """Return the equilibrium near a guess; `seek` is "any" or "stable"."""
     if not is_one_of(seek, ("any", "stable")):
         raise StateError(f"seek is {shown(seek)}; choose 'any' or 'stable'.")
+    # Actuators give what they can of what they are asked for.
+    tau = ActuatorLimits.of(system).given(tau, np.zeros(system.nv))
     q = system.project(guess, held=[]) if system.constrained else guess
     held = _Rest(system, q, tau)
     for step in range(STEPS):
@@ -90,11 +93,9 @@ class _Rest:
         self.K = self.N.T @ pushed @ self.N
         gravity = float(np.linalg.norm(system.mechanism.gravity))
         self.typical = gravity / problem.length
-        joints, wrenches = system.elements.forces(q[None], rest)
-        at_rest = np.zeros(system.nv)
-        pushing = {body: wrench[0] for body, wrench in wrenches.items()}
-        alone, loaded = (system.bias_force(q, at_rest, f_ext=f) for f in (None, pushing))
-        parts = [np.linalg.norm(self.N.T @ x) for x in (force, tau, joints[0], loaded - alone)]
+        # Forces at joints and elsewhere may balance each other, and are felt all the same.
+        own = [system.elements.at_joints(q, rest[0], some) for some in system.elements.by_site if some]
+        parts = [np.linalg.norm(self.N.T @ x) for x in (force, tau, *own)]
         acting = np.sqrt(problem.mass) * gravity + sum(parts)
         left, stiffness = float(np.linalg.norm(self.g)), np.linalg.norm(self.K, 2) if self.K.size else 0.0
         # Where nothing acts any more, as at the free length of a spring, forces are rounding of the configuration.
@@ -131,7 +132,7 @@ class _Rest:
         return self.q
 
     def _energy(self, q: np.ndarray) -> float:
-        return float(self.system.potential_energy(q) + self.system.element_energy(q))
+        return float(self.system.potential_energy(q))
 
     def told(self, steps: int) -> Equilibrium:
         """Return the equilibrium that was found."""

@@ -47,12 +47,21 @@ from catena.system.by_name import Given, State, as_arrays, as_tree_forces
 from catena.system.driving import Drive, drive
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
-from catena.system.forward_dynamics import forward_dynamics, with_elements
+from catena.system.forward_dynamics import forward_dynamics
 from catena.system.frame_axes import in_axes, require_axes
 from catena.system.inertia_check import InertiaCheck
 from catena.system.inertial_parameters import by_bodies, inertial_parameters
 from catena.system.linearisation import Linearisation, linearise
 from catena.system.moved_loops import with_loops_at
+from catena.system.own_forces import (
+    has_forces,
+    less_own_load,
+    of_bare,
+    with_own,
+    with_own_load,
+    without_forces,
+)
+from catena.system.placed_forces import place_forces
 from catena.system.prescribed import hybrid_dynamics
 from catena.system.reaching import inverse_kinematics
 from catena.system.reactions import Reactions
@@ -110,6 +119,9 @@ class System:
         self._inertia = InertiaCheck(made)
         self._closed = closed_chains.is_closed(self._plan)
         self._elements: Elements | None = None
+        self._bare: System | None = None
+        self._acts = has_forces(mechanism)
+        self._driven_in_part = bool(made.partly_driven.any())
         self.responder = Responder(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -155,6 +167,15 @@ class System:
         if changed:
             self._forward = None
         return changed
+
+    @property
+    def bare(self) -> "System":
+        """Return this system without anything of the mechanism that acts (`Mechanism.without_forces`), in the same
+        coordinates; itself where nothing acts."""
+        self.evaluator.check_current()
+        if self._bare is None:
+            self._bare = without_forces(self)
+        return self._bare
 
     @property
     def evaluator(self) -> Evaluator:
@@ -466,13 +487,17 @@ class System:
     def contact_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None, contacts: Sequence[TipContact],
         f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
+        elements: bool = True,
     ) -> ContactSolution:  # fmt: skip
         """Return accelerations and contact forces with the tips of chains in contact with supports of known motion;
         the loops of the mechanism are respected. A contact holds in both directions: whether it should let go is for
-        the caller to decide by its force."""
+        the caller to decide by its force. `elements` is that of `forward_dynamics`."""
+        if not arrays.as_switch("elements", elements):
+            return self.bare.contact_dynamics(q, v, tau, contacts, f_ext, base_acceleration)
         contacts = arrays.as_list("contacts", contacts, TipContact, "TipContact")
         for contact in contacts:
             self._frame(contact.frame)
+        tau = self._with_own(q, v, tau)
         return tip_contacts(closed_chains.posed(self, q, v, tau, f_ext, base_acceleration), contacts)
 
     # Dynamics.
@@ -536,7 +561,7 @@ class System:
     def forward_dynamics(
         self, q: State, v: State, tau: State | None = None, method: str = "auto",
         f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
-        member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None, elements: bool = False,
+        member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None, elements: bool = True,
     ) -> np.ndarray:  # fmt: skip
         """Return the accelerations vdot, shape (..., nv).
 
@@ -548,17 +573,17 @@ class System:
         certify), "kkt", "absolute", "joint_multipliers", "minimal" or "reference_member" (the body called `member`, or
         the best one); they agree, whatever the rank of the constraints. Trees may be computed by these as well, and
         are by "kkt" where massless bodies leave articulated bodies without inertia. `parameters` are numbers of the
-        mechanism that differ from state to state, as `vary` takes them. With `elements` the springs, stops, wrenches
-        and other forces of the mechanism act too, as they do in a simulation.
+        mechanism that differ from state to state, as `vary` takes them. All that belongs to the mechanism acts, as in a
+        simulation: springs, stops, wrenches, other forces, damping and friction of joints; `elements=False` leaves
+        that out.
         """
         if parameters is not None:
             varied = self.vary(parameters)
             return varied.forward_dynamics(
                 q, v, tau, method, f_ext, base_acceleration, member, elements=elements
             )
-        if elements is not False and arrays.as_switch("elements", elements):
-            q, v, _, _ = as_arrays(self, q, v)
-            tau, f_ext = with_elements(self, q, v, tau, f_ext)
+        if elements is not True and not arrays.as_switch("elements", elements):
+            return self.bare.forward_dynamics(q, v, tau, method, f_ext, base_acceleration, member)
         if type(method) is not str:
             raise StateError(f"method is {shown(method)}; give a word, such as 'auto'.")
         if f_ext is None and base_acceleration is None and method == "auto":
@@ -574,14 +599,14 @@ class System:
     def inverse_dynamics(
         self, q: State, v: State, vdot: ArrayLike, f_ext: Mapping[str, ArrayLike] | None = None,
         base_acceleration: ArrayLike | None = None, actuated: None = None,
-        parameters: Mapping[str, ArrayLike] | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None, elements: bool = True,
     ) -> np.ndarray: ...  # fmt: skip
 
     @overload
     def inverse_dynamics(
         self, q: State, v: State, vdot: ArrayLike, f_ext: Mapping[str, ArrayLike] | None = None,
         base_acceleration: ArrayLike | None = None, *, actuated: Sequence[str],
-        parameters: Mapping[str, ArrayLike] | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None, elements: bool = True,
     ) -> dict[str, np.ndarray]: ...  # fmt: skip
 
     def inverse_dynamics(
@@ -593,44 +618,57 @@ class System:
         base_acceleration: ArrayLike | None = None,
         actuated: Sequence[str] | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
+        elements: bool = True,
     ) -> np.ndarray | dict[str, np.ndarray]:
-        """Return the joint forces tau, shape (..., nv), that produce the accelerations `vdot`; friction included.
+        """Return the joint forces tau, shape (..., nv), that produce the accelerations `vdot` besides the forces of the
+        mechanism, friction among them; `elements=False` leaves these out.
 
         With loops or couplings they are the forces of the actuated joints of the tree, the smallest where there are
         many; a LoopError tells when vdot would open a loop or the actuators cannot produce it. With names of `actuated`
         joints, of the tree or of loops, it is these that give the forces, which are returned by name: {joint: (..., nv
-        of the joint)}. `parameters` are those of `forward_dynamics`.
+        of the joint)}. In a tree all joints are told what they have to give, but of a joint that motors drive in part
+        the other components give nothing; a LoopError tells when that does not do. `parameters` are those of
+        `forward_dynamics`.
         """
         if parameters is not None:
-            return self.vary(parameters).inverse_dynamics(q, v, vdot, f_ext, base_acceleration, actuated)
+            varied: Any = self.vary(parameters)
+            return varied.inverse_dynamics(q, v, vdot, f_ext, base_acceleration, actuated, elements=elements)
+        if elements is not True and not arrays.as_switch("elements", elements):
+            bare: Any = self.bare
+            return bare.inverse_dynamics(q, v, vdot, f_ext, base_acceleration, actuated)
         if isinstance(q, Mapping) or isinstance(v, Mapping):
             q, v, _, _ = as_arrays(self, q, v)
-        if actuated is not None or self._closed:
+        if actuated is not None or self._closed or self._driven_in_part:
             return inverse_dynamics.with_loops(self, q, v, vdot, f_ext, base_acceleration, actuated)
         if f_ext is None and base_acceleration is None:
             if self._mechanism.revision == self._revision and not plain.blocks:
                 if self._inverse is None:
-                    self._inverse = self._shortest(dynamics.newton_euler, "inverse dynamics")
+                    self._inverse = self._shortest_inverse()
                 result = self._inverse(q, v, vdot)
                 if result is not None:
                     return result
         self._require_tree("inverse dynamics")
         outside = self._outside(f_ext, base_acceleration)
-        return self._run(dynamics.newton_euler, q=q, qd=v, qdd=vdot, **outside)["tau"]
+        taken = self._run(dynamics.newton_euler, q=q, qd=v, qdd=vdot, **outside)["tau"]
+        return self._without_own(q, v, taken)
 
     def hybrid_dynamics(
         self, q: State, v: State, tau: State | None, prescribed: Given,
         f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
+        elements: bool = True,
     ) -> tuple[np.ndarray, Any]:  # fmt: skip
         """Return the accelerations vdot and the joint forces, each (..., nv), with some joint accelerations
         prescribed.
 
         `prescribed` maps joints to accelerations (..., nv of the joint), or to a number where there is one; None leaves
         a component free. `tau` (none if None) acts at free joints; at prescribed ones the result has the force that the
-        drive must give, friction included. A prescribed joint may carry a body without mass. Loops are respected: a
-        LoopError tells when what is prescribed contradicts them. Where a prescribed joint closes a loop, the forces are
-        those of the prescribed joints by name, {joint: (..., nv of the joint)}.
+        drive must give besides those of the mechanism, which `elements=False` leaves out. A prescribed joint may carry
+        a body without mass. Loops are respected: a LoopError tells when what is prescribed contradicts them. Where a
+        prescribed joint closes a loop, the forces are those of the prescribed joints by name, {joint: (..., nv of the
+        joint)}.
         """
+        if not arrays.as_switch("elements", elements):
+            return self.bare.hybrid_dynamics(q, v, tau, prescribed, f_ext, base_acceleration)
         return hybrid_dynamics(self, q, v, tau, prescribed, f_ext, base_acceleration)
 
     def bias_force(
@@ -640,13 +678,17 @@ class System:
         f_ext: Mapping[str, ArrayLike] | None = None,
         base_acceleration: ArrayLike | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
+        elements: bool = True,
     ) -> np.ndarray:
-        """Return the joint forces, shape (..., nv), at which nothing accelerates: Coriolis, centrifugal, gravity and
-        friction forces. `parameters` are those of `forward_dynamics`."""
+        """Return the joint forces, shape (..., nv), at which nothing accelerates: against Coriolis, centrifugal and
+        gravity forces and those of the mechanism. `parameters` and `elements` are those of `forward_dynamics`."""
         if parameters is not None:
-            return self.vary(parameters).bias_force(q, v, f_ext, base_acceleration)
+            return self.vary(parameters).bias_force(q, v, f_ext, base_acceleration, elements=elements)
+        if elements is not True and not arrays.as_switch("elements", elements):
+            return self.bare.bias_force(q, v, f_ext, base_acceleration)
         outside = self._outside(f_ext, base_acceleration)
-        return self._run(dynamics.newton_euler, q=q, qd=v, qdd=None, **outside)["tau"]
+        taken = self._run(dynamics.newton_euler, q=q, qd=v, qdd=None, **outside)["tau"]
+        return self._without_own(q, v, taken)
 
     def mass_matrix(
         self,
@@ -690,14 +732,18 @@ class System:
         f_ext: Mapping[str, ArrayLike] | None = None,
         base_acceleration: ArrayLike | None = None,
         vdot: ArrayLike | None = None,
+        elements: bool = True,
     ) -> dict[str, np.ndarray]:
         """Return the whole wrench [moment; force] that each joint passes to its child, {joint: (..., 6)}, at the
         child-side joint frame's origin in its axes; the child is the one `add_joint` named.
 
         All joints are there, of the tree, of loops and between welded bodies. Where redundant constraints leave the
         wrenches open, they are the smallest; `diagnose` tells. Accelerations `vdot` (..., nv) that are known already
-        are used in trees, where massless bodies may move as prescribed.
+        are used in trees, where massless bodies may move as prescribed. Forces of the mechanism act, and those at a
+        joint pass through it; `elements=False` leaves them out.
         """
+        if not arrays.as_switch("elements", elements):
+            return self.bare.reactions(q, v, tau, f_ext, base_acceleration, vdot)
         return reaction_forces.reactions(self, q, v, tau, f_ext, base_acceleration, vdot)
 
     def resultants(
@@ -708,14 +754,17 @@ class System:
         v: State,
         tau: State | None = None,
         f_ext: Mapping[str, ArrayLike] | None = None,
+        elements: bool = True,
     ) -> dict[str, np.ndarray]:
         """Return the stress resultants of a beam at places x (n,) [m] along it, each (..., n): axial force "N", shear
         forces "Qy" and "Qz" [N], torque "T" and bending moments "My" and "Mz" [N m], in the axes of the section.
 
         They follow from equilibrium: they hold what is beyond the section against weight, inertia, joints and wrenches,
         so that the axial force is there although a beam does not stretch. `Beam.resultants(eta, x)` are those of its
-        curvature, which become the same as modes are added.
+        curvature, which become the same as modes are added. `elements` is that of `forward_dynamics`.
         """
+        if not arrays.as_switch("elements", elements):
+            return self.bare.resultants(body, x, q, v, tau, f_ext)
         q, v, tau, _ = as_arrays(self, q, v, tau)
         reactions = self.reactions(q, v, tau, f_ext=f_ext)
         vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext)
@@ -729,13 +778,17 @@ class System:
         tau: State | None = None,
         f_ext: Mapping[str, ArrayLike] | None = None,
         base_acceleration: ArrayLike | None = None,
+        elements: bool = True,
     ) -> dict[str, np.ndarray]:
         """Return the force that each coupling carries, {coupling: (...)}: its joints feel it times the derivative of
         the coupling's equation by their position.
 
         For a gear {"motor": 1, "arm": -50} it is the torque on the motor, and the arm feels -50 times as much. Where
-        redundant constraints leave it open, it is the smallest; `diagnose` tells.
+        redundant constraints leave it open, it is the smallest; `diagnose` tells. `elements` is that of
+        `forward_dynamics`.
         """
+        if not arrays.as_switch("elements", elements):
+            return self.bare.coupling_forces(q, v, tau, f_ext, base_acceleration)
         return reaction_forces.coupling_forces(self, q, v, tau, f_ext, base_acceleration)
 
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
@@ -749,11 +802,16 @@ class System:
         ]
         return np.asarray(T + sum(rotors).reshape(problem.batch))
 
-    def potential_energy(self, q: ArrayLike) -> np.ndarray:
-        """Return the potential energy of gravity, shape (...), zero with the centre of mass at the ground's
-        origin, and of the strain in flexible bodies."""
-        gravity = self._run(dynamics.potential_energy, q=q)["V"][..., 0]
-        return gravity if self._plan.owner is None else gravity + self.strain_energy(q)
+    def potential_energy(self, q: ArrayLike, elements: bool = True) -> np.ndarray:
+        """Return the potential energy, shape (...): of gravity, zero with the centre of mass at the ground's origin, of
+        the strain in flexible bodies, and what springs, stops and other forces store; `elements=False` leaves the
+        last out."""
+        energy = self._run(dynamics.potential_energy, q=q)["V"][..., 0]
+        if self._plan.owner is not None:
+            energy = energy + self.strain_energy(q)
+        if arrays.as_switch("elements", elements) and self._acts:
+            energy = energy + self.element_energy(q)
+        return energy
 
     def strain_energy(self, q: ArrayLike) -> np.ndarray:
         """Return the strain energy in all flexible bodies, shape (...)."""
@@ -777,7 +835,7 @@ class System:
 
     def forward_dynamics_derivatives(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, f_ext: Mapping[str, ArrayLike] | None = None,
-        base_acceleration: ArrayLike | None = None, out: Sequence[np.ndarray] | None = None,
+        base_acceleration: ArrayLike | None = None, out: Sequence[np.ndarray] | None = None, elements: bool = True,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
         """Return vdot of `forward_dynamics` by q, by v and by tau, each of shape (..., nv, nv): entry (i, k) is the
         derivative of vdot[i] by a step q (+) e_k, by v[k], by tau[k].
@@ -785,29 +843,42 @@ class System:
         With loops they are those of the closed mechanism, for changes of q and v together that keep the loops closed in
         position and velocity. Where constraints are not redundant they are also those of each argument by itself.
         Wrenches `f_ext` stay as they are in the axes of their bodies. `out` may be three arrays to write to, such as an
-        earlier call returned: for large batches, making new ones takes longer than computing.
+        earlier call returned: for large batches, making new ones takes longer than computing. `elements` is that of
+        `forward_dynamics`.
         """
+        if not arrays.as_switch("elements", elements):
+            return self.bare.forward_dynamics_derivatives(q, v, tau, f_ext, base_acceleration, out)
         given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
         if self._closed:
-            return derivatives.of_closed_dynamics(self, given, out)
-        vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
-        given.pop("tau")
-        return derivatives.of_forward_dynamics(self.evaluator, {**given, "qdd": vdot}, out)
+            given["tau"] = self._with_own(q, v, tau)
+            found = derivatives.of_closed_dynamics(self, given, out)
+        else:
+            vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
+            given.pop("tau")
+            found = derivatives.of_forward_dynamics(self.evaluator, {**given, "qdd": vdot}, out)
+        return derivatives.with_own_forces(self, q, v, found) if self._acts else found
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, f_ext: Mapping[str, ArrayLike] | None = None,
-        base_acceleration: ArrayLike | None = None, out: Sequence[np.ndarray] | None = None,
+        base_acceleration: ArrayLike | None = None, out: Sequence[np.ndarray] | None = None, elements: bool = True,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
         """Return the joint forces tau = H vdot + bias of the tree by q, by v and by vdot (which is H), each of shape
         (..., nv, nv): entry (i, k) is the derivative of tau[i] by a step q (+) e_k, by v[k], by vdot[k]. Loops take
-        no part. `out` is that of `forward_dynamics_derivatives`."""
+        no part. `out` and `elements` are those of `forward_dynamics_derivatives`."""
+        if not arrays.as_switch("elements", elements):
+            return self.bare.inverse_dynamics_derivatives(q, v, vdot, f_ext, base_acceleration, out)
         given = {"q": q, "qd": v, "qdd": vdot, **self._outside(f_ext, base_acceleration)}
-        return derivatives.of_inverse_dynamics(self.evaluator, given, out)
+        found = derivatives.of_inverse_dynamics(self.evaluator, given, out)
+        return derivatives.less_own_forces(self, q, v, found) if self._acts else found
 
-    def energy_derivatives(self, q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def energy_derivatives(
+        self, q: ArrayLike, v: ArrayLike, elements: bool = True
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the kinetic energy by q and by v, and the potential energy by q, each of shape (..., nv): entry k is
         the derivative by a step q (+) e_k, or by v[k]. The energies are those of `kinetic_energy` and
-        `potential_energy`; by v it is the momentum of the joints."""
+        `potential_energy`; by v it is the momentum of the joints. `elements` is that of `potential_energy`."""
+        if not arrays.as_switch("elements", elements):
+            return self.bare.energy_derivatives(q, v)
         self.evaluator.check_current()
         return derivatives.of_energies(self, q, v)
 
@@ -815,8 +886,8 @@ class System:
         self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, base_acceleration: ArrayLike | None = None
     ) -> np.ndarray:
         """Return the inertial regressor Y, shape (..., nv, 10 b), of the b moving rigid bodies: inverse dynamics of the
-        tree without friction and rotors is Y @ inertial_parameters(). Flexible bodies, whose modes are not linear in
-        ten numbers, add forces to it that do not depend on the rigid ones."""
+        tree with `elements=False`, and without rotors, is Y @ inertial_parameters(). Flexible bodies, whose modes are
+        not linear in ten numbers, add forces to it that do not depend on the rigid ones."""
         inputs = {"q": q, "qd": v, "qdd": vdot, "a_base": base_acceleration}
         Y = self._run(dynamics.inertial_regressor, None, **inputs)["Y"]
         return by_bodies(self._mechanism, self._plan, Y)
@@ -834,42 +905,49 @@ class System:
         given: ArrayLike,
         names: Iterable[str],
         of: str = "forward_dynamics",
-        elements: bool = False,
+        elements: bool = True,
     ) -> dict[str, np.ndarray]:
         """Return the derivatives {name: (..., nv, entries)} of vdot, with `given` for tau, by parameters of the
         mechanism; with of="inverse_dynamics" those of the tree's joint forces, with `given` for vdot.
 
-        Names are those of `equations`: "load.mass", "crank.com.x", "elbow.damping", "gravity". Loops are respected. The
-        mechanism's own forces act if `elements` says so.
+        Names are those of `equations`: "load.mass", "crank.com.x", "elbow.damping", "gravity". Loops are respected.
+        `elements` is that of `forward_dynamics`; the numbers of what is left out change nothing.
         """
         wanted = arrays.as_list("names", names, str, "names of parameters")
-        elements = arrays.as_switch("elements", elements)
+        if not arrays.as_switch("elements", elements):
+            return of_bare(self, wanted, lambda s, kept: s.parameter_derivatives(q, v, given, kept, of))
         if is_one_of(of, ("forward_dynamics",)):
-            found, batch = self.responder.respond(q, v, given, wanted, acting=elements)
+            found, batch = self.responder.respond(q, v, given, wanted)
             changes = found.by_parameter
         elif is_one_of(of, ("inverse_dynamics",)):
-            changes, batch = self.responder.forces_by_parameters(q, v, given, wanted, elements)
+            changes, batch = self.responder.forces_by_parameters(q, v, given, wanted)
         else:
             raise StateError(f"of is {shown(of)}; choose forward_dynamics or inverse_dynamics.")
         return {name: x.reshape(*batch, *x.shape[1:]) for name, x in changes.items()}
 
     def linearise(
-        self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None
+        self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, elements: bool = True
     ) -> Linearisation:
         """Return the motion near one state q (nq,), v (nv,) (at rest if None) as x' = A x + B u in the independent
-        components, loops respected. The mechanism's own forces act, and tau (nv,) besides them."""
+        components, loops respected. The mechanism's own forces act unless `elements` is False, and besides them what
+        the actuators give when asked for tau (nv,): where a limit holds them, B is zero."""
+        if not arrays.as_switch("elements", elements):
+            return self.bare.linearise(q, v, tau)
         q, v = self._one_state(q, v)
         return linearise(self, q, v, tau)
 
     def equilibrium(
-        self, guess: ArrayLike | None = None, tau: ArrayLike | None = None, seek: str = "any"
-    ) -> Equilibrium:
+        self, guess: ArrayLike | None = None, tau: ArrayLike | None = None, seek: str = "any", elements: bool = True
+    ) -> Equilibrium:  # fmt: skip
         """Return where the mechanism stays at rest under gravity, its own forces and constant joint forces tau (nv,),
-        loops closed; and whether it is stable.
+        as far as its actuators can give them, loops closed; and whether it is stable.
 
         `guess` (nq,) is where to begin, the neutral configuration if None. `seek` is "any" for the equilibrium that
-        Newton's method comes to, or "stable" to go downhill. A SimulationError tells when none is found.
+        Newton's method comes to, or "stable" to go downhill. A SimulationError tells when none is found. With
+        `elements=False` the forces of the mechanism are left out.
         """
+        if not arrays.as_switch("elements", elements):
+            return self.bare.equilibrium(guess, tau, seek)
         q, _ = self._one_state(checked_guess(self, guess), None)
         given = (
             np.zeros(self.nv)
@@ -880,9 +958,11 @@ class System:
             raise StateError(f"tau has shape {given.shape}; give constant forces of shape ({self.nv},).")
         return equilibrium(self, q, given, seek)
 
-    def modes(self, q: ArrayLike, tau: ArrayLike | None = None) -> Modes:
+    def modes(self, q: ArrayLike, tau: ArrayLike | None = None, elements: bool = True) -> Modes:
         """Return the small vibrations about an equilibrium q (nq,): frequencies, damping ratios and shapes, loops
-        respected. The mechanism's own forces act, and constant joint forces tau (nv,)."""
+        respected. The mechanism's own forces act unless `elements` is False, and constant joint forces tau (nv,)."""
+        if not arrays.as_switch("elements", elements):
+            return self.bare.modes(q, tau)
         q, v = self._one_state(q, None)
         linear = linearise(self, q, v, tau)
         require_rest(linear, self)
@@ -893,6 +973,7 @@ class System:
     def equations(
         self, name: str, symbols: Iterable[str] = (), frame: str | None = None, method: str = "auto",
         at: ArrayLike | None = None, f_ext: Sequence[str] = (), base_acceleration: bool = False,
+        elements: bool = True,
     ) -> "Equations":  # fmt: skip
         """Return the equations called `name` over the whole mechanism, unrolled from the code that runs: to call,
         read, count and export.
@@ -902,8 +983,11 @@ class System:
         pose, twist, jacobian, kinematics. `symbols` names parameters that stay symbols ("load.mass", "crank.com",
         "elbow.in_parent.p.x", "gravity"); all others are numbers. `method` is that of `forward_dynamics`; with loops,
         joint_multipliers and minimal keep the choice of constraints and coordinates at a closed configuration `at`
-        (nq,). Wrenches on the bodies or frames `f_ext`, and an acceleration of the ground, become arguments.
+        (nq,). Wrenches on the bodies or frames `f_ext`, and an acceleration of the ground, become arguments. Springs,
+        stops, wrenches and all other forces of the mechanism are in them; `elements=False` leaves them out.
         """
+        if not arrays.as_switch("elements", elements):
+            return self.bare.equations(name, symbols, frame, method, at, f_ext, base_acceleration)
         from catena.equations import Equations, derive
 
         self.evaluator.check_current()
@@ -911,8 +995,9 @@ class System:
             at, _ = self._one_state(at, None)
         self.settle(at)
         unrolled, derivation = derive(
-            name, self._mechanism, self.evaluator, symbols, frame, method, at, f_ext, base_acceleration
-        )
+            name, self._mechanism, self.evaluator, symbols, frame, method, at, f_ext, base_acceleration,
+            self._placing(),
+        )  # fmt: skip
         return Equations(name, self._plan, unrolled, derivation.symbolic.parameters)
 
     def specialise(self, *names: str) -> "SpecialisedSystem":
@@ -943,14 +1028,26 @@ class System:
         """Return what springs, stops, wrenches and other forces do at q (..., nq) and v (..., nv): tau (..., nv) and
         f_ext {body: (..., 6)}, as `forward_dynamics` takes them.
 
-        A simulation applies them by itself; dynamics called with a given tau does not. A joint that closes a loop has
-        its springs and stops among the wrenches, and its angles lie between -pi and pi.
+        All calls apply them by themselves unless `elements=False` says otherwise. A joint that closes a loop has its
+        springs and stops among the wrenches, and its angles lie between -pi and pi.
         """
         batch, q, v = self.states(q, v)
         tau, f_ext = self.elements.forces(q, v)
         return ElementForces(
             tau.reshape(*batch, self.nv), {body: w.reshape(*batch, 6) for body, w in f_ext.items()}
         )
+
+    def forces_by_place(
+        self, q: ArrayLike, v: ArrayLike
+    ) -> tuple[np.ndarray, np.ndarray | None, dict[str, np.ndarray]]:
+        """Return what springs, stops, wrenches and other forces do where they act: at the joints of the tree (..., nv),
+        at all loop joints one after the other (..., k), None where nothing acts there, and {body: (..., 6)}."""
+        batch, q, v = self.states(q, v)
+        tau, at_loops, f_ext = self.elements.by_place(q, v)
+        return (
+            tau.reshape(*batch, self.nv), None if at_loops is None else at_loops.reshape(*batch, at_loops.shape[-1]),
+            {body: w.reshape(*batch, 6) for body, w in f_ext.items()},
+        )  # fmt: skip
 
     def element_energy(self, q: ArrayLike) -> np.ndarray:
         """Return the energy stored in springs, stops and other forces, shape (...)."""
@@ -1014,6 +1111,35 @@ class System:
 
     def _shortest_forward(self) -> Callable[..., np.ndarray | None]:
         """Return the shortest way to the accelerations of one ordinary state."""
+        if self._acts and not self.elements.is_empty:
+            return with_own_load(self._shortest_without_own(), self.elements.shortest, self.nv)
+        return self._shortest_without_own()
+
+    def _shortest_inverse(self) -> Callable[..., np.ndarray | None]:
+        """Return the shortest way to the joint forces of one ordinary state."""
+        taken = self._shortest(dynamics.newton_euler, "inverse dynamics")
+        if self._acts and not self.elements.is_empty:
+            return less_own_load(taken, self.elements.shortest)
+        return taken
+
+    def _with_own(self, q: Any, v: Any, tau: Any) -> Any:
+        """Return joint forces (..., nv) with those of the mechanism; as they are where nothing acts."""
+        return with_own(self, q, v, tau) if self._acts else tau
+
+    def _without_own(self, q: Any, v: Any, taken: np.ndarray) -> np.ndarray:
+        """Return what is left of joint forces (..., nv) that a motion takes, besides those of the mechanism."""
+        if not self._acts or self.elements.is_empty:
+            return taken
+        return taken - self.elements.at_joints(q, v)
+
+    def _placing(self) -> Callable[[Plan], tuple[PlacedForce, ...]] | None:
+        """Return how the forces of the mechanism are placed on a plan of it, None where nothing acts."""
+        if not self._acts or self.elements.is_empty:
+            return None
+        mechanism, stops = self._mechanism, self.elements.stops
+        return lambda plan: place_forces(mechanism, plan, stops)
+
+    def _shortest_without_own(self) -> Callable[..., np.ndarray | None]:
         if self._closed:
             return closed_chains.shortest(self.evaluator, _NO_WRENCH)
         if self._inertia.lacking is not None:

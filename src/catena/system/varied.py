@@ -25,7 +25,7 @@ from catena.system.by_name import State, as_arrays
 from catena.system.each_state import ask_each
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
-from catena.system.forward_dynamics import with_elements
+from catena.system.own_forces import is_left_out
 from catena.system.system import System
 from catena.system.variation import ConstantRows, Variation
 from catena.system.varied_elements import VariedElements
@@ -172,15 +172,14 @@ class VariedSystem(System):
     def forward_dynamics(
         self, q: State, v: State, tau: Any = None, method: str = "auto",
         f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
-        member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None, elements: bool = False,
+        member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None, elements: bool = True,
     ) -> np.ndarray:  # fmt: skip
         """Return the accelerations vdot, shape (..., nv), each with the numbers of its state."""
         self._require_no_more(parameters)
         if member is not None and not (isinstance(member, str) and is_one_of(method, ("reference_member",))):
             raise StateError(f"member is {shown(member)}, but only the method reference_member has one.")
-        if arrays.as_switch("elements", elements):
-            q, v, _, _ = as_arrays(self, q, v)
-            tau, f_ext = with_elements(self, q, v, tau, f_ext)
+        if not arrays.as_switch("elements", elements):
+            return self.bare.forward_dynamics(q, v, tau, method, f_ext, base_acceleration, member)
         given: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration}
         closed = self._closed and is_one_of(method, ("auto", "elimination")) and is_for(self.effective_plan)
         tree = not self._closed and is_one_of(method, ("auto", "articulated_body", "composite_body"))
@@ -189,7 +188,8 @@ class VariedSystem(System):
             return self._each("forward_dynamics", q, v, tau, method=method, member=member, **given)
         if tree:
             return super().forward_dynamics(q, v, at_tree, method, f_ext, base_acceleration)
-        inputs = {"q": q, "qd": v, "tau": at_tree, **self._outside(f_ext, base_acceleration)}
+        own = self._with_own(q, v, at_tree)
+        inputs = {"q": q, "qd": v, "tau": own, **self._outside(f_ext, base_acceleration)}
         algorithm = loop_elimination(sort_for(self.effective_plan))
         found = self.evaluator.evaluate(algorithm, inputs, finite=False)
         vdot = found["qdd"]
@@ -212,6 +212,35 @@ class VariedSystem(System):
         if self._elements is None:
             self._elements = VariedElements(self)
         return self._elements
+
+    @property
+    def bare(self) -> System:
+        """Return this system without anything of the mechanism that acts, with the same batch of parameters."""
+        if self._bare is None:
+            shape, mechanism = self.variation.batch, self._origin.mechanism
+            if self._origin.bare is self._origin and not any(
+                is_left_out(mechanism, n) for n in self.variation.values
+            ):
+                self._bare = self
+                return self
+            kept = {n: x for n, x in self.variation.values.items() if not is_left_out(mechanism, n)}
+            numbers = {name: x[..., 0] if x.shape[-1] == 1 else x for name, x in kept.items()}
+            if not any(name.partition(".")[0] == "gravity" for name in kept):
+                # It keeps the batch where all that differs is left out.
+                numbers["gravity"] = np.broadcast_to(mechanism.gravity, (*shape, 3))
+            self._bare = self._origin.bare.vary(numbers)
+        return self._bare
+
+    def forces_by_place(
+        self, q: ArrayLike, v: ArrayLike
+    ) -> tuple[np.ndarray, np.ndarray | None, dict[str, np.ndarray]]:
+        """Return what forces do where they act, as of a system that is not varied."""
+        batch, flat, rows = self._flattened(q, v)
+        tau, at_loops, f_ext = System.forces_by_place(flat, *rows)
+        return (
+            tau.reshape(*batch, self.nv), None if at_loops is None else at_loops.reshape(*batch, at_loops.shape[-1]),
+            {body: w.reshape(*batch, 6) for body, w in f_ext.items()},
+        )  # fmt: skip
 
     def element_forces(self, q: ArrayLike, v: ArrayLike) -> ElementForces:
         """Return what springs, stops, wrenches and other forces do, as of a system that is not varied."""
@@ -342,6 +371,12 @@ class VariedSystem(System):
     def forward_dynamics_derivatives(self, q: ArrayLike, v: ArrayLike, *rest: Any, **named: Any) -> Any:
         """Return vdot by q, by v and by tau, each of shape (..., nv, nv), each with the numbers of its state."""
         return self._each("forward_dynamics_derivatives", q, v, *rest, **named)
+
+    def inverse_dynamics_derivatives(self, q: ArrayLike, v: ArrayLike, *rest: Any, **named: Any) -> Any:
+        """Return tau by q, by v and by vdot, each of shape (..., nv, nv), each with the numbers of its state."""
+        if self._acts:
+            return self._each("inverse_dynamics_derivatives", q, v, *rest, **named)
+        return super().inverse_dynamics_derivatives(q, v, *rest, **named)
 
     def mass_matrix(
         self,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catena.forces import JointStop, PlacedForce
+from catena.kernels import is_plain
 from catena.kinematics import stacks
 from catena.mechanism import LIMITS
+from catena.system import arrays
 from catena.system.elements import Elements
 
 if TYPE_CHECKING:
@@ -44,6 +47,30 @@ class VariedElements(Elements):
         for evaluator in self._system.evaluators:
             evaluator.rows.tell_ends(force, frame, axes)
         return force
+
+    def at_joints(self, q: Any, v: Any, forces: tuple[PlacedForce, ...] | None = None) -> np.ndarray:
+        """Return the forces (..., nv) of the tree's joints that do what all forces do, or these, in each state."""
+        if self.is_compiled and not is_plain():
+            return super().at_joints(q, v, forces)
+        names = None if forces is None else {force.name for force in forces}
+
+        def alone(state: int, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+            own = self._system.state(state).elements
+            some = None if names is None else tuple(force for force in own.placed if force.name in names)
+            return own.at_joints(q, v, some)
+
+        batch, _, _ = self._system.states(q, v)
+        batch = np.broadcast_shapes(batch, self._system.variation.batch)
+        rows = [arrays.rows(np.asarray(x, dtype=np.float64), batch) for x in (q, v)]
+        numbers = np.arange(self._system.count).reshape(self._system.variation.batch)
+        which = np.broadcast_to(numbers, batch).reshape(-1).tolist()
+        found = [alone(k, *row) for k, *row in zip(which, *rows, strict=True)]
+        return np.array(found).reshape(*batch, self._system.nv)
+
+    @property
+    def shortest(self) -> Callable[..., np.ndarray | None]:
+        """Return a function that declines all states."""
+        return lambda *rows: None
 
     def _tell_stops(self, force: PlacedForce, joint: str) -> None:
         """Rigid stops take their stiffness from the inertia that the joint feels in each state."""

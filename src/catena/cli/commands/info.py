@@ -96,6 +96,8 @@ def _joints(joints: list[dict[str, Any]]) -> Iterable[tuple[str, ...]]:
             more.append(f"locked at {_cell(j['locked_at'])}")
         if j["dof"] and not j["actuated"]:
             more.append("passive")
+        if isinstance(j["actuated"], list):
+            more.append(f"driven {_cell(j['actuated'])}")
         yield j["name"], j["kind"], j["parent"], j["child"], str(j["dof"]), j["role"], ", ".join(more)
 
 

@@ -40,7 +40,8 @@ SORTS: dict[str, Schema] = {
     **dict.fromkeys(("prefix", "index"), TEXT),
     **dict.fromkeys(("in_parent", "in_child", "pose", "at", "base", "tool"), {"$ref": "#/$defs/pose"}),
     **dict.fromkeys(("axis", "axis1", "axis2", "normal"), AXIS),
-    **dict.fromkeys(("actuated", "physical", "rotary", "interface"), SWITCH),
+    "actuated": {"anyOf": [SWITCH, {"type": "array", "items": SWITCH}]},
+    **dict.fromkeys(("physical", "rotary", "interface"), SWITCH),
     **{word: {"$ref": f"#/$defs/{word}"} for word in ("beam", "beam_frame", "finite_elements")},
     "ends": TEXT,
     "modes": {

@@ -184,7 +184,7 @@ def _add_joint(mechanism: Mechanism, table: Table) -> Mechanism:
         if side in table:
             options[side] = table.pose(side)
     if "actuated" in table:
-        options["actuated"] = table.switch("actuated")
+        options["actuated"] = table.switches("actuated")
     name, parent, child = (table.text(key) for key in ("name", "parent", "child"))
     kind = _kind(table, word)
     with table.at_fault():

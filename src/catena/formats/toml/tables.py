@@ -104,6 +104,16 @@ class Table:
         """Return true or false."""
         return self._of_type(key, bool, "give true or false")
 
+    def switches(self, key: str) -> bool | list[bool]:
+        """Return true or false, or an array of these."""
+        value = self.content[key]
+        if not isinstance(value, list):
+            return self.switch(key)
+        for k, one in enumerate(value):
+            if not isinstance(one, bool):
+                self.fail(f"{key} holds {_found(one)}: give true or false for each", key, k)
+        return value
+
     def inner(self, key: str, who: str) -> Table:
         """Return a table inside this one, which messages call `who`."""
         content = self._of_type(key, dict, f"give a table, {key} = {{ ... }}")

@@ -183,8 +183,9 @@ def _joint(joint: Joint, file: str) -> Pairs:
         yield "limit_stiffness", _spread(joint.limit_stiffness)
     if joint.limit_damping is not None and joint.limit_damping.any():
         yield "limit_damping", _spread(joint.limit_damping)
-    if not joint.actuated:
-        yield "actuated", "false"
+    if not joint.powered.all():
+        words = [str(one).lower() for one in joint.powered.tolist()]
+        yield "actuated", f"[{', '.join(words)}]" if joint.actuated else "false"
     if joint.armature is not None:
         yield "armature", _spread(joint.armature)
     if joint.velocity_limit is not None:

@@ -13,7 +13,6 @@ from catena.dynamics.flexible_body import tree_dynamics
 from catena.dynamics.force_sweeps import with_forces
 from catena.kernels import Algorithm
 from catena.kinematics import integrate
-from catena.simulation import loads
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.geometry import Places, Touches
 from catena.simulation.contacts.kept import Kept, can_keep
@@ -120,9 +119,9 @@ class Acting:
             held = {
                 joint: np.zeros(len(range(nv)[system.slice_v(joint)])) for joint in self.excitation.motion
             }
-            found = system.hybrid_dynamics(every, rest, tau, held)[0]
+            found = system.hybrid_dynamics(every, rest, tau, held, elements=False)[0]
         else:
-            found = system.forward_dynamics(every, rest, tau)
+            found = system.forward_dynamics(every, rest, tau, elements=False)
         return self._mobility(found.reshape(states, 3 * k + 1, nv), touches)
 
     def both(
@@ -166,9 +165,7 @@ class Acting:
                 return found.reshape(len(q), n, nv)
         # Each state has a time of its own: states are samples of one motion.
         wrenches = {name: x[0] for name, x in excitation.wrenches_over(t, q[None], v[None]).items()}
-        own, f_ext = loads.applied(system, q, v, np.zeros_like(tau), wrenches)
-        rows = rows + np.repeat(own, n, axis=0)
-        acts = None if f_ext is None else {name: np.repeat(x, n, axis=0) for name, x in f_ext.items()}
+        acts = {name: np.repeat(x, n, axis=0) for name, x in wrenches.items()} or None
         if excitation.motion:
             driven = {j: np.repeat(x, n, axis=0) for j, x in excitation.accelerations_driven(t).items()}
             found = system.hybrid_dynamics(every_q, every_v, rows, driven, f_ext=acts)[0]

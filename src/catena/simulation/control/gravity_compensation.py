@@ -39,14 +39,14 @@ class GravityCompensation(Controller):
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         system, rest = self.system, np.zeros(self.system.nv)
         if not system.plan.total_constraints:
-            whole = system.inverse_dynamics(q, rest, rest)
+            whole = system.bias_force(q, rest)
             tau = whole * system.plan.actuated
             missing, load = (np.abs(x).max(axis=-1, initial=0.0) for x in (whole - tau, whole))
         else:
             tau, missing, load = self._least(np.asarray(q, dtype=np.float64))
         if not self.partial and np.any(missing > HELD * load):
             left = float(np.max(missing / np.where(load > 0.0, load, 1.0)))
-            idle = [j for j in system.joints if not system.plan.actuated[system.slice_v(j)].all()]
+            idle = list(system.plan.idle)
             raise LoopError(
                 f"The actuators of {system.mechanism.name!r} cannot hold it at t = {t:.6g} s: {left:.3g} of the "
                 f"load is left, and the joints {idle} have no actuator. With partial=True it is held as well as "

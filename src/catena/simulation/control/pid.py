@@ -164,7 +164,9 @@ class PID(Controller):
     def _spread(self, tau: Any) -> Any:
         """Return the forces of the controlled joints among those of all, (..., nv)."""
         whole = np.zeros((*tau.shape[:-1], self.system.nv), dtype=tau.dtype)
-        whole[..., self._at] = tau
+        powered = self.system.plan.actuated[self._at]
+        # Of a joint that motors drive in part the other components get nothing.
+        whole[..., self._at[powered]] = tau[..., powered]
         return whole
 
     # What was asked for.
@@ -188,7 +190,7 @@ class PID(Controller):
             where = system.slice_v(joint)
             if where.start == where.stop:
                 continue
-            if not actuated[where].all():
+            if not actuated[where].any():
                 raise StateError(
                     f"PID: joint {joint!r} is not actuated; control joints that have an actuator."
                 )

@@ -189,7 +189,7 @@ class Mover:
         states = np.broadcast_to(q, (len(forces) + 1, s.nq))
         tau = np.concatenate([np.zeros((1, s.nv)), forces])
         try:
-            found = s.forward_dynamics(states, np.zeros((len(tau), s.nv)), tau)
+            found = s.forward_dynamics(states, np.zeros((len(tau), s.nv)), tau, elements=False)
         except SingularDynamicsError:
             # Without mass there is no answer to a force; the shortest way that the loops allow serves as well.
             if not s.constrained:

@@ -1,0 +1,67 @@
+"""How the forces of a mechanism change with its state: the derivatives by steps and by velocities of the joint forces
+of the tree that move it as they do (`dynamics/element_force.py`), unrolled and differentiated by CasADi."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from catena.dynamics.element_force import element_force
+from catena.equations.parameters import SymbolicPlan, symbolic_plan
+from catena.equations.quick_symbols import quick_symbols
+from catena.equations.unrolling import new_symbols, unroll
+from catena.forces import PlacedForce
+from catena.kinematics import rate
+from catena.mechanism import Mechanism
+from catena.structure import Plan
+
+Placing = Callable[[Plan], tuple[PlacedForce, ...]]
+"""Finds the forces of a mechanism on a plan of it."""
+
+
+class ElementSlopes:
+    """The derivatives on one plan; the function is made once."""
+
+    def __init__(self, mechanism: Mechanism, plan: Plan, placing: Placing) -> None:
+        import casadi
+
+        self._nv = plan.nv
+        symbolic = symbolic_plan(mechanism, plan, ())
+        q, v = new_symbols("q", plan.nq), new_symbols("qd", plan.nv)
+        with quick_symbols():
+            forces = placed_symbols(symbolic, placing)
+            load = unroll(element_force, symbolic, {"q": q, "qd": v}, forces=forces).outputs["load"]
+            along = casadi.horzcat(*(_column(x) for x in step_rates(symbolic, q)))
+        column, at, rates = _column(load), _column(q), _column(v)
+        by_q, by_v = casadi.jacobian(column, at) @ along, casadi.jacobian(column, rates)
+        whole = casadi.cse(casadi.vertcat(*(casadi.vec(casadi.densify(x).T) for x in (by_q, by_v))))
+        self._function = casadi.Function("slopes", [at, rates], [whole])
+
+    def at(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The derivatives (states, nv, nv) by steps and by velocities at q (states, nq) and v (states, nv)."""
+        shape = (len(q), self._nv, self._nv)
+        if not len(q):
+            return np.zeros(shape), np.zeros(shape)
+        found = np.asarray(self._function(np.ascontiguousarray(q.T), np.ascontiguousarray(v.T))).T
+        by_q, by_v = found[:, : self._nv**2], found[:, self._nv**2 :]
+        return by_q.reshape(shape), by_v.reshape(shape)
+
+
+def placed_symbols(symbolic: SymbolicPlan, placing: Placing | None) -> tuple[PlacedForce, ...]:
+    """The forces of a mechanism on a plan with symbols, with symbols in their kinds too; none without `placing`."""
+    placed = placing(symbolic.plan) if placing else ()
+    return tuple(replace(f, kind=symbolic.kinds.get(f.name, f.kind)) for f in placed)
+
+
+def step_rates(symbolic: SymbolicPlan, q: np.ndarray) -> list[np.ndarray]:
+    """dq/dt for a unit velocity of each component, (nv) arrays (nq,)."""
+    unit = np.eye(symbolic.plan.nv)
+    return [unroll(rate, symbolic, {"q": q, "qd": row}).outputs["rate"] for row in unit]
+
+
+def _column(entries: Any) -> Any:
+    import casadi
+
+    listed = list(entries)
+    return casadi.vertcat(*(casadi.SX(e) for e in listed)) if listed else casadi.SX(0, 1)

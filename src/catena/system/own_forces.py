@@ -1,0 +1,145 @@
+"""The forces that belong to a mechanism in every call: what they do at the joints of the tree is added to the forces
+given, or taken off those asked for; and the same system without them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catena import dynamics
+from catena.mechanism import Mechanism
+from catena.structure import plan
+from catena.system import arrays
+from catena.system.evaluation import Evaluator
+
+if TYPE_CHECKING:
+    from catena.system.system import System
+
+OF_JOINT = ("damping", "friction")
+"""The numbers of joints that belong to what acts."""
+Shortest = Callable[..., np.ndarray | None]
+
+
+def has_forces(mechanism: Mechanism) -> bool:
+    """Return whether a mechanism has forces or stops of its own, apart from the friction that its joints have."""
+    return bool(mechanism.force_elements) or any(
+        joint.limits is not None and joint.dof for joint in mechanism.joints.values()
+    )
+
+
+def with_own(system: System, q: Any, v: Any, tau: Any) -> Any:
+    """Return joint forces (..., nv) with those of the mechanism at q (..., nq) and v (..., nv)."""
+    if system.elements.is_empty:
+        return tau
+    own = system.elements.at_joints(q, v)
+    if tau is None:
+        return own
+    given = system.evaluator.checked(dynamics.articulated_body, "tau", tau)
+    arrays.batch_shape({"q and v": own, "tau": given})
+    return own + given
+
+
+def with_own_by_place(
+    system: System, q: Any, v: Any, tau: Any, loop_tau: np.ndarray | None, f_ext: Mapping[str, Any] | None
+) -> tuple[Any, np.ndarray | None, Mapping[str, Any] | None]:
+    """Return joint forces (..., nv), forces at all loop joints (..., k) and wrenches by body or frame, each with those
+    of the mechanism that act there."""
+    if system.elements.is_empty:
+        return tau, loop_tau, f_ext
+    at_tree, at_loops, pressing = system.forces_by_place(q, v)
+    if tau is not None:
+        given = system.evaluator.checked(dynamics.articulated_body, "tau", tau)
+        arrays.batch_shape({"q and v": at_tree, "tau": given})
+        at_tree = at_tree + given
+    if at_loops is not None:
+        loop_tau = at_loops if loop_tau is None else loop_tau + at_loops
+    return at_tree, loop_tau, with_wrenches(f_ext, pressing) or None
+
+
+def with_wrenches(given: Mapping[str, Any] | None, own: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """Return wrenches by body or frame, summed up where both name one."""
+    total: dict[str, Any] = dict(own)
+    for name, wrench in (given or {}).items():
+        total[name] = total[name] + np.asarray(wrench, dtype=np.float64) if name in total else wrench
+    return total
+
+
+def with_own_load(forward: Shortest, own: Shortest, nv: int) -> Shortest:
+    """Return forward dynamics of one ordinary state with the forces of the mechanism."""
+
+    def accelerated(q: Any, v: Any, tau: Any) -> np.ndarray | None:
+        load = own(q, v)
+        if load is None:
+            return None
+        if tau is not None:
+            if type(tau) is not np.ndarray or tau.shape != (nv,) or tau.dtype != np.float64:
+                return None
+            load += tau
+        return forward(q, v, load)
+
+    return accelerated
+
+
+def less_own_load(inverse: Shortest, own: Shortest) -> Shortest:
+    """Return inverse dynamics of one ordinary state besides the forces of the mechanism."""
+
+    def taken(q: Any, v: Any, vdot: Any) -> np.ndarray | None:
+        load = own(q, v)
+        tau = None if load is None else inverse(q, v, vdot)
+        return None if tau is None else tau - load
+
+    return taken
+
+
+def without_forces(system: System) -> System:
+    """Return a system in the same coordinates of the mechanism without forces; itself where there are none."""
+    mechanism = system.mechanism.without_forces()
+    if mechanism is system.mechanism:
+        return system
+    own = system.plan
+    described = plan(mechanism, root=own.root, cut=own.cut, keep=own.keep)
+    bare = system._planned(mechanism, described, system.accuracy)
+    # What was found about the loops holds without forces too.
+    mine, its = system._settling, bare._settling
+    its.found, its.looks, its.tries = mine.found, mine.looks, mine.tries
+    if mine.effective is not mine.described:
+        loops = [
+            replace(loop, **{name: np.zeros_like(getattr(loop, name)) for name in OF_JOINT})
+            for loop in mine.effective.plan.loop_joints
+        ]
+        kept = replace(
+            mine.effective.plan, revision=described.revision, damping=described.damping,
+            friction=described.friction, loop_joints=loops,
+        )  # fmt: skip
+        its.effective = Evaluator(mechanism, kept)
+    return bare
+
+
+def is_left_out(mechanism: Mechanism, name: str) -> bool:
+    """Return whether a parameter belongs to what `without_forces` leaves out."""
+    if any(name.startswith(f"{force}.") for force in mechanism.force_elements):
+        return True
+    owner, _, what = name.rpartition(".")
+    if what.isdecimal():
+        owner, _, what = owner.rpartition(".")
+    return what in OF_JOINT and owner in mechanism.joints
+
+
+def of_bare(
+    system: System, names: Sequence[str], ask: Callable[[System, list[str]], Mapping[str, np.ndarray]]
+) -> dict[str, np.ndarray]:
+    """Return the derivatives {name: (..., nv, entries)} that the system without forces tells, zero by what is left
+    out."""
+    from catena.equations.parameters import find_parameters
+
+    mechanism = system.mechanism
+    sizes = {p.name: len(p.value) for p in find_parameters(mechanism, names)}
+    idle = [name for name in names if is_left_out(mechanism, name)]
+    kept = [name for name in names if name not in idle]
+    # Gravity is always there, and tells what shape nothing has.
+    found = ask(system.bare, list(dict.fromkeys([*kept, "gravity"] if idle else kept)))
+    shape = found["gravity"].shape[:-1] if idle else ()
+    return {name: np.zeros((*shape, sizes[name])) if name in idle else found[name] for name in names}
