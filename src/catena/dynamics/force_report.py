@@ -4,7 +4,7 @@ and what its kind records. One sweep to place the bodies, and one step for each 
 from typing import Any
 
 from catena.dynamics.force_sweeps import SHARED, ForceState, found, place
-from catena.forces.placed import TREE
+from catena.forces.placed import FRAMES, TREE
 from catena.kernels import POSITION, VELOCITY, Algorithm, each_force
 from catena.spatial import Force
 from catena.spatial.scalars import array
@@ -16,12 +16,13 @@ def ground(ground: Any) -> None:
 
 @each_force
 def measure(force: Any, a: Any, b: Any) -> None:
-    """Everything about one force: `tau` of a joint of the tree, else the wrenches `on_a` and `on_b` on the two nodes in
-    their axes at their origins; `energy`, `power`, the `spent` power that no stored energy accounts for, `outputs`."""
+    """Everything about one force: `tau` at a joint; but for joints of the tree the wrenches `on_a` and `on_b` on the two
+    nodes in their axes at their origins; `energy`, `power`, the `spent` power that no stored energy accounts for,
+    `outputs`."""
     state = ForceState(force, a, b)
-    if force.site == TREE:
+    if force.site != FRAMES:
         force.tau = state.load
-    else:
+    if force.site != TREE:
         on_a, force.on_b = state.wrenches()
         force.on_a = Force.zero() if on_a is None else on_a
     force.energy = force.kind.energy(state.at)

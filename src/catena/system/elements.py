@@ -5,8 +5,8 @@ At joints of the tree they are joint forces. At joints that close loops they are
 forces between frames are. Locked and welded joints have no forces and no stops.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,32 +17,51 @@ from catena.dynamics.closed.problem import LoopProblem
 from catena.dynamics.force_report import force_report
 from catena.dynamics.stops import Stops, joint_stops
 from catena.errors import CatenaError
-from catena.forces import AtJoint, PlacedForce, Relative
-from catena.forces.placed import TREE
+from catena.forces import AppliedJointForce, AtJoint, PlacedForce, Relative, Watch
+from catena.forces.placed import LOOP, TREE
+from catena.kernels import NEAR
 from catena.kinematics import body_twists, stacks
+from catena.kinematics.closure import loop_state
 from catena.mechanism import GROUND, LIMITS
 from catena.mechanism.validation import known
 from catena.spatial import Motion, Transform
 from catena.system import loop_closure
-from catena.system.placed_forces import applied_wrench, place_forces, place_frictions
+from catena.system.placed_forces import applied_wrench, at_joint, place_forces, place_frictions
 from catena.system.settling import Settling
+
+# What follows the name of a joint that is watched, and of one with a motor.
+WATCHED, MOTOR = ".watched", ".motor"
+# Positions (states, nq of the joint) that loop joints are near, by joint.
+Near = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
 class ElementForces:
     """What springs, stops and wrenches do: joint forces `tau` (..., nv), and `f_ext`, wrenches [moment; force] (..., 6)
     on bodies, or on places of flexible ones, in their own axes at their origins. Both can be given to
-    `forward_dynamics`."""
+    `forward_dynamics`. Forces at joints that close loops are pairs of wrenches in there; `at_loops` tells them as joint
+    forces (..., nv of the joint), by joint, and `between` the wrenches without them."""
 
     tau: np.ndarray
     f_ext: Mapping[str, np.ndarray]
+    at_loops: Mapping[str, np.ndarray] = field(default_factory=dict)
+    between: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def reshaped(self, batch: tuple[int, ...]) -> "ElementForces":
+        """Return the same for states (states, ...) in another shape of their batch."""
+
+        def each(found: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+            return {name: x.reshape(*batch, x.shape[-1]) for name, x in found.items()}
+
+        tau = self.tau.reshape(*batch, self.tau.shape[-1])
+        return ElementForces(tau, each(self.f_ext), each(self.at_loops), each(self.between))
 
 
 @dataclass(frozen=True, eq=False)
 class ForceReport:
-    """What every force does at some states, by its name: `tau` (states, nv of its joint) at joints of the tree,
-    wrenches `on_a` and `on_b` (states, 6) on nodes elsewhere, `energy`, `power` and `spent` power (states,), and the
-    `outputs` of its kind."""
+    """What every force does at some states, by its name: `tau` (states, nv of its joint) at joints, wrenches `on_a` and
+    `on_b` (states, 6) on nodes where it is at no joint of the tree, `energy`, `power` and `spent` power (states,), and
+    the `outputs` of its kind."""
 
     tau: dict[str, np.ndarray]
     on_a: dict[str, np.ndarray]
@@ -62,6 +81,8 @@ class Elements:
         self._from_nodes: dict[str, np.ndarray] = {}
         self._applied: dict[tuple[str, str], PlacedForce] = {}
         self._names: dict[PlacedForce, list[str]] = {}
+        self._watched: dict[str, tuple[PlacedForce, ...]] = {}
+        self._motors: dict[str, tuple[PlacedForce, ...]] = {}
 
     @cached_property
     def stops(self) -> dict[str, Stops]:
@@ -101,14 +122,55 @@ class Elements:
         """Return whether nothing acts at all."""
         return not self.placed
 
+    def watch(self, joint: str) -> tuple[PlacedForce, ...]:
+        """Return what counts the turns of a joint that somebody looks at; nothing where the joint has none to count."""
+        if joint not in self._watched:
+            watch = at_joint(self._evaluator.plan, joint + WATCHED, Watch(), joint)
+            counted = (replace(force, acts=False) for force in watch if force.counts and force.is_compiled)
+            self._watched[joint] = tuple(counted)
+        return self._watched[joint]
+
+    def motor(self, joint: str) -> tuple[PlacedForce, ...]:
+        """Return a force at a joint that closes a loop which is told from outside at every instant."""
+        if joint not in self._motors:
+            loop = next(loop for loop in self._evaluator.plan.loop_joints if loop.name == joint)
+            kind = AppliedJointForce(loop.kind.nv)
+            self._motors[joint] = tuple(at_joint(self._evaluator.plan, joint + MOTOR, kind, joint))
+        return self._motors[joint]
+
+    def near_rows(
+        self, forces: Sequence[PlacedForce], q: np.ndarray, near: Near | None
+    ) -> np.ndarray | None:
+        """Return the positions (states, n) that the joints of those forces are near which count turns, force after
+        force, at q (states, nq): those that are given by joint, and within half a turn of zero where none are. None
+        where nothing is counted."""
+        counted = [force for force in forces if force.counts]
+        if not near or not counted:
+            return None
+        columns = []
+        for force in counted:
+            if force.at in near:
+                columns.append(np.asarray(near[force.at], dtype=np.float64))
+            else:
+                columns.append(loop_state(self._evaluator, force.at, q).q)
+        return np.concatenate([np.broadcast_to(x, (len(q), x.shape[-1])) for x in columns], axis=-1)
+
     def report(
-        self, q: np.ndarray, v: np.ndarray, forces: tuple[PlacedForce, ...] | None = None
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        forces: tuple[PlacedForce, ...] | None = None,
+        near: Near | None = None,
     ) -> ForceReport:
-        """Return what every force, or every one of these, does at q (states, nq) and v (states, nv)."""
+        """Return what every force, or every one of these, does at q (states, nq) and v (states, nv). Angles of loop
+        joints are those next to the positions `near` (states, nq of the joint), where some are given by joint."""
         forces = self.placed if forces is None else forces
         found: dict[str, np.ndarray] = {}
         if forces:
-            found = self._evaluator.evaluate(force_report, {"q": q, "qd": v}, forces=forces)
+            given = {"q": q, "qd": v}
+            rows = self.near_rows(forces, q, near)
+            given |= {} if rows is None else {NEAR: rows}
+            found = self._evaluator.evaluate(force_report, given, forces=forces)
 
         def by_force(name: str, sizes: list[int]) -> dict[str, np.ndarray]:
             ends = np.cumsum(sizes, dtype=np.int64)
@@ -120,7 +182,7 @@ class Elements:
         names = [self._output_names(f) for f in forces]
         outputs = by_force("outputs", [len(n) for n in names])
         return ForceReport(
-            tau=by_force("tau", [f.joint.nv if f.joint is not None and f.site == TREE else 0 for f in forces]),
+            tau=by_force("tau", [0 if f.joint is None else f.joint.nv for f in forces]),
             on_a=by_force("on_a", wrenches), on_b=by_force("on_b", wrenches),
             **{name: {n: x[:, 0] for n, x in by_force(name, ones).items()} for name in ("energy", "power", "spent")},
             outputs={
@@ -129,26 +191,38 @@ class Elements:
             },
         )  # fmt: skip
 
-    def forces(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    def forces(
+        self, q: np.ndarray, v: np.ndarray, near: Near | None = None
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Return all forces at q (states, nq) and v (states, nv): of joints (states, nv), and by body, or by place of a
         flexible one, (states, 6), in its own axes at its origin, nothing for ground."""
+        found = self.told(q, v, near)
+        return found.tau, dict(found.f_ext)
+
+    def told(self, q: np.ndarray, v: np.ndarray, near: Near | None = None) -> ElementForces:
+        """Return all forces at q (states, nq) and v (states, nv), where loop joints are next to the positions `near`
+        (states, nq of the joint) as far as these are given."""
         plan = self._evaluator.plan
         tau = np.zeros((len(q), plan.nv))
-        f_ext: dict[str, np.ndarray] = {}
-        if self.is_empty:
-            return tau, f_ext
-        report = self.report(q, v)
+        between: dict[str, np.ndarray] = {}
+        across: dict[str, np.ndarray] = {}
+        at_loops: dict[str, np.ndarray] = {}
+        report = self.report(q, v, near=near)
         for force in self.placed:
             if force.site == TREE:
                 own = slice(int(plan.v_start[force.b]), int(plan.v_start[force.b] + plan.v_size[force.b]))
                 tau[:, own] += report.tau[force.name]
                 continue
+            if force.site == LOOP:
+                at_loops[force.at] = at_loops.get(force.at, 0.0) + report.tau[force.name]
+            f_ext = across if force.site == LOOP else between
             ends = zip(self._bodies[force.name], (report.on_a, report.on_b), strict=True)
             for body, wrenches in ends:
                 if body is not None and body != GROUND:
                     there = stacks.apply(stacks.transposed(self._from_node(body)), wrenches[force.name])
                     f_ext[body] = f_ext[body] + there if body in f_ext else there
-        return tau, f_ext
+        both = {name: between.get(name, 0.0) + across.get(name, 0.0) for name in {**between, **across}}
+        return ElementForces(tau, both, at_loops, between)
 
     @cached_property
     def _bodies(self) -> dict[str, tuple[str | None, str]]:
@@ -181,19 +255,18 @@ class Elements:
             self._from_nodes[body] = stacks.inverse(stacks.to_frame(pose))
         return self._from_nodes[body]
 
-    def energy(self, q: np.ndarray) -> np.ndarray:
+    def energy(self, q: np.ndarray, near: Near | None = None) -> np.ndarray:
         """Return what forces store at q (states, nq), (states,)."""
         if self.is_empty:
             return np.zeros(len(q))
-        return sum(
-            self.report(q, np.zeros((len(q), self._evaluator.plan.nv))).energy.values(), np.zeros(len(q))
-        )
+        rest = np.zeros((len(q), self._evaluator.plan.nv))
+        return sum(self.report(q, rest, near=near).energy.values(), np.zeros(len(q)))
 
-    def powers(self, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+    def powers(self, q: np.ndarray, v: np.ndarray, near: Near | None = None) -> dict[str, np.ndarray]:
         """Return the power (states,) that no stored energy accounts for, by source; friction of joints included."""
         found: dict[str, np.ndarray] = {}
         spending = tuple(f for f in (*self.placed, *self.frictions) if f.kind.spends)
-        spent = self.report(q, v, spending).spent
+        spent = self.report(q, v, spending, near).spent
         for force in spending:
             source = force.kind.source
             found[source] = found.get(source, np.zeros(len(q))) + spent[force.name]

@@ -20,11 +20,12 @@ from catena.dynamics.rotors import with_rotors
 from catena.dynamics.structurally_recursive import structurally_recursive
 from catena.errors import PlanError, SingularDynamicsError, StateError, UnknownNameError
 from catena.forces import PlacedForce
-from catena.given import is_one_of, shown
+from catena.given import is_one_of, real_array, shown
 from catena.hooks import hook
 from catena.kernels import Algorithm, Program, plain
 from catena.kinematics import stacks
 from catena.kinematics.closure import loop_state
+from catena.kinematics.kind_values import nearest_coordinates
 from catena.kinematics.near_redundancy import ACCURACY
 from catena.mechanism import GROUND, Mechanism
 from catena.mechanism.validation import known
@@ -301,14 +302,17 @@ class System:
             return motions
         return in_axes(motions, _matrices(self.pose(q, frame)), axes)
 
-    def joint_position(self, q: ArrayLike, joint: str) -> np.ndarray:
+    def joint_position(self, q: ArrayLike, joint: str, near: ArrayLike | None = None) -> np.ndarray:
         """Return the coordinates of any joint, shape (..., nq of the joint): a slice of q for a joint of the tree,
-        and for a loop joint those of the configuration nearest to where its two sides are."""
+        and for a loop joint those of the configuration nearest to where its two sides are. These tell angles up to
+        whole turns: they are those next to the position `near` (..., nq of the joint), or within half a turn of zero.
+        """
         q = self.evaluator.checked(kinematics.rate, "q", q)
         if not is_one_of(joint, self.loops):
             return q[..., self.slice_q(joint)].copy()
         self.evaluator.check_current()
-        return loop_state(self._settling.described, joint, q).q
+        found = loop_state(self._settling.described, joint, q)
+        return found.q if near is None else nearest_coordinates(found.loop.kind, found.X, real_array(near))
 
     def joint_velocity(self, q: ArrayLike, v: ArrayLike, joint: str) -> np.ndarray:
         """Return the velocities of any joint, shape (..., nv of the joint), of the tree or of a loop."""
@@ -690,15 +694,18 @@ class System:
         f_ext: Mapping[str, ArrayLike] | None = None,
         base_acceleration: ArrayLike | None = None,
         vdot: ArrayLike | None = None,
+        at_loops: Mapping[str, ArrayLike] | None = None,
     ) -> dict[str, np.ndarray]:
         """Return the whole wrench [moment; force] that each joint passes to its child, {joint: (..., 6)}, at the
         child-side joint frame's origin in its axes; the child is the one `add_joint` named.
 
         All joints are there, of the tree, of loops and between welded bodies. Where redundant constraints leave the
         wrenches open, they are the smallest; `diagnose` tells. Accelerations `vdot` (..., nv) that are known already
-        are used in trees, where massless bodies may move as prescribed.
+        are used in trees, where massless bodies may move as prescribed. What sits in a joint (a motor, a spring) passes
+        its force through it; `at_loops` are such forces {joint: (..., nv of the joint)} at joints that close loops,
+        besides those in tau.
         """
-        return reaction_forces.reactions(self, q, v, tau, f_ext, base_acceleration, vdot)
+        return reaction_forces.reactions(self, q, v, tau, f_ext, base_acceleration, vdot, at_loops)
 
     def resultants(
         self,
@@ -939,33 +946,36 @@ class System:
             self._elements = Elements(self._settling)
         return self._elements
 
-    def element_forces(self, q: ArrayLike, v: ArrayLike) -> ElementForces:
+    def element_forces(
+        self, q: ArrayLike, v: ArrayLike, near: Mapping[str, ArrayLike] | None = None
+    ) -> ElementForces:
         """Return what springs, stops, wrenches and other forces do at q (..., nq) and v (..., nv): tau (..., nv) and
         f_ext {body: (..., 6)}, as `forward_dynamics` takes them.
 
         A simulation applies them by itself; dynamics called with a given tau does not. A joint that closes a loop has
-        its springs and stops among the wrenches, and its angles lie between -pi and pi.
+        its springs and stops among the wrenches, and its angles lie between -pi and pi, unless `near` tells a position
+        {joint: (..., nq of the joint)} that it is next to: whole turns are counted on from there.
         """
         batch, q, v = self.states(q, v)
-        tau, f_ext = self.elements.forces(q, v)
-        return ElementForces(
-            tau.reshape(*batch, self.nv), {body: w.reshape(*batch, 6) for body, w in f_ext.items()}
-        )
+        return self.elements.told(q, v, self._near_rows(near, batch)).reshaped(batch)
 
-    def element_energy(self, q: ArrayLike) -> np.ndarray:
-        """Return the energy stored in springs, stops and other forces, shape (...)."""
+    def element_energy(self, q: ArrayLike, near: Mapping[str, ArrayLike] | None = None) -> np.ndarray:
+        """Return the energy stored in springs, stops and other forces, shape (...); `near` as in `element_forces`."""
         batch, q, _ = self.states(q, np.zeros(self.nv))
-        return self.elements.energy(q).reshape(batch)
+        return self.elements.energy(q, self._near_rows(near, batch)).reshape(batch)
 
-    def force_outputs(self, q: ArrayLike, v: ArrayLike) -> dict[str, dict[str, np.ndarray]]:
+    def force_outputs(
+        self, q: ArrayLike, v: ArrayLike, near: Mapping[str, ArrayLike] | None = None
+    ) -> dict[str, dict[str, np.ndarray]]:
         """Return what is worth recording of every force of the mechanism at q (..., nq) and v (..., nv): {force:
         {output: (...)}}.
 
         Every force has its `power` [W] and, if it stores some, its `energy` [J]; the rest depends on its kind, such as
         length, rate and tension of a spring between points. The stops of a joint are called after it, "elbow.limits".
+        `near` as in `element_forces`.
         """
         batch, q, v = self.states(q, v)
-        report = self.elements.report(q, v)
+        report = self.elements.report(q, v, near=self._near_rows(near, batch))
         found = {}
         for force in self.elements.placed:
             own = dict(report.outputs[force.name])
@@ -975,11 +985,14 @@ class System:
             found[force.name] = {name: x.reshape(batch) for name, x in own.items()}
         return found
 
-    def force_powers(self, q: ArrayLike, v: ArrayLike) -> dict[str, np.ndarray]:
+    def force_powers(
+        self, q: ArrayLike, v: ArrayLike, near: Mapping[str, ArrayLike] | None = None
+    ) -> dict[str, np.ndarray]:
         """Return the power (...) of the forces of the mechanism by source, "friction" (of joints and dampers) and
-        "wrenches", without what comes out of the energy that they store."""
+        "wrenches", without what comes out of the energy that they store; `near` as in `element_forces`."""
         batch, q, v = self.states(q, v)
-        return {source: x.reshape(batch) for source, x in self.elements.powers(q, v).items()}
+        found = self.elements.powers(q, v, self._near_rows(near, batch))
+        return {source: x.reshape(batch) for source, x in found.items()}
 
     # Looking at it.
 
@@ -1037,6 +1050,20 @@ class System:
     def _outside(self, f_ext: Mapping[str, Any] | None, base_acceleration: Any) -> dict[str, Any]:
         forces = None if f_ext is None else wrenches.on_nodes(self._plan, f_ext, self._frame)
         return {"f_ext": forces, "a_base": base_acceleration}
+
+    def _near_rows(
+        self, near: Mapping[str, ArrayLike] | None, batch: tuple[int, ...]
+    ) -> dict[str, np.ndarray] | None:
+        """Return positions (states, nq of the joint) that loop joints are near, checked; None for nothing."""
+        if not near:
+            return None
+        found = {}
+        for joint, x in near.items():
+            loop = known("loop joint", joint, self.loops, repr(self.mechanism.name))
+            size = self.mechanism.joints[loop].kind.nq
+            rows = arrays.as_rows(f"near[{joint!r}]", x, size, lambda: "a position of the joint")
+            found[joint] = arrays.rows(rows, batch)
+        return found
 
     def states(self, q: ArrayLike, v: ArrayLike) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
         """Return the batch shape, and checked rows q (states, nq) and v (states, nv)."""

@@ -211,29 +211,33 @@ class VariedSystem(System):
             self._elements = VariedElements(self)
         return self._elements
 
-    def element_forces(self, q: ArrayLike, v: ArrayLike) -> ElementForces:
+    def element_forces(
+        self, q: ArrayLike, v: ArrayLike, near: Mapping[str, ArrayLike] | None = None
+    ) -> ElementForces:
         """Return what springs, stops, wrenches and other forces do, as of a system that is not varied."""
         batch, flat, rows = self._flattened(q, v)
-        tau, f_ext = flat.elements.forces(*rows)
-        return ElementForces(
-            tau.reshape(*batch, self.nv), {body: w.reshape(*batch, 6) for body, w in f_ext.items()}
-        )
+        return flat.elements.told(*rows, self._near_rows(near, batch)).reshaped(batch)
 
-    def element_energy(self, q: ArrayLike) -> np.ndarray:
+    def element_energy(self, q: ArrayLike, near: Mapping[str, ArrayLike] | None = None) -> np.ndarray:
         """Return the energy stored in springs, stops and other forces, shape (...)."""
         batch, flat, rows = self._flattened(q, np.zeros(self.nv))
-        return flat.elements.energy(rows[0]).reshape(batch)
+        return flat.elements.energy(rows[0], self._near_rows(near, batch)).reshape(batch)
 
-    def force_outputs(self, q: ArrayLike, v: ArrayLike) -> dict[str, dict[str, np.ndarray]]:
+    def force_outputs(
+        self, q: ArrayLike, v: ArrayLike, near: Mapping[str, ArrayLike] | None = None
+    ) -> dict[str, dict[str, np.ndarray]]:
         """Return what is worth recording of every force, as of a system that is not varied."""
         batch, flat, rows = self._flattened(q, v)
-        found = System.force_outputs(flat, *rows)
+        found = System.force_outputs(flat, *rows, self._near_rows(near, batch))
         return {force: {name: x.reshape(batch) for name, x in own.items()} for force, own in found.items()}
 
-    def force_powers(self, q: ArrayLike, v: ArrayLike) -> dict[str, np.ndarray]:
+    def force_powers(
+        self, q: ArrayLike, v: ArrayLike, near: Mapping[str, ArrayLike] | None = None
+    ) -> dict[str, np.ndarray]:
         """Return the power (...) of the forces of the mechanism by source."""
         batch, flat, rows = self._flattened(q, v)
-        return {source: x.reshape(batch) for source, x in flat.elements.powers(*rows).items()}
+        found = flat.elements.powers(*rows, self._near_rows(near, batch))
+        return {source: x.reshape(batch) for source, x in found.items()}
 
     def _flattened(
         self, q: Any, v: Any

@@ -45,6 +45,14 @@ class VariedElements(Elements):
             evaluator.rows.tell_ends(force, frame, axes)
         return force
 
+    def watch(self, joint: str) -> tuple[PlacedForce, ...]:
+        """Return what counts the turns of a joint that somebody looks at."""
+        return self._system.base.elements.watch(joint)
+
+    def motor(self, joint: str) -> tuple[PlacedForce, ...]:
+        """Return a force at a joint that closes a loop which is told from outside at every instant."""
+        return self._system.base.elements.motor(joint)
+
     def _tell_stops(self, force: PlacedForce, joint: str) -> None:
         """Rigid stops take their stiffness from the inertia that the joint feels in each state."""
         mechanism = self._system.mechanism
