@@ -20,6 +20,7 @@ class AppliedJointForce(JointForce):
 
     size: int = 1
 
+    looks = False
     source = "actuators"
     drawn_as = "none"
 

@@ -120,6 +120,9 @@ class FrameForce(ForceKind):
 class JointForce(ForceKind):
     """A force at a joint. `load(at: AtJoint)` is the joint force (nv,)."""
 
+    looks: ClassVar[bool] = True
+    """Whether the position of the joint matters, so that its whole turns are counted."""
+
     @abstractmethod
     def load(self, at: AtJoint) -> np.ndarray:
         """Return the joint force (nv,)."""

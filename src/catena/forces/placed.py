@@ -49,7 +49,8 @@ class PlacedForce:
     def counts(self) -> bool:
         """Whether the position of the joint is read off where its two sides are, which does not tell whole turns: they
         are counted on from a position that the force is told to be near."""
-        return self.site == LOOP and self.joint is not None and bool(self.joint.wraps)
+        looks = getattr(self.kind, "looks", False)
+        return self.site == LOOP and looks and self.joint is not None and bool(self.joint.wraps)
 
     @property
     def moves_nothing(self) -> bool:

@@ -12,9 +12,10 @@ import numpy as np
 
 from catena.dynamics.loop_elimination import borrowers
 from catena.errors import CatenaError, LoopError, StateError
-from catena.given import is_positive, shown
+from catena.given import is_positive, real_array, shown
 from catena.kernels import compile_seconds
 from catena.kinematics.scales import scales_of
+from catena.mechanism.validation import known
 from catena.simulation import loads
 from catena.simulation.arguments import event_list, initial_state, sample_times
 from catena.simulation.compiled_law import CompiledLaw
@@ -67,10 +68,14 @@ class Steps(Protocol):
         """Begin a run of so many states, with steps of about this size."""
 
     def resume(self, h: np.ndarray, work: np.ndarray) -> None:
-        """Go on with steps of about the sizes h (states,) from states whose works (states, sources) are these."""
+        """Go on with steps of about the sizes h (states,) from states that carry this along (states, n)."""
+
+    def carry(self, work: np.ndarray) -> None:
+        """Carry this along (states, n) from now on, as `works` tells it."""
 
     def works(self, who: Any = slice(None)) -> np.ndarray:
-        """Return the works (states, sources) done so far."""
+        """Return what states carry along (states, n): the works done so far by source, and the positions that loop
+        joints are near."""
 
     def forget(self) -> None:
         """Forget past steps and accelerations, because forces or states changed at once."""
@@ -128,24 +133,49 @@ class Run:
         if self.law and CompiledLaw(self.excitation).asked != "due":
             self.excitation.use_law_paths()
         self.dense = self._needs_all_nodes()
+        self.tau = self.excitation.begun(self.q, self.v)
+        self.near = self.excitation.near_at(self.q, self._given_near())
+        if self.excitation.needs_motors:
+            self.excitation.use_motors()
         self.mover = self._mover()
         self.found: list[Found] = []
         self.ended = ""
         self.going = np.ones(len(self.q), dtype=bool)
         # When terminal events ended the motion of states.
         self.ends = np.zeros(len(self.q))
-        self.tau = self.excitation.begun(self.q, self.v)
         if borrowers(system.effective_plan):
             # The loop trusts what bodies do that are lent inertia; whether it is determined is asked once.
-            self.excitation.accelerations(0.0, self.q, self.v, self.tau)
+            self.excitation.accelerations(0.0, self.q, self.v, self.tau, self.near)
         if self.law:
             # The loop asks the law itself, from the first step on.
             self.excitation.control.start(system, self.batch)  # type: ignore[union-attr]
         self.held = problem.control is None or problem.rate is not None
         self.mover.begin(len(self.q), problem.step or min(1e-2, 1e-2 * self.duration))
+        self.sources = self.mover.works().shape[-1] - self.near.shape[-1]
+        """How many works are counted."""
+        self.mover.carry(np.concatenate([np.zeros((len(self.q), self.sources)), self.near], axis=-1))
         before = None if self.times is None or self.events else self.times + SAME * self.duration
-        self.nodes = StepRecord(self.q, self.v, self.tau, self.mover.works().shape[-1], before)
+        self.nodes = StepRecord(self.q, self.v, self.tau, self.mover.works(), before)
         self.locator: Steps | None = None
+
+    def _given_near(self) -> dict[str, np.ndarray]:
+        """Return the positions (states, nq of the joint) that joints are next to at the start, as far as given."""
+        found = {}
+        for joint, position in self.problem.near.items():
+            known("joint", joint, (*self.system.joints, *self.system.loops), "near")
+            size = self.system.mechanism.joints[joint].kind.nq
+            try:
+                given = np.atleast_1d(real_array(position))
+                wide = np.broadcast_to(given, (*self.batch, size))
+            except ValueError as error:
+                raise StateError(
+                    f"near: the position of joint {joint!r} is {shown(position)} ({error}); give {size} numbers."
+                ) from error
+            if not np.isfinite(wide).all():
+                raise StateError(f"near: the position of joint {joint!r} is not finite; give finite numbers.")
+            if joint in self.system.loops:
+                found[joint] = wide.reshape(len(self.q), size)
+        return found
 
     def _needs_all_nodes(self) -> bool:
         """Return whether every step is kept. Only fixed steps that end at all samples need no others, and a law
@@ -259,6 +289,17 @@ class Run:
                 self.tau = self.excitation.command(t, self.q, self.v)
             else:
                 self.tau[going] = self.excitation.command(t, self.q, self.v)[going]
+            if self.excitation.needs_motors:
+                self._use_motors()
+
+    def _use_motors(self) -> None:
+        """Go on with steps that know the forces at loop joints which the controller names now."""
+        before = self.mover
+        self.excitation.use_motors()
+        self.mover, self.locator = self._mover(), None
+        self.mover.begin(len(self.q), self.problem.step or min(1e-2, 1e-2 * self.duration))
+        self.mover.carry(before.works())
+        self.mover.steps = before.steps
 
     # Events.
 
@@ -336,13 +377,13 @@ class Run:
         )
         t, *rows = self.nodes.all(last)
         if self.times is None:
-            times, q, v, work, tau = t[0], *(x[0] for x in rows)
+            times, q, v, carried, tau = t[0], *(x[0] for x in rows)
         else:
             times = t[0]
             if self.dense:
                 times = self.times[self.times <= np.max(t) * (1.0 + SAME)]
                 rows = list(self._sampled(t, rows, np.minimum(times, t[:, -1:])))
-            q, v, work, tau = (x.reshape(*self.batch, *x.shape[1:]) for x in rows)
+            q, v, carried, tau = (x.reshape(*self.batch, *x.shape[1:]) for x in rows)
         wrenches = self._wrenches(times, q, v)
         driven = {
             name: np.broadcast_to(vdot, (*q.shape[:-1], vdot.shape[-1]))
@@ -350,12 +391,20 @@ class Run:
         }
         # Parameters that differ from state to state are the same at all samples.
         system = self.system.reshaped((*self.batch, 1))
+        work, near = carried[..., : self.sources], carried[..., self.sources :]
+        positions = {
+            joint: system.joint_position(q, joint, next_to)
+            for joint, next_to in self.excitation.near_by_joint(near).items()
+        }
+        tau, motors = tau[..., : self.system.nv], self.excitation.loop_forces(tau)
         if driven:
             with suppress(CatenaError):
-                tau = loads.with_drives(system, q, v, tau, wrenches, driven)
+                besides = loads.Besides(motors, near=positions)
+                tau = loads.with_drives(system, q, v, tau, wrenches, driven, besides)
         return Trajectory(
             system, times, q, v, tau, self.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
-            events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.held,
+            events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.held, loop_forces=motors,
+            loop_positions=positions,
         )  # fmt: skip
 
     def _wrenches(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> Mapping[str, np.ndarray]:

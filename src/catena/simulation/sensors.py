@@ -35,21 +35,23 @@ class Situation:
     def __init__(
         self, system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray,
         wrenches: Mapping[str, np.ndarray] | None = None, driven: Mapping[str, np.ndarray] | None = None,
+        besides: loads.Besides = loads.NOTHING,
     ) -> None:  # fmt: skip
         self.system, self.q, self.v, self.tau = system, q, v, tau
-        self.wrenches, self.driven = wrenches or {}, driven or {}
+        self.wrenches, self.driven, self.besides = wrenches or {}, driven or {}, besides
 
     @cached_property
     def vdot(self) -> np.ndarray:
         """Return the accelerations (..., nv)."""
-        return loads.accelerations(self.system, self.q, self.v, self.tau, self.wrenches, self.driven)
+        return loads.accelerations(
+            self.system, self.q, self.v, self.tau, self.wrenches, self.driven, self.besides
+        )
 
     @cached_property
     def reactions(self) -> dict[str, np.ndarray]:
         """Return the wrenches (..., 6) that joints pass to their children."""
-        tau, f_ext = loads.applied(self.system, self.q, self.v, self.tau, self.wrenches)
         vdot = self.vdot if self.driven else None
-        return self.system.reactions(self.q, self.v, tau, f_ext=f_ext, vdot=vdot)
+        return loads.reactions(self.system, self.q, self.v, self.tau, self.wrenches, vdot, self.besides)
 
 
 class Sensor(ABC):
@@ -108,7 +110,7 @@ class Encoder(Sensor):
         known("moving joint", self.joint, (*system.joints, *system.loops), repr(system.mechanism.name))
 
     def read(self, at: Situation) -> Readings:
-        position = at.system.joint_position(at.q, self.joint)
+        position = at.system.joint_position(at.q, self.joint, at.besides.near.get(self.joint))
         if self.resolution:
             position = self.resolution * np.round(position / self.resolution)
         return {"position": position, "velocity": at.system.joint_velocity(at.q, at.v, self.joint)}
@@ -149,9 +151,10 @@ class Gauge(Sensor):
     def read(self, at: Situation) -> Readings:
         system = at.system
         if self.name in system.mechanism.couplings:
-            tau, f_ext = loads.applied(system, at.q, at.v, at.tau, at.wrenches)
+            tau, f_ext = loads.applied(system, at.q, at.v, at.tau, at.wrenches, at.besides)
             return {"force": system.coupling_forces(at.q, at.v, tau, f_ext)[self.name][..., None]}
-        return {name: x[..., None] for name, x in system.force_outputs(at.q, at.v)[self.name].items()}
+        found = system.force_outputs(at.q, at.v, at.besides.near)[self.name]
+        return {name: x[..., None] for name, x in found.items()}
 
 
 class Sensed(Controller):

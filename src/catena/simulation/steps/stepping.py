@@ -273,7 +273,7 @@ def push_by_paths(stage_time: float) -> Sweep:
 
     def tell(whole: Any) -> None:
         s = whole.t + stage_time * whole.dt - whole.path_origin
-        whole.force_inputs = _polynomial(s, [getattr(whole, f"wrench_{j}") for j in range(DEGREE + 1)])
+        _tell_wrenches(whole, _polynomial(s, [getattr(whole, f"wrench_{j}") for j in range(DEGREE + 1)]))
 
     return whole_state(tell)
 
@@ -283,9 +283,15 @@ def push_by_law(push: PushFunction, stage_time: float) -> Sweep:
 
     def tell(whole: Any) -> None:
         t = whole.t + stage_time * whole.dt if stage_time else whole.t
-        whole.force_inputs = push(t, whole.q, whole.qd)
+        _tell_wrenches(whole, push(t, whole.q, whole.qd))
 
     return whole_state(tell)
+
+
+def _tell_wrenches(whole: Any, wrenches: Any) -> None:
+    """Tell forces these wrenches; motors of loop joints, which come behind them, are told what they were."""
+    told = whole.force_inputs
+    whole.force_inputs = array([*wrenches, *told[len(wrenches) :]]) if len(told) > len(wrenches) else wrenches
 
 
 def evaluation_times(method: str) -> tuple[float, ...]:
