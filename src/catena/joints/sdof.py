@@ -99,7 +99,9 @@ class Sdof(JointKind):
             first, middle, last = angles
             ways = (first + math.pi, math.pi - middle, last + math.pi)
             other = [counted_on(x, y) for x, y in zip(ways, there, strict=True)]
-            far, near_by = (sum((x - y) * (x - y) for x, y in zip(way, there, strict=True)) for way in (own, other))
+            far, near_by = (
+                sum((x - y) * (x - y) for x, y in zip(way, there, strict=True)) for way in (own, other)
+            )
             own = [where(less(near_by, far), y, x) for x, y in zip(own, other, strict=True)]
         return self._turned(X, own)
 

@@ -138,6 +138,4 @@ def _coordinates(kind: JointKind, counts: bool) -> Any:
     X = Transform.from_entries([entries[i] for i in range(12)])
     q = kind.coordinates_near(X, array([near[i] for i in range(kind.nq)])) if counts else kind.coordinates(X)
     given = [entries, near] if counts else [entries]
-    return casadi.Function(
-        "coordinates", given, [casadi.densify(casadi.vertcat(*[casadi.SX(x) for x in q]))]
-    )
+    return casadi.Function("coordinates", given, [casadi.densify(casadi.vertcat(*[casadi.SX(x) for x in q]))])

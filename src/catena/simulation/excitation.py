@@ -26,10 +26,15 @@ from catena.system.wrenches import on_nodes
 
 
 class Excitation(RunPart):
-    """The forces on a batch of states of one system. `batch` is the shape that controllers see."""
+    """The forces on a batch of states of one system. `batch` is the shape that controllers see; without a controller
+    forces may be `named` by who moves the states."""
 
-    def __init__(self, problem: Problem, batch: tuple[int, ...]) -> None:
+    def __init__(self, problem: Problem, batch: tuple[int, ...], named: bool = False) -> None:
         system = problem.system
+        self.named = named or (
+            problem.control is not None and not getattr(problem.control, "compiles", False)
+        )
+        """Whether forces may be given by joint, as they are not by a formula."""
         self.problem, self.system, self.batch = problem, system, batch
         self.control, self.rate, self.clock = problem.control, problem.rate, problem.clock
         self.forces = {frame: as_wrench(given) for frame, given in problem.forces.items()}
@@ -37,7 +42,7 @@ class Excitation(RunPart):
         self.low, self.high, self.speed = _limits(self.system)
         self.is_limited = bool(np.isfinite([self.low, self.high]).any())
         self.slows = bool(np.isfinite(self.speed).any())
-        loops = system.plan.loop_joints if self._may_name_joints else ()
+        loops = system.plan.loop_joints if self.named else ()
         ends = self.system.nv + np.cumsum([0, *(loop.kind.nv for loop in loops)])
         self.loop_columns = {
             loop.name: slice(int(a), int(b)) for loop, a, b in zip(loops, ends, ends[1:], strict=False)
@@ -68,11 +73,9 @@ class Excitation(RunPart):
         start = getattr(self.control, "start", None)
         if start is not None:
             start(system, batch)
-
-    @property
-    def _may_name_joints(self) -> bool:
-        """Return whether the controller may give forces by joint: a formula does not."""
-        return self.problem.control is not None and not getattr(self.problem.control, "compiles", False)
+        tell = getattr(self.control, "tell_near", None)
+        if tell is not None:
+            tell(problem.near)
 
     def _looked_at(self) -> tuple[str, ...]:
         """Return the loop joints whose angles somebody looks at, besides the forces of the mechanism."""
@@ -117,7 +120,7 @@ class Excitation(RunPart):
     def needs_motors(self) -> bool:
         """Return whether forces at loop joints are held while the mechanism moves, and the compiled step does not know
         them yet."""
-        return self.rate is not None and bool(self.at_loops.difference(self.motors))
+        return not self.is_asked_always and bool(self.at_loops.difference(self.motors))
 
     def use_motors(self) -> None:
         """Let the compiled step know the forces at loop joints that the controller names."""
@@ -140,6 +143,8 @@ class Excitation(RunPart):
         """Return the forces (states, nv) of joints of the tree that move the mechanism at q (states, nq) as control
         forces tau (states, width) do; those that the compiled step is told may be left out."""
         own = tau[..., : self.system.nv]
+        if not self.at_loops:
+            return own
         known = self.motors if but_motors and self.told_motors else ()
         beside = {
             joint: tau[..., columns]

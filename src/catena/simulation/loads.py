@@ -40,7 +40,12 @@ NOTHING = Besides()
 
 
 def applied(
-    system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, besides: Besides = NOTHING
+    system: System,
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
+    wrenches: Wrenches,
+    besides: Besides = NOTHING,
 ) -> tuple[np.ndarray, dict[str, np.ndarray] | None]:
     """Return all joint forces (..., nv) and wrenches on bodies at these states that move the mechanism: `tau` and
     `wrenches`, what there is besides, and the elements."""

@@ -325,12 +325,12 @@ class Mover:
         return {
             # A step without the law needs nothing of what the law is given.
             **self.constant, **{name: x for name, x in along.items() if name in self.program.input_names},
-            "q": q[who], "qd": v[who], "t": t[who, None], "end": ends[who, None], **self._told(q[who], tau[who]),
+            "q": q[who], "qd": v[who], "t": t[who, None], "end": ends[who, None], **self.told(q[who], tau[who]),
             **{name: x[who] for name, x in (self.kept | self.past).items()},
             **{name: x[self.owner[who]] for name, x in self.varying.items()},
         }  # fmt: skip
 
-    def _told(self, q: np.ndarray, tau: np.ndarray) -> dict[str, np.ndarray]:
+    def told(self, q: np.ndarray, tau: np.ndarray) -> dict[str, np.ndarray]:
         """Return the inputs by which the step is told control forces tau (states, width) that are held, at q (states,
         nq)."""
         found = {self.target: self.excitation.at_tree(q, tau, but_motors=True)}

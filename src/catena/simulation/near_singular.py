@@ -59,7 +59,13 @@ def accelerations_near_singular(
 
 
 def _from_sides(
-    excitation: Excitation, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, near: np.ndarray, time: float
+    excitation: Excitation,
+    t: float,
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
+    near: np.ndarray,
+    time: float,
 ) -> np.ndarray | None:
     """Return the mean of the accelerations so much time before and behind, extrapolated with those at twice the
     time."""

@@ -12,10 +12,9 @@ import numpy as np
 
 from catena.dynamics.loop_elimination import borrowers
 from catena.errors import CatenaError, LoopError, StateError
-from catena.given import is_positive, real_array, shown
+from catena.given import is_positive, shown
 from catena.kernels import compile_seconds
 from catena.kinematics.scales import scales_of
-from catena.mechanism.validation import known
 from catena.simulation import loads
 from catena.simulation.arguments import event_list, initial_state, sample_times
 from catena.simulation.compiled_law import CompiledLaw
@@ -23,7 +22,6 @@ from catena.simulation.dense import interpolate
 from catena.simulation.drift import Drift
 from catena.simulation.events import INSIDE, Event, crossings, locate
 from catena.simulation.excitation import Excitation
-from catena.simulation.faults import FORCED_LOOPS
 from catena.simulation.methods import SOLVERS
 from catena.simulation.moving import BrokenOff, Mover
 from catena.simulation.on_demand import OnDemand
@@ -33,6 +31,7 @@ from catena.simulation.step_record import Passed, StepRecord
 from catena.simulation.steps.work import SOURCES
 from catena.simulation.stiff import StiffSteps
 from catena.simulation.trajectory import Found, Trajectory
+from catena.simulation.turns import near_rows
 from catena.system.arrays import rows
 
 # How often a run is looked at for an event that ends it.
@@ -134,7 +133,7 @@ class Run:
             self.excitation.use_law_paths()
         self.dense = self._needs_all_nodes()
         self.tau = self.excitation.begun(self.q, self.v)
-        self.near = self.excitation.near_at(self.q, self._given_near())
+        self.near = self.excitation.near_at(self.q, near_rows(system, problem.near, self.batch))
         if self.excitation.needs_motors:
             self.excitation.use_motors()
         self.mover = self._mover()
@@ -157,25 +156,6 @@ class Run:
         before = None if self.times is None or self.events else self.times + SAME * self.duration
         self.nodes = StepRecord(self.q, self.v, self.tau, self.mover.works(), before)
         self.locator: Steps | None = None
-
-    def _given_near(self) -> dict[str, np.ndarray]:
-        """Return the positions (states, nq of the joint) that joints are next to at the start, as far as given."""
-        found = {}
-        for joint, position in self.problem.near.items():
-            known("joint", joint, (*self.system.joints, *self.system.loops), "near")
-            size = self.system.mechanism.joints[joint].kind.nq
-            try:
-                given = np.atleast_1d(real_array(position))
-                wide = np.broadcast_to(given, (*self.batch, size))
-            except ValueError as error:
-                raise StateError(
-                    f"near: the position of joint {joint!r} is {shown(position)} ({error}); give {size} numbers."
-                ) from error
-            if not np.isfinite(wide).all():
-                raise StateError(f"near: the position of joint {joint!r} is not finite; give finite numbers.")
-            if joint in self.system.loops:
-                found[joint] = wide.reshape(len(self.q), size)
-        return found
 
     def _needs_all_nodes(self) -> bool:
         """Return whether every step is kept. Only fixed steps that end at all samples need no others, and a law
@@ -500,12 +480,10 @@ class Run:
             else "the compiled loop"
         )
         compiling = compile_seconds() - self.compiled_before
-        at_loops = self.excitation.at_loops
         return {
             "integrator": f"{problem.integrator}, {chosen}",
             "drift": self.drift.name if self.drift.closed else "no loops",
             "control": "none" if problem.control is None else f"{_name(problem.control)}, {asked}{inside}",
-            **({FORCED_LOOPS: ", ".join(map(repr, sorted(at_loops)))} if at_loops else {}),
             "steps taken by": by,
             "wall time": f"{self.progress.elapsed - (compile_seconds() - self.compiled_then):.3g} s",
             **({"compiling besides": f"{compiling:.3g} s"} if compiling else {}),

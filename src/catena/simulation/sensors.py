@@ -23,6 +23,7 @@ from catena.given import is_not_negative, real_array, shown
 from catena.mechanism.validation import known
 from catena.simulation import loads
 from catena.simulation.control.protocol import Controller, checked_rate
+from catena.simulation.turns import TurnCounter
 from catena.system import System
 
 Readings = dict[str, np.ndarray]
@@ -172,12 +173,24 @@ class Sensed(Controller):
         self.rate = checked_rate(rate, "Sensed")
         self._system: System | None = None
         self._tau: np.ndarray | None = None
+        self._motors: dict[str, np.ndarray] = {}
+        self._turns = TurnCounter({})
+
+    @property
+    def joints_looked_at(self) -> tuple[str, ...]:
+        """Return the joints whose angles sensors tell."""
+        return tuple(sensor.joint for sensor in self.sensors.values() if isinstance(sensor, Encoder))
+
+    def tell_near(self, near: Mapping[str, Any]) -> None:
+        """Say what positions loop joints are next to when a run begins."""
+        self._turns = TurnCounter(near)
 
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
         for sensor in self.sensors.values():
             sensor.check(system)
         # Parameters that differ from state to state do so in the shape of the batch.
-        self._system, self._tau = system.reshaped(batch), None
+        self._system, self._tau, self._motors = system.reshaped(batch), None, {}
+        self._turns = TurnCounter({})
         begin = getattr(self.law, "start", None)
         if begin is not None:
             begin(system, batch)
@@ -186,10 +199,19 @@ class Sensed(Controller):
         if self._system is None:
             raise StateError("Sensed: no run has begun; give it to simulate, or call start(system) first.")
         tau = np.zeros_like(v) if self._tau is None else self._tau
-        at = Situation(self._system, q, v, tau)
+        system = self._system
+        forces = (force.at for force in system.elements.placed if force.counts)
+        looked_at = [x for x in dict.fromkeys((*self.joints_looked_at, *forces)) if x in system.loops]
+        near = {joint: self._turns.position(system, t, q, v, joint) for joint in looked_at}
+        at = Situation(system, q, v, tau, besides=loads.Besides(self._motors, near=near))
         given = self.law(t, {name: sensor.read(at) for name, sensor in self.sensors.items()})
+        self._motors = {}
         if isinstance(given, Mapping):
-            self._tau = np.broadcast_to(self._system.tree_forces(q, given), v.shape)
+            own = {joint: x for joint, x in given.items() if joint not in system.loops}
+            self._tau = np.broadcast_to(system.tree_forces(q, own), v.shape)
+            for joint in given.keys() - own.keys():
+                size = system.mechanism.joints[joint].kind.nv
+                self._motors[joint] = np.broadcast_to(real_array(given[joint]), (*v.shape[:-1], size))
         else:
             try:
                 self._tau = np.broadcast_to(real_array(given), v.shape)

@@ -271,6 +271,13 @@ class Trajectory:
         )
 
     @property
+    def tree_forces(self) -> np.ndarray:
+        """Return the forces (..., samples, nv) of joints of the tree that do what all control forces do."""
+        if not self.loop_forces:
+            return self.tau
+        return self.tau + self.system.tree_forces(self.q, self.loop_forces)
+
+    @property
     def besides(self) -> loads.Besides:
         """Return what is known of joints besides the control forces of the tree."""
         return loads.Besides(self.loop_forces, self.stop_forces, self.loop_positions)
@@ -328,9 +335,7 @@ class Trajectory:
     def power(self) -> dict[str, np.ndarray]:
         """Return the powers (..., samples) of "actuators", "friction" (with dampers), "wrenches" and prescribed
         "motion", and their sum "total", at which the energy changes."""
-        found = loads.powers(
-            self.system, self.q, self.v, self.tau, self.wrenches, self.driven, self.besides
-        )
+        found = loads.powers(self.system, self.q, self.v, self.tau, self.wrenches, self.driven, self.besides)
         return {**found, "total": sum(found.values(), np.zeros(self.q.shape[:-1]))}
 
     def joint_power(self, joint: str) -> np.ndarray:

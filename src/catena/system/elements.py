@@ -138,9 +138,7 @@ class Elements:
             self._motors[joint] = tuple(at_joint(self._evaluator.plan, joint + MOTOR, kind, joint))
         return self._motors[joint]
 
-    def near_rows(
-        self, forces: Sequence[PlacedForce], q: np.ndarray, near: Near | None
-    ) -> np.ndarray | None:
+    def near_rows(self, forces: Sequence[PlacedForce], q: np.ndarray, near: Near | None) -> np.ndarray | None:
         """Return the positions (states, n) that the joints of those forces are near which count turns, force after
         force, at q (states, nq): those that are given by joint, and within half a turn of zero where none are. None
         where nothing is counted."""

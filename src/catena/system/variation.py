@@ -22,7 +22,7 @@ from catena.forces import PlacedForce
 from catena.forces.placed import FRAMES
 from catena.given import real_array, shown
 from catena.kernels import Constants, constant_parts
-from catena.mechanism import LIMITS, Mechanism
+from catena.mechanism import Mechanism
 from catena.mechanism.validation import inertia_fault
 from catena.spatial import Pose, Transform
 from catena.structure import Plan
