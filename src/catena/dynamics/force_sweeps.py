@@ -15,7 +15,8 @@ What a step finds afterwards:
               applies, is counted if `Elements.frictions` are among the forces.
 `given` (nv) is the joint force from outside, `f_given` a wrench on every node; both are optional. The `inputs` of
 forces (`AppliedWrench` has six) are the input `FORCE_INPUTS` of the program, force after force, or what a step on the
-whole state writes as `whole.force_inputs`.
+whole state writes as `whole.force_inputs`. A force at a loop joint reads the joint's position off where the two sides
+are; where `NEAR` tells positions that joints are near, whole turns are counted on from there.
 """
 
 from collections.abc import Mapping
@@ -120,14 +121,24 @@ class ForceState:
                 if not self.kind.reacts:
                     self.velocity = self.v_b.array
             else:
-                q = force.joint.coordinates(self.X)
+                q = self._coordinates()
                 self.S = force.joint.motion_space(force.neutral if force.moves_alike else q)
                 self.velocity = along(self.S, v)
                 self.at = AtJoint(force.joint, q, self.velocity, force.inputs)
         self.load = self.kind.load(self.at)
 
+    def _coordinates(self) -> Any:
+        """The position of a loop joint from where its two sides are, its turns counted on from where it is near."""
+        force = self.force
+        if force.near is None:
+            return force.joint.coordinates(self.X)
+        return force.joint.coordinates_near(self.X, force.near)
+
     def press(self) -> None:
         """Add the load to what the bodies feel, unless the force does not act."""
+        if self.force.near is not None:
+            # What turns are counted on from in the next stages of a step.
+            self.force.seen, self.force.seen_rate = self.at.q, self.force.joint.rate(self.at.q, self.velocity)
         if not self.force.acts:
             return
         if self.force.site == TREE:

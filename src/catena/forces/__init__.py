@@ -1,5 +1,6 @@
 """Kinds of forces: the contract every kind obeys, and one file per kind."""
 
+from catena.forces.applied_joint_force import AppliedJointForce
 from catena.forces.bushing import Bushing
 from catena.forces.cable import Cable
 from catena.forces.conformance import check_force_kind
@@ -18,10 +19,12 @@ from catena.forces.servo import Servo
 from catena.forces.table import Table
 from catena.forces.tabled_joint import TabledJointSpring
 from catena.forces.tabled_point import TabledPointSpring
+from catena.forces.watch import Watch
 from catena.forces.wrench import AppliedWrench, ConstantWrench
 
 __all__ = [
     "KINDS",
+    "AppliedJointForce",
     "AppliedWrench",
     "AtJoint",
     "BoxInFluid",
@@ -44,5 +47,6 @@ __all__ = [
     "Table",
     "TabledJointSpring",
     "TabledPointSpring",
+    "Watch",
     "check_force_kind",
 ]

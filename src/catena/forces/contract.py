@@ -82,7 +82,7 @@ class ForceKind(Parametric, ABC):
     stores: ClassVar[bool] = False
     """Whether the load at rest is what `energy` loses on the way, so that its power is no work from outside."""
     source: ClassVar[str] = "friction"
-    """What the work is counted as that `energy` does not account for: "friction" or "wrenches"."""
+    """What the work is counted as that `energy` does not account for: "friction", "wrenches" or "actuators"."""
     drawn_as: ClassVar[str] = "spring"
     """A hint for pictures: "spring", "damper", "cable", "bushing", "arrow" or "none"."""
 
@@ -119,6 +119,9 @@ class FrameForce(ForceKind):
 
 class JointForce(ForceKind):
     """A force at a joint. `load(at: AtJoint)` is the joint force (nv,)."""
+
+    looks: ClassVar[bool] = True
+    """Whether the position of the joint matters, so that its whole turns are counted."""
 
     @abstractmethod
     def load(self, at: AtJoint) -> np.ndarray:

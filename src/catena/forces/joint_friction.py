@@ -28,6 +28,7 @@ class JointFriction(JointForce):
     damping: tuple[float, ...] = ()
     friction: tuple[float, ...] = ()
 
+    looks = False
     drawn_as = "none"
 
     def __post_init__(self) -> None:

@@ -19,7 +19,8 @@ class PlacedForce:
     `site` is FRAMES for a force between frames, which the transforms `on_a` and `on_b` reach from the frames of the
     nodes. It is LOOP for one at the `joint` that closes a loop, with the same for the parent's and the child's side of
     the joint, and TREE for one at the joint of node b, whose parent a is. One that does not act (`acts`) is told and
-    counted, but bodies do not feel it: the friction of joints, which the dynamics applies by itself.
+    counted, but bodies do not feel it: the friction of joints, which the dynamics applies by itself. `at` is the name
+    of the joint.
     """
 
     name: str
@@ -31,6 +32,7 @@ class PlacedForce:
     on_b: Transform = Transform.identity()
     joint: JointKind | None = None
     acts: bool = True
+    at: str = ""
 
     @property
     def signature(self) -> tuple[Hashable, ...]:
@@ -42,6 +44,13 @@ class PlacedForce:
             *self.kind.signature,
             *(self.joint.signature if self.joint is not None else ()),
         )
+
+    @property
+    def counts(self) -> bool:
+        """Whether the position of the joint is read off where its two sides are, which does not tell whole turns: they
+        are counted on from a position that the force is told to be near."""
+        looks = getattr(self.kind, "looks", False)
+        return self.site == LOOP and looks and self.joint is not None and bool(self.joint.wraps)
 
     @property
     def moves_nothing(self) -> bool:

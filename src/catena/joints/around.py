@@ -42,6 +42,10 @@ class Around:
     def turning(self) -> tuple[int, ...]:
         return self.kind.turning
 
+    @property
+    def wraps(self) -> tuple[int, ...]:
+        return self.kind.wraps
+
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         return self.kind.difference(q0, q1)
 
@@ -89,3 +93,6 @@ class SameMotion(Around):
 
     def coordinates(self, X: Transform) -> np.ndarray:
         return self.kind.coordinates(X)
+
+    def coordinates_near(self, X: Transform, near: np.ndarray) -> np.ndarray:
+        return self.kind.coordinates_near(X, near)

@@ -12,6 +12,7 @@ compared and hashed, so make them frozen dataclasses.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar, Self
@@ -21,6 +22,7 @@ import numpy as np
 from catena.errors import ModelError, StateError
 from catena.given import real_number, shown
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, is_symbolic, orthogonal_complement
+from catena.spatial.scalars import array, floor
 
 IDENTITY = np.eye(3)
 IDENTITY.flags.writeable = False
@@ -173,6 +175,27 @@ class JointKind(ABC):
 
         return nearest.coordinates(self, X)
 
+    @property
+    def wraps(self) -> tuple[int, ...]:
+        """The coordinates that are angles, of which whole turns more or less are the same place. By default those for
+        which that is so where it is tried; a kind with `params` says it itself."""
+        if self.nq != self.nv or self.params():
+            return ()
+        rng, found = np.random.default_rng(0), []
+        places = [self.integrate(self.neutral(), rng.uniform(-1.0, 1.0, self.nv)) for _ in range(2)]
+        for k in range(self.nq):
+            turn = math.tau * np.eye(self.nq)[k]
+            pairs = [(self.transform(q), self.transform(q + turn)) for q in places]
+            if all(np.allclose([*x.entries()], [*y.entries()], rtol=0.0, atol=1e-9) for x, y in pairs):
+                found.append(k)
+        return tuple(found)
+
+    def coordinates_near(self, X: Transform, near: np.ndarray) -> np.ndarray:
+        """Return those of the `coordinates` of `X` that are nearest to the position `near` (nq,), where whole turns
+        make a difference: angles are counted on from there. By default turns are added to those that `wraps` names."""
+        q = self.coordinates(X)
+        return array([counted_on(x, near[k]) if k in self.wraps else x for k, x in enumerate(q)])
+
     def neutral(self) -> np.ndarray:
         """Return the q at which both joint frames coincide. Numbers."""
         return np.zeros(self.nq)
@@ -196,6 +219,11 @@ class JointKind(ABC):
             raise NotImplementedError(
                 f"{type(self).__name__} has nq = {self.nq} and nv = {self.nv}, so it must define {method}."
             )
+
+
+def counted_on(angle: Any, near: Any) -> Any:
+    """Return the angle with as many whole turns more or less as bring it next to another one."""
+    return angle + math.tau * floor((near - angle) / math.tau + 0.5)
 
 
 def check_unit_quaternion(q: np.ndarray, who: str) -> None:

@@ -22,6 +22,7 @@ class Cylindrical(JointKind):
     nq = 2
     nv = 2
     finds_coordinates_of_symbols = True
+    wraps = (0,)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", direction(self.axis, "Cylindrical"))

@@ -64,5 +64,8 @@ class Flipped(Around, JointKind):
     def coordinates(self, X: Transform) -> np.ndarray:
         return self.kind.coordinates(X.inverse())
 
+    def coordinates_near(self, X: Transform, near: np.ndarray) -> np.ndarray:
+        return self.kind.coordinates_near(X.inverse(), near)
+
     def flip(self) -> JointKind:
         return self.kind

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from catena.joints.axes import Z, canonical_frame, direction, perpendicular
-from catena.joints.contract import IDENTITY, JointKind, number
+from catena.joints.contract import IDENTITY, JointKind, counted_on, number
 from catena.joints.nearest import angle_about
-from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array, is_symbolic
-from catena.spatial.scalars import floor
+from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array
+from catena.spatial.scalars import absolute, less, where
 
 
 @dataclass(frozen=True)
@@ -25,6 +24,7 @@ class Helical(JointKind):
     nq = 1
     nv = 1
     finds_coordinates_of_symbols = True
+    wraps = (0,)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", direction(self.axis, "Helical"))
@@ -62,11 +62,17 @@ class Helical(JointKind):
 
     def coordinates(self, X: Transform) -> np.ndarray:
         angle = angle_about(self.axis, X)
-        if not is_symbolic(self.pitch) and self.pitch == 0.0:
-            return array([angle])
-        # The displacement tells how many whole turns there are.
-        turns = floor((X.p @ np.array(self.axis) / self.pitch - angle) / math.tau + 0.5)
-        return array([angle + math.tau * turns])
+        return self._turned(X, angle, angle)
+
+    def coordinates_near(self, X: Transform, near: np.ndarray) -> np.ndarray:
+        return self._turned(X, angle_about(self.axis, X), near[0])
+
+    def _turned(self, X: Transform, angle: Any, near: Any) -> np.ndarray:
+        """Return the angle with its whole turns: the displacement tells them, or where there is none the angle that it
+        is near."""
+        stays = less(absolute(self.pitch), 1e-300)
+        shown = X.p @ np.array(self.axis) / where(stays, 1.0, self.pitch)
+        return array([counted_on(angle, where(stays, near, shown))])
 
     def flip(self) -> Helical:
         x, y, z = self.axis

@@ -29,6 +29,7 @@ class Planar(JointKind):
     nv = 3
 
     finds_coordinates_of_symbols = True
+    wraps = (2,)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "normal", direction(self.normal, "Planar"))

@@ -22,6 +22,7 @@ class Revolute(JointKind):
     nq = 1
     nv = 1
     finds_coordinates_of_symbols = True
+    wraps = (0,)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", direction(self.axis, "Revolute"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from catena.errors import ModelError
 from catena.given import is_one_of, shown
 from catena.joints.axes import NAMED
-from catena.joints.contract import JointKind
+from catena.joints.contract import JointKind, counted_on
 from catena.joints.nearest import angle_about
 from catena.spatial import Motion, MotionSpace, Transform, array, cross, spd_inverse
 from catena.spatial.scalars import atan2, less, sqrt, where
@@ -81,10 +82,36 @@ class Sdof(JointKind):
             later = later + twist
         return total
 
+    @property
+    def wraps(self) -> tuple[int, ...]:
+        return tuple(k for k, motion in enumerate(self.motions) if motion in ROTATIONS)
+
     def coordinates(self, X: Transform) -> np.ndarray:
         """Return the angles from the rotation alone, then the displacements by linear least squares."""
-        turns = [motion for motion in self.motions if motion in ROTATIONS]
-        angles = dict(zip(turns, _angles(turns, X), strict=True))
+        return self._turned(X, _angles(self._turns, X))
+
+    def coordinates_near(self, X: Transform, near: np.ndarray) -> np.ndarray:
+        """Return the angles counted on from those of `near`; three of them reach each place in two ways, of which the
+        nearer one is taken."""
+        angles, there = _angles(self._turns, X), [near[k] for k in self.wraps]
+        own = [counted_on(x, y) for x, y in zip(angles, there, strict=True)]
+        if len(angles) == 3:
+            first, middle, last = angles
+            ways = (first + math.pi, math.pi - middle, last + math.pi)
+            other = [counted_on(x, y) for x, y in zip(ways, there, strict=True)]
+            far, near_by = (
+                sum((x - y) * (x - y) for x, y in zip(way, there, strict=True)) for way in (own, other)
+            )
+            own = [where(less(near_by, far), y, x) for x, y in zip(own, other, strict=True)]
+        return self._turned(X, own)
+
+    @property
+    def _turns(self) -> list[str]:
+        return [motion for motion in self.motions if motion in ROTATIONS]
+
+    def _turned(self, X: Transform, turned: list[Any]) -> np.ndarray:
+        """Return the coordinates with these angles: displacements are found by linear least squares."""
+        angles = dict(zip(self._turns, turned, strict=True))
         R = np.eye(3)
         slides: list[str] = []
         directions: list[list[Any]] = []

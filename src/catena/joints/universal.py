@@ -30,6 +30,7 @@ class Universal(JointKind):
     nq = 2
     nv = 2
     finds_coordinates_of_symbols = True
+    wraps = (0, 1)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis1", direction(self.axis1, "Universal (first axis)"))

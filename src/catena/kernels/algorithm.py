@@ -35,7 +35,7 @@ What an owner offers besides its own fields:
   term:   profile (of one joint in a coupling), its sign, offset (of the coupling, at its first joint), scale, columns
   force:  kind (a force kind), site (how it is placed: at frames, at a joint of the tree, at a loop), acts (or is only
           told), on_a and on_b (Transforms from the frames of the two bodies to its frames), joint (where it acts at
-          one), inputs
+          one), inputs, near (where the joint's turns are counted on from; None where they are not)
   whole:  the algorithm's inputs and outputs over positions and velocities as whole arrays, and what the ground holds
 A step of a body or force that names the `ground` as its neighbour sees all of its fields. A frame step may
 read the flows of its body after a sweep to the tip, and must write them before a sweep to the base.
@@ -121,6 +121,8 @@ class Calls:
 ADD, ASSIGN, CLEAR = 0, 1, 2
 FORCE_INPUTS = "force_inputs"
 """The name of the input that holds what forces are given from outside, force after force."""
+NEAR = "near"
+"""The name of the input with positions that joints of forces are near, force after force that counts turns."""
 CONSTANTS = "constants"
 """The name of the input that holds the constants of a mechanism where they vary from state to state."""
 ADDED_TO = frozenset({"above", "sum"})

@@ -131,7 +131,7 @@ def _compile(
     engine.prepare_tracing()
     traced = tracing.trace_ground(algorithm, absent)
     if isinstance(kind, PlacedForce):
-        traced = tracing.trace_force(algorithm, kind, traced)
+        traced = tracing.trace_force(algorithm, kind, traced, absent)
     elif owner[0] == "body":
         assert isinstance(kind, JointKind)
         traced = tracing.trace_kind(algorithm, kind, absent, traced)

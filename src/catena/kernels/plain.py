@@ -23,6 +23,7 @@ from catena.kernels.algorithm import (
     COLUMNS,
     FORCE_INPUTS,
     MATRIX,
+    NEAR,
     POSITION,
     ROWS,
     VELOCITY,
@@ -93,6 +94,7 @@ class PlainRun:
         self.frame = SimpleNamespace(placement=Transform.from_pose(frame[1])) if frame else None
         self.forces, self.reached = forces, reached(plan, forces).tolist()
         self.force_records = _force_records(forces, inputs.get(FORCE_INPUTS))
+        _tell_near(forces, self.force_records, inputs.get(NEAR))
         self.rows: dict[tuple[int, int], Any] = {}
         self.matrices: dict[str, np.ndarray] = {}
         self.flow_names: list[str] = []
@@ -221,6 +223,17 @@ def _force_records(
         record.inputs = np.zeros(force.kind.inputs) if inputs is None else inputs[start:stop]
         start = stop
     return records
+
+
+def _tell_near(forces: Sequence[PlacedForce], records: Sequence[SimpleNamespace], near: Any) -> None:
+    """Tell forces that count turns the positions that their joints are near, force after force; None tells nothing."""
+    start = 0
+    for force, record in zip(forces, records, strict=True):
+        record.near = None
+        if near is not None and force.counts:
+            assert force.joint is not None
+            record.near = near[start : start + force.joint.nq]
+            start += force.joint.nq
 
 
 class PlainEnd:

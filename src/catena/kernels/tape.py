@@ -18,6 +18,7 @@ from catena.kernels.algorithm import (
     CONSTANTS,
     FORCE_INPUTS,
     MATRIX,
+    NEAR,
     POSITION,
     VELOCITY,
     Algorithm,
@@ -186,6 +187,9 @@ def build_tape(
     table = layout.force_table("inputs")
     if len(table) and FORCE_INPUTS not in absent:
         inputs[FORCE_INPUTS] = (len(table), table)
+    table = layout.force_table(NEAR)
+    if len(table) and NEAR not in absent:
+        inputs[NEAR] = (len(table), table)
     if varying:
         tape[0][:, 5] = -place
         inputs[CONSTANTS] = (varied, record_table(range(varied), place, layout.slot_bytes))

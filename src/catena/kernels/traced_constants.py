@@ -3,12 +3,13 @@
 `constants.py` writes the numbers in the same order.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from catena.forces.contract import NO_INPUTS
 from catena.forces.placed import LOOP, PlacedForce
 from catena.joints.contract import JointKind
+from catena.kernels.algorithm import NEAR
 from catena.kernels.lowering import CONSTANTS, Slot
 from catena.kernels.traced_records import TracedStep
 from catena.mechanism.profiles import Profile
@@ -77,8 +78,9 @@ def term_constants(profile: Profile, load: Load, columns: int) -> dict[str, Any]
     })  # fmt: skip
 
 
-def force_constants(force: PlacedForce, load: Load) -> dict[str, Any]:
-    """Return the constants of `PlacedForce.constants`, and what the code depends on."""
+def force_constants(force: PlacedForce, load: Load, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the constants of `PlacedForce.constants`, and what the code depends on; what is among the `inputs` of the
+    force is none of them."""
 
     kind, joint = force.kind, force.joint
     count = len(kind.params())
@@ -91,6 +93,8 @@ def force_constants(force: PlacedForce, load: Load) -> dict[str, Any]:
     }
     if not kind.inputs:
         given["inputs"] = NO_INPUTS
+    if NEAR not in inputs:
+        given[NEAR] = None
     if joint is not None:
         given["joint"] = lambda: (
             joint.with_params(load(24 + count, len(joint.params()))) if joint.params() else joint

@@ -18,6 +18,7 @@ from catena.kernels.algorithm import (
     ADDED_TO,
     ASSIGN,
     CLEAR,
+    NEAR,
     POSITION,
     VELOCITY,
     Algorithm,
@@ -206,16 +207,21 @@ def is_on_views(algorithm: Algorithm, sweep: Sweep) -> bool:
     )
 
 
-def trace_force(algorithm: Algorithm, force: PlacedForce, ground: Traced) -> Traced:
+def trace_force(
+    algorithm: Algorithm, force: PlacedForce, ground: Traced, absent: frozenset[str] = frozenset()
+) -> Traced:
     """Trace the steps of an algorithm that a force of this kind does, placed as this one is."""
     kept = frozenset({*algorithm.force_outputs, *algorithm.component_fields})
     layout = RecordLayout(kept | algorithm.rewritten)
     steps: dict[tuple[int, int], TracedStep] = {}
     inputs = {"inputs": np.zeros(force.kind.inputs)} if force.kind.inputs else {}
+    if force.counts and NEAR not in absent:
+        assert force.joint is not None
+        inputs[NEAR] = np.zeros(force.joint.nq)
     for index, sweep in _sweeps_of(algorithm, "force"):
         step = steps[index, ADD] = TracedStep()
         owner = TracedRecord(
-            step, layout, "force", constants=force_constants(force, loading(step)), inputs=inputs
+            step, layout, "force", constants=force_constants(force, loading(step), inputs), inputs=inputs
         )
         a = _shared(algorithm, step, "a", 1)
         b = _shared(algorithm, step, "b", 2, force.joint if force.site == TREE else None)

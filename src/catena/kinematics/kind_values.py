@@ -59,17 +59,22 @@ def kind_values(kind: JointKind, q: np.ndarray, v: np.ndarray) -> KindValues:
     )  # fmt: skip
 
 
-def nearest_coordinates(kind: JointKind, X: np.ndarray) -> np.ndarray:
-    """The coordinates (..., nq) of the configurations nearest to relative transforms X (..., 6, 6)."""
+def nearest_coordinates(kind: JointKind, X: np.ndarray, near: np.ndarray | None = None) -> np.ndarray:
+    """The coordinates (..., nq) of the configurations nearest to relative transforms X (..., 6, 6); angles with the
+    whole turns that bring them next to the positions `near` (..., nq), where these are given."""
     batch = X.shape[:-2]
     R, p = stacks.parts(X.reshape(-1, 6, 6))
     q = np.zeros((len(R), kind.nq))
+    there = None
+    if near is not None and kind.wraps:
+        there = np.broadcast_to(near, (*batch, kind.nq)).reshape(-1, kind.nq)
     if kind.nq and len(R) and kind.finds_coordinates_of_symbols:
         entries = np.concatenate([R.reshape(-1, 9), p], axis=-1)
-        q = _of_rows(_coordinates(kind), entries)
+        q = _of_rows(_coordinates(kind, there is not None), entries, *([] if there is None else [there]))
     elif kind.nq:
         for k in range(len(R)):
-            q[k] = kind.coordinates(Transform(R[k], p[k]))
+            at = Transform(R[k], p[k])
+            q[k] = kind.coordinates(at) if there is None else kind.coordinates_near(at, there[k])
     return q.reshape(*batch, kind.nq)
 
 
@@ -122,12 +127,15 @@ _remembered = lru_cache(maxsize=512)(_build)
 
 
 @lru_cache(maxsize=512)
-def _coordinates(kind: JointKind) -> Any:
-    """The coordinates of a kind as a function of the twelve entries of a transform."""
+def _coordinates(kind: JointKind, counts: bool) -> Any:
+    """The coordinates of a kind as a function of the twelve entries of a transform; where turns are counted, also of a
+    position that they are near."""
     import casadi
 
-    entries = casadi.SX.sym("X", 12)
-    q = kind.coordinates(Transform.from_entries([entries[i] for i in range(12)]))
-    return casadi.Function(
-        "coordinates", [entries], [casadi.densify(casadi.vertcat(*[casadi.SX(x) for x in q]))]
-    )
+    from catena.spatial.scalars import array
+
+    entries, near = casadi.SX.sym("X", 12), casadi.SX.sym("near", kind.nq)
+    X = Transform.from_entries([entries[i] for i in range(12)])
+    q = kind.coordinates_near(X, array([near[i] for i in range(kind.nq)])) if counts else kind.coordinates(X)
+    given = [entries, near] if counts else [entries]
+    return casadi.Function("coordinates", given, [casadi.densify(casadi.vertcat(*[casadi.SX(x) for x in q]))])

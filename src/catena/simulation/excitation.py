@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import CatenaError, SimulationError, StateError
+from catena.forces import PlacedForce
 from catena.given import real_array, shown
 from catena.mechanism.elements import driven
 from catena.simulation.external import Push, as_wrench
@@ -26,10 +27,16 @@ from catena.system.wrenches import on_nodes
 
 
 class Excitation(RunPart):
-    """The forces on a batch of states of one system. `batch` is the shape that controllers see."""
+    """The forces on a batch of states of one system. `batch` is the shape that controllers see; without a controller
+    forces may be `named` by who moves the states."""
 
-    def __init__(self, problem: Problem, batch: tuple[int, ...]) -> None:
-        self.problem, self.system, self.batch = problem, problem.system, batch
+    def __init__(self, problem: Problem, batch: tuple[int, ...], named: bool = False) -> None:
+        system = problem.system
+        self.named = named or (
+            problem.control is not None and not getattr(problem.control, "compiles", False)
+        )
+        """Whether forces may be given by joint, as they are not by a formula."""
+        self.problem, self.system, self.batch = problem, system, batch
         self.control, self.rate, self.clock = problem.control, problem.rate, problem.clock
         self.forces = {frame: as_wrench(given) for frame, given in problem.forces.items()}
         self.motion = dict(problem.motion)
@@ -37,22 +44,32 @@ class Excitation(RunPart):
         self.low, self.high, self.speed = self.limits.low, self.limits.high, self.limits.speed
         self.is_limited = self.limits.are_there
         self.slows = bool(np.isfinite(self.speed).any())
-        self.through_loops = np.zeros(self.system.nv, dtype=bool)
-        """Where forces stand for those at loop joints."""
+        loops = system.plan.loop_joints if self.named else ()
+        ends = self.system.nv + np.cumsum([0, *(loop.kind.nv for loop in loops)])
+        self.loop_columns = {
+            loop.name: slice(int(a), int(b)) for loop, a, b in zip(loops, ends, ends[1:], strict=False)
+        }
+        """Where the control forces of loop joints are, behind those of the tree, if the controller may give some."""
+        self.width = int(ends[-1])
+        """How many control forces there are."""
         self.at_loops: set[str] = set()
         """The loop joints that got forces by name."""
         self.idle_at_loops: set[str] = set()
         """Those of them that got forces where nothing drives them."""
+        self.motors: tuple[str, ...] = ()
+        """The loop joints whose forces the compiled step is told."""
         self.fault: tuple[float, str] | None = None
         """When a function last gave something that is not finite for a trial, and the words for it."""
-        system = self.system
         self.driven = np.array(
             [k for joint in self.motion for k in range(system.nv)[system.slice_v(joint)]], dtype=int
         )
         self.has_python_elements = not system.elements.is_compiled
         own = () if self.has_python_elements else system.elements.placed
-        self.placed = (*own, *(system.elements.applied(f, w.axes or f) for f, w in self.forces.items()))
-        """The forces inside the compiled step: those of the mechanism, and wrenches that are told at every stage."""
+        watched = [f for joint in self._looked_at() for f in system.elements.watch(joint)]
+        told = (system.elements.applied(f, w.axes or f) for f, w in self.forces.items())
+        self.placed = (*own, *([] if self.has_python_elements else watched), *told)
+        """The forces inside the compiled step: those of the mechanism, and wrenches that are told at every stage.
+        Behind them come motors of loop joints."""
         self._seen: tuple[np.ndarray, np.ndarray] | None = None
         self.paths: Paths | None = None
         self.push: Push | None = None
@@ -60,6 +77,89 @@ class Excitation(RunPart):
         start = getattr(self.control, "start", None)
         if start is not None:
             start(system, batch)
+        tell = getattr(self.control, "tell_near", None)
+        if tell is not None:
+            tell(problem.near)
+
+    def _looked_at(self) -> tuple[str, ...]:
+        """Return the loop joints whose angles somebody looks at, besides the forces of the mechanism."""
+        own = {force.at for force in self.system.elements.placed}
+        asked = (*getattr(self.control, "joints_looked_at", ()), *self.problem.looked_at)
+        return tuple(dict.fromkeys(x for x in asked if x in self.system.loops and x not in own))
+
+    @cached_property
+    def counted(self) -> tuple[PlacedForce, ...]:
+        """Return the forces at loop joints whose turns are counted."""
+        placed = self.system.elements.placed if self.has_python_elements else self.placed
+        return tuple(force for force in placed if force.counts)
+
+    def near_at(self, q: np.ndarray, given: Mapping[str, Any]) -> np.ndarray:
+        """Return the positions (states, n) that the joints of counted forces are near at q (states, nq): those next to
+        the ones that are given by joint, or within half a turn of zero."""
+        system, known = self.system, {}
+        columns = [np.zeros((len(q), 0))]
+        for force in self.counted:
+            if force.at not in known:
+                near = given.get(force.at)
+                known[force.at] = np.asarray(system.joint_position(q, force.at, near))
+            columns.append(known[force.at])
+        return np.concatenate(columns, axis=-1)
+
+    def near_rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return how fast the positions (states, n) change that joints of counted forces are near."""
+        rates = {force.at: None for force in self.counted}
+        found = {joint: np.asarray(self.system.joint_velocity(q, v, joint)) for joint in rates}
+        return np.concatenate([np.zeros((len(q), 0)), *(found[force.at] for force in self.counted)], axis=-1)
+
+    def near_by_joint(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """Return positions (..., n) that joints of counted forces are near by joint, (..., nq of the joint)."""
+        found, start = {}, 0
+        for force in self.counted:
+            assert force.joint is not None
+            found[force.at] = rows[..., start : start + force.joint.nq]
+            start += force.joint.nq
+        return found
+
+    @property
+    def needs_motors(self) -> bool:
+        """Return whether forces at loop joints are held while the mechanism moves, and the compiled step does not know
+        them yet."""
+        return not self.is_asked_always and bool(self.at_loops.difference(self.motors))
+
+    def use_motors(self) -> None:
+        """Let the compiled step know the forces at loop joints that the controller names."""
+        self.placed = tuple(force for force in self.placed if force not in self._motors())
+        self.motors = tuple(sorted({*self.motors, *self.at_loops}))
+        self.placed = (*self.placed, *self._motors())
+
+    def _motors(self) -> list[PlacedForce]:
+        found = [force for joint in self.motors for force in self.system.elements.motor(joint)]
+        return found if all(force.is_compiled for force in found) else []
+
+    @property
+    def told_motors(self) -> list[int]:
+        """Return which of the control forces the compiled step is told as forces at loop joints."""
+        if not self._motors():
+            return []
+        return [k for joint in self.motors for k in range(self.width)[self.loop_columns[joint]]]
+
+    def at_tree(self, q: np.ndarray, tau: np.ndarray, but_motors: bool = False) -> np.ndarray:
+        """Return the forces (states, nv) of joints of the tree that move the mechanism at q (states, nq) as control
+        forces tau (states, width) do; those that the compiled step is told may be left out."""
+        own = tau[..., : self.system.nv]
+        if not self.at_loops:
+            return own
+        known = self.motors if but_motors and self.told_motors else ()
+        beside = {
+            joint: tau[..., columns]
+            for joint, columns in self.loop_columns.items()
+            if joint not in known and tau[..., columns].any()
+        }
+        return own + self.system.tree_forces(q, beside) if beside else own
+
+    def loop_forces(self, tau: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the control forces at loop joints by joint, (..., nv of the joint), of those that got some."""
+        return {joint: tau[..., c] for joint, c in self.loop_columns.items() if joint in self.at_loops}
 
     def use_paths(self) -> None:
         """Let prescribed motions and wrenches compile into the step where they can."""
@@ -135,17 +235,17 @@ class Excitation(RunPart):
         self, t: float, q: np.ndarray, v: np.ndarray, states: np.ndarray | None = None, trial: bool = False
     ) -> np.ndarray:
         """Return what the controller gives for the states q (n, nq), v (n, nv) within the limits of the actuators,
-        (n, nv). `states` (n,) says which states of the batch they are, all in order if None. Forces that are not finite
+        (n, width): at joints of the tree, and behind them at those that close loops. `states` (n,) says which states of the batch they are, all in order if None. Forces that are not finite
         are returned for a `trial`, which may have gone astray; otherwise they are an error."""
         nv = self.system.nv
         if self.control is None:
-            return np.zeros((len(q), nv))
+            return np.zeros((len(q), self.width))
         # Controllers get copies: what they do to their arguments is their own business.
         if not self.batch and len(q) == 1:
             given = self.control(t, q[0].copy(), v[0].copy())
             if type(given) is np.ndarray and given.dtype == np.float64 and given.shape == (nv,):
                 if np.isfinite(given).all():
-                    return self.limited(given, v[0])[None]
+                    return self._wide(self.limited(given, v[0])[None])
             return self._checked(t, given, (), q[0], v, trial)
         if not self.batch:
             each = [slice(k, k + 1) for k in range(len(q))]
@@ -160,8 +260,15 @@ class Excitation(RunPart):
         return self._checked(t, self.control(t, *everyone), self.batch, at, self._seen[1], trial)[rows]
 
     def checked(self, t: float, given: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return forces (nv,) within limits from what a controller gave at one state q (nq,), v (nv,)."""
-        return self._checked(t, given, (), q, v[None])[0]
+        """Return forces (nv,) within limits that do at the tree what a controller gave at one state q (nq,) and
+        v (nv,)."""
+        return self.at_tree(q[None], self._checked(t, given, (), q, v[None]))[0]
+
+    def _wide(self, tau: np.ndarray) -> np.ndarray:
+        """Return forces (n, nv) of the tree with none at loop joints, (n, width)."""
+        if self.width == tau.shape[-1]:
+            return tau
+        return np.concatenate([tau, np.zeros((len(tau), self.width - tau.shape[-1]))], axis=-1)
 
     def limited(self, tau: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return forces (..., nv) that actuators can give at velocities v (..., nv)."""
@@ -169,9 +276,9 @@ class Excitation(RunPart):
 
     def by_name(
         self, given: Mapping[str, Any], q: np.ndarray, v: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return forces (..., nv) from those given by joint at q (..., nq) and v (..., nv): those at joints of the
-        tree, and those that do there what forces at loop joints do, within the limits of their actuators."""
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Return forces (..., nv) at joints of the tree from those given by joint at q (..., nq) and v (..., nv), and
+        those at loop joints by joint, (..., nv of the joint), within the limits of their actuators."""
         system = self.system
         own = {joint: x for joint, x in given.items() if joint not in system.loops}
         closing = {joint: x for joint, x in given.items() if joint in system.loops}
@@ -181,21 +288,23 @@ class Excitation(RunPart):
                 rate = system.joint_velocity(q, v, motor.joint)
                 force = np.atleast_1d(real_array(closing[motor.joint]))
                 force = np.array(np.broadcast_to(force, np.broadcast_shapes(force.shape, rate.shape)))
-                limits = ActuatorLimits(*motor.joint_limits.T, motor.joint_speed)
+                low, high = motor.joint_limits.T
+                limits = ActuatorLimits(low, high, motor.joint_speed)
                 force[..., at] = limits.given(force[..., at], rate[..., at])
                 closing[motor.joint] = force
         if not closing:
-            return system.tree_forces(q, own), np.zeros(system.nv)
-        there = system.tree_forces(q, closing)
-        mechanism = system.mechanism
-        for joint, x in closing.items():
-            forced = np.any(np.atleast_1d(real_array(x)), axis=tuple(range(max(np.ndim(x), 1) - 1)))
-            if np.any(forced):
+            return system.tree_forces(q, own), {}
+        # What is wrong with forces at loop joints is said as for those of the tree.
+        system.tree_forces(q, closing)
+        found = {joint: np.atleast_1d(real_array(x)) for joint, x in closing.items()}
+        joints, actuators = system.mechanism.joints, system.mechanism.actuators
+        for joint, x in found.items():
+            forced = x.reshape(-1, x.shape[-1]).any(axis=0)
+            if forced.any():
                 self.at_loops.add(joint)
-            if np.any(forced & ~driven(mechanism.joints[joint], mechanism.actuators)):
+            if np.any(forced & ~driven(joints[joint], actuators)):
                 self.idle_at_loops.add(joint)
-        self.through_loops |= np.any(there.reshape(-1, system.nv) != 0.0, axis=0)
-        return system.tree_forces(q, own), there
+        return system.tree_forces(q, own), found
 
     def _checked(
         self, t: float, given: Any, batch: tuple[int, ...], q: np.ndarray, v: np.ndarray, trial: bool = False
@@ -206,8 +315,12 @@ class Excitation(RunPart):
         if isinstance(given, Mapping):
             try:
                 own, there = self.by_name(given, q, v.reshape(*q.shape[:-1], nv))
-                there = np.broadcast_to(there, (*batch, nv)).reshape(-1, nv)
-                return self._checked(t, own, batch, q, v, trial) + there
+                tau = self._checked(t, own, batch, q, v, trial)
+                for joint, force in there.items():
+                    columns = self.loop_columns[joint]
+                    wide = np.broadcast_to(force, (*batch, columns.stop - columns.start))
+                    tau[:, columns] = wide.reshape(len(tau), -1)
+                return tau
             except SimulationError:
                 raise
             except CatenaError as error:
@@ -241,7 +354,7 @@ class Excitation(RunPart):
             if not trial:
                 raise SimulationError(message)
             self.fault = t, message
-        return self.limited(tau, v)
+        return self._wide(self.limited(tau, v))
 
     @property
     def _called(self) -> str:
@@ -253,13 +366,13 @@ class Excitation(RunPart):
         """Return what the controller gives to begin with, (n, nv), and refuse it at joints that are not actuated. What
         it gives there later on, the audit tells: no run is lost for it."""
         tau = self.command(0.0, q, v)
-        idle = ~self.system.plan.actuated & ~self.through_loops
+        idle = ~self.system.plan.actuated
         for joint in sorted(self.idle_at_loops):
             raise SimulationError(
                 f"The controller gave a force for joint {joint!r} at t = 0 s, which is not actuated: add the joint "
                 f"with actuated=True, or let the controller give zero."
             )
-        for component in np.flatnonzero(idle & np.any(tau != 0.0, axis=0)):
+        for component in np.flatnonzero(idle & np.any(tau[:, : self.system.nv] != 0.0, axis=0)):
             force = tau[np.flatnonzero(tau[:, component])[0], component]
             joint = joint_of(self.system, int(component))
             own = self.system.slice_v(joint)
@@ -283,10 +396,12 @@ class Excitation(RunPart):
                 )
         return np.concatenate(rows, axis=1)
 
-    def beyond_compiled(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def beyond_compiled(
+        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, near: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the joint forces (states, nv) and the wrenches on nodes (states, 6 n) of what does not compile,
-        added to the control forces tau."""
-        plan, own = self.system.plan, self.system.element_forces(q, v)
+        added to the control forces tau (states, nv), where loop joints are next to positions near (states, n)."""
+        plan, own = self.system.plan, self.system.element_forces(q, v, self.near_by_joint(near))
         wrenches = (
             on_nodes(plan, own.f_ext, lambda name: name) if own.f_ext else np.zeros((len(q), 6 * plan.n))
         )
@@ -376,16 +491,20 @@ class Excitation(RunPart):
             vdot[:, self.system.slice_v(joint)] = a_joint
         return q, v, vdot
 
-    def accelerations(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Return the accelerations (states, nv) under the control forces tau and everything else."""
-        f_ext = self.wrenches(t, q, v) if self.forces else None
+    def accelerations(
+        self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, near: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the accelerations (states, nv) under the control forces tau (states, width) and everything else, where
+        loop joints are next to positions near (states, n)."""
+        tau, f_ext = self.at_tree(q, tau), self.wrenches(t, q, v) if self.forces else None
+        turned = None if near is None else self.near_by_joint(near)
         if self.motion:
             vdot = {joint: parts[2] for joint, parts in self.prescribed(t).items()}
-            return self.system.hybrid_dynamics(q, v, tau, vdot, f_ext=f_ext)[0]
-        if f_ext is None and len(q) == 1:
+            return self.system.hybrid_dynamics(q, v, tau, vdot, f_ext=f_ext, near=turned)[0]
+        if f_ext is None and not turned and len(q) == 1:
             # One state takes the short way.
             return self.system.forward_dynamics(q[0], v[0], tau[0])[None]
-        return self.system.forward_dynamics(q, v, tau, f_ext=f_ext)
+        return self.system.forward_dynamics(q, v, tau, f_ext=f_ext, near=turned)
 
 
 def _is_plain(system: System, joint: str) -> bool:

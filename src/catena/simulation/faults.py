@@ -8,9 +8,6 @@ from catena.dynamics.flexible_body import is_flexible
 from catena.errors import SimulationError
 from catena.system import System
 
-# The setting of a run that tells which loop joints got forces by name.
-FORCED_LOOPS = "forces at loop joints"
-
 
 def joint_of(system: System, component: int) -> str:
     """Return the joint that a velocity component belongs to."""

@@ -7,6 +7,8 @@ with the mechanism is a power here: control forces, friction and dampers, wrench
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -15,36 +17,99 @@ from catena.system import System
 Wrenches = Mapping[str, np.ndarray]
 
 
+@dataclass(frozen=True, eq=False)
+class Besides:
+    """What is known of joints at the states of a run besides the control forces at those of the tree, each
+    {joint: (..., n)}: the control forces of `motors` at joints that close loops, the forces of rigid `stops` at joints
+    of the tree, and the positions `near` which loop joints are next to, so that whole turns count."""
+
+    motors: Wrenches = field(default_factory=dict)
+    stops: Wrenches = field(default_factory=dict)
+    near: Wrenches = field(default_factory=dict)
+
+    def at(self, samples: Any) -> Besides:
+        """Return the same at some of the samples."""
+        motors, stops, near = (
+            {name: x[..., samples, :] for name, x in given.items()}
+            for given in (self.motors, self.stops, self.near)
+        )
+        return Besides(motors, stops, near)
+
+
+NOTHING = Besides()
+
+
+def given(system: System, q: np.ndarray, tau: np.ndarray, besides: Besides = NOTHING) -> np.ndarray:
+    """Return all joint forces (..., nv) at these states that do not belong to the mechanism: `tau`, those of stops, and
+    what motors at loop joints do at the tree."""
+    tau = with_stops(system, tau, besides)
+    return tau + system.tree_forces(q, besides.motors) if besides.motors else tau
+
+
+def with_stops(system: System, tau: np.ndarray, besides: Besides) -> np.ndarray:
+    """Return the joint forces tau (..., nv) and those of stops."""
+    if not besides.stops:
+        return tau
+    tau = np.array(tau)
+    for joint, force in besides.stops.items():
+        tau[..., system.slice_v(joint)] += force
+    return tau
+
+
 def accelerations(
-    system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, driven: Wrenches
-) -> np.ndarray:
+    system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, driven: Wrenches,
+    besides: Besides = NOTHING,
+) -> np.ndarray:  # fmt: skip
     """Return vdot (..., nv), in which joints accelerate as `driven`, {joint: (..., nv of the joint)}, has it."""
+    tau, near = given(system, q, tau, besides), besides.near
     if not driven:
-        return system.forward_dynamics(q, v, tau, f_ext=wrenches or None)
-    return system.hybrid_dynamics(q, v, tau, driven, f_ext=wrenches or None)[0]
+        return system.forward_dynamics(q, v, tau, f_ext=wrenches or None, near=near)
+    return system.hybrid_dynamics(q, v, tau, driven, f_ext=wrenches or None, near=near)[0]
 
 
 def with_drives(
-    system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, driven: Wrenches
-) -> np.ndarray:
+    system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, driven: Wrenches,
+    besides: Besides = NOTHING,
+) -> np.ndarray:  # fmt: skip
     """Return the joint forces tau (..., nv) and, at `driven` joints, what makes them accelerate so."""
-    return system.hybrid_dynamics(q, v, tau, driven, f_ext=wrenches or None)[1]
+    total, near = given(system, q, tau, besides), besides.near
+    taken = system.hybrid_dynamics(q, v, total, driven, f_ext=wrenches or None, near=near)[1]
+    found = np.array(np.broadcast_to(tau, taken.shape))
+    for joint in driven:
+        own = system.slice_v(joint)
+        found[..., own] += (taken - total)[..., own]
+    return found
+
+
+def reactions(
+    system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, vdot: np.ndarray | None,
+    besides: Besides = NOTHING,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """Return the wrench (..., 6) that each joint passes to its child. What sits in a joint (motors, springs, stops)
+    passes its force through it, in the tree or where it closes a loop; `vdot` are accelerations that are known."""
+    return system.reactions(
+        q, v, with_stops(system, tau, besides), f_ext=wrenches or None, vdot=vdot, at_loops=besides.motors,
+        near=besides.near,
+    )  # fmt: skip
 
 
 def powers(
-    system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, driven: Iterable[str]
-) -> dict[str, np.ndarray]:
+    system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, driven: Iterable[str],
+    besides: Besides = NOTHING,
+) -> dict[str, np.ndarray]:  # fmt: skip
     """Return the powers (...) by source: "actuators", "friction" (with dampers, never positive), "wrenches" (given
     and of the mechanism) and "motion" (what drives the `driven` joints)."""
     outside = [_power(system, q, v, frame, wrench) for frame, wrench in wrenches.items()]
-    own, nothing = system.force_powers(q, v), np.zeros(v.shape[:-1])
+    stopped = [_dot(x, v[..., system.slice_v(joint)]) for joint, x in besides.stops.items()]
+    turned = [_dot(x, system.joint_velocity(q, v, joint)) for joint, x in besides.motors.items()]
+    own, nothing = system.force_powers(q, v, besides.near), np.zeros(v.shape[:-1])
     drives = np.zeros(system.nv, dtype=bool)
     for joint in driven:
         drives[system.slice_v(joint)] = True
     return {
-        "actuators": _dot(tau * ~drives, v),
+        "actuators": sum(turned, _dot(tau * ~drives, v)),
         "friction": own.get("friction", nothing),
-        "wrenches": sum(outside, own.get("wrenches", nothing)),
+        "wrenches": sum([*outside, *stopped], own.get("wrenches", nothing)),
         "motion": _dot(tau * drives, v),
     }
 

@@ -17,7 +17,7 @@ from catena.dynamics import most_modes
 from catena.dynamics.hybrid_dynamics import DRIVE_INPUTS
 from catena.dynamics.loop_elimination import sort_for
 from catena.errors import SimulationError
-from catena.kernels.algorithm import FORCE_INPUTS
+from catena.kernels.algorithm import FORCE_INPUTS, NEAR
 from catena.kernels.program import ONLY_FIRST
 from catena.simulation.compiled_law import CompiledLaw, algorithm_for
 from catena.simulation.drift import Drift
@@ -102,8 +102,11 @@ class Mover:
             pulls=drift.pulls and not drift.in_python,
             modes=most_modes(self.system.plan),
             touches=problem.touching.nodes if problem.touching else (),
+            turns=bool(excitation.counted) and not excitation.has_python_elements,
         )
-        self.counts, self.reuses = variant.counts, reuses_last_stage(variant)
+        self.counts, self.reuses, self.turns = variant.counts, reuses_last_stage(variant), variant.turns
+        self.near_width = sum(force.joint.nq for force in excitation.counted if force.joint is not None)
+        self.motors = excitation.told_motors
         self.algorithm = algorithm_for(variant, law, excitation)
         self.target, wrench = ("given", "f_given") if excitation.placed else ("tau", "f_ext")
         # Forces that do not compile are told as joint forces and wrenches on nodes.
@@ -133,8 +136,8 @@ class Mover:
             found["driven"][self.excitation.driven] = 1.0
         if self.excitation.has_python_elements:
             found[wrench] = np.zeros(6 * system.plan.n)
-        if self.excitation.forces:
-            found[FORCE_INPUTS] = np.zeros(6 * len(self.excitation.forces))
+        if self.excitation.forces or self.motors:
+            found[FORCE_INPUTS] = np.zeros(6 * len(self.excitation.forces) + len(self.motors))
         if self.drift.feedback is not None:
             found["feedback_given"] = np.array(self.drift.feedback)
         if self.drift.strength is not None:
@@ -155,6 +158,10 @@ class Mover:
         self.owner = np.arange(states)
         if self.counts:
             self.kept["work"] = np.zeros((states, len(SOURCES)))
+        self.near = np.zeros((states, self.near_width))
+        """The positions that the joints of forces which count turns are near."""
+        if self.turns:
+            self.kept[NEAR] = self.near
         self.power_start = np.zeros((states, len(SOURCES)))
         self._cost, self._tried = np.zeros(states), np.zeros(states)
         # Cost, attempts and time when progress was judged last.
@@ -167,14 +174,23 @@ class Mover:
             self.law.begin(states)
 
     def resume(self, h: np.ndarray, work: np.ndarray) -> None:
-        """Go on with steps of about the sizes h (states,) from states whose works (states, sources) are these."""
+        """Go on with steps of about the sizes h (states,) from states that carry this along (states, n)."""
         self.kept["h"][:, 0] = h
+        self.carry(work)
+
+    def carry(self, work: np.ndarray) -> None:
+        """Carry this along (states, n) from now on, as `works` tells it."""
+        done = len(SOURCES) if self.counts else 0
         if self.counts:
-            self.kept["work"][:] = work
+            self.kept["work"][:] = work[:, :done]
+        self.near[:] = work[:, done:]
 
     def works(self, who: Any = slice(None)) -> np.ndarray:
-        """Return the works (states, sources) done so far, with no sources where none are counted."""
-        return self.kept["work"][who].copy() if self.counts else np.zeros((len(self.kept["h"][who]), 0))
+        """Return what states carry along, (states, n): the works done so far, by source, with no sources where none are
+        counted, and behind them the positions that loop joints are near."""
+        if not self.counts:
+            return self.near[who].copy()
+        return np.concatenate([self.kept["work"][who], self.near[who]], axis=-1)
 
     def forget(self) -> None:
         """Forget past steps, because forces jumped and past rates say nothing about those to come."""
@@ -271,8 +287,7 @@ class Mover:
             force = tau[active[state]] if self.law is None else out["tau_start"][state, play]
             nodes.add(
                 active[state], out["t"][state, play, 0], out["q"][state, play], out["qd"][state, play],
-                out["work"][state, play] if self.counts else np.zeros((len(state), 0)), force,
-                out[self.start_acceleration][state, play],
+                self._carried(out, state, play), force, out[self.start_acceleration][state, play],
             )  # fmt: skip
         if self.law is not None:
             tau[active] = out[self.target][:, -1]
@@ -288,6 +303,11 @@ class Mover:
             doubtful = (out["doubt"][group, :, 0].max(axis=-1) > 0.5) | self.adaptive | sparse
             self._step_carefully(active[group], t, q, v, tau, ends, nodes, doubtful)
         return min(2 * plays, LONGEST_CALL)
+
+    def _carried(self, out: dict[str, np.ndarray], state: np.ndarray, play: np.ndarray) -> np.ndarray:
+        """Return what states carry along after some plays of a call."""
+        parts = [out[name][state, play] for name in ("work", NEAR) if name in self.kept]
+        return np.concatenate([np.zeros((len(state), 0)), *parts], axis=-1)
 
     def _together(self, active: np.ndarray, t: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the states that go on in the next call, and how far: a law that is told when it is due is so for all
@@ -305,10 +325,19 @@ class Mover:
         return {
             # A step without the law needs nothing of what the law is given.
             **self.constant, **{name: x for name, x in along.items() if name in self.program.input_names},
-            "q": q[who], "qd": v[who], self.target: tau[who], "t": t[who, None], "end": ends[who, None],
+            "q": q[who], "qd": v[who], "t": t[who, None], "end": ends[who, None], **self.told(q[who], tau[who]),
             **{name: x[who] for name, x in (self.kept | self.past).items()},
             **{name: x[self.owner[who]] for name, x in self.varying.items()},
         }  # fmt: skip
+
+    def told(self, q: np.ndarray, tau: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the inputs by which the step is told control forces tau (states, width) that are held, at q (states,
+        nq)."""
+        found = {self.target: self.excitation.at_tree(q, tau, but_motors=True)}
+        if self.motors:
+            wrenches = np.zeros((len(tau), 6 * len(self.excitation.forces)))
+            found[FORCE_INPUTS] = np.concatenate([wrenches, tau[:, self.motors]], axis=-1)
+        return found
 
     def _keep(
         self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, out: dict[str, np.ndarray]
@@ -367,14 +396,18 @@ class Mover:
         self.steps += 1
         self._cost[who] += WALKED if careful is None else CAREFUL
         self._tried[who] += 1.0
-        return walk.step(self.owner[who], inputs, tau[who], careful, self.since % every == 0), walk
+        closes = self.since % every == 0
+        return walk.step(self.owner[who], inputs, tau[who], careful, closes, self.near[who]), walk
 
     def _taken(
         self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray,
         out: dict[str, np.ndarray], nodes: StepRecord | None,
     ) -> None:  # fmt: skip
         """Keep what a step that did not halt leaves behind, whether it was accepted or not."""
+        count = self._walks[len(who)].count
         self._keep(who, t, q, v, out)
+        if count is not None:
+            self.near[who] = count.at(t[who], q[who], v[who])
         force = out.get("tau_start", tau[who])
         if self.law is not None:
             tau[who] = out[self.target]
@@ -420,14 +453,13 @@ class Mover:
         starter, h = self._starter, self.kept["h"]
         starter.begin(len(t), 1.0)
         starter.fixed_step = math.inf
-        if self.counts:
-            starter.kept["work"][:] = self.kept["work"]
+        starter.carry(self.works())
         past, powers = [], []
         for _ in range(PAST):
             going = ends - t > h[:, 0] * (1.0 + 1e-9)
             if not going.any():
                 break
-            passed = StepRecord(q, v, tau, len(SOURCES) if self.counts else 0)
+            passed = StepRecord(q, v, tau, self.works())
             now = np.where(np.isfinite(t) & going, t + h[:, 0], t)
             before = (q.copy(), v.copy())
             t[:], q[:], v[:] = starter.advance(t, q, v, tau, now, passed)
@@ -442,11 +474,10 @@ class Mover:
             starter.fixed_step = self.fixed_step
             t[:], q[:], v[:] = starter.advance(t, q, v, tau, ends, nodes)
             self.steps += starter.steps
-            if self.counts:
-                self.kept["work"][:] = starter.kept["work"]
+            self.carry(starter.works())
             return
+        self.carry(starter.works())
         if self.counts:
-            self.kept["work"][:] = starter.kept["work"]
             self.past |= {"power_past_1": powers[-1], "power_past_2": powers[-2]}
         for j, (q_past, v_past, a_past) in enumerate(reversed(past), start=1):
             for name, x in (("q_past", q_past), ("v_past", v_past), ("a_past", a_past)):

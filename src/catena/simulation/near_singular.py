@@ -46,20 +46,26 @@ def are_near_singular(system: System, q: np.ndarray, v: np.ndarray, h: np.ndarra
 
 
 def accelerations_near_singular(
-    excitation: Excitation, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray
+    excitation: Excitation, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, near: np.ndarray
 ) -> np.ndarray | None:
-    """Return the accelerations (1, nv) of one state q (1, nq), v (1, nv) from both sides of it; None if there is
-    nothing regular beside it."""
+    """Return the accelerations (1, nv) of one state q (1, nq), v (1, nv) from both sides of it, where loop joints are
+    next to the positions near (1, n); None if there is nothing regular beside it."""
     speed = float(np.max(np.abs(v / scales_of(excitation.system.plan).units)))
     for distance in DISTANCES if speed else ():
-        found = _from_sides(excitation, t, q, v, tau, distance / speed)
+        found = _from_sides(excitation, t, q, v, tau, near, distance / speed)
         if found is not None:
             return found
     return None
 
 
 def _from_sides(
-    excitation: Excitation, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, time: float
+    excitation: Excitation,
+    t: float,
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
+    near: np.ndarray,
+    time: float,
 ) -> np.ndarray | None:
     """Return the mean of the accelerations so much time before and behind, extrapolated with those at twice the
     time."""
@@ -71,9 +77,9 @@ def _from_sides(
         return None
     if not _is_regular(system, sides, rates).all():
         return None
-    a = excitation.accelerations(t, sides, rates, np.repeat(tau, 4, axis=0))
-    near, far = a[:2].mean(axis=0, keepdims=True), a[2:].mean(axis=0, keepdims=True)
-    return (4.0 * near - far) / 3.0
+    a = excitation.accelerations(t, sides, rates, np.repeat(tau, 4, axis=0), np.repeat(near, 4, axis=0))
+    close, far = a[:2].mean(axis=0, keepdims=True), a[2:].mean(axis=0, keepdims=True)
+    return (4.0 * close - far) / 3.0
 
 
 def _is_regular(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -22,7 +22,6 @@ from catena.simulation.dense import interpolate
 from catena.simulation.drift import Drift
 from catena.simulation.events import Event, locate
 from catena.simulation.excitation import Excitation
-from catena.simulation.faults import FORCED_LOOPS
 from catena.simulation.methods import SOLVERS
 from catena.simulation.moving import BrokenOff, Mover
 from catena.simulation.on_demand import OnDemand
@@ -33,6 +32,7 @@ from catena.simulation.step_record import Passed, StepRecord
 from catena.simulation.steps.work import SOURCES
 from catena.simulation.stiff import StiffSteps
 from catena.simulation.trajectory import Found, Trajectory
+from catena.simulation.turns import near_rows
 from catena.system.arrays import rows
 
 # How often a run is looked at for an event that ends it.
@@ -68,10 +68,14 @@ class Steps(Protocol):
         """Begin a run of so many states, with steps of about this size."""
 
     def resume(self, h: np.ndarray, work: np.ndarray) -> None:
-        """Go on with steps of about the sizes h (states,) from states whose works (states, sources) are these."""
+        """Go on with steps of about the sizes h (states,) from states that carry this along (states, n)."""
+
+    def carry(self, work: np.ndarray) -> None:
+        """Carry this along (states, n) from now on, as `works` tells it."""
 
     def works(self, who: Any = slice(None)) -> np.ndarray:
-        """Return the works (states, sources) done so far."""
+        """Return what states carry along (states, n): the works done so far by source, and the positions that loop
+        joints are near."""
 
     def forget(self) -> None:
         """Forget past steps and accelerations, because forces or states changed at once."""
@@ -131,23 +135,29 @@ class Run:
         if self.law and CompiledLaw(self.excitation).asked != "due":
             self.excitation.use_law_paths()
         self.dense = self._needs_all_nodes()
+        self.tau = self.excitation.begun(self.q, self.v)
+        self.near = self.excitation.near_at(self.q, near_rows(system, problem.near, self.batch))
+        if self.excitation.needs_motors:
+            self.excitation.use_motors()
         self.mover = self._mover()
         self.found: list[Found] = []
         self.ended = ""
         self.going = np.ones(len(self.q), dtype=bool)
         # When terminal events ended the motion of states.
         self.ends = np.zeros(len(self.q))
-        self.tau = self.excitation.begun(self.q, self.v)
         if borrowers(system.effective_plan):
             # The loop trusts what bodies do that are lent inertia; whether it is determined is asked once.
-            self.excitation.accelerations(0.0, self.q, self.v, self.tau)
+            self.excitation.accelerations(0.0, self.q, self.v, self.tau, self.near)
         if self.law:
             # The loop asks the law itself, from the first step on.
             self.excitation.control.start(system, self.batch)  # type: ignore[union-attr]
         self.held = problem.control is None or problem.rate is not None
         self.mover.begin(len(self.q), problem.step or min(1e-2, 1e-2 * self.duration))
+        self.sources = self.mover.works().shape[-1] - self.near.shape[-1]
+        """How many works are counted."""
+        self.mover.carry(np.concatenate([np.zeros((len(self.q), self.sources)), self.near], axis=-1))
         before = None if self.times is None or self.events else self.times + SAME * self.duration
-        self.nodes = StepRecord(self.q, self.v, self.tau, self.mover.works().shape[-1], before)
+        self.nodes = StepRecord(self.q, self.v, self.tau, self.mover.works(), before)
         self.locator: Steps | None = None
 
     def _needs_all_nodes(self) -> bool:
@@ -262,6 +272,17 @@ class Run:
                 self.tau = self.excitation.command(t, self.q, self.v)
             else:
                 self.tau[going] = self.excitation.command(t, self.q, self.v)[going]
+            if self.excitation.needs_motors:
+                self._use_motors()
+
+    def _use_motors(self) -> None:
+        """Go on with steps that know the forces at loop joints which the controller names now."""
+        before = self.mover
+        self.excitation.use_motors()
+        self.mover, self.locator = self._mover(), None
+        self.mover.begin(len(self.q), self.problem.step or min(1e-2, 1e-2 * self.duration))
+        self.mover.carry(before.works())
+        self.mover.steps = before.steps
 
     # Events.
 
@@ -341,7 +362,7 @@ class Run:
         )
         t, *rows = self.nodes.all(last)
         if self.times is None:
-            times, q, v, work, tau = t[0], *(x[0] for x in rows)
+            times, q, v, carried, tau = t[0], *(x[0] for x in rows)
         else:
             times = t[0]
             if self.dense:
@@ -350,7 +371,7 @@ class Run:
                     # Events ended the motion of all states between two samples, and the end belongs to it.
                     times = np.append(times, np.max(t))
                 rows = list(self._sampled(t, rows, np.minimum(times, t[:, -1:])))
-            q, v, work, tau = (x.reshape(*self.batch, *x.shape[1:]) for x in rows)
+            q, v, carried, tau = (x.reshape(*self.batch, *x.shape[1:]) for x in rows)
         wrenches = self._wrenches(times, q, v)
         driven = {
             name: np.broadcast_to(vdot, (*q.shape[:-1], vdot.shape[-1]))
@@ -358,12 +379,20 @@ class Run:
         }
         # Parameters that differ from state to state are the same at all samples.
         system = self.system.reshaped((*self.batch, 1))
+        work, near = carried[..., : self.sources], carried[..., self.sources :]
+        positions = {
+            joint: system.joint_position(q, joint, next_to)
+            for joint, next_to in self.excitation.near_by_joint(near).items()
+        }
+        tau, motors = tau[..., : self.system.nv], self.excitation.loop_forces(tau)
         if driven:
             with suppress(CatenaError):
-                tau = loads.with_drives(system, q, v, tau, wrenches, driven)
+                besides = loads.Besides(motors, near=positions)
+                tau = loads.with_drives(system, q, v, tau, wrenches, driven, besides)
         return Trajectory(
             system, times, q, v, tau, self.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
-            events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.held,
+            events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.held, loop_forces=motors,
+            loop_positions=positions,
         )  # fmt: skip
 
     def _wrenches(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> Mapping[str, np.ndarray]:
@@ -459,12 +488,10 @@ class Run:
             else "the compiled loop"
         )
         compiling = compile_seconds() - self.compiled_before
-        at_loops = self.excitation.at_loops
         return {
             "integrator": f"{problem.integrator}, {chosen}",
             "drift": self.drift.name if self.drift.closed else "no loops",
             "control": "none" if problem.control is None else f"{_name(problem.control)}, {asked}{inside}",
-            **({FORCED_LOOPS: ", ".join(map(repr, sorted(at_loops)))} if at_loops else {}),
             "steps taken by": by,
             "wall time": f"{self.progress.elapsed - (compile_seconds() - self.compiled_then):.3g} s",
             **({"compiling besides": f"{compiling:.3g} s"} if compiling else {}),

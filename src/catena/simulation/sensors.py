@@ -23,6 +23,7 @@ from catena.given import is_not_negative, real_array, shown
 from catena.mechanism.validation import known
 from catena.simulation import loads
 from catena.simulation.control.protocol import Controller, checked_rate
+from catena.simulation.turns import TurnCounter
 from catena.system import System
 
 Readings = dict[str, np.ndarray]
@@ -35,20 +36,23 @@ class Situation:
     def __init__(
         self, system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray,
         wrenches: Mapping[str, np.ndarray] | None = None, driven: Mapping[str, np.ndarray] | None = None,
+        besides: loads.Besides = loads.NOTHING,
     ) -> None:  # fmt: skip
         self.system, self.q, self.v, self.tau = system, q, v, tau
-        self.wrenches, self.driven = wrenches or {}, driven or {}
+        self.wrenches, self.driven, self.besides = wrenches or {}, driven or {}, besides
 
     @cached_property
     def vdot(self) -> np.ndarray:
         """Return the accelerations (..., nv)."""
-        return loads.accelerations(self.system, self.q, self.v, self.tau, self.wrenches, self.driven)
+        return loads.accelerations(
+            self.system, self.q, self.v, self.tau, self.wrenches, self.driven, self.besides
+        )
 
     @cached_property
     def reactions(self) -> dict[str, np.ndarray]:
         """Return the wrenches (..., 6) that joints pass to their children."""
-        vdot, f_ext = self.vdot if self.driven else None, self.wrenches or None
-        return self.system.reactions(self.q, self.v, self.tau, f_ext=f_ext, vdot=vdot)
+        vdot = self.vdot if self.driven else None
+        return loads.reactions(self.system, self.q, self.v, self.tau, self.wrenches, vdot, self.besides)
 
 
 class Sensor(ABC):
@@ -107,7 +111,7 @@ class Encoder(Sensor):
         known("moving joint", self.joint, (*system.joints, *system.loops), repr(system.mechanism.name))
 
     def read(self, at: Situation) -> Readings:
-        position = at.system.joint_position(at.q, self.joint)
+        position = at.system.joint_position(at.q, self.joint, at.besides.near.get(self.joint))
         if self.resolution:
             position = self.resolution * np.round(position / self.resolution)
         return {"position": position, "velocity": at.system.joint_velocity(at.q, at.v, self.joint)}
@@ -148,9 +152,11 @@ class Gauge(Sensor):
     def read(self, at: Situation) -> Readings:
         system = at.system
         if self.name in system.mechanism.couplings:
-            found = system.coupling_forces(at.q, at.v, at.tau, at.wrenches or None)
+            tau, near = loads.given(system, at.q, at.tau, at.besides), at.besides.near
+            found = system.coupling_forces(at.q, at.v, tau, at.wrenches or None, near=near)
             return {"force": found[self.name][..., None]}
-        return {name: x[..., None] for name, x in system.force_outputs(at.q, at.v)[self.name].items()}
+        outputs = system.force_outputs(at.q, at.v, at.besides.near)[self.name]
+        return {name: x[..., None] for name, x in outputs.items()}
 
 
 class Sensed(Controller):
@@ -168,12 +174,24 @@ class Sensed(Controller):
         self.rate = checked_rate(rate, "Sensed")
         self._system: System | None = None
         self._tau: np.ndarray | None = None
+        self._motors: dict[str, np.ndarray] = {}
+        self._turns = TurnCounter({})
+
+    @property
+    def joints_looked_at(self) -> tuple[str, ...]:
+        """Return the joints whose angles sensors tell."""
+        return tuple(sensor.joint for sensor in self.sensors.values() if isinstance(sensor, Encoder))
+
+    def tell_near(self, near: Mapping[str, Any]) -> None:
+        """Say what positions loop joints are next to when a run begins."""
+        self._turns = TurnCounter(near)
 
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
         for sensor in self.sensors.values():
             sensor.check(system)
         # Parameters that differ from state to state do so in the shape of the batch.
-        self._system, self._tau = system.reshaped(batch), None
+        self._system, self._tau, self._motors = system.reshaped(batch), None, {}
+        self._turns = TurnCounter({})
         begin = getattr(self.law, "start", None)
         if begin is not None:
             begin(system, batch)
@@ -182,10 +200,19 @@ class Sensed(Controller):
         if self._system is None:
             raise StateError("Sensed: no run has begun; give it to simulate, or call start(system) first.")
         tau = np.zeros_like(v) if self._tau is None else self._tau
-        at = Situation(self._system, q, v, tau)
+        system = self._system
+        forces = (force.at for force in system.elements.placed if force.counts)
+        looked_at = [x for x in dict.fromkeys((*self.joints_looked_at, *forces)) if x in system.loops]
+        near = {joint: self._turns.position(system, t, q, v, joint) for joint in looked_at}
+        at = Situation(system, q, v, tau, besides=loads.Besides(self._motors, near=near))
         given = self.law(t, {name: sensor.read(at) for name, sensor in self.sensors.items()})
+        self._motors = {}
         if isinstance(given, Mapping):
-            self._tau = np.broadcast_to(self._system.tree_forces(q, given), v.shape)
+            own = {joint: x for joint, x in given.items() if joint not in system.loops}
+            self._tau = np.broadcast_to(system.tree_forces(q, own), v.shape)
+            for joint in given.keys() - own.keys():
+                size = system.mechanism.joints[joint].kind.nv
+                self._motors[joint] = np.broadcast_to(real_array(given[joint]), (*v.shape[:-1], size))
         else:
             try:
                 self._tau = np.broadcast_to(real_array(given), v.shape)

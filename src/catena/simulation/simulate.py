@@ -39,6 +39,7 @@ class Options(TypedDict, total=False):
     check: bool
     contacts: Sequence[Contact | Stop]
     parameters: Mapping[str, ArrayLike] | None
+    near: Mapping[str, ArrayLike] | None
 
 
 @overload
@@ -85,6 +86,7 @@ def simulate(
     check: bool = True,
     contacts: Sequence[Contact | Stop] = (),
     parameters: Mapping[str, ArrayLike] | None = None,
+    near: Mapping[str, ArrayLike] | None = None,
 ) -> Trajectory | SegmentedTrajectory | list[Trajectory]:
     """Follow the motion from q (..., nq) and v (..., nv), or from positions and velocities by joint, for `duration`
     seconds.
@@ -93,8 +95,7 @@ def simulate(
     act.
 
     `control(t, q, v)` gives the joint forces, (..., nv) or by joint, of the tree or of loops: at every stage of a step,
-    or, for a controller with a `rate`, at the times k / rate with the forces held in between (those at loop joints as
-    what they do at the tree). `motion` maps joints to references, or to functions of t that give position, velocity and
+    or, for a controller with a `rate`, at the times k / rate with the forces held in between. `motion` maps joints to references, or to functions of t that give position, velocity and
     acceleration: those joints move so, whatever it takes. If one of them closes a loop, the run takes a plan in which
     it does not (`run.system`). `forces` maps bodies or frames to functions of t
     that give wrenches [moment; force] in their axes at their origin.
@@ -117,6 +118,10 @@ def simulate(
     warning. `parameters` are numbers of the mechanism that differ from state to state, {"pole.mass": (...)}, as
     `System.vary` takes them: their batch and that of q and v go together, and the states run in lanes. A list of
     systems or of controllers gives a list of trajectories.
+
+    Angles of joints that something looks at keep counting turns, also where a joint closes a loop. Such a joint begins
+    within half a turn of zero, or next to the position that `near` gives it, {joint: (..., nq of the joint)}: to go on
+    from the end of a run, give near={joint: run[joint][-1]}.
     """
     systems = list(system) if isinstance(system, Sequence) else [system]
     controls = list(control) if isinstance(control, Sequence) else [control]
@@ -128,6 +133,7 @@ def simulate(
     if parameters is not None:
         systems = [one.vary(parameters) if isinstance(one, System) else one for one in systems]
     motion, forces = {} if motion is None else motion, {} if forces is None else forces
+    near = {} if near is None else near
     contacts = _contact_list(contacts)
     changing = bool(contacts) or is_changing(events)
     if changing and parameters is not None:
@@ -146,7 +152,7 @@ def simulate(
         def one(q: np.ndarray, v: np.ndarray) -> SegmentedTrajectory:
             asked = ChangingRun(
                 systems[0], duration, controls[0], motion, forces, options, distinct(event_list(events)), samples,
-                progress, check,
+                progress, check, near,
             )  # fmt: skip
             return (ContactRun(contacts, asked) if contacts else asked).go(q, v)
 
@@ -158,7 +164,7 @@ def simulate(
         Run(
             Problem(
                 systems[k % len(systems)], controls[k % len(controls)], motion, forces, integrator, step, rtol, atol,
-                drift,
+                drift, near=near,
             ),
             q, v, duration, events, samples, progress, check,
         ).go()

@@ -25,21 +25,22 @@ class Passed:
 
 class StepRecord:
     """Times, positions, velocities and works of a number of states, growing as they move on. With each node go the
-    control forces and the accelerations at the start of the step that led to it. Works are of so many `sources`. Where
-    only the nodes before some times `before` (n,) are asked for, others may be left out (`needed`)."""
+    control forces and the accelerations at the start of the step that led to it. `work` (states, n) is what states
+    carry along at first: works done, and positions that loop joints are near. Where only the nodes before some times
+    `before` (n,) are asked for, others may be left out (`needed`)."""
 
     def __init__(
         self,
         q: np.ndarray,
         v: np.ndarray,
         tau: np.ndarray,
-        sources: int = 0,
+        work: np.ndarray,
         before: np.ndarray | None = None,
     ) -> None:
         self.states, self.before = len(q), before
         self.ended = np.zeros(self.states, dtype=bool)
         self._parts: list[Part] = []
-        still = np.zeros(self.states), q.copy(), v.copy(), np.zeros((self.states, sources))
+        still = np.zeros(self.states), q.copy(), v.copy(), work.copy()
         self.add(np.arange(self.states), *still, tau.copy(), np.zeros_like(v))
 
     @property

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from catena.errors import SimulationError, StateError
 from catena.given import is_finite, is_one_of, is_positive, real_array, shown
-from catena.kernels import Session
+from catena.kernels import FORCE_INPUTS, NEAR, Session
 from catena.simulation.arguments import initial_state
 from catena.simulation.drift import Drift, Remedy
 from catena.simulation.excitation import Excitation
@@ -20,6 +20,7 @@ from catena.simulation.methods import ADAPTIVE, FIXED_STEPS
 from catena.simulation.moving import Mover
 from catena.simulation.problem import Applied, Prescribed, Problem
 from catena.simulation.steps.implicit import PAST
+from catena.simulation.turns import near_rows
 from catena.system import System
 
 METHODS = (*(name for name in FIXED_STEPS if name != "abm4"), *ADAPTIVE)
@@ -36,7 +37,8 @@ class Stepper:
 
     `q` (..., nq) and `v` (..., nv) are where it begins, the mechanism's own initial state unless given. `integrator` is
     one of "rk4", "midpoint", "euler", "semi_implicit", "leapfrog", "implicit_leapfrog", "dopri5" and "dop853"; the last
-    two take the step as told and do not look at its error. `motion`, `forces` and `drift` are those of `simulate`.
+    two take the step as told and do not look at its error. `motion`, `forces`, `drift` and `near` are those of
+    `simulate`.
     Springs, stops, wrenches and friction of the mechanism act. Everything is laid out when the stepper is made, so that
     a step costs little.
     """
@@ -52,6 +54,7 @@ class Stepper:
         motion: Mapping[str, Prescribed] | None = None,
         forces: Mapping[str, Applied] | None = None,
         drift: str | Remedy = "projection",
+        near: Mapping[str, ArrayLike] | None = None,
     ) -> None:
         if not is_one_of(integrator, METHODS):
             raise StateError(
@@ -76,13 +79,17 @@ class Stepper:
             raise StateError(f"Stepper: there is nothing to move in {system.mechanism.name!r}.")
         self._states = int(np.prod(self.batch, dtype=int))
         self._shape = (*self.batch, system.nv)
-        self._excitation = Excitation(self.problem, self.batch)
+        self._excitation = Excitation(self.problem, self.batch, named=True)
         self._drift = Drift(system, drift, q.reshape(-1, system.nq)[0])
+        self._lay_out()
+        self.reset(q, v, near=near)
+
+    def _lay_out(self) -> None:
+        """Lay out the step for what acts."""
         self._mover = Mover(self._excitation, self._drift, None, np.inf, _ignore)
         self._mover.begin(self._states, self.size)
+        self._tau = np.zeros((self._states, self._excitation.width))
         self._prepare()
-        self._tau = np.zeros((self._states, system.nv))
-        self.reset(q, v)
 
     def _prepare(self) -> None:
         """Lay out the whole step as one piece, and one without the closing of loops where that is not due."""
@@ -97,6 +104,10 @@ class Stepper:
         given: tuple[str, ...] = ("q", "qd", mover.target, "t", "h", "halt", "row", "wish")
         found: tuple[str, ...] = ("q", "qd", "halt", "accepted")
         self._past = {name: b[name] for name in PAST if name in mover.program.input_names}
+        if mover.turns:
+            self._past[NEAR] = b[NEAR]
+        if mover.motors:
+            given = (*given, FORCE_INPUTS)
         given, found = (*given, *self._past), (*found, *self._past)
         self._whole = session.piece(0, None, given, found)
         self._first = session.piece(0, session.row("closing"), given, ())
@@ -105,9 +116,16 @@ class Stepper:
         self._q, self._v, self._given = b["q"], b["qd"], b[mover.target]
         self._halt = b["halt"]
 
-    def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None, t: float = 0.0) -> None:
+    def reset(
+        self,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        t: float = 0.0,
+        near: Mapping[str, ArrayLike] | None = None,
+    ) -> None:
         """Begin again at q (..., nq), v (..., nv) and the time t, with the batch shape of the first state; without q
-        and v at the mechanism's own initial state."""
+        and v at the mechanism's own initial state. `near` are positions by joint that loop joints are next to, where
+        whole turns matter."""
         system = self.system
         q, v = initial_state(system, q, v)
         try:
@@ -125,7 +143,19 @@ class Stepper:
             x[:] = 0.0
         if self._excitation.motion:
             self._q[:], self._v[:], _ = self._excitation.imposed(self.t, self._q, self._v)
+        rows = near_rows(system, {} if near is None else near, self.batch)
+        self._mover.near[:] = self._excitation.near_at(self._q, rows)
+        if NEAR in self._past:
+            self._past[NEAR][:] = self._mover.near
         self._since = 0
+
+    def position(self, joint: str) -> np.ndarray:
+        """Return the position of a joint now, tree or loop, (..., nq of the joint); of loop joints that forces of the
+        mechanism look at with all their turns."""
+        near = self._excitation.near_by_joint(self._mover.near).get(joint)
+        if near is not None:
+            near = near.reshape(*self.batch, near.shape[-1])
+        return self.system.reshaped(self.batch).joint_position(self.q, joint, near)
 
     @property
     def q(self) -> np.ndarray:
@@ -143,7 +173,8 @@ class Stepper:
         if tau is not None:
             self._take(tau)
         else:
-            self._given[:] = 0.0
+            self._tau[:] = 0.0
+        self._tell()
         if self._mover.asks:
             self._advance()
         else:
@@ -159,6 +190,8 @@ class Stepper:
                     self._past[name][:] = x
                 self._halt[:] = 0.0
                 self._advance()
+            elif NEAR in self._past:
+                self._mover.near[:] = self._past[NEAR]
         self.t += self.size
         if self.batch:
             return self.q, self.v
@@ -170,13 +203,19 @@ class Stepper:
         excitation, nv = self._excitation, self.system.nv
         if type(tau) is np.ndarray and tau.dtype == np.float64 and tau.shape == self._shape:
             # What fits as it is goes the short way: broadcasting alone costs more than a step of an arm.
-            self._given[:] = tau if not self.batch else tau.reshape(-1, nv)
+            self._tau[:, :nv] = tau if not self.batch else tau.reshape(-1, nv)
+            self._tau[:, nv:] = 0.0
             self._limit(excitation)
             return
         if isinstance(tau, Mapping):
             own, there = excitation.by_name(tau, self.q, self.v)
             self._take(own)
-            self._given[:] += np.broadcast_to(there, (*self.batch, nv)).reshape(-1, nv)
+            for joint, force in there.items():
+                columns = excitation.loop_columns[joint]
+                wide = np.broadcast_to(force, (*self.batch, columns.stop - columns.start))
+                self._tau[:, columns] = wide.reshape(self._states, -1)
+            if excitation.needs_motors:
+                self._use_motors()
             return
         if type(tau) is not np.ndarray or tau.dtype != np.float64:
             try:
@@ -191,7 +230,8 @@ class Stepper:
                 f"component of the joints {', '.join(self.system.joints[:8])}."
             )
         try:
-            self._given[:] = np.broadcast_to(tau, (*self.batch, nv)).reshape(-1, nv)
+            self._tau[:, :nv] = np.broadcast_to(tau, (*self.batch, nv)).reshape(-1, nv)
+            self._tau[:, nv:] = 0.0
         except ValueError:
             raise StateError(
                 f"Stepper: tau has shape {tau.shape}; it must fit to {(*self.batch, nv)}."
@@ -201,30 +241,53 @@ class Stepper:
     def _limit(self, excitation: Excitation) -> None:
         """Keep the joint forces within the limits of actuators."""
         if excitation.is_limited:
+            own = self._tau[:, : self.system.nv]
             if excitation.slows:
-                self._given[:] = excitation.limited(self._given, self._v)
+                own[:] = excitation.limited(own, self._v)
                 return
-            np.minimum(
-                np.maximum(self._given, excitation.low, out=self._given), excitation.high, out=self._given
-            )
+            np.minimum(np.maximum(own, excitation.low, out=own), excitation.high, out=own)
+
+    def _tell(self) -> None:
+        """Tell the step the joint forces."""
+        if not self._excitation.at_loops:
+            self._given[:] = self._tau[:, : self.system.nv]
+            return
+        for name, x in self._mover.told(self._q, self._tau).items():
+            self._session[name][:] = x
+
+    def _use_motors(self) -> None:
+        """Lay out the step anew for forces at loop joints that are named now."""
+        self._excitation.use_motors()
+        q, v, tau, near = self._q.copy(), self._v.copy(), self._tau, self._mover.near.copy()
+        past = {name: x.copy() for name, x in self._past.items()}
+        self._lay_out()
+        self._q[:], self._v[:], self._tau, self._mover.near[:] = q, v, tau, near
+        for name, x in past.items():
+            self._past[name][:] = x
 
     def _advance(self) -> None:
         """Take the step in pieces, where Python is asked or where the compiled step is not certain."""
         t = np.full(self._states, self.t)
-        if not np.isfinite(self._given).all():
-            component = int(np.argwhere(~np.isfinite(self._given))[0][1])
+        own = self._tau[:, : self.system.nv]
+        if not np.isfinite(own).all():
+            component = int(np.argwhere(~np.isfinite(own))[0][1])
             raise StateError(
                 f"Stepper: tau for joint {joint_of(self.system, component)!r} is "
-                f"{self._given[~np.isfinite(self._given)][0]}; it must be finite."
+                f"{own[~np.isfinite(own)][0]}; it must be finite."
             )
         mover = self._mover
         mover.kept["h"][:], mover.kept["row"][:] = self.size, 0.0
-        mover.past = {name: x.copy() for name, x in self._past.items()}
-        _, q, v = mover.advance(t, self._q, self._v, self._given.copy(), self.t + self.size, None)
+        mover.past = {name: x.copy() for name, x in self._past.items() if name != NEAR}
+        before = mover.near.copy()
+        try:
+            _, q, v = mover.advance(t, self._q, self._v, self._tau.copy(), self.t + self.size, None)
+        except Exception:
+            mover.near[:] = before
+            raise
         if not (np.isfinite(q).all() and np.isfinite(v).all()) or np.abs(v).max() > RUNAWAY:
             raise SimulationError(
                 f"Stepper: the step from t = {self.t:.9g} s does not end in a finite state; take smaller steps."
             )
         self._q[:], self._v[:] = q, v
         for name, x in self._past.items():
-            x[:] = mover.past[name]
+            x[:] = mover.near if name == NEAR else mover.past[name]

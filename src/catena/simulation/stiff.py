@@ -17,6 +17,7 @@ from catena.simulation.faults import crawling_message, require_bounds
 from catena.simulation.methods import SOLVERS
 from catena.simulation.step_record import StepRecord
 from catena.simulation.steps.work import SOURCES
+from catena.simulation.turns import Count
 
 # Local coordinates are good short of half a turn.
 FAR = 1.0
@@ -65,8 +66,11 @@ class StiffSteps:
         self._local = self.system.program(local_rate)
         self.owner = np.arange(0)
         """Which state of the batch each state is."""
-        self.work = np.zeros((0, len(SOURCES) if excitation.exchanges_energy else 0))
-        """The works (states, sources) done so far."""
+        self.sources = len(SOURCES) if excitation.exchanges_energy else 0
+        near = sum(force.joint.nq for force in excitation.counted if force.joint is not None)
+        self.work = np.zeros((0, self.sources + near))
+        """What states carry along (states, n): works done so far, and positions that loop joints are near."""
+        self.count: Count | None = None
         self._watched = np.zeros((0, 2))
         """How many steps each state has taken since it was last looked at, and the time of that [s]."""
 
@@ -77,11 +81,16 @@ class StiffSteps:
         self._watched = np.zeros((states, 2))
 
     def resume(self, h: np.ndarray, work: np.ndarray) -> None:
-        """Go on from states whose works (states, sources) are these; these methods choose their steps h themselves."""
+        """Go on from states that carry this along (states, n); these methods choose their steps h themselves."""
+        self.carry(work)
+
+    def carry(self, work: np.ndarray) -> None:
+        """Carry this along (states, n) from now on, as `works` tells it."""
         self.work = work.copy()
 
     def works(self, who: Any = slice(None)) -> np.ndarray:
-        """Return the works (states, sources) done so far, with no sources where nothing exchanges energy."""
+        """Return what states carry along (states, n): the works done so far, with no sources where nothing exchanges
+        energy, and the positions that loop joints are near."""
         return self.work[who].copy()
 
     def forget(self) -> None:
@@ -132,6 +141,7 @@ class StiffSteps:
                 rate, t, np.concatenate([np.zeros(nv), v]), end, rtol=self.rtol, atol=self.atol, jac=jacobian
             )
             while solver.status == "running":
+                self._begin_count(state, float(solver.t), q, v)
                 start = rate(solver.t, solver.y)[nv:] if nodes is not None else np.zeros(nv)
                 force = self._command(solver.t, q, v) if held is None else tau
                 before, message = solver.t, self._step(solver, state)
@@ -148,14 +158,16 @@ class StiffSteps:
                 v = solver.y[nv:].copy()
                 require_bounds(self.system, np.array([state]), np.array([t]), q[None], v[None])
                 self._require_progress(state, t, q)
-                if self.work.shape[-1]:
-                    self.work[state] += self._gain(solver, origin, held)
+                if self.sources:
+                    self.work[state, : self.sources] += self._gain(solver, origin, held)
                 moved = False
                 if self.excitation.motion:
                     (q,), (v,), _ = self.excitation.imposed(t, q[None], v[None])
                 if closes:
                     moved = self._gap(q, v) > OPEN * (self.rtol + self.atol)
                     q, v = self._close(t, q, v)
+                if self.count is not None:
+                    self.work[state, self.sources :] = self._near(t, q[None], v[None])[0]
                 if nodes is not None:
                     row = (
                         np.array([state]),
@@ -172,6 +184,16 @@ class StiffSteps:
                     break
             assert t > t0
         return q, v
+
+    def _begin_count(self, state: int, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        """Count the turns of loop joints on from where they are at a time."""
+        near = self.work[[state], self.sources :]
+        self.count = Count(self.excitation, near, np.array([t]), q[None], v[None]) if near.size else None
+
+    def _near(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray | None:
+        """Return the positions (rows, n) that loop joints are next to at a time and at states q (rows, nq), v (rows,
+        nv); None where none are counted."""
+        return None if self.count is None else self.count.at(np.full(len(q), t), q, v)
 
     def _step(self, solver: Any, state: int) -> str | None:
         """Let the solver take a step, and return what it says if it fails."""
@@ -219,10 +241,15 @@ class StiffSteps:
         if held is None:
             tau = np.array([self._command(t, q[k], v[k]) for k, t in enumerate(times)])
         else:
-            tau = np.broadcast_to(held, v.shape)
+            tau = np.broadcast_to(held, (len(v), len(held)))
+        near = {}
+        if self.count is not None:
+            near = excitation.near_by_joint(self.count.at(np.array(times), q, v))
+        besides = loads.Besides(excitation.loop_forces(tau), near=near)
+        tau = tau[:, :nv]
         if driven:
-            tau = loads.with_drives(system, q, v, tau, wrenches, driven)
-        powers = loads.powers(system, q, v, tau, wrenches, driven)
+            tau = loads.with_drives(system, q, v, tau, wrenches, driven, besides)
+        powers = loads.powers(system, q, v, tau, wrenches, driven, besides)
         return np.array([half * float(_WEIGHTS @ powers[source]) for source in SOURCES])
 
     def _command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -240,8 +267,8 @@ class StiffSteps:
         if held is None:
             tau = np.array([self._command(t, *row) for row in zip(q, v, strict=True)])
         else:
-            tau = np.broadcast_to(held, v.shape)
-        vdot = self.excitation.accelerations(t, q, v, tau)
+            tau = np.broadcast_to(held, (len(v), len(held)))
+        vdot = self.excitation.accelerations(t, q, v, tau, self._near(t, q, v))
         if self.drift.feedback is not None:
             by_position, by_velocity = self.system.correction(q, v)
             vdot = vdot + self.drift.feedback[0] * by_velocity + self.drift.feedback[1] * by_position

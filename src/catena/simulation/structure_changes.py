@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from catena.simulation.problem import Problem
 from catena.simulation.run import Run
 from catena.simulation.segments import SegmentedTrajectory, Transition
 from catena.simulation.trajectory import Found, Trajectory
+from catena.simulation.turns import Wound, near_rows
 from catena.system import System
 
 # So many changes within this part of the duration are chattering, and the run ends.
@@ -134,6 +135,7 @@ class ChangingRun:
     samples: Any
     progress: bool | None
     check: bool
+    near: Mapping[str, Any] = field(default_factory=dict)
 
     def go(self, q: Any, v: Any) -> SegmentedTrajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
@@ -150,6 +152,7 @@ class ChangingRun:
         transitions: list[Transition] = []
         system, start, note = self.system, 0.0, ""
         still: dict[str, float] = {}
+        wound = Wound(near_rows(system, self.near, ()))
         try:
             happened = self.at_the_start(system, q, v, still)
             while True:
@@ -159,8 +162,9 @@ class ChangingRun:
                     before = system, q, v
                     made += self.change(waiting, system, start, q, v)
                     if made and made[-1].transfer is not None:
-                        system = made[-1].transfer.system
+                        new = made[-1].transfer.system
                         q, v = made[-1].transfer
+                        system, q = new, wound.over(system, new, q)
                     waiting = self._jumped_over(happened, start, before, (system, q, v), segments)
                     happened = [*happened, *waiting]
                 transitions += made
@@ -171,7 +175,8 @@ class ChangingRun:
                     note = f"Nothing can move any more from t = {start:.6g} s on."
                 if note or ending(happened) or self.duration - start <= 1e-12 * self.duration:
                     break
-                run = self._segment(system, q, v, start, still)
+                run = self._segment(system, q, v, start, still, wound)
+                wound.know(run)
                 happened = self.happened(run, system, start)
                 for event in happened:
                     size = abs(self.bound(event, system, start).value(0.0, run.q[0], run.v[0]))
@@ -243,10 +248,17 @@ class ChangingRun:
                 warn(f"motion: no structure of this run has a joint {name!r}, so that nothing moved so.")
 
     def _segment(
-        self, system: System, q: np.ndarray, v: np.ndarray, start: float, still: Mapping[str, float]
+        self,
+        system: System,
+        q: np.ndarray,
+        v: np.ndarray,
+        start: float,
+        still: Mapping[str, float],
+        wound: Wound,
     ) -> Trajectory:
         """Return the run with one structure, from `start` [s] on to the first event that changes it, or to the end.
-        `still` are the sizes below which the functions of events that have happened count as zero."""
+        `still` are the sizes below which the functions of events that have happened count as zero, `wound` is where
+        joints are with all their turns."""
         control = self.control
         try:
             control = (
@@ -258,7 +270,8 @@ class ChangingRun:
             events = [
                 self.bound(event, system, start, still.get(event.label, 0.0), (q, v)) for event in self.events
             ]
-            problem = Problem(system, control, motion, forces, **self.options)
+            near = {joint: x for joint, x in wound.positions.items() if joint in system.loops}
+            problem = Problem(system, control, motion, forces, **self.options, near=near)
             begins = start == 0.0
             return Run(problem, q, v, self.duration - start, events, None, self.progress, False, begins).go()
         except Exception as error:

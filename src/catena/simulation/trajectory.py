@@ -18,7 +18,7 @@ from catena.given import is_one_of, real_array, real_number, shown
 from catena.hooks import hook
 from catena.mechanism import MODES
 from catena.mechanism.validation import known
-from catena.simulation import dense, loads
+from catena.simulation import dense, loads, turns
 from catena.simulation.arguments import MOST_SAMPLES
 from catena.system import System
 from catena.system.resultants import along_beam
@@ -68,6 +68,11 @@ class Trajectory:
     accelerations (..., samples, nv of the joint); tau has the forces of their drives. `events` are what was met on the
     way. `ended` says why a run stopped early, and `settings` how it was made. `held` says that tau stayed
     the same between samples, as that of a sampled controller does; otherwise it is taken to vary smoothly.
+
+    Of joints that close loops, `loop_forces` are the control forces (..., samples, nv of the joint) of those that got
+    some, and `loop_positions` the positions (..., samples, nq of the joint), with all their turns, of those that
+    something looked at. `stop_forces` are the forces (..., samples, nv of the joint) of rigid stops in joints of the
+    tree.
     """
 
     system: System
@@ -83,6 +88,9 @@ class Trajectory:
     ended: str = ""
     settings: Mapping[str, str] = field(default_factory=_nothing)
     held: bool = False
+    loop_forces: Mapping[str, np.ndarray] = field(default_factory=_nothing)
+    stop_forces: Mapping[str, np.ndarray] = field(default_factory=_nothing)
+    loop_positions: Mapping[str, np.ndarray] = field(default_factory=_nothing)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what a copy or a pickle is made of; what was found from it is found again."""
@@ -116,14 +124,15 @@ class Trajectory:
                 f"There is no state {shown(index)}; the batch has shape {self.batch}: give an index for each dimension."
             ) from None
         over = self.q.shape[:-1]
-        wrenches, driven = (
+        wrenches, driven, motors, stops, near = (
             {name: np.broadcast_to(x, (*over, x.shape[-1]))[index] for name, x in given.items()}
-            for given in (self.wrenches, self.driven)
+            for given in (self.wrenches, self.driven, self.loop_forces, self.stop_forces, self.loop_positions)
         )
         events = tuple(replace(event, state=()) for event in self.events if event.state == tuple(index))
         return replace(
             self, system=self.system.alone(number), q=self.q[index], v=self.v[index], tau=self.tau[index],
             work={name: x[index] for name, x in self.work.items()}, wrenches=wrenches, driven=driven, events=events,
+            loop_forces=motors, stop_forces=stops, loop_positions=near,
         )  # fmt: skip
 
     def shifted(self, start: float) -> Trajectory:
@@ -143,19 +152,29 @@ class Trajectory:
 
     def __getitem__(self, joint: str) -> np.ndarray:
         """Return the coordinates of a joint, tree or loop, (..., samples, nq_joint); "boom.mode1" is the amplitude
-        (..., samples) of the first mode of the flexible body "boom", "boom.modes" are all."""
+        (..., samples) of the first mode of the flexible body "boom", "boom.modes" are all. Angles keep counting turns;
+        where a joint closes a loop and nothing looked at it during the run, they do so from sample to sample, by its
+        velocities there."""
         mode = self._mode(joint)
         if mode is not None:
             return self.q[..., mode].copy()
-        return self.system.joint_position(self.q, self._joint(joint))
+        if joint in self.loop_positions:
+            return np.array(self.loop_positions[joint])
+        if self._joint(joint) in self.system.loops:
+            return turns.counted(self.system, self.t, self.q, self.v, joint)
+        return self.system.joint_position(self.q, joint)
 
     def velocity(self, joint: str) -> np.ndarray:
         """Return the velocities of a joint, tree or loop, (..., samples, nv_joint)."""
         return self.system.joint_velocity(self.q, self.v, self._joint(joint))
 
     def force(self, joint: str) -> np.ndarray:
-        """Return the control forces at a joint of the tree, (..., samples, nv_joint)."""
-        return self.tau[..., self.system.slice_v(self._joint(joint))].copy()
+        """Return the control forces at a joint, tree or loop, (..., samples, nv_joint)."""
+        if self._joint(joint) in self.system.loops:
+            found = self.loop_forces.get(joint)
+            size = self.system.mechanism.joints[joint].kind.nv
+            return np.zeros((*self.v.shape[:-1], size)) if found is None else np.array(found)
+        return self.tau[..., self.system.slice_v(joint)].copy()
 
     def pose(self, frame: str) -> np.ndarray:
         """Return the poses of a frame or body in ground, (..., samples, 4, 4)."""
@@ -207,9 +226,11 @@ class Trajectory:
             )
         q, v = self.at(asked)
         tau = self._forces_at(asked)
+        besides = self._besides_at(asked, q)
         return replace(
             self, t=asked, q=q, v=v, tau=tau, work=self._work_at(asked), wrenches=self._wrenches_at(asked),
             driven=self._driven_at(asked), held=self.held and bool(np.isin(self.t, asked).all()),
+            loop_forces=besides.motors, stop_forces=besides.stops, loop_positions=besides.near,
         )  # fmt: skip
 
     # Energy, momentum, forces.
@@ -222,7 +243,7 @@ class Trajectory:
     @cached_property
     def potential_energy(self) -> np.ndarray:
         """Return the potential energy of gravity, springs and stops, (..., samples)."""
-        return self.system.potential_energy(self.q)
+        return self.system.potential_energy(self.q, near=self.loop_positions)
 
     @cached_property
     def energy(self) -> np.ndarray:
@@ -245,7 +266,21 @@ class Trajectory:
     @cached_property
     def acceleration(self) -> np.ndarray:
         """Return vdot at the samples, (..., samples, nv), with the forces that act from then on."""
-        return loads.accelerations(self.system, self.q, self.v, self.tau, self.wrenches, self.driven)
+        return loads.accelerations(
+            self.system, self.q, self.v, self.tau, self.wrenches, self.driven, self.besides
+        )
+
+    @property
+    def tree_forces(self) -> np.ndarray:
+        """Return the forces (..., samples, nv) of joints of the tree that do what all control forces do."""
+        if not self.loop_forces:
+            return self.tau
+        return self.tau + self.system.tree_forces(self.q, self.loop_forces)
+
+    @property
+    def besides(self) -> loads.Besides:
+        """Return what is known of joints besides the control forces of the tree."""
+        return loads.Besides(self.loop_forces, self.stop_forces, self.loop_positions)
 
     def frame_acceleration(self, frame: str, axes: str = "frame") -> np.ndarray:
         """Return the angular acceleration of a frame and the acceleration of its origin, (..., samples, 6), in its own
@@ -255,14 +290,18 @@ class Trajectory:
     def read(self, sensor: Sensor) -> dict[str, np.ndarray]:
         """Return what a sensor tells along the run, {name: (..., samples, n)}, with the forces that act from each
         sample on."""
-        from catena.simulation.sensors import Sensor, Situation
+        from catena.simulation.sensors import Encoder, Sensor, Situation
 
         if not isinstance(sensor, Sensor):
             raise StateError(
                 f"{shown(sensor)} is no sensor; give one such as ct.IMU('head') or ct.Encoder('elbow')."
             )
         sensor.check(self.system)
-        return sensor.read(Situation(self.system, self.q, self.v, self.tau, self.wrenches, self.driven))
+        at = Situation(self.system, self.q, self.v, self.tau, self.wrenches, self.driven, self.besides)
+        if isinstance(sensor, Encoder) and sensor.joint in self.system.loops:
+            near = {sensor.joint: self[sensor.joint]}
+            at.besides = loads.Besides(self.loop_forces, self.stop_forces, {**self.loop_positions, **near})
+        return sensor.read(at)
 
     def reactions(self) -> dict[str, np.ndarray]:
         """Return the whole wrench [moment; force] that each joint passes to its child, {joint: (..., samples, 6)}, at
@@ -290,17 +329,20 @@ class Trajectory:
     def coupling_forces(self) -> dict[str, np.ndarray]:
         """Return the force that each coupling carries, {coupling: (..., samples)}, as `System.coupling_forces` tells
         it."""
-        return self.system.coupling_forces(self.q, self.v, self.tau, f_ext=self.wrenches or None)
+        tau = loads.given(self.system, self.q, self.tau, self.besides)
+        return self.system.coupling_forces(
+            self.q, self.v, tau, f_ext=self.wrenches or None, near=self.besides.near
+        )
 
     @cached_property
     def power(self) -> dict[str, np.ndarray]:
         """Return the powers (..., samples) of "actuators", "friction" (with dampers), "wrenches" and prescribed
         "motion", and their sum "total", at which the energy changes."""
-        found = loads.powers(self.system, self.q, self.v, self.tau, self.wrenches, self.driven)
+        found = loads.powers(self.system, self.q, self.v, self.tau, self.wrenches, self.driven, self.besides)
         return {**found, "total": sum(found.values(), np.zeros(self.q.shape[:-1]))}
 
     def joint_power(self, joint: str) -> np.ndarray:
-        """Return the power of the control forces at a joint of the tree, tau . v, (..., samples)."""
+        """Return the power of the control forces at a joint, tree or loop, tau . v, (..., samples)."""
         return np.einsum("...i,...i->...", self.force(joint), self.velocity(joint))
 
     # Loops.
@@ -421,13 +463,17 @@ class Trajectory:
         """Return vdot at the start and at the end of each interval, (..., samples - 1, nv)."""
         tau = self._end_forces
         start = self.acceleration[..., :-1, :]
-        if np.array_equal(tau, self.tau[..., 1:, :]):
+        besides = self._end_besides
+        same = all(
+            np.array_equal(besides.motors[name], x[..., 1:, :]) for name, x in self.loop_forces.items()
+        )
+        if same and np.array_equal(tau, self.tau[..., 1:, :]):
             return start, self.acceleration[..., 1:, :]
         wrenches, driven = (
             {name: x[..., 1:, :] for name, x in given.items()} for given in (self.wrenches, self.driven)
         )
         q, v = self.q[..., 1:, :], self.v[..., 1:, :]
-        return start, loads.accelerations(self.system, q, v, tau, wrenches, driven)
+        return start, loads.accelerations(self.system, q, v, tau, wrenches, driven, besides)
 
     @cached_property
     def _end_forces(self) -> np.ndarray:
@@ -436,7 +482,7 @@ class Trajectory:
         if not self.held:
             return after
         held = np.where(self._drives, after, self.tau[..., :-1, :])
-        if not self.driven or np.array_equal(held, after):
+        if not self.driven or (np.array_equal(held, after) and not self.loop_forces):
             return held
         # Drives feel it where control forces jump, but not before.
         wrenches, driven = (
@@ -444,9 +490,31 @@ class Trajectory:
         )
         with suppress(CatenaError):
             held = loads.with_drives(
-                self.system, self.q[..., 1:, :], self.v[..., 1:, :], held, wrenches, driven
+                self.system, self.q[..., 1:, :], self.v[..., 1:, :], held, wrenches, driven, self._end_besides
             )
         return held
+
+    @property
+    def _end_besides(self) -> loads.Besides:
+        """Return what is known of joints besides at the end of each interval."""
+        after = self.besides.at(slice(1, None))
+        if not self.held:
+            return after
+        return replace(after, motors={name: x[..., :-1, :] for name, x in self.loop_forces.items()})
+
+    def _besides_at(self, times: np.ndarray, q: np.ndarray) -> loads.Besides:
+        """Return what is known of joints besides at other times and the positions q (..., times, nq) there."""
+        if self.held:
+            k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 1)
+            motors = {name: x[..., k, :] for name, x in self.loop_forces.items()}
+        else:
+            motors = {name: _between(self.t, x, times) for name, x in self.loop_forces.items()}
+        stops = {name: _between(self.t, x, times) for name, x in self.stop_forces.items()}
+        near = {
+            name: turns.between(self.system, self.t, self.q, self.v, name, x, times, q)
+            for name, x in self.loop_positions.items()
+        }
+        return loads.Besides(motors, stops, near)
 
     @cached_property
     def _drives(self) -> np.ndarray:
@@ -474,7 +542,7 @@ class Trajectory:
             return self.work
         end = {name: wrench[..., 1:, :] for name, wrench in self.wrenches.items()}
         q, v, tau = self.q[..., 1:, :], self.v[..., 1:, :], self._end_forces
-        last = loads.powers(self.system, q, v, tau, end, self.driven)
+        last = loads.powers(self.system, q, v, tau, end, self.driven, self._end_besides)
         k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 2)
         h = self.t[k + 1] - self.t[k]
         s = (times - self.t[k]) / h
@@ -489,7 +557,9 @@ class Trajectory:
     @cached_property
     def _reactions(self) -> dict[str, np.ndarray]:
         known_motion = self.acceleration if self.driven else None
-        return self.system.reactions(self.q, self.v, self.tau, f_ext=self.wrenches or None, vdot=known_motion)
+        return loads.reactions(
+            self.system, self.q, self.v, self.tau, self.wrenches, known_motion, self.besides
+        )
 
 
 def _between(t: np.ndarray, x: np.ndarray, times: np.ndarray) -> np.ndarray:

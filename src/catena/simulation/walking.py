@@ -15,7 +15,7 @@ import numpy as np
 
 from catena.errors import LoopError, SingularDynamicsError
 from catena.kernels import Program, Session
-from catena.kernels.algorithm import FORCE_INPUTS
+from catena.kernels.algorithm import FORCE_INPUTS, NEAR
 from catena.kernels.session import Piece
 from catena.simulation.drift import Drift
 from catena.simulation.excitation import Excitation
@@ -23,6 +23,7 @@ from catena.simulation.implicit_modes import implicit_accelerations
 from catena.simulation.methods import ADAPTIVE
 from catena.simulation.near_singular import accelerations_near_singular, are_near_singular
 from catena.simulation.steps.stepping import evaluation_times
+from catena.simulation.turns import Count
 from catena.system import System
 
 # Next to singular configurations accelerations are good to some digits only, and so are the steps that pass them.
@@ -64,6 +65,8 @@ class Walk:
         self.tau_start: np.ndarray | None = None
         self.tau_now = np.zeros((states, excitation.system.nv))
         self.held = tuple(excitation.motion) if excitation.motion else None
+        self.counts_turns = excitation.has_python_elements and bool(excitation.counted)
+        self.count: Count | None = None
         # Whether all states have the same parameters, so that what is solved for many can be solved at once.
         self.are_alike = self.system.alone(0) is self.system
 
@@ -74,16 +77,19 @@ class Walk:
         tau: np.ndarray,
         careful: np.ndarray | None,
         closes: bool,
+        near: np.ndarray,
     ) -> dict[str, np.ndarray]:
-        """Take one step of the states `who` of a batch from `inputs` (states, ...) with held control forces tau.
+        """Take one step of the states `who` of a batch from `inputs` (states, ...) with held control forces tau, where
+        loop joints are next to the positions near (states, n), whose turns Python counts if forces do not compile.
         Where the step is `careful` (states,), Python solves what is in doubt. Without `closes` loops are left as they
         are. The results are buffers that the next step overwrites; `tau_start` are the forces with which the step
         began."""
         b = self.session.buffers
         for name, value in inputs.items():
             b[name][:] = value
-        b[self.target][:] = tau
         self.careful, self.tau_start, self.tau_now, self.who = careful, None, tau, who
+        if self.counts_turns:
+            self.count = Count(self.excitation, near, b["t"][:, 0].copy(), b["q"], b["qd"])
         self.near_singular[:] = False
         if careful is not None:
             self._find_near_singular(b)
@@ -128,7 +134,7 @@ class Walk:
         """Return the tape cut at the pauses `stops`; with `skip` without what closes loops."""
         reads = {
             "forces": ("q", "qd", "dt"), "closing": ("q", "qd", "error_0"), "decide": JUDGED,
-            "accelerations": ("q", "qd", "qdd", "doubt", self.target),
+            "accelerations": ("q", "qd", "qdd", "doubt", self.target, *((NEAR,) if NEAR in self.start else ())),
         }  # fmt: skip
         writes = {
             "start": self.start, "forces": self.given, "accelerations": ("qdd", "doubt"),
@@ -165,12 +171,26 @@ class Walk:
         if not self.has_law:
             self.tau_now = tau
             self.tau_start = np.array(tau) if self.tau_start is None else self.tau_start
+        if self.has_law:
+            tau = b[self.target].copy()
+        else:
+            tau = excitation.at_tree(b["q"], tau, but_motors=True)
         if excitation.has_python_elements:
-            tau, f_ext = excitation.beyond_compiled(b["q"], b["qd"], tau)
+            near = self._near(b, part)
+            tau, f_ext = excitation.beyond_compiled(b["q"], b["qd"], tau, near)
             b["f_given" if "f_given" in b else "f_ext"][:] = f_ext
         b[self.target][:] = tau
         if excitation.asks_wrenches:
-            b[FORCE_INPUTS][:] = excitation.told_wrenches(t, b["q"], b["qd"], trial)
+            wrenches = excitation.told_wrenches(t, b["q"], b["qd"], trial)
+            b[FORCE_INPUTS][:, : wrenches.shape[-1]] = wrenches
+
+    def _near(self, b: Mapping[str, np.ndarray], part: float) -> np.ndarray:
+        """Return the positions (states, n) that loop joints are next to at a part of the step."""
+        if NEAR in b:
+            return b[NEAR]
+        if self.count is None:
+            return np.zeros((self.states, 0))
+        return self.count.at(b["t"][:, 0] + part * b["dt"][:, 0], b["q"], b["qd"])
 
     def _find_near_singular(self, b: dict[str, np.ndarray]) -> None:
         """Find the careful states that begin next to a singular configuration, and loosen their tolerances to what
@@ -199,14 +219,17 @@ class Walk:
         for i in np.flatnonzero(self._mend_together(b, wanted)):
             here = slice(i, i + 1)
             t, q, v = self._time(b, part, int(i)), b["q"][here].copy(), b["qd"][here].copy()
-            tau = (self.tau_now if self.asks and not self.has_law else b[self.target])[here]
+            tau = (b[self.target] if self.has_law else self.tau_now)[here]
+            near = self._near(b, part)[here]
             if not (np.isfinite(q).all() and np.isfinite(v).all() and np.isfinite(tau).all()):
                 continue
             state = int(self.who[i])
             excitation, drift = self.excitation.alone(state), self.drift.alone(state)
-            found = accelerations_near_singular(excitation, t, q, v, tau) if self.near_singular[i] else None
+            found = None
+            if self.near_singular[i]:
+                found = accelerations_near_singular(excitation, t, q, v, tau, near)
             try:
-                qdd = excitation.accelerations(t, q, v, tau) if found is None else found
+                qdd = excitation.accelerations(t, q, v, tau, near) if found is None else found
                 if self.is_implicit:
                     past, h = b["a_past"][i], float(b["dt"][i, 0])
                     qdd = implicit_accelerations(excitation.system, q[0], qdd[0], past, h)[None]
@@ -229,12 +252,12 @@ class Walk:
             return wanted
         if self.is_implicit:
             return wanted
-        rows = [b[name] for name in ("q", "qd", self.target)]
+        rows = [b["q"], b["qd"], b[self.target] if self.has_law else self.tau_now, self._near(b, 0.0)]
         for x in rows:
             together &= np.isfinite(x).all(axis=-1)
-        q, v, tau = (x[together] for x in rows)
+        q, v, tau, near = (x[together] for x in rows)
         try:
-            b["qdd"][together] = self.excitation.accelerations(0.0, q, v, tau)
+            b["qdd"][together] = self.excitation.accelerations(0.0, q, v, tau, near)
         except (LoopError, SingularDynamicsError):
             return wanted
         b["doubt"][together] = 0.0

@@ -26,9 +26,13 @@ Given = Mapping[str, ArrayLike | Sequence[float | None] | None]
 State = ArrayLike | Given
 
 
-def as_arrays(system: System, q: Any, v: Any, tau: Any = None) -> tuple[Any, Any, Any, np.ndarray | None]:
+def as_arrays(
+    system: System, q: Any, v: Any, tau: Any = None, apart: bool = False
+) -> tuple[Any, Any, Any, np.ndarray | None]:
     """Return positions, velocities and forces of the tree as arrays, where they are given by joint: the closed
-    state that has what is given, and besides forces at all loop joints (..., k), None where there are none."""
+    state that has what is given, and besides forces at all loop joints (..., k), None where there are none. Forces at
+    joints that are left out of the tree and constrain nothing are among those of the tree, unless they are to be told
+    `apart`."""
     loop_tau = None
     if isinstance(q, Mapping):
         q = system.assemble(q)
@@ -37,8 +41,7 @@ def as_arrays(system: System, q: Any, v: Any, tau: Any = None) -> tuple[Any, Any
     if isinstance(tau, Mapping):
         given = tau
         tau, loop_tau = forces_by_name(system.evaluator, given)
-        if loop_tau is not None and not system._closed:
-            # Joints that are left out of the tree and constrain nothing.
+        if loop_tau is not None and not system._closed and not apart:
             tau, loop_tau = system.tree_forces(q, given), None
     return q, v, tau, loop_tau
 

@@ -5,8 +5,8 @@ At joints of the tree they are joint forces. At joints that close loops they are
 forces between frames are. Locked and welded joints have no forces and no stops.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,31 +20,50 @@ from catena.dynamics.force_report import force_report
 from catena.dynamics.force_sweeps import GIVEN
 from catena.dynamics.stops import Stops, joint_stops
 from catena.errors import CatenaError
-from catena.forces import AtJoint, PlacedForce, Relative
+from catena.forces import AppliedJointForce, AtJoint, PlacedForce, Relative, Watch
 from catena.forces.placed import LOOP, TREE
+from catena.kernels import NEAR
 from catena.kinematics import body_twists, stacks
+from catena.kinematics.closure import loop_state
 from catena.mechanism import GROUND, LIMITS
 from catena.mechanism.validation import known
 from catena.spatial import Motion, Transform
 from catena.system import loop_closure
-from catena.system.placed_forces import applied_wrench, place_forces, place_frictions
+from catena.system.placed_forces import applied_wrench, at_joint, place_forces, place_frictions
 from catena.system.settling import Settling
+
+# What follows the name of a joint that is watched, and of one with a motor.
+WATCHED, MOTOR = ".watched", ".motor"
+# Positions (states, nq of the joint) that loop joints are near, by joint.
+Near = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
 class ElementForces:
     """What springs, stops and wrenches do: joint forces `tau` (..., nv), and `f_ext`, wrenches [moment; force] (..., 6)
     on bodies, or on places of flexible ones, in their own axes at their origins. Both can be given to
-    `forward_dynamics`."""
+    `forward_dynamics`. Forces at joints that close loops are pairs of wrenches in there; `at_loops` tells them as joint
+    forces (..., nv of the joint), by joint, and `between` the wrenches without them."""
 
     tau: np.ndarray
     f_ext: Mapping[str, np.ndarray]
+    at_loops: Mapping[str, np.ndarray] = field(default_factory=dict)
+    between: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def reshaped(self, batch: tuple[int, ...]) -> "ElementForces":
+        """Return the same for states (states, ...) in another shape of their batch."""
+
+        def each(found: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+            return {name: x.reshape(*batch, x.shape[-1]) for name, x in found.items()}
+
+        tau = self.tau.reshape(*batch, self.tau.shape[-1])
+        return ElementForces(tau, each(self.f_ext), each(self.at_loops), each(self.between))
 
 
 @dataclass(frozen=True, eq=False)
 class ForceReport:
     """What every force does at some states, by its name: `tau` (states, nv of its joint) at joints, wrenches `on_a` and
-    `on_b` (states, 6) on nodes unless the joint is one of the tree, `energy`, `power` and `spent` power (states,), and
+    `on_b` (states, 6) on nodes where it is at no joint of the tree, `energy`, `power` and `spent` power (states,), and
     the `outputs` of its kind."""
 
     tau: dict[str, np.ndarray]
@@ -65,6 +84,8 @@ class Elements:
         self._from_nodes: dict[str, np.ndarray] = {}
         self._applied: dict[tuple[str, str], PlacedForce] = {}
         self._names: dict[PlacedForce, list[str]] = {}
+        self._watched: dict[str, tuple[PlacedForce, ...]] = {}
+        self._motors: dict[str, tuple[PlacedForce, ...]] = {}
 
     @cached_property
     def stops(self) -> dict[str, Stops]:
@@ -115,14 +136,53 @@ class Elements:
         """Return whether nothing acts at all."""
         return not self.placed
 
+    def watch(self, joint: str) -> tuple[PlacedForce, ...]:
+        """Return what counts the turns of a joint that somebody looks at; nothing where the joint has none to count."""
+        if joint not in self._watched:
+            watch = at_joint(self._evaluator.plan, joint + WATCHED, Watch(), joint)
+            counted = (replace(force, acts=False) for force in watch if force.counts and force.is_compiled)
+            self._watched[joint] = tuple(counted)
+        return self._watched[joint]
+
+    def motor(self, joint: str) -> tuple[PlacedForce, ...]:
+        """Return a force at a joint that closes a loop which is told from outside at every instant."""
+        if joint not in self._motors:
+            loop = next(loop for loop in self._evaluator.plan.loop_joints if loop.name == joint)
+            kind = AppliedJointForce(loop.kind.nv)
+            self._motors[joint] = tuple(at_joint(self._evaluator.plan, joint + MOTOR, kind, joint))
+        return self._motors[joint]
+
+    def near_rows(self, forces: Sequence[PlacedForce], q: np.ndarray, near: Near | None) -> np.ndarray | None:
+        """Return the positions (states, n) that the joints of those forces are near which count turns, force after
+        force, at q (states, nq): those that are given by joint, and within half a turn of zero where none are. None
+        where nothing is counted."""
+        counted = [force for force in forces if force.counts]
+        if not near or not counted:
+            return None
+        columns = []
+        for force in counted:
+            if force.at in near:
+                columns.append(np.asarray(near[force.at], dtype=np.float64))
+            else:
+                columns.append(loop_state(self._evaluator, force.at, q).q)
+        return np.concatenate([np.broadcast_to(x, (len(q), x.shape[-1])) for x in columns], axis=-1)
+
     def report(
-        self, q: np.ndarray, v: np.ndarray, forces: tuple[PlacedForce, ...] | None = None
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        forces: tuple[PlacedForce, ...] | None = None,
+        near: Near | None = None,
     ) -> ForceReport:
-        """Return what every force, or every one of these, does at q (states, nq) and v (states, nv)."""
+        """Return what every force, or every one of these, does at q (states, nq) and v (states, nv). Angles of loop
+        joints are those next to the positions `near` (states, nq of the joint), where some are given by joint."""
         forces = self.placed if forces is None else forces
         found: dict[str, np.ndarray] = {}
         if forces:
-            found = self._evaluator.evaluate(force_report, {"q": q, "qd": v}, forces=forces)
+            given = {"q": q, "qd": v}
+            rows = self.near_rows(forces, q, near)
+            given |= {} if rows is None else {NEAR: rows}
+            found = self._evaluator.evaluate(force_report, given, forces=forces)
 
         def by_force(name: str, sizes: list[int]) -> dict[str, np.ndarray]:
             ends = np.cumsum(sizes, dtype=np.int64)
@@ -134,7 +194,7 @@ class Elements:
         names = [self._output_names(f) for f in forces]
         outputs = by_force("outputs", [len(n) for n in names])
         return ForceReport(
-            tau=by_force("tau", [f.joint.nv if f.joint is not None else 0 for f in forces]),
+            tau=by_force("tau", [0 if f.joint is None else f.joint.nv for f in forces]),
             on_a=by_force("on_a", wrenches), on_b=by_force("on_b", wrenches),
             **{name: {n: x[:, 0] for n, x in by_force(name, ones).items()} for name in ("energy", "power", "spent")},
             outputs={
@@ -143,11 +203,16 @@ class Elements:
             },
         )  # fmt: skip
 
-    def at_joints(self, q: Any, v: Any, forces: tuple[PlacedForce, ...] | None = None) -> np.ndarray:
+    def at_joints(
+        self, q: Any, v: Any, forces: tuple[PlacedForce, ...] | None = None, near: Near | None = None
+    ) -> np.ndarray:
         """Return the forces (..., nv) of the tree's joints that move the mechanism at q (..., nq) and v (..., nv) as
-        all its forces do, or as these do."""
+        all its forces do, or as these do. For states (states, nq) and (states, nv) loop joints may be next to positions
+        `near` (states, nq of the joint)."""
         forces = self.placed if forces is None else forces
-        return self._evaluator.evaluate(element_force, {"q": q, "qd": v}, forces=forces)["load"]
+        rows = self.near_rows(forces, q, near)
+        given = {"q": q, "qd": v} if rows is None else {"q": q, "qd": v, NEAR: rows}
+        return self._evaluator.evaluate(element_force, given, forces=forces)["load"]
 
     @cached_property
     def shortest(self) -> Callable[..., np.ndarray | None]:
@@ -155,60 +220,40 @@ class Elements:
         declines (None) all else."""
         if not self.is_compiled:
             return lambda *rows: None
-        return self._evaluator.shortest(element_force, frozenset(GIVEN), forces=self.placed)
-
-    def by_place(
-        self, q: np.ndarray, v: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray | None, dict[str, np.ndarray]]:
-        """Return all forces at q (states, nq) and v (states, nv) where they act: at joints of the tree (states, nv), at
-        all loop joints one after the other (states, k), None where there are none, and by body, as `forces` tells
-        them."""
-        plan = self._evaluator.plan
-        ends = np.cumsum([0, *(loop.kind.nv for loop in plan.loop_joints)])
-        starts = {loop.name: int(end) for loop, end in zip(plan.loop_joints, ends, strict=False)}
-        at_loops = [force for force in self.placed if force.site == LOOP]
-        if not at_loops:
-            tau, f_ext = self.forces(q, v)
-            return tau, None, f_ext
-        elsewhere = tuple(force for force in self.placed if force.site != LOOP)
-        tau, f_ext = self._summed(q, v, elsewhere)
-        loop_tau = np.zeros((len(q), int(ends[-1])))
-        told = self.report(q, v, tuple(at_loops)).tau
-        for force in at_loops:
-            start = starts[self._loop_joint(force)]
-            loop_tau[:, start : start + told[force.name].shape[1]] += told[force.name]
-        return tau, loop_tau, f_ext
-
-    def _loop_joint(self, force: PlacedForce) -> str:
-        """Return the name of the joint that a force at a loop acts at."""
-        elements = self._evaluator.mechanism.force_elements
-        if force.name in elements:
-            return str(elements[force.name].at_joint)
-        return force.name.removesuffix(LIMITS)
+        return self._evaluator.shortest(element_force, frozenset({*GIVEN, NEAR}), forces=self.placed)
 
     def forces(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Return all forces at q (states, nq) and v (states, nv): of joints (states, nv), and by body, or by place of a
         flexible one, (states, 6), in its own axes at its origin, nothing for ground."""
-        return self._summed(q, v, self.placed)
+        found = self.told(q, v)
+        return found.tau, dict(found.f_ext)
 
-    def _summed(
-        self, q: np.ndarray, v: np.ndarray, forces: tuple[PlacedForce, ...]
-    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    def told(self, q: np.ndarray, v: np.ndarray, near: Near | None = None) -> ElementForces:
+        """Return all forces at q (states, nq) and v (states, nv), where loop joints are next to the positions `near`
+        (states, nq of the joint) as far as these are given."""
         plan = self._evaluator.plan
         tau = np.zeros((len(q), plan.nv))
-        f_ext: dict[str, np.ndarray] = {}
-        report = self.report(q, v, forces)
-        for force in forces:
+        between: dict[str, np.ndarray] = {}
+        across: dict[str, np.ndarray] = {}
+        at_loops: dict[str, np.ndarray] = {}
+        report = self.report(q, v, near=near)
+        for force in self.placed:
             if force.site == TREE:
                 own = slice(int(plan.v_start[force.b]), int(plan.v_start[force.b] + plan.v_size[force.b]))
                 tau[:, own] += report.tau[force.name]
                 continue
+            if force.site == LOOP:
+                at_loops[force.at] = at_loops.get(force.at, 0.0) + report.tau[force.name]
+            f_ext = across if force.site == LOOP else between
             ends = zip(self._bodies[force.name], (report.on_a, report.on_b), strict=True)
             for body, wrenches in ends:
                 if body is not None and body != GROUND:
                     there = stacks.apply(stacks.transposed(self._from_node(body)), wrenches[force.name])
                     f_ext[body] = f_ext[body] + there if body in f_ext else there
-        return tau, f_ext
+        both = {**between, **across}
+        for name in between.keys() & across.keys():
+            both[name] = between[name] + across[name]
+        return ElementForces(tau, both, at_loops, between)
 
     @cached_property
     def _bodies(self) -> dict[str, tuple[str | None, str]]:
@@ -241,19 +286,18 @@ class Elements:
             self._from_nodes[body] = stacks.inverse(stacks.to_frame(pose))
         return self._from_nodes[body]
 
-    def energy(self, q: np.ndarray) -> np.ndarray:
+    def energy(self, q: np.ndarray, near: Near | None = None) -> np.ndarray:
         """Return what forces store at q (states, nq), (states,)."""
         if self.is_empty:
             return np.zeros(len(q))
-        return sum(
-            self.report(q, np.zeros((len(q), self._evaluator.plan.nv))).energy.values(), np.zeros(len(q))
-        )
+        rest = np.zeros((len(q), self._evaluator.plan.nv))
+        return sum(self.report(q, rest, near=near).energy.values(), np.zeros(len(q)))
 
-    def powers(self, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+    def powers(self, q: np.ndarray, v: np.ndarray, near: Near | None = None) -> dict[str, np.ndarray]:
         """Return the power (states,) that no stored energy accounts for, by source; friction of joints included."""
         found: dict[str, np.ndarray] = {}
         spending = tuple(f for f in (*self.placed, *self.frictions) if f.kind.spends)
-        spent = self.report(q, v, spending).spent
+        spent = self.report(q, v, spending, near).spent
         for force in spending:
             source = force.kind.source
             found[source] = found.get(source, np.zeros(len(q))) + spent[force.name]

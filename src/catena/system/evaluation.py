@@ -16,6 +16,7 @@ from catena.joints import Free, JointKind, Spherical, described
 from catena.kernels import (
     CONSTANTS,
     FORCE_INPUTS,
+    NEAR,
     POSITION,
     VELOCITY,
     Algorithm,
@@ -130,6 +131,9 @@ class Evaluator:
         if told and FORCE_INPUTS not in given:
             given[FORCE_INPUTS] = np.zeros(told)
         absent = frozenset({*algorithm.inputs, *algorithm.ground_inputs} - given.keys())
+        if NEAR not in given and self._width(algorithm, NEAR, forces):
+            # Nobody has counted turns, so that angles lie within one.
+            absent |= {NEAR}
         varying = self.varying_inputs(algorithm, frame, forces)
         batch = arrays.batch_shape({_PUBLIC.get(n, n): x for n, x in (given | varying).items()})
         for name in ("q", "q_next"):
@@ -200,6 +204,8 @@ class Evaluator:
         """Return how many numbers an input has for each state."""
         if name == FORCE_INPUTS:
             return sum(force.kind.inputs for force in forces)
+        if name == NEAR:
+            return sum(force.joint.nq for force in forces if force.counts and force.joint is not None)
         if name in algorithm.ground_inputs:
             return int(algorithm.ground_inputs[name].size)
         extent = algorithm.inputs[name]
@@ -211,6 +217,8 @@ class Evaluator:
         """Return what the numbers of an input are."""
         if name == FORCE_INPUTS:
             return "what forces are given from outside"
+        if name == NEAR:
+            return "positions that loop joints are near"
         if name in algorithm.ground_inputs:
             return "a spatial acceleration [angular; linear] of the ground"
         extent = algorithm.inputs[name]
@@ -302,7 +310,7 @@ class Evaluator:
     def _owners(self, algorithm: Algorithm, name: str) -> list[str]:
         """Return the joint or body that each column of an input belongs to."""
         plan, width = self.plan, self._width(algorithm, name)
-        if name in algorithm.ground_inputs or name == FORCE_INPUTS:
+        if name in algorithm.ground_inputs or name in (FORCE_INPUTS, NEAR):
             return [f"component {k}" for k in range(width)]
         extent = algorithm.inputs[name]
         if extent not in (POSITION, VELOCITY):

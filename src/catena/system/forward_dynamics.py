@@ -23,11 +23,11 @@ Wrenches = Mapping[str, ArrayLike] | None
 
 def forward_dynamics(
     system: System, q: Any, v: Any, tau: Any, method: str, f_ext: Wrenches, base_acceleration: ArrayLike | None,
-    member: str | None,
+    member: str | None, near: Mapping[str, ArrayLike] | None = None,
 ) -> np.ndarray:  # fmt: skip
     """Return the accelerations (..., nv) of any states by any method."""
     q, v, tau, loop_tau = as_arrays(system, q, v, tau)
-    tau = system._with_own(q, v, tau)
+    tau = system._with_own(q, v, tau, near)
     if system._closed or method in closed_chains.FORMULATIONS:
         return _with_loops(system, q, v, tau, loop_tau, method, f_ext, base_acceleration, member)
     if member is not None:

@@ -13,6 +13,7 @@ from catena import dynamics
 from catena.mechanism import Mechanism
 from catena.structure import plan
 from catena.system import arrays
+from catena.system.by_name import forces_by_name
 from catena.system.evaluation import Evaluator
 
 if TYPE_CHECKING:
@@ -30,11 +31,16 @@ def has_forces(mechanism: Mechanism) -> bool:
     )
 
 
-def with_own(system: System, q: Any, v: Any, tau: Any) -> Any:
-    """Return joint forces (..., nv) with those of the mechanism at q (..., nq) and v (..., nv)."""
+Near = Mapping[str, Any]
+"""Positions (..., nq of the joint) that loop joints are next to, by joint."""
+
+
+def with_own(system: System, q: Any, v: Any, tau: Any, near: Near | None = None) -> Any:
+    """Return joint forces (..., nv) with those of the mechanism at q (..., nq) and v (..., nv), where loop joints are
+    next to positions `near`."""
     if system.elements.is_empty:
         return tau
-    own = system.elements.at_joints(q, v)
+    own = system.own_at_joints(q, v, near)
     if tau is None:
         return own
     given = system.evaluator.checked(dynamics.articulated_body, "tau", tau)
@@ -43,20 +49,23 @@ def with_own(system: System, q: Any, v: Any, tau: Any) -> Any:
 
 
 def with_own_by_place(
-    system: System, q: Any, v: Any, tau: Any, loop_tau: np.ndarray | None, f_ext: Mapping[str, Any] | None
-) -> tuple[Any, np.ndarray | None, Mapping[str, Any] | None]:
+    system: System, q: Any, v: Any, tau: Any, loop_tau: np.ndarray | None, f_ext: Mapping[str, Any] | None,
+    near: Near | None = None,
+) -> tuple[Any, np.ndarray | None, Mapping[str, Any] | None]:  # fmt: skip
     """Return joint forces (..., nv), forces at all loop joints (..., k) and wrenches by body or frame, each with those
     of the mechanism that act there."""
     if system.elements.is_empty:
         return tau, loop_tau, f_ext
-    at_tree, at_loops, pressing = system.forces_by_place(q, v)
+    own = system.element_forces(q, v, near)
+    at_tree = own.tau
     if tau is not None:
         given = system.evaluator.checked(dynamics.articulated_body, "tau", tau)
         arrays.batch_shape({"q and v": at_tree, "tau": given})
         at_tree = at_tree + given
-    if at_loops is not None:
-        loop_tau = at_loops if loop_tau is None else loop_tau + at_loops
-    return at_tree, loop_tau, with_wrenches(f_ext, pressing) or None
+    if own.at_loops:
+        at_loops = forces_by_name(system.evaluator, own.at_loops)[1]
+        loop_tau = at_loops if loop_tau is None or at_loops is None else loop_tau + at_loops
+    return at_tree, loop_tau, with_wrenches(f_ext, own.between) or None
 
 
 def with_wrenches(given: Mapping[str, Any] | None, own: Mapping[str, np.ndarray]) -> dict[str, Any]:

@@ -54,11 +54,12 @@ def at_joint(plan: Plan, name: str, kind: ForceKind, joint: str) -> list[PlacedF
     assert isinstance(kind, JointForce)
     if joint in plan.joint:
         i = plan.joint.index(joint)
-        return [PlacedForce(name, kind, TREE, int(plan.parent[i]), i, joint=plan.kind[i])]
+        return [PlacedForce(name, kind, TREE, int(plan.parent[i]), i, joint=plan.kind[i], at=joint)]
     for loop in plan.loop_joints:
         if loop.name == joint and loop.kind.nv:
             on_a, on_b = (Transform.from_pose(pose) for pose in (loop.parent_pose, loop.child_pose))
-            return [PlacedForce(name, kind, LOOP, loop.parent_node, loop.child_node, on_a, on_b, loop.kind)]
+            ends = loop.parent_node, loop.child_node
+            return [PlacedForce(name, kind, LOOP, *ends, on_a, on_b, loop.kind, at=joint)]
     return []
 
 

@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 def hybrid_dynamics(
     system: System, q: Any, v: Any, tau: Any, prescribed: Given, f_ext: Mapping[str, ArrayLike] | None,
-    base_acceleration: ArrayLike | None,
+    base_acceleration: ArrayLike | None, near: Mapping[str, ArrayLike] | None = None,
 ) -> tuple[np.ndarray, Any]:  # fmt: skip
     """Return the accelerations and the joint forces, each (..., nv), with some joint accelerations prescribed; the
     forces by name where a prescribed joint closes a loop."""
     q, v, tau, loop_tau = as_arrays(system, q, v, tau)
     driven, given, drives = prescribed_accelerations(system.mechanism, system.plan, prescribed)
-    tau = system._with_own(q, v, tau)
+    tau = system._with_own(q, v, tau, near)
     if not (system._closed or drives or system._inertia.lacking_beside(driven)):
         outside = system._outside(f_ext, base_acceleration)
         driving = {"driven": driven.astype(np.float64), "qdd_given": given}
         inputs = {"q": q, "qd": v, "tau": tau, **driving, **outside}
         result = system.evaluator.evaluate(dynamics.hybrid_dynamics, inputs)
-        return result["qdd"], system._without_own(q, v, result["drive"])
+        return result["qdd"], system._without_own(q, v, result["drive"], near)
     problem = closed_chains.posed(system, q, v, tau, f_ext, base_acceleration, given, loop_tau=loop_tau)
     rows = np.broadcast_to(given, (*problem.batch, system.nv)).reshape(-1, system.nv)
     forces: dict[str, np.ndarray] = {}
@@ -50,7 +50,7 @@ def hybrid_dynamics(
     require_agreement(problem.plan, solution, list(prescribed))
     shape = (*problem.batch, system.nv)
     vdot = solution.vdot.reshape(shape)
-    own = system._without_own(q, v, solution.tau.reshape(shape))
+    own = system._without_own(q, v, solution.tau.reshape(shape), near)
     if not drives:
         return vdot, own
     by_name = {name: own[..., system.slice_v(name)] for name in prescribed if name not in forces}

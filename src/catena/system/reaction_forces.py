@@ -15,7 +15,7 @@ from catena.dynamics.closed.certified_elimination import is_for, is_trusted
 from catena.dynamics.loop_elimination import loop_wrenches, sort_for
 from catena.mechanism import Mechanism
 from catena.system import closed_chains, wrenches
-from catena.system.by_name import as_arrays
+from catena.system.by_name import as_arrays, forces_by_name
 from catena.system.own_forces import with_own_by_place
 from catena.system.reactions import from_lanes
 
@@ -28,14 +28,18 @@ UNIQUE = 1e-4
 
 def reactions(
     system: System, q: Any, v: Any, tau: Any, f_ext: Mapping[str, ArrayLike] | None,
-    base_acceleration: ArrayLike | None, vdot: ArrayLike | None,
+    base_acceleration: ArrayLike | None, vdot: ArrayLike | None, at_loops: Mapping[str, ArrayLike] | None = None,
+    near: Mapping[str, ArrayLike] | None = None,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """Return the wrench that each joint passes to its child, {joint: (..., 6)}; accelerations `vdot` (..., nv) that are
-    known already are used in trees."""
-    q, v, tau, loop_tau = as_arrays(system, q, v, tau)
-    given = tau, f_ext
+    known already are used in trees, and `at_loops` are forces at loop joints besides those in tau."""
+    q, v, tau, loop_tau = as_arrays(system, q, v, tau, apart=True)
+    if at_loops:
+        more = forces_by_name(system.evaluator, at_loops)[1]
+        loop_tau = more if loop_tau is None or more is None else loop_tau + more
+    given, given_at_loops = (tau, f_ext), loop_tau
     if system._acts:
-        tau, loop_tau, f_ext = with_own_by_place(system, q, v, tau, loop_tau, f_ext)
+        tau, loop_tau, f_ext = with_own_by_place(system, q, v, tau, loop_tau, f_ext, near)
     problem = closed_chains.posed(system, q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
     passing = system._passing
     if vdot is not None:
@@ -55,8 +59,12 @@ def reactions(
             problem, solution = system._settling.as_described(problem, solution)
     else:
         if not known_motion:
+            at_tree, f_given = given
+            if given_at_loops is not None:
+                posed = closed_chains.posed(system, q, v, at_tree, None, None, loop_tau=given_at_loops)
+                at_tree = posed.inputs["tau"].reshape(*posed.batch, system.nv)
             vdot = system.forward_dynamics(
-                q, v, given[0], f_ext=given[1], base_acceleration=base_acceleration
+                q, v, at_tree, f_ext=f_given, base_acceleration=base_acceleration, near=near
             )
         assert vdot is not None
         rows = np.broadcast_to(vdot, (*problem.batch, system.nv)).reshape(problem.states, system.nv)
@@ -67,11 +75,11 @@ def reactions(
 
 def coupling_forces(
     system: System, q: Any, v: Any, tau: Any, f_ext: Mapping[str, ArrayLike] | None,
-    base_acceleration: ArrayLike | None,
+    base_acceleration: ArrayLike | None, near: Mapping[str, ArrayLike] | None = None,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """Return the force that each coupling carries, {coupling: (...)}."""
     q, v, tau, loop_tau = as_arrays(system, q, v, tau)
-    tau = system._with_own(q, v, tau)
+    tau = system._with_own(q, v, tau, near)
     problem = closed_chains.posed(system, q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
     return {name: force.reshape(problem.batch) for name, force in _coupling_forces(problem).items()}
 
@@ -102,11 +110,15 @@ def unique_wrenches(problem: LoopProblem, mechanism: Mechanism) -> dict[str, np.
     """Return the wrenches {joint: (*batch, 6)} of all joints of a mechanism without welds, in lanes; None where they
     are not unique or not certain in some state."""
     plan = problem.plan
-    # Forces at loop joints act in lanes as others that do the same, which pass through other joints.
-    result = None if problem.loop_tau is not None or plan.owner is not None else _unique(problem)
+    if plan.owner is not None:
+        return None
+    # Forces at loop joints act in lanes as wrenches on the two bodies, and are what these joints pass on besides.
+    outer, passed = problem.with_forces_between_bodies()
+    result = _unique(outer)
     if result is None:
         return None
     loops = {loop.name: result["on_child"][:, k] for k, loop in enumerate(plan.loop_joints)}
+    loops = {name: x + passed[name] if name in passed else x for name, x in loops.items()}
     found = from_lanes(plan.parts or mechanism, plan, result["wrench"], result["X"], loops)
     return {name: wrench.reshape(*problem.batch, 6) for name, wrench in found.items()}
 

@@ -62,7 +62,7 @@ def along_beam(
         held = held - moving.inertial(min(at[k], end), end)
         end = min(at[k], end)
         total[..., k, :] = held
-    pressing = with_wrenches(f_ext, system.forces_by_place(q, v)[2])
+    pressing = with_wrenches(f_ext, system.element_forces(q, v).between)
     for place, wrench in _loads(system, moving, reactions, pressing):
         # A section at the root is beyond what holds it there, all others are before what attaches to them.
         near = SAME_PLACE * beam.length

@@ -20,11 +20,12 @@ from catena.dynamics.rotors import with_rotors
 from catena.dynamics.structurally_recursive import structurally_recursive
 from catena.errors import PlanError, SingularDynamicsError, StateError, UnknownNameError
 from catena.forces import PlacedForce
-from catena.given import is_one_of, shown
+from catena.given import is_one_of, real_array, shown
 from catena.hooks import hook
 from catena.kernels import Algorithm, Program, plain
 from catena.kinematics import stacks
 from catena.kinematics.closure import loop_state
+from catena.kinematics.kind_values import nearest_coordinates
 from catena.kinematics.near_redundancy import ACCURACY
 from catena.mechanism import GROUND, Mechanism
 from catena.mechanism.validation import known
@@ -54,6 +55,7 @@ from catena.system.inertial_parameters import by_bodies, inertial_parameters
 from catena.system.linearisation import Linearisation, linearise
 from catena.system.moved_loops import with_loops_at
 from catena.system.own_forces import (
+    Near,
     has_forces,
     less_own_load,
     of_bare,
@@ -322,14 +324,17 @@ class System:
             return motions
         return in_axes(motions, _matrices(self.pose(q, frame)), axes)
 
-    def joint_position(self, q: ArrayLike, joint: str) -> np.ndarray:
+    def joint_position(self, q: ArrayLike, joint: str, near: ArrayLike | None = None) -> np.ndarray:
         """Return the coordinates of any joint, shape (..., nq of the joint): a slice of q for a joint of the tree,
-        and for a loop joint those of the configuration nearest to where its two sides are."""
+        and for a loop joint those of the configuration nearest to where its two sides are. These tell angles up to
+        whole turns: they are those next to the position `near` (..., nq of the joint), or within half a turn of zero.
+        """
         q = self.evaluator.checked(kinematics.rate, "q", q)
         if not is_one_of(joint, self.loops):
             return q[..., self.slice_q(joint)].copy()
         self.evaluator.check_current()
-        return loop_state(self._settling.described, joint, q).q
+        found = loop_state(self._settling.described, joint, q)
+        return found.q if near is None else nearest_coordinates(found.loop.kind, found.X, real_array(near))
 
     def joint_velocity(self, q: ArrayLike, v: ArrayLike, joint: str) -> np.ndarray:
         """Return the velocities of any joint, shape (..., nv of the joint), of the tree or of a loop."""
@@ -562,6 +567,7 @@ class System:
         self, q: State, v: State, tau: State | None = None, method: str = "auto",
         f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
         member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None, elements: bool = True,
+        near: Mapping[str, ArrayLike] | None = None,
     ) -> np.ndarray:  # fmt: skip
         """Return the accelerations vdot, shape (..., nv).
 
@@ -575,25 +581,26 @@ class System:
         are by "kkt" where massless bodies leave articulated bodies without inertia. `parameters` are numbers of the
         mechanism that differ from state to state, as `vary` takes them. All that belongs to the mechanism acts, as in a
         simulation: springs, stops, wrenches, other forces, damping and friction of joints; `elements=False` leaves
-        that out.
+        that out. The angles of loop joints that they look at lie between -pi and pi, unless `near` tells a position
+        {joint: (..., nq of the joint)} that a joint is next to: whole turns are counted on from there.
         """
         if parameters is not None:
             varied = self.vary(parameters)
             return varied.forward_dynamics(
-                q, v, tau, method, f_ext, base_acceleration, member, elements=elements
+                q, v, tau, method, f_ext, base_acceleration, member, elements=elements, near=near
             )
         if elements is not True and not arrays.as_switch("elements", elements):
             return self.bare.forward_dynamics(q, v, tau, method, f_ext, base_acceleration, member)
         if type(method) is not str:
             raise StateError(f"method is {shown(method)}; give a word, such as 'auto'.")
-        if f_ext is None and base_acceleration is None and method == "auto":
+        if f_ext is None and base_acceleration is None and method == "auto" and not near:
             if self._mechanism.revision == self._revision and not plain.blocks:
                 if self._forward is None:
                     self._forward = self._shortest_forward()
                 result = self._forward(q, v, tau)
                 if result is not None:
                     return result
-        return forward_dynamics(self, q, v, tau, method, f_ext, base_acceleration, member)
+        return forward_dynamics(self, q, v, tau, method, f_ext, base_acceleration, member, near)
 
     @overload
     def inverse_dynamics(
@@ -655,7 +662,7 @@ class System:
     def hybrid_dynamics(
         self, q: State, v: State, tau: State | None, prescribed: Given,
         f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
-        elements: bool = True,
+        elements: bool = True, near: Mapping[str, ArrayLike] | None = None,
     ) -> tuple[np.ndarray, Any]:  # fmt: skip
         """Return the accelerations vdot and the joint forces, each (..., nv), with some joint accelerations
         prescribed.
@@ -665,11 +672,11 @@ class System:
         drive must give besides those of the mechanism, which `elements=False` leaves out. A prescribed joint may carry
         a body without mass. Loops are respected: a LoopError tells when what is prescribed contradicts them. Where a
         prescribed joint closes a loop, the forces are those of the prescribed joints by name, {joint: (..., nv of the
-        joint)}.
+        joint)}. `near` is that of `forward_dynamics`.
         """
         if not arrays.as_switch("elements", elements):
             return self.bare.hybrid_dynamics(q, v, tau, prescribed, f_ext, base_acceleration)
-        return hybrid_dynamics(self, q, v, tau, prescribed, f_ext, base_acceleration)
+        return hybrid_dynamics(self, q, v, tau, prescribed, f_ext, base_acceleration, near)
 
     def bias_force(
         self,
@@ -733,18 +740,22 @@ class System:
         base_acceleration: ArrayLike | None = None,
         vdot: ArrayLike | None = None,
         elements: bool = True,
+        at_loops: Mapping[str, ArrayLike] | None = None,
+        near: Mapping[str, ArrayLike] | None = None,
     ) -> dict[str, np.ndarray]:
         """Return the whole wrench [moment; force] that each joint passes to its child, {joint: (..., 6)}, at the
         child-side joint frame's origin in its axes; the child is the one `add_joint` named.
 
         All joints are there, of the tree, of loops and between welded bodies. Where redundant constraints leave the
         wrenches open, they are the smallest; `diagnose` tells. Accelerations `vdot` (..., nv) that are known already
-        are used in trees, where massless bodies may move as prescribed. Forces of the mechanism act, and those at a
-        joint pass through it; `elements=False` leaves them out.
+        are used in trees, where massless bodies may move as prescribed. What sits in a joint (a motor, a spring) passes
+        its force through it; `at_loops` are such forces {joint: (..., nv of the joint)} at joints that close loops,
+        besides those in tau. `near` is that of `forward_dynamics`; `elements=False` leaves the forces of the mechanism
+        out.
         """
         if not arrays.as_switch("elements", elements):
-            return self.bare.reactions(q, v, tau, f_ext, base_acceleration, vdot)
-        return reaction_forces.reactions(self, q, v, tau, f_ext, base_acceleration, vdot)
+            return self.bare.reactions(q, v, tau, f_ext, base_acceleration, vdot, at_loops=at_loops)
+        return reaction_forces.reactions(self, q, v, tau, f_ext, base_acceleration, vdot, at_loops, near)
 
     def resultants(
         self,
@@ -779,17 +790,18 @@ class System:
         f_ext: Mapping[str, ArrayLike] | None = None,
         base_acceleration: ArrayLike | None = None,
         elements: bool = True,
+        near: Mapping[str, ArrayLike] | None = None,
     ) -> dict[str, np.ndarray]:
         """Return the force that each coupling carries, {coupling: (...)}: its joints feel it times the derivative of
         the coupling's equation by their position.
 
         For a gear {"motor": 1, "arm": -50} it is the torque on the motor, and the arm feels -50 times as much. Where
-        redundant constraints leave it open, it is the smallest; `diagnose` tells. `elements` is that of
-        `forward_dynamics`.
+        redundant constraints leave it open, it is the smallest; `diagnose` tells. `elements` and
+        `near` are those of `forward_dynamics`.
         """
         if not arrays.as_switch("elements", elements):
             return self.bare.coupling_forces(q, v, tau, f_ext, base_acceleration)
-        return reaction_forces.coupling_forces(self, q, v, tau, f_ext, base_acceleration)
+        return reaction_forces.coupling_forces(self, q, v, tau, f_ext, base_acceleration, near)
 
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """Return the kinetic energy of bodies and rotors, shape (...)."""
@@ -802,15 +814,17 @@ class System:
         ]
         return np.asarray(T + sum(rotors).reshape(problem.batch))
 
-    def potential_energy(self, q: ArrayLike, elements: bool = True) -> np.ndarray:
+    def potential_energy(
+        self, q: ArrayLike, elements: bool = True, near: Mapping[str, ArrayLike] | None = None
+    ) -> np.ndarray:
         """Return the potential energy, shape (...): of gravity, zero with the centre of mass at the ground's origin, of
         the strain in flexible bodies, and what springs, stops and other forces store; `elements=False` leaves the
-        last out."""
+        last out. `near` is that of `forward_dynamics`."""
         energy = self._run(dynamics.potential_energy, q=q)["V"][..., 0]
         if self._plan.owner is not None:
             energy = energy + self.strain_energy(q)
         if arrays.as_switch("elements", elements) and self._acts:
-            energy = energy + self.element_energy(q)
+            energy = energy + self.element_energy(q, near)
         return energy
 
     def strain_energy(self, q: ArrayLike) -> np.ndarray:
@@ -1024,45 +1038,36 @@ class System:
             self._elements = Elements(self._settling)
         return self._elements
 
-    def element_forces(self, q: ArrayLike, v: ArrayLike) -> ElementForces:
+    def element_forces(
+        self, q: ArrayLike, v: ArrayLike, near: Mapping[str, ArrayLike] | None = None
+    ) -> ElementForces:
         """Return what springs, stops, wrenches and other forces do at q (..., nq) and v (..., nv): tau (..., nv) and
         f_ext {body: (..., 6)}, as `forward_dynamics` takes them.
 
         All calls apply them by themselves unless `elements=False` says otherwise. A joint that closes a loop has its
-        springs and stops among the wrenches, and its angles lie between -pi and pi.
+        springs and stops among the wrenches, and its angles lie between -pi and pi, unless `near` tells a position
+        {joint: (..., nq of the joint)} that it is next to: whole turns are counted on from there.
         """
         batch, q, v = self.states(q, v)
-        tau, f_ext = self.elements.forces(q, v)
-        return ElementForces(
-            tau.reshape(*batch, self.nv), {body: w.reshape(*batch, 6) for body, w in f_ext.items()}
-        )
+        return self.elements.told(q, v, self._near_rows(near, batch)).reshaped(batch)
 
-    def forces_by_place(
-        self, q: ArrayLike, v: ArrayLike
-    ) -> tuple[np.ndarray, np.ndarray | None, dict[str, np.ndarray]]:
-        """Return what springs, stops, wrenches and other forces do where they act: at the joints of the tree (..., nv),
-        at all loop joints one after the other (..., k), None where nothing acts there, and {body: (..., 6)}."""
-        batch, q, v = self.states(q, v)
-        tau, at_loops, f_ext = self.elements.by_place(q, v)
-        return (
-            tau.reshape(*batch, self.nv), None if at_loops is None else at_loops.reshape(*batch, at_loops.shape[-1]),
-            {body: w.reshape(*batch, 6) for body, w in f_ext.items()},
-        )  # fmt: skip
-
-    def element_energy(self, q: ArrayLike) -> np.ndarray:
-        """Return the energy stored in springs, stops and other forces, shape (...)."""
+    def element_energy(self, q: ArrayLike, near: Mapping[str, ArrayLike] | None = None) -> np.ndarray:
+        """Return the energy stored in springs, stops and other forces, shape (...); `near` as in `element_forces`."""
         batch, q, _ = self.states(q, np.zeros(self.nv))
-        return self.elements.energy(q).reshape(batch)
+        return self.elements.energy(q, self._near_rows(near, batch)).reshape(batch)
 
-    def force_outputs(self, q: ArrayLike, v: ArrayLike) -> dict[str, dict[str, np.ndarray]]:
+    def force_outputs(
+        self, q: ArrayLike, v: ArrayLike, near: Mapping[str, ArrayLike] | None = None
+    ) -> dict[str, dict[str, np.ndarray]]:
         """Return what is worth recording of every force of the mechanism at q (..., nq) and v (..., nv): {force:
         {output: (...)}}.
 
         Every force has its `power` [W] and, if it stores some, its `energy` [J]; the rest depends on its kind, such as
         length, rate and tension of a spring between points. The stops of a joint are called after it, "elbow.limits".
+        `near` as in `element_forces`.
         """
         batch, q, v = self.states(q, v)
-        report = self.elements.report(q, v)
+        report = self.elements.report(q, v, near=self._near_rows(near, batch))
         found = {}
         for force in self.elements.placed:
             own = dict(report.outputs[force.name])
@@ -1072,11 +1077,14 @@ class System:
             found[force.name] = {name: x.reshape(batch) for name, x in own.items()}
         return found
 
-    def force_powers(self, q: ArrayLike, v: ArrayLike) -> dict[str, np.ndarray]:
+    def force_powers(
+        self, q: ArrayLike, v: ArrayLike, near: Mapping[str, ArrayLike] | None = None
+    ) -> dict[str, np.ndarray]:
         """Return the power (...) of the forces of the mechanism by source, "friction" (of joints and dampers) and
-        "wrenches", without what comes out of the energy that they store."""
+        "wrenches", without what comes out of the energy that they store; `near` as in `element_forces`."""
         batch, q, v = self.states(q, v)
-        return {source: x.reshape(batch) for source, x in self.elements.powers(q, v).items()}
+        found = self.elements.powers(q, v, self._near_rows(near, batch))
+        return {source: x.reshape(batch) for source, x in found.items()}
 
     # Looking at it.
 
@@ -1122,15 +1130,23 @@ class System:
             return less_own_load(taken, self.elements.shortest)
         return taken
 
-    def _with_own(self, q: Any, v: Any, tau: Any) -> Any:
+    def _with_own(self, q: Any, v: Any, tau: Any, near: Near | None = None) -> Any:
         """Return joint forces (..., nv) with those of the mechanism; as they are where nothing acts."""
-        return with_own(self, q, v, tau) if self._acts else tau
+        return with_own(self, q, v, tau, near) if self._acts else tau
 
-    def _without_own(self, q: Any, v: Any, taken: np.ndarray) -> np.ndarray:
+    def _without_own(self, q: Any, v: Any, taken: np.ndarray, near: Near | None = None) -> np.ndarray:
         """Return what is left of joint forces (..., nv) that a motion takes, besides those of the mechanism."""
         if not self._acts or self.elements.is_empty:
             return taken
-        return taken - self.elements.at_joints(q, v)
+        return taken - self.own_at_joints(q, v, near)
+
+    def own_at_joints(self, q: Any, v: Any, near: Near | None = None) -> np.ndarray:
+        """Return the forces (..., nv) of the tree's joints that do what all forces of the mechanism do, where loop
+        joints are next to positions `near`."""
+        if not near:
+            return self.elements.at_joints(q, v)
+        batch, q, v = self.states(q, v)
+        return self.elements.at_joints(q, v, near=self._near_rows(near, batch)).reshape(*batch, self.nv)
 
     def _placing(self) -> Callable[[Plan], tuple[PlacedForce, ...]] | None:
         """Return how the forces of the mechanism are placed on a plan of it, None where nothing acts."""
@@ -1163,6 +1179,20 @@ class System:
     def _outside(self, f_ext: Mapping[str, Any] | None, base_acceleration: Any) -> dict[str, Any]:
         forces = None if f_ext is None else wrenches.on_nodes(self._plan, f_ext, self._frame)
         return {"f_ext": forces, "a_base": base_acceleration}
+
+    def _near_rows(
+        self, near: Mapping[str, ArrayLike] | None, batch: tuple[int, ...]
+    ) -> dict[str, np.ndarray] | None:
+        """Return positions (states, nq of the joint) that loop joints are near, checked; None for nothing."""
+        if not near:
+            return None
+        found = {}
+        for joint, x in near.items():
+            loop = known("loop joint", joint, self.loops, repr(self.mechanism.name))
+            size = self.mechanism.joints[loop].kind.nq
+            rows = arrays.as_rows(f"near[{joint!r}]", x, size, lambda: "a position of the joint")
+            found[joint] = arrays.rows(rows, batch)
+        return found
 
     def states(self, q: ArrayLike, v: ArrayLike) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
         """Return the batch shape, and checked rows q (states, nq) and v (states, nv)."""

@@ -23,7 +23,7 @@ from catena.forces import PlacedForce
 from catena.forces.placed import FRAMES
 from catena.given import real_array, shown
 from catena.kernels import Constants, constant_parts
-from catena.mechanism import LIMITS, Mechanism
+from catena.mechanism import Mechanism
 from catena.mechanism.validation import inertia_fault
 from catena.spatial import Pose, Transform
 from catena.structure import Plan
@@ -163,7 +163,7 @@ class ConstantRows:
     def _twin(self, force: PlacedForce) -> PlacedForce:
         """Return a force with symbols in it."""
         plan, kinds = self._symbolic.plan, self._symbolic.kinds
-        kind, joint = force.kind, force.name
+        kind = force.kind
         if force.name in kinds:
             kind = copy(force.kind)
             for name in force.kind.named_params():
@@ -176,19 +176,15 @@ class ConstantRows:
                 return replace(
                     force, kind=kind, on_a=Transform.from_pose(pose_a), on_b=Transform.from_pose(pose_b)
                 )
-            joint = str(element.at_joint)
         elif force.site == FRAMES:
             return applied_wrench(plan, *self._ends[force])
-        elif joint.endswith(FRICTION):
-            joint = joint.removesuffix(FRICTION)
-            damping, friction = _resistances(plan, joint)
+        elif force.name.endswith(FRICTION):
+            damping, friction = _resistances(plan, force.at)
             kind = copy(kind)
             for name, row in (("damping", damping), ("friction", friction)):
                 if getattr(kind, name):
                     object.__setattr__(kind, name, tuple(row))
-        else:
-            joint = joint.removesuffix(LIMITS)
-        return replace(at_joint(plan, force.name, kind, joint)[0], acts=force.acts)
+        return replace(at_joint(plan, force.name, kind, force.at)[0], acts=force.acts)
 
 
 def _resistances(plan: Plan, joint: str) -> tuple[np.ndarray, np.ndarray]:

@@ -173,6 +173,7 @@ class VariedSystem(System):
         self, q: State, v: State, tau: Any = None, method: str = "auto",
         f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
         member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None, elements: bool = True,
+        near: Mapping[str, ArrayLike] | None = None,
     ) -> np.ndarray:  # fmt: skip
         """Return the accelerations vdot, shape (..., nv), each with the numbers of its state."""
         self._require_no_more(parameters)
@@ -180,15 +181,15 @@ class VariedSystem(System):
             raise StateError(f"member is {shown(member)}, but only the method reference_member has one.")
         if not arrays.as_switch("elements", elements):
             return self.bare.forward_dynamics(q, v, tau, method, f_ext, base_acceleration, member)
-        given: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration}
+        given: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration, "near": near}
         closed = self._closed and is_one_of(method, ("auto", "elimination")) and is_for(self.effective_plan)
         tree = not self._closed and is_one_of(method, ("auto", "articulated_body", "composite_body"))
         q, v, at_tree, at_loops = as_arrays(self, q, v, tau)
         if at_loops is not None or not (closed or tree) or self._inertia.lacking is not None:
             return self._each("forward_dynamics", q, v, tau, method=method, member=member, **given)
         if tree:
-            return super().forward_dynamics(q, v, at_tree, method, f_ext, base_acceleration)
-        own = self._with_own(q, v, at_tree)
+            return super().forward_dynamics(q, v, at_tree, method, f_ext, base_acceleration, near=near)
+        own = self._with_own(q, v, at_tree, near)
         inputs = {"q": q, "qd": v, "tau": own, **self._outside(f_ext, base_acceleration)}
         algorithm = loop_elimination(sort_for(self.effective_plan))
         found = self.evaluator.evaluate(algorithm, inputs, finite=False)
@@ -231,40 +232,41 @@ class VariedSystem(System):
             self._bare = self._origin.bare.vary(numbers)
         return self._bare
 
-    def forces_by_place(
-        self, q: ArrayLike, v: ArrayLike
-    ) -> tuple[np.ndarray, np.ndarray | None, dict[str, np.ndarray]]:
-        """Return what forces do where they act, as of a system that is not varied."""
+    def own_at_joints(self, q: Any, v: Any, near: Mapping[str, Any] | None = None) -> np.ndarray:
+        """Return what the forces of the mechanism do at the joints of the tree, as of a system that is not varied."""
+        if not near:
+            return super().own_at_joints(q, v)
         batch, flat, rows = self._flattened(q, v)
-        tau, at_loops, f_ext = System.forces_by_place(flat, *rows)
-        return (
-            tau.reshape(*batch, self.nv), None if at_loops is None else at_loops.reshape(*batch, at_loops.shape[-1]),
-            {body: w.reshape(*batch, 6) for body, w in f_ext.items()},
-        )  # fmt: skip
+        found = flat.elements.at_joints(*rows, near=self._near_rows(near, batch))
+        return found.reshape(*batch, self.nv)
 
-    def element_forces(self, q: ArrayLike, v: ArrayLike) -> ElementForces:
+    def element_forces(
+        self, q: ArrayLike, v: ArrayLike, near: Mapping[str, ArrayLike] | None = None
+    ) -> ElementForces:
         """Return what springs, stops, wrenches and other forces do, as of a system that is not varied."""
         batch, flat, rows = self._flattened(q, v)
-        tau, f_ext = flat.elements.forces(*rows)
-        return ElementForces(
-            tau.reshape(*batch, self.nv), {body: w.reshape(*batch, 6) for body, w in f_ext.items()}
-        )
+        return flat.elements.told(*rows, self._near_rows(near, batch)).reshaped(batch)
 
-    def element_energy(self, q: ArrayLike) -> np.ndarray:
+    def element_energy(self, q: ArrayLike, near: Mapping[str, ArrayLike] | None = None) -> np.ndarray:
         """Return the energy stored in springs, stops and other forces, shape (...)."""
         batch, flat, rows = self._flattened(q, np.zeros(self.nv))
-        return flat.elements.energy(rows[0]).reshape(batch)
+        return flat.elements.energy(rows[0], self._near_rows(near, batch)).reshape(batch)
 
-    def force_outputs(self, q: ArrayLike, v: ArrayLike) -> dict[str, dict[str, np.ndarray]]:
+    def force_outputs(
+        self, q: ArrayLike, v: ArrayLike, near: Mapping[str, ArrayLike] | None = None
+    ) -> dict[str, dict[str, np.ndarray]]:
         """Return what is worth recording of every force, as of a system that is not varied."""
         batch, flat, rows = self._flattened(q, v)
-        found = System.force_outputs(flat, *rows)
+        found = System.force_outputs(flat, *rows, self._near_rows(near, batch))
         return {force: {name: x.reshape(batch) for name, x in own.items()} for force, own in found.items()}
 
-    def force_powers(self, q: ArrayLike, v: ArrayLike) -> dict[str, np.ndarray]:
+    def force_powers(
+        self, q: ArrayLike, v: ArrayLike, near: Mapping[str, ArrayLike] | None = None
+    ) -> dict[str, np.ndarray]:
         """Return the power (...) of the forces of the mechanism by source."""
         batch, flat, rows = self._flattened(q, v)
-        return {source: x.reshape(batch) for source, x in flat.elements.powers(*rows).items()}
+        found = flat.elements.powers(*rows, self._near_rows(near, batch))
+        return {source: x.reshape(batch) for source, x in found.items()}
 
     def _flattened(
         self, q: Any, v: Any

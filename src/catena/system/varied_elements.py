@@ -12,7 +12,7 @@ from catena.kernels import is_plain
 from catena.kinematics import stacks
 from catena.mechanism import LIMITS
 from catena.system import arrays
-from catena.system.elements import Elements
+from catena.system.elements import Elements, Near
 
 if TYPE_CHECKING:
     from catena.system.varied import VariedSystem
@@ -48,29 +48,40 @@ class VariedElements(Elements):
             evaluator.rows.tell_ends(force, frame, axes)
         return force
 
-    def at_joints(self, q: Any, v: Any, forces: tuple[PlacedForce, ...] | None = None) -> np.ndarray:
+    def at_joints(
+        self, q: Any, v: Any, forces: tuple[PlacedForce, ...] | None = None, near: Near | None = None
+    ) -> np.ndarray:
         """Return the forces (..., nv) of the tree's joints that do what all forces do, or these, in each state."""
         if self.is_compiled and not is_plain():
-            return super().at_joints(q, v, forces)
+            return super().at_joints(q, v, forces, near)
         names = None if forces is None else {force.name for force in forces}
 
-        def alone(state: int, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        def alone(state: int, row: int, q: np.ndarray, v: np.ndarray) -> np.ndarray:
             own = self._system.state(state).elements
             some = None if names is None else tuple(force for force in own.placed if force.name in names)
-            return own.at_joints(q, v, some)
+            here = {joint: x[row] for joint, x in (near or {}).items()}
+            return own.at_joints(q, v, some, here)
 
         batch, _, _ = self._system.states(q, v)
         batch = np.broadcast_shapes(batch, self._system.variation.batch)
         rows = [arrays.rows(np.asarray(x, dtype=np.float64), batch) for x in (q, v)]
         numbers = np.arange(self._system.count).reshape(self._system.variation.batch)
         which = np.broadcast_to(numbers, batch).reshape(-1).tolist()
-        found = [alone(k, *row) for k, *row in zip(which, *rows, strict=True)]
+        found = [alone(k, at, *row) for at, (k, *row) in enumerate(zip(which, *rows, strict=True))]
         return np.array(found).reshape(*batch, self._system.nv)
 
     @property
     def shortest(self) -> Callable[..., np.ndarray | None]:
         """Return a function that declines all states."""
         return lambda *rows: None
+
+    def watch(self, joint: str) -> tuple[PlacedForce, ...]:
+        """Return what counts the turns of a joint that somebody looks at."""
+        return self._system.base.elements.watch(joint)
+
+    def motor(self, joint: str) -> tuple[PlacedForce, ...]:
+        """Return a force at a joint that closes a loop which is told from outside at every instant."""
+        return self._system.base.elements.motor(joint)
 
     def _tell_stops(self, force: PlacedForce, joint: str) -> None:
         """Rigid stops take their stiffness from the inertia that the joint feels in each state."""

@@ -98,9 +98,11 @@ def arrows_of(
 
 def _stretch(run: Trajectory, at: slice) -> Trajectory:
     """Some samples of a run that follow each other."""
+    besides = run.besides.at(at)
     return replace(
         run, t=run.t[at], q=run.q[at], v=run.v[at], tau=run.tau[at], work={},
-        wrenches={name: x[at] for name, x in run.wrenches.items()},
+        wrenches={name: x[at] for name, x in run.wrenches.items()}, loop_forces=besides.motors,
+        stop_forces=besides.stops, loop_positions=besides.near,
     )  # fmt: skip
 
 

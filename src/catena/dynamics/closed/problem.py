@@ -105,6 +105,27 @@ class LoopProblem:
                 tau = tau + stacks.apply(stacks.transposed(state.J_rel), wrench)
         return {"q": self.q, "qd": self.v, "tau": tau, "f_ext": self.f_ext, "a_base": self.a_base}
 
+    def with_forces_between_bodies(self) -> tuple["LoopProblem", dict[str, np.ndarray]]:
+        """This problem with the forces at loop joints as pairs of wrenches on the two bodies that they act between, and
+        these wrenches (states, 6) on the children, by joint, in the frames of their nodes."""
+        if self.loop_tau is None:
+            return self, {}
+        n = self.plan.n
+        f_ext = np.zeros((self.states, n, 6)) if self.f_ext is None else self.f_ext.reshape(-1, n, 6).copy()
+        passed = {}
+        for state, wrench in zip(self.loops, self._effort_wrenches, strict=True):
+            if wrench is None:
+                continue
+            loop = state.loop
+            passed[state.name] = wrench @ stacks.to_frame(loop.child_pose)
+            back = stacks.apply(stacks.transposed(state.X), wrench) @ stacks.to_frame(loop.parent_pose)
+            f_ext[:, loop.child_node] += passed[state.name]
+            f_ext[:, loop.parent_node] -= back
+        given = {**self.given, "f_ext": f_ext.reshape(self.states, 6 * n), "loop_tau": None}
+        other = LoopProblem(self.runner, **given, lent=self.lent)
+        other.batch = self.batch
+        return other, passed
+
     @property
     def plan(self) -> Plan:
         """The plan."""

@@ -37,10 +37,11 @@ def works(run: Trajectory) -> tuple[dict[str, np.ndarray], bool]:
     times = (run.t[:-1, None] + h[:, None] * _NODES).ravel()
     q, v = run.at(times)
     tau, wrenches = run._forces_at(times), run._wrenches_at(times)
+    besides = run._besides_at(times, q)
     if run.driven:
-        tau = loads.with_drives(run.system, q, v, tau, wrenches, run._driven_at(times))
+        tau = loads.with_drives(run.system, q, v, tau, wrenches, run._driven_at(times), besides)
     found = {}
-    for name, power in loads.powers(run.system, q, v, tau, wrenches, run.driven).items():
+    for name, power in loads.powers(run.system, q, v, tau, wrenches, run.driven, besides).items():
         gained = (power.reshape(*run.batch, len(h), 3) @ _WEIGHTS) * h
         total = np.zeros(run.q.shape[:-1])
         np.cumsum(gained, axis=-1, out=total[..., 1:])
@@ -78,7 +79,8 @@ def _least_energy(run: Trajectory) -> float:
     that cannot move has nothing else to be compared with but the rounding of where its bodies are."""
     plan = run.system.plan
     mass, size = float(plan.inertia[1:, 0].sum()), max(1.0, largest_coordinate(plan))
-    stored = float(np.max(np.abs(run.system.element_energy(run.q[..., [0, -1], :])), initial=0.0))
+    ends = run.besides.at([0, -1]).near
+    stored = float(np.max(np.abs(run.system.element_energy(run.q[..., [0, -1], :], ends)), initial=0.0))
     return mass * (0.5e-8 + 1e-6 * size * float(np.linalg.norm(plan.gravity))) + 1e-6 * stored + HEAT / ENERGY
 
 
@@ -87,4 +89,4 @@ def _exchanges_energy(run: Trajectory) -> bool:
     rubs = any(x.any() for x in (plan.damping, plan.friction))
     rubs = rubs or any(loop.damping.any() or loop.friction.any() for loop in plan.loop_joints)
     spends = any(force.kind.spends for force in run.system.elements.placed)
-    return bool(run.tau.any() or run.wrenches or run.driven or rubs or spends)
+    return bool(run.tau.any() or run.loop_forces or run.wrenches or run.driven or rubs or spends)

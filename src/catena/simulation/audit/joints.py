@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from catena.simulation.audit.lines import Line, worst
-from catena.simulation.faults import FORCED_LOOPS, joint_of
+from catena.simulation.faults import joint_of
 
 if TYPE_CHECKING:
     from catena.simulation.trajectory import Trajectory
@@ -57,7 +57,8 @@ def actuators(run: Trajectory) -> list[Line]:
     shares = {}
     for name, actuator in run.system.mechanism.actuators.items():
         limits = actuator.joint_limits
-        if actuator.joint not in run.system.joints or not np.isfinite(limits).any():
+        moving = (*run.system.joints, *run.system.loops)
+        if actuator.joint not in moving or not np.isfinite(limits).any():
             continue
         tau = run.force(actuator.joint)[..., list(actuator.components)]
         slack = AT_LIMIT * np.abs(limits)
@@ -86,11 +87,9 @@ def actuators(run: Trajectory) -> list[Line]:
 
 
 def _idle_joints(run: Trajectory) -> list[str]:
-    """Return the joints that are not actuated and got forces all the same; none of the tree where forces at loop joints
-    act through them."""
-    given, mechanism = run.settings.get(FORCED_LOOPS, ""), run.system.mechanism
-    idle = [x for x in run.system.loops if repr(x) in given and not mechanism.joints[x].actuated]
-    if given or any(actuator.joint in run.system.loops for actuator in mechanism.actuators.values()):
-        return idle
+    """Return the joints that are not actuated and got forces all the same."""
+    joints = run.system.mechanism.joints
     forced = np.any(run.tau.reshape(-1, run.tau.shape[-1]) != 0.0, axis=0) & ~run.system.plan.actuated
-    return list(dict.fromkeys(joint_of(run.system, int(k)) for k in np.flatnonzero(forced)))
+    found = [joint_of(run.system, int(k)) for k in np.flatnonzero(forced)]
+    found += [name for name, x in run.loop_forces.items() if x.any() and not joints[name].actuated]
+    return list(dict.fromkeys(found))

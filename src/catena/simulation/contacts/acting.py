@@ -3,9 +3,10 @@ at contacts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,14 +14,19 @@ from catena.dynamics.flexible_body import tree_dynamics
 from catena.dynamics.force_sweeps import with_forces
 from catena.kernels import Algorithm
 from catena.kinematics import integrate
+from catena.simulation import loads
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.geometry import Places, Touches
 from catena.simulation.contacts.kept import Kept, can_keep
 from catena.simulation.contacts.stuck import with_joints
 from catena.simulation.excitation import Excitation
 from catena.simulation.problem import Problem
+from catena.simulation.turns import TurnsAlong
 from catena.spatial import Pose
 from catena.system import System
+
+if TYPE_CHECKING:
+    from catena.simulation.trajectory import Trajectory
 
 
 @dataclass(eq=False)
@@ -33,6 +39,8 @@ class Acting:
     due: float = -np.inf
     """When a controller with a rate is asked next [s]."""
     _told: np.ndarray | None = None
+    near: Mapping[str, Any] = field(default_factory=dict)
+    """The positions that loop joints are next to when the motion begins."""
     _kept: dict[int, Kept] = field(default_factory=dict)
 
     def places_of(self, contacts: Sequence[int]) -> Places:
@@ -68,18 +76,43 @@ class Acting:
         return Excitation(self.problem, ())
 
     @cached_property
+    def turns(self) -> TurnsAlong:
+        """Return the turns of loop joints that forces look at."""
+        counted = [force.at for force in self.system.elements.placed if force.counts]
+        return TurnsAlong(self.system, tuple(dict.fromkeys(counted)), self.near)
+
+    def know(self, run: Trajectory) -> None:
+        """Take over how the motion went on."""
+        self.turns.know(run.t, run.q, run.v, run.loop_positions)
+
+    def besides(self, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> loads.Besides:
+        """Return what is known of loop joints at times t (n,) and states q (n, nq), v (n, nv)."""
+        return loads.Besides(near=self.turns.at(t, q, v)) if self.turns.joints else loads.NOTHING
+
+    @cached_property
     def changes_by_itself(self) -> bool:
         """Return whether something acts that may change although nothing moves: it is asked from Python."""
         excitation = self.excitation
         return bool(excitation.forces or excitation.motion or excitation.is_asked_always)
 
     def command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the control forces (nv,) at one state: those that a controller with a rate has given last."""
-        if self._told is not None:
-            return self._told
+        """Return the control forces (nv,) of the tree at one state that do what a controller gives, one with a rate
+        what it has given last."""
         if self.excitation.control is None:
             return self._nothing
-        return self.excitation.command(t, q[None], v[None])[0]
+        return self.excitation.at_tree(q[None], self.told(t, q, v)[None])[0]
+
+    def told(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return what a controller gives, (width,): at joints of the tree, then at those that close loops."""
+        return self.excitation.command(t, q[None], v[None])[0] if self._told is None else self._told
+
+    def held(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray | dict[str, np.ndarray]:
+        """Return what a controller with a rate has given last, as a controller gives it: (nv,), or by joint."""
+        told = self.told(t, q, v)
+        system, motors = self.system, self.excitation.loop_forces(told)
+        if not motors:
+            return told[: system.nv]
+        return {**{joint: told[system.slice_v(joint)] for joint in system.joints}, **motors}
 
     @cached_property
     def _nothing(self) -> np.ndarray:
@@ -165,12 +198,15 @@ class Acting:
                 return found.reshape(len(q), n, nv)
         # Each state has a time of its own: states are samples of one motion.
         wrenches = {name: x[0] for name, x in excitation.wrenches_over(t, q[None], v[None]).items()}
+        besides = self.besides(t, q, v)
+        rows = rows + np.repeat(loads.given(system, q, np.zeros_like(tau), besides), n, axis=0)
         acts = {name: np.repeat(x, n, axis=0) for name, x in wrenches.items()} or None
+        near = {joint: np.repeat(x, n, axis=0) for joint, x in besides.near.items()}
         if excitation.motion:
             driven = {j: np.repeat(x, n, axis=0) for j, x in excitation.accelerations_driven(t).items()}
-            found = system.hybrid_dynamics(every_q, every_v, rows, driven, f_ext=acts)[0]
+            found = system.hybrid_dynamics(every_q, every_v, rows, driven, f_ext=acts, near=near)[0]
         else:
-            found = system.forward_dynamics(every_q, every_v, rows, f_ext=acts)
+            found = system.forward_dynamics(every_q, every_v, rows, f_ext=acts, near=near)
         return found.reshape(len(q), n, nv)
 
     @cached_property

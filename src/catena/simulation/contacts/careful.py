@@ -87,7 +87,7 @@ class CarefulSteps:
         `end`, or to where such steps are not needed any more (`stays`, asked with impulses and velocities (contacts, 3)
         and how contacts yield along their planes (contacts,), says so), and the forces (samples, contacts, 3) in the
         axes of the planes, held from each sample on. An impact ends it just before."""
-        times, states, taken = [t], [(q, v)], list[_Taken]()
+        times, states, taken, told = [t], [(q, v)], list[_Taken](), list[np.ndarray]()
         if gap is None:
             gap = self.acting.places.gaps(q[None])[0]
         while end - times[-1] > 1e-9 * self.h:
@@ -101,8 +101,10 @@ class CarefulSteps:
                 made = self._step(times[-1], q, v, gap, h, looks, resists)
             if made is None:
                 break
+            told.append(self.acting.told(times[-1], q, v))
             q, v, gap = made.q, made.v, made.gap
             times.append(times[-1] + h)
+            self.acting.turns.know(np.array(times[-1:]), q[None], v[None])
             states.append((q, v))
             taken.append(made)
             if not stays(made.p, made.u, made.yields):
@@ -113,7 +115,13 @@ class CarefulSteps:
         taus = [one.tau for one in taken]
         forces.append(forces[-1] if forces else nothing)
         taus.append(taus[-1] if taus else self.acting.command(t, q, v))
-        return self._trajectory(np.array(times), states, np.array(taus), np.array(forces), taken, steps)
+        told.append(told[-1] if told else self.acting.told(t, q, v))
+        motors = self.acting.excitation.loop_forces(np.array(told))
+        if motors:
+            taus = [x[: self.acting.system.nv] for x in told]
+        return self._trajectory(
+            np.array(times), states, np.array(taus), np.array(forces), taken, steps, motors
+        )
 
     def _step(
         self, t: float, q: np.ndarray, v: np.ndarray, gap: np.ndarray, h: float, looks: bool,
@@ -223,10 +231,12 @@ class CarefulSteps:
             q, v = self._middles(taken, h), np.array([one.start[1] for one in taken])
             mean = np.array([0.5 * (one.start[1] + one.v) for one in taken])
             given, driven = self._outside(t + 0.5 * h, q, v)
+            besides = self.acting.besides(t + 0.5 * h, q, v)
             if driven:
                 forces = np.array([one.p for one in taken]) / h[:, None, None]
-                tau = loads.with_drives(system, q, v, tau, self._with_contacts(given, q, v, forces), driven)
-            powers = loads.powers(system, q, mean, tau, given, driven)
+                pushed = self._with_contacts(given, q, v, forces)
+                tau = loads.with_drives(system, q, v, tau, pushed, driven, besides)
+            powers = loads.powers(system, q, mean, tau, given, driven, besides)
             powers["friction"] = system.elements.power_against(q, v, mean)
             total[1:] = np.stack([h * powers[name] for name in SOURCES], axis=-1)
         resists = "actuators" if self.acting.excitation.is_asked_always else "friction"
@@ -259,7 +269,7 @@ class CarefulSteps:
 
     def _trajectory(
         self, t: np.ndarray, states: list[tuple[np.ndarray, np.ndarray]], tau: np.ndarray, forces: np.ndarray,
-        taken: list[_Taken], steps: np.ndarray,
+        taken: list[_Taken], steps: np.ndarray, motors: dict[str, np.ndarray],
     ) -> tuple[Trajectory, np.ndarray]:  # fmt: skip
         """Return the run, whose wrenches and works are computed when somebody looks at them, and what is told of
         forces."""
@@ -277,11 +287,13 @@ class CarefulSteps:
         settings = {"integrator": f"careful steps of {self.h:.3g} s", "steps taken by": "Python"}
         if self.compiled is not None:
             settings["steps taken by"] = "compiled steps, one by one"
+        near = self.acting.besides(t, q, v).near
         if driven:
-            tau = loads.with_drives(system, q, v, tau, wrenches(), driven)
+            tau = loads.with_drives(system, q, v, tau, wrenches(), driven, loads.Besides(motors, near=near))
         names = tuple(dict.fromkeys((*given, *places.bodies)))
         run = Trajectory(
             system, t, q, v, tau, len(t) - 1, work=OnDemand(SOURCES, works),
-            wrenches=OnDemand(names, wrenches), driven=driven, settings=settings, held=True,
+            wrenches=OnDemand(names, wrenches), driven=driven, settings=settings, held=True, loop_forces=motors,
+            loop_positions=near,
         )  # fmt: skip
         return run, places.at(q, v).told(forces) if places.round.any() else forces

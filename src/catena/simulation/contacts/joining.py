@@ -43,6 +43,14 @@ def joined(runs: Sequence[Trajectory]) -> Trajectory:
         work=work,
         wrenches={name: forces([run.wrenches[name] for run in runs]) for name in first.wrenches},
         driven={name: rows([run.driven[name] for run in runs], -2) for name in first.driven},
+        loop_forces={
+            name: forces([run.force(name) for run in runs])
+            for name in dict.fromkeys(name for run in runs for name in run.loop_forces)
+        },
+        stop_forces={name: forces([run.stop_forces[name] for run in runs]) for name in first.stop_forces},
+        loop_positions={
+            name: rows([run.loop_positions[name] for run in runs], -2) for name in first.loop_positions
+        },
         events=tuple(event for run in runs for event in run.events),
         ended=runs[-1].ended,
     )
@@ -54,9 +62,11 @@ def cut(run: Trajectory, t: float) -> Trajectory:
     if t <= run.t[0]:
         done = {name: x[..., :1] for name, x in run.work.items()}
         wrenches, driven = ({n: x[..., :1, :] for n, x in y.items()} for y in (run.wrenches, run.driven))
+        besides = run.besides.at(slice(1))
         return replace(
             run, t=run.t[:1], q=run.q[:1], v=run.v[:1], tau=run.tau[:1], work=done, wrenches=wrenches, driven=driven,
-            events=events, ended="",
+            events=events, ended="", loop_forces=besides.motors, stop_forces=besides.stops,
+            loop_positions=besides.near,
         )  # fmt: skip
     if t < run.t[-1]:
         some = run.resample(np.append(run.t[run.t < t], t))

@@ -62,7 +62,7 @@ class Looking:
 
     def first(self, run: Trajectory) -> Change | None:
         """Return the first change along a run, in its times; None if there is none."""
-        values, gap, rate = self._values(run.t, run.q, run.v, run.tau)
+        values, gap, rate = self._values(run.t, run.q, run.v, run.tree_forces)
         wrong = values < 0.0
         found = np.flatnonzero(wrong.any(axis=1))
         last = int(found[0]) if len(found) else len(run.t)
@@ -180,6 +180,8 @@ class Looking:
     def _forces_at(self, run: Trajectory, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the control forces (times, nv) at times between steps."""
         if run.held:
-            return run.tau[np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(run.t) - 1)]
+            k = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(run.t) - 1)
+            motors = {name: x[k] for name, x in run.loop_forces.items()}
+            return run.tau[k] + run.system.tree_forces(q, motors) if motors else run.tau[k]
         asked = [self.holding.acting.command(float(t), x, y) for t, x, y in zip(times, q, v, strict=True)]
         return np.array(asked)

@@ -40,6 +40,7 @@ from catena.simulation.contacts.situation import Mobile
 from catena.simulation.contacts.standing import Standing
 from catena.simulation.contacts.stiffness import Watch
 from catena.simulation.contacts.stop import Stop, StopSide
+from catena.simulation.contacts.stops_in_joints import with_stops_in_joints
 from catena.simulation.contacts.stretch import Stretch
 from catena.simulation.events import Event
 from catena.simulation.methods import ADAPTIVE
@@ -54,6 +55,7 @@ from catena.simulation.structure_changes import (
     with_events,
 )
 from catena.simulation.trajectory import Found, Trajectory
+from catena.simulation.turns import Wound, near_rows
 from catena.system import System
 
 # So many changes, or impacts, within so many careful steps are got over by careful steps.
@@ -84,6 +86,7 @@ class ContactRun:
         stops = [side for x in contacts if isinstance(x, Stop) for side in x.sides(changing.system)]
         self.contacts: tuple[Contact | StopSide, ...] = (*self.touching, *stops)
         require_contacts(changing.system, self.contacts)
+        self.wound = Wound(near_rows(changing.system, changing.near, ()))
         self._take(changing.system, 0.0)
 
     def _take(self, system: System, start: float) -> None:
@@ -95,7 +98,7 @@ class ContactRun:
         motion = {name: x for name, x in changing.motion.items() if name in system.joints}
         problem = Problem(system, control, motion, dict(changing.forces), **changing.options)
         self.system = system
-        self.acting = Acting(problem, Places(system, self.contacts))
+        self.acting = Acting(problem, Places(system, self.contacts), near=self.wound.positions)
         self.length = extent(system.plan)
         gravity = float(np.linalg.norm(system.gravity))
         falls = np.sqrt(self.length / gravity) if gravity > 0.0 else self.duration
@@ -127,6 +130,7 @@ class ContactRun:
             q, v = (x[0] for x in self.acting.excitation.imposed(0.0, q[None], v[None])[:2])
         self.segments: list[Trajectory] = []
         self.pressing: list[Callable[[Trajectory], np.ndarray]] = []
+        self.places: list[Places] = []
         self.made: list[Transition] = []
         self.jumps = Jumps()
         self.decided: list[float] = []
@@ -281,6 +285,7 @@ class ContactRun:
             run = met(run, self._events(t, q, v))
             self.segments.append(run)
             self.pressing.append(lambda run: forces[np.searchsorted(times, run.t, side="right") - 1])
+            self.places.append(self.acting.places)
             if run.ended:
                 return self._ended(run, begun, standing)
             t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
@@ -352,9 +357,13 @@ class ContactRun:
         made = self.changing.change(happened, self.system, t, q, v)
         self.made += made
         if made and made[-1].transfer is not None:
+            new, turned = made[-1].transfer.system, self.acting.turns.at(np.array([t]), q[None], v[None])
+            self.wound.positions |= {joint: x[0] for joint, x in turned.items()}
+            self.wound.know_tree(self.system, q)
             q, v = made[-1].transfer
-            require_contacts(made[-1].transfer.system, self.contacts)
-            self._take(made[-1].transfer.system, t)
+            q = self.wound.over(self.system, new, q)
+            require_contacts(new, self.contacts)
+            self._take(new, t)
             self._refer(q)
         standing, q, v = self._decided(t, q, v, None, None)
         return t, q, v, standing, True
@@ -363,7 +372,7 @@ class ContactRun:
 
     def _keep(self, run: Trajectory, holding: Holding) -> None:
         def pressing(run: Trajectory) -> np.ndarray:
-            f, tau = np.zeros((len(run.t), len(self.contacts), 3)), run.tau
+            f, tau = np.zeros((len(run.t), len(self.contacts), 3)), run.tree_forces
             if holding.closed:
                 if asks and len(run.t) != nodes:
                     states = zip(run.t, run.q, run.v, strict=True)
@@ -377,6 +386,7 @@ class ContactRun:
         if len(run.t) > 1:
             self.segments.append(run)
             self.pressing.append(pressing)
+            self.places.append(holding.acting.places)
 
     def _keep_quick(self, made: Quick, holding: Holding) -> Trajectory:
         run = quick_trajectory(self.acting, made, holding)
@@ -396,8 +406,13 @@ class ContactRun:
         return run
 
     def _found(self, times: np.ndarray | None, note: str) -> SegmentedTrajectory:
-        segments = tuple(resampled(run, times) for run in self.segments)
-        forces = np.concatenate([f(run) for f, run in zip(self.pressing, segments, strict=True)])
+        runs = [resampled(run, times) for run in self.segments]
+        pressed = [f(run) for f, run in zip(self.pressing, runs, strict=True)]
+        segments = tuple(
+            with_stops_in_joints(run, places, f)
+            for run, f, places in zip(runs, pressed, self.places, strict=True)
+        )
+        forces = np.concatenate(pressed)
         by_name = {contact.label: forces[:, k] for k, contact in enumerate(self.contacts)}
         found = SegmentedTrajectory(segments, tuple(self.made), note, self.touching, by_name)
         if self.changing.check:

@@ -96,6 +96,7 @@ class Stretch:
                 run, enough = self._part(system, t, q, v, span, most)
             if run is None:
                 return Stretched(joined(runs) if runs else None, None, True)
+            self.acting.know(run)
             # The first steps are small in any case.
             least = self.slow * most if most > SOON else BEGINS * self.slow * most
             stiff = enough and float(run.t[-1]) - t < least
@@ -123,7 +124,8 @@ class Stretch:
         pushing = _Pushing(self.holding, t, control, most)
         forces = {name: later_force(x, t) for name, x in given.forces.items()}
         forces |= pushing.functions() if self.pushes else {}
-        problem = Problem(system, control, motion, forces, **self.options)
+        near = {joint: x[0] for joint, x in self.acting.turns.at(np.array([t]), q[None], v[None]).items()}
+        problem = Problem(system, control, motion, forces, **self.options, near=near)
         return self._moved(problem, t, q, v, span)
 
     def _compiled(
@@ -142,7 +144,7 @@ class Stretch:
         )
         if run is None:
             return None, enough
-        given = holding.forces(run.t, run.q, run.v, run.tau)
+        given = holding.forces(run.t, run.q, run.v, run.tree_forces)
         return replace(run, wrenches=holding.places.wrenches(given.touches, given.f)), enough
 
     def _moved(
@@ -160,7 +162,7 @@ class Stretch:
         cut = replace(found, ended="").shifted(t)
         if problem.control is not None and not cut.held:
             # The run was cut off within a step, and knows no control forces of where it has come to.
-            cut.tau[-1] = self.acting.command(float(cut.t[-1]), cut.q[-1], cut.v[-1])
+            self._tell_last(cut)
         return cut, enough
 
     def _control(
@@ -171,24 +173,32 @@ class Stretch:
         control = self.acting.problem.control
         if control is None or self.acting.excitation.clock is None:
             return None if control is None else _Asked(control, t, most)
-        return _Held(self.acting.command(t, q, v), span)
+        return _Held(self.acting.held(t, q, v), span)
 
     def _until(self, run: Trajectory, t: float) -> Trajectory:
         """Return a run up to a time, with the events that it has met by then."""
         found = cut(run, t)
         if self.acting.problem.control is not None and not run.held and len(found.t) > 1:
             # Between two steps control forces are interpolated, which is not good enough for contacts at an edge.
-            found.tau[-1] = self.acting.command(t, found.q[-1], found.v[-1])
+            self._tell_last(found)
         return found
+
+    def _tell_last(self, run: Trajectory) -> None:
+        """Ask for the control forces at the end of a run."""
+        told = self.acting.told(float(run.t[-1]), run.q[-1], run.v[-1])
+        run.tau[-1] = told[: self.acting.system.nv]
+        for joint, force in self.acting.excitation.loop_forces(told).items():
+            if joint in run.loop_forces:
+                run.loop_forces[joint][-1] = force
 
 
 class _Held:
-    """Control forces (nv,) that hold for a part of so many seconds."""
+    """Control forces, (nv,) or by joint, that hold for a part of so many seconds."""
 
-    def __init__(self, tau: np.ndarray, span: float) -> None:
+    def __init__(self, tau: np.ndarray | dict[str, np.ndarray], span: float) -> None:
         self.tau, self.rate = tau, 1.0 / span
 
-    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray | dict[str, np.ndarray]:
         return self.tau.copy()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,11 @@ def to_dataset(run: Trajectory) -> Any:
         )
         for name, vdot in run.driven.items()
     }
+    for prefix, words, found in _of_joints(run):
+        data |= {
+            f"{prefix}_{name}": ((*over, f"{prefix} of {name}"), np.array(x), {"long_name": words})
+            for name, x in found.items()
+        }
     data |= {f"work_{name}": (over, work, {"units": "J"}) for name, work in run.work.items()}
     frames = list(run.wrenches)
     coords: dict[str, Any] = {"time": ("time", run.t, {"units": "s"})}
@@ -92,6 +98,15 @@ def to_dataset(run: Trajectory) -> Any:
         }
     # Arrays are copied, so that changing the dataset leaves the run alone.
     return xarray.Dataset(data, coords, _attributes(run)).copy(deep=True)
+
+
+def _of_joints(run: Trajectory) -> tuple[tuple[str, str, Mapping[str, np.ndarray]], ...]:
+    """Return what is kept of joints besides what is along q, v and tau: how it is called, what it is, and by joint."""
+    return (
+        ("loop_force", "control forces at a joint that closes a loop", run.loop_forces),
+        ("stop_force", "forces of rigid stops", run.stop_forces),
+        ("loop_position", "positions of a joint that closes a loop, with all turns", run.loop_positions),
+    )
 
 
 def from_dataset(
@@ -142,6 +157,11 @@ def _from_dataset(dataset: Any, file: str, system: System | None, kinds: Kinds) 
     def values(name: str) -> np.ndarray:
         return np.ascontiguousarray(dataset[name].values, dtype=np.float64)
 
+    named = json.loads(about.get("of_joints", "{}"))
+    of_joints: dict[str, Any] = {
+        f"{prefix}s": {name: values(f"{prefix}_{name}") for name in named.get(prefix, ())}
+        for prefix in ("loop_force", "stop_force", "loop_position")
+    }
     work = {str(name)[5:]: values(str(name)) for name in dataset.data_vars if str(name).startswith("work_")}
     wrenches = {
         str(name): np.ascontiguousarray(dataset["wrench"].values[..., k, :])
@@ -156,7 +176,7 @@ def _from_dataset(dataset: Any, file: str, system: System | None, kinds: Kinds) 
         system, values("time"), values("q"), values("v"), values("tau"), int(about["steps"]), work=work,
         wrenches=wrenches, driven={name: values(f"driven_{name}") for name in json.loads(about["driven"])},
         events=events, ended=str(about["ended"]),
-        settings=json.loads(about["settings"]), held=bool(about["held"]),
+        settings=json.loads(about["settings"]), held=bool(about["held"]), **of_joints,
     )  # fmt: skip
 
 
@@ -169,6 +189,7 @@ def _attributes(run: Trajectory) -> dict[str, Any]:
         "cut": json.dumps(list(plan.cut)),
         "steps": int(run.steps),
         "driven": json.dumps(list(run.driven)),
+        "of_joints": json.dumps({prefix: list(found) for prefix, _, found in _of_joints(run)}),
         "ended": run.ended,
         "settings": json.dumps(dict(run.settings), default=str),
         "held": int(run.held),

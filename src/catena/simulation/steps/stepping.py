@@ -46,6 +46,7 @@ from catena.dynamics.loop_elimination.steps import accelerate, articulate
 from catena.dynamics.loop_elimination.ties import leave_open, leave_opening
 from catena.dynamics.particles import but_particles
 from catena.kernels import (
+    NEAR,
     POSITION,
     VELOCITY,
     Algorithm,
@@ -57,7 +58,7 @@ from catena.kernels import (
     whole_state,
     with_ground,
 )
-from catena.simulation.steps import implicit, work
+from catena.simulation.steps import implicit, turns, work
 from catena.simulation.steps.decision import (
     both,
     certify,
@@ -272,7 +273,7 @@ def push_by_paths(stage_time: float) -> Sweep:
 
     def tell(whole: Any) -> None:
         s = whole.t + stage_time * whole.dt - whole.path_origin
-        whole.force_inputs = _polynomial(s, [getattr(whole, f"wrench_{j}") for j in range(DEGREE + 1)])
+        _tell_wrenches(whole, _polynomial(s, [getattr(whole, f"wrench_{j}") for j in range(DEGREE + 1)]))
 
     return whole_state(tell)
 
@@ -282,9 +283,15 @@ def push_by_law(push: PushFunction, stage_time: float) -> Sweep:
 
     def tell(whole: Any) -> None:
         t = whole.t + stage_time * whole.dt if stage_time else whole.t
-        whole.force_inputs = push(t, whole.q, whole.qd)
+        _tell_wrenches(whole, push(t, whole.q, whole.qd))
 
     return whole_state(tell)
+
+
+def _tell_wrenches(whole: Any, wrenches: Any) -> None:
+    """Tell forces these wrenches; motors of loop joints, which come behind them, are told what they were."""
+    told = whole.force_inputs
+    whole.force_inputs = array([*wrenches, *told[len(wrenches) :]]) if len(told) > len(wrenches) else wrenches
 
 
 def evaluation_times(method: str) -> tuple[float, ...]:
@@ -300,12 +307,13 @@ def start_acceleration(method: str) -> str:
 
 def reuses_last_stage(variant: StepVariant) -> bool:
     """Return whether the last stage of a step is the first of the next one: nothing moves the result of the step, and
-    nothing acts otherwise from there on. Where loops go back to closed states, joints are driven, or a law is asked at
-    samples or remembers something, that is not so."""
+    nothing acts otherwise from there on. Where loops go back to closed states, joints are driven, turns are counted, or
+    a law is asked at samples or remembers something, that is not so."""
     if variant.method in UNTABLED or not tableau(variant.method).ends_at_result:
         return False
     law = variant.law
-    return variant.sort is None and not variant.driven and (law is None or law.is_forgetful)
+    still = variant.sort is None and not variant.driven and not variant.turns
+    return still and (law is None or law.is_forgetful)
 
 
 def step_algorithm(
@@ -357,7 +365,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
 
     def accelerations(stage_time: float = 0.0) -> list[Sweep]:
         """Return the accelerations of a stage, and whether they can be trusted, and what is done with them."""
-        return [*evaluated(stage_time), *heeded()]
+        return [*evaluated(stage_time), *heeded(), *([turns.count_once(stage_time)] if variant.turns else [])]
 
     def evaluated(stage_time: float) -> list[Sweep]:
         """Return the accelerations of a stage, whether they can be trusted, and the powers."""
@@ -403,6 +411,8 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         opening.append(steer(law, shape, 0.0, target))
     opening.append(open_timed_step if shape is not None and shape.asked == "timed" else open_step)
     opening.append(begin)
+    if variant.turns:
+        opening.append(turns.begin_count)
     if firm:
         # What it lends is read by what schedules call.
         sweeps += [*opening, implicit.drift_ahead]
@@ -434,7 +444,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
     outputs: dict[str, Any] = {"q": POSITION, "qd": VELOCITY, "qdd": VELOCITY}
     inputs: dict[str, Any] = dict(dynamics.inputs)
     rewritten = {"q", "qd", "qdd", "xi", "tau", "c", "p0", "effort", "X", "S", "d_inv", "U"}
-    rewritten |= dynamics.rewritten
+    rewritten |= dynamics.rewritten | {NEAR, "near_start", "seen", "seen_rate"}
     if steps:
         rewritten |= OWN | {"Ux"}
     if variant.method == "abm4":
@@ -460,7 +470,9 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
             if sort and not stage:
                 sweeps.append(keep_first_doubt)
             sweeps.append(advance(method, stage, reuses))
-            rewritten |= {f"rate_xi_{stage}", f"rate_v_{stage}"}
+            if variant.turns:
+                sweeps.append(turns.count_stage(method, stage))
+            rewritten |= {f"rate_xi_{stage}", f"rate_v_{stage}", f"seen_rate_{stage}"}
     if variant.paths:
         sweeps.append(follow(1.0))
     sweeps.append(Pause("closing"))
@@ -473,6 +485,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         sweeps += [rest, close_velocities, shift_velocities]
         occasional = (first, len(sweeps) + 1)
     sweeps += [Pause("decide"), decide(method, corrections, bool(variant.touches)), settle]
+    sweeps += [turns.settle_count] if variant.turns else []
     if variant.method == "abm4":
         sweeps.append(remember)
     elif firm:
@@ -549,7 +562,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         optional=dynamics.optional | GIVEN.keys(),
         views={**dynamics.views, **(contact_forces.views(len(variant.touches)) if touching else {})},
         columns=dynamics.columns, link_rows=dynamics.link_rows, rewritten=frozenset(rewritten), replayed=True,
-        rests="dt", occasional=occasional,
+        rests="dt", occasional=occasional, force_outputs=(NEAR,) if variant.turns else (),
         shared=SHARED if variant.forces else {},
         component_fields=contact_forces.FIELDS if touching else {}, code=variant.name if touching else "",
     )  # fmt: skip

@@ -56,8 +56,8 @@ class StepVariant:
     `driven` along prescribed motions, whether closure errors feed back into the accelerations, whether work is
     counted, whether driven joints follow polynomials (`paths`), the number of wrenches
     that do, whether formulas give wrenches (`pushed`), whether forces pull loops together (`pulls`), the modes of
-    the flexible body that has most (0: all are rigid), and the nodes of both sides of each contact and whether the
-    second one is round there (`touches`)."""
+    the flexible body that has most (0: all are rigid), the nodes of both sides of each contact and whether the
+    second one is round there (`touches`), and whether forces look at loop joints whose `turns` are counted."""
 
     method: str
     sort: Sort | None
@@ -74,6 +74,7 @@ class StepVariant:
     pulls: bool = False
     modes: int = 0
     touches: tuple[tuple[int, int, bool], ...] = ()
+    turns: bool = False
 
     @property
     def name(self) -> str:
@@ -94,6 +95,7 @@ class StepVariant:
             "forces" if self.forces else "",
             f"modes_{self.modes}" if self.modes else "",
             f"touches_{len(self.touches)}" if self.touches else "",
+            "turns" if self.turns else "",
             law.name if law else "",
         ]
         return "_".join(word for word in words if word)

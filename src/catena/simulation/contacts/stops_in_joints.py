@@ -1,0 +1,36 @@
+"""Rigid stops as what they are to a joint: a force inside it, which it passes on, and no wrench from outside."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from catena.simulation.contacts.geometry import Places
+from catena.simulation.trajectory import Trajectory
+
+# What is left of wrenches below this part of those of stops is rounding.
+NOTHING = 1e-12
+
+
+def with_stops_in_joints(run: Trajectory, places: Places, forces: np.ndarray) -> Trajectory:
+    """Return a run whose rigid stops are forces in their joints, given the forces (samples, contacts, 3) of all
+    contacts at these places: among the wrenches on bodies they are left out."""
+    joints = run.system.joints
+    held = [(k, stop) for k, stop in places.stops if stop.of in joints and forces[:, k].any()]
+    if not held:
+        return run
+    alone = np.zeros_like(forces)
+    stopped: dict[str, np.ndarray] = {}
+    for k, stop in held:
+        alone[:, k] = forces[:, k]
+        size = run.system.mechanism.joints[stop.of].kind.nv
+        own = stopped.setdefault(stop.of, np.zeros((len(run.t), size)))
+        own[:, stop.index] += stop.sign * forces[:, k, 2]
+    pairs = places.wrenches(places.at(run.q, run.v), alone)
+    wrenches = {}
+    for name, wrench in run.wrenches.items():
+        left = wrench - pairs[name] if name in pairs else wrench
+        if name not in pairs or np.abs(left).max() > NOTHING * np.abs(pairs[name]).max():
+            wrenches[name] = left
+    return replace(run, wrenches=wrenches, stop_forces=stopped)
