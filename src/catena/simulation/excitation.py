@@ -181,7 +181,8 @@ class Excitation(RunPart):
                 rate = system.joint_velocity(q, v, motor.joint)
                 force = np.atleast_1d(real_array(closing[motor.joint]))
                 force = np.array(np.broadcast_to(force, np.broadcast_shapes(force.shape, rate.shape)))
-                limits = ActuatorLimits(*motor.joint_limits.T, motor.joint_speed)
+                low, high = motor.joint_limits.T
+                limits = ActuatorLimits(low, high, motor.joint_speed)
                 force[..., at] = limits.given(force[..., at], rate[..., at])
                 closing[motor.joint] = force
         if not closing:
