@@ -65,7 +65,8 @@ def test_trees_feel_forces_of_all_kinds_as_joint_forces_and_wrenches(agree):
     q, v, tau = given_states(s, 5)
     e = s.element_forces(q, v)
     found = accelerations(s, with_forces(articulated_body), q, v, tau)["qdd"]
-    agree(found, s.forward_dynamics(q, v, tau + e.tau, f_ext=e.f_ext), 1e-11)
+    agree(found, s.forward_dynamics(q, v, tau + e.tau, f_ext=e.f_ext, elements=False), 1e-11)
+    agree(found, s.forward_dynamics(q, v, tau), 1e-11)
 
 
 def test_loops_feel_forces_as_joint_forces_and_wrenches(agree):
@@ -74,7 +75,8 @@ def test_loops_feel_forces_as_joint_forces_and_wrenches(agree):
     q, v, tau = given_states(s, 5)
     e = s.element_forces(q, v)
     found = accelerations(s, with_forces(loop_elimination(sort_for(s.plan))), q, v, tau)["qdd"]
-    agree(found, s.forward_dynamics(q, v, tau + e.tau, f_ext=e.f_ext, method="kkt"), 1e-11)
+    agree(found, s.forward_dynamics(q, v, tau + e.tau, f_ext=e.f_ext, method="kkt", elements=False), 1e-11)
+    agree(found, s.forward_dynamics(q, v, tau), 1e-11)
 
 
 @pytest.mark.parametrize("loops", [False, True])
@@ -87,14 +89,16 @@ def test_prescribed_joints_among_forces(loops, agree):
     e = s.element_forces(q, v)
     if loops:
         # A motion that the loops allow.
-        given[:, own] = s.forward_dynamics(q, v, tau + e.tau, f_ext=e.f_ext)[:, own]
+        given[:, own] = s.forward_dynamics(q, v, tau)[:, own]
     else:
         given[:, own] = 0.7
     mask = np.zeros(s.nv)
     mask[own] = 1.0
     dynamics = hybrid_elimination(sort_for(s.plan)) if loops else hybrid_dynamics
     found = accelerations(s, with_forces(dynamics), q, v, tau, driven=mask, qdd_given=given)
-    vdot, drive = s.hybrid_dynamics(q, v, tau + e.tau, {driven: given[:, own]}, f_ext=e.f_ext)
+    prescribed = {driven: given[:, own]}
+    vdot, drive = s.hybrid_dynamics(q, v, tau + e.tau, prescribed, f_ext=e.f_ext, elements=False)
+    agree(s.hybrid_dynamics(q, v, tau, prescribed)[0], vdot, 1e-8)
     agree(found["qdd"], vdot, 1e-8)
     agree(found["drive"], drive, 1e-8)
 
@@ -252,12 +256,11 @@ def test_a_force_within_one_rigid_piece_moves_nothing_but_is_told(agree):
     s = m.system()
     q, v, tau = given_states(s, 3)
     found = accelerations(s, with_forces(articulated_body), q, v, tau)["qdd"]
-    agree(found, s.forward_dynamics(q, v, tau, f_ext={"b": [0, 0, 0, 1.0, 2.0, 3.0]}), 1e-12)
+    agree(found, s.forward_dynamics(q, v, tau, f_ext={"b": [0, 0, 0, 1.0, 2.0, 3.0]}, elements=False), 1e-12)
     np.testing.assert_allclose(s.force_outputs(q, v)["inside"]["tension"], 3.0, rtol=1e-12)
     # The weld carries what the spring pulls.
-    e = s.element_forces(q, v)
-    weld = s.reactions(q, v, e.tau, f_ext=e.f_ext)["weld"]
-    without = s.reactions(q, v, None, f_ext={"b": [0, 0, 0, 1.0, 2.0, 3.0]})["weld"]
+    weld = s.reactions(q, v)["weld"]
+    without = s.reactions(q, v, None, f_ext={"b": [0, 0, 0, 1.0, 2.0, 3.0]}, elements=False)["weld"]
     np.testing.assert_allclose(np.linalg.norm((weld - without)[:, 3:], axis=-1), 3.0, rtol=1e-10)
 
 

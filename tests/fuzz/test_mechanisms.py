@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -234,24 +235,11 @@ class Case:
 
     def conditioning(self) -> float:
         """How many times the part by which masses and forces change the accelerations change by."""
-        part, changed = 1e-9, ct.Mechanism("changed", gravity=self.made.mechanism.gravity)
+        part, changed = 1e-9, self.made.mechanism.copy()
         random = np.random.default_rng(0)
         for body in list(self.made.mechanism.bodies.values())[1:]:
             factor = 1.0 + part * random.choice([-1.0, 1.0])
-            changed.add_body(body.name, body.mass * factor, body.com, body.inertia * factor)
-        for j in self.made.mechanism.joints.values():
-            changed.add_joint(
-                j.name,
-                j.parent,
-                j.child,
-                j.kind,
-                j.in_parent,
-                j.in_child,
-                damping=j.damping,
-                friction=j.friction,
-            )
-            if j.locked:
-                changed = changed.lock(j.name, j.locked_at)
+            changed.replace_body(replace(body, mass=body.mass * factor, inertia=body.inertia * factor))
         tau = self.tau * (1.0 + part * random.choice([-1.0, 1.0], size=self.tau.shape))
         vdot = changed.system().forward_dynamics(self.subject.q, self.v, tau, method="kkt", f_ext=self.f_ext)
         bodies = self.subject.accelerations(self.v, vdot)
@@ -293,6 +281,8 @@ class Case:
             left[joint.parent] -= on_parent
             largest = max(largest, *(float(np.abs(arms * w).max()) for w in (on_child, on_parent)))
         accelerations = subject.accelerations(self.v, vdot)
+        # Forces of the mechanism between frames; those at joints pass through the joints.
+        own = subject.system.forces_by_place(subject.q, self.v)[2]
         for k, (name, pose) in enumerate(self.made.poses.items()):
             body = mechanism.bodies[name]
             if name == "ground":
@@ -304,8 +294,8 @@ class Case:
             centre = centre + np.cross(spin, np.cross(spin, body.com)) - pose.R.T @ mechanism.gravity
             moment = body.inertia @ turn + np.cross(spin, body.inertia @ spin)
             taken = np.concatenate([moment + np.cross(body.com, body.mass * centre), body.mass * centre])
-            given = np.zeros(6) if self.f_ext is None else np.asarray(self.f_ext.get(name, np.zeros(6)))
-            left[name] += given - taken
+            acting = [given[name] for given in (self.f_ext or {}, own) if name in given]
+            left[name] += sum(acting, -taken)
             largest = max(largest, float(np.abs(arms * taken).max()))
         error = max(float(np.abs(arms * w).max()) for n, w in left.items() if n != "ground")
         if not error <= AGREE * largest:

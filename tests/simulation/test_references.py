@@ -90,8 +90,7 @@ BRICARD = np.array([
 def energy(run):
     """Kinetic energy and that of gravity and springs, (samples,)."""
     system = run.system
-    stored = system.potential_energy(run.q) + system.element_energy(run.q)
-    return system.kinetic_energy(run.q, run.v) + stored
+    return system.kinetic_energy(run.q, run.v) + system.potential_energy(run.q)
 
 
 def relative_drift(run):

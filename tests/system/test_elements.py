@@ -160,7 +160,8 @@ def test_a_pendulum_with_a_spring():
     assert e.tau == pytest.approx(-30.0 * 0.5 - 1.5 * 2.0)
     assert s.element_energy([0.7]) == pytest.approx(15.0 * 0.25)
     expected = (-2.0 * 10.0 * 0.5 * np.sin(0.7) - 18.0) / (0.1 + 2.0 * 0.25)
-    assert s.forward_dynamics([0.7], [2.0], e.tau) == pytest.approx(expected)
+    assert s.forward_dynamics([0.7], [2.0]) == pytest.approx(expected)
+    assert s.forward_dynamics([0.7], [2.0], e.tau, elements=False) == pytest.approx(expected)
 
 
 def test_several_springs_at_a_joint_add_up():
@@ -252,7 +253,7 @@ def slider(**options):
 def thrown(s, v0, duration, count=400):
     """The block thrown at the upper stop from just before it: (t, depth, velocity)."""
     run = solve_ivp(
-        lambda t, y: [y[1], *s.forward_dynamics(y[:1], y[1:], s.element_forces(y[:1], y[1:]).tau)],
+        lambda t, y: [y[1], *s.forward_dynamics(y[:1], y[1:])],
         (0.0, duration), [0.5, v0], "DOP853", t_eval=np.linspace(0, duration, count), rtol=1e-9, atol=1e-11,
         max_step=duration / 50,
     )  # fmt: skip
@@ -362,7 +363,7 @@ def test_elements_of_a_loop_joint_are_those_of_the_same_joint_in_the_tree(agree)
         q = s.assemble({"A": 0.4})
         v = s.velocity(q, {"A": 1.3})
         e = s.element_forces(q, v)
-        vdot = s.forward_dynamics(q, v, e.tau, f_ext=e.f_ext)
+        vdot = s.forward_dynamics(q, v)
         results.append([*vdot[s.slice_v("A")], s.element_energy(q), power(s, e, q, v)])
     agree(results[1], results[0], 1e-10)
     agree(results[2], results[0], 1e-10)

@@ -32,20 +32,33 @@ class ElementSlopes:
         with quick_symbols():
             forces = placed_symbols(symbolic, placing)
             load = unroll(element_force, symbolic, {"q": q, "qd": v}, forces=forces).outputs["load"]
-            along = casadi.horzcat(*(_column(x) for x in step_rates(symbolic, q)))
+            along = casadi.sparsify(casadi.horzcat(*(_column(x) for x in step_rates(symbolic, q))))
         column, at, rates = _column(load), _column(q), _column(v)
-        by_q, by_v = casadi.jacobian(column, at) @ along, casadi.jacobian(column, rates)
-        whole = casadi.cse(casadi.vertcat(*(casadi.vec(casadi.densify(x).T) for x in (by_q, by_v))))
-        self._function = casadi.Function("slopes", [at, rates], [whole])
+        by_q, by_v = (
+            casadi.sparsify(x) for x in (casadi.jacobian(column, at) @ along, casadi.jacobian(column, rates))
+        )
+        # Most forces act on few joints: only what can differ from zero is computed.
+        self._places = [_places(x) for x in (by_q, by_v)]
+        told = casadi.vertcat(*(casadi.SX(x.nz[:]) if x.nnz() else casadi.SX(0, 1) for x in (by_q, by_v)))
+        self._function = casadi.Function("slopes", [at, rates], [casadi.cse(casadi.densify(told))])
 
     def at(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The derivatives (states, nv, nv) by steps and by velocities at q (states, nq) and v (states, nv)."""
-        shape = (len(q), self._nv, self._nv)
-        if not len(q):
-            return np.zeros(shape), np.zeros(shape)
-        found = np.asarray(self._function(np.ascontiguousarray(q.T), np.ascontiguousarray(v.T))).T
-        by_q, by_v = found[:, : self._nv**2], found[:, self._nv**2 :]
-        return by_q.reshape(shape), by_v.reshape(shape)
+        by_q, by_v = np.zeros((2, len(q), self._nv, self._nv))
+        count = len(self._places[0][0])
+        if len(q) and count + len(self._places[1][0]):
+            found = np.asarray(self._function(np.ascontiguousarray(q.T), np.ascontiguousarray(v.T))).T
+            for y, x, (rows, columns) in zip(
+                (by_q, by_v), (found[:, :count], found[:, count:]), self._places, strict=True
+            ):
+                y[:, rows, columns] = x
+        return by_q, by_v
+
+
+def _places(matrix: Any) -> tuple[list[int], list[int]]:
+    """The rows and columns of the entries that are kept of a sparse matrix, in the order in which they are kept."""
+    rows, columns = matrix.sparsity().get_triplet()
+    return list(rows), list(columns)
 
 
 def placed_symbols(symbolic: SymbolicPlan, placing: Placing | None) -> tuple[PlacedForce, ...]:
