@@ -17,6 +17,7 @@ import numpy as np
 from catena.errors import SimulationError, StateError
 from catena.given import is_finite, real_array, shown
 from catena.simulation.moment import Moment
+from catena.simulation.turns import Looked
 from catena.system import System
 
 # Events are located to this part of the interval that they are in, or to the rounding of the time.
@@ -66,8 +67,19 @@ class Event:
         """Return this event for the states of a system: with a function of (t, q, v)."""
         if required_arguments(self.function) != 1:
             return self
-        asked = self.function
-        return replace(self, function=lambda t, q, v: asked(Moment(system, t, q, v)), name=self.label)
+        asked, looked = self.function, Looked()
+
+        def function(t: float, q: np.ndarray, v: np.ndarray) -> Any:
+            return asked(Moment(system, t, q, v, looked))
+
+        function.looked = looked  # type: ignore[attr-defined]
+        return replace(self, function=function, name=self.label)
+
+    @property
+    def looked(self) -> Looked | None:
+        """Return the loop joints that its function asks for by name; None where it does not ask by names."""
+        found: Looked | None = getattr(self.function, "looked", None)
+        return found
 
     def value(self, t: float, q: np.ndarray, v: np.ndarray) -> float:
         """Return the function's value, which must be a finite number."""

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from catena.given import is_one_of
 from catena.hooks import hook
+from catena.simulation.turns import Looked
 from catena.system import System
 
 if TYPE_CHECKING:
@@ -17,15 +19,18 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False)
 class Moment:
     """One state q (nq,), v (nv,) of a system at the time t. Events whose functions take one argument are given it, and
-    so is what an event does to the structure."""
+    so is what an event does to the structure. `looked` knows whole turns of joints that close loops."""
 
     system: System
     t: float
     q: np.ndarray
     v: np.ndarray
+    looked: Looked | None = None
 
     def __getitem__(self, joint: str) -> np.ndarray:
         """Return the position (nq,) of a joint, be it of the tree, of a loop or locked."""
+        if self.looked is not None and is_one_of(joint, self.system.loops):
+            return self.looked.position(self.system, self.t, self.q, self.v, joint)
         return self.configuration.position_of(joint)
 
     def velocity(self, joint: str) -> np.ndarray:

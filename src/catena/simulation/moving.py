@@ -333,7 +333,7 @@ class Mover:
     def told(self, q: np.ndarray, tau: np.ndarray) -> dict[str, np.ndarray]:
         """Return the inputs by which the step is told control forces tau (states, width) that are held, at q (states,
         nq)."""
-        found = {self.target: self.excitation.at_tree(q, tau, but_motors=True)}
+        found = {self.target: np.ascontiguousarray(self.excitation.at_tree(q, tau, but_motors=True))}
         if self.motors:
             wrenches = np.zeros((len(tau), 6 * len(self.excitation.forces)))
             found[FORCE_INPUTS] = np.concatenate([wrenches, tau[:, self.motors]], axis=-1)

@@ -32,7 +32,7 @@ from catena.simulation.step_record import Passed, StepRecord
 from catena.simulation.steps.work import SOURCES
 from catena.simulation.stiff import StiffSteps
 from catena.simulation.trajectory import Found, Trajectory
-from catena.simulation.turns import near_rows
+from catena.simulation.turns import TurnsAlong, near_rows
 from catena.system.arrays import rows
 
 # How often a run is looked at for an event that ends it.
@@ -121,6 +121,9 @@ class Run:
         self.q, self.v = (np.array(rows(x, self.batch)) for x in (q, v))
         self.t = np.zeros(len(self.q))
         self.times = sample_times(samples, self.duration, bool(self.batch))
+        self.looking = [event.looked for event in self.events if event.looked is not None]
+        if self.looking and system.loops:
+            problem = self.problem = replace(problem, looked_at=self._looked_at())
         self.excitation = Excitation(problem, self.batch)
         if problem.integrator not in SOLVERS:
             self.excitation.use_paths()
@@ -159,6 +162,23 @@ class Run:
         before = None if self.times is None or self.events else self.times + SAME * self.duration
         self.nodes = StepRecord(self.q, self.v, self.tau, self.mover.works(), before)
         self.locator: Steps | None = None
+
+    def _looked_at(self) -> tuple[str, ...]:
+        """Return the loop joints that events ask for by name, as far as they do so at the start."""
+        for event in self.events:
+            with suppress(Exception):
+                # What is wrong with it is said when it is looked at.
+                event.function(0.0, self.q[0], self.v[0])
+        return tuple(dict.fromkeys(name for looked in self.looking for name in looked.names))
+
+    def _know_turns(self, state: int, passed: Passed) -> None:
+        """Let events know how loop joints have turned in what one state has passed."""
+        system = self.system.alone(state)
+        near = self.excitation.near_by_joint(passed.work[:, self.sources :])
+        along = TurnsAlong(system, tuple(near), {})
+        along.know(passed.t, passed.q, passed.v, near)
+        for looked in self.looking:
+            looked.along = along
 
     def _needs_all_nodes(self) -> bool:
         """Return whether every step is kept. Only fixed steps that end at all samples need no others, and a law
@@ -296,6 +316,8 @@ class Run:
         passed = self.nodes.since(mark, state)
         if len(passed.t) < 2:
             return
+        if self.looking and self.near.shape[-1]:
+            self._know_turns(state, passed)
         looks, between = places(self.system.plan, passed.t, passed.v), partial(self._between, passed)
         happened = []
         for event in self.events:

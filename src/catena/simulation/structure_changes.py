@@ -26,7 +26,7 @@ from catena.simulation.problem import Problem
 from catena.simulation.run import Run
 from catena.simulation.segments import SegmentedTrajectory, Transition
 from catena.simulation.trajectory import Found, Trajectory
-from catena.simulation.turns import Wound, near_rows
+from catena.simulation.turns import Looked, TurnsAlong, Wound, near_rows
 from catena.system import System
 
 # So many changes within this part of the duration are chattering, and the run ends.
@@ -136,6 +136,8 @@ class ChangingRun:
     progress: bool | None
     check: bool
     near: Mapping[str, Any] = field(default_factory=dict)
+    wound: Wound = field(default_factory=lambda: Wound({}))
+    """Where joints are with all their turns."""
 
     def go(self, q: Any, v: Any) -> SegmentedTrajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
@@ -152,7 +154,7 @@ class ChangingRun:
         transitions: list[Transition] = []
         system, start, note = self.system, 0.0, ""
         still: dict[str, float] = {}
-        wound = Wound(near_rows(system, self.near, ()))
+        wound = self.wound = Wound(near_rows(system, self.near, ()))
         try:
             happened = self.at_the_start(system, q, v, still)
             while True:
@@ -278,16 +280,15 @@ class ChangingRun:
             _place(error, system, start)
             raise
 
-    @staticmethod
     def bound(
-        event: Event, system: System, start: float, still: float = 0.0, state: Sequence[np.ndarray] = ()
+        self, event: Event, system: System, start: float, still: float = 0.0, state: Sequence[np.ndarray] = ()
     ) -> Event:
         """Return an event in the time of a segment; one that changes the structure ends it."""
-        asked = event.function
+        asked, looked = event.function, self._looked(system, start)
         by_name = required_arguments(asked) == 1
 
         def raw(t: float, q: np.ndarray, v: np.ndarray) -> Any:
-            return asked(Moment(system, t + start, q, v)) if by_name else asked(t + start, q, v)
+            return asked(Moment(system, t + start, q, v, looked)) if by_name else asked(t + start, q, v)
 
         # What rests at its zero or turns back from it is on the side that it came from, so that a short way there and
         # back is not overlooked; what goes on through it is at zero.
@@ -301,8 +302,16 @@ class ChangingRun:
             value = raw(t, q, v)
             return side * still if still and abs(value) <= still else value
 
+        if by_name:
+            shifted.looked = looked  # type: ignore[attr-defined]
         ends = event.terminal or event.then is not None
         return replace(event, function=shifted, name=event.label, terminal=ends)
+
+    def _looked(self, system: System, start: float) -> Looked:
+        """Return what events know of the turns of loop joints in a segment before it is moved: where these are."""
+        found = Looked()
+        found.along, found.start = TurnsAlong(system, (), self.wound.positions), start
+        return found
 
     def happened(self, run: Trajectory, system: System, start: float) -> list[Event]:
         """Return the events at the end of a run that an event ended, that one first, if some of them change the
@@ -331,7 +340,7 @@ class ChangingRun:
                 continue
             try:
                 wanted = (
-                    event.then(Moment(system, t, q, v))
+                    event.then(Moment(system, t, q, v, self._looked(system, t)))
                     if required_arguments(event.then) == 1
                     else event.then(system.mechanism, q.copy(), v.copy())
                 )

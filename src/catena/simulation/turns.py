@@ -77,15 +77,16 @@ class TurnsAlong:
 
     def at(self, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """Return the positions (n, nq of the joint) by joint at times t (n,) and states q (n, nq), v (n, nv)."""
-        found = {}
-        for joint in self.joints:
-            near: Any = self.near.get(joint)
-            if len(self.t):
-                k = np.clip(np.searchsorted(self.t, t, side="right") - 1, 0, len(self.t) - 1)
-                rate = 0.5 * (self.rates[joint][k] + self.system.joint_velocity(q, v, joint))
-                near = self.positions[joint][k] + (t - self.t[k])[:, None] * rate
-            found[joint] = np.asarray(self.system.joint_position(q, joint, near))
-        return found
+        return {joint: self.one(t, q, v, joint) for joint in self.joints}
+
+    def one(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, joint: str) -> np.ndarray:
+        """Return the positions (n, nq of the joint) of one joint."""
+        near: Any = self.near.get(joint)
+        if joint in self.positions:
+            k = np.clip(np.searchsorted(self.t, t, side="right") - 1, 0, len(self.t) - 1)
+            rate = 0.5 * (self.rates[joint][k] + self.system.joint_velocity(q, v, joint))
+            near = self.positions[joint][k] + (t - self.t[k])[:, None] * rate
+        return np.asarray(self.system.joint_position(q, joint, near))
 
     def know(
         self, t: np.ndarray, q: np.ndarray, v: np.ndarray, positions: Mapping[str, np.ndarray] | None = None
@@ -105,6 +106,25 @@ class TurnsAlong:
             )
             self.rates[joint] = here if rate is None else np.concatenate([rate[kept], here])
         self.t = np.concatenate([self.t[kept], t])
+
+
+class Looked:
+    """The loop joints that somebody asks for by name at moments of a motion, and how these have turned `along` it, as
+    far as that is known; the times of `along` begin at `start` [s]."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.along: TurnsAlong | None = None
+        self.start = 0.0
+
+    def position(self, system: System, t: float, q: np.ndarray, v: np.ndarray, joint: str) -> np.ndarray:
+        """Return the position (nq of the joint,) of a loop joint at the time t and a state q (nq,), v (nv,)."""
+        if joint not in self.names:
+            self.names.append(joint)
+        along = self.along
+        if along is None or along.system is not system:
+            return np.asarray(system.joint_position(q, joint))
+        return along.one(np.array([t - self.start]), q[None], v[None], joint)[0]
 
 
 class Wound:

@@ -84,6 +84,7 @@ class Acting:
     def know(self, run: Trajectory) -> None:
         """Take over how the motion went on."""
         self.turns.know(run.t, run.q, run.v, run.loop_positions)
+        self.near = {**self.near, **{joint: x[-1] for joint, x in run.loop_positions.items()}}
 
     def besides(self, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> loads.Besides:
         """Return what is known of loop joints at times t (n,) and states q (n, nq), v (n, nv)."""

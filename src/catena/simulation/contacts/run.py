@@ -86,7 +86,7 @@ class ContactRun:
         stops = [side for x in contacts if isinstance(x, Stop) for side in x.sides(changing.system)]
         self.contacts: tuple[Contact | StopSide, ...] = (*self.touching, *stops)
         require_contacts(changing.system, self.contacts)
-        self.wound = Wound(near_rows(changing.system, changing.near, ()))
+        self.wound = changing.wound = Wound(near_rows(changing.system, changing.near, ()))
         self._take(changing.system, 0.0)
 
     def _take(self, system: System, start: float) -> None:
@@ -283,6 +283,7 @@ class ContactRun:
         if len(run.t) > 1:
             times, begun = run.t, t
             run = met(run, self._events(t, q, v))
+            self.wound.know(run)
             self.segments.append(run)
             self.pressing.append(lambda run: forces[np.searchsorted(times, run.t, side="right") - 1])
             self.places.append(self.acting.places)
@@ -384,6 +385,7 @@ class ContactRun:
         nodes, asks = len(run.t), self.acting.excitation.is_asked_always and not run.held
 
         if len(run.t) > 1:
+            self.wound.know(run)
             self.segments.append(run)
             self.pressing.append(pressing)
             self.places.append(holding.acting.places)

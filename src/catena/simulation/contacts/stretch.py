@@ -124,7 +124,9 @@ class Stretch:
         pushing = _Pushing(self.holding, t, control, most)
         forces = {name: later_force(x, t) for name, x in given.forces.items()}
         forces |= pushing.functions() if self.pushes else {}
-        near = {joint: x[0] for joint, x in self.acting.turns.at(np.array([t]), q[None], v[None]).items()}
+        near = {joint: x for joint, x in self.acting.near.items() if joint in system.loops}
+        turned = self.acting.turns.at(np.array([t]), q[None], v[None])
+        near |= {joint: x[0] for joint, x in turned.items()}
         problem = Problem(system, control, motion, forces, **self.options, near=near)
         return self._moved(problem, t, q, v, span)
 
