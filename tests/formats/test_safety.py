@@ -1,5 +1,7 @@
 """Files of strangers: entities, paths that lead elsewhere, sizes, depths, code. All of it ends in a FormatError."""
 
+import os
+import signal
 import sys
 import time
 
@@ -173,3 +175,212 @@ def test_names_that_are_too_long_for_the_disk_are_files_that_are_not_there(name,
     (tmp_path / "m.xml").write_text(f'<mujoco><include file="{name}"/></mujoco>')
     with pytest.raises(ct.FormatError, match="is not there"):
         ct.load(tmp_path / "m.xml")
+
+
+def mjcf(inside, before=""):
+    return f'<mujoco>{before}<worldbody><body name="b"><joint/><geom size="1"/>{inside}</body></worldbody></mujoco>'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        mjcf('<flexcomp name="f" type="gmsh" file="{secret}" dim="2"/>'),
+        mjcf('<flexcomp name="f" type="mesh" file="{secret}" dim="2"/>'),
+        mjcf('<replicate count="2"><flexcomp name="f" type="mesh" file="{secret}"/></replicate>'),
+        mjcf('<frame><flexcomp name="f" type="mesh" file="{secret}"/></frame>'),
+        mjcf('<geom type="mesh" file="{secret}"/>'),
+        mjcf("", '<asset><model name="m" file="{secret}"/></asset>'),
+        mjcf("", '<asset><mesh name="a" fileright="{secret}" vertex="0 0 0"/></asset>'),
+        mjcf("", '<default><mesh file="{secret}"/></default>'),
+        mjcf('<plugin plugin="mujoco.sdf"><config key="file" value="{secret}"/></plugin>'),
+        mjcf("", '<include file="{secret}"/>'),
+    ],
+)
+def test_no_attribute_of_mjcf_opens_a_file_outside(text, tmp_path):
+    """The file outside is one that MuJoCo would read, so that a load that succeeds has opened it."""
+    secret = tmp_path / "secret.obj"
+    secret.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n")
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "m.xml").write_text(text.replace("{secret}", str(secret)))
+    with pytest.raises(ct.FormatError) as caught:
+        ct.load(tmp_path / "models" / "m.xml")
+    # MuJoCo's own words about a file would tell that it was looked for.
+    assert "Error opening" not in str(caught.value) and "resource" not in str(caught.value).lower()
+
+
+HUGE = {
+    "replicate": mjcf('<replicate count="100000000"><body><geom size="1"/></body></replicate>'),
+    "replicate in replicate": mjcf(
+        '<replicate count="300"><replicate count="300"><body><geom size="1"/></body></replicate></replicate>'
+    ),
+    "replicate with an endless number": mjcf(f'<replicate count="{"9" * 5000}"><geom size="1"/></replicate>'),
+    "composite": mjcf('<composite type="cable" count="1000000 1 1" size="1"><geom size="0.1"/></composite>'),
+    "flex grid": mjcf('<flexcomp name="f" type="grid" count="900 900 900" spacing="1 1 1" dim="3"/>'),
+    "heights": mjcf("", '<asset><hfield name="h" nrow="100000" ncol="100000" size="1 1 1 1"/></asset>'),
+    "fine mesh": mjcf("", '<asset><mesh name="a" builtin="supersphere" params="100000 1 1"/></asset>'),
+    "many bodies": f"<mujoco><worldbody>{'<body><geom/></body>' * 15_000}</worldbody></mujoco>",
+}
+
+
+@pytest.mark.parametrize("case", HUGE)
+def test_few_words_of_mjcf_do_not_ask_for_many_bodies(case, tmp_path):
+    (tmp_path / "m.xml").write_text(HUGE[case])
+    start = time.process_time()
+    with pytest.raises(ct.FormatError, match=r"m\.xml:1: "):
+        ct.load(tmp_path / "m.xml")
+    assert time.process_time() - start < 5.0
+
+
+def test_sizes_of_mjcf_are_not_handed_over(tmp_path):
+    """MuJoCo makes room for what `size` says: ten million key frames, and a million numbers beside each body."""
+    sizes = '<size nkey="10000000" nuser_body="1000000" memory="100G"/>'
+    (tmp_path / "m.xml").write_text(mjcf("", sizes))
+    start = time.process_time()
+    assert list(ct.load(tmp_path / "m.xml").joints)
+    assert time.process_time() - start < 5.0
+
+
+def fan_out(folder, ending, include, wrap):
+    """Twelve files that each include the next one ten times."""
+    for k in range(12):
+        inside = include(f"f{k + 1}.{ending}", k) * 10 if k < 11 else ""
+        (folder / f"f{k}.{ending}").write_text(wrap(inside, k))
+
+
+def test_includes_that_fan_out_are_refused_at_once(tmp_path):
+    fan_out(
+        tmp_path,
+        "xml",
+        lambda f, k: f'<include file="{f}"/>',
+        lambda x, k: f"<mujoco>{x}<worldbody/></mujoco>",
+    )
+    counted = iter(range(10**6))
+
+    def included(file, k):
+        return f'[[include]]\nfile = "{file}"\nprefix = "{next(counted)} "\n'
+
+    for k in range(12):
+        inside = "".join(included(f"f{k + 1}.toml", k) for _ in range(10)) if k < 11 else ""
+        (tmp_path / f"f{k}.toml").write_text(f'[mechanism]\nname = "m"\n{inside}')
+    for name in ("f0.xml", "f0.toml"):
+        start = time.process_time()
+        with pytest.raises(ct.FormatError, match="files include each other"):
+            ct.load(tmp_path / name)
+        assert time.process_time() - start < 20.0
+
+
+INCLUDED = '<include file="part.xml"/>'
+
+
+def test_elements_are_counted_over_a_whole_load(tmp_path):
+    (tmp_path / "part.xml").write_text(f"<mujoco>{'<option/>' * 40_000}</mujoco>")
+    (tmp_path / "m.xml").write_text(f"<mujoco>{INCLUDED * 100}<worldbody/></mujoco>")
+    with pytest.raises(ct.FormatError, match="more than 500000 elements"):
+        ct.load(tmp_path / "m.xml")
+
+
+def test_what_is_repeated_is_counted_over_a_whole_load(tmp_path):
+    repeat = '[[repeat]]\ncount = 1000\n[[repeat.body]]\nname = "{x}{{k}}"\n'
+    text = '[mechanism]\nname = "m"\n' + "".join(repeat.replace("{x}", f"b{n} ") for n in range(30))
+    (tmp_path / "m.toml").write_text(text.replace("{{", "{").replace("}}", "}"))
+    with pytest.raises(ct.FormatError, match="repetition makes more than 20000 parts"):
+        ct.load(tmp_path / "m.toml")
+    long = '[mechanism]\nname = "m"\n[[repeat]]\ncount = 1000\n[[repeat.body]]\nname = "b{k}"\n'
+    path = "x" * 100_000
+    (tmp_path / "n.toml").write_text(f'{long}visual = [{{ shape = "mesh", path = "{path}" }}]\n')
+    with pytest.raises(ct.FormatError, match="characters: split the file"):
+        ct.load(tmp_path / "n.toml")
+
+
+@pytest.fixture
+def patience():
+    """Ends a test that waits for somebody to write into a pipe."""
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_pipes_and_devices_are_not_read(tmp_path, patience):
+    for name in ("model.toml", "part.toml", "part.xml", "mesh.stl", "run.nc", "n.loops.toml"):
+        os.mkfifo(tmp_path / name)
+    (tmp_path / "zero.xml").symlink_to("/dev/zero")
+    with pytest.raises(ct.FormatError, match="pipe"):
+        ct.load(tmp_path / "model.toml")
+    with pytest.raises(ct.FormatError, match="pipe"):
+        ct.load_run(tmp_path / "run.nc")
+    (tmp_path / "m.toml").write_text('[mechanism]\nname = "m"\n[[include]]\nfile = "part.toml"\n')
+    with pytest.raises(ct.FormatError, match="pipe"):
+        ct.load(tmp_path / "m.toml")
+    (tmp_path / "m.xml").write_text(mjcf("", '<include file="part.xml"/>'))
+    with pytest.raises(ct.FormatError, match="is not there"):
+        ct.load(tmp_path / "m.xml")
+    (tmp_path / "n.toml").write_text(
+        '[mechanism]\nname = "m"\n[[body]]\nname = "b"\ndensity = 1.0\n'
+        'visual = [{ shape = "mesh", path = "mesh.stl" }]\n'
+    )
+    with pytest.raises(ct.FormatError, match="pipe"):
+        ct.load(tmp_path / "n.toml")
+    with pytest.raises(ct.FormatError, match="pipe"):
+        ct.load(tmp_path / "m.xml", loops=tmp_path / "n.loops.toml", search="/dev")
+
+
+def test_a_sparse_file_of_20_gib_is_refused_at_once(tmp_path):
+    for name in ("part.xml", "part.toml", "mesh.obj"):
+        with open(tmp_path / name, "wb") as stream:
+            stream.truncate(20 * 2**30)
+    (tmp_path / "a.xml").write_text(mjcf("", '<include file="part.xml"/>'))
+    (tmp_path / "b.xml").write_text(mjcf("", '<asset><mesh name="a" file="mesh.obj"/></asset>'))
+    (tmp_path / "c.toml").write_text('[mechanism]\nname = "m"\n[[include]]\nfile = "part.toml"\n')
+    (tmp_path / "d.toml").write_text(
+        '[mechanism]\nname = "m"\n[[body]]\nname = "b"\ndensity = 1.0\n'
+        'visual = [{ shape = "mesh", path = "mesh.obj" }]\n'
+    )
+    for name in ("a.xml", "b.xml", "c.toml", "d.toml"):
+        with pytest.raises(ct.FormatError, match="it has 21474836480 bytes"):
+            ct.load(tmp_path / name)
+
+
+@pytest.mark.parametrize("key", ["mass", "com", "count", "damping", "name", "curvature"])
+def test_whole_numbers_of_thousands_of_digits_are_refused_in_words(key, tmp_path):
+    huge = f"0x{'f' * 4000}"
+    texts = {
+        "mass": f'[[body]]\nname = "b"\nmass = {huge}\n',
+        "com": f'[[body]]\nname = "b"\nmass = 1.0\ncom = [0, {huge}, 0]\n',
+        "count": f'[[repeat]]\ncount = {huge}\n[[repeat.body]]\nname = "b{{k}}"\n',
+        "damping": '[[body]]\nname = "b"\nmass = 1.0\n[[joint]]\nname = "j"\nkind = "revolute"\nparent = "ground"\n'
+        f'child = "b"\ndamping = {huge}\n',
+        "name": f"[[body]]\nname = {huge}\n",
+        "curvature": f"[parameters]\nx = {huge}\n",
+    }
+    (tmp_path / "m.toml").write_text(f'[mechanism]\nname = "m"\n{texts[key]}')
+    with pytest.raises(ct.FormatError, match=r"m\.toml:\d+: ") as caught:
+        ct.load(tmp_path / "m.toml")
+    assert len(str(caught.value)) < 1000
+
+
+def test_names_that_catena_chooses_are_never_links(tmp_path, monkeypatch):
+    from catena.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    secret = tmp_path / "secret"
+    secret.write_text("keep this")
+    bars = ct.generators.four_bar()
+    bars.save("bars.toml")
+    for planted in ("bars.fixed.toml", "out.loops.toml", "run.html", "H.h", "H_test.c"):
+        (tmp_path / planted).symlink_to(secret)
+    assert main(["check", "bars.toml", "--fix"]) == 2
+    with pytest.raises(ct.FormatError, match="this is a link"):
+        bars.save("out.urdf")
+    s = bars.system()
+    with pytest.raises(ct.FormatError, match="this is a link"):
+        ct.simulate(s, s.assemble({"A": 0.3}), None, 0.02, integrator="rk4", step=1e-2).report()
+    with pytest.raises(ct.FormatError, match="this is a link"):
+        s.equations("kinetic_energy").save("H.c")
+    assert secret.read_text() == "keep this"
+    # A name that somebody gave may be a link of theirs.
+    (tmp_path / "mine.toml").symlink_to(tmp_path / "elsewhere.toml")
+    bars.save("mine.toml")
+    assert (tmp_path / "elsewhere.toml").exists() and (tmp_path / "mine.toml").is_symlink()

@@ -13,6 +13,7 @@ from catena.cli.console import Console, UsageError, counted, in_words
 from catena.cli.description import describe_state, plain
 from catena.cli.running import Outcome
 from catena.errors import CatenaError
+from catena.formats.complete import own_name
 from catena.mechanism import GROUND
 from catena.simulation import Trajectory
 from catena.simulation.audit import Audit
@@ -67,7 +68,8 @@ class Outputs:
             run.plot(show=True)
         else:
             console.note("there is no screen to show the plot on, so it goes to a file")
-            self._attempt(Path(f"{_as_file_name(run)}.png"), lambda path: run.plot(path=path), console)
+            named = Path(f"{_as_file_name(run)}.png")
+            self._attempt(named, lambda path: run.plot(path=own_name(path)), console)
 
     def _attempt(self, file: Path, write: Callable[[Path], object], console: Console) -> bool:
         try:

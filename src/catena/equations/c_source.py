@@ -10,7 +10,7 @@ from catena.equations.graph import CONSTANT, INPUT, ExpressionGraph, identifier
 from catena.equations.labels import entry_meanings, result_index
 from catena.equations.plain_text import in_comment
 from catena.errors import FormatError
-from catena.formats.complete import file_path, reason, write_complete
+from catena.formats.complete import file_path, own_name, reason, write_complete
 
 if TYPE_CHECKING:
     from catena.equations.equations import Equations
@@ -41,7 +41,8 @@ class CSource:
             f"{self.name}_test.c": self.test,
         }
         for file, text in texts.items():
-            write_complete(place / file, text.encode())
+            named = file == f"{self.name}.c"
+            write_complete(place / file if named else own_name(place / file), text.encode())
         return [place / file for file in texts]
 
 

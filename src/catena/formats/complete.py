@@ -28,6 +28,16 @@ def is_device(file: Path) -> bool:
         return False
 
 
+def own_name(file: Path) -> Path:
+    """Return a path that Catena chose and nobody named. A link there raises: in a stranger's folder it may lead to any
+    file of the user's."""
+    if os.path.islink(file):
+        raise FormatError(
+            f"{file}: this is a link, and nobody asked to write there: remove it, or name a file"
+        )
+    return file
+
+
 def write_complete(file: Path, content: bytes, comfort: str = "") -> None:
     """Put `content` in the place of a file in one step: written beside it under another name, then renamed. A device,
     such as /dev/stdout, stays what it is and gets the content. `comfort` is a sentence that follows what went wrong."""
@@ -56,15 +66,25 @@ def _rename_complete(target: Path, content: bytes) -> None:
     """Write a file of another name in the same folder and rename it, so that nothing half-written is ever seen."""
     beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with open(beside, "xb") as stream:
+        mode = target.stat().st_mode & 0o7777 if target.exists() else None
+        # What replaces a file that nobody else may read is never to be read by others, not even half of it.
+        with open(beside, "xb", opener=_for_all if mode is None else _for_me_alone) as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        if target.exists():
-            os.chmod(beside, target.stat().st_mode & 0o7777)
+        if mode is not None:
+            os.chmod(beside, mode)
         os.replace(beside, target)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _for_all(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o666)
+
+
+def _for_me_alone(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def reason(error: Exception) -> str:

@@ -16,9 +16,10 @@ from typing import Any
 from catena.errors import FormatError, warn
 from catena.formats import toml
 from catena.formats.checks import check_mechanism
-from catena.formats.complete import file_path, reason, write_complete
+from catena.formats.complete import file_path, own_name, reason, write_complete
 from catena.formats.findings import Finding, Severity
 from catena.formats.kinds import Kinds
+from catena.formats.regular import read_regular
 from catena.formats.shape_files import path_from
 from catena.formats.source import LARGEST, Source, search_folders
 from catena.given import shown
@@ -158,11 +159,11 @@ def read_and_check(
         str(file), file.absolute().parent, folders, Kinds(kinds), fix, macros, open_file=open_beside
     )
     source = replace(source, opened=(_real(file),))
-    mechanism = _format(file).read(read_text(file), source)
+    mechanism = _format(file).read(read_text(file, source), source)
     beside = _loops_file(file, loops)
     if beside is not None:
         more = replace(source, name=str(beside), folder=beside.absolute().parent, places={})
-        mechanism = toml.read_into(mechanism, read_text(beside), more)
+        mechanism = toml.read_into(mechanism, read_text(beside, more), more)
         source.places |= more.places
     return mechanism, [*source.findings, *check_mechanism(mechanism, source)]
 
@@ -174,7 +175,7 @@ def open_beside(file: Path, source: Source) -> Mechanism:
         raise FormatError(f"{source.name}: it includes {str(file)!r}, which includes it: break the circle")
     inner = replace(source, name=str(file), folder=file.absolute().parent, places={})
     inner = replace(inner, opened=(*source.opened, real))
-    return _format(file).read(read_text(file), inner)
+    return _format(file).read(read_text(file, inner), inner)
 
 
 def save(mechanism: Mechanism, path: PathLike) -> None:
@@ -201,7 +202,7 @@ def save(mechanism: Mechanism, path: PathLike) -> None:
         )
     contents = {ending: _encoded(file, text) for ending, text in texts.items()}
     for ending, content in contents.items():
-        write_complete(file.with_suffix(ending) if ending else file, content)
+        write_complete(own_name(file.with_suffix(ending)) if ending else file, content)
     _warn_of_meshes(mechanism, file)
 
 
@@ -245,14 +246,10 @@ def _format(file: Path) -> Format:
         ) from None
 
 
-def read_text(file: Path) -> str:
-    """Return the text of a file that is not too large."""
+def read_text(file: Path, source: Source) -> str:
+    """Return the text of a file that is not too large; what it has is counted for the whole load."""
     try:
-        size = file.stat().st_size
-        if size > LARGEST:
-            raise FormatError(f"{file}: it has {size} bytes: a model has at most {LARGEST}")
-        with open(file, "rb") as stream:
-            content = stream.read(LARGEST + 1)
+        content = read_regular(file, LARGEST, "a model")
     except FileNotFoundError as error:
         raise FormatError(f"{file}: there is no such file{_similar(file)}") from error
     except IsADirectoryError as error:
@@ -261,8 +258,7 @@ def read_text(file: Path) -> str:
         if isinstance(error, FormatError):
             raise
         raise FormatError(f"{file}: the file cannot be read: {reason(error)}") from error
-    if len(content) > LARGEST:
-        raise FormatError(f"{file}: it has more than {LARGEST} bytes: this is no model")
+    source.budget.add_file(str(file), len(content))
     try:
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

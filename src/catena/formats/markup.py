@@ -13,12 +13,11 @@ from typing import Any, NoReturn
 from xml.parsers import expat
 
 from catena.errors import CatenaError, FormatError
+from catena.formats.budget import Budget
 from catena.given import shown
 
 DEEPEST = 100
 """How deep elements may be nested: models need about ten."""
-MOST = 500_000
-"""How many elements a file may have."""
 
 
 class Element:
@@ -130,10 +129,10 @@ class Element:
 class _Builder:
     """Collects elements while expat reads."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, budget: Budget) -> None:
         self.file = file
+        self._budget = budget
         self.root: Element | None = None
-        self.count = 0
         self._open: list[Element] = []
         self._parser: Any = expat.ParserCreate()
         self._parser.buffer_text = True
@@ -160,9 +159,7 @@ class _Builder:
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         line = self._parser.CurrentLineNumber
-        self.count += 1
-        if self.count > MOST:
-            raise FormatError(f"{self.file}:{line}: there are more than {MOST} elements: this is no model")
+        self._budget.add_element(f"{self.file}:{line}")
         if len(self._open) >= DEEPEST:
             raise FormatError(
                 f"{self.file}:{line}: elements are nested more than {DEEPEST} deep: this is no model"
@@ -208,9 +205,9 @@ def _without_declaration(text: str) -> str:
     return text if found is None else "\n" * found.group().count("\n") + text[found.end() :]
 
 
-def parse(text: str, file: str) -> Element:
-    """Return the outermost element of an XML text; `file` is what messages call it."""
-    return _Builder(file).read(text)
+def parse(text: str, file: str, budget: Budget) -> Element:
+    """Return the outermost element of an XML text; `file` is what messages call it, `budget` counts its elements."""
+    return _Builder(file, budget).read(text)
 
 
 _ESCAPES = str.maketrans(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from catena.errors import FormatError
 from catena.formats.complete import reason
+from catena.formats.regular import read_regular
 from catena.mechanism.shapes import MassProperties, Mesh
 
 LARGEST = 256 * 2**20
@@ -23,9 +24,7 @@ def read_mesh(file: Path) -> Triangles:
     if reader is None:
         raise FormatError(f"{file}: meshes are read from {' and '.join(READERS)} files: convert it")
     try:
-        if file.stat().st_size > LARGEST:
-            raise FormatError(f"{file}: it has more than {LARGEST} bytes")
-        content = file.read_bytes()
+        content = read_regular(file, LARGEST, "a mesh")
     except FormatError:
         raise
     except (OSError, ValueError) as error:

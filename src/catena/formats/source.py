@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from catena.errors import FormatError
+from catena.formats.budget import Budget
 from catena.formats.findings import Finding, Severity
 from catena.formats.kinds import Kinds
 from catena.given import entries, shown
@@ -33,7 +34,7 @@ class Source:
     `folder` is None for a text that lies in no folder; it reaches no other file. `fix` allows readers to repair what
     has one obvious repair, `macros` to run a macro language on the text. `findings` collects what readers notice,
     `places` the lines of parts by ("body", name). `opened` are the files that led to this one, and `open_file` reads
-    one that the text includes.
+    one that the text includes; `budget` counts what all of them have used.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Source:
     places: dict[tuple[str, str], int] = field(default_factory=dict)
     opened: tuple[Path, ...] = ()
     open_file: Callable[[Path, Source], Mechanism] | None = None
+    budget: Budget = field(default_factory=Budget)
 
     def note(self, severity: Severity, who: str, message: str, line: int | None = None, what: str = "",
              repaired: str = "") -> None:  # fmt: skip

@@ -244,8 +244,9 @@ class SegmentedTrajectory:
 
         return to_dataset(self)
 
-    def report(self, path: PathLike = "run.html", title: str | None = None) -> None:
-        """Write one self-contained page: the motion to be played, what changed and when, plots, and the audit."""
+    def report(self, path: PathLike | None = None, title: str | None = None) -> None:
+        """Write one self-contained page, run.html unless a path is given: the motion to be played, what changed and
+        when, plots, and the audit."""
         hook("report")(self, path, title)
 
     def view(self, **options: Any) -> View:

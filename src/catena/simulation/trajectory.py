@@ -371,8 +371,9 @@ class Trajectory:
         name of a joint or a list of joints, or the name of a frame or body for its path. `path` writes a file."""
         return hook("plot")(self, *what, show=show, path=path)
 
-    def report(self, path: PathLike = "run.html", title: str | None = None) -> None:
-        """Write one self-contained page: what was simulated and how, plots, events, and the audit in words."""
+    def report(self, path: PathLike | None = None, title: str | None = None) -> None:
+        """Write one self-contained page, run.html unless a path is given: what was simulated and how, plots, events,
+        and the audit in words."""
         hook("report")(self, path, title)
 
     def view(self, **options: Any) -> View:

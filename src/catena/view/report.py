@@ -13,12 +13,13 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from catena.errors import FormatError
-from catena.formats.complete import write_complete
+from catena.formats.complete import own_name, write_complete
 from catena.given import printable_lines, shown
 from catena.mechanism import GROUND
 from catena.simulation import SegmentedTrajectory, Trajectory
@@ -54,12 +55,15 @@ INKS = {
 
 
 def report(
-    run: Trajectory | SegmentedTrajectory, path: str | os.PathLike[str] = "run.html", title: str | None = None
+    run: Trajectory | SegmentedTrajectory,
+    path: str | os.PathLike[str] | None = None,
+    title: str | None = None,
 ) -> None:
-    """Write the page of a run to a file; it appears complete or not at all."""
+    """Write the page of a run to a file, run.html unless a path is given; it appears complete or not at all."""
     if title is not None and not isinstance(title, str):
         raise FormatError(f"the title is {shown(title)}: give a string")
-    write_complete(page_path(path), page(run, title).encode("utf-8"))
+    file = own_name(Path("run.html")) if path is None else page_path(path)
+    write_complete(file, page(run, title).encode("utf-8"))
 
 
 def page(run: Trajectory | SegmentedTrajectory, title: str | None = None) -> str:

@@ -12,6 +12,7 @@ from catena.cli.models import allowed
 from catena.cli.options import add_trust
 from catena.cli.parsing import Commands, Parser, any_file
 from catena.formats import save
+from catena.formats.complete import own_name
 from catena.formats.files import FORMATS
 from catena.formats.findings import Severity
 from catena.system.checking import examine
@@ -76,7 +77,7 @@ def execute(arguments: Namespace, console: Console) -> int:
         console.say(f"{file}: {told}")
     if fix and mechanism is not None:
         ending = file.suffix if FORMATS[file.suffix.lower()].write is not None else ".toml"
-        target = Path(arguments.fix) if arguments.fix else file.with_suffix(f".fixed{ending}")
+        target = Path(arguments.fix) if arguments.fix else own_name(file.with_suffix(f".fixed{ending}"))
         save(mechanism, target)
         repaired = sum(bool(finding.repaired) for finding in findings)
         console.say(f"{counted(repaired, 'repair')}, written to {target}")

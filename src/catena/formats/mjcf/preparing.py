@@ -7,11 +7,15 @@ the text may reach, and handed over; textures, skins and height fields are never
 from __future__ import annotations
 
 import os
+import re
+from pathlib import Path
 
 from catena.errors import FormatError
 from catena.formats.complete import reason
 from catena.formats.findings import Severity
 from catena.formats.markup import Element, parse, quoted
+from catena.formats.mjcf.bounds import require_bounded
+from catena.formats.regular import read_regular
 from catena.formats.source import LARGEST, Source
 
 DROPPED = {
@@ -25,11 +29,16 @@ DROPPED = {
     "custom",
     "deformable",
     "extension",
+    "size",
 }
 """Elements that mechanics does not need, or that are not read, some of which name files."""
 ACTING = {"deformable", "extension"}
 """Those of them that act in MuJoCo."""
 MESHES = 256 * 2**20
+"""How many bytes the meshes of a model may have together."""
+NAMES_FILES = re.compile(r"\b(\w*(file|path|uri|url)\w*|(mesh|texture|asset|plugin)dir)\b(?<!strippath)")
+"""The names of attributes that may name a file. MuJoCo opens what they name wherever it is, so that all are refused but
+those whose files are read here."""
 
 
 class Prepared:
@@ -37,7 +46,7 @@ class Prepared:
 
     def __init__(self, text: str, source: Source) -> None:
         self._source = source
-        root = parse(text, source.name)
+        root = parse(text, source.name, source.budget)
         if root.tag != "mujoco":
             root.fail(f"the outermost element is <{root.tag}>: an MJCF file has <mujoco>", "file")
         self.name = root.get("model")
@@ -49,6 +58,7 @@ class Prepared:
         self._missing: set[str] = set()
         self._size = 0
         self._clean(root)
+        require_bounded(root)
         if self._missing:
             self._drop_missing(root)
         self.text = _written(root)
@@ -67,10 +77,21 @@ class Prepared:
             found = self._source.find(written, child.where, "include")
             if found is None or not os.path.isfile(found):
                 child.fail(f"the file {written!r} is not there")
-            inner = parse(_text(found.read_bytes(), str(found)), str(found))
+            inner = parse(self._text(found), str(found), self._source.budget)
             self._include(inner, depth + 1)
             children += inner.children
         element.children = children
+
+    def _text(self, file: Path) -> str:
+        """The text of an included file."""
+        try:
+            content = read_regular(file, LARGEST, "a model")
+            self._source.budget.add_file(str(file), len(content))
+            return content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{file}: the file is not UTF-8 text: {reason(error)}") from None
+        except OSError as error:
+            raise FormatError(f"{file}: the file cannot be read: {reason(error)}") from error
 
     @staticmethod
     def _mesh_folder(root: Element) -> str:
@@ -100,6 +121,10 @@ class Prepared:
                 self._take_mesh(child)
                 if child.get("name") in self._missing:
                     continue
+            elif named := NAMES_FILES.search(" ".join(child.attributes)):
+                child.fail(
+                    f"the attribute {named[0]!r} names a file, which only <mesh> and <include> may: take it out"
+                )
             self._clean(child)
             kept.append(child)
         element.children = kept
@@ -117,11 +142,13 @@ class Prepared:
                 Severity.WARNING, f"mesh {name!r}", f"the file {path!r} is not there", mesh.line, "mesh"
             )
             return
-        self._size += found.stat().st_size
-        if self._size > MESHES:
-            mesh.fail(f"the meshes have more than {MESHES} bytes together")
+        try:
+            content = read_regular(found, MESHES - self._size, "what is left for the meshes of a model")
+        except OSError as error:
+            mesh.fail(f"the file {path!r} cannot be read: {reason(error)}")
+        self._size += len(content)
         asset = f"{len(self.assets)}_{stem}"
-        self.assets[asset] = found.read_bytes()
+        self.assets[asset] = content
         self.paths[name] = path
         mesh.attributes["file"] = asset
 
@@ -134,15 +161,6 @@ class Prepared:
         ]
         for child in element.children:
             self._drop_missing(child)
-
-
-def _text(content: bytes, name: str) -> str:
-    if len(content) > LARGEST:
-        raise FormatError(f"{name}: it has more than {LARGEST} bytes: this is no model")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{name}: the file is not UTF-8 text: {reason(error)}") from None
 
 
 def _written(element: Element) -> str:

@@ -28,7 +28,7 @@ READ = {"link", "joint", "frame", "pose", "static", "self_collide", "plugin", "a
 
 def read(text: str, source: Source) -> Mechanism:
     """Return the mechanism that an SDF text describes."""
-    root = parse(text, source.name)
+    root = parse(text, source.name, source.budget)
     if root.tag not in ("sdf", "gazebo"):
         root.fail(f"the outermost element is <{root.tag}>: an SDF file has <sdf>", "file")
     world = root.first("world")

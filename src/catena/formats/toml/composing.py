@@ -14,8 +14,7 @@ from catena.mechanism.merging import include
 from catena.mechanism.notations import add_denavit_hartenberg_chain, add_sdof_chain, sdof_coordinates
 
 MOST = 1000
-"""How often tables may be repeated, and how many parts a file may make by that is bounded by it as well."""
-MOST_PARTS = 20_000
+"""How often tables may be repeated."""
 NOTATIONS = ("denavit_hartenberg", "sdof")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
@@ -116,7 +115,8 @@ def repeated(table: Table) -> Iterator[tuple[str, Table]]:
     for name, values in lists.items():
         if not isinstance(values, list) or len(values) != len(labels):
             table.fail(f"let {name} is {shown(values)}: give an array of {len(labels)} entries", "let", name)
-    made = 0
+    budget = table.document.source.budget
+    sizes: dict[int, int] = {}
     for k, label in enumerate(labels):
         words = {index: label} | {name: values[k] for name, values in lists.items()}
         # The number of a copy may be computed with even where its label is a name.
@@ -126,10 +126,21 @@ def repeated(table: Table) -> Iterator[tuple[str, Table]]:
                 continue
             inner = [table.inner(word, word)] if word == "initial" else table.tables(word)
             for one in inner:
-                made += 1
-                if made > MOST_PARTS:
-                    table.fail(f"it makes more than {MOST_PARTS} parts: split the file")
+                if id(one.content) not in sizes:
+                    sizes[id(one.content)] = _size(one.content)
+                too_many = budget.add_part(sizes[id(one.content)])
+                if too_many:
+                    table.fail(f"{too_many}: split the file")
                 yield word, _copy(one, word, words)
+
+
+def _size(value: Any) -> int:
+    """How many characters and numbers a value of a file has."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(len(key) + _size(entry) for key, entry in value.items())
+    return sum(map(_size, value)) if isinstance(value, list) else 1
 
 
 def _labels(table: Table) -> list[Any]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from math import log10
 from re import findall, search
 from typing import Any, NoReturn
 
@@ -223,7 +224,9 @@ class Table:
         try:
             return float(value)
         except OverflowError:
-            self.fail(f"{key} has a number of {len(str(value))} digits: give less than 1e308", *place)
+            # Python does not write whole numbers of thousands of digits, because that takes long.
+            digits = int(log10(abs(value))) + 1
+            self.fail(f"{key} has a number of {digits} digits: give less than 1e308", *place)
 
 
 def suggestion(name: str, names: Collection[str]) -> str:

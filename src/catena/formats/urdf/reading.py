@@ -28,7 +28,7 @@ READ = {"link", "joint", "material", "gazebo", *TAGS}
 
 def read(text: str, source: Source) -> Mechanism:
     """Return the mechanism that a URDF text describes."""
-    return build(parse(text, source.name), source)
+    return build(parse(text, source.name, source.budget), source)
 
 
 def build(robot: Element, source: Source) -> Mechanism:

@@ -11,7 +11,7 @@ import numpy as np
 from catena.errors import CatenaError, FormatError
 from catena.formats import toml
 from catena.formats.kinds import Kinds
-from catena.formats.source import Source
+from catena.formats.source import LARGEST, Source
 from catena.simulation.labels import labels
 from catena.simulation.trajectory import Found, Trajectory
 from catena.system import System
@@ -210,6 +210,8 @@ def _system(model: str, about: Any, file: str, kinds: Kinds) -> System:
             f"{file}: the mechanism of this run has joint kinds of its own and is not in the file: give its system, "
             f"load_run(path, system)"
         )
+    if len(model) > LARGEST:
+        raise FormatError(f"{file}: the mechanism has {len(model)} characters: a model has at most {LARGEST}")
     mechanism = toml.read(model, Source(f"{file} (mechanism)", kinds=kinds))
     return System(mechanism, root=str(about["root"]) or None, cut=json.loads(about["cut"]))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from catena.errors import CatenaError, FormatError
 from catena.formats.kinds import Kinds
 from catena.simulation.recording.dataset import from_dataset, require_xarray, to_dataset
+from catena.simulation.recording.plain_file import require_plain
 from catena.simulation.recording.segmented import SEGMENTS, from_dataset as segments_from
 from catena.simulation.segments import SegmentedTrajectory
 from catena.simulation.trajectory import Trajectory
@@ -29,7 +30,10 @@ def read(file: Path, system: System | None, kinds: Kinds) -> Trajectory | Segmen
     it."""
     _require_hdf5()
     try:
+        require_plain(file)
         dataset = require_xarray().load_dataset(file, engine="h5netcdf")
+    except FormatError:
+        raise
     except Exception as error:
         # HDF5, its binding and xarray raise whatever they like on a damaged file.
         raise FormatError(f"{file}: the file is no NetCDF 4 or HDF5 file, or is damaged: {error}") from error
