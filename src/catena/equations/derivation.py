@@ -8,9 +8,10 @@ import numpy as np
 
 from catena.equations.parameters import SymbolicPlan
 from catena.equations.unrolling import Call, Played, Unrolled, new_symbols, unroll
-from catena.errors import EquationsError
+from catena.errors import EquationsError, ModelError
 from catena.kernels import Algorithm
 from catena.spatial import is_symbolic
+from catena.spatial.on_symbols import on_symbols
 from catena.structure import Plan
 
 # What the algorithms call the quantities that users know as v, vdot and base_acceleration.
@@ -48,15 +49,10 @@ class Derivation:
         if self.wrenches and "f_ext" in algorithm.inputs:
             given["f_ext"] = self._f_ext
         try:
-            played = unroll(algorithm, self.symbolic, given, frame, calls=True)
-        except Exception as error:
-            # CasADi has no error type of its own for a symbol that is asked whether it is true.
-            if "bool" not in str(error) and "truth value" not in str(error):
-                raise
-            raise EquationsError(
-                f"{algorithm.name} of {self.plan.name!r} has a branch that depends on the state (an `if` on a value of "
-                f"q or v), so it is no single expression. Write the branch with catena.spatial.scalars.where."
-            ) from error
+            with on_symbols(f"{algorithm.name} of {self.plan.name!r}"):
+                played = unroll(algorithm, self.symbolic, given, frame, calls=True)
+        except ModelError as error:
+            raise EquationsError(str(error)) from error
         self.calls += played.calls
         self.made += played.made
         self.played += played.played
