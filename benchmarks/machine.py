@@ -6,13 +6,15 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
+import catena
+
 
 def machine_line(lanes: int, threads: int) -> str:
     """A sentence to print above every table of times."""
-    packages = ["catena", "numpy", "llvmlite", "pin", "mujoco"]
+    packages = ["numpy", "llvmlite", "pin", "mujoco"]
     if find_spec("exudyn") is not None:
         packages.append("exudyn")
-    versions = ", ".join(f"{package} {version(package)}" for package in packages)
+    versions = ", ".join([f"catena {catena.__version__}", *(f"{each} {version(each)}" for each in packages)])
     hardware = f"{_processor()}, {os.cpu_count()} cores, {lanes} lanes, threads used: {threads}"
     return f"{hardware}; Python {platform.python_version()}, {versions}."
 

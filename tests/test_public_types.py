@@ -49,3 +49,12 @@ def test_one_system_and_one_controller_give_one_trajectory_to_a_type_checker():
     assert inspect.signature(one).return_annotation == "Trajectory"
     assert inspect.signature(several).return_annotation == "Trajectory | list[Trajectory]"
     assert any_of(ct.simulate) == []
+
+
+@pytest.mark.parametrize(
+    "function", [f for *_, f in METHODS], ids=[f"{each.__name__}.{name}" for each, name, _ in METHODS]
+)
+def test_help_shows_a_signature_that_fits_on_a_screen(function):
+    """Types by their names, not by all that they stand for."""
+    signature = inspect.signature(function)
+    assert len(str(signature)) < 160 + 40 * len(signature.parameters)

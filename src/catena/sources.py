@@ -55,18 +55,21 @@ class _Loaded:
 
 
 def _stamps() -> dict[str, Stamp]:
-    """Return when the source files were written, when they came to where they are, their sizes and numbers."""
+    """Return when the source files were written, when they came to where they are, their sizes and numbers. Files are
+    named as seen from the package, with slashes on every system."""
     found: dict[str, Stamp] = {}
-    folders = [f"{PACKAGE}/{room}" for room in ROOMS]
+    folders = list(ROOMS)
     while folders:
+        folder = folders.pop()
         try:
-            with os.scandir(folders.pop()) as inside:
+            with os.scandir(f"{PACKAGE}/{folder}") as inside:
                 for entry in inside:
+                    name = f"{folder}/{entry.name}"
                     if entry.name.endswith(".py"):
                         s = entry.stat()
-                        found[entry.path] = (s.st_mtime_ns, s.st_ctime_ns, s.st_size, s.st_ino)
+                        found[name] = (s.st_mtime_ns, s.st_ctime_ns, s.st_size, s.st_ino)
                     elif entry.name != "__pycache__" and entry.is_dir():
-                        folders.append(entry.path)
+                        folders.append(name)
         except OSError:
             # In an archive there are no files to look at, and while a folder is replaced there may be none.
             continue
@@ -81,7 +84,7 @@ def _digest_of(places: tuple[str, ...]) -> str | None:
     files = sorted(file for file in _loaded.at_import if _is_in(file, places))
     try:
         for file in files:
-            with open(file, "rb") as source:
+            with open(f"{PACKAGE}/{file}", "rb") as source:
                 found.update(hashlib.sha256(source.read()).digest())
     except OSError:
         return None
@@ -89,7 +92,7 @@ def _digest_of(places: tuple[str, ...]) -> str | None:
 
 
 def _is_in(file: str, places: tuple[str, ...]) -> bool:
-    return any(file == f"{PACKAGE}/{place}" or file.startswith(f"{PACKAGE}/{place}/") for place in places)
+    return any(file == place or file.startswith(f"{place}/") for place in places)
 
 
 _loaded = _Loaded()

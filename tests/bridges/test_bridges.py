@@ -35,7 +35,7 @@ def test_gradients_by_entries_of_q(states, agree):
 
 
 def test_jax(states, agree):
-    jax = pytest.importorskip("jax", reason="JAX is not installed: pip install 'catena[jax]'")
+    jax = pytest.importorskip("jax", reason="JAX is not installed: pip install 'catena-dynamics[jax]'")
     jax.config.update("jax_enable_x64", True)
     from catena.bridges.jax import dynamics
 
@@ -51,7 +51,9 @@ def test_jax(states, agree):
 
 
 def test_torch(states, agree):
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'catena[torch]'")
+    torch = pytest.importorskip(
+        "torch", reason="PyTorch is not installed: pip install 'catena-dynamics[torch]'"
+    )
     from catena.bridges.torch import dynamics
 
     s, q, v, tau = states
@@ -73,7 +75,9 @@ def slides():
 
 @pytest.mark.parametrize("name", ["forward_dynamics", "inverse_dynamics"])
 def test_torch_checks_gradients_itself(slides, name):
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'catena[torch]'")
+    torch = pytest.importorskip(
+        "torch", reason="PyTorch is not installed: pip install 'catena-dynamics[torch]'"
+    )
     from catena.bridges.torch import dynamics
 
     s, q, v, tau = slides
@@ -85,7 +89,9 @@ def test_torch_checks_gradients_itself(slides, name):
 
 
 def test_torch_in_single_precision(slides, agree):
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'catena[torch]'")
+    torch = pytest.importorskip(
+        "torch", reason="PyTorch is not installed: pip install 'catena-dynamics[torch]'"
+    )
     from catena.bridges.torch import forward_dynamics
 
     s, q, v, tau = slides
@@ -100,7 +106,7 @@ def test_torch_in_single_precision(slides, agree):
 
 @pytest.mark.parametrize("name", ["forward_dynamics", "inverse_dynamics"])
 def test_jax_checks_gradients_itself(slides, name):
-    jax = pytest.importorskip("jax", reason="JAX is not installed: pip install 'catena[jax]'")
+    jax = pytest.importorskip("jax", reason="JAX is not installed: pip install 'catena-dynamics[jax]'")
     jax.config.update("jax_enable_x64", True)
     from jax.test_util import check_grads
 
@@ -113,7 +119,7 @@ def test_jax_checks_gradients_itself(slides, name):
 @pytest.mark.parametrize("package", ["jax", "torch"])
 def test_loops_are_respected(package, agree):
     there = pytest.importorskip(
-        package, reason=f"{package} is not installed: pip install 'catena[{package}]'"
+        package, reason=f"{package} is not installed: pip install 'catena-dynamics[{package}]'"
     )
     s = four_bar().system()
     q, v, tau, _ = closed_states(s, 3)
@@ -141,7 +147,7 @@ FITTED = ("crank.mass", "gravity", "A.damping")
 def test_gradients_by_parameters(package, agree):
     """By numbers of the mechanism at other values than its own, loops respected, against differences."""
     there = pytest.importorskip(
-        package, reason=f"{package} is not installed: pip install 'catena[{package}]'"
+        package, reason=f"{package} is not installed: pip install 'catena-dynamics[{package}]'"
     )
     s = four_bar().system()
     q, v, tau, _ = closed_states(s, 3)
@@ -176,7 +182,7 @@ def test_gradients_by_parameters(package, agree):
 
 
 def test_jax_broadcasts(slides, agree):
-    jax = pytest.importorskip("jax", reason="JAX is not installed: pip install 'catena[jax]'")
+    jax = pytest.importorskip("jax", reason="JAX is not installed: pip install 'catena-dynamics[jax]'")
     jax.config.update("jax_enable_x64", True)
     from catena.bridges.jax import dynamics
 

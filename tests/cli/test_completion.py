@@ -82,4 +82,4 @@ def test_an_unknown_shell_and_a_missing_shtab_are_explained(catena, monkeypatch)
     monkeypatch.setitem(__import__("sys").modules, "shtab", None)
     answer = catena("completion", "bash")
     assert answer.code == 2
-    assert 'pip install "catena[cli]"' in answer.err
+    assert 'pip install "catena-dynamics[cli]"' in answer.err

@@ -199,7 +199,7 @@ def test_without_matplotlib_the_trajectory_is_written_all_the_same(catena, tmp_p
     for plot in (("--plot", "run.png"), ("--plot",)):
         answer = catena("run", "four_bar", "--time", "0.1", "--out", "run.csv", *plot)
         assert answer.code == 4
-        assert 'pip install "catena[plot]"' in answer.err
+        assert 'pip install "catena-dynamics[plot]"' in answer.err
         (tmp_path / "run.csv").unlink()
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from catena.forces import KINDS, AtJoint, FrameForce, JointForce, Relative, Table, check_force_kind
 from catena.forces.line import Line
-from catena.joints import Planar
+from catena.joints import Planar, Revolute
 from catena.spatial import Force
 from catena.spatial.scalars import array
 
@@ -140,8 +140,46 @@ class Magnet(JointForce):
 
 def test_a_force_of_ones_own_is_checked_at_the_joint_it_is_made_for():
     check_force_kind(Magnet(2.0), joint=Planar("z"))
-    with pytest.raises(AssertionError, match="load has shape"):
-        check_force_kind(Magnet(2.0))
+    with pytest.raises(AssertionError, match=r"load has shape \(3,\), not \(1,\)"):
+        check_force_kind(Magnet(2.0), joint=Revolute("z"))
+
+
+@dataclass(frozen=True)
+class Several(JointForce):
+    """A pull on so many components of a joint, with one that is looked at."""
+
+    gain: float
+    count: tuple[int, ...] = (1,)
+    looked_at: tuple[int, ...] = (0,)
+
+    source = "wrenches"
+
+    def load(self, at: AtJoint):
+        return array([self.gain * at.v[self.looked_at[0]]] * len(self.count))
+
+
+@dataclass(frozen=True)
+class Forgetful(JointForce):
+    """A force for any joint that has too few numbers at joints with many freedoms."""
+
+    gain: float
+    source = "wrenches"
+
+    def load(self, at: AtJoint):
+        return array([self.gain] * min(at.joint.nv, 3))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 6])
+def test_a_force_for_joints_of_some_freedoms_is_tried_at_those(count):
+    """Nobody has to say which joint, and those with other freedoms do not count against it."""
+    check_force_kind(Several(2.0, (0,) * count, (count - 1,)))
+
+
+def test_a_force_that_fits_no_usual_joint_asks_for_the_joint():
+    with pytest.raises(AssertionError, match=r"its load has 4 entries at every usual joint.*joint=\.\.\."):
+        check_force_kind(Several(2.0, (0,) * 4))
+    with pytest.raises(AssertionError, match=r"load has shape \(3,\), not \(6,\)"):
+        check_force_kind(Forgetful(2.0))
 
 
 def test_parameters_are_told_by_annotations():

@@ -1,12 +1,14 @@
 """A kind of joint written outside the package, with nothing but nq, nv and transform."""
 
 import math
+import warnings
 from dataclasses import dataclass
 
 import casadi
 import numpy as np
 import pytest
 
+import catena as ct
 from catena.joints import Flipped, JointKind, check_joint_kind
 from catena.spatial import Transform, array
 from catena.spatial.scalars import cos, sin
@@ -133,3 +135,69 @@ def test_a_kind_without_a_transform_cannot_be_made():
 
     with pytest.raises(TypeError, match="transform"):
         Nothing()
+
+
+@dataclass(frozen=True)
+class Waves(JointKind):
+    """A carriage on a wavy rail, written with NumPy's sine."""
+
+    height: float = 0.1
+    nq = 1
+    nv = 1
+
+    def transform(self, q):
+        return Transform(np.eye(3), array([q[0], 0.0, self.height * np.sin(q[0])]))
+
+
+@dataclass(frozen=True)
+class Kinked(Waves):
+    """One on a rail that rises on one side only, written with a branch."""
+
+    def transform(self, q):
+        return Transform(np.eye(3), array([q[0], 0.0, self.height * q[0] if q[0] > 0.0 else 0.0]))
+
+
+@dataclass(frozen=True)
+class Clipped(Waves):
+    """One whose ends are level, written with a method that NumPy's numbers have."""
+
+    def transform(self, q):
+        return Transform(np.eye(3), array([q[0], 0.0, self.height * q[0].clip(-1.0, 1.0)]))
+
+
+CALLS = {
+    "check": lambda s, kind: check_joint_kind(kind),
+    "forward dynamics": lambda s, kind: s.forward_dynamics([0.1], [0.2], [0.3]),
+    "mass matrix of a batch": lambda s, kind: s.mass_matrix([[0.1], [0.2]]),
+    "jacobian": lambda s, kind: s.jacobian([0.1], "car"),
+    "equations": lambda s, kind: s.equations("inverse_dynamics"),
+    "a run": lambda s, kind: ct.simulate(s, [0.1], [0.0], 0.01),
+}
+
+
+def on_rail(kind):
+    m = ct.Mechanism("rail")
+    m.add_body("car", mass=1.0, inertia=0.1)
+    m.add_joint("rail", "ground", "car", kind)
+    return m.system()
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_numpys_functions_of_symbols_are_taken_without_a_word(call):
+    """CasADi announces that they will work another way some day."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        CALLS[call](on_rail(Waves()), Waves())
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (Kinked(), "Kinked.* has a branch that depends on the state.*`where`"),
+        (Clipped(), "Clipped.* has a formula that does not work on symbols"),
+    ],
+)
+def test_a_formula_that_does_not_work_on_symbols_is_told_in_words(call, kind, words):
+    with pytest.raises(ct.CatenaError, match=words):
+        CALLS[call](on_rail(kind), kind)

@@ -143,3 +143,34 @@ def test_without_a_chosen_folder_the_users_cache_folder_is_taken(tmp_path, fresh
         CATENA_CACHE="", XDG_CACHE_HOME=str(tmp_path), HOME=str(tmp_path), LOCALAPPDATA=str(tmp_path),
     )  # fmt: skip
     assert Path(where).is_relative_to(tmp_path) and "catena" in where
+
+
+def test_sources_are_known_where_folders_are_parted_by_backslashes(fresh_process):
+    """Windows puts a backslash between a folder and the names that are found in it."""
+    program = """
+import json, os
+scandir = os.scandir
+
+class Entry:
+    def __init__(self, entry):
+        self.entry, self.name = entry, entry.name
+        self.path = entry.path[: -len(entry.name) - 1] + "\\\\" + entry.name
+    def __getattr__(self, name):
+        return getattr(self.entry, name)
+
+class Listing:
+    def __init__(self, path):
+        self.listing = scandir(path)
+    def __enter__(self):
+        return [Entry(e) for e in self.listing]
+    def __exit__(self, *_):
+        self.listing.close()
+
+plain = __import__("catena.sources", fromlist=["sources"])
+rooms = [plain.digest(room) for room in plain.ROOMS]
+os.scandir = Listing
+import importlib
+windows = importlib.reload(plain)
+print(json.dumps([None in rooms, rooms == [windows.digest(room) for room in windows.ROOMS]]))
+"""
+    assert fresh_process(program) == [False, True]

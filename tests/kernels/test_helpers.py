@@ -6,8 +6,10 @@ import pytest
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
 
+# As on a machine of many cores: no batch is split over more threads than there are.
 BEGIN = """
 import json, os, threading, time
+os.sched_getaffinity = lambda pid: set(range(16))
 import numpy as np
 import catena as ct
 from catena.mechanism.generators import arm7

@@ -207,10 +207,10 @@ def test_a_mechanism_with_kinds_of_its_own_takes_its_system_along(tmp_path, monk
 
 def test_a_missing_package_is_named_with_the_way_to_install_it(run, tmp_path, monkeypatch):
     monkeypatch.setattr(netcdf, "find_spec", lambda name: None)
-    with pytest.raises(ct.CatenaError, match=r"need h5netcdf.*pip install catena\[record\]"):
+    with pytest.raises(ct.CatenaError, match=r'need h5netcdf.*pip install "catena-dynamics\[record\]"'):
         run.save(tmp_path / "run.nc")
     monkeypatch.setitem(__import__("sys").modules, "xarray", None)
-    with pytest.raises(ct.CatenaError, match=r"needs xarray.*pip install catena\[record\]"):
+    with pytest.raises(ct.CatenaError, match=r'needs xarray.*pip install "catena-dynamics\[record\]"'):
         dataset.to_dataset(run)
     assert os.listdir(tmp_path) == []
 

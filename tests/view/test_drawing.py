@@ -164,5 +164,5 @@ def test_matplotlib_is_imported_only_to_draw():
 
 def test_without_matplotlib_the_error_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ct.CatenaError, match=r'pip install "catena\[plot\]"'):
+    with pytest.raises(ct.CatenaError, match=r'pip install "catena-dynamics\[plot\]"'):
         draw(generators.arm6().system())

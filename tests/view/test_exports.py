@@ -117,10 +117,10 @@ def test_endings_and_names_are_checked(run, tmp_path):
 def test_missing_packages_are_named_with_the_command_that_installs_them(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ct.CatenaError, match=r'pip install "catena\[view\]", or name a \.gif'):
+    with pytest.raises(ct.CatenaError, match=r'pip install "catena-dynamics\[view\]", or name a \.gif'):
         run.save_video(tmp_path / "run.mp4")
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
-    with pytest.raises(ct.CatenaError, match=r'Films need Pillow.*pip install "catena\[view\]"'):
+    with pytest.raises(ct.CatenaError, match=r'Films need Pillow.*pip install "catena-dynamics\[view\]"'):
         run.save_video(tmp_path / "run.gif")
 
 

@@ -23,6 +23,7 @@ from catena.changing.impact import Impact, body_inertias, impact
 from catena.errors import LoopError, StateError
 from catena.given import is_finite, real_array, shown
 from catena.joints.modal import Modal
+from catena.kernels.blas import by_one_blas_thread
 from catena.kinematics.extent import extent
 from catena.kinematics.scales import scales_of
 from catena.mechanism import GROUND, Mechanism
@@ -131,6 +132,7 @@ def told_energy(lost: float, digits: int) -> str:
     return f"{abs(lost):.{digits}g} J {'lost' if lost >= 0.0 else 'put in by drives'}"
 
 
+@by_one_blas_thread
 def transfer(
     system: System,
     q: ArrayLike,

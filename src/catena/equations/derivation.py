@@ -9,10 +9,11 @@ import numpy as np
 from catena.dynamics.element_force import element_force
 from catena.equations.parameters import SymbolicPlan
 from catena.equations.unrolling import Call, Played, Unrolled, new_symbols, unroll
-from catena.errors import EquationsError
+from catena.errors import EquationsError, ModelError
 from catena.forces import PlacedForce
 from catena.kernels import Algorithm
 from catena.spatial import is_symbolic
+from catena.spatial.on_symbols import on_symbols
 from catena.spatial.scalars import array
 from catena.structure import Plan
 
@@ -58,15 +59,10 @@ class Derivation:
         if self.wrenches and "f_ext" in algorithm.inputs:
             given["f_ext"] = self._f_ext
         try:
-            played = unroll(algorithm, self.symbolic, given, frame, calls=True, forces=forces)
-        except Exception as error:
-            # CasADi has no error type of its own for a symbol that is asked whether it is true.
-            if "bool" not in str(error) and "truth value" not in str(error):
-                raise
-            raise EquationsError(
-                f"{algorithm.name} of {self.plan.name!r} has a branch that depends on the state (an `if` on a value of "
-                f"q or v), so it is no single expression. Write the branch with catena.spatial.scalars.where."
-            ) from error
+            with on_symbols(f"{algorithm.name} of {self.plan.name!r}"):
+                played = unroll(algorithm, self.symbolic, given, frame, calls=True, forces=forces)
+        except ModelError as error:
+            raise EquationsError(str(error)) from error
         self.calls += played.calls
         self.made += played.made
         self.played += played.played

@@ -30,7 +30,7 @@ def sympy_module() -> Any:
         import sympy
     except ImportError:
         raise EquationsError(
-            "SymPy is not installed, and it is needed for sympy() and latex(): pip install catena[symbolic]."
+            'SymPy is not installed, and it is needed for sympy() and latex(): pip install "catena-dynamics[symbolic]".'
         ) from None
     return sympy
 

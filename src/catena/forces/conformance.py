@@ -20,6 +20,7 @@ from catena.joints import (
     Universal,
 )
 from catena.spatial import Force, Motion, array, exp, is_symbolic
+from catena.spatial.on_symbols import on_symbols
 
 STEP = 1e-5
 """Half width of central differences."""
@@ -56,8 +57,7 @@ def _states(kind: ForceKind, joint: JointKind | None, rng: np.random.Generator) 
             Relative(exp(Motion(0.6 * rng.normal(size=6))), v, rng.normal(size=kind.inputs)) for v in twists
         ]
     assert isinstance(kind, JointForce)
-    fitting = [joint] if joint is not None else [j for j in JOINTS if _fits(kind, j)]
-    assert fitting, f"{kind!r}: it fits none of the usual joints; say which with joint=..."
+    fitting = [joint] if joint is not None else _fitting(kind)
     return [
         AtJoint(
             j,
@@ -68,6 +68,33 @@ def _states(kind: ForceKind, joint: JointKind | None, rng: np.random.Generator) 
         for j in fitting
         for _ in range(4)
     ]
+
+
+def _fitting(kind: JointForce) -> list[JointKind]:
+    """The usual joints that a force may act at. One that gives equally many numbers at all of them is for joints that
+    have as many freedoms."""
+    sizes = {j: _size(kind, j) for j in JOINTS if _fits(kind, j)}
+    assert sizes, f"{kind!r}: it fits none of the usual joints; say which with joint=..."
+    numbers = {n for n in sizes.values() if n is not None}
+    if len(numbers) > 1:
+        return list(sizes)
+    fitting = [j for j, n in sizes.items() if n == j.nv]
+    found = f"its load has {numbers.pop()} entries" if numbers else "its load fails"
+    assert fitting, (
+        f"{kind!r}: {found} at every usual joint, and no usual joint has as many freedoms; say with joint=... which "
+        f"joint it is for."
+    )
+    return fitting
+
+
+def _size(kind: JointForce, joint: JointKind) -> int | None:
+    """How many numbers the load has at a joint; None where it fails there, as one does that wants another freedom."""
+    try:
+        return int(
+            np.size(kind.load(AtJoint(joint, joint.neutral(), np.ones(joint.nv), np.zeros(kind.inputs))))
+        )
+    except (IndexError, ValueError, TypeError):
+        return None
 
 
 def _fits(kind: JointForce, joint: JointKind) -> bool:
@@ -178,11 +205,12 @@ def _check_symbols(kind: ForceKind, at: Any) -> None:
     else:
         state = AtJoint(at.joint, symbols(at.q), symbols(at.v), symbols(at.inputs))
     free = kind.with_params(list(symbols(kind.params()))) if kind.params() else kind
-    parts: dict[str, tuple[Any, Any]] = {
-        "load": (_entries(free.load(state)), _entries(kind.load(at))),
-        "energy": ([free.energy(state)], [kind.energy(at)]),
-        "outputs": (list(free.outputs(state).values()), list(kind.outputs(at).values())),
-    }
+    with on_symbols(repr(kind)):
+        parts: dict[str, tuple[Any, Any]] = {
+            "load": (_entries(free.load(state)), _entries(kind.load(at))),
+            "energy": ([free.energy(state)], [kind.energy(at)]),
+            "outputs": (list(free.outputs(state).values()), list(kind.outputs(at).values())),
+        }
     for name, (symbolic, numeric) in parts.items():
         entries = [casadi.SX(x) if is_symbolic(x) else casadi.SX(float(x)) for x in symbolic]
         if not entries:

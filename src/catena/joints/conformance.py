@@ -8,6 +8,7 @@ import numpy as np
 
 from catena.joints.contract import JointKind
 from catena.spatial import Transform, array, is_symbolic, log
+from catena.spatial.on_symbols import on_symbols
 
 STEP = 1e-5
 """Half width of central differences; their error is then about 1e-10 for coordinates of order one."""
@@ -153,7 +154,8 @@ def _check_symbols(kind: JointKind, q: np.ndarray, v: np.ndarray) -> None:
     params = np.array(simple.params())
     columns = [casadi.SX.sym(name, n) for name, n in (("q", kind.nq), ("v", kind.nv), ("p", len(params)))]
     arrays = [array([column[i] for i in range(column.numel())]) for column in columns]
-    symbolic = _everything(simple.with_params(arrays[2].tolist()), arrays[0], arrays[1])
+    with on_symbols(repr(kind)):
+        symbolic = _everything(simple.with_params(arrays[2].tolist()), arrays[0], arrays[1])
     numeric = _everything(simple, q, v)
     for name, entries in symbolic.items():
         outputs = casadi.vertcat(*[casadi.SX(x) for x in entries])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catena.spatial import Motion, MotionSpace, array, is_symbolic
+from catena.spatial.on_symbols import on_symbols
 
 if TYPE_CHECKING:
     from catena.joints.contract import JointKind
@@ -22,7 +23,8 @@ def motion_space(kind: JointKind, q: np.ndarray) -> MotionSpace:
     """Return S from the derivative of the transform: omega~ = -dR/dt R^T and the linear part R dp/dt."""
     if kind.nv == 0:
         return MotionSpace.zero(0)
-    source = _motion_space_expression(kind) if is_symbolic(q) else _motion_space_function(kind)
+    with on_symbols(f"joint kind {type(kind).__name__}"):
+        source = _motion_space_expression(kind) if is_symbolic(q) else _motion_space_function(kind)
     values = _evaluate(source, [q])
     return MotionSpace(values.reshape(kind.nv, 6).T)
 
@@ -32,7 +34,9 @@ def bias(kind: JointKind, q: np.ndarray, v: np.ndarray) -> Motion:
     if kind.nv == 0:
         return Motion.zero()
     symbolic = is_symbolic(q) or is_symbolic(v)
-    return Motion(_evaluate(_bias_expression(kind) if symbolic else _bias_function(kind), [q, v]))
+    with on_symbols(f"joint kind {type(kind).__name__}"):
+        source = _bias_expression(kind) if symbolic else _bias_function(kind)
+    return Motion(_evaluate(source, [q, v]))
 
 
 def _symbols(name: str, n: int) -> tuple[Any, np.ndarray]:

@@ -51,7 +51,7 @@ def _base() -> str:
     from importlib.metadata import PackageNotFoundError, version
 
     versions = []
-    for name in ("catena", "llvmlite", "casadi", "numpy"):
+    for name in ("catena-dynamics", "llvmlite", "casadi", "numpy"):
         try:
             versions.append(f"{name} {version(name)}")
         except PackageNotFoundError:

@@ -21,8 +21,10 @@ from catena.kernels import cache, crew, driver, engine, shortcut, tracing
 from catena.kernels.algorithm import Algorithm
 from catena.kernels.lowering import lower, prelude
 from catena.kernels.objects import compiled_object, kept_object
+from catena.kernels.platforms import Platform
 from catena.kernels.undisturbed import hold_in_forks
 from catena.mechanism.profiles import Formula, Profile
+from catena.spatial.on_symbols import on_symbols
 
 building = threading.RLock()
 """Held while units are compiled or loaded, and by whoever builds a tape of them. A fork waits for it."""
@@ -65,10 +67,15 @@ def loops(lanes: int) -> engine.Code:
         return _loops[lanes]
     with building:
         if lanes not in _loops:
-            _, code = compiled_object(driver.text(lanes) + shortcut.text() + crew.text())
+            _, code = compiled_object(loops_text(lanes, engine.native_platform()))
             names = ["run", "run_one", "shortcut", "serve", "offer_and_run"]
             _loops[lanes] = engine.load_object(f"loops-{lanes}", code, names)
         return _loops[lanes]
+
+
+def loops_text(lanes: int, platform: Platform) -> str:
+    """Return LLVM text of the loops for so many lanes on systems of one sort."""
+    return driver.text(lanes) + shortcut.text() + crew.text(platform)
 
 
 def _unit(
@@ -89,26 +96,44 @@ def _unit(
     with building:
         if memory_key in units:
             return units[memory_key]
-        described = [_digests(c, (_file(c),)) for each in kinds for c in each.__mro__ if _is_ours(c)]
-        entry = None
-        if written and all(described) and not isinstance(kind, Formula):
-            digests = sorted({*written, *(d for each in described for d in each)})
-            wide = f"{lanes}, varying" if varying else str(lanes)
-            entry = cache.key(name, *sorted(absent), json.dumps(owner), wide, *digests)
-        code, description = _kept(entry) if entry else (None, {})
-        if code is None:
-            with engine.timed():
-                code, description = _compile(algorithm, absent, owner, kind, lanes, varying)
-            if entry:
-                cache.write(entry, b"", description)
-        names = {(index, variant): name for index, variant, name in description["steps"]}
-        loaded = engine.load_object(f"{name}-{owner}", code, list(names.values())) if names else None
-        steps = {key: loaded[name] for key, name in names.items()} if loaded else {}
-        unit = Unit(steps, description["size"], description["fields"], description["flow_size"], loaded)
+        # In a function of its own: where comprehensions are part of the function around them (from Python 3.12 on), an
+        # exception that a trace raises in one passes by the end of this block, and the lock would stay taken.
+        unit = _new_unit(algorithm, absent, owner, kind, lanes, varying, kinds, written)
         while len(units) >= MOST_UNITS:
             del units[next(iter(units))]
         units[memory_key] = unit
         return unit
+
+
+def _new_unit(
+    algorithm: Algorithm,
+    absent: frozenset[str],
+    owner: tuple[object, ...],
+    kind: Kind,
+    lanes: int,
+    varying: bool,
+    kinds: tuple[type, ...],
+    written: tuple[str, ...],
+) -> Unit:
+    """Return a unit of these classes of kinds, from an algorithm whose files have these digests (none: not to be kept),
+    with code that is read from the disk or compiled."""
+    name = algorithm.code or algorithm.name
+    described = [_digests(c, (_file(c),)) for each in kinds for c in each.__mro__ if _is_ours(c)]
+    entry = None
+    if written and all(described) and not isinstance(kind, Formula):
+        digests = sorted({*written, *(d for each in described for d in each)})
+        wide = f"{lanes}, varying" if varying else str(lanes)
+        entry = cache.key(name, *sorted(absent), json.dumps(owner), wide, *digests)
+    code, description = _kept(entry) if entry else (None, {})
+    if code is None:
+        with engine.timed():
+            code, description = _compile(algorithm, absent, owner, kind, lanes, varying)
+        if entry:
+            cache.write(entry, b"", description)
+    names = {(index, variant): name for index, variant, name in description["steps"]}
+    loaded = engine.load_object(f"{name}-{owner}", code, list(names.values())) if names else None
+    steps = {key: loaded[name] for key, name in names.items()} if loaded else {}
+    return Unit(steps, description["size"], description["fields"], description["flow_size"], loaded)
 
 
 def _kept(entry: str) -> tuple[bytes | None, dict[str, Any]]:
@@ -129,23 +154,8 @@ def _compile(
     varying: bool,
 ) -> tuple[bytes, dict[str, Any]]:
     engine.prepare_tracing()
-    traced = tracing.trace_ground(algorithm, absent)
-    if isinstance(kind, PlacedForce):
-        traced = tracing.trace_force(algorithm, kind, traced, absent)
-    elif owner[0] == "body":
-        assert isinstance(kind, JointKind)
-        traced = tracing.trace_kind(algorithm, kind, absent, traced)
-    elif owner[0] == "loop":
-        assert isinstance(kind, JointKind)
-        traced = tracing.trace_loop(algorithm, kind, traced)
-    elif isinstance(kind, Profile):
-        traced = tracing.trace_term(algorithm, kind, traced)
-    elif owner[0] == "multiplier":
-        traced = tracing.trace_multiplier(algorithm, traced)
-    elif owner[0] == "views":
-        traced = tracing.trace_views(algorithm, traced)
-    elif owner[0] == "frame":
-        traced = tracing.trace_frame(algorithm, absent, traced)
+    with on_symbols(_described(kind)):
+        traced = _traced(algorithm, absent, owner, kind)
     # A step that leaves nothing behind for a kind of joint is not called for it.
     acting = {key: s for key, s in traced.steps.items() if s.stores or owner[0] != "body"}
     names = {key: f"step_{number}" for number, key in enumerate(acting)}
@@ -162,6 +172,38 @@ def _compile(
         compiled_object(prelude(lanes) + "".join(functions)) if functions else ("", b"")
     )
     return code, description
+
+
+def _traced(
+    algorithm: Algorithm, absent: frozenset[str], owner: tuple[object, ...], kind: Kind
+) -> tracing.Traced:
+    """Return what an owner does in an algorithm, in symbols."""
+    traced = tracing.trace_ground(algorithm, absent)
+    if isinstance(kind, PlacedForce):
+        return tracing.trace_force(algorithm, kind, traced, absent)
+    if owner[0] == "body":
+        assert isinstance(kind, JointKind)
+        return tracing.trace_kind(algorithm, kind, absent, traced)
+    if owner[0] == "loop":
+        assert isinstance(kind, JointKind)
+        return tracing.trace_loop(algorithm, kind, traced)
+    if isinstance(kind, Profile):
+        return tracing.trace_term(algorithm, kind, traced)
+    if owner[0] == "multiplier":
+        return tracing.trace_multiplier(algorithm, traced)
+    if owner[0] == "views":
+        return tracing.trace_views(algorithm, traced)
+    if owner[0] == "frame":
+        return tracing.trace_frame(algorithm, absent, traced)
+    return traced
+
+
+def _described(kind: Kind) -> str:
+    """Return whose formulas are called on symbols, as messages begin."""
+    if isinstance(kind, PlacedForce):
+        return f"force kind {type(kind.kind).__name__}"
+    sort = "joint kind" if isinstance(kind, JointKind) else "profile" if kind is not None else "algorithm"
+    return f"{sort} {type(kind).__name__}" if kind is not None else sort
 
 
 def sources_of(algorithm: Algorithm, kind: JointKind | None) -> list[str] | None:

@@ -19,6 +19,7 @@ import threading
 import numpy as np
 
 from catena.kernels.engine import Code
+from catena.kernels.platforms import Platform
 
 MAILBOX = 8  # words: one mailbox fills a cache line
 _LOOKS = 100_000  # between one and two milliseconds; a pause takes tens of cycles
@@ -27,11 +28,11 @@ _IDLE = (
 )
 
 
-def text() -> str:
+def text(platform: Platform) -> str:
     """Return LLVM text of `serve(mailbox, looks)` and of `offer_and_run(arguments, addresses of mailboxes, their
-    count) -> status`."""
+    count) -> status`, for systems of one sort."""
     return f"""
-{"declare void @llvm.x86.sse2.pause()" if _pause() else ""}
+{platform.declare_pause}
 define void @serve(ptr %mailbox, i64 %looks) {{
 entry:
   %job_p = getelementptr i64, ptr %mailbox, i64 1
@@ -46,7 +47,7 @@ look:
   %offered = icmp eq i64 %state, 1
   br i1 %offered, label %take, label %rest
 rest:
-  {_pause()}
+  {platform.pause}
   %k1 = add i64 %k, 1
   %again = icmp slt i64 %k1, %looks
   br i1 %again, label %look, label %sleep
@@ -103,7 +104,7 @@ wait:
   %done = icmp eq i64 %state, 3
   br i1 %done, label %finished, label %pause
 pause:
-  {_pause()}
+  {platform.pause}
   br label %wait
 finished:
   %status_p = getelementptr i64, ptr %box_j, i64 2
@@ -119,13 +120,6 @@ end:
   ret i64 %status
 }}
 """
-
-
-def _pause() -> str:
-    """Return the instruction that tells the processor that somebody is waiting, where it is known."""
-    import platform
-
-    return "call void @llvm.x86.sse2.pause()" if platform.machine() in ("x86_64", "AMD64") else ""
 
 
 _Serve = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)

@@ -18,6 +18,7 @@ from typing import Any
 
 from catena.errors import KernelError
 from catena.kernels.cpu import target
+from catena.kernels.platforms import Platform, platform_of
 from catena.kernels.undisturbed import hold_in_forks, undisturbed
 
 _lock = threading.RLock()
@@ -79,16 +80,33 @@ def _machine() -> Any:
     chosen = target()
     # A process that ends while LLVM works would take its tables away from under it.
     atexit.register(_finish)
-    return llvm.Target.from_default_triple().create_target_machine(
-        cpu=chosen.name, features=chosen.features, opt=3, reloc="pic", codemodel="small"
+    return target_machine(llvm.get_default_triple(), chosen.name, chosen.features)
+
+
+def target_machine(triple: str, cpu: str = "", features: str = "") -> Any:
+    """Return LLVM's description of the machines that code is compiled for: the system, which LLVM must have been made
+    ready for, the name of the processor and its features (empty: what all processors of the sort have)."""
+    import llvmlite.binding as llvm
+
+    return llvm.Target.from_triple(triple).create_target_machine(
+        cpu=cpu, features=features, opt=3, reloc="pic", codemodel=platform_of(triple).code_model
     )
+
+
+@lru_cache(maxsize=1)
+def native_platform() -> Platform:
+    """Return how code is compiled and linked for the system that this process runs on."""
+    import llvmlite.binding as llvm
+
+    return undisturbed(lambda: platform_of(llvm.get_default_triple()))
 
 
 @lru_cache(maxsize=1)
 def _linker() -> Any:
     import llvmlite.binding as llvm
 
-    return llvm.create_lljit_compiler(_machine(), use_jit_link=False, suppress_errors=False)
+    linked = native_platform().uses_jit_link
+    return llvm.create_lljit_compiler(_machine(), use_jit_link=linked, suppress_errors=False)
 
 
 def _finish() -> None:
@@ -119,25 +137,35 @@ def load_object(name: str, code: bytes, symbols: list[str]) -> Code:
 
 def _compile(text: str) -> bytes:
     global _count
+    with _lock:
+        code = object_code(text, _machine())
+        _count += 1
+        return code
+
+
+def object_code(text: str, machine: Any) -> bytes:
+    """Return the object file of a module of LLVM text for a `target_machine`."""
     import llvmlite.binding as llvm
 
-    with _lock:
-        machine = _machine()
-        try:
-            module = llvm.parse_assembly(text)
-            module.verify()
-        except RuntimeError as error:
-            raise KernelError(
-                f"LLVM refuses a generated step: {error}. This is a bug in Catena's lowering."
-            ) from error
-        tuning = llvm.create_pipeline_tuning_options(speed_level=2)
-        tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
-        builder = llvm.create_pass_builder(machine, tuning)
-        passes = builder.getModulePassManager()
-        passes.run(module, builder)
-        _dispose(passes)
-        _count += 1
-        return machine.emit_object(module)
+    try:
+        module = llvm.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise KernelError(
+            f"LLVM refuses a generated step: {error}. This is a bug in Catena's lowering."
+        ) from error
+    for function in module.functions:
+        # No exception passes through compiled code. Windows' tables of how to unwind it would have to lie within reach
+        # of the code (see `platforms`).
+        if not function.is_declaration:
+            function.add_function_attribute("nounwind")
+    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+    tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
+    builder = llvm.create_pass_builder(machine, tuning)
+    passes = builder.getModulePassManager()
+    passes.run(module, builder)
+    _dispose(passes)
+    return machine.emit_object(module)
 
 
 def _dispose(passes: Any) -> None:

@@ -227,6 +227,5 @@ class Writer:
         arguments = ", ".join(f"ptr noalias %r{k}" for k in range(RECORDS))
         body = "\n".join(self.lines)
         return (
-            f"define void @{name}({arguments}, ptr noalias readonly %constants) nounwind {{\n"
-            f"{body}\n  ret void\n}}\n"
+            f"define void @{name}({arguments}, ptr noalias readonly %constants) {{\n{body}\n  ret void\n}}\n"
         )

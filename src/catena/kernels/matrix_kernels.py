@@ -65,7 +65,9 @@ def text(lanes: int) -> str:
     return declared + sums + products + inverses + _copy(lanes) + _invert(lanes) + _judge(lanes)
 
 
-_HEAD = "(ptr noalias %r0, ptr noalias %r1, ptr noalias %r2, ptr noalias %r3, ptr noalias readonly %constants) nounwind"
+_HEAD = (
+    "(ptr noalias %r0, ptr noalias %r1, ptr noalias %r2, ptr noalias %r3, ptr noalias readonly %constants)"
+)
 
 
 def _word(name: str, k: int, kind: str = "i64") -> str:

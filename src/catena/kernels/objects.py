@@ -15,7 +15,7 @@ from catena.kernels.cpu import target
 def object_name(text: str) -> str:
     """Return the name under which the machine code of a text is kept; empty where the source that tells how texts are
     compiled has changed since it was loaded, so that nothing can be kept."""
-    loaded = sources.digest("kernels/engine.py")
+    loaded = sources.digest("kernels/engine.py", "kernels/platforms.py")
     if loaded is None:
         return ""
     return hashlib.sha256("\0".join([loaded, _compiler(), text]).encode()).hexdigest()[:40]

@@ -16,7 +16,7 @@ from catena.kernels.constants import WORD
 from catena.kernels.crew import Crew, crew
 from catena.kernels.driver import TABLE, with_runs
 from catena.kernels.tape import Tape
-from catena.kernels.threads import threads
+from catena.kernels.threads import useful_threads
 
 # A thread is worth waking for about this many step calls.
 _CALLS_WORTH_A_THREAD = 2000
@@ -156,7 +156,7 @@ class Program:
         lanes = self.tape.lanes
         blocks = -(-states // lanes)
         worth = blocks * self.tape.work * steps // _CALLS_WORTH_A_THREAD
-        count = max(1, min(count or threads(), blocks, worth))
+        count = max(1, min(count or useful_threads(), blocks, worth))
         if count > 1:
             helpers = crew()
             if helpers.busy.acquire(blocking=False):

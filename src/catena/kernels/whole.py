@@ -17,6 +17,7 @@ from catena.kernels.lowering import Slot, lower, prelude
 from catena.kernels.objects import compiled_object, object_name
 from catena.kernels.sharing import owned_columns
 from catena.kernels.traced_records import TracedStep
+from catena.spatial.on_symbols import on_symbols
 from catena.spatial.scalars import array
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def whole_step(algorithm: Algorithm, step: Step, layout: "Layout", ground: Unit)
         engine.prepare_tracing()
         slots, scalars = _slots(algorithm, layout, ground)
         traced = TracedStep()
-        step(TracedWhole(traced, slots, scalars))
+        with on_symbols("a control law, or another function of the whole state,"):
+            step(TracedWhole(traced, slots, scalars))
         lanes = layout.lanes
         text = prelude(lanes) + lower("whole", list(traced.loads.items()), list(traced.stores.items()), lanes)
         name = object_name(text)

@@ -13,6 +13,7 @@ import numpy as np
 from catena.joints import JointKind
 from catena.kinematics import stacks
 from catena.spatial import Transform
+from catena.spatial.on_symbols import on_symbols
 
 # As many states are computed at a time.
 PORTION = 1024
@@ -113,12 +114,13 @@ def _build(kind: JointKind) -> Any:
     q, v = casadi.SX.sym("q", kind.nq), casadi.SX.sym("v", kind.nv)
     qs = array([q[i] for i in range(kind.nq)])
     vs = array([v[i] for i in range(kind.nv)]) if kind.nv else np.zeros(0)
-    entries = [
-        *kind.transform(qs).entries(),
-        *kind.motion_space(qs).array.ravel().tolist(),
-        *kind.bias(qs, vs).array.tolist(),
-        *kind.constraint_space(qs).array.ravel().tolist(),
-    ]
+    with on_symbols(f"joint kind {type(kind).__name__}"):
+        entries = [
+            *kind.transform(qs).entries(),
+            *kind.motion_space(qs).array.ravel().tolist(),
+            *kind.bias(qs, vs).array.tolist(),
+            *kind.constraint_space(qs).array.ravel().tolist(),
+        ]
     column = casadi.densify(casadi.vertcat(*[casadi.SX(x) for x in entries]))
     return casadi.Function("kind", [q, v], [column])
 

@@ -19,6 +19,7 @@ from catena.errors import ModelError
 from catena.forces.parameters import Parametric, number, numbers
 from catena.given import is_one_of, shown
 from catena.spatial import is_symbolic
+from catena.spatial.on_symbols import on_symbols
 from catena.spatial.scalars import floor, less, where
 
 BEYOND = ("", "line", "periodic")
@@ -188,7 +189,10 @@ class Formula(Profile):
 
         x = casadi.SX.sym("x")
         try:
-            f = casadi.SX(self.function(x))
+            with on_symbols(f"the formula {shown(self.function)}"):
+                f = casadi.SX(self.function(x))
+        except ModelError:
+            raise
         except Exception as error:
             raise ModelError(
                 f"the formula {shown(self.function)} does not work on a symbol ({type(error).__name__}: {error}): "

@@ -239,7 +239,7 @@ class SegmentedTrajectory:
 
     def to_xarray(self) -> Dataset:
         """Return the motion as an `xarray.Dataset` over one time axis, joints by name, with the changes of structure;
-        needs `pip install catena[record]`."""
+        needs `pip install "catena-dynamics[record]"`."""
         from catena.simulation.recording.segmented import to_dataset
 
         return to_dataset(self)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.given import entries, shown
+from catena.kernels.blas import by_one_blas_thread
 from catena.simulation.arguments import event_list, initial_state
 from catena.simulation.contacts import Contact, ContactRun, Stop
 from catena.simulation.drift import Remedy
@@ -66,6 +67,7 @@ def simulate(
 ) -> Trajectory | list[Trajectory]: ...
 
 
+@by_one_blas_thread
 def simulate(
     system: System | Sequence[System],
     q: ArrayLike | Mapping[str, ArrayLike] | None = None,

@@ -391,12 +391,13 @@ class Trajectory:
         hook("save_html")(self, path, **options)
 
     def save_video(self, path: PathLike, **options: Any) -> None:
-        """Write the motion as a film: .mp4 (needs `pip install "catena[view]"`) or .gif. `size` are pixels, `rate`
-        pictures a second, `speed` how fast it goes, `camera` the elevation and azimuth of the eye [degrees]."""
+        """Write the motion as a film: .mp4 (needs `pip install "catena-dynamics[view]"`) or .gif. `size` are pixels,
+        `rate` pictures a second, `speed` how fast it goes, `camera` the elevation and azimuth of the eye [degrees]."""
         hook("save_video")(self, path, **options)
 
     def to_xarray(self) -> Dataset:
-        """Return the run as an `xarray.Dataset` with named coordinates; needs `pip install catena[record]`."""
+        """Return the run as an `xarray.Dataset` with named coordinates; needs `pip install
+        "catena-dynamics[record]"`."""
         from catena.simulation.recording.dataset import to_dataset
 
         return to_dataset(self)

@@ -12,6 +12,7 @@ from catena.dynamics.closed.certified_elimination import doubt, elimination_of, 
 from catena.dynamics.closed.problem import LoopProblem, LoopSolution
 from catena.errors import ModelError, warn
 from catena.given import is_not_negative, shown
+from catena.kernels.blas import by_one_blas_thread
 from catena.kinematics import stacks
 from catena.kinematics.closure import LoopState, loop_states, tree_motions
 from catena.kinematics.coupling_states import CouplingState, coupling_states
@@ -57,9 +58,10 @@ class Settling:
     def look(self, q: Any = None, tell: bool = True) -> bool:
         """Look at the loops at q (..., nq), or in the neutral configuration, and return whether that changed what is
         computed with; a warning tells constraints that count no more."""
-        found = self._find_redundancy(q, tell)
+        found = self.looks > 0 and self._find_redundancy(q, tell)
         return (self.tries > 0 and q is not None and self._soften(q)) or found
 
+    @by_one_blas_thread
     def _soften(self, q: Any) -> bool:
         """Look whether loops can be eliminated at q (..., nq), and if they cannot, whether a larger regularisation
         helps; return whether that is computed with from now on.
@@ -81,10 +83,9 @@ class Settling:
         self.effective, self.tries = soft, 0
         return True
 
+    @by_one_blas_thread
     def _find_redundancy(self, q: Any, tell: bool) -> bool:
         """Look for constraints that are redundant up to the accuracy of the model."""
-        if not self.looks:
-            return False
         self.looks -= 1
         states = self.neutral[None] if q is None else np.reshape(q, (-1, len(self.neutral)))
         plan = self.described.plan

@@ -5,6 +5,9 @@ that are written when first needed. Arrays carry leading batch dimensions everyw
 (nq,).
 """
 
+# Names of types stay as they are written, so that `help` shows "State" and not all that an array may be given as.
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -23,6 +26,7 @@ from catena.forces import PlacedForce
 from catena.given import is_one_of, real_array, shown
 from catena.hooks import hook
 from catena.kernels import Algorithm, Program, plain
+from catena.kernels.blas import by_one_blas_thread
 from catena.kinematics import stacks
 from catena.kinematics.closure import loop_state
 from catena.kinematics.kind_values import nearest_coordinates
@@ -101,7 +105,7 @@ class System:
     @staticmethod
     def _planned(
         mechanism: Mechanism, made: Plan, accuracy: float, evaluator: Evaluator | None = None
-    ) -> "System":
+    ) -> System:
         """Return a system of a plan that was made already."""
         system = System.__new__(System)
         system._begin(mechanism, made, accuracy, evaluator)
@@ -228,7 +232,7 @@ class System:
         """Return the coordinates at which every joint's motion is the identity, shape (nq,)."""
         return self._plan.neutral()
 
-    def configuration(self, q: ArrayLike) -> "Configuration":
+    def configuration(self, q: ArrayLike) -> Configuration:
         """Return this system at one configuration q (nq,), for edits at where it is now: `m.lock("elbow",
         at=s.configuration(q))`, `m.attach(..., at=s.configuration(q))`."""
         self.evaluator.check_current()
@@ -245,7 +249,7 @@ class System:
         """Return the error [rad, or part of the mechanism's size] that dimensions may have."""
         return self._settling.accuracy
 
-    def fates(self, before: "System") -> Fates:
+    def fates(self, before: System) -> Fates:
         """Return what became of each joint and its coordinates since another system was planned; print it to read."""
         if not isinstance(before, System):
             raise StateError(f"before is {shown(before)}; give the system that was planned before the edit.")
@@ -350,6 +354,7 @@ class System:
 
     # Loops.
 
+    @by_one_blas_thread
     def assemble(
         self, given: Given | None = None, guess: ArrayLike | Given | None = None, slack: float = 1e-5
     ) -> np.ndarray:
@@ -363,6 +368,7 @@ class System:
         """
         return closed_states.assemble(self, given, guess, slack)
 
+    @by_one_blas_thread
     def branches(self, given: Given, guess: ArrayLike | Given | None = None) -> np.ndarray:
         """Return all configurations, shape (n, nq), that close the loops with the positions given for some joints of
         the tree, those nearest to `guess` (the neutral configuration unless given) first.
@@ -372,6 +378,7 @@ class System:
         """
         return branches(self, given, guess)
 
+    @by_one_blas_thread
     def drive(
         self, joint: str, to: Sequence[float] | None = None, samples: int = 181, rate: float = 1.0,
         guess: ArrayLike | Given | None = None, hold: Given | None = None,
@@ -385,6 +392,7 @@ class System:
         """
         return drive(self, joint, to, samples, rate, guess, hold)
 
+    @by_one_blas_thread
     def inverse_kinematics(
         self, goals: Mapping[str, Pose | ArrayLike], guess: ArrayLike | Given | None = None, hold: Given | None = None
     ) -> np.ndarray:  # fmt: skip
@@ -398,6 +406,7 @@ class System:
         """
         return inverse_kinematics(self, goals, guess, hold)
 
+    @by_one_blas_thread
     def velocity(self, q: ArrayLike, given: Given, slack: float = 1e-5) -> np.ndarray:
         """Return the velocity, shape (..., nv), of the closed mechanism in which joints move as given.
 
@@ -431,6 +440,7 @@ class System:
         self, q: ArrayLike, v: ArrayLike, held: Sequence[str] | None = None
     ) -> tuple[np.ndarray, np.ndarray]: ...
 
+    @by_one_blas_thread
     def project(
         self, q: ArrayLike, v: ArrayLike | None = None, held: Sequence[str] | None = None
     ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
@@ -469,6 +479,7 @@ class System:
         problem = closed_chains.posed(self, q, np.zeros(self.nv), None, None, None)
         return problem.J.reshape(*problem.batch, self._plan.total_constraints, self.nv)
 
+    @by_one_blas_thread
     def diagnose(self, q: ArrayLike, tolerance: float | None = None) -> Diagnosis:
         """Return mobility, rank, redundant constraints and singularity at one configuration q (nq,), as data; print
         it for a report.
@@ -489,6 +500,7 @@ class System:
         self.settle(q)
         return diagnose(self._settling.described, self._mechanism, q, effective=self.evaluator)
 
+    @by_one_blas_thread
     def contact_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None, contacts: Sequence[TipContact],
         f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
@@ -507,7 +519,7 @@ class System:
 
     # Dynamics.
 
-    def vary(self, parameters: Mapping[str, ArrayLike]) -> "VariedSystem":
+    def vary(self, parameters: Mapping[str, ArrayLike]) -> VariedSystem:
         """Return this system with other numbers of the mechanism for each state: {"pole.mass": (...)}, one number for
         each state of a batch, or (..., n) for a parameter that is a vector.
 
@@ -525,19 +537,19 @@ class System:
         base.settle()
         return VariedSystem(base, variation, self)
 
-    def with_loops_at(self, places: Mapping[str, tuple[Pose, Pose]]) -> "System":
+    def with_loops_at(self, places: Mapping[str, tuple[Pose, Pose]]) -> System:
         """Return this system with joints that close loops elsewhere on their bodies, {joint: (in_parent, in_child)}.
         Nothing is planned anew, and tapes are used again with other constants; no force may act at such a joint."""
         return with_loops_at(self, places)
 
     @property
-    def laid_out(self) -> "System":
+    def laid_out(self) -> System:
         """Return the system whose tapes this one uses, with loops elsewhere (`with_loops_at`); itself if it has its
         own."""
         return self if self._laid_out is None else self._laid_out
 
     @property
-    def origin(self) -> "System":
+    def origin(self) -> System:
         """Return the system that this one was made from by `vary`; itself where it was not."""
         return self
 
@@ -551,15 +563,15 @@ class System:
         """Return the batch dimensions of parameters that differ from state to state, () where none do."""
         return ()
 
-    def over(self, batch: tuple[int, ...]) -> "System":
+    def over(self, batch: tuple[int, ...]) -> System:
         """Return this system for all states of a batch, one behind the other: itself, unless parameters differ."""
         return self
 
-    def reshaped(self, batch: tuple[int, ...]) -> "System":
+    def reshaped(self, batch: tuple[int, ...]) -> System:
         """Return this system with other batch dimensions of its parameters: itself, unless parameters differ."""
         return self
 
-    def alone(self, state: int) -> "System":
+    def alone(self, state: int) -> System:
         """Return the system of one state of a batch: this one, unless parameters differ from state to state."""
         return self
 
@@ -731,6 +743,7 @@ class System:
         columns = result["Lambda_inv"]
         return np.swapaxes(columns.reshape(*columns.shape[:-1], 6, 6), -1, -2), result["Omega"]
 
+    @by_one_blas_thread
     def reactions(
         self,
         q: State,
@@ -782,6 +795,7 @@ class System:
         at, rate = np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
         return along_beam(self, body, x, at, rate, vdot, reactions, f_ext)
 
+    @by_one_blas_thread
     def coupling_forces(
         self,
         q: State,
@@ -847,6 +861,7 @@ class System:
 
     # Derivatives.
 
+    @by_one_blas_thread
     def forward_dynamics_derivatives(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, f_ext: Mapping[str, ArrayLike] | None = None,
         base_acceleration: ArrayLike | None = None, out: Sequence[np.ndarray] | None = None, elements: bool = True,
@@ -872,6 +887,7 @@ class System:
             found = derivatives.of_forward_dynamics(self.evaluator, {**given, "qdd": vdot}, out)
         return derivatives.with_own_forces(self, q, v, found) if self._acts else found
 
+    @by_one_blas_thread
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, f_ext: Mapping[str, ArrayLike] | None = None,
         base_acceleration: ArrayLike | None = None, out: Sequence[np.ndarray] | None = None, elements: bool = True,
@@ -912,6 +928,7 @@ class System:
         body's origin."""
         return inertial_parameters(self._mechanism, self._plan)
 
+    @by_one_blas_thread
     def parameter_derivatives(
         self,
         q: ArrayLike,
@@ -939,6 +956,7 @@ class System:
             raise StateError(f"of is {shown(of)}; choose forward_dynamics or inverse_dynamics.")
         return {name: x.reshape(*batch, *x.shape[1:]) for name, x in changes.items()}
 
+    @by_one_blas_thread
     def linearise(
         self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, elements: bool = True
     ) -> Linearisation:
@@ -950,6 +968,7 @@ class System:
         q, v = self._one_state(q, v)
         return linearise(self, q, v, tau)
 
+    @by_one_blas_thread
     def equilibrium(
         self, guess: ArrayLike | None = None, tau: ArrayLike | None = None, seek: str = "any", elements: bool = True
     ) -> Equilibrium:  # fmt: skip
@@ -972,6 +991,7 @@ class System:
             raise StateError(f"tau has shape {given.shape}; give constant forces of shape ({self.nv},).")
         return equilibrium(self, q, given, seek)
 
+    @by_one_blas_thread
     def modes(self, q: ArrayLike, tau: ArrayLike | None = None, elements: bool = True) -> Modes:
         """Return the small vibrations about an equilibrium q (nq,): frequencies, damping ratios and shapes, loops
         respected. The mechanism's own forces act unless `elements` is False, and constant joint forces tau (nv,)."""
@@ -988,7 +1008,7 @@ class System:
         self, name: str, symbols: Iterable[str] = (), frame: str | None = None, method: str = "auto",
         at: ArrayLike | None = None, f_ext: Sequence[str] = (), base_acceleration: bool = False,
         elements: bool = True,
-    ) -> "Equations":  # fmt: skip
+    ) -> Equations:  # fmt: skip
         """Return the equations called `name` over the whole mechanism, unrolled from the code that runs: to call,
         read, count and export.
 
@@ -1014,7 +1034,7 @@ class System:
         )  # fmt: skip
         return Equations(name, self._plan, unrolled, derivation.symbolic.parameters)
 
-    def specialise(self, *names: str) -> "SpecialisedSystem":
+    def specialise(self, *names: str) -> SpecialisedSystem:
         """Return a system of the same plan whose calculations `names` (forward_dynamics unless given;
         inverse_dynamics, bias_force, mass_matrix) are compiled for this very mechanism: for millions of evaluations.
 
@@ -1088,7 +1108,7 @@ class System:
 
     # Looking at it.
 
-    def view(self, q: ArrayLike | None = None, **options: Any) -> "View":
+    def view(self, q: ArrayLike | None = None, **options: Any) -> View:
         """Show the mechanism at q (nq,), closed by default, in a browser or a notebook, where joints and bodies can be
         moved while the loops follow. Returns the view; `show` opens it at once, `host` and `port` say where it is."""
         return hook("view")(self, q, **options)

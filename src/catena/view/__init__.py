@@ -1,4 +1,4 @@
-"""Pictures of mechanisms. Needs matplotlib (`pip install "catena[plot]"`), imported only to draw."""
+"""Pictures of mechanisms. Needs matplotlib (`pip install "catena-dynamics[plot]"`), imported only to draw."""
 
 from catena.view.course import Course
 from catena.view.drawing import draw

@@ -14,7 +14,7 @@ def require_matplotlib() -> Any:
         from matplotlib import pyplot
     except ImportError as error:
         raise CatenaError(
-            'Drawing needs matplotlib, which is not installed: pip install "catena[plot]".'
+            'Drawing needs matplotlib, which is not installed: pip install "catena-dynamics[plot]".'
         ) from error
     return pyplot
 

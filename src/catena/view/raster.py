@@ -34,7 +34,9 @@ def require_pillow() -> Any:
         import PIL.Image
         import PIL.ImageDraw
     except ImportError as error:
-        raise CatenaError('Films need Pillow, which is not installed: pip install "catena[view]".') from error
+        raise CatenaError(
+            'Films need Pillow, which is not installed: pip install "catena-dynamics[view]".'
+        ) from error
     return PIL
 
 

@@ -394,7 +394,7 @@ def _version() -> str:
     from importlib.metadata import PackageNotFoundError, version
 
     try:
-        return f" {version('catena')}"
+        return f" {version('catena-dynamics')}"
     except PackageNotFoundError:
         return ""
 

@@ -107,7 +107,7 @@ def require_ffmpeg() -> str:
         return str(imageio_ffmpeg.get_ffmpeg_exe())
     except (ImportError, RuntimeError) as error:
         raise CatenaError(
-            'A .mp4 needs ffmpeg, which is not installed: pip install "catena[view]", or name a .gif file.'
+            'A .mp4 needs ffmpeg, which is not installed: pip install "catena-dynamics[view]", or name a .gif file.'
         ) from error
 
 

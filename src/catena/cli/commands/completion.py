@@ -33,7 +33,7 @@ def _script(program: Parser, shell: str) -> str:
         import shtab
     except ImportError:
         raise UsageError(
-            'completion needs shtab, which is not installed: pip install "catena[cli]"'
+            'completion needs shtab, which is not installed: pip install "catena-dynamics[cli]"'
         ) from None
     if shell not in shtab.SUPPORTED_SHELLS:
         raise UsageError(f"this version of shtab writes no script for {shell}: pip install --upgrade shtab")

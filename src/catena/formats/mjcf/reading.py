@@ -36,7 +36,8 @@ def read(text: str, source: Source) -> Mechanism:
         import mujoco
     except ImportError:
         raise FormatError(
-            f"{source.name}: MJCF files are read with MuJoCo, which is not installed: pip install catena[mjcf]"
+            f"{source.name}: MJCF files are read with MuJoCo, which is not installed: "
+            'pip install "catena-dynamics[mjcf]"'
         ) from None
     prepared = Prepared(text, source)
     try:

@@ -75,6 +75,9 @@ def _pair(who: str, value: Any) -> tuple[float, float]:
 
 
 def _numbers(who: str, value: Any, size: int) -> np.ndarray:
+    # As a number None would be NaN, which nobody wrote.
+    if any(x is None for x in np.asarray(value, dtype=object).flat):
+        raise StateError(f"{who} is {shown(value)}; give a number, or {size} of them (0 for none).")
     try:
         x = np.array(real_array(value))
     except ValueError as error:

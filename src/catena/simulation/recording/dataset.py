@@ -27,7 +27,7 @@ def require_xarray() -> Any:
         import xarray
     except ImportError as error:
         raise CatenaError(
-            "Keeping runs needs xarray, which is not installed: pip install catena[record]."
+            'Keeping runs needs xarray, which is not installed: pip install "catena-dynamics[record]".'
         ) from error
     return xarray
 

@@ -49,5 +49,5 @@ def _require_hdf5() -> None:
     for package in ("h5netcdf", "h5py"):
         if find_spec(package) is None:
             raise CatenaError(
-                f"NetCDF and HDF5 files need {package}, which is not installed: pip install catena[record]."
+                f'NetCDF and HDF5 files need {package}, which is not installed: pip install "catena-dynamics[record]".'
             )

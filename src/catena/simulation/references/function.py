@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from catena.errors import StateError
 from catena.given import real_array, shown
 from catena.simulation.references.protocol import Motion, as_times
+from catena.spatial.on_symbols import on_symbols
 from catena.spatial.scalars import is_symbolic
 
 
@@ -76,9 +76,7 @@ def _differentiated(position: Callable[[Any], Any]) -> Callable[[np.ndarray], li
 
     t = casadi.SX.sym("t")
     try:
-        with warnings.catch_warnings():
-            # CasADi announces another way of working with NumPy's functions; both do here.
-            warnings.simplefilter("ignore", FutureWarning)
+        with on_symbols("the position"):
             value = position(t)
     except Exception as error:
         raise StateError(
