@@ -39,12 +39,14 @@ class Format:
     """How a kind of file becomes a mechanism and back: `read(text, source)`, and `write(mechanism, path)` -> texts.
 
     What is written is a text for the file itself, and texts for files beside it by the ending of their names. A format
-    whose `write` is None is only read.
+    whose `write` is None is only read. `side` is the ending of a file beside it that is read with it, because the format
+    is one of trees and the other file has the rest; a format that says loops itself has none.
     """
 
     name: str
     read: Callable[[str, Source], Mechanism]
     write: Callable[[Mechanism, Path], dict[str, str]] | None = None
+    side: str = ""
 
 
 # The formats of others are imported when a file needs them, because `import catena` must stay quick.
@@ -88,8 +90,8 @@ def _write_mjcf(mechanism: Mechanism, path: Path) -> dict[str, str]:
 
 FORMATS = {
     ".toml": Format("Catena model", toml.read, toml.write_file),
-    ".urdf": Format("URDF", _read_urdf, _write_urdf),
-    ".xacro": Format("xacro", _read_xacro),
+    ".urdf": Format("URDF", _read_urdf, _write_urdf, LOOPS),
+    ".xacro": Format("xacro", _read_xacro, side=LOOPS),
     ".xml": Format("MJCF", _read_mjcf, _write_mjcf),
     ".mjcf": Format("MJCF", _read_mjcf, _write_mjcf),
     ".sdf": Format("SDF", _read_sdf),
@@ -110,8 +112,8 @@ def load(
 
     `search` are folders besides its own in which meshes, packages and included files may lie. `kinds` are classes of
     joints and forces of your own that the file may use, or their names "module:Class"; nothing is imported otherwise.
-    `loops` is a .toml file that adds joints and other parts to those of the file; one beside it that has the same
-    name and the ending .loops.toml is read by itself. `fix` repairs what has one obvious repair.
+    `loops` is a .toml file that adds joints and other parts to those of the file; one beside a .urdf or .xacro file that
+    has the same name and the ending .loops.toml is read by itself. `fix` repairs what has one obvious repair.
     `macros` lets a .xacro file be expanded, which evaluates what the file says: only for files that you trust.
 
     A fault in the file raises a `FormatError` that starts with the file and the line. What looks wrong but can be
@@ -194,8 +196,8 @@ def save(mechanism: Mechanism, path: PathLike) -> None:
             f"{file}: {_format(file).name} files are only read: name a .toml, .urdf or .xml file"
         )
     texts = write(mechanism, file)
-    beside = file.with_suffix(LOOPS)
-    if file.suffix.lower() != ".toml" and LOOPS not in texts and os.path.isfile(beside):
+    beside = _beside(file)
+    if beside is not None and LOOPS not in texts:
         raise FormatError(
             f"{file}: beside it lies {beside.name!r}, which would be read with it and belongs to another mechanism: "
             "remove it, or choose another name"
@@ -229,10 +231,14 @@ def _encoded(file: Path, text: str) -> bytes:
 
 def _loops_file(file: Path, given: PathLike | None) -> Path | None:
     """The file that adds loops: the one given, or the one that lies beside a tree file."""
-    if given is not None:
-        return file_path(given)
-    beside = file.with_suffix(LOOPS)
-    return beside if file.suffix.lower() != ".toml" and os.path.isfile(beside) else None
+    return _beside(file) if given is None else file_path(given)
+
+
+def _beside(file: Path) -> Path | None:
+    """The file beside a tree file that is read with it, None where there is none."""
+    side = _format(file).side
+    beside = file.with_suffix(side) if side else None
+    return beside if beside is not None and os.path.isfile(beside) else None
 
 
 def _format(file: Path) -> Format:

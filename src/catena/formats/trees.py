@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,10 +51,11 @@ class Branch:
     motions: tuple[Motion, ...] | None
 
 
-def grow(mechanism: Mechanism, file: str, rank: Callable[[Joint], int]) -> tuple[list[Branch], list[Joint]]:
+def grow(mechanism: Mechanism, file: str, rank: Callable[[Joint], Any]) -> tuple[list[Branch], list[Joint]]:
     """Return the branches of a tree from ground outwards, and the joints that are left over.
 
-    Joints of lower rank are taken first, among equals those that were added first.
+    Joints of lower rank are taken first, among equals those that were added first. No joint may be locked: see
+    `fixed_where_locked`.
     """
     groups = Groups(mechanism.bodies)
     joints = list(mechanism.joints.values())
@@ -85,9 +87,6 @@ def grow(mechanism: Mechanism, file: str, rank: Callable[[Joint], int]) -> tuple
 def _branch(joint: Joint, parent: str, child: str) -> Branch:
     in_parent, in_child = joint.in_parent, joint.in_child
     motions = motions_of(joint.kind)
-    if joint.locked_at is not None:
-        held = joint.kind.transform(joint.locked_at)
-        in_parent, motions = in_parent * Pose(p=held.p, R=held.R), ()
     if joint.parent != parent:
         in_parent, in_child = in_child, in_parent
         if motions is not None:

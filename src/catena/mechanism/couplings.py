@@ -61,6 +61,39 @@ class Coupling(ABC):
     def renamed(self, name: str, prefix: str) -> Coupling:
         """Return the same coupling under another name, of joints whose names have a prefix."""
 
+    def with_held(self, positions: Mapping[str, float]) -> LinearCoupling | None:
+        """Return what is left of the coupling where some of its joints are held at positions, None if nothing is.
+
+        Whatever is left of a curve is a number for the joint that follows. One that leads by a curve is held somewhere,
+        but the curve may have its value in several places: this raises a ModelError.
+        """
+        moving: dict[str, float] = {}
+        offset = self.right_hand_side
+        for joint, (sign, profile) in self.terms.items():
+            if joint in positions:
+                offset -= sign * float(profile.value(positions[joint]))
+                continue
+            straight = _straight(profile)
+            if straight is None:
+                held = " and ".join(map(repr, positions))
+                raise ModelError(
+                    f"coupling {self.name!r}: joint {held} is locked, so that joint {joint!r} stands somewhere on a "
+                    "curve: lock it too, or unlock the other"
+                )
+            constant, slope = straight
+            offset -= sign * constant
+            moving[joint] = sign * slope
+        return LinearCoupling(self.name, MappingProxyType(moving), offset) if moving else None
+
+
+def _straight(profile: Profile) -> tuple[float, float] | None:
+    """The constant and the slope of a profile that is a straight line, None for others."""
+    if isinstance(profile, Line):
+        return 0.0, profile.coefficient
+    if isinstance(profile, Polynomial) and len(profile.coefficients) == 2:
+        return profile.coefficients[0], profile.coefficients[1]
+    return None
+
 
 @dataclass(frozen=True, eq=False)
 class LinearCoupling(Coupling):

@@ -9,13 +9,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from catena.errors import ModelError
 from catena.given import entries, shown
+from catena.joints import Fixed
 from catena.mechanism import validation
 from catena.mechanism.flexible_bodies import MODES, owner_of_modes, with_modes_locked
 from catena.mechanism.parts import Body, Joint
 from catena.mechanism.selection import selected
 from catena.mechanism.whereabouts import Whereabouts
+from catena.spatial import Pose
 
 if TYPE_CHECKING:
     from catena.mechanism.edits import Names, Position
@@ -141,3 +145,48 @@ def reduce_to(mechanism: Mechanism, names: Names, at: Position) -> Mechanism:
             )
     others = [name for name, joint in mechanism.joints.items() if joint.dof > 0 and name not in kept] + stiff
     return lock(mechanism, others, at) if others else mechanism.copy()
+
+
+def fixed_where_locked(mechanism: Mechanism) -> tuple[Mechanism, list[str]]:
+    """Return the mechanism with a `Fixed` joint in the place of each locked one, so that it moves the same, and the
+    names of couplings that could not be kept.
+
+    Actuators and forces at these joints do nothing and are left out, and couplings are what remains of them. A coupling
+    by a curve whose follower is locked holds the other joint at a place that is not known here, and is left out.
+    """
+    held = {name: joint.locked_at for name, joint in mechanism.joints.items() if joint.locked_at is not None}
+    changed = mechanism.copy()
+    for name, at in held.items():
+        joint = mechanism.joints[name]
+        X = joint.kind.transform(at)
+        place = joint.in_parent * Pose(p=X.p, R=X.R)
+        changed._joints[name] = Joint(
+            name,
+            joint.parent,
+            joint.child,
+            Fixed(),
+            place,
+            joint.in_child,
+            np.zeros(0),
+            np.zeros(0),
+            None,
+            False,
+        )
+    changed._actuators = {n: a for n, a in mechanism.actuators.items() if a.joint not in held}
+    changed._springs = {n: f for n, f in mechanism.springs.items() if f.at_joint not in held}
+    changed._forces = {n: f for n, f in mechanism.forces.items() if f.at_joint not in held}
+    untold = []
+    for name, coupling in mechanism.couplings.items():
+        places = {one: float(held[one][0]) for one in coupling.joints if one in held}
+        if not places:
+            continue
+        del changed._couplings[name]
+        try:
+            left = coupling.with_held(places)
+        except ModelError:
+            untold.append(name)
+            continue
+        if left is not None:
+            changed._couplings[name] = left
+    changed._revision += 1
+    return changed, untold

@@ -15,8 +15,8 @@ from catena.errors import CatenaError
 from catena.forces import Servo
 from catena.formats.findings import Severity
 from catena.formats.mjcf.dofs import drives_one_freedom
-from catena.formats.mjcf.names import free_name, joint_name, merged_name
-from catena.formats.mjcf.unread import Unread
+from catena.formats.mjcf.names import free_name, joint_name, merged_name, unbounded
+from catena.formats.named import NamedParts
 from catena.formats.source import Source
 from catena.mechanism import Mechanism
 
@@ -26,7 +26,7 @@ NO_DYNAMICS = 0
 
 
 def add_actuators(
-    mechanism: Mechanism, model: Any, off: frozenset[str], source: Source, unread: Unread
+    mechanism: Mechanism, model: Any, off: frozenset[str], source: Source, unread: NamedParts
 ) -> None:
     """Add those actuators that drive joints of one freedom."""
     where = _components(mechanism, model)
@@ -56,7 +56,7 @@ def add_actuators(
             unread.add("limits of what several actuators do together, by the actuators", _name(model, k))
 
 
-def _is_read(model: Any, k: int, where: dict[int, Any], source: Source, unread: Unread) -> bool:
+def _is_read(model: Any, k: int, where: dict[int, Any], source: Source, unread: NamedParts) -> bool:
     """Whether an actuator becomes a motor or a servo; if not, this is told."""
     name, who = _name(model, k), f"actuator {_name(model, k)!r}"
     acts = not _is_motor(model, k)
@@ -102,7 +102,7 @@ def _drags(model: Any, k: int) -> bool:
 
 def _add_servo(
     mechanism: Mechanism, model: Any, k: int, joint: str, component: int, is_alone: bool, off: frozenset[str],
-    unread: Unread,
+    unread: NamedParts,
 ) -> None:  # fmt: skip
     name = _name(model, k)
     gain_type, bias_type = int(model.actuator_gaintype[k]), int(model.actuator_biastype[k])
@@ -137,10 +137,10 @@ def _effort_limits(model: Any, k: int, is_alone: bool) -> tuple[float, float]:
     """The lowest and highest force of an actuator, also as far as its joint allows if nothing else drives that."""
     low, high = -np.inf, np.inf
     if model.actuator_forcelimited[k]:
-        low, high = (float(x) for x in model.actuator_forcerange[k])
+        low, high = (float(x) for x in unbounded(model.actuator_forcerange[k]))
     joint = int(model.actuator_trnid[k, 0])
     if model.jnt_actfrclimited[joint] and is_alone:
-        ends = sorted(np.array(model.jnt_actfrcrange[joint]) / float(model.actuator_gear[k, 0]))
+        ends = sorted(unbounded(model.jnt_actfrcrange[joint]) / float(model.actuator_gear[k, 0]))
         low, high = max(low, float(ends[0])), min(high, float(ends[1]))
     return low, high
 
@@ -149,7 +149,7 @@ def _limits(model: Any, k: int, is_motor: bool, is_alone: bool) -> Any:
     """The lowest and highest effort; of a motor also as far as its control signal allows."""
     low, high = _effort_limits(model, k, is_alone)
     if is_motor and model.actuator_ctrllimited[k]:
-        ends = sorted(float(model.actuator_gainprm[k, 0]) * np.array(model.actuator_ctrlrange[k]))
+        ends = sorted(float(model.actuator_gainprm[k, 0]) * unbounded(model.actuator_ctrlrange[k]))
         low, high = max(low, ends[0]), min(high, ends[1])
     return (float(low), float(high)) if low <= 0.0 <= high else None
 

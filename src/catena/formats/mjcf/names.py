@@ -8,10 +8,17 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from catena.mechanism import GROUND
 
 FREE, BALL, SLIDE, HINGE = range(4)
 """The types of joints in `model.jnt_type`."""
+SMALLEST = 2e-15
+"""Mass and moments of inertia that stand for none in written files: MuJoCo wants more than 1e-15."""
+LARGEST = 1e9
+"""A bound that stands for none in written files: MuJoCo has ranges with two ends only."""
 
 
 def body_name(model: Any, index: int) -> str:
@@ -35,6 +42,12 @@ def joint_name(model: Any, index: int) -> str:
 def merged_name(names: list[str]) -> str:
     """Return the name of the joint that stands for several of MuJoCo's."""
     return "+".join(names)
+
+
+def unbounded(range_: Any) -> NDArray[np.float64]:
+    """Return the two ends of a range, infinite where one stands for none."""
+    ends = np.array(range_, dtype=np.float64)
+    return np.where(np.abs(ends) >= LARGEST, np.copysign(np.inf, ends), ends)
 
 
 def free_name(name: str, *taken: Container[str]) -> str:

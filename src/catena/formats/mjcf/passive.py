@@ -11,7 +11,7 @@ from catena.forces import BoxInFluid, Bushing
 from catena.formats.mjcf.equalities import fixed_tendon
 from catena.formats.mjcf.names import body_name, free_name, joint_name
 from catena.formats.mjcf.poses import pose_of
-from catena.formats.mjcf.unread import Unread
+from catena.formats.named import NamedParts
 from catena.mechanism import GROUND, Mechanism
 
 SMALLEST = 1e-15
@@ -21,7 +21,7 @@ SITE = 3
 
 
 def add_passive(
-    mechanism: Mechanism, model: Any, off: frozenset[str], sites: list[str], unread: Unread
+    mechanism: Mechanism, model: Any, off: frozenset[str], sites: list[str], unread: NamedParts
 ) -> None:
     """Add what acts by itself on bodies; `sites` are the frames of the model's sites."""
     _add_tendons(mechanism, model, off, sites, unread)
@@ -57,7 +57,7 @@ def _add_compensation(mechanism: Mechanism, model: Any) -> None:
             mechanism.add_wrench(name, frame, force=force)
 
 
-def _add_fluid(mechanism: Mechanism, model: Any, unread: Unread) -> None:
+def _add_fluid(mechanism: Mechanism, model: Any, unread: NamedParts) -> None:
     density, viscosity = float(model.opt.density), float(model.opt.viscosity)
     if density == 0.0 and viscosity == 0.0:
         return
@@ -78,7 +78,7 @@ def _add_fluid(mechanism: Mechanism, model: Any, unread: Unread) -> None:
 
 
 def _add_tendons(
-    mechanism: Mechanism, model: Any, off: frozenset[str], sites: list[str], unread: Unread
+    mechanism: Mechanism, model: Any, off: frozenset[str], sites: list[str], unread: NamedParts
 ) -> None:
     """Add tendons that are straight springs, and tell all others that act."""
     for k in range(model.ntendon):

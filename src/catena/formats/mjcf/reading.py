@@ -18,12 +18,21 @@ from catena.formats.mjcf.actuators import add_actuators
 from catena.formats.mjcf.dofs import AtDofs, at_dofs, disabled
 from catena.formats.mjcf.equalities import add_equalities, coupled_joints, held_bodies
 from catena.formats.mjcf.merging import Elementary, Merged, merge
-from catena.formats.mjcf.names import BALL, FREE, body_name, free_name, joint_name, merged_name
+from catena.formats.mjcf.names import (
+    BALL,
+    FREE,
+    SMALLEST,
+    body_name,
+    free_name,
+    joint_name,
+    merged_name,
+    unbounded,
+)
 from catena.formats.mjcf.passive import add_free_spring, add_passive, yields
 from catena.formats.mjcf.poses import pose_of
 from catena.formats.mjcf.preparing import Prepared
 from catena.formats.mjcf.shapes import shapes_of
-from catena.formats.mjcf.unread import Unread
+from catena.formats.named import NamedParts
 from catena.formats.source import Source
 from catena.joints import Fixed, Free
 from catena.mechanism import GROUND, Mechanism
@@ -64,7 +73,7 @@ class _Builder:
         gravity = np.zeros(3) if "GRAVITY" in off else np.array(model.opt.gravity)
         self.mechanism = Mechanism(prepared.name.strip() or "model", gravity)
         self.dofs: AtDofs = at_dofs(model, off)
-        self.unread = Unread()
+        self.unread = NamedParts()
         trees = (
             int(k) for k, way in zip(model.actuator_trnid[:, 0], model.actuator_trntype) if way in (0, 1)
         )
@@ -91,7 +100,9 @@ class _Builder:
         self._set_initial(held_bodies(model) if holds else set())
         if self.prepared.without:
             self.unread.add(f"the elements {', '.join(f'<{tag}>' for tag in sorted(self.prepared.without))}")
-        self.unread.tell(self.source)
+        if self.unread:
+            message = f"MuJoCo applies what is not read: {self.unread}"
+            self.source.note(Severity.WARNING, "", message, what="unread")
         if model.nmocap:
             self.source.note(Severity.NOTE, "", "bodies with mocap are fixed to ground", what="mocap")
         return mechanism
@@ -214,7 +225,7 @@ class _Builder:
             self.unread.add("limits of the balls", joint_name(model, part.index))
             return np.tile((-np.inf, np.inf), (3, 1))
         start = model.qpos0[model.jnt_qposadr[part.index]]
-        return np.array(model.jnt_range[part.index])[None, :] - start
+        return unbounded(model.jnt_range[part.index])[None, :] - start
 
 
 def _add_body(mechanism: Mechanism, model: Any, index: int, prepared: Prepared, source: Source) -> None:
@@ -224,9 +235,12 @@ def _add_body(mechanism: Mechanism, model: Any, index: int, prepared: Prepared, 
         mechanism.add_collision(GROUND, *collisions)
         return
     axes = pose_of(model.body_ipos[index], model.body_iquat[index])
-    inertia = axes.R @ np.diag(model.body_inertia[index]) @ axes.R.T
+    mass, moments = model.body_mass[index], np.array(model.body_inertia[index])
+    # What was written for nothing is nothing.
+    moments[moments <= SMALLEST] = 0.0
+    inertia = axes.R @ np.diag(moments) @ axes.R.T
     mechanism.add_body(
-        body_name(model, index), float(model.body_mass[index]), axes.p, 0.5 * (inertia + inertia.T),
+        body_name(model, index), float(mass) if mass > SMALLEST else 0.0, axes.p, 0.5 * (inertia + inertia.T),
         visuals=visuals, collisions=collisions, physical=False,
     )  # fmt: skip
 

@@ -1,7 +1,8 @@
 """Writing a mechanism as MJCF: bodies in bodies, joints of several freedoms as several joints, loops as equalities.
 
 MuJoCo holds equality constraints by forces that give way, so a loop that is exact here is nearly closed there. Loops
-may be spherical, fixed or revolute, the last by two points on the axis; other kinds of joints go into the tree.
+may be spherical, fixed or revolute, the last by two points on the axis; other kinds of joints, and those that have
+something to say, go into the tree.
 """
 
 from __future__ import annotations
@@ -13,19 +14,24 @@ import numpy as np
 
 from catena.errors import FormatError, warn
 from catena.formats.markup import quoted
+from catena.formats.mjcf.inertias import inertial, needs_balance
+from catena.formats.mjcf.joint_values import SERVOS, joint_values
+from catena.formats.mjcf.names import LARGEST, SMALLEST, free_name
+from catena.formats.named import NamedParts
 from catena.formats.shape_files import path_from
-from catena.formats.trees import FREE, HINGE, SLIDE, Branch, Motion, grow, motion_name
+from catena.formats.trees import BALL, FREE, HINGE, SLIDE, Branch, Motion, grow, motion_name
 from catena.joints import Fixed, Free, Revolute, Spherical
 from catena.mechanism import (
     GROUND,
     Body,
     Joint,
-    JointSpring,
     LinearCoupling,
     Mechanism,
+    PointSpring,
     PolynomialCoupling,
     Shape,
 )
+from catena.mechanism.locking import fixed_where_locked
 from catena.mechanism.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Sphere
 from catena.spatial import Pose
 
@@ -33,43 +39,69 @@ APART = 0.1
 """Metres between the two points that hold an axis."""
 ORDER = (Fixed, Revolute, Spherical, Free)
 """Kinds that may close a loop, those that are better in the tree first."""
+DEGREE = 4
+"""The highest power in an equality between joints."""
 
 
 def write(mechanism: Mechanism, path: Path) -> dict[str, str]:
     """Return the MJCF text."""
-    branches, loops = grow(mechanism, str(path), _rank)
-    writer = _Writer(mechanism, path, branches, loops)
-    text = writer.text()
-    if writer.lost:
-        warn(f"{path}: MJCF gets no {', '.join(sorted(writer.lost))}: save a .toml file to keep that")
+    lost = NamedParts()
+    fixed, untold = fixed_where_locked(mechanism)
+    locked = [joint.name for joint in mechanism.joints.values() if joint.locked]
+    if locked:
+        lost.add("locks, which are written as fixed joints, of the joints", *locked)
+    if untold:
+        lost.add("couplings by curves to joints that are locked", *untold)
+    text = _Writer(fixed, path, lost).text()
+    if lost:
+        warn(f"{path}: MJCF gets no {lost}: save a .toml file to keep that")
     return {"": text}
 
 
-def _rank(joint: Joint) -> int:
-    """Joints that cannot close a loop in MuJoCo go into the tree first."""
-    if joint.dof == 0:
-        return 1
-    return next((k + 1 for k, kind in enumerate(ORDER) if type(joint.kind) is kind), 0)
-
-
 class _Writer:
-    """Collects the parts of the file."""
+    """Collects the parts of the file of a mechanism without locked joints; what it cannot say goes to `lost`."""
 
-    def __init__(self, mechanism: Mechanism, path: Path, branches: list[Branch], loops: list[Joint]) -> None:
-        self.mechanism, self.path, self.loops = mechanism, path, loops
-        self.lost: set[str] = set()
+    def __init__(self, mechanism: Mechanism, path: Path, lost: NamedParts) -> None:
+        self.mechanism, self.path, self.lost = mechanism, path, lost
+        self.values = joint_values(mechanism, lost)
+        self._named = {actuator.joint for actuator in mechanism.actuators.values()}
+        self._named |= {name for coupling in mechanism.couplings.values() for name in coupling.joints}
+        branches, self.loops = grow(mechanism, str(path), self._rank)
         self.branches: dict[str, list[Branch]] = {name: [] for name in mechanism.bodies}
         for branch in branches:
+            self._require_known(branch)
             self.branches[branch.parent].append(branch)
         self.by_joint = {branch.joint.name: branch for branch in branches}
         self.sites: dict[str, list[str]] = {name: [] for name in mechanism.bodies}
         self.meshes: dict[tuple[str, Any], str] = {}
-        self.springs = {s.joint: s for s in mechanism.springs.values() if isinstance(s, JointSpring)}
+        self.tendons: list[str] = []
+        self._site_names: set[str] = set()
+
+    def _rank(self, joint: Joint) -> tuple[int, bool]:
+        """Joints that cannot close a loop in MuJoCo go into the tree first, and of others those of which there is
+        something to say."""
+        order = next((k + 1 for k, kind in enumerate(ORDER) if type(joint.kind) is kind), 0)
+        says = self.values[joint.name].has_any or joint.limits is not None or joint.name in self._named
+        return order, not says
+
+    def _require_known(self, branch: Branch) -> None:
+        joint = branch.joint
+        if branch.motions is None:
+            kind = type(joint.kind).__name__
+            raise FormatError(
+                f"{self.path}: joint {joint.name!r} is {kind}, which MuJoCo has not: save a .toml file"
+            )
+        if branch.parent != GROUND and any(motion.type == FREE for motion in branch.motions):
+            raise FormatError(
+                f"{self.path}: joint {joint.name!r} is free between two moving bodies, which MuJoCo has not: "
+                "tie one of them to ground"
+            )
 
     def text(self) -> str:
         for frame in self.mechanism.frames.values():
             self._site(frame.body, frame.name, frame.pose)
         equalities = self._equalities()
+        self._add_springs_between()
         world = self._body_content(self.mechanism.bodies[GROUND], 2)
         world += self._children(GROUND, 2)
         assets = [
@@ -81,18 +113,31 @@ class _Writer:
         name = quoted(self.mechanism.name)
         lines = [
             f"<mujoco model={name}>",
-            '  <compiler angle="radian" autolimits="true" inertiafromgeom="false"/>',
+            f'  <compiler angle="radian" autolimits="true" inertiafromgeom="false"{self._bounds()}/>',
         ]
         lines.append(f'  <option gravity="{_numbers(self.mechanism.gravity)}"/>')
         for tag, content in (
             ("asset", assets),
             ("worldbody", world),
+            ("tendon", self.tendons),
             ("equality", equalities),
             ("actuator", actuators),
         ):
             if content or tag == "worldbody":
                 lines += [f"  <{tag}>", *content, f"  </{tag}>"]
         return "\n".join([*lines, "</mujoco>\n"])
+
+    def _bounds(self) -> str:
+        """What lets MuJoCo take thin rods, points and bodies without mass, and inertias that no body has."""
+        bodies = [body for body in self.mechanism.bodies.values() if body.name != GROUND]
+        odd = [body.name for body in bodies if needs_balance(body)]
+        if odd:
+            self.lost.add(
+                "inertias that no body has, in the place of which it gets the mean moment, of the bodies",
+                *odd,
+            )
+        balance = ' balanceinertia="true"' if odd else ""
+        return f' boundmass="{_number(SMALLEST)}" boundinertia="{_number(SMALLEST)}"{balance}'
 
     def _children(self, parent: str, depth: int) -> list[str]:
         lines: list[str] = []
@@ -105,68 +150,85 @@ class _Writer:
                 continue
             branch, level = item
             indent = "  " * level
-            place = branch.in_parent * branch.in_child.inverse()
-            lines.append(f"{indent}<body name={quoted(branch.child)}{_placed(place)}>")
-            lines += self._joints(branch, indent + "  ")
+            lines.append(f"{indent}<body name={quoted(branch.child)}{_placed(self._place(branch))}>")
+            lines += [
+                f"{indent}  <joint name={quoted(motion_name(branch, motion))}{self._joint_options(branch, motion)}/>"
+                for motion in branch.motions
+            ]
             lines += self._body_content(self.mechanism.bodies[branch.child], level + 1)
             open_.append(f"{indent}</body>")
             open_ += [(inner, level + 1) for inner in reversed(self.branches[branch.child])]
         return lines
 
-    def _joints(self, branch: Branch, indent: str) -> list[str]:
+    def _place(self, branch: Branch) -> Pose:
+        """Where a body is in its parent: a free one where the motion starts, any other with its joints at zero."""
         joint = branch.joint
-        if branch.motions is None:
-            kind = type(joint.kind).__name__
-            raise FormatError(
-                f"{self.path}: joint {joint.name!r} is {kind}, which MuJoCo has not: save a .toml file"
-            )
-        if joint.locked_at is not None:
-            self.lost.add("locks of joints, which are written as fixed")
-        lines = []
-        for motion in branch.motions:
-            name = quoted(motion_name(branch, motion))
-            if motion.type == FREE and branch.parent == GROUND:
-                lines.append(f"{indent}<freejoint name={name}/>")
-                continue
-            if motion.type == FREE:
-                raise FormatError(
-                    f"{self.path}: joint {joint.name!r} is free between two moving bodies, which MuJoCo has not: "
-                    "tie one of them to ground"
-                )
-            lines.append(f"{indent}<joint name={name}{self._joint_options(branch, motion)}/>")
-        return lines
+        if isinstance(joint.kind, Free):
+            X = joint.kind.transform(self.mechanism.initial.q.get(joint.name, joint.kind.neutral()))
+            placed = joint.in_parent * Pose(p=X.p, R=X.R) * joint.in_child.inverse()
+            return placed if joint.parent == branch.parent else placed.inverse()
+        return branch.in_parent * branch.in_child.inverse()
 
     def _joint_options(self, branch: Branch, motion: Motion) -> str:
         joint, k = branch.joint, motion.component
-        frame = branch.in_child
-        options = {"type": motion.type, "pos": _numbers(frame.p)}
+        values = self.values[joint.name]
+        options: dict[str, str] = {"type": motion.type}
         if motion.type in (HINGE, SLIDE):
-            options["axis"] = _numbers(frame.R @ motion.axis)
+            frame = branch.in_child
+            options |= {"pos": _numbers(frame.p), "axis": _numbers(frame.R @ motion.axis)}
             if joint.limits is not None and np.isfinite(joint.limits[k]).any():
-                options["range"] = _numbers(np.nan_to_num(joint.limits[k], posinf=1e9, neginf=-1e9))
-            spring = self.springs.get(joint.name)
-            if spring is not None and spring.stiffness[k]:
-                options |= {"stiffness": _number(spring.stiffness[k]), "springref": _number(spring.rest[k])}
-        for key, values in (
-            ("damping", joint.damping),
-            ("frictionloss", joint.friction),
-            ("armature", joint.armature),
+                options["range"] = _numbers(np.clip(joint.limits[k], -LARGEST, LARGEST))
+            if values.stiffness[k].any():
+                options |= {
+                    "stiffness": _polynomial(values.stiffness[k]),
+                    "springref": _number(values.rest[k]),
+                }
+            return _attributes(options | self._dynamics(joint, slice(k, k + 1)))
+        turned = self._is_turned(branch)
+        if motion.type == BALL:
+            options["pos"] = _numbers(branch.in_child.p)
+        if joint.limits is not None and np.isfinite(joint.limits).any():
+            self.lost.add("limits of spherical and free joints", joint.name)
+        if values.stiffness.any():
+            if motion.type == BALL and _is_even(values.stiffness) and not values.stiffness[:, 1:].any():
+                options["stiffness"] = _number(values.stiffness[0, 0])
+            else:
+                self.lost.add("springs by axis of spherical joints, and springs of free joints", joint.name)
+        return _attributes(options | self._dynamics(joint, slice(None), turned))
+
+    def _is_turned(self, branch: Branch) -> bool:
+        """Whether a free body has other dampers in MuJoCo, which sees it from its own frame, in axes of the world."""
+        joint = branch.joint
+        if not isinstance(joint.kind, Free):
+            return False
+        bent = self.values[joint.name].damping[:, 1:].any()
+        return bool(joint.parent != branch.parent or joint.in_child.p.any() or bent)
+
+    def _dynamics(self, joint: Joint, rows: slice, turned: bool = False) -> dict[str, str]:
+        """Damping, friction and rotors of a joint, which MuJoCo knows once for all freedoms of a motion."""
+        values, found = self.values[joint.name], {}
+        for key, word, numbers in (
+            ("damping", "damping", values.damping[rows]),
+            ("frictionloss", "friction", values.friction[rows]),
+            ("armature", "armature", values.armature[rows]),
         ):
-            if values is not None and values[k]:
-                options[key] = _number(values[k])
-        return "".join(f' {key}="{value}"' for key, value in options.items())
+            if not numbers.any():
+                continue
+            if turned or not _is_even(numbers):
+                self.lost.add(f"{word} by axis of spherical and free joints", joint.name)
+            elif np.ndim(numbers[0]):
+                found[key] = _polynomial(numbers[0])
+            else:
+                found[key] = _number(numbers[0])
+        return found
 
     def _body_content(self, body: Body, level: int) -> list[str]:
         indent = "  " * level
         lines = []
         if body.flexible is not None:
-            self.lost.add("modes of flexible bodies, which are written as rigid ones")
-        if body.mass or body.inertia.any():
-            (xx, xy, xz), (_, yy, yz), (_, _, zz) = body.inertia
-            full = _numbers((xx, yy, zz, xy, xz, yz))
-            lines.append(
-                f'{indent}<inertial pos="{_numbers(body.com)}" mass="{_number(body.mass)}" fullinertia="{full}"/>'
-            )
+            self.lost.add("modes of flexible bodies, which are written as rigid ones,", body.name)
+        if body.name != GROUND and (body.mass or body.inertia.any()):
+            lines.append(indent + inertial(self.path, body))
         for shape in body.visuals:
             touches = shape in body.collisions
             lines.append(indent + self._geom(shape, "" if touches else ' contype="0" conaffinity="0"'))
@@ -198,6 +260,7 @@ class _Writer:
         return len(found) == 1
 
     def _site(self, body: str, name: str, pose: Pose) -> None:
+        self._site_names.add(name)
         self.sites[body].append(f"<site name={quoted(name)}{_placed(pose)}/>")
 
     def _equalities(self) -> list[str]:
@@ -210,21 +273,23 @@ class _Writer:
 
     def _loop(self, joint: Joint) -> list[str]:
         if isinstance(joint.kind, Free):
+            self._tell_bare(joint)
             return []
         offsets: list[Any] = [np.zeros(3)]
         tag = "connect"
-        if joint.dof == 0 and isinstance(joint.kind, Fixed):
+        if isinstance(joint.kind, Fixed):
             tag = "weld"
-        elif joint.locked_at is None and isinstance(joint.kind, Revolute):
+        elif isinstance(joint.kind, Revolute):
             offsets = [np.zeros(3), APART * np.array(joint.kind.axis)]
-        elif joint.locked_at is not None or not isinstance(joint.kind, Spherical):
+        elif not isinstance(joint.kind, Spherical):
             raise FormatError(
                 f"{self.path}: joint {joint.name!r} closes a loop and is {type(joint.kind).__name__}, which MuJoCo has "
                 "not: save a .toml file"
             )
+        self._tell_bare(joint)
         lines = []
         for k, offset in enumerate(offsets):
-            names = [f"{joint.name} {side} {k + 1}" for side in ("parent", "child")]
+            names = [self._name_of_site(f"{joint.name} {side} {k + 1}") for side in ("parent", "child")]
             self._site(joint.parent, names[0], joint.in_parent * Pose(p=offset))
             self._site(joint.child, names[1], joint.in_child * Pose(p=offset))
             called = joint.name if len(offsets) == 1 else f"{joint.name} {k + 1}"
@@ -232,50 +297,174 @@ class _Writer:
             lines.append(f"    <{tag} name={quoted(called)} {ends}/>")
         return lines
 
+    def _tell_bare(self, joint: Joint) -> None:
+        """Say what a joint loses that becomes an equality."""
+        if self.values[joint.name].has_any:
+            self.lost.add(
+                "springs, servos, damping, friction and armature of joints that close loops", joint.name
+            )
+        if joint.limits is not None:
+            self.lost.add("limits of joints that close loops", joint.name)
+
     def _coupling(self, coupling: Any) -> list[str]:
         joints = coupling.joints
-        if isinstance(coupling, PolynomialCoupling) and len(coupling.polynomial) <= 5:
+        if any(joint not in self.by_joint for joint in joints):
+            self.lost.add("couplings of joints that close loops", coupling.name)
+            return []
+        names = [
+            motion_name(branch, branch.motions[0])
+            for branch in map(self.by_joint.__getitem__, joints)
+            if branch.motions
+        ]
+        if isinstance(coupling, LinearCoupling) and len(joints) > 2:
+            return self._tendon_coupling(coupling, names)
+        if isinstance(coupling, PolynomialCoupling) and len(coupling.polynomial) <= DEGREE + 1:
             numbers = list(coupling.polynomial)
-        elif isinstance(coupling, LinearCoupling) and len(joints) <= 2:
+        elif isinstance(coupling, LinearCoupling):
             own, *others = coupling.coefficients.values()
             numbers = [coupling.offset / own, *(-other / own for other in others)]
         else:
-            self.lost.add("couplings of more than two joints or of high degree")
+            self.lost.add("couplings by curves or of high degree", coupling.name)
             return []
-        if any(joint not in self.by_joint for joint in joints):
-            self.lost.add("couplings of joints that close loops")
-            return []
-        names = [motion_name(self.by_joint[joint], self.by_joint[joint].motions[0]) for joint in joints]  # type: ignore[index]
         ends = " ".join(f"joint{k + 1}={quoted(name)}" for k, name in enumerate(names))
-        padded = numbers + [0.0] * (5 - len(numbers))
+        padded = numbers + [0.0] * (DEGREE + 1 - len(numbers))
         return [f'    <joint name={quoted(coupling.name)} {ends} polycoef="{_numbers(padded)}"/>']
 
+    def _tendon_coupling(self, coupling: LinearCoupling, names: list[str]) -> list[str]:
+        """A sum over more than two joints: the length of a tendon that runs over them."""
+        tendon = quoted(coupling.name)
+        self.tendons.append(f"    <fixed name={tendon}>")
+        for name, factor in zip(names, coupling.coefficients.values(), strict=True):
+            self.tendons.append(f'      <joint joint={quoted(name)} coef="{_number(factor)}"/>')
+        self.tendons.append("    </fixed>")
+        numbers = [coupling.offset, *[0.0] * DEGREE]
+        return [f'    <tendon name={tendon} tendon1={tendon} polycoef="{_numbers(numbers)}"/>']
+
+    def _add_springs_between(self) -> None:
+        """Springs between frames are tendons between sites."""
+        taken = set(self.mechanism.couplings)
+        for spring in self.mechanism.springs.values():
+            if not isinstance(spring, PointSpring):
+                continue
+            ends = [self._site_of(frame) for frame in (spring.frame_a, spring.frame_b)]
+            name = free_name(spring.name, taken)
+            taken.add(name)
+            numbers = {
+                "stiffness": _number(spring.stiffness),
+                "springlength": _number(spring.rest_length),
+                "damping": _number(spring.damping),
+            }
+            sites = "".join(f"<site site={quoted(end)}/>" for end in ends)
+            self.tendons.append(f"    <spatial name={quoted(name)}{_attributes(numbers)}>{sites}</spatial>")
+
+    def _site_of(self, frame: str) -> str:
+        """The site of a frame; the one of a body is made when it is needed."""
+        if frame not in self.mechanism.bodies:
+            return frame
+        name = self._name_of_site(f"{frame} origin")
+        self._site(frame, name, Pose())
+        return name
+
+    def _name_of_site(self, name: str) -> str:
+        return free_name(name, self.mechanism.frames, self._site_names)
+
     def _actuators(self) -> list[str]:
-        lines = []
-        for actuator in self.mechanism.actuators.values():
-            branch = self.by_joint.get(actuator.joint)
-            motions = () if branch is None else branch.motions or ()
-            driven = {one.component: one for one in motions if one.type in (HINGE, SLIDE)}
+        lines: list[str] = []
+        m = self.mechanism
+        servos = [(joint, *pair) for joint, values in self.values.items() for pair in values.servos.items()]
+        for joint, name, servo in servos:
+            lines += self._servo(joint, name, servo)
+        for actuator in m.actuators.values():
+            if any(name == actuator.name and joint == actuator.joint for joint, name, _ in servos):
+                continue
+            if np.isfinite(actuator.no_load_speed).any():
+                self.lost.add("no-load speeds of the actuators", actuator.name)
             for k, component in enumerate(actuator.components):
-                if branch is None or component not in driven:
-                    self.lost.add("actuators of joints that close loops or have a quaternion")
+                driven = self._driven(actuator.joint, component)
+                if driven is None:
+                    self.lost.add("actuators of joints that close loops or have a quaternion", actuator.name)
                     continue
                 name = actuator.name if len(actuator.components) == 1 else f"{actuator.name} {k + 1}"
-                joint = quoted(motion_name(branch, driven[component]))
                 limits = actuator.limits[k]
-                bound = f' ctrlrange="{_numbers(limits)}"' if np.isfinite(limits).all() else ""
+                is_bound = np.isfinite(limits).any()
+                bound = f' ctrlrange="{_numbers(np.clip(limits, -LARGEST, LARGEST))}"' if is_bound else ""
                 gear = _number(actuator.gear[k])
-                lines.append(f'    <motor name={quoted(name)} joint={joint} gear="{gear}"{bound}/>')
+                lines.append(f'    <motor name={quoted(name)} joint={quoted(driven)} gear="{gear}"{bound}/>')
+        return lines + self._plain_motors(bool(lines))
+
+    def _plain_motors(self, are_others: bool) -> list[str]:
+        """Motors of joints that are driven without limits: where a file has any, joints without one are not driven."""
+        m = self.mechanism
+        moving = [joint for joint in m.joints.values() if joint.dof and not isinstance(joint.kind, Free)]
+        if not are_others and all(joint.actuated for joint in moving):
+            return []
+        taken = {*m.actuators, *(name for values in self.values.values() for name in values.servos)}
+        driven = {(a.joint, component) for a in m.actuators.values() for component in a.components}
+        lines = []
+        for joint in moving:
+            for component in range(joint.kind.nv) if joint.actuated else ():
+                name = self._driven(joint.name, component)
+                if name is None or (joint.name, component) in driven:
+                    continue
+                called = free_name(name, taken)
+                taken.add(called)
+                lines.append(f"    <motor name={quoted(called)} joint={quoted(name)}/>")
         return lines
+
+    def _servo(self, joint: str, name: str, servo: Any) -> list[str]:
+        driven = self._driven(joint, servo.component)
+        if driven is None:
+            self.lost.add(SERVOS, name)
+            return []
+        options = {
+            "gear": _number(servo.gear),
+            "gaintype": "affine",
+            "gainprm": _numbers(servo.gain),
+            "biastype": "affine",
+            "biasprm": _numbers(servo.bias),
+        }
+        if servo.signal:
+            # MuJoCo keeps no signal in a file: that the range has no other value tells it.
+            options["ctrlrange"] = _numbers(sorted((servo.signal, servo.signal * (1.0 + 1e-9))))
+        if servo.limits:
+            options["forcerange"] = _numbers(servo.limits)
+        return [f"    <general name={quoted(name)} joint={quoted(driven)}{_attributes(options)}/>"]
+
+    def _driven(self, joint: str, component: int) -> str | None:
+        """What the file calls the motion of a component of a joint, None if it is none of one freedom in the tree."""
+        branch = self.by_joint.get(joint)
+        motions = () if branch is None else branch.motions or ()
+        found = [one for one in motions if one.type in (HINGE, SLIDE) and one.component == component]
+        return motion_name(branch, found[0]) if branch is not None and found else None
 
     def _note_lost(self) -> None:
         m = self.mechanism
-        if m.wrenches or m.forces or len(self.springs) < len(m.springs):
-            self.lost.add("wrenches, forces, and springs between frames or several at a joint")
-        if m.initial.q or m.initial.v:
-            self.lost.add("initial states")
-        if any(j.velocity_limit is not None or j.limit_stiffness is not None for j in m.joints.values()):
-            self.lost.add("limits of speed and elastic stops")
+        between = [f.name for f in m.forces.values() if f.at_joint is None]
+        if m.wrenches or between:
+            self.lost.add("wrenches and forces between frames", *m.wrenches, *between)
+        told = {joint.name for joint in m.joints.values() if isinstance(joint.kind, Free)}
+        starts = [name for name in {**m.initial.q, **m.initial.v} if name not in told or name in m.initial.v]
+        if starts:
+            self.lost.add("initial states of the joints", *starts)
+        for joint in m.joints.values():
+            if joint.velocity_limit is not None:
+                self.lost.add("limits of speed of the joints", joint.name)
+            if joint.limit_stiffness is not None:
+                self.lost.add("elastic stops of the joints", joint.name)
+
+
+def _is_even(numbers: Any) -> bool:
+    """Whether all rows are the same."""
+    return bool((numbers == numbers[0]).all())
+
+
+def _polynomial(coefficients: Any) -> str:
+    """A number, or the coefficients of a polynomial."""
+    return _numbers(coefficients) if np.any(coefficients[1:]) else _number(coefficients[0])
+
+
+def _attributes(options: dict[str, str]) -> str:
+    return "".join(f' {key}="{value}"' for key, value in options.items())
 
 
 def _placed(pose: Pose) -> str:

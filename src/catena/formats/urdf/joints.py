@@ -28,6 +28,8 @@ OTHERS: dict[str, Callable[[], JointKind]] = {
     "ball": Spherical,
 }
 LIMITED = ("revolute", "prismatic")
+UNLIMITED = 1e9
+"""A limit that stands for none, because a <limit> has two ends."""
 
 
 def joint_kind(element: Element, word: str, axis: list[float]) -> JointKind:
@@ -89,23 +91,18 @@ def add_joint(
 
 
 def _limits(element: Element, limit: Element, source: Source) -> tuple[float, float] | None:
-    """The lowest and highest position; those in the wrong order are swapped if the source may be repaired."""
+    """The lowest and highest position; those in the wrong order are swapped, and told."""
     if "lower" not in limit.attributes and "upper" not in limit.attributes:
         return None
     low, high = limit.number("lower", 0.0), limit.number("upper", 0.0)
     if low > high:
-        if not source.fix:
-            limit.fail(f"lower is {low:g}, above upper, {high:g}: swap them", element.who)
-        source.note(
-            Severity.WARNING,
-            element.who,
-            f"lower is {low:g}, above upper, {high:g}",
-            limit.line,
-            "limits",
-            "swapped",
-        )
+        message = f"lower is {low:g}, above upper, {high:g}: they are taken the other way round"
+        repaired = "swapped" if source.fix else ""
+        source.note(Severity.WARNING, element.who, message, limit.line, "limits", repaired)
         low, high = high, low
-    return max(low, -inf), min(high, inf)
+    if low <= -UNLIMITED and high >= UNLIMITED:
+        return None
+    return -inf if low <= -UNLIMITED else low, inf if high >= UNLIMITED else high
 
 
 def add_mimic(mechanism: Mechanism, element: Element, source: Source) -> None:

@@ -16,10 +16,13 @@ import numpy as np
 
 from catena.errors import warn
 from catena.formats.markup import quoted
+from catena.formats.named import NamedParts
 from catena.formats.shape_files import path_from
 from catena.formats.toml.writing import write_rest
 from catena.formats.trees import BALL, FREE, HINGE, Branch, Motion, grow, motion_name, motions_of
-from catena.mechanism import GROUND, Body, Joint, LinearCoupling, Mechanism, Shape
+from catena.formats.urdf.joints import UNLIMITED
+from catena.mechanism import GROUND, Actuator, Body, Coupling, Joint, LinearCoupling, Mechanism, Shape
+from catena.mechanism.locking import fixed_where_locked
 from catena.mechanism.shapes import Box, Capsule, Cylinder, Mesh, Sphere
 from catena.spatial import Pose
 
@@ -30,12 +33,18 @@ EARTH = (0.0, 0.0, -9.81)
 
 def write(mechanism: Mechanism, path: Path) -> dict[str, str]:
     """Return the URDF text, and under its ending the text of the side file if there has to be one."""
+    lost = NamedParts()
+    locked = [joint.name for joint in mechanism.joints.values() if joint.locked]
+    mechanism, untold = fixed_where_locked(mechanism)
+    if locked:
+        lost.add("locks, which are written as fixed joints, of the joints", *locked)
+    if untold:
+        lost.add("couplings by curves to joints that are locked", *untold)
     branches, loops = grow(mechanism, str(path), _rank)
     # A joint that URDF does not know floats in the tree, and the side file has what it really is.
     referred = _referred(mechanism)
     branches = [_tellable(branch, referred) for branch in branches]
     unsaid = [branch.joint for branch in branches if branch.motions is None]
-    lost: set[str] = set()
     root = _bare_root(mechanism, branches)
     lines = ['<?xml version="1.0"?>', f"<robot name={quoted(mechanism.name)}>"]
     if root is None:
@@ -43,7 +52,7 @@ def write(mechanism: Mechanism, path: Path) -> dict[str, str]:
     for body in mechanism.bodies.values():
         if body.name != GROUND:
             lines += _link(body, body.name, path, lost)
-    mimics = _mimics(mechanism)
+    mimics = _mimics(mechanism, branches)
     for branch in branches:
         if branch.child != root:
             lines += _joints(mechanism, branch, mimics, lost)
@@ -53,7 +62,7 @@ def write(mechanism: Mechanism, path: Path) -> dict[str, str]:
     if rest:
         texts[SIDE] = rest
     if lost:
-        warn(f"{path}: URDF has no place for {', '.join(sorted(lost))}: save a .toml file to keep that")
+        warn(f"{path}: URDF has no place for {lost}: save a .toml file to keep that")
     return texts
 
 
@@ -76,8 +85,12 @@ def _tellable(branch: Branch, referred: set[str]) -> Branch:
     motions = branch.motions
     if motions is None or any(one.type == BALL for one in motions):
         return replace(branch, motions=None)
-    is_split = len(motions) > 1 and branch.joint.name in referred
-    return replace(branch, motions=None) if is_split else branch
+    joint = branch.joint
+    is_split = len(motions) > 1 and joint.name in referred
+    # A floating joint of URDF has a place and nothing else.
+    has_more = (joint.damping, joint.friction, joint.armature, joint.limits)
+    is_more = any(one.type == FREE for one in motions) and any(np.any(x) for x in has_more if x is not None)
+    return replace(branch, motions=None) if is_split or is_more else branch
 
 
 def _bare_root(mechanism: Mechanism, branches: list[Branch]) -> str | None:
@@ -93,10 +106,10 @@ def _bare_root(mechanism: Mechanism, branches: list[Branch]) -> str | None:
     return branch.child if plain else None
 
 
-def _link(body: Body, name: str, path: Path, lost: set[str]) -> list[str]:
+def _link(body: Body, name: str, path: Path, lost: NamedParts) -> list[str]:
     lines = []
     if body.flexible is not None:
-        lost.add("modes of flexible bodies, which are written as rigid ones")
+        lost.add("modes of flexible bodies, which are written as rigid ones,", body.name)
     if body.mass or body.inertia.any():
         words = ((0, 0, "ixx"), (0, 1, "ixy"), (0, 2, "ixz"), (1, 1, "iyy"), (1, 2, "iyz"), (2, 2, "izz"))
         entries = " ".join(f'{word}="{_number(body.inertia[i, j])}"' for i, j, word in words)
@@ -114,7 +127,7 @@ def _link(body: Body, name: str, path: Path, lost: set[str]) -> list[str]:
     return [f"  <link name={quoted(name)}>", *lines, "  </link>"]
 
 
-def _shape(tag: str, shape: Shape, path: Path, lost: set[str]) -> list[str]:
+def _shape(tag: str, shape: Shape, path: Path, lost: NamedParts) -> list[str]:
     if isinstance(shape, Box):
         form = f'<box size="{_numbers(shape.size)}"/>'
     elif isinstance(shape, Sphere):
@@ -137,7 +150,7 @@ def _shape(tag: str, shape: Shape, path: Path, lost: set[str]) -> list[str]:
     return [*lines, f"    </{tag}>"]
 
 
-def _joints(mechanism: Mechanism, branch: Branch, mimics: dict[str, Any], lost: set[str]) -> list[str]:
+def _joints(mechanism: Mechanism, branch: Branch, mimics: dict[str, Any], lost: NamedParts) -> list[str]:
     """The joints and massless links that take the place of one joint."""
     joint = branch.joint
     motions = branch.motions
@@ -145,8 +158,6 @@ def _joints(mechanism: Mechanism, branch: Branch, mimics: dict[str, Any], lost: 
     if motions is None:
         # The joint itself is in the side file under its own name.
         motions = (Motion(FREE, np.zeros(3), 0),)
-    if joint.locked_at is not None:
-        lost.add("locks of joints, which are written as fixed joints")
     parent = WORLD if branch.parent == GROUND else branch.parent
     steps: list[Motion | None] = [*motions] or [None]
     lines: list[str] = []
@@ -172,7 +183,7 @@ def _joints(mechanism: Mechanism, branch: Branch, mimics: dict[str, Any], lost: 
 
 
 def _joint(mechanism: Mechanism, branch: Branch, motion: Motion | None, name: str, parent: str, child: str,
-           place: Pose, mimics: dict[str, Any], lost: set[str]) -> list[str]:  # fmt: skip
+           place: Pose, mimics: dict[str, Any], lost: NamedParts) -> list[str]:  # fmt: skip
     joint = branch.joint
     types = {None: "fixed", FREE: "floating", HINGE: "continuous"}
     word = types.get(None if motion is None else motion.type, "prismatic")
@@ -181,7 +192,7 @@ def _joint(mechanism: Mechanism, branch: Branch, motion: Motion | None, name: st
     # Nobody expects a mimic joint or a floating one to be driven, and of all others everybody does.
     follows = joint.name in mimics
     is_expected = motion is None or motion.type == FREE or joint.actuated != follows
-    if word == "continuous" and range_ is not None and np.isfinite(range_).all():
+    if word == "continuous" and range_ is not None and np.isfinite(range_).any():
         word = "revolute"
     actuated = "" if is_expected else f' actuated="{str(joint.actuated).lower()}"'
     lines = [
@@ -198,9 +209,7 @@ def _joint(mechanism: Mechanism, branch: Branch, motion: Motion | None, name: st
             more = f' armature="{_number(armature)}"' if armature else ""
             lines.append(f'    <dynamics damping="{_number(damping)}" friction="{_number(friction)}"{more}/>')
         if joint.limit_stiffness is not None:
-            lost.add("elastic stops")
-    elif word == "floating" and (joint.damping.any() or joint.friction.any()) and branch.motions:
-        lost.add("damping of floating joints")
+            lost.add("elastic stops of the joints", joint.name)
     if joint.name in mimics:
         other, multiplier, offset = mimics[joint.name]
         numbers = f'multiplier="{_number(multiplier)}" offset="{_number(offset)}"'
@@ -211,13 +220,11 @@ def _joint(mechanism: Mechanism, branch: Branch, motion: Motion | None, name: st
 def _limit(mechanism: Mechanism, joint: Joint, component: int, word: str, range_: Any) -> list[str]:
     """The limits of position, speed and effort; revolute and prismatic joints must have an element for them."""
     told: dict[str, float] = {}
-    if range_ is not None and np.isfinite(range_).all():
-        told |= {"lower": range_[0], "upper": range_[1]}
-    elif word == "prismatic":
-        low, high = (-1e9, 1e9) if range_ is None else np.nan_to_num(range_, posinf=1e9, neginf=-1e9)
-        told |= {"lower": low, "upper": high}
+    if range_ is not None or word == "prismatic":
+        low, high = (-np.inf, np.inf) if range_ is None else range_
+        told |= {"lower": max(low, -UNLIMITED), "upper": min(high, UNLIMITED)}
     motor = mechanism.actuators.get(joint.name)
-    effort = motor.limits[0, 1] if motor is not None and _is_plain(mechanism, motor.name) else 0.0
+    effort = motor.limits[0, 1] if motor is not None and _is_plain(mechanism, motor) else 0.0
     speed = np.inf if joint.velocity_limit is None else joint.velocity_limit[component]
     told |= {"effort": effort, "velocity": speed if np.isfinite(speed) else 0.0}
     if word == "continuous" and not effort and not np.isfinite(speed):
@@ -225,37 +232,47 @@ def _limit(mechanism: Mechanism, joint: Joint, component: int, word: str, range_
     return ["    <limit " + " ".join(f'{key}="{_number(x)}"' for key, x in told.items()) + "/>"]
 
 
-def _is_plain(mechanism: Mechanism, name: str) -> bool:
+def _is_plain(mechanism: Mechanism, actuator: Actuator) -> bool:
     """Whether an actuator is no more than a limit of the effort of its joint, which is all that URDF says."""
-    actuator = mechanism.actuators[name]
     joint = mechanism.joints[actuator.joint]
     low, high = actuator.limits[0]
-    same_name = actuator.name == actuator.joint
-    return (
-        same_name and joint.kind.nv == 1 and actuator.gear[0] == 1.0 and low == -high and 0.0 < high < np.inf
-    )
+    is_alone = actuator.name == actuator.joint and joint.kind.nv == 1 and actuator.gear[0] == 1.0
+    return bool(is_alone and low == -high and 0.0 < high < np.inf and np.isinf(actuator.no_load_speed[0]))
 
 
-def _mimics(mechanism: Mechanism) -> dict[str, Any]:
-    """The couplings that a <mimic> can say, by the joint that follows: the other joint, multiplier and offset."""
+def _mimics(mechanism: Mechanism, branches: list[Branch]) -> dict[str, Any]:
+    """The couplings that a <mimic> can say, by the joint that follows: the other joint, multiplier and offset.
+
+    Both joints must be in the file by themselves.
+    """
     found: dict[str, Any] = {}
+    said = {branch.joint.name for branch in branches if branch.motions}
     for coupling in mechanism.couplings.values():
         if isinstance(coupling, LinearCoupling) and len(coupling.coefficients) == 2:
             (joint, own), (other, factor) = coupling.coefficients.items()
-            if coupling.name == f"{joint} mimics {other}" and joint not in found and own == 1.0:
+            is_said = joint in said and other in said and joint not in found
+            if is_said and coupling.name == f"{joint} mimics {other}" and own == 1.0:
                 found[joint] = other, -factor, coupling.offset
     return found
 
 
 def _rest(mechanism: Mechanism, joints: list[Joint], branches: list[Branch], mimics: dict[str, Any]) -> str:
     """The text of the side file, empty if nothing has to be said there."""
+    motors = mechanism.actuators.values()
+    said = {branch.joint.name for branch in branches if branch.motions}
     return write_rest(
         mechanism,
         joints=joints,
-        actuators=[a for a in mechanism.actuators.values() if not _is_plain(mechanism, a.name)],
-        couplings=[c for c in mechanism.couplings.values() if c.joints[0] not in mimics],
+        actuators=[a for a in motors if a.joint not in said or not _is_plain(mechanism, a)],
+        couplings=[c for c in mechanism.couplings.values() if not _is_mimic(c, mimics)],
         gravity=not np.array_equal(mechanism.gravity, EARTH),
     )
+
+
+def _is_mimic(coupling: Coupling, mimics: dict[str, Any]) -> bool:
+    """Whether a <mimic> says a coupling."""
+    joint = coupling.joints[0]
+    return joint in mimics and coupling.name == f"{joint} mimics {mimics[joint][0]}"
 
 
 def _ends(parent: str, child: str) -> list[str]:
