@@ -33,12 +33,16 @@ from catena.system.evaluation import Evaluator
 ALONE = 24
 # Damped steps at most, and tries of one of them.
 STEPS, TRIES = 80, 12
+# A step that leaves more than this part of the error is slow, and after so many of them in a row a descent ends.
+SLOW, SLOW_STEPS = 0.99, 6
 
 Errors = tuple[np.ndarray, np.ndarray]
 
 
 class QuickAssembly:
     """The loops of one plan, measured in radians and characteristic lengths."""
+
+    slow = SLOW
 
     def __init__(self, evaluator: Evaluator) -> None:
         plan: Plan = evaluator.plan
@@ -197,7 +201,7 @@ class QuickAssembly:
         going = np.arange(states)
         for _ in range(STEPS):
             worst = self._worst(e[going])
-            going = going[(worst > enough[going]) & (slow[going] < 6)]
+            going = going[(worst > enough[going]) & (slow[going] < SLOW_STEPS)]
             if not len(going) or not len(free):
                 break
             size = np.linalg.norm(e[going], axis=-1)
@@ -219,7 +223,7 @@ class QuickAssembly:
                 reached = np.linalg.norm(e_trial, axis=-1)
                 better = reached < size[trying]
                 won = at[better]
-                slow[won] = np.where(reached[better] > 0.99 * size[trying][better], slow[won] + 1, 0)
+                slow[won] = np.where(reached[better] > self.slow * size[trying][better], slow[won] + 1, 0)
                 damp[won] = np.maximum(least, 0.3 * damp[won])
                 q[won], e[won], J[won] = trial[better], e_trial[better], J_trial[better]
                 stuck[trying[better]] = False
@@ -247,7 +251,7 @@ class QuickAssembly:
         step = np.zeros((1, self.plan.nv))
         for _ in range(STEPS):
             worst, size = float(np.abs(e).max()), float(np.sqrt(e @ e))
-            if worst <= enough or slow >= 6:
+            if worst <= enough or slow >= SLOW_STEPS:
                 break
             U, s, Vt = np.linalg.svd(J * units, full_matrices=False)
             back = -(e @ U)
@@ -272,7 +276,7 @@ class QuickAssembly:
                 damping = max(6.0 * damping, 1e-2)
             else:
                 break
-            slow = slow + 1 if reached > 0.99 * size else 0
+            slow = slow + 1 if reached > self.slow * size else 0
             damping = max(least, 0.3 * damping)
             q, e, J = trial, found[0][0], found[1][0]
         return q[None], self._worst(e[None])
