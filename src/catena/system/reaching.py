@@ -71,15 +71,17 @@ class Reaching(QuickAssembly):
         self.has_loops = QuickAssembly.fits(self.plan)
 
     def errors(
-        self, q: np.ndarray, free: np.ndarray, who: Any = slice(None)
+        self, q: np.ndarray, free: np.ndarray, who: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the errors (states, m) of loops and frames in radians and lengths, and their Jacobian."""
+        """Return the errors (states, m) of loops and frames in radians and lengths, and their Jacobian. `who` (states,)
+        says whose goals are meant, None those of all."""
+        mine = slice(None) if who is None else who
         parts_e, parts_J = [np.zeros((len(q), 0))], [np.zeros((len(q), 0, len(free)))]
         if self.has_loops:
             e, J = super().errors(q, free, who)
             parts_e.append(e)
             parts_J.append(J)
-        for goal in self.now:
+        for goal in self.goals:
             rows = {"q": np.ascontiguousarray(q)}
             found = self.evaluator.program(frame_pose, frozenset(), goal.frame).run(rows, len(q))[1][
                 "pose_of_frame"
@@ -87,10 +89,10 @@ class Reaching(QuickAssembly):
             J = self.evaluator.program(jacobian, frozenset(), goal.frame).run(rows, len(q))[1]["J"][..., free]
             # The transform from ground to the frame: R^T as its rotation, the place as its origin.
             turn, p = stacks.transposed(found[:, :9].reshape(-1, 3, 3)), found[:, 9:]
-            parts_e.append((p - goal.p[who]) / self.length)
+            parts_e.append((p - goal.p[mine]) / self.length)
             parts_J.append(turn @ J[:, 3:] / self.length)
             if goal.R is not None:
-                off = stacks.motion_matrices(stacks.transposed(turn) @ goal.R[who], np.zeros_like(p))
+                off = stacks.motion_matrices(stacks.transposed(turn) @ goal.R[mine], np.zeros_like(p))
                 parts_e.append(stacks.logarithm(off)[:, :3])
                 parts_J.append(J[:, :3])
         return np.concatenate(parts_e, axis=1), np.concatenate(parts_J, axis=1)
@@ -128,13 +130,12 @@ class Reaching(QuickAssembly):
                 break
             count = 1 if first == 0 or len(left) > FEW else len(STARTS) - first
             states = np.repeat(left, count)
-            self.now = [goal.some(states) for goal in self.goals]
             start = self.moved(guess[states], np.tile(steps[first : first + count], (len(left), 1)))
-            q, closed = self.close(start, columns)
+            q, closed = self.close(start, columns, states)
             q = limits.turned(q, fixed)
             # What is at its goal beyond a limit is as far from being possible as it is beyond.
             beyond = limits.beyond(q)
-            worst = self._worst(self.errors(q, columns[:0])[0]) + beyond.max(axis=-1, initial=0.0)
+            worst = self._worst(self.errors(q, columns[:0], states)[0]) + beyond.max(axis=-1, initial=0.0)
             found.take(left, q, closed & (beyond <= SLACK).all(axis=-1), worst)
             first += count
         self._come_near(found, columns, limits)
@@ -160,8 +161,7 @@ class Reaching(QuickAssembly):
             states = left[(beyond == pattern).all(axis=-1)]
             kept = columns[~np.isin(columns, self._components(pattern))]
             q = np.where(pattern, np.clip(found.q[states], *limits.tree), found.q[states])
-            self.now = [goal.some(states) for goal in self.goals]
-            near, closed = self.close(q, kept)
+            near, closed = self.close(q, kept, states)
             keeps = limits.keeps(near)
             q = np.where(keeps[:, None], near, q)
             good = closed & keeps
@@ -179,8 +179,6 @@ class Reaching(QuickAssembly):
                 own = np.arange(plan.v_size[i])
                 found[plan.v_start[i] + own] |= pattern[plan.q_start[i] + own]
         return np.flatnonzero(found)
-
-    now: Sequence[Goal] = ()
 
 
 class _Best:
