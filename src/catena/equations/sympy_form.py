@@ -72,8 +72,9 @@ def _require_exact(equations: Equations) -> None:
     ):
         other = " Its velocity errors are closure_jacobian times v." if equations.name == "closure" else ""
         raise EquationsError(
-            f"{equations.name} of {equations.plan.name!r} has logarithms of rotations in it, which choose among branches "
-            f"for small and large angles, so there is no expression to read.{other} Take c(), python() or casadi()."
+            f"{equations.name} of {equations.plan.name!r} has logarithms of rotations in it, which choose among "
+            f"branches for small and large angles, so there is no expression to read.{other} Take c(), python() or "
+            f"casadi()."
         )
 
 
